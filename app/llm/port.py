@@ -1,0 +1,73 @@
+"""The model seam: one request, one reply, few errors. Nothing here knows what a memory is."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+
+class Provider(StrEnum):
+    ANTHROPIC = "anthropic"
+    OPENAI = "openai"
+    EXTRACTIVE = "extractive"  # no model: built into the memory
+    SCRIPTED = "scripted"  # replies from a file
+
+
+class Stop(StrEnum):
+    END = "end"
+    LENGTH = "length"  # cut off by the output limit
+    REFUSAL = "refusal"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens of one call. ``input_tokens`` is the whole input, the cached part of it included."""
+
+    input_tokens: int = 0
+    cached_input_tokens: int = 0
+    cache_write_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    system: str
+    prompt: str
+    max_output_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelReply:
+    text: str
+    stop: Stop
+    usage: Usage
+    model: str
+
+
+class Model(Protocol):
+    """A language model behind a provider's API. ``complete`` raises ModelError and nothing else."""
+
+    @property
+    def provider(self) -> Provider: ...
+
+    @property
+    def name(self) -> str: ...
+
+    async def complete(self, request: ModelRequest) -> ModelReply: ...
+
+    async def close(self) -> None: ...
+
+
+class ModelError(Exception):
+    """A call that gave no reply.
+
+    ``kind`` is a short slug for diagnostics (rate_limited, overloaded, timeout, connection, server_error,
+    bad_request, unauthorized, refused, bad_reply). ``retryable`` says whether the same call may succeed later;
+    ``retry_after`` is the provider's own wish in seconds.
+    """
+
+    def __init__(self, kind: str, message: str, *, retryable: bool, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.retryable = retryable
+        self.retry_after = retry_after

@@ -1,0 +1,200 @@
+"""What is remembered, as values: the lines of the log, and what an observer or reflector is given and gives back."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol, TypeAlias
+from zoneinfo import ZoneInfo
+
+from app.llm.port import Usage
+from app.sessions.model import Message
+
+UTC = ZoneInfo("UTC")
+Ranges: TypeAlias = tuple[tuple[int, int], ...]  # seqs, inclusive, ascending and disjoint
+
+
+class Priority(StrEnum):
+    """The mark at the head of a line (memory-rules.md section 4)."""
+
+    HIGH = "🔴"  # what the user asserts or asks, decisions
+    MEDIUM = "🟡"  # project and tool facts
+    LOW = "🟢"  # minor or uncertain
+    DONE = "✅"
+
+
+class Tag(StrEnum):
+    DECISION = "decision"
+    PREFERENCE = "preference"
+    FACT = "fact"
+    ISSUE = "issue"
+    NEXT_STEP = "next_step"
+    OUTCOME = "outcome"
+
+
+@dataclass(frozen=True, slots=True)
+class Cite:
+    """Messages a line rests on: seqs ``first``..``last``, inclusive. Written ``#12`` or ``#15-18``."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detail:
+    """A sub-bullet: more about the line it hangs under."""
+
+    text: str
+    cites: tuple[Cite, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One top-level line of the log.
+
+    ``day`` is the text of the ``Date:`` header it stands under, ``Aug 1, 2026`` where a date could be read from it, ""
+    where there was none. ``time`` is ``HH:MM`` or None. ``text`` holds neither mark, time, tag nor citations.
+    ``priority`` None is a line that carried no mark.
+    """
+
+    text: str
+    day: str = ""
+    time: str | None = None
+    priority: Priority | None = None
+    tag: Tag | None = None
+    uncertain: bool = False
+    cites: tuple[Cite, ...] = ()
+    details: tuple[Detail, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parsed:
+    """What could be read from a model's reply. ``complete`` says whether a whole observations block was found."""
+
+    items: tuple[Item, ...]
+    current_task: str | None = None
+    suggested_response: str | None = None
+    complete: bool = True
+    repetitive: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One model call of the memory, for the ``runs`` table. ``provider`` extractive makes no call: usage is zero."""
+
+    provider: str
+    model: str
+    prompt_version: str
+    usage: Usage
+    latency_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What an observer or reflector wrote, unread and unjudged. ``cut_off``: it ended at the output limit."""
+
+    text: str
+    call: Call
+    cut_off: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObserverInput:
+    """What an observer sees (memory-rules.md section 4): ``messages`` is the span, skipped ones left out.
+
+    ``earlier`` are the lines already in the log, oldest first, cut to their budget. ``rejected`` is why the last try
+    at the same span was refused, None at the first.
+    """
+
+    messages: tuple[Message, ...]
+    earlier: tuple[Item, ...] = ()
+    current_task: str | None = None
+    timezone: ZoneInfo = UTC
+    instruction: str | None = None
+    rejected: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReflectorInput:
+    """What a reflector condenses: ``items`` oldest first, of ``source_tokens`` tokens, to about ``target_tokens``.
+
+    ``compression`` is 1-4 (about 8/10, 6/10, 4/10, 2/10 of the detail, memory-rules.md section 5).
+    """
+
+    items: tuple[Item, ...]
+    source_tokens: int
+    target_tokens: int
+    compression: int = 1
+    now: datetime
+    timezone: ZoneInfo = UTC
+    instruction: str | None = None
+    rejected: str | None = None
+
+
+class Status(StrEnum):
+    BUFFERED = "buffered"
+    ACTIVE = "active"
+    RETIRED = "retired"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """One chunk of the log: the lines observed from ``from_seq``..``to_seq``; ``covers`` leaves out what was skipped.
+
+    ``text`` is ``items`` as the model sees them, ``tokens`` its size, ``message_tokens`` the size of what it covers.
+    Live at version v: ``born_version <= v`` and not ``retired_version <= v``.
+    """
+
+    id: int
+    ordinal: int
+    status: Status
+    text: str
+    items: tuple[Item, ...]
+    tokens: int
+    message_tokens: int
+    from_seq: int
+    to_seq: int
+    covers: Ranges
+    born_version: int | None
+    retired_version: int | None = None
+    retired_by: str | None = None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reflection:
+    """One condensed note of ``level`` >= 1, made of ``sources`` (observation ids at level 1, else reflection ids)."""
+
+    id: int
+    level: int
+    generation: int
+    status: Status
+    text: str
+    items: tuple[Item, ...]
+    tokens: int
+    source_tokens: int
+    covers: Ranges
+    from_seq: int
+    to_seq: int
+    sources: tuple[int, ...]
+    born_version: int
+    retired_version: int | None = None
+    retired_by: str | None = None
+    created_at: datetime
+
+
+class Observer(Protocol):
+    """Turns messages into a dated log. ``name`` is the provider shown in diagnostics."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def observe(self, source: ObserverInput) -> Draft: ...
+
+
+class Reflector(Protocol):
+    """Turns a log into a shorter one."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def reflect(self, source: ReflectorInput) -> Draft: ...

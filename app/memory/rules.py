@@ -1,0 +1,220 @@
+"""Every number of the memory, once: presets, a session's config, and the rules resolved from them.
+
+Source: memory-rules.md section 2 (settings and presets), 3 (when), 4 and 5 (observer, reflector), 6 (budgets).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+from zoneinfo import ZoneInfo, available_timezones
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+PresetName = Literal["default", "compact", "classic"]
+
+# memory-rules.md section 2, the table. 0 is no limit.
+PRESETS: Mapping[str, dict[str, Any]] = {
+    "default": {
+        "message_tokens": 30_000,
+        "observation_tokens": 40_000,
+        "message_budget": 45_000,
+        "memory_budget": 60_000,
+        "max_reflections": 0,
+        "max_observations": 0,
+        "keep_last": 12,
+        "buffer_every": 0.2,
+        "previous_observation_tokens": 8_000,
+        "strategy": "leveled",
+        "min_interval": 0.0,
+        "consolidate_at": 5,
+        "reflect_keep": 0.5,
+    },
+    "compact": {
+        "message_tokens": 1_000,
+        "observation_tokens": 2_000,
+        "message_budget": 8_000,
+        "memory_budget": 4_000,
+        "max_reflections": 5,
+        "max_observations": 20,
+        "keep_last": 0,
+        "buffer_every": None,
+        "previous_observation_tokens": 1_000,
+        "strategy": "leveled",
+        "min_interval": 0.0,
+        "consolidate_at": 5,
+        "reflect_keep": 0.0,
+    },
+    "classic": {
+        "message_tokens": 30_000,
+        "observation_tokens": 40_000,
+        "message_budget": 45_000,
+        "memory_budget": 60_000,
+        "max_reflections": 0,
+        "max_observations": 0,
+        "keep_last": 12,
+        "buffer_every": None,
+        "previous_observation_tokens": 8_000,
+        "strategy": "rewrite",
+        "min_interval": 3_600.0,
+        "consolidate_at": 5,
+        "reflect_keep": 0.0,
+    },
+}
+
+# Rules outside the presets, with the value they have when nobody set them. A fraction is of message_tokens
+# (retain_tokens, block_after) or of observation_tokens (reflect_keep).
+COMMON: dict[str, Any] = {
+    "enabled": True,
+    "scope": "session",
+    "keep_last_tool_results": 6,
+    "retain_tokens": 0.2,
+    "block_after": 1.2,
+    "cache_ttl": 300.0,
+    "reflect_to": 0.5,
+    "observer_input_tokens": 24_000,
+    "compact_on_observe": False,
+    "retention": None,
+    "instruction": None,
+    "timezone": "UTC",
+}
+
+# Section 4: what the observer is shown of one message.
+ARGUMENTS_TOKENS_MAX = 2_000
+RESULT_TOKENS_MAX = 5_000
+# Section 4, gates: a span smaller than this need not shrink.
+SHRINK_FROM_TOKENS = 500
+# Section 5: share of the detail asked for at compression 1-4, and the coverage protected lines must keep.
+COMPRESSION_SHARES = (0.8, 0.6, 0.4, 0.2)
+PROTECTED_COVERAGE = 0.8
+# Section 3.8: back-off of a failing step, seconds.
+BACKOFF_FIRST, BACKOFF_MAX, STALLED_EVERY = 1.0, 120.0, 600.0
+ATTEMPTS_MAX = 8
+
+MESSAGE_TOKENS_MAX = 10_000_000
+
+
+class MemoryConfig(BaseModel):
+    """What can be set per session (``config``), or for the service by ``DAYBOOK_MEMORY__<KEY>``. Unset keys are None.
+
+    Only keys that were set count (``model_fields_set``): ``buffer_every: null`` is a value, it switches buffering off.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    preset: PresetName | None = None
+    enabled: bool | None = None
+    scope: Literal["session"] | None = Field(None, description="resource scope is not available yet")
+    message_tokens: int | None = Field(None, ge=1, le=MESSAGE_TOKENS_MAX)
+    observation_tokens: int | None = Field(None, ge=1, le=MESSAGE_TOKENS_MAX)
+    message_budget: int | None = Field(None, ge=0, le=MESSAGE_TOKENS_MAX)
+    memory_budget: int | None = Field(None, ge=0, le=MESSAGE_TOKENS_MAX)
+    max_reflections: int | None = Field(None, ge=0, le=10_000)
+    max_observations: int | None = Field(None, ge=0, le=10_000)
+    keep_last: int | None = Field(None, ge=0, le=10_000)
+    keep_last_tool_results: int | None = Field(None, ge=0, le=10_000)
+    strategy: Literal["leveled", "rewrite"] | None = None
+    min_interval: float | None = Field(None, ge=0, le=31_536_000, description="seconds between reflections")
+    consolidate_at: int | None = Field(None, ge=2, le=1_000)
+    buffer_every: float | None = Field(None, ge=0, le=MESSAGE_TOKENS_MAX)
+    retain_tokens: float | None = Field(None, ge=0, le=MESSAGE_TOKENS_MAX)
+    block_after: float | None = Field(None, ge=1, le=MESSAGE_TOKENS_MAX)
+    cache_ttl: float | None = Field(None, ge=0, le=31_536_000, description="seconds")
+    reflect_keep: float | None = Field(None, ge=0, le=MESSAGE_TOKENS_MAX)
+    reflect_to: float | None = Field(None, gt=0, lt=1)
+    observer_input_tokens: int | None = Field(None, ge=0, le=MESSAGE_TOKENS_MAX)
+    previous_observation_tokens: int | None = Field(None, ge=0, le=MESSAGE_TOKENS_MAX)
+    compact_on_observe: Literal[False] | None = Field(None, description="compaction is not available yet")
+    retention: None = Field(None, description="retention is not available yet")
+    instruction: str | None = Field(None, max_length=8_000)
+    timezone: str | None = None
+
+    @field_validator("timezone")
+    @classmethod
+    def _known_zone(cls, name: str | None) -> str | None:
+        if name is not None and name not in available_timezones():
+            raise ValueError(f"'{name}' is not an IANA time zone")
+        return name
+
+    def values(self) -> dict[str, Any]:
+        """The keys that were set, as JSON. A None resets a key to unset, but for buffer_every, where it means off."""
+        given = self.model_dump(include=self.model_fields_set)
+        return {key: value for key, value in given.items() if value is not None or key == "buffer_every"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """The rules in force for one memory. Tokens are absolute; None is no limit (``buffer_tokens``: off)."""
+
+    preset: str
+    enabled: bool
+    scope: str
+    message_tokens: int
+    observation_tokens: int
+    message_budget: int | None
+    memory_budget: int | None
+    max_reflections: int | None
+    max_observations: int | None
+    keep_last: int
+    keep_last_tool_results: int
+    strategy: str
+    min_interval: float
+    consolidate_at: int
+    buffer_tokens: int | None
+    retain_tokens: int
+    block_tokens: int
+    cache_ttl: float
+    reflect_keep: int
+    reflect_to: float
+    observer_input_tokens: int | None
+    previous_observation_tokens: int | None
+    instruction: str | None
+    timezone: str
+
+    @classmethod
+    def resolve(cls, service: dict[str, Any], session: dict[str, Any]) -> Self:
+        """Session value > session preset > environment value > environment preset (section 2).
+
+        ``service`` and ``session`` are ``MemoryConfig.values()``.
+        """
+        base = COMMON | PRESETS[service.get("preset", "default")] | service
+        if "preset" in session:
+            base = base | PRESETS[session["preset"]] | {"preset": session["preset"]}
+        v = {"preset": "default"} | base | session
+        messages = v["message_tokens"]
+        return cls(
+            preset=v["preset"],
+            enabled=v["enabled"],
+            scope=v["scope"],
+            message_tokens=messages,
+            observation_tokens=v["observation_tokens"],
+            message_budget=v["message_budget"] or None,
+            memory_budget=v["memory_budget"] or None,
+            max_reflections=v["max_reflections"] or None,
+            max_observations=v["max_observations"] or None,
+            keep_last=v["keep_last"],
+            keep_last_tool_results=v["keep_last_tool_results"],
+            strategy=v["strategy"],
+            min_interval=v["min_interval"],
+            consolidate_at=v["consolidate_at"],
+            buffer_tokens=_share(v["buffer_every"], messages) if v["buffer_every"] else None,
+            retain_tokens=min(_share(v["retain_tokens"], messages), messages),
+            block_tokens=_share(v["block_after"], messages),
+            cache_ttl=v["cache_ttl"],
+            reflect_keep=_share(v["reflect_keep"], v["observation_tokens"]),
+            reflect_to=v["reflect_to"],
+            observer_input_tokens=v["observer_input_tokens"] or None,
+            previous_observation_tokens=v["previous_observation_tokens"] or None,
+            instruction=v["instruction"],
+            timezone=v["timezone"],
+        )
+
+    @property
+    def zone(self) -> ZoneInfo:
+        return ZoneInfo(self.timezone)
+
+
+FRACTION_BELOW = 10.0  # a share such as 0.2 or 1.2 of a threshold; from here on a number of tokens
+
+
+def _share(value: float, whole: int) -> int:
+    return round(value * whole) if value < FRACTION_BELOW else round(value)
