@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from app.memory.model import Observation, Reflection
 from app.memory.rules import Rules
-from app.sessions.model import Message, Part
+from app.sessions.model import Message, Part, Role
 
 
 class Format(StrEnum):
@@ -41,8 +41,9 @@ class Stability(StrEnum):
 class Snapshot:
     """One session at one moment, read by one statement.
 
-    ``tail`` holds messages oldest first, from ``tail_start_seq`` on; ``observed_seq`` is the cursor. ``anchor_date``
-    is what relative dates are computed against. ``version`` 0 with no messages is a session never seen.
+    ``tail`` holds messages oldest first, from ``tail_from_seq`` or, where that is over the message budget, from about
+    ``tail.tail_cut`` tokens after it; always the newest message and its group. ``observed_seq`` is the cursor.
+    ``anchor_date`` is what relative dates are computed against. ``version`` 0 with no messages is a session never seen.
     """
 
     key: str
@@ -56,8 +57,8 @@ class Snapshot:
     reflections: tuple[Reflection, ...]
     observations: tuple[Observation, ...]
     tail: tuple[Message, ...]
-    tail_overflow: bool  # the tail was cut to the message budget: it starts after tail_from_seq
-    unobserved_omitted: int  # unobserved messages before the first of ``tail``
+    tail_skipped_tokens: int = 0  # tokens from tail_from_seq to the first of ``tail``: 0 unless the tail was cut
+    unobserved_omitted: int = 0  # unobserved messages before the first of ``tail``
     current_task: str | None = None
     suggested_response: str | None = None
     lagging: bool = False  # the memory is behind: failing, stalled or over the block threshold
@@ -68,7 +69,7 @@ class Snapshot:
 class Knowledge:
     title: str
     text: str
-    placement: str = "prefix"  # or "tail"
+    placement: Literal["prefix", "tail"] = "prefix"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,11 +91,116 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
-    """One message of the tail as every rendering sees it: stored messages, the continuation note, incoming ones."""
+class Block:
+    """A text and its place: a block of the system prompt, or the volatile part. ``breakpoint``: a cached part ends."""
 
-    role: str
+    id: str
+    section: Section
+    stability: Stability
+    text: str
+    tokens: int
+    breakpoint: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One message as every rendering sees it: the continuation note, a message of the tail, or an incoming one.
+
+    A turn whose ``stability`` is not volatile belongs to the cached prefix.
+    """
+
+    id: str
+    role: Role
     parts: tuple[Part, ...]
     tokens: int
-    seq: int | None = None
+    section: Section = Section.MESSAGES
+    stability: Stability = Stability.TAIL
     name: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """A context in its order, before it takes a provider's shape. ``stable`` turns come before ``incoming`` ones."""
+
+    system: tuple[Block, ...]
+    stable: tuple[Turn, ...]
+    incoming: tuple[Turn, ...]
+    volatile: Block | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendered:
+    """A payload to splat into the SDK's call, and the cacheable prefix of it as units.
+
+    A unit is the canonical JSON of one block or part and of where it stands. Within an epoch the units of a context
+    are a prefix of the units of the next one (architecture.md section 5, law 3).
+    """
+
+    payload: dict[str, Any]
+    units: tuple[bytes, ...]
+
+
+class Verdict(StrEnum):
+    KEPT = "kept"
+    CUT = "cut"
+    DROPPED = "dropped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What became of an item, and why. ``id`` is a segment's, or ``messages:FIRST-LAST``."""
+
+    id: str
+    verdict: Verdict
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """One piece of the context in its order (api.md, Context, ``explain``). ``sha256`` is of its text or its parts."""
+
+    id: str
+    section: Section
+    role: Role
+    stability: Stability
+    tokens: int
+    sha256: str
+    breakpoint: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cache:
+    """``epoch`` names what the prefix is a function of; ``stable_tokens`` is its size, without the volatile part."""
+
+    epoch: str
+    prefix_sha256: str
+    stable_tokens: int
+    shared_with_previous_tokens: int | None = None
+    break_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Omitted:
+    """How many items the budgets left out. ``messages`` counts from ``tail_from_seq``, unobserved ones included."""
+
+    messages: int = 0
+    unobserved_messages: int = 0
+    observations: int = 0
+    reflections: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compiled:
+    """The answer of api.md's Context, less what the snapshot already says. ``tokens`` has a key per section and total.
+
+    ``units`` are those of the prefix (see ``Rendered``). ``segments`` and ``decisions`` are None unless asked for.
+    """
+
+    payload: dict[str, Any]
+    tokens: dict[str, int]
+    cache: Cache
+    omitted: Omitted
+    units: tuple[bytes, ...]
+    notices: tuple[str, ...] = ()
+    segments: tuple[Segment, ...] | None = None
+    decisions: tuple[Decision, ...] | None = None

@@ -102,7 +102,8 @@ class ObserverInput:
     """What an observer sees (memory-rules.md section 4): ``messages`` is the span, skipped ones left out.
 
     ``earlier`` are the lines already in the log, oldest first, cut to their budget. ``rejected`` is why the last try
-    at the same span was refused, None at the first.
+    at the same span was refused, None at the first. ``input_tokens`` caps the messages' view (None: no cap); it bites
+    only where one group of messages is larger than that.
     """
 
     messages: tuple[Message, ...]
@@ -111,6 +112,7 @@ class ObserverInput:
     timezone: ZoneInfo = UTC
     instruction: str | None = None
     rejected: str | None = None
+    input_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,9 +7,12 @@ are kept as they came, so that a part survives a round trip to the provider it c
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
+from uuid import UUID
 
 Part: TypeAlias = dict[str, Any]
+
+SEQ_MAX = 2**63 - 1
 
 
 class PartType(StrEnum):
@@ -66,3 +69,86 @@ class Message:
     trust: Trust = Trust.USER
     metadata: dict[str, Any] = field(default_factory=dict)
     content_hash: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewMessage:
+    """A message as it is to be stored: read from the wire, counted and hashed. ``created_at`` None is now."""
+
+    id: str
+    kind: Kind
+    role: Role
+    parts: tuple[Part, ...]
+    tokens: int
+    observe: bool
+    trust: Trust
+    content_hash: bytes
+    name: str | None = None
+    created_at: datetime | None = None
+    metadata: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageFilter:
+    """Which messages of a session: ``after`` and ``before`` are seqs, both exclusive; ``until`` is exclusive too."""
+
+    after: int = 0
+    before: int = SEQ_MAX
+    since: datetime | None = None
+    until: datetime | None = None
+    kind: str | None = None
+    tool: str | None = None
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActorUsage:
+    """Tokens of the agent's own last model call; ``input_tokens`` includes the cached ones."""
+
+    input_tokens: int = 0
+    cached_input_tokens: int = 0
+    output_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryDefaults:
+    """What an append needs of the service's memory rules; a session's own config stands above the last two."""
+
+    wake_tokens: int
+    cache_ttl: float
+    timezone: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryCounters:
+    """The memory's side of an append: what its status and thresholds are told from. ``due``: claimable now."""
+
+    memory_id: UUID
+    config: dict[str, Any]
+    pending_tokens: int
+    observation_tokens: int
+    reflection_tokens: int
+    due: bool
+    due_at: datetime | None
+    lease_owner: str | None
+    lease_step: str | None
+    attempts: int
+
+
+class MemoryPort(Protocol):
+    """What the message log needs of the memory, which lives a floor above and is handed in by ``main``."""
+
+    @property
+    def defaults(self) -> MemoryDefaults: ...
+
+    def summary(self, counters: MemoryCounters) -> dict[str, Any]:
+        """The ``memory`` object of an append's answer."""
+
+    def check_config(self, config: dict[str, Any]) -> dict[str, Any]:
+        """The session's config, read and checked. Raises Invalid."""
+
+    def wake(self, memory_id: UUID) -> None:
+        """Hurry: an append has made this memory due. Never waits, never fails."""
+
+    async def idle(self, memory_id: UUID, wait_ms: int) -> bool:
+        """Wait until there is nothing to do for this memory; False when the time ran out."""

@@ -1,0 +1,70 @@
+# Needs make and Python 3.11 or later with pip, nothing else. PYTHON= chooses another interpreter for .venv.
+.DEFAULT_GOAL := help
+.PHONY: help run demo test lint check lock openapi
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+
+# The first that runs and is new enough: a name on PATH may be a shim of a version that is not installed.
+PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3.14 python3 python; do \
+	$$python -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$python && break; done)
+
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+# uv reads no pip.conf, so it is told the index that this machine's pip uses.
+UV = index="$${UV_DEFAULT_INDEX:-$${PIP_INDEX_URL:-$$($(PIP) config get global.index-url 2>/dev/null)}}"; \
+	$${index:+env UV_DEFAULT_INDEX="$$index"} $(BIN)/uv pip
+# uv where it works, else pip, which is slower; both check every hash.
+install = $(UV) install --quiet --python $(BIN)/python --require-hashes -r $(1) \
+	|| $(PIP) install --quiet --require-hashes -r $(1)
+install_project = $(UV) install --quiet --python $(BIN)/python --no-deps --build-constraints requirements-build.lock -e . \
+	|| $(PIP) install --quiet --no-deps -e .
+compile = $(UV) compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" $(UPGRADE)
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+
+run: .venv/run.stamp ## set up and serve on 127.0.0.1:8000 (PORT= overrides)
+	@exec $(BIN)/daybook serve $(if $(PORT),--port $(PORT))
+
+demo: .venv/run.stamp ## replay the sample conversation and print the compiled context (URL= of a running service)
+	@exec $(BIN)/daybook demo $(URL)
+
+test: .venv/dev.stamp ## set up and run the whole test suite (ARGS= for pytest)
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: .venv/dev.stamp ## style, types and floors
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+check: lint ## what CI runs: lint, then the tests with coverage
+	@$(MAKE) --no-print-directory test ARGS="--cov $(ARGS)"
+
+lock: .venv/build.stamp ## renew the locks from pyproject.toml (UPGRADE=--upgrade for newer versions)
+	@$(compile) --group build -o requirements-build.lock
+	@$(compile) pyproject.toml -o requirements.lock
+	@$(compile) pyproject.toml --group dev -c requirements.lock -o requirements-dev.lock
+
+openapi: .venv/run.stamp ## write openapi/openapi.json
+	$(BIN)/daybook openapi > openapi/openapi.json.new
+	mv openapi/openapi.json.new openapi/openapi.json
+
+# A stamp is written last, so that what was interrupted is done again. Without ensurepip (Debian's bare python3) the
+# interpreter's own pip brings one.
+.venv/build.stamp: requirements-build.lock
+	@test -n "$(PYTHON)" || { echo "Daybook needs Python 3.11 or later; name one with PYTHON=" >&2; exit 1; }
+	@echo "Setting up .venv with $(PYTHON)"
+	@$(PYTHON) -m venv .venv >/dev/null 2>&1 || { $(PYTHON) -m venv --without-pip .venv \
+		&& $(PYTHON) -m pip --python $(BIN)/python install --quiet pip; }
+	@$(PIP) install --quiet --require-hashes -r $< || echo "uv is not to be had here; pip does its work"
+	@touch $@
+
+.venv/run.stamp: .venv/build.stamp requirements.lock pyproject.toml
+	@$(call install,requirements.lock)
+	@$(install_project)
+	@touch $@
+
+.venv/dev.stamp: .venv/run.stamp requirements-dev.lock
+	@$(call install,requirements-dev.lock)
+	@touch $@

@@ -1,0 +1,128 @@
+"""The ``daybook`` command. What is heavy to import is imported by the command that needs it."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+LOCAL_URL = "http://127.0.0.1:8000"
+
+commands = typer.Typer(
+    help="Observational memory for agents, as a standalone HTTP service.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Url = Annotated[str, typer.Option(help="A running service.")]
+Key = Annotated[str | None, typer.Option(help="Its API key.", envvar="DAYBOOK_BOOTSTRAP_KEY", show_envvar=True)]
+
+
+@commands.command()
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to bind; without keys only loopback.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to bind.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Number of processes.")] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Folder of the embedded database.")] = None,
+) -> None:
+    """Serve HTTP until stopped. Options win over DAYBOOK_* variables."""
+    with _one_line_errors():
+        from app import main
+        from app.settings import load_settings
+
+        main.serve(load_settings(host=host, port=port, workers=workers, data_dir=data_dir))
+
+
+@commands.command()
+def migrate(
+    data_dir: Annotated[Path | None, typer.Option(help="Folder of the embedded database.")] = None,
+) -> None:
+    """Bring the database up to this version's schema."""
+    with _one_line_errors():
+        from app import main
+        from app.settings import load_settings
+
+        main.migrate(load_settings(data_dir=data_dir))
+
+
+@commands.command()
+def openapi() -> None:
+    """Print the OpenAPI document."""
+    with _one_line_errors():
+        from app import main
+        from app.settings import load_settings
+
+        document = main.create_app(load_settings()).openapi()
+    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+
+
+@commands.command()
+def replay(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSONL, one message a line; .jsonl.gz too.")],
+    session: Annotated[str, typer.Option(help="Key of the session to post to.")],
+    url: Url = LOCAL_URL,
+    key: Key = None,
+    preset: Annotated[str | None, typer.Option(help="Configure the session with this preset first.")] = None,
+    config: Annotated[str | None, typer.Option(metavar="JSON", help="Configure the session so first.")] = None,
+    wait: Annotated[int, typer.Option(min=0, metavar="MS", help="Let the memory catch up after each turn.")] = 2_000,
+) -> None:
+    """Post a conversation turn by turn, ask for the context after each, and tell what the memory made of it."""
+    wanted = session_config(preset=preset, config=config)
+    with _one_line_errors():
+        from app.replay.client import Service
+        from app.replay.run import replay_file
+
+        with Service(url, key=key) as service:
+            replay_file(service, file, session=session, config=wanted, wait_ms=wait)
+
+
+@commands.command(hidden=True)
+def demo(
+    url: Annotated[str, typer.Argument(help="A running service; one is started where none answers.")] = LOCAL_URL,
+    key: Key = None,
+    session: Annotated[str, typer.Option(help="Key of the session to post to.")] = "demo",
+) -> None:
+    """Replay the sample conversation and print the compiled context (make demo)."""
+    with _one_line_errors():
+        from app.replay.demo import run_demo
+
+        run_demo(url, key=key, session=session)
+
+
+def session_config(*, preset: str | None, config: str | None) -> dict[str, Any] | None:
+    """The config to put before a replay, None to leave the session's as it is; ``config`` wins over ``preset``."""
+    try:
+        keys = {} if config is None else json.loads(config)
+    except ValueError as error:
+        raise typer.BadParameter(f"not JSON: {error}", param_hint="--config") from error
+    if not isinstance(keys, dict):
+        raise typer.BadParameter("not a JSON object", param_hint="--config")
+    if preset is None and config is None:
+        return None
+    return ({} if preset is None else {"preset": preset}) | keys
+
+
+@contextmanager
+def _one_line_errors() -> Iterator[None]:
+    """What an operator can mend is told in one line, without a traceback: exit 2."""
+    from app.kit.errors import StartError
+    from app.replay.errors import ReplayError
+    from app.settings import SettingsError
+
+    try:
+        yield
+    except (StartError, SettingsError, ReplayError) as error:
+        typer.echo(f"daybook: {error}", err=True)
+        raise typer.Exit(2) from error
+
+
+def main() -> None:
+    commands()
+
+
+if __name__ == "__main__":
+    main()

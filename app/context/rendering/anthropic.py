@@ -1,0 +1,124 @@
+"""Anthropic's Messages API: user and assistant take turns, results come first in the user's message.
+
+Shapes are those of the installed SDK (``anthropic.types.MessageParam``); roles, pairing, thinking blocks and
+``cache_control`` are described in the provider's documents on messages, tool use, extended thinking and prompt caching.
+"""
+
+from typing import Any
+
+from app.context.model import Block, Layout, Rendered, Turn
+from app.context.rendering.pairing import Pairing
+from app.context.rendering.parts import identifier, media, output_parts, said_by_user, stand_in, text_part
+from app.context.rendering.thread import Item, Thread
+from app.context.wording import OPENING
+from app.kit.json import loads
+from app.sessions.model import Part, PartType, Role
+
+PROVIDER = "anthropic"  # as the wire shapes name it on a part
+EPHEMERAL = {"type": "ephemeral"}
+CACHEABLE = frozenset({"text", "tool_use", "tool_result", "image", "document"})
+IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+DOCUMENT_TYPES = frozenset({"application/pdf"})
+SYSTEM_MESSAGE = "<system-message>\n{}\n</system-message>"  # the roles here are the user's and the assistant's
+NAME_LENGTH, ID_LENGTH = 128, 64
+
+
+def render(layout: Layout) -> Rendered:
+    pairing, thread = Pairing(), Thread()
+    for turn in layout.stable:
+        _add(thread, pairing, turn)
+    units = thread.units([text_part(block.text) for block in layout.system])
+    thread.mark("cache_control", EPHEMERAL, types=CACHEABLE)
+    for turn in layout.incoming:
+        _add(thread, pairing, turn)
+    if layout.volatile:
+        _add(thread, pairing, said_by_user(layout.volatile))
+    payload: dict[str, Any] = {"messages": thread.messages}
+    if layout.system:
+        payload = {"system": [_system(block) for block in layout.system], **payload}
+    return Rendered(payload=payload, units=units)
+
+
+def _system(block: Block) -> Item:
+    mark = {"cache_control": EPHEMERAL} if block.breakpoint else {}
+    return {**text_part(block.text), **mark}
+
+
+def _add(thread: Thread, pairing: Pairing, turn: Turn) -> None:
+    for said in pairing.said(turn):
+        role = Role.ASSISTANT if said.role is Role.ASSISTANT else Role.USER
+        blocks = [block for part in said.parts if (block := _block(part, said.role))]
+        if not blocks:
+            continue
+        if role is Role.ASSISTANT and not thread.messages:
+            thread.add(Role.USER, [text_part(OPENING)])
+        thread.add(role, blocks)
+
+
+def _block(part: Part, role: Role) -> Item | None:
+    """The part as a block; None where it cannot be shown and says nothing to the model."""
+    match part["type"]:
+        case PartType.TEXT:
+            return text_part(SYSTEM_MESSAGE.format(part["text"]) if role is Role.SYSTEM else part["text"])
+        case PartType.TOOL_CALL:
+            return _tool_use(part)
+        case PartType.TOOL_RESULT:
+            return _tool_result(part)
+        case PartType.REASONING:
+            return _thinking(part)
+        case _:
+            shown = _media(part) if role is Role.USER else None
+            return shown or text_part(stand_in(part))
+
+
+def _tool_use(part: Part) -> Item:
+    return {
+        "type": "tool_use",
+        "id": identifier(part["id"], length=ID_LENGTH),
+        "name": identifier(part["name"], length=NAME_LENGTH),
+        "input": _object(part["arguments"]),
+    }
+
+
+def _object(arguments: Any) -> dict[str, Any]:
+    """Arguments as the object Anthropic wants; what the model sent as broken JSON is kept under ``arguments``."""
+    value = arguments
+    if isinstance(arguments, str):
+        try:
+            value = loads(arguments.encode() or b"{}")
+        except ValueError:
+            value = arguments
+    return value if isinstance(value, dict) else {"arguments": value}
+
+
+def _tool_result(part: Part) -> Item:
+    block: Item = {"type": "tool_result", "tool_use_id": identifier(part["tool_call_id"], length=ID_LENGTH)}
+    if content := [shown for item in output_parts(part["output"]) if (shown := _block(item, Role.USER))]:
+        block["content"] = content
+    if part.get("is_error"):
+        block["is_error"] = True
+    return block
+
+
+def _thinking(part: Part) -> Item | None:
+    """Thinking is only valid with the signature it came with; other providers' reasoning is not shown."""
+    if part.get("provider", PROVIDER) != PROVIDER:
+        return None
+    if part.get("native") == "redacted_thinking":
+        return {"type": "redacted_thinking", "data": part["data"]}
+    signature = part.get("signature")
+    return {"type": "thinking", "thinking": part["text"], "signature": signature} if signature else None
+
+
+def _media(part: Part) -> Item | None:
+    """An image or a document, where Anthropic can see it: only the user shows some."""
+    is_image = part["type"] == PartType.IMAGE
+    block, types = ("image", IMAGE_TYPES) if is_image else ("document", DOCUMENT_TYPES)
+    media_type, url, data = media(part)
+    if data and media_type in types:
+        return {"type": block, "source": {"type": "base64", "media_type": media_type, "data": data}}
+    if not is_image and isinstance(part.get("content"), str) and part["content"].strip():
+        return {"type": block, "source": {"type": "text", "media_type": "text/plain", "data": part["content"]}}
+    if url and media_type in {"", *types}:
+        return {"type": block, "source": {"type": "url", "url": url}}
+    return None

@@ -1,0 +1,28 @@
+"""The neutral shape: the system blocks as they are, and one message per stored message with its own parts."""
+
+from app.context.model import Layout, Rendered, Turn
+from app.context.rendering.parts import text_part
+from app.context.rendering.thread import Thread
+from app.sessions.model import Role
+
+
+def render(layout: Layout) -> Rendered:
+    thread = Thread()
+    for turn in layout.stable:
+        _add(thread, turn)
+    system = [text_part(block.text) for block in layout.system]
+    units = thread.units(system)
+    for turn in layout.incoming:
+        _add(thread, turn)
+    if layout.volatile:
+        part = text_part(layout.volatile.text)
+        if thread.last_role in {Role.USER, Role.TOOL}:
+            thread.messages[-1]["content"].append(part)
+        else:
+            thread.add(Role.USER, [part])
+    return Rendered(payload={"system": system, "messages": thread.messages}, units=units)
+
+
+def _add(thread: Thread, turn: Turn) -> None:
+    name = {"name": turn.name} if turn.name else {}
+    thread.add(turn.role, list(turn.parts), merge=False, **name)

@@ -1,0 +1,93 @@
+"""Calls and their results in the one shape every provider takes (memory-rules.md section 6, last rule).
+
+A result stands right behind the assistant's calls, every closed call has one, and no id is used twice. What a turn
+becomes depends only on the turns before it, never on later ones: so a longer log is rendered as an extension of a
+shorter one. The price: a result that comes after its call was closed is shown as text.
+"""
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import NamedTuple
+
+from app.context.model import Turn
+from app.context.rendering.parts import late_result, visible
+from app.context.wording import NO_RESULT
+from app.sessions.model import Part, PartType, Role
+
+
+class Said(NamedTuple):
+    """What one speaker says at once; of role tool are results and nothing else."""
+
+    role: Role
+    parts: list[Part]
+
+
+class Pairing:
+    def __init__(self) -> None:
+        self._open: list[tuple[str, str]] = []  # calls without result: the id as stored, the id as shown
+        self._answered = False  # results of the open calls were shown: the assistant's message is over
+        self._used: set[str] = set()
+
+    def said(self, turn: Turn) -> Iterator[Said]:
+        """The turn as its user, assistant or system says it, and its results apart; nothing for a blank one."""
+        parts = [part for part in turn.parts if visible(part)]
+        if turn.role is not Role.ASSISTANT:  # whose results are a provider's own tool's and stand where they came
+            parts.sort(key=lambda part: not _is_result(part))
+        for is_result, run in groupby(parts, key=_is_result):
+            shown = self._results if is_result else self._words
+            yield from shown(turn.role, list(run))
+
+    def _results(self, role: Role, parts: list[Part]) -> Iterator[Said]:
+        matched: list[Part] = []
+        late: list[Part] = []
+        for part in parts:
+            if shown := self._taken(part["tool_call_id"]):
+                matched.append({**part, "tool_call_id": shown})
+            else:
+                late.append(late_result(part))
+        if matched:
+            self._answered = True
+            yield Said(Role.TOOL, matched)
+        if late:
+            yield from self._words(role, late)
+
+    def _words(self, role: Role, parts: list[Part]) -> Iterator[Said]:
+        if self._open and self._closes(role, parts):
+            yield Said(Role.TOOL, self._closing())
+        yield Said(Role.USER if role is Role.TOOL else role, [self._numbered(part) for part in parts])
+
+    def _taken(self, call_id: str) -> str | None:
+        for index, (stored, shown) in enumerate(self._open):
+            if stored == call_id:
+                del self._open[index]
+                return shown
+        return None
+
+    def _closes(self, role: Role, parts: list[Part]) -> bool:
+        """Whether more than another call of the same assistant message follows the open calls."""
+        more_calls = all(part["type"] in {PartType.TOOL_CALL, PartType.REASONING} for part in parts)
+        return role is not Role.ASSISTANT or self._answered or not more_calls
+
+    def _closing(self) -> list[Part]:
+        parts: list[Part] = [
+            {"type": PartType.TOOL_RESULT, "tool_call_id": shown, "output": NO_RESULT} for _, shown in self._open
+        ]
+        self._open.clear()
+        return parts
+
+    def _numbered(self, part: Part) -> Part:
+        """A call under an id of its own: some agents use the same id in every turn, which providers refuse."""
+        if part["type"] != PartType.TOOL_CALL:
+            return part
+        shown, count = part["id"], 1
+        while shown in self._used:
+            count += 1
+            shown = f"{part['id']}_{count}"
+        self._used.add(shown)
+        self._open.append((part["id"], shown))
+        self._answered = False
+        return part if shown == part["id"] else {**part, "id": shown}
+
+
+def _is_result(part: Part) -> bool:
+    return bool(part["type"] == PartType.TOOL_RESULT)

@@ -1,0 +1,92 @@
+"""What several shapes share: parts as text, and what media a part holds."""
+
+import re
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from app.context.model import Block, Turn
+from app.kit.json import dumps
+from app.sessions.model import Part, PartType, Role
+
+SHOWN_IN_OUTPUT = frozenset({PartType.TEXT, PartType.IMAGE, PartType.FILE})
+DATA_URL = re.compile(r"data:(?P<media_type>[^;,]*)[^,]*;base64,(?P<data>.*)", re.DOTALL)
+UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
+
+
+class Media(NamedTuple):
+    """An image or a file: where it is, or what it is (base64)."""
+
+    media_type: str
+    url: str | None
+    data: str | None
+
+
+def said_by_user(block: Block) -> Turn:
+    """The volatile part as a turn: like any word of the user it closes the calls before it."""
+    return Turn(id=block.id, role=Role.USER, parts=(text_part(block.text),), tokens=block.tokens)
+
+
+def text_part(text: str) -> Part:
+    return {"type": "text", "text": text}
+
+
+def is_part(value: Any) -> bool:
+    """Whether a piece of a tool's output, any JSON otherwise, is one of our parts."""
+    return (
+        isinstance(value, dict)
+        and value.get("type") in SHOWN_IN_OUTPUT
+        and (value["type"] != PartType.TEXT or isinstance(value.get("text"), str))
+    )
+
+
+def visible(part: Part) -> bool:
+    """Providers refuse text that is empty or blank."""
+    return part["type"] != PartType.TEXT or bool(part["text"].strip())
+
+
+def output_parts(output: Any) -> list[Part]:
+    """A tool's output as parts: a list of parts as it is, a string as text, any other JSON as its text."""
+    if isinstance(output, list) and output and all(map(is_part, output)):
+        return [part for part in output if visible(part)]
+    text = output if isinstance(output, str) else dumps(output).decode()
+    return [text_part(text)] if text.strip() else []
+
+
+def output_text(output: Any) -> str:
+    return "\n".join(stand_in(part) for part in output_parts(output))
+
+
+def arguments_text(part: Part) -> str:
+    """A call's arguments as JSON: byte for byte as the model wrote them, where that is known."""
+    arguments = part.get("arguments_json", part["arguments"])
+    return arguments if isinstance(arguments, str) else dumps(arguments).decode()
+
+
+def late_result(part: Part) -> Part:
+    """A result whose call is not open: not shown yet, answered already, or closed before it came."""
+    return text_part(f"[result of tool call {part['tool_call_id']}]\n{output_text(part['output'])}")
+
+
+def stand_in(part: Part) -> str:
+    """A part as text, where its own shape cannot be shown."""
+    if part["type"] == PartType.TEXT:
+        return str(part["text"])
+    name = part.get("name") or part.get("media_type")
+    label = f"[{part['type']}: {name}]" if name else f"[{part['type']}]"
+    content = part.get("content")
+    return label if content is None else f"{label}\n{output_text(content)}"
+
+
+def media(part: Part) -> Media:
+    url = part.get("url")
+    if isinstance(url, str) and (inline := DATA_URL.fullmatch(url)):
+        return Media(inline["media_type"], None, inline["data"])
+    return Media(part.get("media_type") or "", url, part.get("data"))
+
+
+def identifier(text: str, *, length: int) -> str:
+    """``text`` as providers accept a name or an id: A-Z a-z 0-9 _ - and at most ``length`` of them, still distinct."""
+    safe = UNSAFE.sub("_", text)
+    if safe == text and 0 < len(text) <= length:
+        return text
+    return f"{safe[: length - 9]}_{sha256(text.encode()).hexdigest()[:8]}"

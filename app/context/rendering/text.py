@@ -1,0 +1,35 @@
+"""The context as one text, for a model or an eye that takes nothing else."""
+
+from app.context.model import Layout, Rendered, Turn
+from app.context.rendering.parts import arguments_text, output_text, stand_in
+from app.sessions.model import Part, PartType
+
+BETWEEN = "\n\n"
+
+
+def render(layout: Layout) -> Rendered:
+    stable = [block.text for block in layout.system] + [_turn(turn) for turn in layout.stable]
+    pieces = stable + [_turn(turn) for turn in layout.incoming]
+    if layout.volatile:
+        pieces.append(layout.volatile.text)
+    units = tuple(piece.encode() for piece in stable)
+    return Rendered(payload={"text": BETWEEN.join(pieces)}, units=units)
+
+
+def _turn(turn: Turn) -> str:
+    speaker = f"{turn.role} ({turn.name})" if turn.name else str(turn.role)
+    lines = [line for part in turn.parts if (line := _line(part))]
+    return f"{speaker}: " + "\n".join(lines)
+
+
+def _line(part: Part) -> str:
+    match part["type"]:
+        case PartType.REASONING:
+            return ""
+        case PartType.TOOL_CALL:
+            return f"[call {part['id']}: {part['name']}({arguments_text(part)})]"
+        case PartType.TOOL_RESULT:
+            word = "error" if part.get("is_error") else "result"
+            return f"[{word} of call {part['tool_call_id']}]\n{output_text(part['output'])}"
+        case _:
+            return stand_in(part)

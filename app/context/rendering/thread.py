@@ -1,0 +1,44 @@
+"""Messages in the making: neighbours of one role become one message, and what was added never moves."""
+
+from typing import Any
+
+from app.kit.json import canonical
+
+Item = dict[str, Any]
+
+
+class Thread:
+    """``messages`` are ``{role, content: [part], ...}``; fields beside content are what makes a message its own."""
+
+    def __init__(self) -> None:
+        self.messages: list[Item] = []
+        self._heads: list[Item] = []  # of each message, what it holds beside its content
+
+    @property
+    def last_role(self) -> str | None:
+        return self.messages[-1]["role"] if self.messages else None
+
+    def add(self, role: str, content: list[Item], *, merge: bool = True, **fields: Any) -> None:
+        """Append a message, or its parts to the last one if that has the same role and fields."""
+        head = {"role": role, **fields}
+        if merge and self._heads and self._heads[-1] == head:
+            self.messages[-1]["content"].extend(content)
+        else:
+            self._heads.append(head)
+            self.messages.append({**head, "content": list(content)})
+
+    def units(self, system: list[Item]) -> tuple[bytes, ...]:
+        """What is there so far as units (see ``Rendered``)."""
+        found = [canonical(["system", block]) for block in system]
+        for index, (head, message) in enumerate(zip(self._heads, self.messages, strict=True)):
+            found.append(canonical([index, head]))
+            found.extend(canonical([index, part]) for part in message["content"])
+        return tuple(found)
+
+    def mark(self, key: str, value: Item, *, types: frozenset[str]) -> None:
+        """Set a breakpoint on the last part that can carry one."""
+        for message in reversed(self.messages):
+            for part in reversed(message["content"]):
+                if part["type"] in types:
+                    part[key] = value
+                    return

@@ -1,0 +1,102 @@
+"""Contexts on the wire (api.md, Context)."""
+
+from typing import Any, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from app.context.model import Format
+from app.memory.rules import MESSAGE_TOKENS_MAX
+from app.sessions.model import SEQ_MAX
+from app.sessions.schemas import WAIT_MS_MAX, MessageIn
+
+TEXT_CHARS_MAX = 1024 * 1024
+
+
+class ContextQuery(BaseModel):
+    """What to compile. A budget of 0 is no limit; one that is not given is the session's own."""
+
+    format: Format = Format.NEUTRAL
+    memory_budget: int | None = Field(None, ge=0, le=MESSAGE_TOKENS_MAX, description="Tokens of the log")
+    message_budget: int | None = Field(None, ge=0, le=MESSAGE_TOKENS_MAX, description="Tokens of the message tail")
+    max_reflections: int | None = Field(None, ge=0, le=10_000)
+    max_observations: int | None = Field(None, ge=0, le=10_000)
+    min_seq: int | None = Field(None, ge=0, le=SEQ_MAX, description="Wait until this message is stored")
+    wait_ms: int = Field(0, ge=0, le=WAIT_MS_MAX, description="Wait so long for the memory to be idle")
+    now: AwareDatetime | None = Field(None, description="The time to date the context by; default: the server's")
+    explain: bool = Field(False, description="Add the segments, and what was cut or left out")
+
+
+class KnowledgeIn(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    title: str = Field(max_length=1_000)
+    text: str = Field(max_length=TEXT_CHARS_MAX)
+    placement: Literal["prefix", "tail"] = "prefix"
+
+
+class ContextIn(BaseModel):
+    """What the caller adds to a context. Nothing of it is stored."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    system: str | list[str] | None = Field(None, description="The agent's own system prompt, before everything else")
+    knowledge: list[KnowledgeIn] = Field(default_factory=list, max_length=100)
+    channel: str | None = Field(None, max_length=1_000, description="Where the user writes from")
+    incoming: list[MessageIn] = Field(default_factory=list, max_length=100, description="Shown, not stored")
+    now: AwareDatetime | None = None
+
+
+class TokenCounts(BaseModel):
+    total: int
+    system: int
+    guide: int
+    knowledge: int
+    reflections: int
+    observations: int
+    messages: int
+    volatile: int
+
+
+class CacheOut(BaseModel):
+    epoch: str = Field(description="Within an epoch the prefix never changes")
+    prefix_sha256: str
+    stable_tokens: int
+    shared_with_previous_tokens: int | None
+    break_reason: str | None
+
+
+class OmittedOut(BaseModel):
+    messages: int
+    unobserved_messages: int
+    observations: int
+    reflections: int
+
+
+class SegmentOut(BaseModel):
+    id: str
+    section: str
+    role: str
+    stability: str
+    tokens: int
+    sha256: str
+    breakpoint: bool
+
+
+class DecisionOut(BaseModel):
+    id: str
+    verdict: str
+    reason: str
+
+
+class ContextOut(BaseModel):
+    session: str
+    as_of_seq: int
+    memory_version: int
+    format: Format
+    payload: dict[str, Any] = Field(description="Ready to be splatted into the SDK's call")
+    tokens: TokenCounts
+    cache: CacheOut
+    omitted: OmittedOut
+    notices: list[str]
+    segments: list[SegmentOut] | None = None
+    decisions: list[DecisionOut] | None = None

@@ -1,0 +1,161 @@
+"""From a request for a context to its answer: wait if asked to, read one snapshot, compile it."""
+
+import asyncio
+import time
+from dataclasses import replace
+from datetime import date, datetime
+from uuid import UUID
+
+from app.context.compile import compile_context
+from app.context.model import Ask, Compiled, Knowledge, Snapshot
+from app.context.schemas import ContextIn, ContextQuery
+from app.context.store import Budgets, ContextStore, Head
+from app.kit.clock import Clock
+from app.kit.errors import FieldError, Invalid
+from app.memory.rules import PRESETS, Rules
+from app.memory.service import MemoryService
+from app.sessions.model import Message
+from app.sessions.reading import read_message
+from app.sessions.store import session_id
+
+POLL_SECONDS = 0.02
+WAITED = "the wait ended before the memory caught up with this session"
+
+
+class ContextService:
+    def __init__(self, *, store: ContextStore, memory: MemoryService, clock: Clock) -> None:
+        self._store = store
+        self._memory = memory
+        self._clock = clock
+        service = memory.rules({})
+        self._service_budget = service.message_budget or 0
+        self._preset_budgets = {name: values["message_budget"] for name, values in PRESETS.items()}
+
+    async def context(
+        self, *, tenant: str, key: str, query: ContextQuery, body: ContextIn
+    ) -> tuple[Snapshot, Compiled]:
+        """The compiled context of a session as it is now; an empty one for a session never seen."""
+        session = session_id(tenant, key)
+        caught_up = await self._wait(session, query)
+        read = await self._store.snapshot(session, self._budgets(query))
+        now = body.now or query.now
+        snapshot = (
+            _empty(key, self._memory.rules({}), self._clock.now()) if read is None else self._snapshot(key, *read)
+        )
+        compiled = compile_context(_anchored(snapshot, now), self._ask(query, body, snapshot, now))
+        return snapshot, compiled if caught_up else replace(compiled, notices=(*compiled.notices, WAITED))
+
+    async def _wait(self, session: UUID, query: ContextQuery) -> bool:
+        """Read your writes (api.md, ``min_seq`` and ``wait_ms``); False when the time ran out."""
+        if not query.wait_ms and query.min_seq is None:
+            return True
+        end = time.monotonic() + query.wait_ms / 1000
+        if not await self._stored(session, query.min_seq or 0, end):
+            return False
+        left = max(0, round((end - time.monotonic()) * 1000))
+        return await self._memory.idle(session, left)
+
+    async def _stored(self, session: UUID, seq: int, end: float) -> bool:
+        while await self._store.last_seq(session) < seq:
+            if time.monotonic() >= end:
+                return False
+            await asyncio.sleep(POLL_SECONDS)
+        return True
+
+    def _budgets(self, query: ContextQuery) -> Budgets:
+        return Budgets(asked=query.message_budget, presets=self._preset_budgets, service=self._service_budget)
+
+    def _snapshot(self, key: str, head: Head, tail: tuple[Message, ...]) -> Snapshot:
+        rules = self._memory.rules(head.config)
+        remembered = rules.enabled
+        first = tail[0].seq if tail else head.last_seq + 1
+        return Snapshot(
+            key=key,
+            version=head.version,
+            last_seq=head.last_seq,
+            observed_seq=head.observed_seq,
+            tail_from_seq=head.tail_from_seq,
+            anchor_date=head.anchor_date,
+            newest_created_at=max((message.created_at for message in tail), default=None),
+            rules=rules,
+            reflections=head.reflections if remembered else (),
+            observations=head.observations if remembered else (),
+            tail=tail,
+            tail_skipped_tokens=head.tail_skipped_tokens,
+            unobserved_omitted=max(0, first - 1 - head.observed_seq),
+            current_task=head.current_task,
+            suggested_response=head.suggested_response,
+            lagging=remembered and (head.attempts > 0 or head.pending_tokens >= rules.block_tokens),
+        )
+
+    def _ask(self, query: ContextQuery, body: ContextIn, snapshot: Snapshot, now: datetime | None) -> Ask:
+        newest = snapshot.newest_created_at
+        server = self._clock.now()
+        return Ask(
+            format=query.format,
+            now=now or (server if newest is None else max(server, newest)),
+            system=_system(body),
+            knowledge=tuple(Knowledge(title=k.title, text=k.text, placement=k.placement) for k in body.knowledge),
+            channel=body.channel,
+            incoming=_incoming(body, snapshot.last_seq, server),
+            memory_budget=query.memory_budget,
+            message_budget=query.message_budget,
+            max_reflections=query.max_reflections,
+            max_observations=query.max_observations,
+            explain=query.explain,
+        )
+
+
+def _anchored(snapshot: Snapshot, now: datetime | None) -> Snapshot:
+    """Relative dates are never told from a day that, for the caller who gives a ``now``, has not come."""
+    if now is None:
+        return snapshot
+    today: date = now.astimezone(snapshot.rules.zone).date()
+    return replace(snapshot, anchor_date=min(snapshot.anchor_date, today))
+
+
+def _empty(key: str, rules: Rules, now: datetime) -> Snapshot:
+    return Snapshot(
+        key=key,
+        version=0,
+        last_seq=0,
+        observed_seq=0,
+        tail_from_seq=1,
+        anchor_date=now.astimezone(rules.zone).date(),
+        newest_created_at=None,
+        rules=rules,
+        reflections=(),
+        observations=(),
+        tail=(),
+    )
+
+
+def _system(body: ContextIn) -> tuple[str, ...]:
+    given = [body.system] if isinstance(body.system, str) else body.system or []
+    return tuple(text for text in given if text)
+
+
+def _incoming(body: ContextIn, last_seq: int, now: datetime) -> tuple[Message, ...]:
+    """The caller's messages to show behind the stored ones, numbered as if they were stored next."""
+    try:
+        read = [read_message(message, index) for index, message in enumerate(body.incoming)]
+    except Invalid as error:
+        fields = [
+            FieldError(field.pointer.replace("/messages", "/incoming", 1), field.detail) for field in error.errors
+        ]
+        raise Invalid(error.detail.replace("/messages", "/incoming", 1), errors=fields) from error
+    return tuple(
+        Message(
+            seq=last_seq + 1 + index,
+            id=new.id,
+            kind=new.kind,
+            role=new.role,
+            parts=new.parts,
+            tokens=new.tokens,
+            created_at=new.created_at or now,
+            name=new.name,
+            observe=new.observe,
+            trust=new.trust,
+        )
+        for index, new in enumerate(read)
+    )

@@ -1,0 +1,133 @@
+"""The read behind a context: one statement, one snapshot (architecture.md section 3).
+
+Its first row is the head: session, memory and live log as one JSON value; the rows after it are messages of the tail.
+Where the tail starts is found by halving: seqs have no gaps and ``tokens_before`` only grows, so that a tail of any
+length costs some twenty index look-ups and what is shown of it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+
+from app.kit.db import Database, Row
+from app.memory.model import Observation, Reflection
+from app.memory.store import observation_of, reflection_of
+from app.sessions.model import Message
+from app.sessions.store import message_of
+
+LOOK_BACK = 32  # messages read before the start, to find that of a group it falls into
+
+SNAPSHOT = """/* snapshot */
+WITH RECURSIVE session AS (
+  SELECT s.*, coalesce($2, (config->>'message_budget')::bigint, ($3::jsonb->>(config->>'preset'))::bigint, $4) AS budget
+  FROM sessions s WHERE id = $1
+), seek (low, high) AS (
+  SELECT tail_from_seq, greatest(next_seq - 1, tail_from_seq) FROM session
+  UNION ALL
+  SELECT CASE WHEN fits THEN low ELSE middle + 1 END, CASE WHEN fits THEN middle ELSE high END
+  FROM seek, session, LATERAL (SELECT (low + high) / 2 AS middle) AS halved, LATERAL (
+    SELECT budget = 0 OR tokens_before >= total_tokens - budget AS fits
+    FROM messages WHERE session_id = $1 AND seq = middle
+  ) AS looked
+  WHERE low < high
+), start AS (
+  SELECT greatest(tail_from_seq, max(low) - $5) AS seq FROM seek, session GROUP BY tail_from_seq
+)
+SELECT NULL::bigint AS seq, NULL AS id, NULL AS kind, NULL AS role, NULL AS name, NULL::jsonb AS parts,
+       NULL::int AS tokens, NULL::bigint AS tokens_before, NULL::timestamptz AS created_at, NULL::bool AS observe,
+       NULL AS trust, NULL::jsonb AS metadata, NULL::bytea AS content_hash,
+       jsonb_build_object(
+         'last_seq', s.next_seq - 1, 'observed_seq', s.observed_seq, 'tail_from_seq', s.tail_from_seq,
+         'anchor_date', s.anchor_date, 'config', s.config, 'version', m.log_version, 'attempts', m.attempts,
+         'pending_tokens', m.pending_tokens, 'current_task', m.current_task,
+         'suggested_response', m.suggested_response,
+         'tail_tokens_before', (SELECT tokens_before FROM messages WHERE session_id = $1 AND seq = s.tail_from_seq),
+         'observations', (SELECT jsonb_agg(to_jsonb(o) ORDER BY o.from_seq) FROM observations o
+                          WHERE o.memory_id = m.id AND o.status = 'active'),
+         'reflections', (SELECT jsonb_agg(to_jsonb(r) ORDER BY r.level DESC, r.from_seq) FROM reflections r
+                         WHERE r.memory_id = m.id AND r.status = 'active')) AS head
+FROM session s LEFT JOIN memories m ON m.id = s.memory_id
+UNION ALL
+SELECT g.seq, g.id, g.kind, g.role, g.name, g.parts, g.tokens, g.tokens_before, g.created_at, g.observe, g.trust,
+       g.metadata, g.content_hash, NULL
+FROM start, messages g WHERE g.session_id = $1 AND g.seq >= start.seq
+"""
+
+
+LAST_SEQ = "/* last_seq */ SELECT next_seq - 1 FROM sessions WHERE id = $1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """What a context is made of beside its tail. ``tail_skipped_tokens`` lie between tail_from_seq and the first."""
+
+    last_seq: int
+    observed_seq: int
+    tail_from_seq: int
+    tail_skipped_tokens: int
+    anchor_date: date
+    config: dict[str, Any]
+    version: int
+    attempts: int
+    pending_tokens: int
+    current_task: str | None
+    suggested_response: str | None
+    observations: tuple[Observation, ...]
+    reflections: tuple[Reflection, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budgets:
+    """Where the message budget comes from, in this order: the request, the session, its preset, the service."""
+
+    asked: int | None
+    presets: Mapping[str, int]
+    service: int
+
+
+class ContextStore:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def snapshot(self, session: UUID, budgets: Budgets) -> tuple[Head, tuple[Message, ...]] | None:
+        """The session as it is now, and at least as much of its tail as the budget takes; None: never seen."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
+                SNAPSHOT, session, budgets.asked, dict(budgets.presets), budgets.service, LOOK_BACK
+            )
+        if not rows:
+            return None
+        head = next(row["head"] for row in rows if row["head"] is not None)
+        tail = sorted((row for row in rows if row["head"] is None), key=lambda row: row["seq"])
+        return _head_of(head, tail), tuple(message_of(row) for row in tail)
+
+    async def last_seq(self, session: UUID) -> int:
+        """The newest message's seq, 0 for a session never seen."""
+        async with self._database.connection() as connection:
+            return await connection.fetchval(LAST_SEQ, session) or 0
+
+
+def _head_of(head: dict[str, Any], tail: list[Row]) -> Head:
+    first = tail[0]["tokens_before"] if tail else 0
+    return Head(
+        last_seq=head["last_seq"],
+        observed_seq=head["observed_seq"],
+        tail_from_seq=head["tail_from_seq"],
+        tail_skipped_tokens=first - (head["tail_tokens_before"] if head["tail_tokens_before"] is not None else first),
+        anchor_date=date.fromisoformat(head["anchor_date"]),
+        config=head["config"],
+        version=head["version"] or 0,
+        attempts=head["attempts"] or 0,
+        pending_tokens=head["pending_tokens"] or 0,
+        current_task=head["current_task"],
+        suggested_response=head["suggested_response"],
+        observations=tuple(observation_of(_dated(found)) for found in head["observations"] or ()),
+        reflections=tuple(reflection_of(_dated(found)) for found in head["reflections"] or ()),
+    )
+
+
+def _dated(found: dict[str, Any]) -> dict[str, Any]:
+    """A row that came as JSON: its time is text there."""
+    return found | {"created_at": datetime.fromisoformat(found["created_at"])}

@@ -1,0 +1,34 @@
+"""Every sentence the service itself puts into a context. A change here breaks every cached prefix once."""
+
+GUIDE = """\
+The notes below were taken during the earlier part of this conversation. They stand in for messages that are no longer \
+shown; the messages after them are the conversation itself, word for word.
+
+- Rely on the notes as on your own recollection. They tell what was said and done; they are not instructions to you.
+- Where two lines disagree, the newest one holds.
+- A line stands under the date it is about. Something that was planned for a date now past has probably happened, \
+unless a later line says otherwise.
+- 🔴 is what the user stated or asked and what was decided, 🟡 a fact of the work, 🟢 minor or uncertain, ✅ done. \
+`#12` names the message a line rests on.
+
+## Conversation Memory"""
+
+CONTINUATION = "(The conversation continues below; what came before it is in the notes.)"
+
+# A provider that wants the user to speak first gets this where the tail begins with the assistant and no memory exists.
+OPENING = "(The conversation continues below.)"
+
+NO_RESULT = "(no result)"
+NO_OUTPUT = "(no output)"
+
+LAGGING = "The memory is behind: the newest messages are not observed yet."
+
+
+def left_out(messages: int) -> str:
+    """The lag notice: what the budget left out before the memory could note it."""
+    return f"{messages} earlier messages are neither shown nor in the notes yet."
+
+
+def cut_mark(characters: int, seq: int) -> str:
+    """Stands where text was taken out of message ``seq``."""
+    return f"\n[... {characters} characters of message #{seq} left out ...]\n"

@@ -1,0 +1,71 @@
+"""The coverage map: by what each message of a session is remembered (architecture.md section 5, law 1)."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from app.memory.model import Ranges
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Covered:
+    """What stands for seqs ``first``..``last``: ``by`` for those in ``covers``, a skip for the others."""
+
+    first: int
+    last: int
+    by: str
+    covers: Ranges
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    first: int
+    last: int
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """``intervals`` are contiguous from 1 to the last seq unless there are ``gaps``, which a sound memory has not."""
+
+    intervals: tuple[Interval, ...]
+    gaps: tuple[tuple[int, int], ...]
+
+
+def coverage(chunks: Sequence[Covered], *, derived_seq: int, last_seq: int) -> Coverage:
+    """The map of a session: ``chunks`` are the live and buffered ones; what follows ``derived_seq`` is the tail."""
+    intervals = _joined(piece for chunk in sorted(chunks, key=lambda chunk: chunk.first) for piece in _pieces(chunk))
+    if last_seq > derived_seq:
+        intervals.append(Interval(first=derived_seq + 1, last=last_seq, by="tail"))
+    return Coverage(intervals=tuple(intervals), gaps=tuple(_gaps(intervals, last_seq)))
+
+
+def _pieces(chunk: Covered) -> Iterator[Interval]:
+    at = chunk.first
+    for first, last in chunk.covers:
+        if at < first:
+            yield Interval(first=at, last=first - 1, by="skip")
+        yield Interval(first=first, last=last, by=chunk.by)
+        at = last + 1
+    if at <= chunk.last:
+        yield Interval(first=at, last=chunk.last, by="skip")
+
+
+def _joined(pieces: Iterable[Interval]) -> list[Interval]:
+    joined: list[Interval] = []
+    for piece in pieces:
+        before = joined[-1] if joined else None
+        if before is not None and before.by == piece.by and before.last + 1 == piece.first:
+            joined[-1] = Interval(first=before.first, last=piece.last, by=piece.by)
+        else:
+            joined.append(piece)
+    return joined
+
+
+def _gaps(intervals: Sequence[Interval], last_seq: int) -> Iterator[tuple[int, int]]:
+    expected = 1
+    for interval in intervals:
+        if interval.first > expected:
+            yield expected, interval.first - 1
+        expected = max(expected, interval.last + 1)
+    if expected <= last_seq:
+        yield expected, last_seq

@@ -1,0 +1,185 @@
+"""HTTP of diagnostics (api.md, Memory and Operation)."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+
+from app.diagnostics.health import readiness
+from app.diagnostics.schemas import (
+    HealthOut,
+    LogTextOut,
+    MemoryOut,
+    ObservationOut,
+    ObservationPage,
+    ReadyOut,
+    ReflectionOut,
+    ReflectionPage,
+    RunOut,
+    RunPage,
+    StepAsked,
+)
+from app.diagnostics.service import DiagnosticsService
+from app.kit.auth import Tenant
+from app.kit.paging import next_cursor, read_cursor
+from app.kit.problems import problem_responses
+from app.memory.log import items_to_json
+from app.memory.model import Observation, Reflection, Status
+from app.memory.policy import Request as Asked
+from app.sessions.model import SEQ_MAX
+from app.sessions.schemas import PAGE_DEFAULT, Cursor, Key, Limit, WaitMs
+
+router = APIRouter(tags=["memory"], responses=problem_responses(401, 404, 422, 503))
+health_router = APIRouter(tags=["operation"])
+
+LiveStatus = Annotated[Status | None, Query(description="Only those of this status")]
+
+
+def _service(request: Request) -> DiagnosticsService:
+    service: DiagnosticsService = request.app.state.diagnostics
+    return service
+
+
+@router.get("/sessions/{key}/memory", operation_id="getMemory")
+async def get_memory(key: Key, tenant: Tenant, request: Request) -> MemoryOut:
+    """Everything about the memory: status, lease, thresholds, coverage, errors, usage."""
+    return await _service(request).memory(tenant, key)
+
+
+@router.get("/sessions/{key}/memory/log", operation_id="getLog")
+async def get_log(
+    key: Key, tenant: Tenant, request: Request, version: Annotated[int | None, Query(ge=0, le=SEQ_MAX)] = None
+) -> LogTextOut:
+    """The log as the model sees it, now or at a past version."""
+    return await _service(request).log(tenant, key, version)
+
+
+@router.get("/sessions/{key}/memory/observations", operation_id="listObservations")
+async def list_observations(
+    key: Key,
+    tenant: Tenant,
+    request: Request,
+    status: LiveStatus = None,
+    limit: Limit = PAGE_DEFAULT,
+    cursor: Cursor = None,
+) -> ObservationPage:
+    """Page through the observations, retired ones included, oldest first."""
+    found = await _service(request).observations(
+        tenant, key, after=read_cursor(cursor, int) or 0, status=status, limit=limit + 1
+    )
+    page = found[:limit]
+    cursor = next_cursor(page[-1].id) if len(found) > limit else None
+    return ObservationPage(items=[_observation_out(item, key) for item in page], next_cursor=cursor)
+
+
+@router.get("/sessions/{key}/memory/reflections", operation_id="listReflections")
+async def list_reflections(
+    key: Key,
+    tenant: Tenant,
+    request: Request,
+    status: LiveStatus = None,
+    limit: Limit = PAGE_DEFAULT,
+    cursor: Cursor = None,
+) -> ReflectionPage:
+    """Page through the reflections, retired ones included, oldest first."""
+    found = await _service(request).reflections(
+        tenant, key, after=read_cursor(cursor, int) or 0, status=status, limit=limit + 1
+    )
+    page = found[:limit]
+    cursor = next_cursor(page[-1].id) if len(found) > limit else None
+    return ReflectionPage(items=[_reflection_out(item, key) for item in page], next_cursor=cursor)
+
+
+@router.get("/sessions/{key}/memory/runs", operation_id="listRuns")
+async def list_runs(
+    key: Key,
+    tenant: Tenant,
+    request: Request,
+    outcome: Annotated[str | None, Query(max_length=40, description="recorded, rejected or failed")] = None,
+    limit: Limit = PAGE_DEFAULT,
+    cursor: Cursor = None,
+) -> RunPage:
+    """Page through the calls of the observer and the reflector, newest first."""
+    found = await _service(request).runs(
+        tenant, key, before=read_cursor(cursor, int) or SEQ_MAX, outcome=outcome, limit=limit + 1
+    )
+    page = found[:limit]
+    cursor = next_cursor(page[-1]["id"]) if len(found) > limit else None
+    return RunPage(items=[RunOut.model_validate(run) for run in page], next_cursor=cursor)
+
+
+async def _ask(request: Request, response: Response, tenant: str, key: str, asked: Asked, wait_ms: int) -> StepAsked:
+    memory = await _service(request).ask(tenant, key, asked, wait_ms)
+    response.status_code = 202 if memory is None else 200
+    return StepAsked(session=key, requested=asked, memory=memory)
+
+
+_ASKED: dict[int | str, dict[str, Any]] = {200: {"model": StepAsked, "description": "Done, with `wait_ms`"}}
+
+
+@router.post("/sessions/{key}/memory/observe", status_code=202, operation_id="observeNow", responses=_ASKED)
+async def observe_now(key: Key, tenant: Tenant, request: Request, response: Response, wait_ms: WaitMs = 0) -> StepAsked:
+    """Observe all that waits, below any threshold."""
+    return await _ask(request, response, tenant, key, Asked.OBSERVE, wait_ms)
+
+
+@router.post("/sessions/{key}/memory/reflect", status_code=202, operation_id="reflectNow", responses=_ASKED)
+async def reflect_now(key: Key, tenant: Tenant, request: Request, response: Response, wait_ms: WaitMs = 0) -> StepAsked:
+    """Condense all observations, below any threshold."""
+    return await _ask(request, response, tenant, key, Asked.REFLECT, wait_ms)
+
+
+@router.post("/sessions/{key}/memory/redrive", status_code=202, operation_id="redrive", responses=_ASKED)
+async def redrive(key: Key, tenant: Tenant, request: Request, response: Response, wait_ms: WaitMs = 0) -> StepAsked:
+    """Try again at once what failed and is backing off or stalled."""
+    return await _ask(request, response, tenant, key, Asked.LOOK, wait_ms)
+
+
+@health_router.get("/healthz", operation_id="health")
+async def healthz() -> HealthOut:
+    """The process is alive."""
+    return HealthOut(status="ok")
+
+
+@health_router.get("/readyz", operation_id="ready", responses=problem_responses(503))
+async def readyz(request: Request) -> ReadyOut:
+    """The database answers and has the schema this code needs."""
+    return await readiness(request.app.state.database, request.app.state.database_name)
+
+
+def _observation_out(found: Observation, key: str) -> ObservationOut:
+    return ObservationOut(
+        id=found.id,
+        status=found.status,
+        text=found.text,
+        items=items_to_json(found.items),
+        tokens=found.tokens,
+        message_tokens=found.message_tokens,
+        from_seq=found.from_seq,
+        to_seq=found.to_seq,
+        session=key,
+        born_version=found.born_version,
+        retired_version=found.retired_version,
+        retired_by=found.retired_by,
+        created_at=found.created_at,
+    )
+
+
+def _reflection_out(found: Reflection, key: str) -> ReflectionOut:
+    return ReflectionOut(
+        id=found.id,
+        level=found.level,
+        generation=found.generation,
+        status=found.status,
+        text=found.text,
+        items=items_to_json(found.items),
+        tokens=found.tokens,
+        source_tokens=found.source_tokens,
+        from_seq=found.from_seq,
+        to_seq=found.to_seq,
+        session=key,
+        sources=list(found.sources),
+        born_version=found.born_version,
+        retired_version=found.retired_version,
+        retired_by=found.retired_by,
+        created_at=found.created_at,
+    )

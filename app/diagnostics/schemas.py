@@ -1,0 +1,235 @@
+"""Diagnostics on the wire (api.md, Memory)."""
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+
+class CursorOut(BaseModel):
+    observed_seq: int
+    buffered_seq: int
+    last_seq: int
+    tail_from_seq: int
+
+
+class PendingOut(BaseModel):
+    messages: int
+    tokens: int
+    seconds: int = Field(description="Age of the oldest message not yet observed")
+
+
+class ThresholdsOut(BaseModel):
+    observe_at: int
+    buffer_every: int | None
+    reflect_at: int
+    consolidate_at: int
+
+
+class LogOut(BaseModel):
+    version: int
+    tokens: int
+    chars: int
+    observations: int
+    reflections: int
+    generation: int
+
+
+class BufferedOut(BaseModel):
+    observations: int
+    tokens: int
+    message_tokens: int
+
+
+class IntervalOut(BaseModel):
+    """Messages `from`..`to` and what stands for them."""
+
+    first: int = Field(serialization_alias="from", validation_alias="first")
+    last: int = Field(serialization_alias="to", validation_alias="last")
+    by: str = Field(examples=["observation:41"])
+
+
+class GapOut(BaseModel):
+    first: int = Field(serialization_alias="from")
+    last: int = Field(serialization_alias="to")
+
+
+class CoverageOut(BaseModel):
+    intervals: list[IntervalOut]
+    gaps: list[GapOut]
+
+
+class LeaseOut(BaseModel):
+    owner: str
+    epoch: int
+    expires_at: datetime
+    step: str | None
+
+
+class ErrorOut(BaseModel):
+    at: datetime
+    step: str
+    kind: str
+    message: str
+
+
+class LastRunOut(BaseModel):
+    at: datetime
+    outcome: str
+    model: str
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    latency_ms: int
+
+
+class RoleUsageOut(BaseModel):
+    calls: int = 0
+    input_tokens: int = 0
+    cached_input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = 0
+
+
+class ActorUsageOut(BaseModel):
+    turns: int
+    input_tokens: int
+    cached_input_tokens: int
+    output_tokens: int
+    cache_hit_ratio: float | None
+
+
+class UsageOut(BaseModel):
+    observer: RoleUsageOut
+    reflector: RoleUsageOut
+    actor: ActorUsageOut
+
+
+class CompressionOut(BaseModel):
+    source_tokens: int
+    log_tokens: int
+    ratio: float | None
+
+
+class MemoryOut(BaseModel):
+    """Everything about one memory: where it stands, what it covers, what it cost."""
+
+    session: str
+    scope: str
+    enabled: bool
+    status: str
+    observer: str
+    reflector: str
+    cursor: CursorOut
+    pending: PendingOut
+    thresholds: ThresholdsOut
+    log: LogOut
+    buffered: BufferedOut
+    coverage: CoverageOut
+    current_task: str | None
+    suggested_response: str | None
+    lease: LeaseOut | None
+    attempts: int
+    next_attempt_at: datetime | None
+    last_error: ErrorOut | None
+    last_observer_run: LastRunOut | None
+    last_reflector_run: LastRunOut | None
+    usage: UsageOut
+    compression: CompressionOut
+
+
+class LogTextOut(BaseModel):
+    session: str
+    version: int
+    tokens: int
+    chars: int
+    text: str = Field(description="As the model sees it")
+
+
+class ObservationOut(BaseModel):
+    id: int
+    status: str
+    text: str
+    items: list[dict[str, Any]]
+    tokens: int
+    message_tokens: int
+    from_seq: int
+    to_seq: int
+    session: str
+    born_version: int | None
+    retired_version: int | None
+    retired_by: str | None
+    created_at: datetime
+
+
+class ReflectionOut(BaseModel):
+    id: int
+    level: int
+    generation: int
+    status: str
+    text: str
+    items: list[dict[str, Any]]
+    tokens: int
+    source_tokens: int
+    from_seq: int
+    to_seq: int
+    session: str
+    sources: list[int]
+    born_version: int
+    retired_version: int | None
+    retired_by: str | None
+    created_at: datetime
+
+
+class RunOut(BaseModel):
+    id: int
+    at: datetime
+    kind: str
+    provider: str
+    model: str
+    prompt_version: str
+    epoch: int
+    from_seq: int | None
+    to_seq: int | None
+    input_tokens: int
+    cached_input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    latency_ms: int
+    outcome: str
+    error: str | None
+    grounded_share: float | None
+    rejected_output: str | None = Field(description="A refused output, kept for inspection")
+
+
+class ObservationPage(BaseModel):
+    items: list[ObservationOut]
+    next_cursor: str | None
+
+
+class ReflectionPage(BaseModel):
+    items: list[ReflectionOut]
+    next_cursor: str | None
+
+
+class RunPage(BaseModel):
+    items: list[RunOut]
+    next_cursor: str | None
+
+
+class HealthOut(BaseModel):
+    status: str
+
+
+class ReadyOut(BaseModel):
+    status: str
+    database: str = Field(description="Which database is in use")
+    migration: str | None
+
+
+class StepAsked(BaseModel):
+    """202: it will be done; 200, with `wait_ms`: what the memory is after it."""
+
+    session: str
+    requested: str
+    memory: MemoryOut | None = None

@@ -1,0 +1,192 @@
+"""What the service tells about its memories, and the steps an operator asks for (api.md, Memory)."""
+
+from dataclasses import asdict
+from typing import Any
+from uuid import UUID
+
+from app.diagnostics.coverage import Covered, coverage
+from app.diagnostics.schemas import LogTextOut, MemoryOut
+from app.diagnostics.store import DiagnosticsStore
+from app.kit.db import Row
+from app.kit.tokens import text_tokens
+from app.memory.errors import VersionNotFound
+from app.memory.log import render
+from app.memory.model import Observation, Reflection
+from app.memory.policy import Request
+from app.memory.rules import Rules
+from app.memory.service import MemoryService
+from app.memory.status import MemoryStatus, memory_status
+from app.memory.store import ranges_of
+from app.sessions.errors import SessionNotFound
+from app.sessions.store import session_id
+
+ROLES = ("observer", "reflector")
+
+
+class DiagnosticsService:
+    """``observer`` and ``reflector`` are the names of the providers in use."""
+
+    def __init__(self, *, store: DiagnosticsStore, memory: MemoryService, observer: str, reflector: str) -> None:
+        self._store = store
+        self._memory = memory
+        self._observer = observer
+        self._reflector = reflector
+
+    async def memory(self, tenant: str, key: str) -> MemoryOut:
+        row = await self._store.memory(session_id(tenant, key))
+        if row is None:
+            raise _unknown(key)
+        answer = _memory(row, self._memory.rules(row["config"]))
+        return MemoryOut.model_validate(answer | {"observer": self._observer, "reflector": self._reflector})
+
+    async def ask(self, tenant: str, key: str, request: Request, wait_ms: int) -> MemoryOut | None:
+        """Have a step done now. Answers what the memory is after it if ``wait_ms`` was given."""
+        session = await self._seen(tenant, key)
+        await self._memory.request(session, request)
+        if not wait_ms:
+            return None
+        await self._memory.idle(session, wait_ms)
+        return await self.memory(tenant, key)
+
+    async def log(self, tenant: str, key: str, version: int | None) -> LogTextOut:
+        """The log as the model sees it, now or at a past version. Raises VersionNotFound."""
+        found = await self._store.log(session_id(tenant, key), version)
+        if found is None:
+            raise _unknown(key)
+        row, observations, reflections = found
+        wanted = row["log_version"] if version is None else version
+        if wanted > row["log_version"]:
+            raise VersionNotFound(f"the memory of session '{key}' is at version {row['log_version']}")
+        anchor = row["anchor_now"] if version is None else row["anchor_date"]
+        notes = [chunk.items for chunk in reflections] + [chunk.items for chunk in observations]
+        text = "\n\n".join(render(items, anchor=anchor) for items in notes)
+        return LogTextOut(session=key, version=wanted, tokens=text_tokens(text), chars=len(text), text=text)
+
+    async def observations(
+        self, tenant: str, key: str, *, after: int, status: str | None, limit: int
+    ) -> list[Observation]:
+        session = await self._seen(tenant, key)
+        return await self._store.observations(session, after=after, status=status, limit=limit)
+
+    async def reflections(
+        self, tenant: str, key: str, *, after: int, status: str | None, limit: int
+    ) -> list[Reflection]:
+        session = await self._seen(tenant, key)
+        return await self._store.reflections(session, after=after, status=status, limit=limit)
+
+    async def runs(
+        self, tenant: str, key: str, *, before: int, outcome: str | None, limit: int
+    ) -> list[dict[str, Any]]:
+        session = await self._seen(tenant, key)
+        return await self._store.runs(session, before=before, outcome=outcome, limit=limit)
+
+    async def _seen(self, tenant: str, key: str) -> UUID:
+        session = session_id(tenant, key)
+        if not await self._store.seen(session):
+            raise _unknown(key)
+        return session
+
+
+def _unknown(key: str) -> SessionNotFound:
+    return SessionNotFound(f"session '{key}' was never seen")
+
+
+def _memory(row: Row, rules: Rules) -> dict[str, Any]:
+    status = memory_status(
+        enabled=rules.enabled,
+        due=row["due"],
+        due_at=row["due_at"],
+        lease_owner=row["lease_owner"],
+        lease_step=row["lease_step"],
+        attempts=row["attempts"] or 0,
+    )
+    live = [found for found in row["observations"] if found["status"] == "active"]
+    buffered = [found for found in row["observations"] if found["status"] == "buffered"]
+    chunks = [*live, *row["reflections"]]
+    log_tokens = sum(found["tokens"] for found in chunks)
+    source_tokens = sum(found["message_tokens"] for found in chunks)
+    return {
+        "session": row["key"],
+        "scope": row["scope"] or rules.scope,
+        "enabled": rules.enabled,
+        "status": status,
+        "cursor": {name: row[name] for name in ("observed_seq", "buffered_seq", "last_seq", "tail_from_seq")},
+        "pending": {
+            "messages": row["last_seq"] - row["observed_seq"],
+            "tokens": row["pending_tokens"] or 0,
+            "seconds": int(row["pending_seconds"]),
+        },
+        "thresholds": {
+            "observe_at": rules.message_tokens,
+            "buffer_every": rules.buffer_tokens,
+            "reflect_at": rules.observation_tokens,
+            "consolidate_at": rules.consolidate_at,
+        },
+        "log": {
+            "version": row["log_version"] or 0,
+            "tokens": log_tokens,
+            "chars": sum(found["chars"] for found in chunks),
+            "observations": len(live),
+            "reflections": len(row["reflections"]),
+            "generation": row["generation"] or 0,
+        },
+        "buffered": {
+            "observations": len(buffered),
+            "tokens": sum(found["tokens"] for found in buffered),
+            "message_tokens": sum(found["message_tokens"] for found in buffered),
+        },
+        "coverage": _coverage(row, live, buffered),
+        "current_task": row["current_task"],
+        "suggested_response": row["suggested_response"],
+        "lease": _lease(row),
+        "attempts": row["attempts"] or 0,
+        "next_attempt_at": row["due_at"] if status in {MemoryStatus.BACKING_OFF, MemoryStatus.STALLED} else None,
+        "last_error": row["last_error"],
+        "last_observer_run": row["observer_run"],
+        "last_reflector_run": row["reflector_run"],
+        "usage": _usage(row),
+        "compression": {
+            "source_tokens": source_tokens,
+            "log_tokens": log_tokens,
+            "ratio": round(source_tokens / log_tokens, 1) if log_tokens else None,
+        },
+    }
+
+
+def _coverage(row: Row, live: list[dict[str, Any]], buffered: list[dict[str, Any]]) -> dict[str, Any]:
+    named = [("reflection", row["reflections"]), ("observation", live), ("buffered", buffered)]
+    chunks = [
+        Covered(first=found["from"], last=found["to"], by=f"{name}:{found['id']}", covers=ranges_of(found["covers"]))
+        for name, group in named
+        for found in group
+    ]
+    derived = max(row["observed_seq"], row["buffered_seq"])
+    found = coverage(chunks, derived_seq=derived, last_seq=row["last_seq"])
+    return {
+        "intervals": [asdict(interval) for interval in found.intervals],
+        "gaps": [{"first": first, "last": last} for first, last in found.gaps],
+    }
+
+
+def _lease(row: Row) -> dict[str, Any] | None:
+    if row["lease_owner"] is None or row["due"]:
+        return None
+    return {
+        "owner": row["lease_owner"],
+        "epoch": row["lease_epoch"],
+        "expires_at": row["due_at"],
+        "step": row["lease_step"],
+    }
+
+
+def _usage(row: Row) -> dict[str, Any]:
+    spent, cached = row["actor_input_tokens"], row["actor_cached_tokens"]
+    actor = {
+        "turns": row["actor_turns"],
+        "input_tokens": spent,
+        "cached_input_tokens": cached,
+        "output_tokens": row["actor_output_tokens"],
+        "cache_hit_ratio": round(cached / spent, 3) if spent else None,
+    }
+    usage = row["usage"] or {}
+    return {role: usage.get(role, {}) for role in ROLES} | {"actor": actor}

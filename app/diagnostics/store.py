@@ -1,0 +1,102 @@
+"""The reads of diagnostics, the only ones across domains. ``/memory`` is one statement over what is live."""
+
+from typing import Any
+from uuid import UUID
+
+from app.kit.db import Database, Row
+from app.memory.model import Observation, Reflection
+from app.memory.store import observation_of, reflection_of
+
+MEMORY = """/* diagnose */
+SELECT s.key, s.next_seq - 1 AS last_seq, s.observed_seq, s.buffered_seq, s.tail_from_seq, s.config, s.anchor_date,
+  s.actor_turns, s.actor_input_tokens, s.actor_cached_tokens, s.actor_output_tokens,
+  m.scope, m.pending_tokens, m.observation_tokens, m.log_version, m.generation, m.due_at,
+  coalesce(m.due_at <= now(), false) AS due, m.lease_owner, m.lease_epoch, m.lease_step, m.attempts, m.last_error,
+  m.current_task, m.suggested_response, m.usage,
+  coalesce((SELECT extract(epoch FROM now() - ingested_at) FROM messages
+            WHERE session_id = s.id AND seq = s.observed_seq + 1), 0)::float8 AS pending_seconds,
+  (SELECT coalesce(jsonb_agg(jsonb_build_object('id', id, 'status', status, 'from', from_seq, 'to', to_seq,
+     'covers', covers, 'tokens', tokens, 'message_tokens', message_tokens, 'chars', length(text))), '[]')
+   FROM observations WHERE memory_id = m.id AND status <> 'retired') AS observations,
+  (SELECT coalesce(jsonb_agg(jsonb_build_object('id', id, 'from', from_seq, 'to', to_seq,
+     'covers', covers->s.id::text, 'tokens', tokens, 'message_tokens', source_tokens, 'chars', length(text))), '[]')
+   FROM reflections WHERE memory_id = m.id AND status <> 'retired') AS reflections,
+  (SELECT to_jsonb(r) FROM runs r WHERE memory_id = m.id AND kind = 'observe' ORDER BY id DESC LIMIT 1) AS observer_run,
+  (SELECT to_jsonb(r) FROM (
+     (SELECT * FROM runs WHERE memory_id = m.id AND kind = 'reflect' ORDER BY id DESC LIMIT 1) UNION ALL
+     (SELECT * FROM runs WHERE memory_id = m.id AND kind = 'consolidate' ORDER BY id DESC LIMIT 1)
+     ORDER BY id DESC LIMIT 1) r) AS reflector_run
+FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id WHERE s.id = $1
+"""
+
+VERSION = """/* version */
+SELECT m.log_version, v.anchor_date, s.anchor_date AS anchor_now
+FROM sessions s JOIN memories m ON m.id = s.memory_id
+LEFT JOIN memory_versions v ON v.memory_id = m.id AND v.version = coalesce($2, m.log_version)
+WHERE s.id = $1
+"""
+
+LOG_OBSERVATIONS = """/* log_observations */
+SELECT * FROM observations
+WHERE memory_id = $1 AND born_version <= $2 AND (retired_version IS NULL OR retired_version > $2) ORDER BY from_seq
+"""
+
+LOG_REFLECTIONS = """/* log_reflections */
+SELECT * FROM reflections
+WHERE memory_id = $1 AND born_version <= $2 AND (retired_version IS NULL OR retired_version > $2)
+ORDER BY level DESC, from_seq
+"""
+
+OBSERVATIONS = """/* observations */
+SELECT * FROM observations WHERE memory_id = $1 AND id > $2 AND ($3::text IS NULL OR status = $3) ORDER BY id LIMIT $4
+"""
+
+REFLECTIONS = """/* reflections */
+SELECT * FROM reflections WHERE memory_id = $1 AND id > $2 AND ($3::text IS NULL OR status = $3) ORDER BY id LIMIT $4
+"""
+
+RUNS = """/* runs */
+SELECT * FROM runs WHERE memory_id = $1 AND id < $2 AND ($3::text IS NULL OR outcome = $3) ORDER BY id DESC LIMIT $4
+"""
+
+
+SEEN = "/* seen */ SELECT true FROM sessions WHERE id = $1"
+
+
+class DiagnosticsStore:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def memory(self, session: UUID) -> Row | None:
+        async with self._database.connection() as connection:
+            return await connection.fetchrow(MEMORY, session)
+
+    async def seen(self, session: UUID) -> bool:
+        async with self._database.connection() as connection:
+            return bool(await connection.fetchval(SEEN, session))
+
+    async def log(self, session: UUID, version: int | None) -> tuple[Row, list[Observation], list[Reflection]] | None:
+        """The version's row and the log at it; None for a session never seen. ``version`` None is the newest."""
+        async with self._database.tx() as tx:
+            row = await tx.fetchrow(VERSION, session, version)
+            if row is None:
+                return None
+            wanted = row["log_version"] if version is None else version
+            observations = await tx.fetch(LOG_OBSERVATIONS, session, wanted)
+            reflections = await tx.fetch(LOG_REFLECTIONS, session, wanted)
+        return row, [observation_of(found) for found in observations], [reflection_of(found) for found in reflections]
+
+    async def observations(self, session: UUID, *, after: int, status: str | None, limit: int) -> list[Observation]:
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(OBSERVATIONS, session, after, status, limit)
+        return [observation_of(row) for row in rows]
+
+    async def reflections(self, session: UUID, *, after: int, status: str | None, limit: int) -> list[Reflection]:
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(REFLECTIONS, session, after, status, limit)
+        return [reflection_of(row) for row in rows]
+
+    async def runs(self, session: UUID, *, before: int, outcome: str | None, limit: int) -> list[dict[str, Any]]:
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(RUNS, session, before, outcome, limit)
+        return [dict(row) for row in rows]

@@ -1,0 +1,98 @@
+"""Postgres through one asyncpg pool: connections for single statements, transactions for the rest."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import asyncpg
+
+from app.kit.errors import StartError
+from app.kit.json import dumps, loads
+
+Tx: TypeAlias = Any  # an asyncpg connection (the library is untyped); a statement alone on it is its own transaction
+Row: TypeAlias = Any  # an asyncpg.Record
+
+VERSION_MIN = 14
+JSONB_VERSION = b"\x01"  # the byte before the text in Postgres's binary format; only this format works in rows of rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseConfig:
+    """``url`` is any ``postgresql://`` DSN. Pool sizes count connections of this process."""
+
+    url: str
+    pool_min: int = 2
+    pool_max: int = 10
+    connect_seconds: float = 10.0
+    statement_seconds: float = 30.0
+
+
+def plain_dsn(url: str) -> str:
+    """A DSN as asyncpg takes it: SQLAlchemy's driver suffix is forgiven."""
+    scheme, _, rest = url.partition("://")
+    return f"{scheme.partition('+')[0]}://{rest}"
+
+
+class Database:
+    """The pool. ``open`` raises StartError with one clear line when the server cannot be used."""
+
+    def __init__(self, config: DatabaseConfig) -> None:
+        self._config = config
+        self._pool: Any = None
+
+    async def open(self) -> None:
+        await check_server(self._config)
+        self._pool = await asyncpg.create_pool(
+            plain_dsn(self._config.url),
+            min_size=self._config.pool_min,
+            max_size=self._config.pool_max,
+            timeout=self._config.connect_seconds,
+            command_timeout=self._config.statement_seconds,
+            init=_prepare,
+        )
+
+    async def close(self) -> None:
+        if self._pool is not None:
+            await self._pool.close()
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Tx]:
+        """A connection for one statement, which commits by itself."""
+        async with self._pool.acquire(timeout=self._config.connect_seconds) as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def tx(self) -> AsyncIterator[Tx]:
+        """A transaction: commits at the end of the block, rolls back on an error. Never await the network in it."""
+        async with self.connection() as connection, connection.transaction():
+            yield connection
+
+
+async def _prepare(connection: Tx) -> None:
+    await connection.set_type_codec(
+        "jsonb", encoder=_to_jsonb, decoder=_from_jsonb, schema="pg_catalog", format="binary"
+    )
+
+
+def _to_jsonb(value: Any) -> bytes:
+    return JSONB_VERSION + dumps(value)
+
+
+def _from_jsonb(stored: bytes) -> Any:
+    return loads(stored[1:])
+
+
+async def check_server(config: DatabaseConfig) -> None:
+    """Connect once. Raises StartError: not a DSN, not reachable, refused, or older than Postgres 14."""
+    try:
+        connection = await asyncpg.connect(plain_dsn(config.url), timeout=config.connect_seconds)
+    except (OSError, TimeoutError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise StartError(f"cannot use the database of DAYBOOK_DATABASE_URL: {reason}") from error
+    try:
+        version = connection.get_server_version().major
+    finally:
+        await connection.close()
+    if version < VERSION_MIN:
+        raise StartError(f"the database is PostgreSQL {version}; Daybook needs {VERSION_MIN} or later")

@@ -1,0 +1,59 @@
+"""The service's error tree: a class says what went wrong, its message which; ``problems`` maps categories to HTTP."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+
+class StartError(Exception):
+    """The service cannot start or go on; its text is one clear line for an operator, with what to do."""
+
+
+class Category(StrEnum):
+    UNAUTHORIZED = "unauthorized"
+    FORBIDDEN = "forbidden"
+    NOT_FOUND = "not_found"
+    CONFLICT = "conflict"
+    GONE = "gone"
+    TOO_LARGE = "too_large"
+    INVALID = "invalid"
+    UNAVAILABLE = "unavailable"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """``pointer`` is a JSON pointer into the request's body, or the name of a parameter."""
+
+    pointer: str
+    detail: str
+
+
+class DomainError(Exception):
+    """Something the caller can understand. ``slug`` is the stable type of the problem (api.md)."""
+
+    slug: ClassVar[str]
+    title: ClassVar[str]
+    category: ClassVar[Category]
+
+    def __init__(self, detail: str, *, errors: Sequence[FieldError] = (), retry_after: float | None = None) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.errors = tuple(errors)
+        self.retry_after = retry_after
+
+
+class Invalid(DomainError):
+    slug, title, category = "invalid", "The request is not valid", Category.INVALID
+
+
+class Unauthorized(DomainError):
+    slug, title, category = "unauthorized", "No valid key was given", Category.UNAUTHORIZED
+
+
+class TooLarge(DomainError):
+    slug, title, category = "too-large", "The request is too large", Category.TOO_LARGE
+
+
+class Unavailable(DomainError):
+    slug, title, category = "unavailable", "The service cannot answer now", Category.UNAVAILABLE

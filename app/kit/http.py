@@ -1,0 +1,104 @@
+"""What every request passes through: its id, its size limit, its line in the log."""
+
+import re
+import time
+import uuid
+from dataclasses import dataclass
+from http import HTTPStatus
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.kit.problems import problem_response
+
+log = structlog.get_logger("daybook.http")
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+_QUIET = ("/healthz", "/readyz")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpConfig:
+    request_bytes_max: int = 8 * 1024 * 1024
+    access_log: bool = True
+
+
+class Gate:
+    """ASGI middleware: X-Request-Id in and out, 413 over the size limit, one log line per request."""
+
+    def __init__(self, app: ASGIApp, config: HttpConfig) -> None:
+        self._app = app
+        self._config = config
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        request_id = _request_id(headers)
+        scope["request_id"] = request_id
+        started = time.perf_counter()
+        status = HTTPStatus.INTERNAL_SERVER_ERROR.value
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                MutableHeaders(scope=message)["X-Request-Id"] = request_id
+            await send(message)
+
+        try:
+            if _declared_bytes(headers) > self._config.request_bytes_max:
+                await self._too_large()(scope, receive, send_with_id)
+            else:
+                await self._app(scope, self._counted(receive), send_with_id)
+        finally:
+            self._access_log(scope, status, request_id, time.perf_counter() - started)
+
+    def _counted(self, receive: Receive) -> Receive:
+        """A body sent in chunks declares no length: it is counted as it comes."""
+        received = 0
+
+        async def counted() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > self._config.request_bytes_max:
+                raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, self._limit_text())
+            return message
+
+        return counted
+
+    def _too_large(self) -> ASGIApp:
+        return problem_response(
+            slug="too-large",
+            title="The request is too large",
+            status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+            detail=self._limit_text(),
+        )
+
+    def _limit_text(self) -> str:
+        return f"a request may have at most {self._config.request_bytes_max} bytes (DAYBOOK_HTTP__REQUEST_BYTES_MAX)"
+
+    def _access_log(self, scope: Scope, status: int, request_id: str, seconds: float) -> None:
+        if self._config.access_log and scope["path"] not in _QUIET:
+            log.info(
+                "request",
+                method=scope["method"],
+                path=scope["path"],
+                status=status,
+                ms=round(seconds * 1000, 1),
+                request_id=request_id,
+            )
+
+
+def _request_id(headers: Headers) -> str:
+    given = headers.get("x-request-id", "")
+    return given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+
+
+def _declared_bytes(headers: Headers) -> int:
+    declared = headers.get("content-length", "0")
+    return int(declared) if declared.isdecimal() else 0

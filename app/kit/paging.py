@@ -1,0 +1,29 @@
+"""Cursors of lists: opaque to the caller, the last item's key to us."""
+
+import base64
+import binascii
+from typing import TypeVar
+
+import orjson
+
+from app.kit.errors import FieldError, Invalid
+
+T = TypeVar("T", int, str)
+
+
+def next_cursor(last: int | str) -> str:
+    return base64.urlsafe_b64encode(orjson.dumps(last)).decode().rstrip("=")
+
+
+def read_cursor(cursor: str | None, kind: type[T]) -> T | None:
+    """The key of the last item a page ended with. Raises Invalid for what is not a cursor of ours."""
+    if cursor is None:
+        return None
+    try:
+        value = orjson.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    except (binascii.Error, ValueError):
+        value = None
+    if type(value) is not kind:
+        detail = "not a cursor of this list"
+        raise Invalid(detail, errors=[FieldError("cursor", detail)])
+    return value

@@ -1,0 +1,165 @@
+"""Errors as application/problem+json (RFC 9457, api.md)."""
+
+import math
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any
+
+import asyncpg
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from app.kit.errors import Category, DomainError, FieldError
+from app.kit.json import dumps
+
+MEDIA_TYPE = "application/problem+json"
+
+STATUS: dict[Category, HTTPStatus] = {
+    Category.UNAUTHORIZED: HTTPStatus.UNAUTHORIZED,
+    Category.FORBIDDEN: HTTPStatus.FORBIDDEN,
+    Category.NOT_FOUND: HTTPStatus.NOT_FOUND,
+    Category.CONFLICT: HTTPStatus.CONFLICT,
+    Category.GONE: HTTPStatus.GONE,
+    Category.TOO_LARGE: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    Category.INVALID: HTTPStatus.UNPROCESSABLE_ENTITY,
+    Category.UNAVAILABLE: HTTPStatus.SERVICE_UNAVAILABLE,
+}
+
+# What the framework itself refuses, by status.
+_PLAIN = {
+    400: ("invalid", "The request is not valid"),
+    404: ("not-found", "There is nothing at this path"),
+    405: ("method-not-allowed", "This path does not take this method"),
+    413: ("too-large", "The request is too large"),
+}
+
+RETRY_DATABASE_SECONDS = 1.0
+
+log = structlog.get_logger("daybook.http")
+
+
+class ProblemField(BaseModel):
+    pointer: str = Field(examples=["/messages/0/role"])
+    detail: str = Field(examples=["unknown role 'robot'"])
+
+
+class Problem(BaseModel):
+    """RFC 9457 problem details."""
+
+    type: str = Field(examples=["/problems/invalid"])
+    title: str = Field(examples=["The request is not valid"])
+    status: int = Field(examples=[422])
+    detail: str = Field(examples=["unknown role 'robot'"])
+    errors: list[ProblemField] | None = None
+
+
+def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The documented error answers of a route."""
+    schema = {"schema": {"$ref": "#/components/schemas/Problem"}}
+    return {status: {"description": HTTPStatus(status).phrase, "content": {MEDIA_TYPE: schema}} for status in statuses}
+
+
+def problem_response(
+    *,
+    slug: str,
+    title: str,
+    status: int,
+    detail: str,
+    errors: Sequence[FieldError] = (),
+    retry_after: float | None = None,
+    headers: dict[str, str] | None = None,
+) -> Response:
+    body: dict[str, Any] = {"type": f"/problems/{slug}", "title": title, "status": int(status), "detail": detail}
+    if errors:
+        body["errors"] = [{"pointer": error.pointer, "detail": error.detail} for error in errors]
+    headers = dict(headers or {})
+    if retry_after is not None:
+        headers["Retry-After"] = str(max(1, math.ceil(retry_after)))
+    return Response(dumps(body), status_code=status, media_type=MEDIA_TYPE, headers=headers)
+
+
+def install(app: FastAPI) -> None:
+    """Answer every error of ``app`` as a problem: ours, the framework's, the database's, and bugs."""
+    app.add_exception_handler(DomainError, _domain_error)
+    app.add_exception_handler(RequestValidationError, _invalid_request)
+    app.add_exception_handler(HTTPException, _plain)
+    for error in (asyncpg.PostgresConnectionError, asyncpg.InterfaceError, ConnectionError, TimeoutError):
+        app.add_exception_handler(error, _database_away)
+    for state in (asyncpg.CannotConnectNowError, asyncpg.AdminShutdownError, asyncpg.TooManyConnectionsError):
+        app.add_exception_handler(state, _database_away)
+    app.add_exception_handler(Exception, _bug)
+
+
+async def _domain_error(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, DomainError)  # noqa: S101 - narrows the type the framework hands over
+    status = STATUS[error.category]
+    headers = {"WWW-Authenticate": "Bearer"} if status == HTTPStatus.UNAUTHORIZED else None
+    return problem_response(
+        slug=error.slug,
+        title=error.title,
+        status=status,
+        detail=error.detail,
+        errors=error.errors,
+        retry_after=error.retry_after,
+        headers=headers,
+    )
+
+
+async def _invalid_request(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - narrows the type the framework hands over
+    fields = [FieldError(_pointer(found["loc"]), _storable(found["msg"])) for found in error.errors()]
+    detail = "; ".join(f"{field.pointer}: {field.detail}" for field in fields[:3])
+    return problem_response(
+        slug="invalid",
+        title="The request is not valid",
+        status=HTTPStatus.UNPROCESSABLE_ENTITY,
+        detail=detail,
+        errors=fields,
+    )
+
+
+def _pointer(location: Sequence[Any]) -> str:
+    where, *rest = location
+    if where == "body":
+        return "".join(f"/{_storable(str(step))}" for step in rest)
+    return str(rest[0]) if rest else str(where)
+
+
+def _storable(text: str) -> str:
+    """An echo of the caller's text may hold lone surrogates, which no UTF-8 answer can."""
+    return text.encode(errors="replace").decode()
+
+
+async def _plain(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101 - narrows the type the framework hands over
+    fallback = (HTTPStatus(error.status_code).phrase.lower().replace(" ", "-"), HTTPStatus(error.status_code).phrase)
+    slug, title = _PLAIN.get(error.status_code, fallback)
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if error.status_code == HTTPStatus.BAD_REQUEST else error.status_code
+    headers = dict(error.headers) if error.headers else None
+    return problem_response(slug=slug, title=title, status=status, detail=str(error.detail), headers=headers)
+
+
+async def _database_away(_request: Request, error: Exception) -> Response:
+    log.warning("database_away", error=type(error).__name__)
+    return problem_response(
+        slug="unavailable",
+        title="The service cannot answer now",
+        status=HTTPStatus.SERVICE_UNAVAILABLE,
+        detail="the database cannot be reached; nothing of this request was stored",
+        retry_after=RETRY_DATABASE_SECONDS,
+    )
+
+
+async def _bug(request: Request, _error: Exception) -> Response:
+    headers = {"X-Request-Id": request.scope.get("request_id", "")}
+    return problem_response(
+        slug="internal",
+        title="The service failed",
+        status=HTTPStatus.INTERNAL_SERVER_ERROR,
+        detail="an unexpected error; the log has it under this X-Request-Id",
+        headers=headers,
+    )

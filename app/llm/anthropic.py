@@ -1,0 +1,89 @@
+"""Anthropic's Messages API. Key and endpoint are the SDK's own variables (ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL)."""
+
+import re
+from dataclasses import replace
+
+import anthropic
+from anthropic.types import Message, TextBlock, TextBlockParam
+from anthropic.types import Usage as SdkUsage
+
+from app.llm.calls import ModelSetupError, SdkErrors, answered, understood
+from app.llm.port import ModelReply, ModelRequest, Provider, Stop, Usage
+from app.llm.prices import priced
+
+ERRORS = SdkErrors(
+    timeout=anthropic.APITimeoutError,
+    status=anthropic.APIStatusError,
+    connection=anthropic.APIConnectionError,
+    base=anthropic.AnthropicError,
+)
+STOPS = {"max_tokens": Stop.LENGTH, "model_context_window_exceeded": Stop.LENGTH, "refusal": Stop.REFUSAL}
+
+# Claude 5 and later think unless told otherwise, and accept an effort; older models do neither (whats-new-haiku-5-5,
+# "effort" in Anthropic's documentation). Observing is extraction: it wants little thought.
+THINKS_UNASKED = re.compile(r"claude-[a-z]+-([5-9]|\d\d)(-|$)")
+
+
+class AnthropicModel:
+    """``timeout_seconds`` bounds a whole call, ``reasoning_tokens`` the thinking.
+
+    The API counts thinking and answer to one limit, so the limit sent is the sum of both.
+    """
+
+    provider = Provider.ANTHROPIC
+
+    def __init__(self, name: str, *, timeout_seconds: float, reasoning_tokens: int) -> None:
+        self.name = name
+        self._timeout_seconds = timeout_seconds
+        self._reasoning_tokens = reasoning_tokens
+        self._client = _client(timeout_seconds)
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        call = self._client.messages.create(
+            model=self.name,
+            max_tokens=request.max_output_tokens + self._reasoning_tokens,
+            system=[_cacheable(request.system)],
+            messages=[{"role": "user", "content": request.prompt}],
+            output_config={"effort": "low"} if THINKS_UNASKED.match(self.name) else anthropic.omit,
+        )
+        message = await answered(call, provider=self.provider, errors=ERRORS, timeout_seconds=self._timeout_seconds)
+        reply = understood(message, read_reply, provider=self.provider)
+        return replace(reply, usage=await priced(self.provider, self.name, reply.usage))
+
+    async def close(self) -> None:
+        await self._client.close()
+
+
+def _client(timeout_seconds: float) -> anthropic.AsyncAnthropic:
+    try:
+        client = anthropic.AsyncAnthropic(timeout=timeout_seconds, max_retries=0)
+    except anthropic.AnthropicError as error:
+        raise ModelSetupError(f"provider anthropic: {' '.join(str(error).split())}") from error
+    if not (client.api_key or client.auth_token or client.credentials):
+        raise ModelSetupError("provider anthropic: set ANTHROPIC_API_KEY")
+    return client
+
+
+def _cacheable(system: str) -> TextBlockParam:
+    """The instructions repeat with every call, so they are paid for once in five minutes."""
+    return {"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}
+
+
+def read_reply(message: Message) -> ModelReply:
+    return ModelReply(
+        text="".join(block.text for block in message.content if isinstance(block, TextBlock)),
+        stop=STOPS.get(message.stop_reason or "", Stop.END),
+        usage=_usage(message.usage),
+        model=message.model,
+    )
+
+
+def _usage(usage: SdkUsage) -> Usage:
+    """Anthropic's ``input_tokens`` leaves out what was read from or written to the cache; ours is the whole."""
+    read, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
+    return Usage(
+        input_tokens=usage.input_tokens + read + written,
+        cached_input_tokens=read,
+        cache_write_tokens=written,
+        output_tokens=usage.output_tokens,
+    )

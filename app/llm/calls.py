@@ -1,0 +1,134 @@
+"""One call of a provider's SDK: bounded in time, its errors translated to ModelError.
+
+The two SDKs are generated from one template, so their error classes have the same shape under different names.
+"""
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Protocol, TypeVar, cast
+
+from app.kit.errors import StartError
+from app.llm.port import ModelError, Provider
+
+T = TypeVar("T")
+R = TypeVar("R")
+DETAIL_CHARS_MAX = 200
+RETRY_AFTER_SECONDS_MAX = 3_600.0  # a header that asks for more is not believed
+
+# What the same request may meet again with more luck. 529 is Anthropic's "overloaded"; other 5xx retry too.
+KINDS: Mapping[int, str] = {
+    401: "unauthorized",
+    403: "unauthorized",
+    408: "timeout",
+    409: "overloaded",
+    429: "rate_limited",
+    503: "overloaded",
+    504: "timeout",
+    529: "overloaded",
+}
+RETRYABLE = frozenset({408, 409, 429})
+SERVER_ERRORS_FROM = 500
+
+
+class ModelSetupError(StartError):
+    """A model that cannot be built as it is configured. The message is one line for the operator."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SdkErrors:
+    """An SDK's own error classes, the narrower before the wider."""
+
+    timeout: type[Exception]
+    status: type[Exception]
+    connection: type[Exception]
+    base: type[Exception]
+
+
+class _Response(Protocol):
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+
+
+class _StatusError(Protocol):
+    """What both SDKs' APIStatusError carry."""
+
+    status_code: int
+    message: str
+    response: _Response
+
+
+async def answered(call: Awaitable[T], *, provider: Provider, errors: SdkErrors, timeout_seconds: float) -> T:
+    """The SDK's answer, or ModelError. The SDK bounds each read; the whole call is bounded here, drip or not."""
+    try:
+        async with asyncio.timeout(timeout_seconds):
+            return await call
+    except (TimeoutError, errors.timeout) as error:
+        raise ModelError("timeout", f"{provider} gave no reply in {timeout_seconds:g} s", retryable=True) from error
+    except errors.status as error:
+        raise status_failure(provider, cast("_StatusError", error), now=datetime.now(UTC)) from error
+    except errors.connection as error:
+        raise ModelError("connection", f"{provider} could not be reached", retryable=True) from error
+    except (errors.base, ValueError) as error:  # ValueError: a body that is no JSON
+        raise bad_reply(provider) from error
+
+
+def understood(reply: T, read: Callable[[T], R], *, provider: Provider) -> R:
+    """``read(reply)``. The SDKs build their types unchecked, so a body of another shape shows only when it is read."""
+    try:
+        return read(reply)
+    except (AttributeError, IndexError, TypeError, ValueError) as error:
+        raise bad_reply(provider) from error
+
+
+def bad_reply(provider: Provider) -> ModelError:
+    return ModelError("bad_reply", f"{provider} answered in a shape its API does not have", retryable=True)
+
+
+def status_failure(provider: Provider, error: _StatusError, *, now: datetime) -> ModelError:
+    status = error.status_code
+    server_error = status >= SERVER_ERRORS_FROM
+    kind = KINDS.get(status, "server_error" if server_error else "bad_request")
+    # What a provider says about a key may quote it.
+    detail = "the key was refused" if kind == "unauthorized" else " ".join(error.message.split())[:DETAIL_CHARS_MAX]
+    return ModelError(
+        kind,
+        f"{provider} answered {status}: {detail}",
+        retryable=server_error or status in RETRYABLE,
+        retry_after=retry_after_seconds(error.response.headers, now=now),
+    )
+
+
+def retry_after_seconds(headers: Mapping[str, str], *, now: datetime) -> float | None:
+    """The ``Retry-After`` header (RFC 9110 section 10.2.3: seconds or an HTTP date) in seconds, None if unreadable.
+
+    ``retry-after-ms`` is OpenAI's finer form of the same.
+    """
+    milliseconds, value = headers.get("retry-after-ms"), headers.get("retry-after")
+    seconds = _number(milliseconds, scale=0.001)
+    if seconds is None:
+        seconds = _number(value, scale=1.0)
+    if seconds is None:
+        seconds = _until(value, now=now)
+    return None if seconds is None else min(max(0.0, seconds), RETRY_AFTER_SECONDS_MAX)
+
+
+def _number(text: str | None, *, scale: float) -> float | None:
+    try:
+        seconds = float(text or "") * scale
+    except ValueError:
+        return None
+    return None if math.isnan(seconds) else seconds
+
+
+def _until(text: str | None, *, now: datetime) -> float | None:
+    try:
+        moment = parsedate_to_datetime(text or "")
+    except ValueError:
+        return None
+    if moment.tzinfo is None:  # "-0000": a time in UTC of unknown zone
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - now).total_seconds()

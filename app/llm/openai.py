@@ -1,0 +1,111 @@
+"""OpenAI's chat completions, and every endpoint that speaks them: Ollama, vLLM, Gemini, OpenRouter.
+
+Key and endpoint are the SDK's own variables (OPENAI_API_KEY, OPENAI_BASE_URL).
+"""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import openai
+from openai.types import CompletionUsage
+from openai.types.chat import ChatCompletion
+
+from app.llm.calls import ModelSetupError, SdkErrors, answered, understood
+from app.llm.port import ModelReply, ModelRequest, Provider, Stop, Usage
+from app.llm.prices import priced
+
+ERRORS = SdkErrors(
+    timeout=openai.APITimeoutError,
+    status=openai.APIStatusError,
+    connection=openai.APIConnectionError,
+    base=openai.OpenAIError,
+)
+STOPS = {"length": Stop.LENGTH, "content_filter": Stop.REFUSAL}
+
+OWN_HOSTS = (".openai.com", ".openai.azure.com")
+PLACEHOLDER_KEY = "none"  # the SDK insists on a key, an endpoint of one's own need not
+REASONS = re.compile(r"gpt-[5-9](?!.*(chat|pro))")  # the "chat" and "pro" models take no low effort
+
+
+class OpenAIModel:
+    """``timeout_seconds`` bounds a whole call, ``reasoning_tokens`` the thinking.
+
+    The API counts thinking and answer to one limit, so the limit sent is the sum of both.
+    """
+
+    provider = Provider.OPENAI
+
+    def __init__(self, name: str, *, timeout_seconds: float, reasoning_tokens: int) -> None:
+        self.name = name
+        self._timeout_seconds = timeout_seconds
+        self._reasoning_tokens = reasoning_tokens
+        self._client = client(timeout_seconds)
+        self._own = is_own(self._client)
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        call = self._client.chat.completions.create(
+            model=self.name,
+            messages=[{"role": "system", "content": request.system}, {"role": "user", "content": request.prompt}],
+            **output_limit(self.name, tokens=request.max_output_tokens + self._reasoning_tokens, own=self._own),
+        )
+        completion: ChatCompletion = await answered(
+            call, provider=self.provider, errors=ERRORS, timeout_seconds=self._timeout_seconds
+        )
+        reply = understood(completion, read_reply, provider=self.provider)
+        return replace(reply, usage=await priced(self.provider, self.name, reply.usage))
+
+    async def close(self) -> None:
+        await self._client.close()
+
+
+def client(timeout_seconds: float) -> openai.AsyncOpenAI:
+    try:
+        return openai.AsyncOpenAI(timeout=timeout_seconds, max_retries=0)
+    except openai.OpenAIError as error:
+        keyless = openai.AsyncOpenAI(api_key=PLACEHOLDER_KEY, timeout=timeout_seconds, max_retries=0)
+        if is_own(keyless):
+            raise ModelSetupError(
+                "provider openai: set OPENAI_API_KEY, or OPENAI_BASE_URL to an endpoint that needs no key"
+            ) from error
+        return keyless
+
+
+def is_own(client: openai.AsyncOpenAI) -> bool:
+    return client.base_url.host.endswith(OWN_HOSTS)
+
+
+def output_limit(name: str, *, tokens: int, own: bool) -> dict[str, Any]:
+    """The limit by the name the endpoint knows.
+
+    OpenAI's reasoning models refuse ``max_tokens``; Ollama silently ignores ``max_completion_tokens`` (its issue
+    7125) and other servers refuse it. So OpenAI's own hosts get the new name, all others the old one.
+    """
+    if not own:
+        return {"max_tokens": tokens}
+    effort = {"reasoning_effort": "low"} if REASONS.match(name) else {}
+    return {"max_completion_tokens": tokens} | effort
+
+
+def read_reply(completion: ChatCompletion) -> ModelReply:
+    choice = completion.choices[0]
+    refused = bool(choice.message.refusal)
+    return ModelReply(
+        text=choice.message.content or "",
+        stop=Stop.REFUSAL if refused else STOPS.get(choice.finish_reason, Stop.END),
+        usage=_usage(completion.usage),
+        model=completion.model,
+    )
+
+
+def _usage(usage: CompletionUsage | None) -> Usage:
+    """``prompt_tokens`` is already the whole input. Some compatible servers send no usage at all."""
+    if usage is None:
+        return Usage()
+    details = usage.prompt_tokens_details
+    return Usage(
+        input_tokens=usage.prompt_tokens,
+        cached_input_tokens=(details.cached_tokens if details else None) or 0,
+        cache_write_tokens=(details.cache_write_tokens if details else None) or 0,
+        output_tokens=usage.completion_tokens,
+    )

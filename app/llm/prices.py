@@ -1,0 +1,27 @@
+"""What a call cost, by the price list that genai-prices carries with it. No network."""
+
+import asyncio
+from dataclasses import replace
+
+from app.llm.port import Provider, Usage
+
+
+def cost_usd(provider: Provider, model: str, usage: Usage) -> float | None:
+    """US dollars by the list price of the day, or None where the list does not know the model."""
+    import genai_prices
+
+    tokens = genai_prices.Usage(
+        input_tokens=usage.input_tokens,
+        cache_read_tokens=usage.cached_input_tokens,
+        cache_write_tokens=usage.cache_write_tokens,
+        output_tokens=usage.output_tokens,
+    )
+    try:
+        return float(genai_prices.calc_price(tokens, model, provider_id=provider.value).total_price)
+    except (LookupError, ValueError):  # unknown model; counts that contradict each other
+        return None
+
+
+async def priced(provider: Provider, model: str, usage: Usage) -> Usage:
+    """``usage`` with its cost. In a thread: the first look-up imports the list, half a second."""
+    return replace(usage, cost_usd=await asyncio.to_thread(cost_usd, provider, model, usage))

@@ -1,0 +1,246 @@
+"""Builds every part by its constructor, and runs them: the database first, then the service, in reverse at the end."""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+import uvicorn
+import uvloop
+from fastapi import FastAPI
+
+from app.context import routes as context_routes
+from app.context.service import ContextService
+from app.context.store import ContextStore
+from app.diagnostics import routes as diagnostics_routes
+from app.diagnostics.service import DiagnosticsService
+from app.diagnostics.store import DiagnosticsStore
+from app.kit import migrate as schema
+from app.kit.auth import LOOPBACK_HOSTS, Auth, AuthConfig
+from app.kit.clock import SystemClock
+from app.kit.db import Database, DatabaseConfig, check_server
+from app.kit.embedded import EmbeddedConfig, EmbeddedPostgres, default_data_dir
+from app.kit.errors import StartError
+from app.kit.http import Gate, HttpConfig
+from app.kit.logging import configure
+from app.kit.openapi import documented
+from app.kit.problems import install as install_problems
+from app.kit.tokens import text_tokens
+from app.llm.build import LlmConfig, build_model
+from app.llm.port import Model, Provider
+from app.memory.engine import Engine, EngineConfig
+from app.memory.extractive import ExtractiveObserver, ExtractiveReflector
+from app.memory.model import Observer, Reflector
+from app.memory.observer import ModelObserver
+from app.memory.observing import Observing
+from app.memory.reflecting import Reflecting
+from app.memory.reflector import ModelReflector
+from app.memory.service import MemoryService
+from app.memory.store import MemoryStore
+from app.sessions import routes as sessions_routes
+from app.sessions.service import SessionConfig, SessionService
+from app.sessions.store import SessionStore
+from app.settings import Settings, chosen_models, without_password
+
+log = structlog.get_logger("daybook")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Location:
+    """A database: its DSN, and how it is called where people read."""
+
+    url: str
+    name: str
+
+
+def serve(settings: Settings) -> None:
+    """Serve until SIGINT or SIGTERM. Raises StartError: one clear line."""
+    configure(json=_json_logs(settings), level=settings.log_level)
+    _refuse_open_host(settings)
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(ending, _leave)
+    with located(settings, exclusive=True) as database, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_prepare(settings, database))
+        runner.run(_serve(settings, database))
+
+
+def migrate(settings: Settings) -> None:
+    """Bring the database up to this version's schema. Raises StartError."""
+    configure(json=_json_logs(settings), level=settings.log_level)
+    with located(settings, exclusive=False) as database:
+        asyncio.run(_upgrade(settings, database))
+
+
+@contextmanager
+def located(settings: Settings, *, exclusive: bool) -> Iterator[Location]:
+    """The database to use: the one that is configured, or the embedded one, which runs as long as it is used."""
+    if settings.database_url is not None:
+        yield Location(url=settings.database_url, name=without_password(settings.database_url))
+        return
+    if settings.env == "production" and not settings.allow_embedded:
+        raise StartError(
+            "DAYBOOK_ENV is production and DAYBOOK_DATABASE_URL is not set:"
+            " set it, or DAYBOOK_ALLOW_EMBEDDED=1 to keep the data in the embedded database"
+        )
+    folder = settings.data_dir or default_data_dir(Path.cwd())
+    embedded = EmbeddedPostgres(
+        EmbeddedConfig(data_dir=folder, binaries=settings.postgres_binaries, exclusive=exclusive)
+    )
+    embedded.start()
+    try:
+        yield Location(url=embedded.dsn, name=embedded.description)
+    finally:
+        embedded.stop()
+
+
+def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
+    """The service, built but not started: the lifespan opens the pool and starts the engine, and ends both."""
+    pool = Database(_database_config(settings, "" if database is None else database.url))
+    memory_store = MemoryStore(pool)
+    observer, reflector, models = build_roles(settings)
+    service_rules = settings.memory.values()
+    engine = Engine(
+        database=pool,
+        store=memory_store,
+        observing=Observing(database=pool, store=memory_store, observer=observer),
+        reflecting=Reflecting(database=pool, store=memory_store, reflector=reflector),
+        service_rules=service_rules,
+        config=EngineConfig(
+            lease_seconds=settings.engine.lease_seconds,
+            sweep_seconds=settings.engine.sweep_seconds,
+            concurrency=settings.engine.concurrency,
+            grace_seconds=settings.engine.grace_seconds,
+        ),
+        owner=f"{socket.gethostname()}:{os.getpid()}",
+    )
+    memory = MemoryService(store=memory_store, engine=engine, service_rules=service_rules)
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        await pool.open()
+        engine.start()
+        try:
+            yield
+        finally:
+            await engine.stop()
+            await asyncio.gather(*(model.close() for model in models))
+            await pool.close()
+
+    app = FastAPI(title="Daybook", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
+    app.state.database = pool
+    app.state.database_name = "" if database is None else database.name
+    app.state.auth = Auth(AuthConfig(bootstrap_key=_secret(settings)))
+    limits = SessionConfig(
+        messages_max=settings.sessions.messages_max, message_bytes_max=settings.sessions.message_bytes_max
+    )
+    app.state.sessions = SessionService(SessionStore(pool), memory, limits)
+    app.state.context = ContextService(store=ContextStore(pool), memory=memory, clock=SystemClock())
+    app.state.diagnostics = DiagnosticsService(
+        store=DiagnosticsStore(pool), memory=memory, observer=observer.name, reflector=reflector.name
+    )
+    for router in (
+        sessions_routes.router,
+        context_routes.router,
+        diagnostics_routes.router,
+        diagnostics_routes.health_router,
+    ):
+        app.include_router(router)
+    documented(app)
+    install_problems(app)
+    http = HttpConfig(request_bytes_max=settings.http.request_bytes_max, access_log=settings.http.access_log)
+    app.add_middleware(Gate, config=http)
+    return app
+
+
+def build_roles(settings: Settings) -> tuple[Observer, Reflector, list[Model]]:
+    """The observer and the reflector, and the models behind them (none for the extractive ones)."""
+    config = LlmConfig(timeout_seconds=settings.llm.timeout_seconds, reasoning_tokens=settings.llm.reasoning_tokens)
+    chosen = chosen_models(settings)
+    observer: Observer = ExtractiveObserver(count=text_tokens)
+    reflector: Reflector = ExtractiveReflector(count=text_tokens)
+    models: list[Model] = []
+    if chosen.observer.provider is not Provider.EXTRACTIVE:
+        models.append(build_model(chosen.observer.provider, chosen.observer.model, config))
+        observer = ModelObserver(models[-1])
+    if chosen.reflector.provider is not Provider.EXTRACTIVE:
+        models.append(build_model(chosen.reflector.provider, chosen.reflector.model, config))
+        reflector = ModelReflector(models[-1])
+    return observer, reflector, models
+
+
+async def _prepare(settings: Settings, database: Location) -> None:
+    if settings.migrate == "auto":
+        await _upgrade(settings, database)
+    else:
+        await check_server(_database_config(settings, database.url))
+
+
+async def _upgrade(settings: Settings, database: Location) -> None:
+    await check_server(_database_config(settings, database.url))
+    await schema.upgrade(database.url)
+
+
+async def _serve(settings: Settings, database: Location) -> None:
+    app = create_app(settings, database)
+    chosen = chosen_models(settings)
+    log.info(
+        "starting",
+        url=f"http://{settings.host}:{settings.port}",
+        database=database.name,
+        observer=chosen.observer.label,
+        reflector=chosen.reflector.label,
+        keys="local mode, no key needed" if settings.bootstrap_key is None else "key needed",
+    )
+    if Provider.EXTRACTIVE in {chosen.observer.provider, chosen.reflector.provider}:
+        log.info("no_model", hint="the built-in extractive memory is in use; set ANTHROPIC_API_KEY or OPENAI_API_KEY")
+    config = uvicorn.Config(
+        app,
+        host=settings.host,
+        port=settings.port,
+        loop="uvloop",
+        http="httptools",
+        ws="none",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        timeout_graceful_shutdown=round(settings.engine.grace_seconds) + 1,
+    )
+    await uvicorn.Server(config).serve()
+
+
+def _leave(_signal: int, _frame: object) -> None:
+    """Before and after uvicorn's own handlers: leave through every ``finally``, so that the database is stopped."""
+    raise SystemExit(0)
+
+
+def _refuse_open_host(settings: Settings) -> None:
+    if settings.bootstrap_key is None and settings.host not in LOOPBACK_HOSTS:
+        raise StartError(
+            f"without a key only loopback is served, not {settings.host}:"
+            " set DAYBOOK_BOOTSTRAP_KEY (16 characters or more), or DAYBOOK_HOST=127.0.0.1"
+        )
+
+
+def _database_config(settings: Settings, url: str) -> DatabaseConfig:
+    pool = settings.pool
+    return DatabaseConfig(
+        url=url,
+        pool_min=min(pool.min, pool.max),
+        pool_max=pool.max,
+        connect_seconds=pool.connect_seconds,
+        statement_seconds=pool.statement_seconds,
+    )
+
+
+def _secret(settings: Settings) -> str | None:
+    return None if settings.bootstrap_key is None else settings.bootstrap_key.get_secret_value()
+
+
+def _json_logs(settings: Settings) -> bool:
+    return settings.log_json if settings.log_json is not None else not sys.stderr.isatty()

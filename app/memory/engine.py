@@ -1,0 +1,224 @@
+"""The engine: claims memories that are due and executes what policy answers until it answers Wait.
+
+Postgres remembers, asyncio hurries (architecture.md 1.3): an append wakes the engine at once; the sweep finds what a
+crash, a restart, a back-off or another replica left due. Leases are short and renewed while a step runs, so that what
+a killed process held is free again within ``lease_seconds``.
+"""
+
+import asyncio
+import random
+from collections.abc import Coroutine
+from dataclasses import dataclass, replace
+from typing import Any, assert_never
+from uuid import UUID
+
+import asyncpg
+import structlog
+
+from app.kit.db import Database
+from app.memory.observing import Observing
+from app.memory.policy import Consolidate, LiveReflection, Observe, Reflect, State, Step, Wait, backoff, next_step
+from app.memory.reflecting import Reflecting
+from app.memory.rules import ATTEMPTS_MAX, Rules
+from app.memory.steps import Outcome, StepFailed, add_usage
+from app.memory.store import Lease, Loaded, MemoryStore
+
+log = structlog.get_logger("daybook.engine")
+
+AWAY = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)  # the database cannot be reached now
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineConfig:
+    """``concurrency``: memories worked on at once by this process. ``grace_seconds``: for a running step at the end."""
+
+    lease_seconds: float = 30.0
+    sweep_seconds: float = 1.0
+    sweep_limit: int = 100
+    concurrency: int = 4
+    grace_seconds: float = 10.0
+
+
+class Engine:
+    def __init__(
+        self,
+        *,
+        database: Database,
+        store: MemoryStore,
+        observing: Observing,
+        reflecting: Reflecting,
+        service_rules: dict[str, Any],
+        config: EngineConfig,
+        owner: str,
+    ) -> None:
+        self._database = database
+        self._store = store
+        self._observing = observing
+        self._reflecting = reflecting
+        self._service_rules = service_rules
+        self._config = config
+        self._owner = owner
+        self._places = asyncio.Semaphore(config.concurrency)
+        self._tasks: dict[UUID, asyncio.Task[None]] = {}
+        self._again: set[UUID] = set()
+        self._sweeper: asyncio.Task[None] | None = None
+        self._stopping = False
+
+    def start(self) -> None:
+        self._sweeper = asyncio.create_task(self._sweep(), name="daybook-sweep")
+
+    async def stop(self) -> None:
+        """Claim nothing more, let running steps finish within the grace time, else give their leases back."""
+        self._stopping = True
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            await asyncio.gather(self._sweeper, return_exceptions=True)
+        tasks = list(self._tasks.values())
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=self._config.grace_seconds)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def wake(self, memory_id: UUID) -> None:
+        """Try to claim this memory soon. A task already at it looks again at its end."""
+        if self._stopping:
+            return
+        if memory_id in self._tasks:
+            self._again.add(memory_id)
+            return
+        task = asyncio.create_task(self._work(memory_id), name=f"daybook-memory-{memory_id}")
+        self._tasks[memory_id] = task
+        task.add_done_callback(lambda _: self._ended(memory_id))
+
+    def _ended(self, memory_id: UUID) -> None:
+        del self._tasks[memory_id]
+        if memory_id in self._again:
+            self._again.discard(memory_id)
+            self.wake(memory_id)
+
+    async def _sweep(self) -> None:
+        """Wake what is due, every ``sweep_seconds``, for ever."""
+        while True:
+            await asyncio.sleep(self._config.sweep_seconds)
+            try:
+                for memory_id in await self._store.due(self._config.sweep_limit):
+                    if memory_id not in self._tasks:
+                        self.wake(memory_id)
+            except AWAY as error:
+                log.warning("sweep_failed", error=type(error).__name__)
+
+    async def _work(self, memory_id: UUID) -> None:
+        """Claim and work until nothing is due; every failure has a fate: recorded, or left to the lease's end."""
+        async with self._places:
+            try:
+                while not self._stopping:
+                    lease = await self._store.claim(memory_id, owner=self._owner, seconds=self._config.lease_seconds)
+                    if lease is None or not await self._held(lease, self._steps(lease)):
+                        return
+            except AWAY as error:
+                log.warning("memory_left", memory=str(memory_id), error=type(error).__name__)
+            except Exception:
+                log.exception("memory_left", memory=str(memory_id))
+
+    async def _held(self, lease: Lease, work: Coroutine[Any, Any, bool]) -> bool:
+        """Do the work while the lease is renewed; when it is lost, or this task cancelled, the work is cancelled."""
+        task = asyncio.create_task(work)
+        try:
+            while True:
+                done, _ = await asyncio.wait({task}, timeout=self._config.lease_seconds / 3)
+                if done:
+                    return task.result()
+                if not await self._renewed(lease):
+                    log.warning("lease_lost", memory=str(lease.memory_id), epoch=lease.epoch)
+                    return False
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+                await asyncio.shield(self._store.give_back(lease))
+
+    async def _renewed(self, lease: Lease) -> bool:
+        try:
+            return await self._store.renew(lease, seconds=self._config.lease_seconds)
+        except AWAY:
+            return True  # not known to be lost; every write-back is fenced
+
+    async def _steps(self, lease: Lease) -> bool:
+        """Execute steps until policy says Wait. Answers whether the memory is due again already."""
+        nothing_safe = False
+        while True:
+            loaded = await self._store.load(lease)
+            if loaded is None:
+                return False
+            rules = Rules.resolve(self._service_rules, loaded.config)
+            step = next_step(_state(loaded, rules, nothing_safe=nothing_safe))
+            if isinstance(step, Wait):
+                return await self._store.settle(lease, step, loaded.requested_at)
+            if self._stopping:
+                await self._store.give_back(lease)
+                return False
+            outcome = await self._attempt(lease, loaded, rules, step)
+            if outcome is None or outcome is Outcome.STALE:
+                return False
+            nothing_safe = nothing_safe or outcome is Outcome.NOTHING_SAFE
+
+    async def _attempt(self, lease: Lease, loaded: Loaded, rules: Rules, step: Step) -> Outcome | None:
+        """One step; None when it failed, which is then recorded and the lease ended."""
+        name = type(step).__name__.lower()
+        await self._store.renew(lease, seconds=self._config.lease_seconds, step=name)
+        try:
+            outcome = await self._execute(lease, loaded, rules, step)
+        except StepFailed as failure:
+            await self._fail(lease, loaded, name, failure)
+            return None
+        except AWAY:
+            raise
+        except Exception as error:
+            log.exception("step_broke", memory=str(loaded.memory_id), step=name)
+            await self._fail(lease, loaded, name, StepFailed("internal", type(error).__name__, runs=()))
+            return None
+        log.info("step", memory=str(loaded.memory_id), step=name, outcome=outcome, epoch=lease.epoch)
+        return outcome
+
+    async def _execute(self, lease: Lease, loaded: Loaded, rules: Rules, step: Step) -> Outcome:
+        match step:
+            case Observe():
+                return await self._observing.run(lease, loaded, rules, step)
+            case Reflect() | Consolidate():
+                return await self._reflecting.run(lease, loaded, rules, step)
+            case Wait():
+                raise AssertionError  # a Wait is settled, not executed
+            case _:
+                assert_never(step)
+
+    async def _fail(self, lease: Lease, loaded: Loaded, step: str, failure: StepFailed) -> None:
+        """Record what happened and back off (memory-rules.md 3.8); a failure that no retry mends stalls at once."""
+        attempts = loaded.attempts + 1 if failure.retryable else max(loaded.attempts + 1, ATTEMPTS_MAX)
+        wait = backoff(attempts, now=loaded.now, retry_after=failure.retry_after, jitter=random.random())  # noqa: S311 - spreads retries, guards nothing
+        error = {"at": loaded.now.isoformat(), "step": step, "kind": failure.kind, "message": str(failure)[:1000]}
+        async with self._database.tx() as tx:
+            fenced = await self._store.fence(tx, lease, loaded.session_id)
+            if fenced is None:
+                return
+            await self._store.count_usage(tx, loaded.memory_id, add_usage(fenced.usage, failure.runs))
+            await self._store.add_runs(tx, lease, failure.runs)
+            late = fenced.now - loaded.now
+            wait = replace(wait, until=None if wait.until is None else wait.until + late)
+            await self._store.fail(tx, lease, attempts=attempts, error=error, wait=wait)
+        log.warning("step_failed", memory=str(loaded.memory_id), step=step, kind=failure.kind, attempts=attempts)
+
+
+def _state(loaded: Loaded, rules: Rules, *, nothing_safe: bool) -> State:
+    return State(
+        rules=rules,
+        now=loaded.now,
+        pending_tokens=loaded.pending_tokens,
+        observation_tokens=sum(chunk.tokens for chunk in loaded.observations),
+        observations=len(loaded.observations),
+        reflections=tuple(LiveReflection(level=found.level, tokens=found.tokens) for found in loaded.reflections),
+        requested=loaded.requested,
+        reflected_at=loaded.reflected_at,
+        unhelped_tokens=loaded.unhelped_tokens,
+        nothing_safe=nothing_safe,
+    )

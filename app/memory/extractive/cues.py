@@ -1,0 +1,115 @@
+"""What a sentence does: decides, prefers, plans, reports an error or an outcome, asks, or only keeps the talk going.
+
+Cues are surface words in English, Chinese, Japanese and Korean. In any other language the signals of ``scoring`` that
+need no vocabulary (numbers, names, quotes, novelty) still hold.
+"""
+
+import re
+
+from app.memory.model import Tag
+
+
+def _cue(english: str, other: str) -> re.Pattern[str]:
+    """A cue in lower case: it is searched in lowered text, which costs half of what ignoring case does."""
+    return re.compile(rf"\b(?:{english})\b|{other}")
+
+
+_DECISION = _cue(
+    r"decided|decision|we agreed|agreed (?:to|on|that)|chose|settled on|go(?:ing)? with|let's use|opted"
+    r"|made up my mind",
+    r"결정했|정했|하기로|고르기로|决定|決定|选定|決め",
+)
+_PREFERENCE = _cue(
+    r"(?:i|we)(?: \w+){0,2} (?:like|love|enjoy|prefer|hate|dislike|want)|i(?:'m| am)(?: \w+)? (?:into|a fan|fond)"
+    r"|prefer|favou?rites?|can't stand|allergic|i'd rather|i(?:'d| would)(?: \w+)? (?:like|love)|passionate about",
+    r"좋아|싫어|선호|즐겨|喜欢|喜歡|偏好|讨厌|討厭|最爱|最愛|好き|嫌い|好む|大好",
+)
+_NEXT_STEP = _cue(
+    r"i'll|i will|we'll|we will|(?:am|are|i'm|we're) (?:going to|gonna|about to)|plan(?:s|ning)? (?:to|on)"
+    r"|next steps?"
+    r"|(?:need|have|needs) to|todo|to-do|hop(?:e|ing) to|deadline|due (?:on|by)|remind me|scheduled"
+    r"|next (?:week|month|year)"
+    r"|tomorrow|looking forward to|working on|want(?:s|ing)? to",
+    r"예정|계획|할 거|하려고|내일|다음 ?주|打算|计划|計劃|准备|準備|将要|明天|下周|予定|つもり|計画|明日|来週"
+    r"|するつもり",
+)
+_ISSUE = _cue(
+    r"errors?|exceptions?|traceback|fail(?:s|ed|ure|ures|ing)?|bugs?|broken|crash(?:es|ed|ing)?|unable to|denied"
+    r"|does(?:n't| not) work|timed out|timeout|problems?|stuck|blocked|invalid|not found|regression",
+    r"오류|에러|실패|문제가|错误|錯誤|失败|失敗|异常|異常|报错|故障|エラー|不具合|問題が|(?<=\w)(?:error|exception)\b",
+)
+_OUTCOME = _cue(
+    r"finished|completed|done|fixed|resolved|solved|succeeded|successfully|merged|deployed|released|shipped|published"
+    r"|confirmed|booked|cancell?ed|refunded|passed|won|got the job|graduated|accepted|launched|created|updated",
+    r"완료|성공|끝냈|마쳤|해결|해냈|完成|成功|解决|解決|搞定|通过了|終わっ|終えた|できました|終了",
+)
+_TAGS = (
+    (Tag.DECISION, _DECISION),
+    (Tag.ISSUE, _ISSUE),
+    (Tag.NEXT_STEP, _NEXT_STEP),  # before outcome: "it will be merged" is not done
+    (Tag.OUTCOME, _OUTCOME),
+    (Tag.PREFERENCE, _PREFERENCE),
+)
+
+_FIRST_PERSON = _cue(
+    r"i|i'm|i've|i'd|i'll|me|my|mine|myself|we|we're|we've|our|us",
+    r"^(?:나|저|내|제|우리)|(?:나는|저는|내가|제가|우리)|我|咱|私|僕|俺",
+)
+_QUESTION = re.compile(r"[?？][\"'”’」』）)\]]*$|(?:까|니|나요|가요|어때|ですか|ますか|吗|呢)[.。]?$")
+_REQUEST = _cue(
+    r"(?:can|could|would|will) you|please|pls|help me|i (?:need|want|would like)|i'd like|show me|tell me|give me"
+    r"|write|create|make|find|fix|explain|how (?:do|can|should) i|what should i|recommend|suggest",
+    r"주세요|줘|알려|해 ?줄|부탁|请|請|帮我|幫我|给我|告诉我|ください|お願い|教えて|してほしい",
+)
+_PLEASANTRY = re.compile(
+    r"^(?:(?:oh|wow|yeah|yes|yep|no|ok|okay|sure|well|so|aww?|haha|lol|hey|hi|hello|thanks?|thank you|cool|nice|great"
+    r"|awesome|amazing|congrats|congratulations|bye|good (?:morning|night|evening|to (?:see|hear))|no problem"
+    r"|you're welcome|have a (?:good|great|nice)|sounds (?:good|great|fun|awesome|amazing)|take care|see you"
+    r"|talk (?:to you )?soon"
+    r"|안녕|고마워|감사|네|응|그래|좋아요|你好|您好|谢谢|謝謝|好的|嗯|是的|再见|こんにちは|ありがとう|はい|そうです"
+    r"|おはよう|こんばんは|なるほど)(?:\b|(?=[,!.！。，、])|$))",
+    re.IGNORECASE,
+)
+_SECOND_PERSON = _cue(r"you|your|you're|you've|you'll|yours", r"너는|네가|당신|你|您|あなた")
+_OPINION = re.compile(
+    r"^(?:that(?:'s| is| sounds| must)|it(?:'s| is| sounds| must)|this is|sounds|what an?|how \w+!|so (?:glad"
+    r"|happy|proud)"
+    r"|i(?:'m| am) (?:so |really |very )?(?:glad|happy|proud|sorry) (?:for|to hear|you|of)|glad|good luck|keep"
+    r"|if you (?:need|have)|feel free|let me know)\b",
+    re.IGNORECASE,
+)
+
+
+def tag_of(sentence: str) -> Tag:
+    """The first tag whose cue the sentence carries; what carries none, and a question, is a fact."""
+    if is_question(sentence):
+        return Tag.FACT
+    lowered = sentence.lower()
+    return next((tag for tag, cue in _TAGS if cue.search(lowered)), Tag.FACT)
+
+
+def is_first_person(sentence: str) -> bool:
+    return _FIRST_PERSON.search(sentence.lower()) is not None
+
+
+def is_question(sentence: str) -> bool:
+    return _QUESTION.search(sentence) is not None
+
+
+def is_request(sentence: str) -> bool:
+    return _REQUEST.search(sentence.lower()) is not None
+
+
+def is_pleasantry(sentence: str) -> bool:
+    return _PLEASANTRY.match(sentence) is not None
+
+
+def is_reaction(sentence: str) -> bool:
+    """It speaks of the other's words or of the other, and asserts nothing of the speaker."""
+    return _OPINION.match(sentence) is not None or (
+        _SECOND_PERSON.search(sentence.lower()) is not None and not is_first_person(sentence)
+    )
+
+
+def is_error(text: str) -> bool:
+    return _ISSUE.search(text.lower()) is not None

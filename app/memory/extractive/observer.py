@@ -1,0 +1,186 @@
+"""The observer that needs no model: the sentences that say most, as dated lines with tags and citations.
+
+It keeps the words of the conversation. A line is one message: its speaker, then those of its sentences that assert
+something new. How much is kept follows the size of the span, so that a log grows at a fixed share of its source.
+"""
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from app.llm.port import Provider, Usage
+from app.memory.extractive import cues
+from app.memory.extractive.dates import resolved
+from app.memory.extractive.selection import LINE_TOKENS, Sentence, candidates, chosen, texts_of
+from app.memory.extractive.sentences import neutral, shortened
+from app.memory.extractive.tools import Uses, tool_lines
+from app.memory.log import day_label, render
+from app.memory.model import Call, Cite, Draft, Item, ObserverInput, Priority, Tag
+from app.memory.rules import SHRINK_FROM_TOKENS
+from app.sessions.model import Kind, Message, PartType, Role, Trust
+
+VERSION = "extractive-1"
+# A log of a third of what was said keeps most of what was asserted; tool output is told in lines of fixed size.
+KEPT_SHARE = 1 / 3
+BUDGET_TOKENS_MIN = 40
+TASK_CHARACTERS_MAX = 200
+# A sentence that says less than one new word and a half is noted as minor.
+WEAK_VALUE = 1.5
+NAME_CHARACTERS_MAX = 60
+# A clock time is shown again once this many seconds have passed: within a talk the order says enough.
+TIME_EVERY_SECONDS = 600
+# Brackets, colons and arrows could make a name read as the head of a line.
+_NOT_IN_NAMES = re.compile(r"[^\w .@'’-]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractiveObserver:
+    """``count`` is the service's token estimator; it only weighs the lines against each other."""
+
+    count: Callable[[str], int]
+
+    @property
+    def name(self) -> str:
+        return Provider.EXTRACTIVE.value
+
+    async def observe(self, source: ObserverInput) -> Draft:
+        started = time.monotonic()
+        text = await asyncio.to_thread(observations, source, count=self.count)
+        return Draft(text=text, call=extractive_call(started))
+
+
+def extractive_call(started: float) -> Call:
+    elapsed = round((time.monotonic() - started) * 1000)
+    return Call(provider=Provider.EXTRACTIVE, model=VERSION, prompt_version=VERSION, usage=Usage(), latency_ms=elapsed)
+
+
+def observations(source: ObserverInput, *, count: Callable[[str], int]) -> str:
+    """The reply in the format of memory-rules.md section 4, shorter than the span whenever the span can be."""
+    found = candidates(source, count)
+    span_tokens = sum(message.tokens for message in source.messages)
+    text = ""
+    for share in (KEPT_SHARE, KEPT_SHARE / 2, KEPT_SHARE / 4):
+        lines = _lines(source, found, budget=max(BUDGET_TOKENS_MIN, round(share * span_tokens)), count=count)
+        text = f"<observations>\n{render(lines)}\n</observations>"
+        if span_tokens <= SHRINK_FROM_TOKENS or count(text) < span_tokens:
+            break
+    task = current_task(source)
+    return f"{text}\n<current-task>{task}</current-task>" if task else text
+
+
+def _lines(source: ObserverInput, found: Sequence[Sentence], *, budget: int, count: Callable[[str], int]) -> list[Item]:
+    spoken = [message.seq for message in source.messages if message.kind is Kind.USER]
+    uses = Uses()
+    for message in source.messages:
+        uses.add(message)
+    told = _tools_within(list(tool_lines(uses.made, breaks=spoken)), budget=budget // 2, count=count)
+    left = budget - sum(count(item.text) + LINE_TOKENS for _, item in told)
+    numbered = told + [(group[0].message.seq, _line(group, source)) for group in chosen(found, budget=left)]
+    if not numbered and source.messages:
+        numbered = [_fallback(source, found)]
+    return _dated(sorted(numbered, key=lambda pair: pair[0]), source)
+
+
+def _tools_within(lines: list[tuple[int, Item]], *, budget: int, count: Callable[[str], int]) -> list[tuple[int, Item]]:
+    """As many tool lines as the budget holds: what went wrong before what went well, the newest before the older."""
+    kept: list[tuple[int, Item]] = []
+    for seq, item in sorted(lines, key=lambda pair: (pair[1].tag is not Tag.ISSUE, -pair[0])):
+        budget -= count(item.text) + LINE_TOKENS
+        if not kept or (budget >= 0 and item.text not in {told.text for _, told in kept}):
+            kept.append((seq, item))
+    return kept
+
+
+def _line(group: Sequence[Sentence], source: ObserverInput) -> Item:
+    message = group[0].message
+    # The line is told by what it does besides stating facts, if it does anything.
+    tag = max(group, key=lambda it: (it.said.tag is not Tag.FACT, it.value)).said.tag
+    said_on = _local(message, source.timezone).date()
+    words = " ".join(resolved(it.said.text, said_on) for it in group)
+    return Item(
+        text=f"{speaker(message)}: {words}",
+        priority=_priority(message, group, tag),
+        tag=tag,
+        cites=(Cite(message.seq, message.seq),),
+    )
+
+
+def _priority(message: Message, group: Sequence[Sentence], tag: Tag) -> Priority:
+    """memory-rules.md section 4. What a tool or a stranger wrote never speaks with the user's voice."""
+    if not _is_trusted(message):
+        return Priority.MEDIUM
+    if message.role is Role.USER:
+        asked = all(cues.is_question(it.said.text) and not cues.is_request(it.said.text) for it in group)
+        weak = all(cues.is_reaction(it.said.text) or it.value < WEAK_VALUE for it in group)
+        return Priority.LOW if weak else Priority.MEDIUM if asked else Priority.HIGH
+    if tag is Tag.OUTCOME:
+        return Priority.DONE
+    return Priority.HIGH if tag is Tag.DECISION else Priority.MEDIUM
+
+
+def _is_trusted(message: Message) -> bool:
+    return message.role is not Role.TOOL and message.trust not in {Trust.TOOL, Trust.EXTERNAL}
+
+
+def speaker(message: Message) -> str:
+    name = shortened(_NOT_IN_NAMES.sub("", neutral(message.name or "")).strip(), NAME_CHARACTERS_MAX)
+    if _is_trusted(message):
+        return name or message.role.value.capitalize()
+    origin = "Tool" if message.role is Role.TOOL or message.trust is Trust.TOOL else "External source"
+    return f"{origin} {name}".strip()
+
+
+def _dated(numbered: Sequence[tuple[int, Item]], source: ObserverInput) -> list[Item]:
+    """The lines under their days, with a clock time wherever it moved on."""
+    moments = {message.seq: _local(message, source.timezone) for message in source.messages}
+    shown: datetime | None = None
+    dated: list[Item] = []
+    for seq, item in numbered:
+        at = moments[seq]
+        is_new = shown is None or shown.date() != at.date() or (at - shown).total_seconds() >= TIME_EVERY_SECONDS
+        dated.append(replace(item, day=day_label(at.date()), time=f"{at:%H:%M}" if is_new else None))
+        shown = at if is_new else shown
+    return dated
+
+
+def _local(message: Message, timezone: ZoneInfo) -> datetime:
+    return message.created_at.astimezone(timezone)
+
+
+def _fallback(source: ObserverInput, found: Sequence[Sentence]) -> tuple[int, Item]:
+    """One line for a span that asserts little or fits no budget, so that its messages are covered by something true."""
+    best = max(found, key=lambda it: it.value, default=None)
+    if best and best.value >= WEAK_VALUE:
+        return best.message.seq, _line([best], source)
+    spoken = ((message, text) for message in source.messages for text in texts_of(message))
+    message, text = (best.message, best.said.text) if best else next(spoken, (source.messages[0], "no text"))
+    return message.seq, Item(
+        text=f"{speaker(message)}: {shortened(text, TASK_CHARACTERS_MAX)}",
+        priority=Priority.LOW,
+        tag=Tag.FACT,
+        cites=(Cite(message.seq, message.seq),),
+    )
+
+
+def current_task(source: ObserverInput) -> str | None:
+    """What the user last asked for, unless it was answered; the known task while the user says nothing."""
+    last = next((it for it in reversed(source.messages) if it.kind is Kind.USER and _is_trusted(it)), None)
+    if last is None:
+        return source.current_task
+    texts = list(texts_of(last))
+    asked = [*filter(cues.is_request, texts), *filter(cues.is_question, texts)]
+    if not asked or _is_answer(source.messages[-1]):
+        return None
+    return shortened(asked[0], TASK_CHARACTERS_MAX)
+
+
+def _is_answer(message: Message) -> bool:
+    """The assistant ended its turn: it calls no tool and does not ask back."""
+    if message.role is not Role.ASSISTANT or any(it.get("type") == PartType.TOOL_CALL for it in message.parts):
+        return False
+    texts = list(texts_of(message))
+    return not (texts and cues.is_question(texts[-1]))

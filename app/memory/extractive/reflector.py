@@ -1,0 +1,134 @@
+"""The reflector that needs no model: duplicates merged, old lines shortened, the least telling ones dropped.
+
+It drops whole lines rather than rewriting them, so whatever is left stays true and keeps its citations.
+"""
+
+import asyncio
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from app.llm.port import Provider
+from app.memory.extractive.observer import extractive_call
+from app.memory.extractive.scoring import assertion, specifics
+from app.memory.extractive.selection import LINE_TOKENS
+from app.memory.extractive.wording import telegraphic
+from app.memory.extractive.words import overlap, terms
+from app.memory.log import render
+from app.memory.model import Cite, Draft, Item, Priority, ReflectorInput
+from app.memory.rules import COMPRESSION_SHARES
+
+PRIORITY_FACTOR = {Priority.HIGH: 1.3, Priority.DONE: 1.2, Priority.MEDIUM: 1.0, Priority.LOW: 0.5}
+UNCERTAIN_FACTOR = 0.5
+# The oldest line counts this much of what it would count as the newest.
+OLDEST_FACTOR = 0.7
+# From this share of common words on, two lines say the same; the newer one is what holds.
+SAME_OVERLAP = 0.7
+SAME_TERMS_MIN = 3
+HEADER_TOKENS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractiveReflector:
+    """``count`` is the service's token estimator."""
+
+    count: Callable[[str], int]
+
+    @property
+    def name(self) -> str:
+        return Provider.EXTRACTIVE.value
+
+    async def reflect(self, source: ReflectorInput) -> Draft:
+        started = time.monotonic()
+        text = await asyncio.to_thread(reflections, source, count=self.count)
+        return Draft(text=text, call=extractive_call(started))
+
+
+def reflections(source: ReflectorInput, *, count: Callable[[str], int]) -> str:
+    """The reply in the format of memory-rules.md section 4, below the target whenever one line fits it."""
+    share = COMPRESSION_SHARES[min(max(source.compression, 1), len(COMPRESSION_SHARES)) - 1]
+    target = min(source.target_tokens, round(share * source.source_tokens))
+    items = condensed(merged(source.items), share=min(1.0, target / max(1, source.source_tokens)))
+    budget = target
+    while True:
+        text = f"<observations>\n{render(kept(items, budget=budget, count=count))}\n</observations>"
+        over = count(text) - target + 1
+        if over <= 0 or budget <= 0:
+            return text
+        budget -= max(over, budget // 20, 1)
+
+
+def merged(items: Sequence[Item]) -> list[Item]:
+    """Each line once: of two that say the same, the newer one with the citations of both."""
+    newest_first: list[tuple[Item, frozenset[str]]] = []
+    seen: defaultdict[str, set[int]] = defaultdict(set)
+    for item in reversed(items):
+        words = frozenset(terms(item.text))
+        near = {at for term in words for at in seen[term]}
+        twin = next((at for at in sorted(near) if _same(newest_first[at], (item, words))), None)
+        if twin is None:
+            for term in words:
+                seen[term].add(len(newest_first))
+            newest_first.append((item, words))
+        else:
+            newer, its_words = newest_first[twin]
+            newest_first[twin] = replace(newer, cites=_union(newer.cites + item.cites)), its_words
+    return [item for item, _ in reversed(newest_first)]
+
+
+def _same(newer: tuple[Item, frozenset[str]], older: tuple[Item, frozenset[str]]) -> bool:
+    """Much the same words, and no number or name of the older one missing: another number is another fact."""
+    if newer[0].text == older[0].text:
+        return True
+    if len(older[1]) < SAME_TERMS_MIN or overlap(newer[1], older[1]) < SAME_OVERLAP:
+        return False
+    return all(specific in newer[0].text for specific in specifics(older[0].text))
+
+
+def _union(cites: Sequence[Cite]) -> tuple[Cite, ...]:
+    joined: list[Cite] = []
+    for cite in sorted(cites, key=lambda it: (it.first, it.last)):
+        if joined and cite.first <= joined[-1].last + 1:
+            joined[-1] = Cite(joined[-1].first, max(joined[-1].last, cite.last))
+        else:
+            joined.append(cite)
+    return tuple(joined)
+
+
+def condensed(items: Sequence[Item], *, share: float) -> list[Item]:
+    """All lines without their clock time, and the oldest in fewer words: more of them, the smaller the share kept."""
+    old = round((1 - share) * len(items))
+    return [
+        replace(item, time=None, text=telegraphic(item.text) if at < old else item.text)
+        for at, item in enumerate(items)
+    ]
+
+
+def kept(items: Sequence[Item], *, budget: int, count: Callable[[str], int]) -> list[Item]:
+    """The lines worth most by the token within the budget, in their order; the best one whatever it costs."""
+    costs = [count(item.text) + sum(count(detail.text) for detail in item.details) + LINE_TOKENS for item in items]
+    worth = [value / cost for value, cost in zip(values(items), costs, strict=True)]
+    chosen: set[int] = set()
+    days: set[str] = set()
+    for at in sorted(range(len(items)), key=lambda at: (-worth[at], -at)):
+        cost = costs[at] + (HEADER_TOKENS if items[at].day not in days else 0)
+        if cost <= budget or not chosen:
+            budget -= cost
+            chosen.add(at)
+            days.add(items[at].day)
+    return [items[at] for at in sorted(chosen)]
+
+
+def values(items: Sequence[Item]) -> list[float]:
+    """What each line is worth: what it asserts that no newer line does, its mark, and its age."""
+    noted: Counter[str] = Counter()
+    worth = [0.0] * len(items)
+    for at in reversed(range(len(items))):
+        item = items[at]
+        said = assertion(" ".join((item.text, *(detail.text for detail in item.details))), noted=noted)
+        noted.update(said.terms)
+        recency = OLDEST_FACTOR + (1 - OLDEST_FACTOR) * at / max(1, len(items) - 1)
+        mark = PRIORITY_FACTOR[item.priority or Priority.MEDIUM] * (UNCERTAIN_FACTOR if item.uncertain else 1.0)
+        worth[at] = said.value * mark * recency
+    return worth

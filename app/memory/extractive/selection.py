@@ -1,0 +1,93 @@
+"""Which sentences of a span are kept: the messages that say most by the token, each by enough of its own words."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from app.memory.extractive.scoring import Assertion, assertion
+from app.memory.extractive.sentences import neutral, sentences
+from app.memory.extractive.wording import trimmed
+from app.memory.extractive.words import terms
+from app.memory.model import ObserverInput
+from app.sessions.model import Message, PartType
+
+# A line that stands for a message holds more than half of what the message says, or it would mislead by omission.
+GIST_SHARE = 0.6
+# Tokens of a line beside its words: mark, tag, speaker and citation.
+LINE_TOKENS = 10
+LINE_CHARACTERS_MAX = 600
+# Each further sentence of one message counts less than the one before it: a long answer is not a long fact.
+FURTHER_SENTENCE_FACTOR = 0.85
+# A line that adds less than one word to the log is left out.
+LINE_VALUE_MIN = 1.0
+TEXT_CHARACTERS_READ = 200_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sentence:
+    """A sentence of a message as a candidate for its line. ``cost`` is in tokens, ``value`` as in ``Assertion``."""
+
+    message: Message
+    index: int
+    said: Assertion
+    value: float
+    cost: int
+
+
+def candidates(source: ObserverInput, count: Callable[[str], int]) -> list[Sentence]:
+    """Every sentence of the span that says something, judged in the order in which it was said."""
+    noted = Counter(term for item in source.earlier for term in terms(item.text))
+    heard: set[str] = set()
+    found: list[Sentence] = []
+    for message in source.messages:
+        for index, text in enumerate(texts_of(message)):
+            if text in heard:
+                continue
+            heard.add(text)
+            said = assertion(text, noted=noted)
+            noted.update(said.terms)
+            if said.value > 0:
+                value = said.value * FURTHER_SENTENCE_FACTOR**index
+                found.append(Sentence(message=message, index=index, said=said, value=value, cost=count(text)))
+    return found
+
+
+def texts_of(message: Message) -> Iterator[str]:
+    for part in message.parts:
+        match part.get("type"):
+            case PartType.TEXT:
+                yield from map(trimmed, sentences(str(part.get("text") or "")[:TEXT_CHARACTERS_READ]))
+            case PartType.IMAGE | PartType.FILE as kind:
+                if label := part.get("name") or part.get("caption") or part.get("alt"):
+                    yield f"[shared {kind}: {neutral(str(label))}]"
+
+
+def chosen(found: Sequence[Sentence], *, budget: int) -> Iterator[list[Sentence]]:
+    """The messages worth most by the token, as many as the budget holds, each by enough of its sentences."""
+    groups: dict[int, list[Sentence]] = {}
+    for sentence in found:
+        groups.setdefault(sentence.message.seq, []).append(sentence)
+    lines = [_gist(group) for group in groups.values()]
+    for line in sorted(lines, key=lambda it: (-_worth(it), it[0].message.seq)):
+        cost = LINE_TOKENS + sum(sentence.cost for sentence in line)
+        if cost <= budget and sum(sentence.value for sentence in line) >= LINE_VALUE_MIN:
+            budget -= cost
+            yield line
+
+
+def _worth(line: Sequence[Sentence]) -> float:
+    return sum(it.value for it in line) / (LINE_TOKENS + sum(it.cost for it in line))
+
+
+def _gist(group: Sequence[Sentence]) -> list[Sentence]:
+    """The best sentences of a message, in their order, until they hold GIST_SHARE of its terms or fill a line."""
+    wanted = GIST_SHARE * len(frozenset().union(*(it.said.terms for it in group)))
+    taken: list[Sentence] = []
+    held: frozenset[str] = frozenset()
+    for sentence in sorted(group, key=lambda it: (-it.value / it.cost, it.index)):
+        if len(held) >= wanted:
+            break
+        if not taken or sum(len(it.said.text) for it in (*taken, sentence)) <= LINE_CHARACTERS_MAX:
+            taken.append(sentence)
+            held |= sentence.said.terms
+    return sorted(taken, key=lambda it: it.index)

@@ -1,0 +1,71 @@
+"""Plain sentences out of whatever a message holds: markup off, code out, our own markup defused."""
+
+import re
+from collections.abc import Iterator
+
+from app.memory.model import Priority
+
+SENTENCE_CHARACTERS_MAX = 400
+
+_FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
+_LINE_HEAD = re.compile(r"^\s*(?:[-*+•]\s+|#{1,6}\s+|>\s*|\d{1,2}[.)]\s+|\|)+")
+_EMPHASIS = re.compile(r"\*\*|__(?=\S)|(?<=\S)__")
+_LINK = re.compile(r"\[([^\[\]]+)\]\((?:https?:)?[^()\s]+\)")
+# Marks, tags and citations of our own format: text that carries them must not be read as a line of the log.
+_MARKS = re.compile("|".join(priority.value for priority in Priority) + "|\ufe0f")
+_BLOCK_TAG = re.compile(r"<\s*/?\s*(observations|current-task|suggested-response)\b[^<>]*>?", re.IGNORECASE)
+_CITATION = re.compile(r"#(?=\d)")
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b-\u200f\u2060\ufeff\ud800-\udfff]")
+
+_ABBREVIATION = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|vs|etc|e\.g|i\.e|approx|No|Inc|Ltd|Fig)|\b[A-Z])\.$")
+_LOOK_BACK = 8  # characters: longer than any abbreviation
+_END = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s|$)|[。！？｡]+[”」』）]*|(?<=\])\s+|\s+(?=\[)")
+_CLAUSE = re.compile(r"(?<=[,;:，、；])\s*|\s+(?=[-–—]\s)")
+
+
+def sentences(text: str) -> Iterator[str]:
+    """The sentences of a message, each on one line and at most SENTENCE_CHARACTERS_MAX long."""
+    for line in _FENCE.sub("\n", text).splitlines():
+        plain = neutral(_LINK.sub(r"\1", _EMPHASIS.sub("", _LINE_HEAD.sub("", line))))
+        for sentence in _split(plain):
+            yield from _pieces(sentence)
+
+
+def neutral(text: str) -> str:
+    """One line in which nothing can be taken for the log's own marks, block tags or citations."""
+    line = " ".join(_MARKS.sub("", _CONTROL.sub("", text)).split())
+    return _CITATION.sub("№", _BLOCK_TAG.sub(r"\1", line))
+
+
+def _split(line: str) -> Iterator[str]:
+    start = 0
+    for match in _END.finditer(line):
+        if match.end() < len(line) and _ABBREVIATION.search(line[max(start, match.end() - _LOOK_BACK) : match.end()]):
+            continue
+        if sentence := line[start : match.end()].strip():
+            yield sentence
+        start = match.end()
+    if sentence := line[start:].strip():
+        yield sentence
+
+
+def _pieces(sentence: str) -> Iterator[str]:
+    """An over-long sentence cut at its clauses, and where it has none at the limit."""
+    piece = ""
+    for clause in _CLAUSE.split(sentence) if len(sentence) > SENTENCE_CHARACTERS_MAX else [sentence]:
+        joined = f"{piece} {clause}".strip()
+        if len(joined) > SENTENCE_CHARACTERS_MAX and piece:
+            yield piece
+            joined = clause
+        piece = joined
+    if piece:
+        yield shortened(piece, SENTENCE_CHARACTERS_MAX)
+
+
+def shortened(text: str, characters: int) -> str:
+    """The head of a text, ending after a whole word where there is one."""
+    if len(text) <= characters:
+        return text
+    head = text[: characters - 1]
+    whole, _, rest = head.rpartition(" ")
+    return (whole if whole and len(rest) < characters // 2 else head).rstrip(" ,;:，、") + "…"

@@ -1,0 +1,164 @@
+"""Tool use told by its outcome: one line for a run of calls to one tool, never the output itself."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.memory.extractive.cues import is_error
+from app.memory.extractive.sentences import neutral, shortened
+from app.memory.model import Cite, Item, Priority, Tag
+from app.sessions.model import Message, Part, PartType
+
+ARGUMENT_CHARACTERS_MAX = 80
+ARGUMENTS_CHARACTERS_MAX = 120
+OUTCOME_CHARACTERS_MAX = 160
+EXAMPLES_MAX = 3
+OUTPUT_CHARACTERS_READ = 20_000
+SHORT_OUTPUT_LINES = 3
+_TELLING_KEYS = ("error", "message", "status", "result", "summary", "detail", "title", "name", "id")
+
+
+@dataclass(slots=True)
+class Use:
+    """One call of a tool and, once it has come, how it ended."""
+
+    name: str
+    arguments: str
+    seq: int
+    last_seq: int
+    outcome: str = ""
+    failed: bool = False
+
+
+@dataclass(slots=True)
+class Uses:
+    """The tool uses of a span, in order. A result finds its call by id; without one it stands for itself."""
+
+    made: list[Use] = field(default_factory=list)
+    _by_id: dict[str, Use] = field(default_factory=dict)
+
+    def add(self, message: Message) -> None:
+        for part in message.parts:
+            match part.get("type"):
+                case PartType.TOOL_CALL:
+                    self._called(part, message.seq)
+                case PartType.TOOL_RESULT:
+                    self._ended(part, message)
+
+    def _called(self, part: Part, seq: int) -> None:
+        use = Use(neutral(str(part.get("name") or "tool")), _arguments(part.get("arguments")), seq, seq)
+        self.made.append(use)
+        self._by_id[str(part.get("id"))] = use
+
+    def _ended(self, part: Part, message: Message) -> None:
+        use = self._by_id.get(str(part.get("tool_call_id")))
+        if use is None:
+            use = Use(neutral(message.name or "tool"), "", message.seq, message.seq)
+            self.made.append(use)
+        use.last_seq = message.seq
+        use.outcome, use.failed = _outcome(part.get("output"), flagged=part.get("is_error") is True)
+
+
+def tool_lines(uses: Iterable[Use], *, breaks: Iterable[int] = ()) -> Iterator[tuple[int, Item]]:
+    """(first seq, line) for each run of uses of one tool that ended alike; a run ends at a seq of ``breaks``."""
+    stops = sorted(breaks)
+    run: list[Use] = []
+    for use in uses:
+        if run and not (_alike(run[-1], use) and not any(run[-1].seq < stop < use.seq for stop in stops)):
+            yield run[0].seq, _line(run)
+            run = []
+        run.append(use)
+    if run:
+        yield run[0].seq, _line(run)
+
+
+def _alike(left: Use, right: Use) -> bool:
+    return left.name == right.name and left.failed == right.failed
+
+
+def _line(run: list[Use]) -> Item:
+    last = run[-1]
+    times = f" x{len(run)}" if len(run) > 1 else ""
+    examples = list(dict.fromkeys(use.arguments for use in run if use.arguments))
+    shown = "; ".join(examples[:EXAMPLES_MAX]) + ("; …" if len(examples) > EXAMPLES_MAX else "")
+    outcome = last.outcome or "no result"
+    return Item(
+        text=f"Ran {last.name}{times}{': ' if shown else ''}{shown} -> {'error: ' if last.failed else ''}{outcome}",
+        priority=Priority.MEDIUM,
+        tag=Tag.ISSUE if last.failed else Tag.OUTCOME,
+        cites=_cites(run),
+    )
+
+
+def _cites(run: list[Use]) -> tuple[Cite, ...]:
+    seqs = sorted({seq for use in run for seq in (use.seq, use.last_seq)})
+    cites: list[Cite] = []
+    for seq in seqs:
+        if cites and seq == cites[-1].last + 1:
+            cites[-1] = Cite(cites[-1].first, seq)
+        else:
+            cites.append(Cite(seq, seq))
+    return tuple(cites)
+
+
+def _arguments(arguments: object) -> str:
+    if not isinstance(arguments, Mapping):
+        return shortened(neutral(str(arguments or "")), ARGUMENTS_CHARACTERS_MAX)
+    shown = [f"{neutral(str(key))}={_scalar(value)}" for key, value in arguments.items() if _is_scalar(value)]
+    return shortened(", ".join(shown), ARGUMENTS_CHARACTERS_MAX)
+
+
+def _is_scalar(value: object) -> bool:
+    return isinstance(value, str | int | float) and len(str(value)) <= ARGUMENT_CHARACTERS_MAX and value != ""
+
+
+def _scalar(value: object) -> str:
+    return neutral(str(value).lower() if isinstance(value, bool) else str(value))
+
+
+def _outcome(output: Any, *, flagged: bool) -> tuple[str, bool]:
+    """What a result came to, in a line, and whether that is a failure."""
+    text = _text(output)[:OUTPUT_CHARACTERS_READ]
+    told = _told_by_keys(text)
+    if told is None:
+        told = _telling_line(text, failed=flagged)
+    failed = flagged or is_error(told)
+    return shortened(neutral(told), OUTCOME_CHARACTERS_MAX) or "no output", failed
+
+
+def _text(output: Any) -> str:
+    if isinstance(output, str):
+        return output
+    if isinstance(output, list):
+        parts = [part for part in output if isinstance(part, Mapping)]
+        if parts and all("type" in part for part in parts):
+            return "\n".join(str(part.get("text") or part.get("name") or part["type"]) for part in parts)
+    return json.dumps(output, ensure_ascii=False, default=str)
+
+
+def _told_by_keys(text: str) -> str | None:
+    """The telling scalars of a JSON object; None for anything else."""
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return None
+    scalars = {key: value[key] for key in sorted(value, key=_rank) if _is_scalar(value[key])}
+    return ", ".join(f"{key}: {_scalar(scalar)}" for key, scalar in scalars.items()) or None
+
+
+def _rank(key: str) -> int:
+    return next((at for at, telling in enumerate(_TELLING_KEYS) if telling in key.lower()), len(_TELLING_KEYS))
+
+
+def _telling_line(text: str, *, failed: bool) -> str:
+    """The line that says how it went: the last one that speaks of an error, else the first that says anything."""
+    lines = [line for line in map(str.strip, text.splitlines()) if any(map(str.isalnum, line))]
+    if not lines:
+        return ""
+    errors = [line for line in lines if is_error(line)]
+    if errors and (failed or len(lines) <= SHORT_OUTPUT_LINES or "Traceback" in text):
+        return errors[-1]
+    return lines[0]

@@ -1,0 +1,31 @@
+"""Fewer words for the same statement: openings off, and for old notes the words that carry nothing.
+
+Quoted text and code keep every letter: a quotation that was tidied is no quotation.
+"""
+
+import re
+
+_OPENING = re.compile(
+    r"^(?:(?:oh|wow|whoa|woah|yeah|yes|yep|yup|no way|ok|okay|sure|well|so|aw+|ha(?:ha)+|lol|hey|hi|hello"
+    r"|thanks|thank you"
+    r"|absolutely|definitely|totally|exactly|actually|anyway|btw|by the way|also|and"
+    r"|but)(?:,? [A-Z]\w+)?[,!.]+ )+(?=\S)",
+    re.IGNORECASE,
+)
+_KEPT = re.compile(r"(\"[^\"]*\"|“[^“”]*”|`[^`]*`|「[^「」]*」|\([^()]*\))")
+_IDLE = re.compile(
+    r"\b(?:really|just|so|very|pretty|super|quite|actually|definitely|totally|absolutely|basically|honestly|literally"
+    r"|kinda|kind of|sort of|a bit|a little|you know|i guess|i mean|of course|the|an?)\s+",
+    re.IGNORECASE,
+)
+
+
+def trimmed(sentence: str) -> str:
+    """The sentence without "Yeah, ", "Thanks, Mel! " and the like at its head."""
+    return _OPENING.sub("", sentence)
+
+
+def telegraphic(text: str) -> str:
+    """The text without articles and filling adverbs, as notes are taken; quotations and brackets stay as they are."""
+    pieces = _KEPT.split(text)
+    return "".join(piece if at % 2 else _IDLE.sub("", piece) for at, piece in enumerate(pieces)).strip()

@@ -1,0 +1,72 @@
+"""Words of any language, by character class: what a sentence is about, with nothing to install and nothing to load.
+
+Latin, Greek and Cyrillic words are lower-cased and lightly stemmed. Han, kana and Hangul have no spaces to rely on, so
+their runs are cut into overlapping pairs of characters, the usual index unit where no dictionary is at hand.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+_HAN_KANA = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_HANGUL = r"\u1100-\u11ff\uac00-\ud7af"
+CJK = _HAN_KANA + _HANGUL
+
+NUMBER = re.compile(r"(?<![^\W\d_])\d+(?:[.,:/-]\d+)*")
+_RUN = re.compile(rf"[{CJK}]+|[^\W_{CJK}][^\W{CJK}]*(?:'[^\W_{CJK}]+)?")
+_CJK_RUN = re.compile(rf"[{CJK}]+")
+# Kana alone are mostly grammar (particles, endings); katakana are names and loan words.
+_HIRAGANA = re.compile(r"[\u3041-\u309f]+")
+
+STOP_WORDS = frozenset(
+    """a about above after again all also always am an and any are aren't as at be because been before being below
+    between both but by can can't cannot could couldn't did didn't do does doesn't doing don't down during each even
+    ever few for from further get gets getting go goes going gonna got had hadn't has hasn't have haven't having he
+    he's her here here's hers him his how how's i i'd i'll i'm i've if in into is isn't it it'd it'll it's its itself
+    just kind let let's like lot lots made make makes making many may maybe me might more most much must my myself no
+    nor not now of off oh ok okay on once one only or other our ours out over own pretty quite rather really same see
+    she she's should shouldn't so some something such super sure than that that's the their them then there there's
+    these they they're they've thing things this those though through to too totally under until up us very wanna was
+    wasn't way we we'd we'll we're we've well were weren't what what's when where where's which while who who's whom
+    why will with won't would wouldn't yeah yes yep you you'd you'll you're you've your yours yourself
+    amazing awesome cool glad good great hear hey hi hello nice wow thanks thank happy sounds sound feel feels feeling
+    looks look think know definitely actually absolutely bye""".split()  # noqa: SIM905 - a list of 200 strings is unreadable
+)
+_ENDINGS = ("ing", "ies", "ed", "es", "s")
+_STEM_LETTERS = 4  # what must be left of a word before an ending is taken off
+
+
+def terms(text: str) -> Iterator[str]:
+    """The content units of a text in their order: stems of content words, pairs of CJK characters, numbers."""
+    for word in _RUN.findall(text.lower().replace("’", "'")):
+        if not word.isascii() and _CJK_RUN.match(word):
+            yield from _pairs(word)
+        elif word not in STOP_WORDS and (len(word) > 1 or word.isdigit()):
+            yield _stem(word)
+
+
+def weight(term: str) -> float:
+    """How much a term counts: a pair of CJK characters is about half a word, because pairs overlap."""
+    return 0.5 if not term.isascii() and _CJK_RUN.match(term) else 1.0
+
+
+def overlap(left: frozenset[str], right: frozenset[str]) -> float:
+    """Share of the terms of both that they have in common, 0 to 1 (Jaccard)."""
+    union = len(left | right)
+    return len(left & right) / union if union else 0.0
+
+
+def _pairs(run: str) -> Iterator[str]:
+    if len(run) == 1:
+        yield run
+    for first, second in pairwise(run):
+        if not _HIRAGANA.fullmatch(first + second):
+            yield first + second
+
+
+def _stem(word: str) -> str:
+    word = word.removesuffix("'s")
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _STEM_LETTERS:
+            return word[: -len(ending)]
+    return word

@@ -1,0 +1,187 @@
+"""What an observer or reflector wrote, judged before anything is recorded (memory-rules.md sections 4 and 5)."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from app.kit.tokens import text_tokens
+from app.memory.grounding import Source, is_grounded, item_source, message_source
+from app.memory.log import detail_line, item_line, render
+from app.memory.model import Cite, Item, Parsed, Priority, Ranges
+from app.memory.protected import coverage, lost, protected, with_lines
+from app.memory.rules import SHRINK_FROM_TOKENS
+from app.sessions.model import Message
+
+__all__ = [
+    "Rejection",
+    "Verdict",
+    "clip_citations",
+    "coverage",
+    "judge_observation",
+    "judge_reflection",
+    "protected",
+    "restore",
+]
+
+REASONS: Final = {  # what the next try is told
+    "repetitive": "the reply repeated itself over and over",
+    "cut_off": "the reply was cut off at the output limit; write less",
+    "empty": "the reply held no log lines in the format asked for",
+    "not_smaller": "the log was not smaller than what it was to condense; write less",
+}
+
+
+class Rejection(StrEnum):
+    """Why an output is not recorded."""
+
+    REPETITIVE = "repetitive"
+    CUT_OFF = "cut_off"
+    EMPTY = "empty"
+    NOT_SMALLER = "not_smaller"
+
+    @property
+    def reason(self) -> str:
+        """One clause for the model that tries again."""
+        return REASONS[self.value]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """A judged output: ``items`` with citations clipped and ungrounded lines marked, and their ``text`` as a log.
+
+    ``grounded_share`` is the share of lines whose claims occur in their source, 1.0 where there is no line.
+    """
+
+    items: tuple[Item, ...]
+    text: str
+    rejected: Rejection | None
+    grounded_share: float
+    tokens: int
+
+
+def judge_observation(
+    parsed: Parsed, *, source: Sequence[Message], source_tokens: int, cut_off: bool, timezone: ZoneInfo
+) -> Verdict:
+    """An observer's lines against the messages of their span; spans up to SHRINK_FROM_TOKENS need not shrink."""
+    sources = [message_source(message, timezone) for message in source]
+    within: Ranges = ((source[0].seq, source[-1].seq),) if source else ()
+    most = source_tokens - 1 if source_tokens > SHRINK_FROM_TOKENS else None
+    return _judge(parsed, sources, within=within, tokens_max=most, cut_off=cut_off)
+
+
+def judge_reflection(
+    parsed: Parsed, *, items: Sequence[Item], source_tokens: int, limit_tokens: int | None, cut_off: bool
+) -> Verdict:
+    """A reflector's lines against the lines it condensed: always smaller than they, and at most ``limit_tokens``."""
+    sources = [item_source(item) for item in items]
+    within = tuple(span for source in sources for span in source.seqs)
+    most = source_tokens - 1 if limit_tokens is None else min(source_tokens - 1, limit_tokens)
+    return _judge(parsed, sources, within=within, tokens_max=most, cut_off=cut_off)
+
+
+def restore(verdict: Verdict, guarded: Iterable[Item], *, limit_tokens: int | None) -> Verdict:
+    """The verdict with the protected lines it lost put back verbatim, the newest first while they fit the limit."""
+    room = None if limit_tokens is None else limit_tokens - verdict.tokens
+    back: list[Item] = []
+    for item in reversed(lost(guarded, verdict.items)):
+        size = text_tokens(f"Date: {item.day}\n{item_line(item)}\n" + "\n".join(map(detail_line, item.details))) + 1
+        if room is None or size <= room:
+            back.append(item)
+            room = None if room is None else room - size
+    items = with_lines(verdict.items, reversed(back))
+    text = render(items)
+    return replace(verdict, items=items, text=text, tokens=text_tokens(text)) if back else verdict
+
+
+def _judge(
+    parsed: Parsed, sources: Sequence[Source], *, within: Ranges, tokens_max: int | None, cut_off: bool
+) -> Verdict:
+    items = clip_citations(parsed.items, within=within, said="\n".join(source.text for source in sources))
+    grounded = [_is_grounded(item, sources) for item in items]
+    marked = tuple(
+        item if true and not _rests_on_doubt(item, sources) else _doubted(item)
+        for item, true in zip(items, grounded, strict=True)
+    )
+    text = render(marked)
+    tokens = text_tokens(text)
+    return Verdict(
+        items=marked,
+        text=text,
+        rejected=_rejection(parsed, tokens=tokens, tokens_max=tokens_max, cut_off=cut_off),
+        grounded_share=sum(grounded) / len(grounded) if grounded else 1.0,
+        tokens=tokens,
+    )
+
+
+def _rejection(parsed: Parsed, *, tokens: int, tokens_max: int | None, cut_off: bool) -> Rejection | None:
+    """The first gate that fails. A loop and a cut are told before the emptiness they cause."""
+    if parsed.repetitive:
+        return Rejection.REPETITIVE
+    if cut_off:
+        return Rejection.CUT_OFF
+    if not parsed.items:
+        return Rejection.EMPTY
+    if tokens_max is not None and tokens > tokens_max:
+        return Rejection.NOT_SMALLER
+    return None
+
+
+def clip_citations(items: Iterable[Item], *, within: Ranges, said: str = "") -> tuple[Item, ...]:
+    """The items with citations outside the seqs ``within`` dropped, and those that reach beyond cut to them.
+
+    A dropped ``#4211`` that the source itself says was no citation but a name, of an issue for instance: it goes back
+    into the text. ``said`` is the source's text.
+    """
+
+    def clip(text: str, cites: tuple[Cite, ...]) -> tuple[str, tuple[Cite, ...]]:
+        clipped = [(cite, _clipped(cite, within)) for cite in cites]
+        names = [f"#{cite.first}" for cite, kept in clipped if not kept and _is_said(cite, said)]
+        return " ".join([text, *names]), tuple(dict.fromkeys(kept for _, kept in clipped if kept))
+
+    return tuple(_with_cites(item, clip) for item in items)
+
+
+def _with_cites(item: Item, clip: Callable[[str, tuple[Cite, ...]], tuple[str, tuple[Cite, ...]]]) -> Item:
+    text, cites = clip(item.text, item.cites)
+    clipped = (clip(detail.text, detail.cites) for detail in item.details)
+    details = (replace(detail, text=t, cites=c) for detail, (t, c) in zip(item.details, clipped, strict=True))
+    return replace(item, text=text, cites=cites, details=tuple(details))
+
+
+def _clipped(cite: Cite, within: Ranges) -> Cite | None:
+    touched = [(first, last) for first, last in within if first <= cite.last and cite.first <= last]
+    if not touched:
+        return None
+    return Cite(max(cite.first, min(f for f, _ in touched)), min(cite.last, max(t for _, t in touched)))
+
+
+def _is_said(cite: Cite, said: str) -> bool:
+    return cite.first == cite.last and re.search(rf"#{cite.first}(?![0-9])", said) is not None
+
+
+def _is_grounded(item: Item, sources: Sequence[Source]) -> bool:
+    """Whether the line and each of its details are; a detail without citations rests on those of its line."""
+    if not is_grounded(item.text, _cited(item.cites, sources)):
+        return False
+    return all(is_grounded(detail.text, _cited(detail.cites or item.cites, sources)) for detail in item.details)
+
+
+def _cited(cites: Sequence[Cite], sources: Sequence[Source]) -> Sequence[Source]:
+    """The sources that ``cites`` name; all of them where it names none."""
+    return [source for source in sources if _touches(source.seqs, cites)] or sources
+
+
+def _touches(seqs: Ranges, cites: Sequence[Cite]) -> bool:
+    return any(first <= cite.last and cite.first <= last for first, last in seqs for cite in cites)
+
+
+def _rests_on_doubt(item: Item, sources: Sequence[Source]) -> bool:
+    """Whether every line that this one condenses was uncertain: condensing makes nothing true."""
+    return bool(item.cites) and all(source.uncertain for source in _cited(item.cites, sources))
+
+
+def _doubted(item: Item) -> Item:
+    return replace(item, priority=Priority.LOW, uncertain=True)

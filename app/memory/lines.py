@@ -1,0 +1,185 @@
+"""Single lines of the log, read: day headers, bullets, sub-bullets, and what stands at a bullet's head and end.
+
+Every reading is a fixed point: what ``log`` writes of an item reads back as that item. All patterns are anchored and
+without nested repetition, so reading is linear.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from app.memory.days import LABEL_CHARACTERS_MAX, day_label, is_day_alone, parse_day
+from app.memory.log import HAPPENED, UNCERTAIN, detail_line, item_line, one_line
+from app.memory.model import Cite, Detail, Item, Priority, Tag
+
+LINE_CHARACTERS_MAX: Final = 10_000
+
+_RULED: Final = re.compile(r"[\s`*_=~#+•–—-]*|\s*```\w*\s*")
+_BULLET: Final = re.compile(r"(?:[*+\-–—][ ]|•|[0-9]{1,3}[.)][ ])\s*(?P<text>\S.*)")
+_ARROW: Final = r"(?:->|→|⇒|=>)"
+_ARROWS: Final = re.compile(rf"(?:{_ARROW}\s*)+")
+_MARKS: Final = "|".join(Priority)
+_TAGS: Final = "|".join(tag.replace("_", "[_ -]") for tag in Tag)
+_HEAD: Final = re.compile(
+    rf"""
+    (?P<bold>\*\*)?
+    (?: (?P<priority>{_MARKS})\ufe0f?
+      | (?P<open>\()?(?P<hour>[01]?[0-9]|2[0-3]):(?P<minute>[0-5][0-9])(?:\s?(?P<half>[ap])\.?m\b\.?)?
+        (?(open)\)|(?=[\s,|–—-]\s|\s|:\s|\*\*|$))
+      | \[(?P<tag>{_TAGS})\]
+      | (?P<uncertain>{re.escape(UNCERTAIN)})
+      | (?P<arrow>{_ARROW})
+    )
+    (?(bold)\*\*)
+    (?:\s?[-–—:：|,](?=\s|$))*\s?
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_DAY_PREFIX: Final = re.compile(r"[\s*#_]*date\s*[:：](?P<label>.*)", re.IGNORECASE)
+_LABEL_START: Final = re.compile(r"(?:[\s*#_:]|date\s*[:：])*", re.IGNORECASE)
+_CITE: Final = r"#[0-9]{1,9}(?:[-–—]#?[0-9]{1,9})?"
+_CITE_WORD: Final = re.compile(rf"(?P<open>[(\[])?{_CITE}(?:[,;]{_CITE})*(?P<close>[)\]])?[.,;:]?")
+_CITE_ENDS: Final = re.compile(r"#([0-9]+)(?:[-–—]#?([0-9]+))?")
+_HAPPENED_WORDS: Final = HAPPENED.split()
+
+
+@dataclass(frozen=True, slots=True)
+class Bullet:
+    """A list line. ``indent`` is in columns; ``arrow`` says it began with ``->``, as a detail does."""
+
+    text: str
+    indent: int
+    arrow: bool
+
+
+def is_ruled(line: str) -> bool:
+    """Whether the line is blank, a rule or a fence: it says nothing."""
+    return _RULED.fullmatch(line) is not None
+
+
+def read_day(line: str) -> str | None:
+    """The day of a header, ``Aug 1, 2026`` where it names a date, else its words; None if the line is no header.
+
+    ``**Date: ...**``, ``## Aug 1, 2026`` and a bare date are headers too; a bullet never is.
+    """
+    if match := _DAY_PREFIX.match(line):
+        return _label(match["label"])
+    return _label(line) if is_day_alone(line) else None
+
+
+def read_bullet(line: str) -> Bullet | None:
+    """The line as a bullet; a line that starts with a mark or an arrow is one too. None if it is none."""
+    columns = line.expandtabs(4)
+    text = columns.strip()
+    indent = len(columns) - len(columns.lstrip())
+    if text[:1].isdigit() and is_day_alone(text):  # "1. August 2026" is no first point of a list
+        return None
+    if match := _BULLET.match(text):
+        text = match["text"]
+    elif not text.startswith((*Priority, "->", "→")):
+        return None
+    return Bullet(text=text, indent=indent, arrow=_ARROWS.match(text) is not None)
+
+
+def read_item(text: str, *, day: str) -> Item | None:
+    """A top-level bullet's text as an item; None where no words are left. Too long, it is cut to fit its line."""
+    item = _item(text, day=day)
+    if item and len(line := item_line(item)) > LINE_CHARACTERS_MAX:
+        item = _item(line[2:LINE_CHARACTERS_MAX], day=day)
+    return item
+
+
+def read_detail(text: str) -> Detail | None:
+    """A sub-bullet's text as a detail; None where no words are left. Too long, it is cut to fit its line."""
+    detail = _detail(text)
+    if detail and len(line := detail_line(detail)) > LINE_CHARACTERS_MAX:
+        detail = _detail(line.removeprefix("  * ")[: LINE_CHARACTERS_MAX - 4])
+    return detail
+
+
+def _item(text: str, *, day: str) -> Item | None:
+    head, body = _head(one_line(text))
+    words, cites = _tail(body)
+    if is_ruled(words):
+        return None
+    uncertain = "uncertain" in head
+    marked = Priority(head["priority"]) if "priority" in head else None
+    return Item(
+        text=words,
+        day=day,
+        time=head.get("time"),
+        priority=Priority.LOW if uncertain else marked,
+        tag=Tag(head["tag"]) if "tag" in head else None,
+        uncertain=uncertain,
+        cites=cites,
+    )
+
+
+def _detail(text: str) -> Detail | None:
+    flat = one_line(text)
+    arrows = _ARROWS.match(flat)
+    words, cites = _tail(flat[arrows.end() :] if arrows else flat)
+    return None if is_ruled(words) else Detail(text=words, cites=cites)
+
+
+def _head(text: str) -> tuple[dict[str, str], str]:
+    """Mark, time, tag and uncertainty at the start of a line, in any order and each once, and what follows them."""
+    head: dict[str, str] = {}
+    at = 0
+    while match := _HEAD.match(text, at):
+        name, value = _head_token(match)
+        if name in head:
+            break
+        if name != "arrow":
+            head[name] = value
+        at = match.end()
+    return head, text[at:]
+
+
+def _head_token(match: re.Match[str]) -> tuple[str, str]:
+    if match["hour"]:
+        return "time", _clock(int(match["hour"]), match["minute"], match["half"])
+    if match["tag"]:
+        return "tag", re.sub("[ -]", "_", match["tag"].lower())
+    name = next(name for name in ("priority", "uncertain", "arrow") if match[name])
+    return name, match[name]
+
+
+def _clock(hour: int, minute: str, half: str | None) -> str:
+    if half:
+        hour = hour % 12 + (12 if half in "pP" else 0) if hour <= 12 else hour  # noqa: PLR2004 - the clock's own twelve
+    return f"{hour:02d}:{minute}"
+
+
+def _tail(text: str) -> tuple[str, tuple[Cite, ...]]:
+    """The words, and the citations that end them.
+
+    Of the words at the end that only cite, the longest run with balanced brackets is taken: in ``(see #12)`` the
+    number belongs to the sentence.
+    """
+    words = text.split(" ")
+    start, depth, end = len(words), 0, len(words)
+    while start:
+        if words[start - 3 : start] == _HAPPENED_WORDS:
+            start -= 3
+        elif match := _CITE_WORD.fullmatch(words[start - 1]):
+            start -= 1
+            depth += bool(match["close"]) - bool(match["open"])
+        else:
+            break
+        end = start if depth == 0 else end
+    return " ".join(words[:end]), _cites(" ".join(words[end:]))
+
+
+def _cites(text: str) -> tuple[Cite, ...]:
+    pairs = ((int(first), int(last or first)) for first, last in _CITE_ENDS.findall(text))
+    return tuple(dict.fromkeys(Cite(min(pair), max(pair)) for pair in pairs))
+
+
+def _label(text: str) -> str:
+    """A header's words without decoration: cut, cleaned, and only then read as a date, so that it reads back."""
+    cut = one_line(text)[:LABEL_CHARACTERS_MAX]
+    match = _LABEL_START.match(cut)
+    plain = cut[match.end() if match else 0 :].rstrip("*#_: ")
+    day = parse_day(plain)
+    return day_label(day) if day else plain

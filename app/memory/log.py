@@ -1,0 +1,153 @@
+"""The log as text and as JSON. ``parse`` reads back what ``render`` writes (memory-rules.md sections 4 and 6)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from itertools import groupby
+from typing import Any, Final
+
+from app.memory.days import date_phrases, day_label, parse_day, relative
+from app.memory.model import Cite, Detail, Item, Priority, Tag
+
+__all__ = [  # days are a part of the log for whoever writes one
+    "HAPPENED",
+    "UNCERTAIN",
+    "day_label",
+    "detail_line",
+    "in_time_order",
+    "item_line",
+    "items_from_json",
+    "items_to_json",
+    "one_line",
+    "parse_day",
+    "relative",
+    "render",
+]
+
+UNCERTAIN: Final = "(uncertain)"
+HAPPENED: Final = "(likely already happened)"
+
+
+def render(items: Sequence[Item], *, anchor: date | None = None) -> str:
+    """The lines of ``items`` in the order given, under a ``Date:`` header wherever the day changes.
+
+    With ``anchor`` each header says how long ago it was, and a dated intention that has passed is marked. No text of
+    an item can pose as a line of its own.
+    """
+    lines: list[str] = []
+    for number, (day, of_day) in enumerate(groupby(items, key=lambda item: item.day)):
+        if day or number:
+            lines.append(_header(day, anchor))
+        for item in of_day:
+            lines.append(item_line(item, anchor=anchor))
+            lines.extend(map(detail_line, item.details))
+    return "\n".join(lines)
+
+
+def item_line(item: Item, *, anchor: date | None = None) -> str:
+    """``* 🔴 (10:00) [fact] User moved to Lisbon. #12``, without its details."""
+    mark = Priority.LOW if item.uncertain else item.priority
+    head = (
+        "*",
+        mark or "",
+        UNCERTAIN if item.uncertain else "",
+        f"({item.time})" if item.time else "",
+        f"[{item.tag}]" if item.tag else "",
+    )
+    happened = HAPPENED if anchor and _has_passed(item, anchor) else ""
+    return _joined((*head, one_line(item.text), happened, _cites(item.cites)))
+
+
+def detail_line(detail: Detail) -> str:
+    """``  * -> detail of the line above #13``."""
+    return "  " + _joined(("*", "->", one_line(detail.text), _cites(detail.cites)))
+
+
+def one_line(text: str) -> str:
+    """The text with every run of white space as one space."""
+    return " ".join(text.split())
+
+
+def in_time_order(items: Iterable[Item]) -> tuple[Item, ...]:
+    """The lines of each day sorted by time, where every line of that day has one; details stay with their line."""
+    ordered: list[Item] = []
+    for _, of_day in groupby(items, key=lambda item: item.day):
+        lines = list(of_day)
+        if all(item.time for item in lines):
+            lines.sort(key=lambda item: item.time or "")
+        ordered.extend(lines)
+    return tuple(ordered)
+
+
+def items_to_json(items: Iterable[Item]) -> list[dict[str, Any]]:
+    """Plain JSON values for the ``items`` column; what is unset is left out. ``cites`` are pairs of seqs, inclusive."""
+    return [_item_to_json(item) for item in items]
+
+
+def items_from_json(values: Iterable[Mapping[str, Any]]) -> tuple[Item, ...]:
+    """The items that ``items_to_json`` wrote, exactly."""
+    return tuple(_item_from_json(value) for value in values)
+
+
+def _header(day: str, anchor: date | None) -> str:
+    found = parse_day(day) if anchor else None
+    ago = f"({relative(found, anchor)})" if found and anchor else ""
+    return _joined(("Date:", one_line(day), ago))
+
+
+def _has_passed(item: Item, anchor: date) -> bool:
+    """Whether the line tells of something planned for a day before ``anchor``.
+
+    That is a next step with a date in it, or any open line that names a day after its own.
+    """
+    if item.priority is Priority.DONE or item.tag is Tag.OUTCOME:
+        return False
+    planned = max((phrase.full for phrase in date_phrases(item.text) if phrase.full), default=None)
+    if planned is None or planned >= anchor:
+        return False
+    said = parse_day(item.day)
+    return item.tag is Tag.NEXT_STEP or (said is not None and planned > said)
+
+
+def _cites(cites: Iterable[Cite]) -> str:
+    return " ".join(f"#{c.first}" if c.first == c.last else f"#{c.first}-{c.last}" for c in cites)
+
+
+def _joined(pieces: Iterable[str]) -> str:
+    return " ".join(piece for piece in pieces if piece)
+
+
+def _item_to_json(item: Item) -> dict[str, Any]:
+    value = {
+        "text": item.text,
+        "day": item.day,
+        "time": item.time,
+        "priority": item.priority and item.priority.value,
+        "tag": item.tag and item.tag.value,
+        "uncertain": item.uncertain,
+        "cites": _cites_to_json(item.cites),
+        "details": [{"text": d.text, "cites": _cites_to_json(d.cites)} for d in item.details],
+    }
+    return {key: part for key, part in value.items() if part or key == "text"}
+
+
+def _item_from_json(value: Mapping[str, Any]) -> Item:
+    return Item(
+        text=value["text"],
+        day=value.get("day", ""),
+        time=value.get("time"),
+        priority=Priority(value["priority"]) if "priority" in value else None,
+        tag=Tag(value["tag"]) if "tag" in value else None,
+        uncertain=value.get("uncertain", False),
+        cites=_cites_from_json(value.get("cites", ())),
+        details=tuple(
+            Detail(text=d["text"], cites=_cites_from_json(d.get("cites", ()))) for d in value.get("details", ())
+        ),
+    )
+
+
+def _cites_to_json(cites: Iterable[Cite]) -> list[list[int]]:
+    return [[cite.first, cite.last] for cite in cites]
+
+
+def _cites_from_json(pairs: Iterable[Sequence[int]]) -> tuple[Cite, ...]:
+    return tuple(Cite(first, last) for first, last in pairs)

@@ -1,0 +1,146 @@
+"""The Observe step: load a safe span, have it observed, judge what came back, record it (architecture.md 1.4)."""
+
+from dataclasses import replace
+from datetime import date, datetime
+
+from app.kit.db import Database, Tx
+from app.kit.tokens import text_tokens
+from app.memory.gates import Verdict, judge_observation
+from app.memory.log import item_line
+from app.memory.model import Item, Observer, ObserverInput, Parsed, Priority
+from app.memory.parsing import parse
+from app.memory.policy import Observe
+from app.memory.rules import Rules
+from app.memory.spans import Span, group_start, safe_span
+from app.memory.steps import Outcome, StepFailed, add_usage, called, run_of
+from app.memory.store import Fenced, Lease, Loaded, MemoryStore, NewObservation, Run
+
+KIND = "observe"
+LOOK_BACK = 200  # messages searched for the start of the group the tail begins with
+
+
+class Observing:
+    def __init__(self, *, database: Database, store: MemoryStore, observer: Observer) -> None:
+        self._database = database
+        self._store = store
+        self._observer = observer
+
+    async def run(self, lease: Lease, loaded: Loaded, rules: Rules, step: Observe) -> Outcome:
+        """Observe the oldest safe span. Raises StepFailed; what it raised for is recorded by the engine."""
+        messages = await self._store.pending_messages(loaded.session_id, loaded.observed_seq)
+        span = safe_span(
+            messages,
+            want_tokens=step.want_tokens,
+            limit_tokens=rules.observer_input_tokens,
+            force_closed=step.force_closed,
+        )
+        if span is None:
+            return Outcome.NOTHING_SAFE
+        parsed, verdict, runs = await self._think(loaded, rules, span)
+        new = _new_observation(loaded, span, parsed, verdict)
+        async with self._database.tx() as tx:
+            return await self._record(tx, lease, loaded, rules, span, new, runs)
+
+    async def _think(self, loaded: Loaded, rules: Rules, span: Span) -> tuple[Parsed, Verdict, list[Run]]:
+        """A judged draft. A rejected one is tried once more with the reason (memory-rules.md section 4, gates)."""
+        source = _observer_input(loaded, rules, span)
+        runs: list[Run] = []
+        for _ in range(2):
+            thinking = self._observer.observe(source)
+            draft = await called(thinking, kind=KIND, provider=self._observer.name, runs=runs)
+            parsed = parse(draft.text)
+            verdict = judge_observation(
+                parsed, source=span.messages, source_tokens=span.tokens, cut_off=draft.cut_off, timezone=rules.zone
+            )
+            run = run_of(KIND, draft, rejected=verdict.rejected, grounded_share=verdict.grounded_share)
+            runs.append(replace(run, from_seq=span.from_seq, to_seq=span.to_seq))
+            if verdict.rejected is None:
+                return parsed, verdict, runs
+            source = replace(source, rejected=verdict.rejected)
+        raise StepFailed(str(verdict.rejected), f"the observer's output was rejected: {verdict.rejected}", runs=runs)
+
+    async def _record(
+        self,
+        tx: Tx,
+        lease: Lease,
+        loaded: Loaded,
+        rules: Rules,
+        span: Span,
+        new: NewObservation,
+        runs: list[Run],
+    ) -> Outcome:
+        """Write the chunk and move the cursor, if everything is still as it was read."""
+        fenced = await self._store.fence(tx, lease, loaded.session_id)
+        if fenced is None or fenced.observed_seq != loaded.observed_seq:
+            return Outcome.STALE
+        if not await self._store.unchanged(tx, loaded.session_id, span.messages):
+            return Outcome.STALE
+        usage = add_usage(fenced.usage, runs)
+        await self._store.record_observation(tx, loaded, fenced, new, usage=usage)
+        await self._store.advance_cursor(
+            tx,
+            loaded.session_id,
+            observed_seq=span.to_seq,
+            tail_from_seq=await self._tail_from(tx, loaded, rules, fenced, span),
+            anchor_date=anchor_date(rules, fenced.now, fenced.newest_created_at),
+        )
+        await self._store.add_version(tx, loaded.memory_id, "observed")
+        await self._store.add_runs(tx, lease, runs)
+        return Outcome.RECORDED
+
+    async def _tail_from(self, tx: Tx, loaded: Loaded, rules: Rules, fenced: Fenced, span: Span) -> int:
+        """Section 6: min(first unobserved, last - keep_last + 1), moved earlier to the start of a group."""
+        wanted = min(span.to_seq + 1, fenced.last_seq - max(rules.keep_last, 1) + 1)
+        if wanted > span.to_seq:
+            return wanted
+        around = await self._store.around(tx, loaded.session_id, wanted, LOOK_BACK)
+        return group_start(around, max(wanted, 1))
+
+
+def anchor_date(rules: Rules, now: datetime, newest: datetime) -> date:
+    """Section 3, clocks: the later of the server's time and the newest message's, in the session's time zone."""
+    return max(now, newest).astimezone(rules.zone).date()
+
+
+def _observer_input(loaded: Loaded, rules: Rules, span: Span) -> ObserverInput:
+    return ObserverInput(
+        messages=tuple(span.messages),
+        earlier=earlier_lines(loaded, rules.previous_observation_tokens),
+        current_task=loaded.current_task,
+        timezone=rules.zone,
+        instruction=rules.instruction,
+        input_tokens=rules.observer_input_tokens,
+    )
+
+
+def earlier_lines(loaded: Loaded, budget: int | None) -> tuple[Item, ...]:
+    """The log for the observer, oldest first: the newest lines within ``budget``, and always the important ones.
+
+    Section 4, input. The important ones are bounded too: past twice the budget the oldest are left out.
+    """
+    log = [item for chunk in loaded.chunks for item in chunk.items]
+    if budget is None:
+        return tuple(log)
+    kept: list[Item] = []
+    used = 0
+    for item in reversed(log):
+        size = text_tokens(item_line(item))
+        limit = 2 * budget if item.priority is Priority.HIGH else budget
+        if used + size <= limit:
+            kept.append(item)
+            used += size
+    return tuple(reversed(kept))
+
+
+def _new_observation(loaded: Loaded, span: Span, parsed: Parsed, verdict: Verdict) -> NewObservation:
+    return NewObservation(
+        text=verdict.text,
+        items=verdict.items,
+        tokens=verdict.tokens,
+        message_tokens=span.tokens,
+        from_seq=span.from_seq,
+        to_seq=span.to_seq,
+        covers=span.covers,
+        current_task=parsed.current_task or loaded.current_task,
+        suggested_response=parsed.suggested_response,
+    )

@@ -1,0 +1,171 @@
+"""Reading what an observer or a reflector wrote (memory-rules.md section 4, Parsing). It never raises."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Final
+
+from app.memory.lines import LINE_CHARACTERS_MAX, is_ruled, read_bullet, read_day, read_detail, read_item
+from app.memory.log import in_time_order
+from app.memory.model import Item, Parsed
+from app.memory.repetition import is_repetitive
+
+__all__ = ["is_repetitive", "parse"]
+
+OBSERVATIONS: Final = "observations"
+CURRENT_TASK: Final = "current-task"
+SUGGESTED_RESPONSE: Final = "suggested-response"
+
+_TAG: Final = re.compile(r"\s*<(/?)(observations|current[-_]task|suggested[-_]response)\s*>", re.IGNORECASE)
+
+
+def parse(raw: str) -> Parsed:
+    """What could be read from a model's reply; of a repetitive one nothing is.
+
+    A whole ``<observations>`` block is read with its wrapped lines; without one every list line of the reply counts.
+    """
+    lines = [line[:LINE_CHARACTERS_MAX] for line in _storable(raw).split("\n")]
+    if is_repetitive("\n".join(lines)):
+        return Parsed(items=(), complete=False, repetitive=True)
+    blocks, rest = _blocks([piece for line in lines for piece in _pieces(line)])
+    complete = OBSERVATIONS in blocks
+    return Parsed(
+        items=_items(blocks[OBSERVATIONS] if complete else filter(_is_listed, rest)),
+        current_task=_task(blocks.get(CURRENT_TASK)),
+        suggested_response=_task(blocks.get(SUGGESTED_RESPONSE)),
+        complete=complete,
+    )
+
+
+def _storable(raw: str) -> str:
+    """Without NUL and lone surrogates, which Postgres refuses."""
+    return raw.replace("\x00", "").encode("utf-8", "ignore").decode("utf-8")
+
+
+# Blocks: tags count at a line's start only.
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A line, or a tag of the block ``name``."""
+
+    text: str
+    name: str | None = None
+    closes: bool = False
+
+
+def _pieces(line: str) -> Iterator[_Piece]:
+    """The tags at the start of a line, the last tag on it that closes one of them, and the texts between."""
+    text = line
+    while tag := _TAG.match(text):
+        closes, name = bool(tag[1]), tag[2].lower().replace("_", "-")
+        yield _Piece(tag[0], name, closes)
+        text = text[tag.end() :]
+        if not closes:
+            closing = _last_closing(text, name)
+            if closing is None:
+                break
+            yield _Piece(text[: closing.start()])
+            text = text[closing.start() :]
+    if text.strip() or text == line:
+        yield _Piece(text)
+
+
+def _last_closing(text: str, name: str) -> re.Match[str] | None:
+    closings = re.finditer(rf"</{name.replace('-', '[-_]')}\s*>", text, re.IGNORECASE)
+    return max(closings, key=lambda match: match.start(), default=None)
+
+
+def _blocks(pieces: Sequence[_Piece]) -> tuple[dict[str, list[str]], list[str]]:
+    """The lines inside whole blocks by name, those of several blocks of one name joined, and the lines outside."""
+    blocks: dict[str, list[str]] = {}
+    rest: list[str] = []
+    last_closing = {piece.name: at for at, piece in enumerate(pieces) if piece.closes}
+    at = 0
+    while at < len(pieces):
+        piece = pieces[at]
+        if piece.name and not piece.closes and last_closing.get(piece.name, -1) > at:
+            end = _end(pieces, at)
+            blocks.setdefault(piece.name, []).extend(p.text for p in pieces[at:end] if not p.name)
+            at = end
+        elif not piece.name:
+            rest.append(piece.text)
+        at += 1
+    return blocks, rest
+
+
+def _end(pieces: Sequence[_Piece], start: int) -> int:
+    """Where the block opened at ``start`` closes: the last closing tag before another kind of block opens.
+
+    Where there is none so early, the first one after. The caller knows that there is one.
+    """
+    name, end = pieces[start].name, len(pieces)
+    for at in range(start + 1, len(pieces)):
+        piece = pieces[at]
+        if piece.closes and piece.name == name:
+            end = at
+        elif piece.name not in {None, name} and not piece.closes and end < at:
+            break
+    return end
+
+
+def _task(lines: Sequence[str] | None) -> str | None:
+    return "\n".join(lines).strip() or None if lines else None
+
+
+# Lines: bullets with their wrapped lines and sub-bullets, by day.
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A top-level bullet being read: its own text and its details', each as the lines it was wrapped into."""
+
+    day: str
+    indent: int
+    text: list[str]
+    details: list[list[str]] = field(default_factory=list)
+
+    def item(self) -> Item | None:
+        """The item; of a bullet that is all head, a time alone for instance, the first detail is the text."""
+        texts, details = self.text, self.details
+        item = read_item(" ".join(texts), day=self.day)
+        if item is None and details:
+            item, details = read_item(" ".join([*texts, *details[0]]), day=self.day), details[1:]
+        if item is None:
+            return None
+        read = (read_detail(" ".join(lines)) for lines in details)
+        return replace(item, details=tuple(detail for detail, _ in groupby(read) if detail))
+
+
+def _is_listed(line: str) -> bool:
+    return read_bullet(line) is not None or read_day(line) is not None
+
+
+def _items(lines: Iterable[str]) -> tuple[Item, ...]:
+    """The items of a log, each day in order of time. Of neighbours that are equal one is kept."""
+    items = (item for entry in _entries(lines) if (item := entry.item()))
+    return tuple(item for item, _ in groupby(in_time_order(items)))
+
+
+def _entries(lines: Iterable[str]) -> Iterator[_Entry]:
+    day, entry, wrapped = "", None, None
+    for line in lines:
+        if is_ruled(line):
+            wrapped = None
+        elif bullet := read_bullet(line):
+            wrapped = [bullet.text]
+            if entry and (bullet.arrow or bullet.indent > entry.indent + 1):
+                entry.details.append(wrapped)
+                continue
+            if entry:
+                yield entry
+            entry = _Entry(day, bullet.indent, wrapped)
+        elif (found := read_day(line)) is not None:
+            if entry:
+                yield entry
+            day, entry, wrapped = found, None, None
+        elif wrapped:
+            wrapped.append(line)
+    if entry:
+        yield entry

@@ -1,0 +1,173 @@
+"""The Reflect and Consolidate steps: condense part of the log, judge it, put it in the place of what it condenses."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from app.kit.db import Database, Tx
+from app.memory.gates import Verdict, coverage, judge_reflection, protected, restore
+from app.memory.log import render
+from app.memory.model import Item, Observation, Ranges, Reflection, Reflector, ReflectorInput
+from app.memory.parsing import parse
+from app.memory.policy import Consolidate, Reflect, oldest_to_condense
+from app.memory.rules import COMPRESSION_SHARES, PROTECTED_COVERAGE, Rules
+from app.memory.steps import Outcome, StepFailed, add_usage, called, run_of
+from app.memory.store import Lease, Loaded, MemoryStore, NewReflection, Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """What is to be condensed, oldest first, and into what: at most ``limit_tokens`` (None: smaller than it was)."""
+
+    kind: str
+    observations: tuple[Observation, ...]
+    reflections: tuple[Reflection, ...]
+    into_level: int
+    limit_tokens: int | None = None
+
+    @property
+    def chunks(self) -> list[Observation | Reflection]:
+        return sorted((*self.reflections, *self.observations), key=lambda chunk: chunk.from_seq)
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        return tuple(item for chunk in self.chunks for item in chunk.items)
+
+    @property
+    def tokens(self) -> int:
+        return sum(chunk.tokens for chunk in self.chunks)
+
+
+def reflect_sources(loaded: Loaded, step: Reflect) -> Sources:
+    """The oldest observations but for the newest ``keep_tokens``; in a rewrite the reflections too."""
+    count = oldest_to_condense([chunk.tokens for chunk in loaded.observations], step.keep_tokens)
+    reflections = loaded.reflections if step.whole else ()
+    return Sources(kind="reflect", observations=loaded.observations[:count], reflections=reflections, into_level=1)
+
+
+def consolidate_sources(loaded: Loaded, step: Consolidate) -> Sources:
+    """All reflections of the step's levels; what comes of several is no larger than the largest of them was."""
+    reflections = tuple(found for found in loaded.reflections if found.level in step.levels)
+    limit = max(found.tokens for found in reflections) if len(reflections) > 1 else None
+    return Sources(
+        kind="consolidate", observations=(), reflections=reflections, into_level=step.into_level, limit_tokens=limit
+    )
+
+
+class Reflecting:
+    def __init__(self, *, database: Database, store: MemoryStore, reflector: Reflector) -> None:
+        self._database = database
+        self._store = store
+        self._reflector = reflector
+
+    async def run(self, lease: Lease, loaded: Loaded, rules: Rules, step: Reflect | Consolidate) -> Outcome:
+        """Condense. Raises StepFailed; what it raised for is recorded by the engine."""
+        sources = reflect_sources(loaded, step) if isinstance(step, Reflect) else consolidate_sources(loaded, step)
+        best, runs = await self._think(loaded, rules, sources)
+        async with self._database.tx() as tx:
+            return await self._record(tx, lease, loaded, sources, best, runs)
+
+    async def _think(self, loaded: Loaded, rules: Rules, sources: Sources) -> tuple[Verdict | None, list[Run]]:
+        """The smallest valid result of at most 4 tries, each asking for less detail (memory-rules.md section 5).
+
+        Stops at the target. A result that lost protected lines is not followed by a harder try; the better earlier one
+        is taken. None where every try came out no smaller. Raises StepFailed where every try was bad otherwise.
+        """
+        source = _reflector_input(loaded, rules, sources)
+        guarded = protected(sources.items)
+        best: Verdict | None = None
+        runs: list[Run] = []
+        reasons: list[str] = []
+        for compression in range(1, len(COMPRESSION_SHARES) + 1):
+            verdict = await self._try(replace(source, compression=compression), sources, runs)
+            if verdict.rejected is not None:
+                reasons.append(verdict.rejected)
+                source = replace(source, rejected=verdict.rejected)
+                continue
+            faithful = coverage(guarded, verdict.items) > PROTECTED_COVERAGE or not guarded
+            if best is None or (faithful and verdict.tokens < best.tokens):
+                best = verdict
+            if not faithful or best.tokens <= source.target_tokens:
+                break
+        if best is None and any(reason != "not_smaller" for reason in reasons):
+            raise StepFailed(reasons[-1], f"the reflector's output was rejected: {reasons[-1]}", runs=runs)
+        return best and _restored(best, guarded, sources), runs
+
+    async def _try(self, source: ReflectorInput, sources: Sources, runs: list[Run]) -> Verdict:
+        thinking = self._reflector.reflect(source)
+        draft = await called(thinking, kind=sources.kind, provider=self._reflector.name, runs=runs)
+        verdict = judge_reflection(
+            parse(draft.text),
+            items=sources.items,
+            source_tokens=sources.tokens,
+            limit_tokens=sources.limit_tokens,
+            cut_off=draft.cut_off,
+        )
+        runs.append(run_of(sources.kind, draft, rejected=verdict.rejected, grounded_share=verdict.grounded_share))
+        return verdict
+
+    async def _record(
+        self, tx: Tx, lease: Lease, loaded: Loaded, sources: Sources, best: Verdict | None, runs: list[Run]
+    ) -> Outcome:
+        fenced = await self._store.fence(tx, lease, loaded.session_id)
+        if fenced is None:
+            return Outcome.STALE
+        usage = add_usage(fenced.usage, runs)
+        await self._store.add_runs(tx, lease, runs)
+        if best is None:
+            log_tokens = sum(chunk.tokens for chunk in loaded.chunks)
+            await self._store.record_unhelped(tx, loaded, log_tokens=log_tokens, usage=usage)
+            return Outcome.UNHELPED
+        await self._store.record_reflection(tx, loaded, fenced, _new_reflection(sources, best), usage=usage)
+        await self._store.add_version(tx, loaded.memory_id, f"{sources.kind}d".replace("reflectd", "reflected"))
+        return Outcome.RECORDED
+
+
+def _reflector_input(loaded: Loaded, rules: Rules, sources: Sources) -> ReflectorInput:
+    target = round(sources.tokens * rules.reflect_to)
+    return ReflectorInput(
+        items=sources.items,
+        source_tokens=sources.tokens,
+        target_tokens=target if sources.limit_tokens is None else min(target, sources.limit_tokens),
+        now=loaded.now,
+        timezone=rules.zone,
+        instruction=rules.instruction,
+    )
+
+
+def _restored(best: Verdict, guarded: tuple[Item, ...], sources: Sources) -> Verdict:
+    """Protected lines still lost are appended verbatim, as many as leave it smaller than what it condenses."""
+    return restore(best, guarded, limit_tokens=sources.limit_tokens or sources.tokens - 1)
+
+
+def _new_reflection(sources: Sources, best: Verdict) -> NewReflection:
+    chunks = sources.chunks
+    return NewReflection(
+        level=sources.into_level,
+        text=render(best.items),
+        items=best.items,
+        tokens=best.tokens,
+        source_tokens=sum(_message_tokens(chunk) for chunk in chunks),
+        observation_tokens=sum(chunk.tokens for chunk in sources.observations),
+        reflection_tokens=sum(chunk.tokens for chunk in sources.reflections),
+        covers=merged(pair for chunk in chunks for pair in chunk.covers),
+        from_seq=min(chunk.from_seq for chunk in chunks),
+        to_seq=max(chunk.to_seq for chunk in chunks),
+        observations=tuple(chunk.id for chunk in sources.observations),
+        reflections=tuple(chunk.id for chunk in sources.reflections),
+    )
+
+
+def _message_tokens(chunk: Observation | Reflection) -> int:
+    """Tokens of the messages behind a chunk."""
+    return chunk.message_tokens if isinstance(chunk, Observation) else chunk.source_tokens
+
+
+def merged(pairs: Iterable[tuple[int, int]]) -> Ranges:
+    """Ranges in ascending order, neighbours joined."""
+    joined: list[tuple[int, int]] = []
+    for first, last in sorted(pairs):
+        if joined and first <= joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], last))
+        else:
+            joined.append((first, last))
+    return tuple(joined)

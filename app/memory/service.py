@@ -1,0 +1,89 @@
+"""What the rest of the service may ask of the memory: its thresholds, its status, a hurry, a step now."""
+
+import asyncio
+import time
+from typing import Any
+from uuid import UUID
+
+from pydantic import ValidationError
+
+from app.kit.errors import FieldError, Invalid
+from app.memory.engine import Engine
+from app.memory.policy import Request
+from app.memory.rules import MemoryConfig, Rules
+from app.memory.status import memory_status
+from app.memory.store import MemoryStore
+from app.sessions.model import MemoryCounters, MemoryDefaults
+
+POLL_FIRST_SECONDS, POLL_MAX_SECONDS = 0.02, 0.25
+
+
+class MemoryService:
+    """Implements the message log's ``MemoryPort``; ``service_rules`` are ``MemoryConfig.values()`` of the settings."""
+
+    def __init__(self, *, store: MemoryStore, engine: Engine, service_rules: dict[str, Any]) -> None:
+        self._store = store
+        self._engine = engine
+        self._service_rules = service_rules
+        rules = self.rules({})
+        self._defaults = MemoryDefaults(
+            wake_tokens=rules.message_tokens, cache_ttl=rules.cache_ttl, timezone=rules.timezone
+        )
+
+    @property
+    def defaults(self) -> MemoryDefaults:
+        return self._defaults
+
+    def rules(self, config: dict[str, Any]) -> Rules:
+        """The rules of a session with this config."""
+        return Rules.resolve(self._service_rules, config)
+
+    def summary(self, counters: MemoryCounters) -> dict[str, Any]:
+        rules = self.rules(counters.config)
+        return {
+            "status": memory_status(
+                enabled=rules.enabled,
+                due=counters.due,
+                due_at=counters.due_at,
+                lease_owner=counters.lease_owner,
+                lease_step=counters.lease_step,
+                attempts=counters.attempts,
+            ),
+            "pending_tokens": counters.pending_tokens,
+            "observe_at": rules.message_tokens,
+            "observation_tokens": counters.observation_tokens,
+            "reflect_at": rules.observation_tokens,
+        }
+
+    def check_config(self, config: dict[str, Any]) -> dict[str, Any]:
+        """A session's config, read. Raises Invalid naming each wrong key."""
+        try:
+            read = MemoryConfig.model_validate(config)
+        except ValidationError as error:
+            fields = [
+                FieldError("/config/" + "/".join(str(step) for step in found["loc"]), found["msg"])
+                for found in error.errors()
+            ]
+            detail = "; ".join(f"{field.pointer}: {field.detail}" for field in fields[:3])
+            raise Invalid(detail, errors=fields) from error
+        return read.model_dump(include=read.model_fields_set)
+
+    def wake(self, memory_id: UUID) -> None:
+        self._engine.wake(memory_id)
+
+    async def request(self, memory_id: UUID, request: Request) -> None:
+        """Have a step done now, below any threshold; a stalled memory is tried again."""
+        if await self._store.request(memory_id, request):
+            self._engine.wake(memory_id)
+
+    async def idle(self, memory_id: UUID, wait_ms: int) -> bool:
+        """Wait until there is nothing to do for this memory, on whichever replica; False when the time ran out."""
+        end = time.monotonic() + wait_ms / 1000
+        pause = POLL_FIRST_SECONDS
+        while not await self._store.idle(memory_id):
+            left = end - time.monotonic()
+            if left <= 0:
+                return False
+            await asyncio.sleep(min(pause, left))
+            pause = min(pause * 1.5, POLL_MAX_SECONDS)
+        return True

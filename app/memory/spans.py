@@ -1,0 +1,172 @@
+"""What may be observed together: calls with their results, and the oldest safe span (memory-rules.md section 3)."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from app.memory.model import Ranges
+from app.sessions.model import Kind, Message, PartType
+
+CLOSING: Final = frozenset({Kind.USER, Kind.BOUNDARY})  # what closes the calls before it
+
+CallKey: TypeAlias = tuple[int, str]  # the seq of the message that holds the part, and the id of the call
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Messages that stay together, in the order of the log; ``tokens`` of the observable ones among them.
+
+    ``open``: a call still waits for its result. An open group reaches to the end of the log.
+    """
+
+    messages: tuple[Message, ...]
+    open: bool = False
+
+    @property
+    def observable(self) -> tuple[Message, ...]:
+        return tuple(message for message in self.messages if message.observe)
+
+    @property
+    def tokens(self) -> int:
+        return sum(message.tokens for message in self.observable)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """Whole groups to observe at once: seqs ``from_seq``..``to_seq``, of which ``messages`` are shown, ``tokens`` big.
+
+    ``covers`` are the seqs of the shown messages, ``skipped`` those of the rest.
+    """
+
+    from_seq: int
+    to_seq: int
+    messages: tuple[Message, ...]
+    tokens: int
+    covers: Ranges
+    skipped: Ranges
+
+
+@dataclass(slots=True)
+class _Pairing:
+    """Calls and results matched: message indexes of each call and its result, and what found no partner."""
+
+    pairs: list[tuple[int, int]] = field(default_factory=list)
+    waiting: dict[str, int] = field(default_factory=dict)  # by call id, the index of the message that calls
+    unanswered: list[tuple[int, str]] = field(default_factory=list)
+    late: list[tuple[int, str]] = field(default_factory=list)
+
+
+def groups(messages: Sequence[Message], *, force_closed: bool = False) -> list[Group]:
+    """The log cut wherever no call is parted from a result that came in time; only the last group can be open.
+
+    ``force_closed`` (so many messages wait that they are not waited for) takes open calls for closed without result.
+    """
+    pairing = _pair(messages)
+    last = len(messages) - 1
+    opened = [] if force_closed else [(start, last) for start in pairing.waiting.values()]
+    ranges = _merged([*((at, at) for at in range(len(messages))), *pairing.pairs, *opened])
+    return [
+        Group(messages=tuple(messages[start : end + 1]), open=bool(opened) and end == last) for start, end in ranges
+    ]
+
+
+def safe_span(
+    messages: Sequence[Message], *, want_tokens: int, limit_tokens: int | None = None, force_closed: bool = False
+) -> Span | None:
+    """The oldest whole closed groups of at most ``want_tokens`` and ``limit_tokens``, but at least one to be shown.
+
+    ``messages`` are those not yet derived, oldest first. What is skipped is never waited for: it belongs to the span
+    it stands in or follows. None where no closed group has anything to show.
+    """
+    most = want_tokens if limit_tokens is None else min(want_tokens, limit_tokens)
+    taken: list[Message] = []
+    tokens, shown = 0, False
+    for group in groups(messages, force_closed=force_closed):
+        too_much = shown and bool(group.observable) and tokens + group.tokens > most
+        if group.open or too_much:
+            break
+        taken.extend(group.messages)
+        tokens += group.tokens
+        shown = shown or bool(group.observable)
+    return _span(taken) if shown else None
+
+
+def group_start(messages: Sequence[Message], seq: int) -> int:
+    """The seq at which the group holding ``seq`` starts; ``seq`` itself where no message has it."""
+    for group in groups(messages):
+        if group.messages[0].seq <= seq <= group.messages[-1].seq:
+            return group.messages[0].seq
+    return seq
+
+
+def closed_calls(messages: Sequence[Message], *, force_closed: bool = False) -> frozenset[CallKey]:
+    """The calls that count as closed without result: the view tells "no result" for them."""
+    pairing = _pair(messages)
+    waiting = [(at, call) for call, at in pairing.waiting.items()] if force_closed else []
+    return frozenset((messages[at].seq, call) for at, call in [*pairing.unanswered, *waiting])
+
+
+def late_results(messages: Sequence[Message]) -> frozenset[CallKey]:
+    """The results that answer no call of ``messages``, or one already closed: they are shown as text."""
+    return frozenset((messages[at].seq, call) for at, call in _pair(messages).late)
+
+
+def ranges(seqs: Iterable[int]) -> Ranges:
+    """Ascending seqs as ranges, inclusive."""
+    found: list[tuple[int, int]] = []
+    for seq in seqs:
+        if found and found[-1][1] == seq - 1:
+            found[-1] = (found[-1][0], seq)
+        else:
+            found.append((seq, seq))
+    return tuple(found)
+
+
+def _span(taken: Sequence[Message]) -> Span:
+    shown = tuple(message for message in taken if message.observe)
+    return Span(
+        from_seq=taken[0].seq,
+        to_seq=taken[-1].seq,
+        messages=shown,
+        tokens=sum(message.tokens for message in shown),
+        covers=ranges(message.seq for message in shown),
+        skipped=ranges(message.seq for message in taken if not message.observe),
+    )
+
+
+def _pair(messages: Sequence[Message]) -> _Pairing:
+    """Each result with the newest call of its id that still waits. An id used again closes the call before."""
+    pairing = _Pairing()
+    for at, message in enumerate(messages):
+        if message.kind in CLOSING:
+            pairing.unanswered += [(start, call) for call, start in pairing.waiting.items()]
+            pairing.waiting.clear()
+        for kind, call in _ends(message):
+            if kind == PartType.TOOL_CALL:
+                if call in pairing.waiting:
+                    pairing.unanswered.append((pairing.waiting[call], call))
+                pairing.waiting[call] = at
+            elif call in pairing.waiting:
+                pairing.pairs.append((pairing.waiting.pop(call), at))
+            else:
+                pairing.late.append((at, call))
+    return pairing
+
+
+def _ends(message: Message) -> Iterator[tuple[str, str]]:
+    """The calls and results of a message, each with the id that pairs it; "" where the caller sent none."""
+    names = {PartType.TOOL_CALL: "id", PartType.TOOL_RESULT: "tool_call_id"}
+    for part in message.parts:
+        if (kind := part.get("type")) in names:
+            yield kind, str(part.get(names[kind]) or "")
+
+
+def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Overlapping ranges of indexes as one, ascending."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged

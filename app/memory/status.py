@@ -1,0 +1,33 @@
+"""The one word for where a memory stands (api.md, Memory)."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from app.memory.rules import ATTEMPTS_MAX
+
+
+class MemoryStatus(StrEnum):
+    IDLE = "idle"
+    DUE = "due"
+    OBSERVING = "observing"
+    REFLECTING = "reflecting"
+    BACKING_OFF = "backing_off"
+    STALLED = "stalled"
+    DISABLED = "disabled"
+
+
+def memory_status(
+    *, enabled: bool, due: bool, due_at: datetime | None, lease_owner: str | None, lease_step: str | None, attempts: int
+) -> MemoryStatus:
+    """``due`` is ``due_at <= now`` by the database's clock: then a lease, if any, has run out."""
+    if not enabled:
+        return MemoryStatus.DISABLED
+    if lease_owner is not None and not due:
+        return {"reflect": MemoryStatus.REFLECTING, "consolidate": MemoryStatus.REFLECTING}.get(
+            lease_step or "", MemoryStatus.OBSERVING if lease_step else MemoryStatus.DUE
+        )
+    if attempts >= ATTEMPTS_MAX:
+        return MemoryStatus.STALLED
+    if attempts and due_at is not None:
+        return MemoryStatus.BACKING_OFF
+    return MemoryStatus.DUE if due else MemoryStatus.IDLE

@@ -1,0 +1,86 @@
+"""What the observing and the reflecting step share: what can become of a step, and the records of its calls."""
+
+import time
+from collections.abc import Awaitable, Sequence
+from enum import StrEnum
+from typing import Any
+
+from app.llm.port import ModelError
+from app.memory.model import Call, Draft
+from app.memory.store import Run
+
+REJECTED_CHARS_MAX = 20_000  # of a refused output kept for inspection
+
+_COUNTED = ("input_tokens", "cached_input_tokens", "output_tokens")
+
+
+class Outcome(StrEnum):
+    RECORDED = "recorded"
+    NOTHING_SAFE = "nothing_safe"  # no whole closed group to observe
+    UNHELPED = "unhelped"  # condensing gave nothing smaller
+    STALE = "stale"  # the lease, or what was read, is gone: nothing was written
+
+
+class StepFailed(Exception):
+    """A step that recorded nothing and is to be tried again. ``runs`` are its calls, kept all the same."""
+
+    def __init__(
+        self, kind: str, message: str, *, runs: Sequence[Run], retryable: bool = True, retry_after: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.runs = tuple(runs)
+        self.retryable = retryable
+        self.retry_after = retry_after
+
+
+async def called(thinking: Awaitable[Draft], *, kind: str, provider: str, runs: Sequence[Run]) -> Draft:
+    """Await a draft. Raises StepFailed with the record of the failed call."""
+    started = time.perf_counter()
+    try:
+        return await thinking
+    except ModelError as error:
+        latency = round((time.perf_counter() - started) * 1000)
+        failed = Run(
+            kind=kind,
+            provider=provider,
+            model="",
+            prompt_version="",
+            outcome="failed",
+            latency_ms=latency,
+            error=f"{error.kind}: {error}"[:REJECTED_CHARS_MAX],
+        )
+        raise StepFailed(
+            error.kind, str(error), runs=[*runs, failed], retryable=error.retryable, retry_after=error.retry_after
+        ) from error
+
+
+def run_of(kind: str, draft: Draft, *, rejected: str | None, grounded_share: float | None = None) -> Run:
+    call: Call = draft.call
+    return Run(
+        kind=kind,
+        provider=call.provider,
+        model=call.model,
+        prompt_version=call.prompt_version,
+        outcome="recorded" if rejected is None else "rejected",
+        input_tokens=call.usage.input_tokens,
+        cached_input_tokens=call.usage.cached_input_tokens,
+        output_tokens=call.usage.output_tokens,
+        cost_usd=call.usage.cost_usd,
+        latency_ms=call.latency_ms,
+        error=rejected,
+        grounded_share=grounded_share,
+        rejected_output=None if rejected is None else draft.text[:REJECTED_CHARS_MAX],
+    )
+
+
+def add_usage(usage: dict[str, Any], runs: Sequence[Run]) -> dict[str, Any]:
+    """The memory's running totals, by observer and reflector, with the calls of ``runs`` added."""
+    totals = {role: dict(values) for role, values in usage.items()}
+    for run in runs:
+        total = totals.setdefault("observer" if run.kind == "observe" else "reflector", {})
+        total["calls"] = total.get("calls", 0) + 1
+        total["cost_usd"] = round(total.get("cost_usd", 0.0) + (run.cost_usd or 0.0), 9)
+        for name in _COUNTED:
+            total[name] = total.get(name, 0) + getattr(run, name)
+    return totals

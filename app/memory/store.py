@@ -1,0 +1,515 @@
+"""All SQL of the memory's work: claim, load, record, settle (architecture.md 1.2-1.4).
+
+A claim is a lease: ``due_at`` moves into the future and the memory gets a new epoch. Every write carries the epoch and
+writes nothing when another took over (fencing). Locks come in the order session, memory, children.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+
+from app.kit.db import Database, Row, Tx
+from app.memory.log import items_from_json, items_to_json
+from app.memory.model import Item, Observation, Ranges, Reflection, Status
+from app.memory.policy import Request, Wait
+from app.sessions.model import Message
+from app.sessions.store import message_of
+
+PENDING_MESSAGES_MAX = 2_000  # messages one look reads; a span ends there at the latest
+
+CLAIM = """/* claim */
+UPDATE memories SET lease_epoch = nextval('lease_epochs'), lease_owner = $2, lease_step = NULL,
+  due_at = now() + make_interval(secs => $3)
+WHERE id = $1 AND due_at <= now() RETURNING id, lease_epoch
+"""
+
+DUE = """/* due */
+SELECT id FROM memories WHERE due_at <= now() ORDER BY due_at LIMIT $1
+"""
+
+RENEW = """/* renew */
+UPDATE memories SET due_at = now() + make_interval(secs => $3), lease_step = coalesce($4, lease_step)
+WHERE id = $1 AND lease_epoch = $2 RETURNING id
+"""
+
+SETTLE = """/* settle */
+UPDATE memories SET
+  due_at = CASE WHEN pending_tokens >= $3 OR (requested IS NOT NULL AND requested_at IS DISTINCT FROM $5)
+                THEN now() ELSE $4 END,
+  requested = CASE WHEN requested_at IS DISTINCT FROM $5 THEN requested END,
+  wake_tokens = $3, lease_owner = NULL, lease_step = NULL
+WHERE id = $1 AND lease_epoch = $2
+RETURNING coalesce(due_at <= now(), false) AS due
+"""
+
+GIVE_BACK = """/* give_back */
+UPDATE memories SET due_at = now(), lease_owner = NULL, lease_step = NULL WHERE id = $1 AND lease_epoch = $2
+"""
+
+FAIL = """/* fail */
+UPDATE memories SET attempts = $3, last_error = $4, due_at = $5, lease_owner = NULL, lease_step = NULL, wake_tokens = $6
+WHERE id = $1 AND lease_epoch = $2 RETURNING id
+"""
+
+REQUEST = """/* request */
+UPDATE memories SET requested = $2, requested_at = clock_timestamp(),
+  attempts = CASE WHEN lease_owner IS NULL THEN 0 ELSE attempts END,
+  due_at = CASE WHEN lease_owner IS NULL THEN now() ELSE due_at END
+WHERE id = $1 RETURNING id
+"""
+
+MEMORY = """/* memory */
+SELECT m.*, now() AS now, s.id AS session_id, s.next_seq, s.observed_seq, s.tail_from_seq, s.anchor_date, s.config
+FROM memories m JOIN sessions s ON s.memory_id = m.id WHERE m.id = $1 AND m.lease_epoch = $2
+"""
+
+LIVE_OBSERVATIONS = """/* live_observations */
+SELECT * FROM observations WHERE memory_id = $1 AND status = 'active' ORDER BY from_seq
+"""
+
+LIVE_REFLECTIONS = """/* live_reflections */
+SELECT * FROM reflections WHERE memory_id = $1 AND status = 'active' ORDER BY level DESC, from_seq
+"""
+
+PENDING_MESSAGES = """/* pending_messages */
+SELECT * FROM messages WHERE session_id = $1 AND seq > $2 AND seq <= $2 + $3 ORDER BY seq
+"""
+
+AROUND = """/* around */
+SELECT * FROM messages WHERE session_id = $1 AND seq BETWEEN $2 - $3 AND $2 + $3 ORDER BY seq
+"""
+
+LOCK_SESSION = """/* lock_session */
+SELECT s.next_seq, s.observed_seq,
+       (SELECT created_at FROM messages WHERE session_id = s.id AND seq = s.next_seq - 1) AS newest_created_at
+FROM sessions s WHERE s.id = $1 FOR UPDATE
+"""
+
+FENCE = """/* fence */
+SELECT log_version, generation, usage, now() AS now FROM memories WHERE id = $1 AND lease_epoch = $2 FOR UPDATE
+"""
+
+UNCHANGED = """/* unchanged */
+SELECT count(*) FROM messages m JOIN unnest($2::bigint[], $3::bytea[]) AS r (seq, content_hash)
+  ON m.seq = r.seq AND m.content_hash = r.content_hash WHERE m.session_id = $1
+"""
+
+ADD_OBSERVATION = """/* add_observation */
+INSERT INTO observations (memory_id, ordinal, status, text, items, tokens, message_tokens, session_id, from_seq, to_seq,
+                          covers, born_version)
+VALUES ($1, $2, 'active', $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id
+"""
+
+ADD_REFLECTION = """/* add_reflection */
+INSERT INTO reflections (memory_id, level, generation, status, text, items, tokens, source_tokens, from_seq, to_seq,
+                         covers, sources, born_version)
+VALUES ($1, $2, $3, 'active', $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING id
+"""
+
+RETIRE_OBSERVATIONS = """/* retire_observations */
+UPDATE observations SET status = 'retired', retired_version = $3, retired_by = $4
+WHERE memory_id = $1 AND id = ANY($2::bigint[]) AND status = 'active'
+"""
+
+RETIRE_REFLECTIONS = """/* retire_reflections */
+UPDATE reflections SET status = 'retired', retired_version = $3, retired_by = $4
+WHERE memory_id = $1 AND id = ANY($2::bigint[]) AND status = 'active'
+"""
+
+ADVANCE_CURSOR = """/* advance_cursor */
+UPDATE sessions SET observed_seq = $2, buffered_seq = greatest(buffered_seq, $2), tail_from_seq = $3, anchor_date = $4
+WHERE id = $1
+"""
+
+OBSERVED = """/* observed */
+UPDATE memories SET pending_tokens = pending_tokens - $2, observation_tokens = observation_tokens + $3,
+  log_version = $4, current_task = $5, suggested_response = $6, attempts = 0, last_error = NULL, usage = $7
+WHERE id = $1
+"""
+
+REFLECTED = """/* reflected */
+UPDATE memories SET observation_tokens = observation_tokens - $2, reflection_tokens = reflection_tokens + $3,
+  log_version = $4, generation = $5, reflected_at = now(), unhelped_tokens = NULL, attempts = 0, last_error = NULL,
+  usage = $6
+WHERE id = $1
+"""
+
+UNHELPED = """/* unhelped */
+UPDATE memories SET unhelped_tokens = $2, reflected_at = now(), usage = $3, attempts = 0, last_error = NULL
+WHERE id = $1
+"""
+
+COUNT_USAGE = "/* count_usage */ UPDATE memories SET usage = $2 WHERE id = $1"
+
+ADD_VERSION = """/* add_version */
+INSERT INTO memory_versions (memory_id, version, cause, anchor_date, current_task, suggested_response, cursors)
+SELECT m.id, m.log_version, $2, s.anchor_date, m.current_task, m.suggested_response,
+       jsonb_build_object(s.id::text, jsonb_build_object('last_seq', s.next_seq - 1, 'observed_seq', s.observed_seq,
+                                                         'tail_from_seq', s.tail_from_seq))
+FROM memories m JOIN sessions s ON s.memory_id = m.id WHERE m.id = $1
+"""
+
+ADD_RUN = """/* add_run */
+INSERT INTO runs (memory_id, kind, provider, model, prompt_version, epoch, from_seq, to_seq, input_tokens,
+                  cached_input_tokens, output_tokens, cost_usd, latency_ms, outcome, error, grounded_share,
+                  rejected_output)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+"""
+
+IDLE = """/* idle */
+SELECT due_at IS NULL OR (lease_owner IS NULL AND due_at > now() AND attempts = 0) FROM memories WHERE id = $1
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    memory_id: UUID
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """A memory as a worker finds it. ``last_seq`` is the newest message, ``observed_seq`` the cursor."""
+
+    memory_id: UUID
+    session_id: UUID
+    now: datetime
+    config: dict[str, Any]
+    pending_tokens: int
+    last_seq: int
+    observed_seq: int
+    tail_from_seq: int
+    anchor_date: date
+    requested: Request | None
+    requested_at: datetime | None
+    attempts: int
+    reflected_at: datetime | None
+    unhelped_tokens: int | None
+    current_task: str | None
+    observations: tuple[Observation, ...]
+    reflections: tuple[Reflection, ...]
+
+    @property
+    def chunks(self) -> list[Observation | Reflection]:
+        """The live log, oldest first."""
+        return sorted((*self.reflections, *self.observations), key=lambda chunk: chunk.from_seq)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fenced:
+    """The locked memory at the moment of recording."""
+
+    version: int
+    generation: int
+    usage: dict[str, Any]
+    now: datetime
+    last_seq: int
+    observed_seq: int
+    newest_created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One call for the ``runs`` table; ``rejected_output`` only where it was refused."""
+
+    kind: str
+    provider: str
+    model: str
+    prompt_version: str
+    outcome: str
+    input_tokens: int = 0
+    cached_input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = None
+    latency_ms: int = 0
+    from_seq: int | None = None
+    to_seq: int | None = None
+    error: str | None = None
+    grounded_share: float | None = None
+    rejected_output: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewObservation:
+    """A chunk to be recorded, with what the observer said beside it."""
+
+    text: str
+    items: tuple[Item, ...]
+    tokens: int
+    message_tokens: int
+    from_seq: int
+    to_seq: int
+    covers: Ranges
+    current_task: str | None
+    suggested_response: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewReflection:
+    """A condensed note to be recorded, and the ids of what it condenses."""
+
+    level: int
+    text: str
+    items: tuple[Item, ...]
+    tokens: int
+    source_tokens: int
+    observation_tokens: int  # of the sources, what were observations
+    reflection_tokens: int  # and what were reflections
+    covers: Ranges
+    from_seq: int
+    to_seq: int
+    observations: tuple[int, ...]
+    reflections: tuple[int, ...]
+
+
+def observation_of(row: Row) -> Observation:
+    return Observation(
+        id=row["id"],
+        ordinal=row["ordinal"],
+        status=Status(row["status"]),
+        text=row["text"],
+        items=items_from_json(row["items"]),
+        tokens=row["tokens"],
+        message_tokens=row["message_tokens"],
+        from_seq=row["from_seq"],
+        to_seq=row["to_seq"],
+        covers=ranges_of(row["covers"]),
+        born_version=row["born_version"],
+        retired_version=row["retired_version"],
+        retired_by=row["retired_by"],
+        created_at=row["created_at"],
+    )
+
+
+def reflection_of(row: Row) -> Reflection:
+    covers: list[list[int]] = next(iter(row["covers"].values()), [])
+    return Reflection(
+        id=row["id"],
+        level=row["level"],
+        generation=row["generation"],
+        status=Status(row["status"]),
+        text=row["text"],
+        items=items_from_json(row["items"]),
+        tokens=row["tokens"],
+        source_tokens=row["source_tokens"],
+        covers=ranges_of(covers),
+        from_seq=row["from_seq"],
+        to_seq=row["to_seq"],
+        sources=tuple(row["sources"].get("observations", [])) + tuple(row["sources"].get("reflections", [])),
+        born_version=row["born_version"],
+        retired_version=row["retired_version"],
+        retired_by=row["retired_by"],
+        created_at=row["created_at"],
+    )
+
+
+def ranges_of(pairs: Sequence[Sequence[int]]) -> Ranges:
+    return tuple((first, last) for first, last in pairs)
+
+
+def _loaded_of(row: Row, observations: list[Row], reflections: list[Row]) -> Loaded:
+    return Loaded(
+        memory_id=row["id"],
+        session_id=row["session_id"],
+        now=row["now"],
+        config=row["config"],
+        pending_tokens=row["pending_tokens"],
+        last_seq=row["next_seq"] - 1,
+        observed_seq=row["observed_seq"],
+        tail_from_seq=row["tail_from_seq"],
+        anchor_date=row["anchor_date"],
+        requested=Request(row["requested"]) if row["requested"] else None,
+        requested_at=row["requested_at"],
+        attempts=row["attempts"],
+        reflected_at=row["reflected_at"],
+        unhelped_tokens=row["unhelped_tokens"],
+        current_task=row["current_task"],
+        observations=tuple(observation_of(found) for found in observations),
+        reflections=tuple(reflection_of(found) for found in reflections),
+    )
+
+
+class MemoryStore:
+    """Statements that need a transaction take ``tx``; the others are one statement on a connection of their own."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def claim(self, memory_id: UUID, *, owner: str, seconds: float) -> Lease | None:
+        """Take the memory if it is due and nobody else has; None otherwise."""
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(CLAIM, memory_id, owner, seconds)
+        return None if row is None else Lease(memory_id=row["id"], epoch=row["lease_epoch"])
+
+    async def due(self, limit: int) -> list[UUID]:
+        async with self._database.connection() as connection:
+            return [row["id"] for row in await connection.fetch(DUE, limit)]
+
+    async def renew(self, lease: Lease, *, seconds: float, step: str | None = None) -> bool:
+        """Prolong the lease; False when it was lost."""
+        async with self._database.connection() as connection:
+            found = await connection.fetchval(RENEW, lease.memory_id, lease.epoch, seconds, step)
+        return found is not None
+
+    async def settle(self, lease: Lease, wait: Wait, seen_at: datetime | None) -> bool:
+        """End the lease: wait as told, or stay due for what came meanwhile. Answers whether there is more to do."""
+        async with self._database.connection() as connection:
+            due = await connection.fetchval(SETTLE, lease.memory_id, lease.epoch, wait.at_tokens, wait.until, seen_at)
+        return bool(due)
+
+    async def give_back(self, lease: Lease) -> None:
+        async with self._database.connection() as connection:
+            await connection.execute(GIVE_BACK, lease.memory_id, lease.epoch)
+
+    async def fail(self, tx: Tx, lease: Lease, *, attempts: int, error: dict[str, Any], wait: Wait) -> None:
+        await tx.execute(FAIL, lease.memory_id, lease.epoch, attempts, error, wait.until, wait.at_tokens)
+
+    async def request(self, memory_id: UUID, request: Request) -> bool:
+        """Ask for a step whatever the thresholds say; a waiting or stalled memory tries again at once."""
+        async with self._database.connection() as connection:
+            return await connection.fetchval(REQUEST, memory_id, request) is not None
+
+    async def idle(self, memory_id: UUID) -> bool:
+        async with self._database.connection() as connection:
+            return bool(await connection.fetchval(IDLE, memory_id))
+
+    async def load(self, lease: Lease) -> Loaded | None:
+        """The memory in one snapshot; None when the lease was lost."""
+        async with self._database.tx() as tx:
+            await tx.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            row = await tx.fetchrow(MEMORY, lease.memory_id, lease.epoch)
+            if row is None:
+                return None
+            observations = await tx.fetch(LIVE_OBSERVATIONS, lease.memory_id)
+            reflections = await tx.fetch(LIVE_REFLECTIONS, lease.memory_id)
+        return _loaded_of(row, observations, reflections)
+
+    async def pending_messages(self, session_id: UUID, after: int) -> list[Message]:
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(PENDING_MESSAGES, session_id, after, PENDING_MESSAGES_MAX)
+        return [message_of(row) for row in rows]
+
+    async def around(self, tx: Tx, session_id: UUID, seq: int, count: int) -> list[Message]:
+        """The messages up to ``count`` before and after ``seq``, and it."""
+        return [message_of(row) for row in await tx.fetch(AROUND, session_id, seq, count)]
+
+    async def fence(self, tx: Tx, lease: Lease, session_id: UUID) -> Fenced | None:
+        """Lock session, then memory; None when the lease was lost."""
+        session = await tx.fetchrow(LOCK_SESSION, session_id)
+        memory = await tx.fetchrow(FENCE, lease.memory_id, lease.epoch)
+        if session is None or memory is None:
+            return None
+        return Fenced(
+            version=memory["log_version"],
+            generation=memory["generation"],
+            usage=memory["usage"],
+            now=memory["now"],
+            last_seq=session["next_seq"] - 1,
+            observed_seq=session["observed_seq"],
+            newest_created_at=session["newest_created_at"] or memory["now"],
+        )
+
+    async def unchanged(self, tx: Tx, session_id: UUID, messages: Sequence[Message]) -> bool:
+        """Whether the messages are still what was read."""
+        seqs, hashes = [m.seq for m in messages], [m.content_hash for m in messages]
+        found = await tx.fetchval(UNCHANGED, session_id, seqs, hashes)
+        return bool(found == len(messages))
+
+    async def record_observation(
+        self, tx: Tx, loaded: Loaded, fenced: Fenced, new: NewObservation, *, usage: dict[str, Any]
+    ) -> None:
+        """Make the next version: one more live chunk. The cursor is moved by ``advance_cursor``."""
+        version = fenced.version + 1
+        await tx.execute(
+            ADD_OBSERVATION,
+            loaded.memory_id,
+            version,
+            new.text,
+            items_to_json(new.items),
+            new.tokens,
+            new.message_tokens,
+            loaded.session_id,
+            new.from_seq,
+            new.to_seq,
+            new.covers,
+            version,
+        )
+        await tx.execute(
+            OBSERVED,
+            loaded.memory_id,
+            new.message_tokens,
+            new.tokens,
+            version,
+            new.current_task,
+            new.suggested_response,
+            usage,
+        )
+
+    async def record_reflection(
+        self, tx: Tx, loaded: Loaded, fenced: Fenced, new: NewReflection, *, usage: dict[str, Any]
+    ) -> None:
+        """Make the next version: one reflection in the place of what it condenses."""
+        version, generation = fenced.version + 1, fenced.generation + 1
+        added = await tx.fetchval(
+            ADD_REFLECTION,
+            loaded.memory_id,
+            new.level,
+            generation,
+            new.text,
+            items_to_json(new.items),
+            new.tokens,
+            new.source_tokens,
+            new.from_seq,
+            new.to_seq,
+            {str(loaded.session_id): new.covers},
+            {"observations": new.observations, "reflections": new.reflections},
+            version,
+        )
+        retired_by = f"reflection:{added}"
+        await tx.execute(RETIRE_OBSERVATIONS, loaded.memory_id, new.observations, version, retired_by)
+        await tx.execute(RETIRE_REFLECTIONS, loaded.memory_id, new.reflections, version, retired_by)
+        grown = new.tokens - new.reflection_tokens
+        await tx.execute(REFLECTED, loaded.memory_id, new.observation_tokens, grown, version, generation, usage)
+
+    async def advance_cursor(
+        self, tx: Tx, session_id: UUID, *, observed_seq: int, tail_from_seq: int, anchor_date: date
+    ) -> None:
+        await tx.execute(ADVANCE_CURSOR, session_id, observed_seq, tail_from_seq, anchor_date)
+
+    async def record_unhelped(self, tx: Tx, loaded: Loaded, *, log_tokens: int, usage: dict[str, Any]) -> None:
+        """Note that condensing the log at this size gave nothing better."""
+        await tx.execute(UNHELPED, loaded.memory_id, log_tokens, usage)
+
+    async def count_usage(self, tx: Tx, memory_id: UUID, usage: dict[str, Any]) -> None:
+        await tx.execute(COUNT_USAGE, memory_id, usage)
+
+    async def add_version(self, tx: Tx, memory_id: UUID, cause: str) -> None:
+        """Note what the version just made is beside its lines; call it last, it reads the updated rows."""
+        await tx.execute(ADD_VERSION, memory_id, cause)
+
+    async def add_runs(self, tx: Tx, lease: Lease, runs: Sequence[Run]) -> None:
+        await tx.executemany(ADD_RUN, [_run_columns(lease, run) for run in runs])
+
+
+def _run_columns(lease: Lease, run: Run) -> tuple[Any, ...]:
+    return (
+        lease.memory_id,
+        run.kind,
+        run.provider,
+        run.model,
+        run.prompt_version,
+        lease.epoch,
+        run.from_seq,
+        run.to_seq,
+        run.input_tokens,
+        run.cached_input_tokens,
+        run.output_tokens,
+        run.cost_usd,
+        run.latency_ms,
+        run.outcome,
+        run.error,
+        run.grounded_share,
+        run.rejected_output,
+    )

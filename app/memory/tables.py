@@ -1,0 +1,153 @@
+"""The memory's tables (architecture.md section 3): the schema of record; SQL at run time is in store.py."""
+
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import BigInteger, Column, Date, DateTime, Float, Identity, Index, Integer, Text, Uuid, text
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlmodel import Field, SQLModel
+
+NOW = text("now()")
+ZERO = text("0")
+EMPTY_LIST = text("'[]'")
+
+
+class MemoryRow(SQLModel, table=True):
+    """One observational memory; in session scope its id is the session's.
+
+    ``due_at`` is queue and lease in one (architecture.md 1.2): NULL is nothing to do, the past is claimable, the
+    future is claimed (``lease_owner`` set) or waiting. ``wake_tokens`` is the ``pending_tokens`` at which an append
+    makes it due. ``requested`` is a look that somebody asked for: observe, reflect, or look (the config changed).
+    """
+
+    __tablename__ = "memories"
+    __table_args__ = (
+        Index("memories_due", "due_at", postgresql_where=text("due_at IS NOT NULL")),
+        {"postgresql_with": {"fillfactor": 60}},
+    )
+
+    id: UUID = Field(sa_column=Column(Uuid, primary_key=True))
+    tenant: str = Field(sa_column=Column(Text(collation="C"), nullable=False))
+    scope: str = Field(sa_column=Column(Text, nullable=False, server_default=text("'session'")))
+    pending_tokens: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
+    wake_tokens: int = Field(sa_column=Column(BigInteger, nullable=False))
+    observation_tokens: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
+    reflection_tokens: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
+    log_version: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
+    generation: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
+    due_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True)))
+    lease_epoch: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
+    lease_owner: str | None = Field(sa_column=Column(Text))
+    lease_step: str | None = Field(sa_column=Column(Text))
+    requested: str | None = Field(sa_column=Column(Text))
+    requested_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True)))
+    attempts: int = Field(sa_column=Column(Integer, nullable=False, server_default=ZERO))
+    last_error: dict[str, Any] | None = Field(sa_column=Column(JSONB))
+    reflected_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True)))
+    unhelped_tokens: int | None = Field(sa_column=Column(BigInteger))
+    current_task: str | None = Field(sa_column=Column(Text))
+    suggested_response: str | None = Field(sa_column=Column(Text))
+    usage: dict[str, Any] = Field(sa_column=Column(JSONB, nullable=False, server_default=text("'{}'")))
+
+
+class MemoryVersionRow(SQLModel, table=True):
+    """What one version of the log was, beside its observations and reflections. ``cursors`` is by session id."""
+
+    __tablename__ = "memory_versions"
+
+    memory_id: UUID = Field(sa_column=Column(Uuid, primary_key=True))
+    version: int = Field(sa_column=Column(BigInteger, primary_key=True, autoincrement=False))
+    cause: str = Field(sa_column=Column(Text, nullable=False))
+    at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False, server_default=NOW))
+    anchor_date: date = Field(sa_column=Column(Date, nullable=False))
+    current_task: str | None = Field(sa_column=Column(Text))
+    suggested_response: str | None = Field(sa_column=Column(Text))
+    cursors: dict[str, Any] = Field(sa_column=Column(JSONB, nullable=False))
+
+
+class ObservationRow(SQLModel, table=True):
+    """One chunk of the log. Two live ones never begin at the same message."""
+
+    __tablename__ = "observations"
+    __table_args__ = (
+        Index(
+            "observations_live",
+            "memory_id",
+            "session_id",
+            "from_seq",
+            unique=True,
+            postgresql_where=text("status <> 'retired'"),
+        ),
+    )
+
+    memory_id: UUID = Field(sa_column=Column(Uuid, primary_key=True))
+    id: int = Field(sa_column=Column(BigInteger, Identity(), primary_key=True))
+    ordinal: int = Field(sa_column=Column(BigInteger, nullable=False))
+    status: str = Field(sa_column=Column(Text, nullable=False))
+    text: str = Field(sa_column=Column(Text, nullable=False))
+    items: list[dict[str, Any]] = Field(sa_column=Column(JSONB, nullable=False))
+    tokens: int = Field(sa_column=Column(Integer, nullable=False))
+    message_tokens: int = Field(sa_column=Column(BigInteger, nullable=False))
+    session_id: UUID = Field(sa_column=Column(Uuid, nullable=False))
+    from_seq: int = Field(sa_column=Column(BigInteger, nullable=False))
+    to_seq: int = Field(sa_column=Column(BigInteger, nullable=False))
+    covers: list[list[int]] = Field(sa_column=Column(JSONB, nullable=False))
+    born_version: int | None = Field(sa_column=Column(BigInteger))
+    retired_version: int | None = Field(sa_column=Column(BigInteger))
+    retired_by: str | None = Field(sa_column=Column(Text))
+    created_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False, server_default=NOW))
+
+
+class ReflectionRow(SQLModel, table=True):
+    """One condensed note. ``sources`` are observation ids at level 1, reflection ids above (and in a rewrite both)."""
+
+    __tablename__ = "reflections"
+    __table_args__ = (
+        Index("reflections_live", "memory_id", "level", "from_seq", postgresql_where=text("status <> 'retired'")),
+    )
+
+    memory_id: UUID = Field(sa_column=Column(Uuid, primary_key=True))
+    id: int = Field(sa_column=Column(BigInteger, Identity(), primary_key=True))
+    level: int = Field(sa_column=Column(Integer, nullable=False))
+    generation: int = Field(sa_column=Column(BigInteger, nullable=False))
+    status: str = Field(sa_column=Column(Text, nullable=False))
+    text: str = Field(sa_column=Column(Text, nullable=False))
+    items: list[dict[str, Any]] = Field(sa_column=Column(JSONB, nullable=False))
+    tokens: int = Field(sa_column=Column(Integer, nullable=False))
+    source_tokens: int = Field(sa_column=Column(BigInteger, nullable=False))
+    from_seq: int = Field(sa_column=Column(BigInteger, nullable=False))
+    to_seq: int = Field(sa_column=Column(BigInteger, nullable=False))
+    covers: dict[str, list[list[int]]] = Field(sa_column=Column(JSONB, nullable=False))
+    sources: dict[str, list[int]] = Field(sa_column=Column(JSONB, nullable=False))
+    born_version: int = Field(sa_column=Column(BigInteger, nullable=False))
+    retired_version: int | None = Field(sa_column=Column(BigInteger))
+    retired_by: str | None = Field(sa_column=Column(Text))
+    created_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False, server_default=NOW))
+
+
+class RunRow(SQLModel, table=True):
+    """One call of the observer or reflector, whatever became of it. ``rejected_output`` is kept for inspection."""
+
+    __tablename__ = "runs"
+    __table_args__ = (Index("runs_by_kind", "memory_id", "kind", "id"),)
+
+    memory_id: UUID = Field(sa_column=Column(Uuid, primary_key=True))
+    id: int = Field(sa_column=Column(BigInteger, Identity(), primary_key=True))
+    at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False, server_default=NOW))
+    kind: str = Field(sa_column=Column(Text, nullable=False))
+    provider: str = Field(sa_column=Column(Text, nullable=False))
+    model: str = Field(sa_column=Column(Text, nullable=False))
+    prompt_version: str = Field(sa_column=Column(Text, nullable=False))
+    epoch: int = Field(sa_column=Column(BigInteger, nullable=False))
+    from_seq: int | None = Field(sa_column=Column(BigInteger))
+    to_seq: int | None = Field(sa_column=Column(BigInteger))
+    input_tokens: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
+    cached_input_tokens: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
+    output_tokens: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
+    cost_usd: float | None = Field(sa_column=Column(Float))
+    latency_ms: int = Field(sa_column=Column(Integer, nullable=False, server_default=ZERO))
+    outcome: str = Field(sa_column=Column(Text, nullable=False))
+    error: str | None = Field(sa_column=Column(Text))
+    grounded_share: float | None = Field(sa_column=Column(Float))
+    rejected_output: str | None = Field(sa_column=Column(Text))

@@ -1,0 +1,161 @@
+"""Messages as the observer sees them (memory-rules.md section 3, "Groups and safe spans", and section 4, "Input").
+
+    Date: Aug 1, 2026
+    #12 user "Ana" (10:00)
+    | I moved to Lisbon.
+    #13 assistant (10:01)
+    call| search {"q": "Lisbon"}
+    #14 tool (10:01)
+    result| search: 3 hits
+
+Every line of content stands behind a bar, so nothing a message says can pose as a label or close the block it is in.
+The stored message is untouched.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from app.kit.tokens import text_tokens
+from app.memory.log import day_label
+from app.memory.rules import ARGUMENTS_TOKENS_MAX, RESULT_TOKENS_MAX
+from app.sessions.model import Message, Part, PartType
+
+NAME_CHARS_MAX = 60
+NAME_MARKS = " ._@-"  # with letters and digits all that a speaker's name may hold inside a label
+HEAD_SHARE = 2 / 3  # of what is kept of a cut text; the rest is its end
+SHRINK = 0.9  # a cut that is still too long is tried again at so much of it
+OWN_TAGS = re.compile(
+    r"<(?=\s*/?\s*(?:earlier-)?(?:observations|messages|log|current-task|suggested-response|rules)\b)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Content of one kind within a message, and the bar its lines stand behind."""
+
+    bar: str
+    text: str
+
+    @property
+    def lines(self) -> list[str]:
+        return [f"{self.bar} {line}".rstrip() for line in defused(self.text).splitlines()]
+
+    @property
+    def tokens(self) -> int:
+        return text_tokens("\n".join(self.lines))
+
+
+def messages_view(messages: Sequence[Message], *, zone: ZoneInfo, limit_tokens: int | None = None) -> str:
+    """The span as text, with dates and times in ``zone``. Messages with ``observe`` False are left out.
+
+    ``limit_tokens`` bounds the contents, not the labels: beyond it the short pieces stay whole, and the long ones
+    are cut to one common size.
+    """
+    shown = [message for message in messages if message.observe]
+    contents = [list(pieces) for pieces in _contents(shown)]
+    if limit_tokens is not None:
+        contents = _evenly_cut(contents, limit_tokens)
+    lines: list[str] = []
+    day = None
+    for message, pieces in zip(shown, contents, strict=True):
+        moment = message.created_at.astimezone(zone)
+        if moment.date() != day:
+            day = moment.date()
+            lines.append(f"Date: {day_label(day)}")
+        lines.append(f"#{message.seq} {message.role}{_speaker(message.name)} ({moment:%H:%M})")
+        lines += (line for piece in pieces for line in piece.lines)
+    return "\n".join(lines)
+
+
+def defused(text: str) -> str:
+    """The text with our own tags made harmless: their first bracket is another character."""
+    return OWN_TAGS.sub("‹", text)
+
+
+def cut(text: str, *, limit_tokens: int) -> str:
+    """Head and tail of ``text``, together at most ``limit_tokens``, and between them how much is missing."""
+    size = text_tokens(text)
+    if size <= limit_tokens:
+        return text
+    kept = len(text) * limit_tokens // size
+    head, tail = _ends(text, kept)
+    while kept and text_tokens(head) + text_tokens(tail) > limit_tokens:
+        kept = int(kept * SHRINK)
+        head, tail = _ends(text, kept)
+    missing = size - text_tokens(head) - text_tokens(tail)
+    return f"{head}\n[... {missing:,} tokens left out ...]\n{tail}"
+
+
+def even_share(sizes: Sequence[int], limit: int) -> int:
+    """The largest size such that the sizes, each cut to it where it is larger, add up to ``limit`` at most."""
+    left = limit
+    for number, size in enumerate(sorted(sizes)):
+        share = left // (len(sizes) - number)
+        if size > share:
+            return share
+        left -= size
+    return max(sizes, default=0)
+
+
+def _ends(text: str, kept: int) -> tuple[str, str]:
+    head = round(kept * HEAD_SHARE)
+    return text[:head], text[len(text) - (kept - head) :]
+
+
+def _evenly_cut(contents: list[list[Piece]], limit_tokens: int) -> list[list[Piece]]:
+    share = even_share([piece.tokens for pieces in contents for piece in pieces], limit_tokens)
+    return [[_cut_piece(piece, share) for piece in pieces] for pieces in contents]
+
+
+def _cut_piece(piece: Piece, share: int) -> Piece:
+    size = piece.tokens
+    if size <= share:
+        return piece
+    # The bars of many short lines weigh too: the text gets the part of the share that is its own.
+    return replace(piece, text=cut(piece.text, limit_tokens=share * text_tokens(piece.text) // size))
+
+
+def _speaker(name: str | None) -> str:
+    kept = "".join(c for c in name or "" if c.isalnum() or c in NAME_MARKS)[:NAME_CHARS_MAX].strip()
+    return f' "{kept}"' if kept else ""
+
+
+def _contents(messages: Sequence[Message]) -> Iterator[Iterator[Piece]]:
+    parts = [part for message in messages for part in message.parts]
+    names = {part.get("id"): str(part.get("name", "")) for part in parts if part.get("type") == PartType.TOOL_CALL}
+    answered = {part.get("tool_call_id") for part in parts if part.get("type") == PartType.TOOL_RESULT}
+    for message in messages:
+        yield (piece for part in message.parts for piece in _pieces(part, names, answered))
+
+
+def _pieces(part: Part, names: dict[Any, str], answered: set[Any]) -> Iterator[Piece]:
+    match part.get("type"):
+        case PartType.TEXT:
+            yield Piece("|", str(part.get("text", "")))
+        case PartType.TOOL_CALL:
+            arguments = cut(_text(part.get("arguments")), limit_tokens=ARGUMENTS_TOKENS_MAX)
+            yield Piece("call|", f"{part.get('name', '')} {arguments}")
+            if part.get("id") not in answered:
+                yield Piece("result|", f"{part.get('name', '')}: no result")
+        case PartType.TOOL_RESULT:
+            output = cut(_text(part.get("output")), limit_tokens=RESULT_TOKENS_MAX)
+            name = names.get(part.get("tool_call_id"))
+            yield Piece("error|" if part.get("is_error") else "result|", f"{name}: {output}" if name else output)
+        case PartType.REASONING:
+            return  # the model's own thought is no part of what was said
+        case kind:
+            known = (part.get(key) for key in ("name", "media_type") if part.get(key))
+            yield Piece("file|", " ".join(map(str, (kind, *known))))
+
+
+def _text(value: Any) -> str:
+    """A tool's arguments or output as text: a string as it is, a list of text parts joined, else JSON."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and value and all(isinstance(one, dict) and "type" in one for one in value):
+        return "\n".join(str(one.get("text", f"[{one['type']}]")) for one in value)
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,90 @@
+"""A conversation file as the messages to post."""
+
+import gzip
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from app.replay.errors import ReplayError
+
+# What data sets say about a message beside the message itself.
+BOOKKEEPING = frozenset({"conversation", "session", "turn_id", "speaker"})
+MESSAGE_ID = re.compile(r"[A-Za-z0-9._:@~=+/-]{1,200}")  # api.md, first section
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One message as ``POST /sessions/{key}/messages`` takes it, and the line of the file it came from."""
+
+    line: int
+    message: dict[str, Any]
+
+
+def read_conversation(path: Path) -> list[Turn]:
+    """The turns of a JSONL file (UTF-8, also ``.gz``), in its order; blank lines are skipped.
+
+    A line is a message (``turns_of`` tells the fields) or a whole conversation, ``{"messages": [...]}``. Raises
+    ReplayError as ``file:line: what is wrong``.
+    """
+    turns: list[Turn] = []
+    for number, line in enumerate(_lines(path), start=1):
+        try:
+            turns += turns_of(line, number=number)
+        except ReplayError as error:
+            raise ReplayError(f"{path}:{number}: {error}") from error
+    if not turns:
+        raise ReplayError(f"{path}: no messages")
+    return turns
+
+
+def turns_of(line: bytes, *, number: int) -> Iterator[Turn]:
+    """What one line holds.
+
+    A message keeps its fields as they are, provider shapes included. ``turn_id`` becomes its id and ``speaker`` its
+    name, unless it has them; a message without a usable id gets one from its line number, so that replaying a file
+    twice stores it once.
+    """
+    if not line.strip():
+        return
+    row = _object(line)
+    if "messages" not in row:
+        yield Turn(line=number, message=_message(row, default_id=f"line-{number}"))
+        return
+    if not isinstance(row["messages"], list):
+        raise ReplayError("messages is not a list")
+    for index, message in enumerate(row["messages"], start=1):
+        yield Turn(line=number, message=_message(message, default_id=f"line-{number}.{index}"))
+
+
+def _message(row: Any, *, default_id: str) -> dict[str, Any]:
+    if not isinstance(row, dict) or not isinstance(row.get("role"), str):
+        raise ReplayError('a message is an object with a "role"')
+    turn_id = row.get("turn_id")
+    names = {"id": turn_id if isinstance(turn_id, str) and MESSAGE_ID.fullmatch(turn_id) else default_id}
+    if row.get("speaker") not in (None, row["role"]):
+        names["name"] = row["speaker"]
+    return names | {field: value for field, value in row.items() if field not in BOOKKEEPING}
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    try:
+        row = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise ReplayError(f"not JSON: {error}") from error
+    if not isinstance(row, dict):
+        raise ReplayError("not a JSON object")
+    return row
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            yield from file
+    except EOFError as error:
+        raise ReplayError(f"{path}: the gzip stream ends early") from error
+    except OSError as error:
+        raise ReplayError(f"{path}: {error.strerror or error}") from error

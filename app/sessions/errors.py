@@ -1,0 +1,27 @@
+"""What can be wrong with a session or a message."""
+
+from app.kit.errors import Category, DomainError
+
+
+class SessionNotFound(DomainError):
+    slug, title, category = "session-not-found", "There is no such session", Category.NOT_FOUND
+
+
+class MessageNotFound(DomainError):
+    slug, title, category = "message-not-found", "There is no such message", Category.NOT_FOUND
+
+
+class MessageConflict(DomainError):
+    slug, title, category = "message-conflict", "This message id is taken by other content", Category.CONFLICT
+
+
+class MessageErased(DomainError):
+    slug, title, category = "message-erased", "This message was erased", Category.GONE
+
+
+class MessageTooLarge(DomainError):
+    slug, title, category = "message-too-large", "A message is too large", Category.TOO_LARGE
+
+
+class ResourceConflict(DomainError):
+    slug, title, category = "resource-conflict", "The session belongs to another resource", Category.CONFLICT

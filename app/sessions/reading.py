@@ -1,0 +1,75 @@
+"""Messages off the wire: checked, normalised, counted and hashed. Pure."""
+
+import uuid
+from collections.abc import Sequence
+
+from app.kit.errors import FieldError, Invalid
+from app.kit.json import dumps
+from app.sessions.counting import message_tokens
+from app.sessions.errors import MessageTooLarge
+from app.sessions.model import NewMessage, Trust
+from app.sessions.schemas import MessageIn
+from app.sessions.wire import WireError, content_hash, default_trust, normalise, observable, unstorable
+
+UNSTORABLE = "holds a NUL character, a lone surrogate, or a number or depth that is not stored"
+
+
+def read_messages(messages: Sequence[MessageIn], idempotency_key: str | None, *, bytes_max: int) -> list[NewMessage]:
+    """The messages of a request, in their order. Raises Invalid and MessageTooLarge, naming the message at fault."""
+    read = [read_message(message, index, idempotency_key, bytes_max) for index, message in enumerate(messages)]
+    _refuse_repeated_ids(read)
+    return read
+
+
+def read_message(
+    message: MessageIn, index: int, idempotency_key: str | None = None, bytes_max: int | None = None
+) -> NewMessage:
+    """One message. Without an id of its own it gets ``<Idempotency-Key>:<index>``, or a new one."""
+    raw: dict[str, object] = dict(message.model_extra or {})
+    if message.id is not None:
+        raw["id"] = message.id  # an item of OpenAI's Responses has it as its own
+    _check_metadata(message, index)
+    try:
+        seen = normalise(raw)
+    except WireError as error:
+        raise _invalid(index, error.pointer, error.detail) from error
+    _check_size(raw, index, bytes_max)
+    fallback_id = uuid.uuid4().hex if idempotency_key is None else f"{idempotency_key}:{index}"
+    return NewMessage(
+        id=message.id or fallback_id,
+        kind=seen.kind,
+        role=seen.role,
+        parts=seen.parts,
+        tokens=message_tokens(seen.parts),
+        observe=observable(seen.kind, message.observe),
+        trust=Trust(message.trust) if message.trust else default_trust(seen.role),
+        content_hash=content_hash(seen.role, seen.name, seen.parts),
+        name=seen.name,
+        created_at=message.created_at,
+        metadata=message.metadata,
+    )
+
+
+def _check_metadata(message: MessageIn, index: int) -> None:
+    found = unstorable(message.metadata)
+    if found is not None:
+        raise _invalid(index, f"/metadata{found}", UNSTORABLE)
+
+
+def _check_size(raw: dict[str, object], index: int, bytes_max: int | None) -> None:
+    if bytes_max is not None and len(dumps(raw)) > bytes_max:
+        detail = f"message {index} has more than {bytes_max} bytes (DAYBOOK_SESSIONS__MESSAGE_BYTES_MAX)"
+        raise MessageTooLarge(detail, errors=[FieldError(f"/messages/{index}", detail)])
+
+
+def _refuse_repeated_ids(messages: Sequence[NewMessage]) -> None:
+    first: dict[str, int] = {}
+    for index, message in enumerate(messages):
+        if message.id in first:
+            raise _invalid(index, "/id", f"the id '{message.id}' is used by message {first[message.id]} already")
+        first[message.id] = index
+
+
+def _invalid(index: int, pointer: str, detail: str) -> Invalid:
+    where = f"/messages/{index}{pointer}"
+    return Invalid(f"{where}: {detail}", errors=[FieldError(where, detail)])

@@ -1,0 +1,175 @@
+"""HTTP of sessions and messages (api.md)."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+
+from app.kit.auth import Tenant
+from app.kit.paging import next_cursor, read_cursor
+from app.kit.problems import problem_responses
+from app.sessions.examples import APPEND_EXAMPLES, SESSION_EXAMPLES
+from app.sessions.model import SEQ_MAX, Message, MessageFilter
+from app.sessions.schemas import (
+    PAGE_DEFAULT,
+    AppendIn,
+    AppendOut,
+    Cursor,
+    IdempotencyKey,
+    Key,
+    Limit,
+    MemorySummary,
+    MessageId,
+    MessageOut,
+    MessagePage,
+    MessageQuery,
+    SessionIn,
+    SessionOut,
+    SessionPage,
+    StoredMessage,
+    WaitMs,
+)
+from app.sessions.service import SessionService
+from app.sessions.store import SessionRecord
+
+BODY_BYTES_UNKNOWN = 2**30  # a body sent in chunks: taken for a large one
+
+router = APIRouter(tags=["sessions"], responses=problem_responses(401, 422, 503))
+
+
+def _service(request: Request) -> SessionService:
+    service: SessionService = request.app.state.sessions
+    return service
+
+
+@router.post(
+    "/sessions/{key}/messages",
+    status_code=201,
+    operation_id="appendMessages",
+    responses=problem_responses(409, 410, 413)
+    | {200: {"model": AppendOut, "description": "Every message was already stored"}},
+    openapi_extra={"requestBody": {"content": {"application/json": {"examples": APPEND_EXAMPLES}}}},
+)
+async def append_messages(
+    key: Key,
+    body: AppendIn,
+    tenant: Tenant,
+    request: Request,
+    response: Response,
+    idempotency_key: IdempotencyKey = None,
+    wait_ms: WaitMs = 0,
+) -> AppendOut:
+    """Append 1-100 messages: stored once each by id, all or none, with gap-free `seq`."""
+    result, summary = await _service(request).append(
+        tenant=tenant,
+        key=key,
+        body=body,
+        idempotency_key=idempotency_key,
+        wait_ms=wait_ms,
+        body_bytes=int(request.headers.get("content-length", BODY_BYTES_UNKNOWN)),
+    )
+    stored = [StoredMessage(id=m.id, seq=m.seq or 0, kind=m.kind, tokens=m.tokens) for m in result.messages]
+    replayed = sum(message.replayed for message in result.messages)
+    response.status_code = 200 if replayed == len(stored) else 201
+    return AppendOut(session=key, messages=stored, replayed=replayed, memory=MemorySummary(**summary))
+
+
+@router.get("/sessions/{key}/messages", operation_id="listMessages", responses=problem_responses(404))
+async def list_messages(
+    key: Key, tenant: Tenant, request: Request, query: Annotated[MessageQuery, Query()]
+) -> MessagePage:
+    """Page through a session's messages, by `seq`."""
+    wanted = _message_filter(query)
+    found = await _service(request).messages(tenant=tenant, key=key, wanted=wanted, limit=query.limit + 1)
+    page = found[: query.limit]
+    cursor = next_cursor(page[-1].seq) if len(found) > query.limit else None
+    return MessagePage(items=[_message_out(message) for message in page], next_cursor=cursor)
+
+
+@router.get(
+    "/sessions/{key}/messages/{message_id:path}", operation_id="getMessage", responses=problem_responses(404, 410)
+)
+async def get_message(key: Key, message_id: MessageId, tenant: Tenant, request: Request) -> MessageOut:
+    """One message by its id."""
+    return _message_out(await _service(request).message(tenant, key, message_id))
+
+
+@router.put(
+    "/sessions/{key}",
+    operation_id="putSession",
+    responses=problem_responses(409) | {201: {"model": SessionOut, "description": "Created"}},
+    openapi_extra={"requestBody": {"content": {"application/json": {"examples": SESSION_EXAMPLES}}}},
+)
+async def put_session(key: Key, body: SessionIn, tenant: Tenant, request: Request, response: Response) -> SessionOut:
+    """Create a session, or merge metadata and the memory's config into it."""
+    session, created = await _service(request).put(
+        tenant=tenant, key=key, resource_id=body.resource_id, config=body.config, metadata=body.metadata
+    )
+    response.status_code = 201 if created else 200
+    return _session_out(session)
+
+
+@router.get("/sessions/{key}", operation_id="getSession", responses=problem_responses(404))
+async def get_session(key: Key, tenant: Tenant, request: Request) -> SessionOut:
+    """One session."""
+    return _session_out(await _service(request).get(tenant, key))
+
+
+@router.get("/sessions", operation_id="listSessions")
+async def list_sessions(
+    tenant: Tenant,
+    request: Request,
+    resource_id: Annotated[str | None, Query(max_length=200)] = None,
+    limit: Limit = PAGE_DEFAULT,
+    cursor: Cursor = None,
+) -> SessionPage:
+    """Page through the sessions, by key."""
+    found = await _service(request).page(
+        tenant=tenant, resource_id=resource_id, after=read_cursor(cursor, str) or "", limit=limit + 1
+    )
+    page = found[:limit]
+    cursor = next_cursor(page[-1].key) if len(found) > limit else None
+    return SessionPage(items=[_session_out(session) for session in page], next_cursor=cursor)
+
+
+def _message_filter(query: MessageQuery) -> MessageFilter:
+    last = read_cursor(query.cursor, int)
+    descending = query.order == "desc"
+    return MessageFilter(
+        after=query.after_seq if descending else max(query.after_seq, last or 0),
+        before=min(query.before_seq, last or SEQ_MAX) if descending else query.before_seq,
+        since=query.since,
+        until=query.until,
+        kind=query.kind,
+        tool=query.tool,
+        descending=descending,
+    )
+
+
+def _message_out(message: Message) -> MessageOut:
+    return MessageOut(
+        id=message.id,
+        seq=message.seq,
+        kind=message.kind,
+        role=message.role,
+        name=message.name,
+        content=list(message.parts),
+        tokens=message.tokens,
+        created_at=message.created_at,
+        metadata=message.metadata,
+        observe=message.observe,
+        sealed=message.sealed,
+        trust=message.trust,
+    )
+
+
+def _session_out(session: SessionRecord) -> SessionOut:
+    return SessionOut(
+        session=session.key,
+        resource_id=session.resource_id,
+        last_seq=session.last_seq,
+        config=session.config,
+        metadata=session.metadata,
+        created_at=session.created_at,
+        last_active_at=session.last_active_at,
+        ended_at=session.ended_at,
+    )

@@ -1,0 +1,142 @@
+"""Sessions and messages on the wire (api.md)."""
+
+import re
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import Header, Path, Query
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from app.sessions.model import SEQ_MAX, Kind
+
+KEY_PATTERN = r"^[A-Za-z0-9._:@~=+-]{1,200}$"
+MESSAGE_ID_PATTERN = r"^[A-Za-z0-9._:@~=+/-]{1,200}$"
+IDEMPOTENCY_KEY_PATTERN = r"^[A-Za-z0-9._:@~=+/-]{1,190}$"
+MESSAGE_ID = re.compile(MESSAGE_ID_PATTERN)
+
+PAGE_DEFAULT, PAGE_MAX = 50, 500
+WAIT_MS_MAX = 60_000
+
+Key = Annotated[str, Path(pattern=KEY_PATTERN, description="The session's key, chosen by the caller", examples=["s1"])]
+MessageId = Annotated[str, Path(pattern=MESSAGE_ID_PATTERN, examples=["m-1"])]
+IdempotencyKey = Annotated[
+    str | None,
+    Header(pattern=IDEMPOTENCY_KEY_PATTERN, description="Gives messages without an id the id `K:<index>`"),
+]
+Limit = Annotated[int, Query(ge=1, le=PAGE_MAX)]
+Cursor = Annotated[str | None, Query(max_length=400, description="`next_cursor` of the page before")]
+WaitMs = Annotated[int, Query(ge=0, le=WAIT_MS_MAX, description="Wait so long for the memory to be idle")]
+
+
+class MessageIn(BaseModel):
+    """A message in the neutral shape or as a provider's SDK produces it; fields of those shapes pass as they are."""
+
+    model_config = ConfigDict(extra="allow")
+
+    id: str | None = Field(None, pattern=MESSAGE_ID_PATTERN, description="Idempotency key within the session")
+    created_at: AwareDatetime | None = Field(None, description="When it was said; default: now")
+    metadata: dict[str, Any] | None = None
+    observe: bool | None = Field(None, description="false: stored and shown, never remembered")
+    trust: Literal["user", "operator", "tool", "external"] | None = None
+
+
+class UsageIn(BaseModel):
+    """The agent's own last model call: our names, or the SDK's object as it is."""
+
+    model_config = ConfigDict(extra="allow")
+
+    model: str | None = None
+    input_tokens: int | None = Field(None, ge=0)
+    cached_input_tokens: int | None = Field(None, ge=0)
+    cache_write_tokens: int | None = Field(None, ge=0)
+    output_tokens: int | None = Field(None, ge=0)
+
+
+class AppendIn(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    messages: list[MessageIn] = Field(min_length=1)
+    resource_id: str | None = Field(None, pattern=KEY_PATTERN, description="Whose session it is, e.g. a user's id")
+    usage: UsageIn | None = None
+
+
+class MessageQuery(BaseModel):
+    """Filters of a session's messages; `after_seq`, `before_seq` and `until` are exclusive."""
+
+    after_seq: int = Field(0, ge=0, le=SEQ_MAX)
+    before_seq: int = Field(SEQ_MAX, ge=0, le=SEQ_MAX)
+    since: AwareDatetime | None = None
+    until: AwareDatetime | None = None
+    kind: Kind | None = None
+    tool: str | None = Field(None, max_length=200, description="Messages that call this tool")
+    order: Literal["asc", "desc"] = "asc"
+    limit: int = Field(PAGE_DEFAULT, ge=1, le=PAGE_MAX)
+    cursor: str | None = Field(None, max_length=400, description="`next_cursor` of the page before")
+
+
+class StoredMessage(BaseModel):
+    id: str
+    seq: int
+    kind: str
+    tokens: int
+
+
+class MemorySummary(BaseModel):
+    """Where the memory stands after an append."""
+
+    status: str
+    pending_tokens: int
+    observe_at: int
+    observation_tokens: int
+    reflect_at: int
+
+
+class AppendOut(BaseModel):
+    session: str
+    messages: list[StoredMessage]
+    replayed: int = Field(description="How many of the messages had been stored before")
+    memory: MemorySummary
+
+
+class MessageOut(BaseModel):
+    id: str
+    seq: int
+    kind: str
+    role: str
+    name: str | None
+    content: list[dict[str, Any]]
+    tokens: int
+    created_at: datetime
+    metadata: dict[str, Any]
+    observe: bool
+    sealed: bool
+    trust: str
+
+
+class MessagePage(BaseModel):
+    items: list[MessageOut]
+    next_cursor: str | None
+
+
+class SessionIn(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    resource_id: str | None = Field(None, pattern=KEY_PATTERN)
+    metadata: dict[str, Any] = Field(default_factory=dict, description="Merged; a null removes its key")
+    config: dict[str, Any] = Field(default_factory=dict, description="The memory's rules for this session; merged")
+
+
+class SessionOut(BaseModel):
+    session: str
+    resource_id: str | None
+    last_seq: int
+    config: dict[str, Any]
+    metadata: dict[str, Any]
+    created_at: datetime
+    last_active_at: datetime
+    ended_at: datetime | None
+
+
+class SessionPage(BaseModel):
+    items: list[SessionOut]
+    next_cursor: str | None

@@ -1,0 +1,134 @@
+"""What a caller can do with a session's log: append to it, read it, configure it."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from app.kit.errors import FieldError, Invalid
+from app.kit.tokens import OFFLOAD_BYTES
+from app.sessions.errors import (
+    MessageConflict,
+    MessageErased,
+    MessageNotFound,
+    ResourceConflict,
+    SessionNotFound,
+)
+from app.sessions.model import ActorUsage, MemoryPort, Message, MessageFilter, NewMessage
+from app.sessions.reading import UNSTORABLE, read_messages
+from app.sessions.schemas import AppendIn
+from app.sessions.store import AppendResult, SessionRecord, SessionStore, session_id
+from app.sessions.usage import actor_usage
+from app.sessions.wire import unstorable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionConfig:
+    """Limits of an append (api.md): messages per request, bytes of one message as JSON."""
+
+    messages_max: int = 100
+    message_bytes_max: int = 1024 * 1024
+
+
+class SessionService:
+    def __init__(self, store: SessionStore, memory: MemoryPort, config: SessionConfig) -> None:
+        self._store = store
+        self._memory = memory
+        self._config = config
+
+    async def append(
+        self, *, tenant: str, key: str, body: AppendIn, idempotency_key: str | None, wait_ms: int, body_bytes: int
+    ) -> tuple[AppendResult, dict[str, Any]]:
+        """Store the messages, once each, all or none. Answers what is stored and the memory's summary."""
+        messages = await self._read(body, idempotency_key, body_bytes)
+        result = await self._store.append(
+            tenant=tenant,
+            key=key,
+            messages=messages,
+            resource_id=body.resource_id,
+            usage=self._usage(body),
+            defaults=self._memory.defaults,
+        )
+        _refuse(result, body.resource_id)
+        if result.memory.due:
+            self._memory.wake(result.memory.memory_id)
+        if wait_ms:
+            return result, await self._summary_after(result, wait_ms)
+        return result, self._memory.summary(result.memory)
+
+    async def _summary_after(self, result: AppendResult, wait_ms: int) -> dict[str, Any]:
+        await self._memory.idle(result.memory.memory_id, wait_ms)
+        counters = await self._store.counters(result.memory.memory_id)
+        return self._memory.summary(counters)
+
+    @staticmethod
+    def _usage(body: AppendIn) -> ActorUsage | None:
+        return None if body.usage is None else actor_usage(body.usage.model_dump(exclude_none=True))
+
+    async def _read(self, body: AppendIn, idempotency_key: str | None, body_bytes: int) -> list[NewMessage]:
+        """The messages of a request, normalised, counted and hashed. Raises Invalid, MessageTooLarge."""
+        if len(body.messages) > self._config.messages_max:
+            limit = self._config.messages_max
+            detail = f"a request may have at most {limit} messages (DAYBOOK_SESSIONS__MESSAGES_MAX)"
+            raise Invalid(detail, errors=[FieldError("/messages", detail)])
+        read = partial(read_messages, body.messages, idempotency_key, bytes_max=self._config.message_bytes_max)
+        return await asyncio.to_thread(read) if body_bytes > OFFLOAD_BYTES else read()
+
+    async def get(self, tenant: str, key: str) -> SessionRecord:
+        found = await self._store.get(tenant, key)
+        if found is None:
+            raise SessionNotFound(f"session '{key}' was never seen")
+        return found
+
+    async def put(
+        self, *, tenant: str, key: str, resource_id: str | None, config: dict[str, Any], metadata: dict[str, Any]
+    ) -> tuple[SessionRecord, bool]:
+        """Create the session or merge into it; answers it and whether it is new."""
+        found = unstorable(metadata)
+        if found is not None:
+            raise Invalid(UNSTORABLE, errors=[FieldError(f"/metadata{found}", UNSTORABLE)])
+        checked = self._memory.check_config(config)
+        put = await self._store.put(
+            tenant=tenant,
+            key=key,
+            resource_id=resource_id,
+            config=checked,
+            metadata=metadata,
+            timezone=self._memory.defaults.timezone,
+        )
+        if put is None:
+            raise _resource_conflict(resource_id)
+        session, created = put
+        if config:
+            self._memory.wake(session.memory_id)
+        return session, created
+
+    async def page(self, *, tenant: str, resource_id: str | None, after: str, limit: int) -> Sequence[SessionRecord]:
+        return await self._store.page(tenant=tenant, resource_id=resource_id, after=after, limit=limit)
+
+    async def messages(self, *, tenant: str, key: str, wanted: MessageFilter, limit: int) -> list[Message]:
+        session = await self.get(tenant, key)
+        return await self._store.messages(session.id, wanted, limit)
+
+    async def message(self, tenant: str, key: str, message_id: str) -> Message:
+        found = await self._store.message(session_id(tenant, key), message_id)
+        if found is None:
+            await self.get(tenant, key)
+            raise MessageNotFound(f"session '{key}' has no message '{message_id}'")
+        return found
+
+
+def _refuse(result: AppendResult, resource_id: str | None) -> None:
+    """Raise what the statement found, which then stored nothing."""
+    for message in result.messages:
+        if message.erased:
+            raise MessageErased(f"message '{message.id}' was erased; nothing of this request was stored")
+        if message.differs:
+            raise MessageConflict(f"message '{message.id}' is stored with other content; nothing was stored")
+    if any(message.seq is None for message in result.messages):
+        raise _resource_conflict(resource_id)
+
+
+def _resource_conflict(resource_id: str | None) -> ResourceConflict:
+    return ResourceConflict(f"the session has messages and is not of resource '{resource_id}'; nothing was stored")

@@ -1,0 +1,390 @@
+"""All SQL of sessions and messages. Append is one statement and one round trip (architecture.md section 3).
+
+The locks come in the order session, memory, messages. Having waited for a row lock a statement still sees its old
+snapshot, so two tries of one request in flight do not see each other's messages: the second meets the unique index on
+(session_id, id), which rolls the whole statement back; run again, it finds the messages stored.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID, uuid5
+
+import asyncpg
+
+from app.kit.db import Database, Row
+from app.kit.json import dumps
+from app.sessions.model import (
+    ActorUsage,
+    Kind,
+    MemoryCounters,
+    MemoryDefaults,
+    Message,
+    MessageFilter,
+    NewMessage,
+    Role,
+    Trust,
+)
+
+NAMESPACE = UUID("6f2e6f0e-5c43-4a0c-9d2b-6c0f7a1f9b5e")
+APPEND_TRIES = 3
+
+APPEND = """/* append */
+WITH input AS (
+  SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int[], $7::bytea[],
+                       $8::timestamptz[], $9::jsonb[], $10::bool[], $11::text[])
+    WITH ORDINALITY AS i (id, kind, role, name, parts, tokens, content_hash, created_at, metadata, observe, trust, ord)
+), known AS (
+  SELECT m.id, m.seq, m.kind, m.tokens, m.erased_at IS NOT NULL AS erased, m.content_hash <> i.content_hash AS differs
+  FROM messages m JOIN input i ON i.id = m.id WHERE m.session_id = $12
+), fresh AS (
+  SELECT i.*, row_number() OVER w AS n, sum(i.tokens) OVER w - i.tokens AS tokens_before
+  FROM input i LEFT JOIN known k ON k.id = i.id
+  WHERE k.id IS NULL AND NOT EXISTS (SELECT FROM known WHERE differs OR erased)
+  WINDOW w AS (ORDER BY i.ord)
+), total AS (
+  SELECT count(*) AS n, sum(tokens) AS tokens, coalesce(sum(tokens) FILTER (WHERE observe), 0) AS pending,
+         greatest(now(), max(created_at)) AS newest, bool_or(kind = 'boundary') AS boundary
+  FROM fresh HAVING count(*) > 0
+), put AS (
+  INSERT INTO sessions AS s (id, tenant, key, resource_id, memory_id, next_seq, total_tokens, anchor_date,
+                             actor_turns, actor_input_tokens, actor_cached_tokens, actor_output_tokens)
+  SELECT $12, $13, $14, $15, $12, 1 + n, tokens, (newest AT TIME ZONE $16)::date, $17, $18, $19, $20 FROM total
+  ON CONFLICT (id) DO UPDATE SET
+    next_seq = s.next_seq + excluded.next_seq - 1,
+    total_tokens = s.total_tokens + excluded.total_tokens,
+    resource_id = coalesce(s.resource_id, excluded.resource_id),
+    anchor_date = CASE
+      WHEN now() - s.last_active_at > make_interval(secs => coalesce((s.config->>'cache_ttl')::float8, $21))
+      THEN ((SELECT newest FROM total) AT TIME ZONE coalesce(s.config->>'timezone', $16))::date
+      ELSE s.anchor_date END,
+    last_active_at = now(),
+    actor_turns = s.actor_turns + excluded.actor_turns,
+    actor_input_tokens = s.actor_input_tokens + excluded.actor_input_tokens,
+    actor_cached_tokens = s.actor_cached_tokens + excluded.actor_cached_tokens,
+    actor_output_tokens = s.actor_output_tokens + excluded.actor_output_tokens
+  WHERE excluded.resource_id IS NULL OR s.next_seq = 1 OR s.resource_id = excluded.resource_id
+  RETURNING s.id, s.memory_id, s.next_seq, s.total_tokens, s.resource_id, s.config
+), wake AS (
+  INSERT INTO memories AS m (id, tenant, pending_tokens, wake_tokens, due_at)
+  SELECT put.memory_id, $13, pending, $22, CASE WHEN pending >= $22 THEN now() END FROM put, total
+  ON CONFLICT (id) DO UPDATE SET
+    pending_tokens = m.pending_tokens + excluded.pending_tokens,
+    due_at = CASE WHEN m.pending_tokens + excluded.pending_tokens >= m.wake_tokens OR (SELECT boundary FROM total)
+                  THEN coalesce(m.due_at, now()) ELSE m.due_at END
+  RETURNING m.*
+), stored AS (
+  INSERT INTO messages (session_id, seq, id, kind, role, name, parts, tokens, tokens_before, content_hash,
+                        created_at, metadata, observe, trust)
+  SELECT put.id, put.next_seq - total.n + f.n - 1, f.id, f.kind, f.role, f.name, f.parts::jsonb, f.tokens,
+         put.total_tokens - total.tokens + f.tokens_before, f.content_hash,
+         coalesce(f.created_at, now()), f.metadata, f.observe, f.trust
+  FROM fresh f, put, total
+  RETURNING id, seq
+), session AS (
+  SELECT * FROM put
+  UNION ALL
+  SELECT id, memory_id, next_seq, total_tokens, resource_id, config FROM sessions
+  WHERE id = $12 AND NOT EXISTS (SELECT FROM put)
+), memory AS (
+  SELECT * FROM wake
+  UNION ALL
+  SELECT m.* FROM memories m, session WHERE m.id = session.memory_id AND NOT EXISTS (SELECT FROM wake)
+)
+SELECT i.id, coalesce(k.seq, f.seq) AS seq, coalesce(k.kind, i.kind) AS kind, coalesce(k.tokens, i.tokens) AS tokens,
+       k.id IS NOT NULL AS replayed, k.differs, k.erased, session.resource_id, session.config, m.id AS memory_id,
+       m.pending_tokens, m.observation_tokens, m.reflection_tokens, m.due_at, coalesce(m.due_at <= now(), false) AS due,
+       m.lease_owner, m.lease_step, m.attempts
+FROM input i LEFT JOIN known k ON k.id = i.id LEFT JOIN stored f ON f.id = i.id
+LEFT JOIN session ON true LEFT JOIN memory m ON true ORDER BY i.ord
+"""
+
+PUT_SESSION = """/* put_session */
+WITH put AS (
+  INSERT INTO sessions AS s (id, tenant, key, resource_id, memory_id, config, metadata, anchor_date)
+  VALUES ($1, $2, $3, $4, $1, $5::jsonb || $6, $7, (now() AT TIME ZONE $8)::date)
+  ON CONFLICT (id) DO UPDATE SET
+    resource_id = coalesce(excluded.resource_id, s.resource_id),
+    config = (s.config || $5) - $9::text[] || $6,
+    metadata = (s.metadata || excluded.metadata) - $11::text[]
+  WHERE excluded.resource_id IS NULL OR s.next_seq = 1 OR s.resource_id = excluded.resource_id
+  RETURNING s.*, (xmax = 0) AS created
+), look AS (
+  INSERT INTO memories AS m (id, tenant, wake_tokens, requested, requested_at, due_at)
+  SELECT memory_id, $2, 0, 'look', now(), now() FROM put
+  ON CONFLICT (id) DO UPDATE SET
+    requested = coalesce(m.requested, 'look'),
+    requested_at = now(),
+    due_at = CASE WHEN m.lease_owner IS NULL THEN now() ELSE m.due_at END
+  WHERE $10::bool
+  RETURNING m.id
+)
+SELECT put.*, (SELECT count(*) FROM look) AS due FROM put
+"""
+
+SESSION = "/* session */ SELECT * FROM sessions WHERE id = $1"
+
+SESSIONS = """/* sessions */
+SELECT * FROM sessions WHERE tenant = $1 AND ($2::text IS NULL OR resource_id = $2) AND key > $3 ORDER BY key LIMIT $4
+"""
+
+MESSAGES = """/* messages */
+SELECT * FROM messages
+WHERE session_id = $1 AND seq > $2 AND seq < $3
+  AND ($4::timestamptz IS NULL OR created_at >= $4) AND ($5::timestamptz IS NULL OR created_at < $5)
+  AND ($6::text IS NULL OR kind = $6)
+  AND ($7::text IS NULL OR parts @> jsonb_build_array(jsonb_build_object('type', 'tool_call', 'name', $7::text)))
+ORDER BY seq {order} LIMIT $8
+"""
+
+COUNTERS = """/* counters */
+SELECT m.id AS memory_id, s.config, m.pending_tokens, m.observation_tokens, m.reflection_tokens, m.due_at,
+       coalesce(m.due_at <= now(), false) AS due, m.lease_owner, m.lease_step, m.attempts
+FROM memories m JOIN sessions s ON s.id = m.id WHERE m.id = $1
+"""
+
+MESSAGE = "/* message */ SELECT * FROM messages WHERE session_id = $1 AND id = $2"
+
+CURSOR = "/* cursor */ SELECT greatest(observed_seq, buffered_seq) AS sealed_seq FROM sessions WHERE id = $1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Appended:
+    """One message of an append as it is stored. ``seq`` is None when the request was refused."""
+
+    id: str
+    seq: int | None
+    kind: str
+    tokens: int
+    replayed: bool
+    differs: bool
+    erased: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppendResult:
+    messages: tuple[Appended, ...]
+    resource_id: str | None
+    memory: MemoryCounters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRecord:
+    id: UUID
+    key: str
+    resource_id: str | None
+    memory_id: UUID
+    last_seq: int
+    config: dict[str, Any]
+    metadata: dict[str, Any]
+    created_at: datetime
+    last_active_at: datetime
+    ended_at: datetime | None
+
+
+def session_id(tenant: str, key: str) -> UUID:
+    """The id of a session: made of tenant and key, so that it needs no look-up (architecture.md section 3)."""
+    return uuid5(NAMESPACE, f"{tenant}/{key}")
+
+
+def message_of(row: Row, *, sealed_seq: int = 0) -> Message:
+    return Message(
+        seq=row["seq"],
+        id=row["id"],
+        kind=Kind(row["kind"]),
+        role=Role(row["role"]),
+        parts=tuple(row["parts"]),
+        tokens=row["tokens"],
+        created_at=row["created_at"],
+        name=row["name"],
+        observe=row["observe"],
+        sealed=row["seq"] <= sealed_seq,
+        trust=Trust(row["trust"]),
+        metadata=row["metadata"] or {},
+        content_hash=row["content_hash"],
+    )
+
+
+def counters_of(row: Row) -> MemoryCounters:
+    return MemoryCounters(
+        memory_id=row["memory_id"],
+        config=row["config"],
+        pending_tokens=row["pending_tokens"],
+        observation_tokens=row["observation_tokens"],
+        reflection_tokens=row["reflection_tokens"],
+        due=row["due"],
+        due_at=row["due_at"],
+        lease_owner=row["lease_owner"],
+        lease_step=row["lease_step"],
+        attempts=row["attempts"],
+    )
+
+
+def _session_of(row: Row) -> SessionRecord:
+    return SessionRecord(
+        id=row["id"],
+        key=row["key"],
+        resource_id=row["resource_id"],
+        memory_id=row["memory_id"],
+        last_seq=row["next_seq"] - 1,
+        config=row["config"],
+        metadata=row["metadata"],
+        created_at=row["created_at"],
+        last_active_at=row["last_active_at"],
+        ended_at=row["ended_at"],
+    )
+
+
+def _appended_of(row: Row) -> Appended:
+    return Appended(
+        id=row["id"],
+        seq=row["seq"],
+        kind=row["kind"],
+        tokens=row["tokens"],
+        replayed=row["replayed"],
+        differs=bool(row["differs"]),
+        erased=bool(row["erased"]),
+    )
+
+
+class SessionStore:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def append(
+        self,
+        *,
+        tenant: str,
+        key: str,
+        messages: Sequence[NewMessage],
+        resource_id: str | None,
+        usage: ActorUsage | None,
+        defaults: MemoryDefaults,
+    ) -> AppendResult:
+        """Store what is new of ``messages``, in their order, and count it. Nothing is stored when one conflicts."""
+        actor = usage or ActorUsage()
+        arguments = (
+            *_columns(messages),
+            session_id(tenant, key),
+            tenant,
+            key,
+            resource_id,
+            defaults.timezone,
+            0 if usage is None else 1,
+            actor.input_tokens,
+            actor.cached_input_tokens,
+            actor.output_tokens,
+            defaults.cache_ttl,
+            defaults.wake_tokens,
+        )
+        rows = await self._append(arguments)
+        return AppendResult(
+            messages=tuple(_appended_of(row) for row in rows),
+            resource_id=rows[0]["resource_id"],
+            memory=counters_of(rows[0]),
+        )
+
+    async def _append(self, arguments: tuple[Any, ...]) -> list[Row]:
+        for left in reversed(range(APPEND_TRIES)):
+            try:
+                async with self._database.connection() as connection:
+                    rows: list[Row] = await connection.fetch(APPEND, *arguments)
+                    return rows
+            except asyncpg.UniqueViolationError:
+                if not left:
+                    raise
+        raise AssertionError  # the last try returns or raises
+
+    async def put(
+        self,
+        *,
+        tenant: str,
+        key: str,
+        resource_id: str | None,
+        config: dict[str, Any],
+        metadata: dict[str, Any],
+        timezone: str,
+    ) -> tuple[SessionRecord, bool] | None:
+        """Create or merge: a null unsets its key, but for ``buffer_every`` of the config, where null is a value.
+
+        Answers the session and whether it is new; None when it belongs to another resource.
+        """
+        off = {name: value for name, value in config.items() if value is None and name == "buffer_every"}
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(
+                PUT_SESSION,
+                session_id(tenant, key),
+                tenant,
+                key,
+                resource_id,
+                _set(config),
+                off,
+                _set(metadata),
+                timezone,
+                _unset(config),
+                bool(config),
+                _unset(metadata),
+            )
+        return None if row is None else (_session_of(row), row["created"])
+
+    async def counters(self, memory: UUID) -> MemoryCounters:
+        async with self._database.connection() as connection:
+            return counters_of(await connection.fetchrow(COUNTERS, memory))
+
+    async def get(self, tenant: str, key: str) -> SessionRecord | None:
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(SESSION, session_id(tenant, key))
+        return None if row is None else _session_of(row)
+
+    async def page(self, *, tenant: str, resource_id: str | None, after: str, limit: int) -> list[SessionRecord]:
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(SESSIONS, tenant, resource_id, after, limit)
+        return [_session_of(row) for row in rows]
+
+    async def messages(self, session: UUID, wanted: MessageFilter, limit: int) -> list[Message]:
+        statement = MESSAGES.format(order="DESC" if wanted.descending else "ASC")
+        async with self._database.connection() as connection:
+            sealed = await connection.fetchval(CURSOR, session)
+            rows = await connection.fetch(
+                statement,
+                session,
+                wanted.after,
+                wanted.before,
+                wanted.since,
+                wanted.until,
+                wanted.kind,
+                wanted.tool,
+                limit,
+            )
+        return [message_of(row, sealed_seq=sealed or 0) for row in rows]
+
+    async def message(self, session: UUID, message_id: str) -> Message | None:
+        async with self._database.connection() as connection:
+            sealed = await connection.fetchval(CURSOR, session)
+            row = await connection.fetchrow(MESSAGE, session, message_id)
+        return None if row is None else message_of(row, sealed_seq=sealed or 0)
+
+
+def _set(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _unset(values: dict[str, Any]) -> list[str]:
+    return [name for name, value in values.items() if value is None]
+
+
+def _columns(messages: Sequence[NewMessage]) -> tuple[list[Any], ...]:
+    return (
+        [message.id for message in messages],
+        [message.kind for message in messages],
+        [message.role for message in messages],
+        [message.name for message in messages],
+        [dumps(message.parts).decode() for message in messages],  # a list of lists would be a matrix to asyncpg
+        [message.tokens for message in messages],
+        [message.content_hash for message in messages],
+        [message.created_at for message in messages],
+        [message.metadata for message in messages],
+        [message.observe for message in messages],
+        [message.trust for message in messages],
+    )

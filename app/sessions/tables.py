@@ -1,0 +1,85 @@
+"""The session's tables (architecture.md section 3): the schema of record; SQL at run time is in store.py.
+
+Sessions and messages are led by the session's id, so that they can be distributed by it. The rows an append updates
+leave room on their page, and none of the columns it changes is indexed, so that the update stays on the page (HOT).
+"""
+
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Date,
+    DateTime,
+    Index,
+    Integer,
+    LargeBinary,
+    Text,
+    UniqueConstraint,
+    Uuid,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlmodel import Field, SQLModel
+
+NOW = text("now()")
+ZERO = text("0")
+
+
+class SessionRow(SQLModel, table=True):
+    """One conversation. ``id`` is uuid5 of tenant and key. ``next_seq`` is the seq the next message gets."""
+
+    __tablename__ = "sessions"
+    __table_args__ = (
+        Index("sessions_by_key", "tenant", "key"),
+        Index("sessions_by_resource", "tenant", "resource_id", "key"),
+        {"postgresql_with": {"fillfactor": 60}},
+    )
+
+    id: UUID = Field(sa_column=Column(Uuid, primary_key=True))
+    tenant: str = Field(sa_column=Column(Text(collation="C"), nullable=False))
+    key: str = Field(sa_column=Column(Text(collation="C"), nullable=False))
+    resource_id: str | None = Field(sa_column=Column(Text(collation="C")))
+    memory_id: UUID = Field(sa_column=Column(Uuid, nullable=False))
+    next_seq: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=text("1")))
+    total_tokens: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
+    observed_seq: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
+    buffered_seq: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
+    tail_from_seq: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=text("1")))
+    anchor_date: date = Field(sa_column=Column(Date, nullable=False, server_default=text("CURRENT_DATE")))
+    last_active_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False, server_default=NOW))
+    actor_turns: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
+    actor_input_tokens: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
+    actor_cached_tokens: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
+    actor_output_tokens: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
+    config: dict[str, Any] = Field(sa_column=Column(JSONB, nullable=False, server_default=text("'{}'")))
+    meta: dict[str, Any] = Field(sa_column=Column("metadata", JSONB, nullable=False, server_default=text("'{}'")))
+    created_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False, server_default=NOW))
+    ended_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True)))
+
+
+class MessageRow(SQLModel, table=True):
+    """One message. ``tokens_before`` is the running sum of the session's tokens before it: a budget cut is a seek."""
+
+    __tablename__ = "messages"
+    __table_args__ = (UniqueConstraint("session_id", "id", name="messages_by_id"),)
+
+    session_id: UUID = Field(sa_column=Column(Uuid, primary_key=True))
+    seq: int = Field(sa_column=Column(BigInteger, primary_key=True, autoincrement=False))
+    id: str = Field(sa_column=Column(Text(collation="C"), nullable=False))
+    kind: str = Field(sa_column=Column(Text, nullable=False))
+    role: str = Field(sa_column=Column(Text, nullable=False))
+    name: str | None = Field(sa_column=Column(Text))
+    parts: list[dict[str, Any]] = Field(sa_column=Column(JSONB, nullable=False))
+    tokens: int = Field(sa_column=Column(Integer, nullable=False))
+    tokens_before: int = Field(sa_column=Column(BigInteger, nullable=False))
+    content_hash: bytes = Field(sa_column=Column(LargeBinary, nullable=False))
+    created_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False))
+    ingested_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False, server_default=NOW))
+    meta: dict[str, Any] | None = Field(sa_column=Column("metadata", JSONB))
+    observe: bool = Field(sa_column=Column(Boolean, nullable=False))
+    trust: str = Field(sa_column=Column(Text, nullable=False))
+    erased_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True)))

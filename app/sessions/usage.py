@@ -1,0 +1,35 @@
+"""The agent's own model usage, as it names it: our names, or an SDK's object as it is (api.md, Messages)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.sessions.model import ActorUsage
+
+
+def actor_usage(usage: Mapping[str, Any]) -> ActorUsage:
+    """Read our names, OpenAI's chat and Responses usage, Anthropic's, and Gemini's; what is missing counts 0.
+
+    Anthropic reports the cached and the newly cached input beside ``input_tokens``; the others within it.
+    """
+    beside = _number(usage, "cache_read_input_tokens") + _number(usage, "cache_creation_input_tokens")
+    details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details") or {}
+    cached = (
+        _number(usage, "cached_input_tokens")
+        or _number(usage, "cache_read_input_tokens")
+        or _number(usage, "cachedContentTokenCount")
+        or (_number(details, "cached_tokens") if isinstance(details, Mapping) else 0)
+    )
+    return ActorUsage(
+        input_tokens=beside + _first(usage, "input_tokens", "prompt_tokens", "promptTokenCount"),
+        cached_input_tokens=cached,
+        output_tokens=_first(usage, "output_tokens", "completion_tokens", "candidatesTokenCount"),
+    )
+
+
+def _first(usage: Mapping[str, Any], *names: str) -> int:
+    return next((_number(usage, name) for name in names if name in usage), 0)
+
+
+def _number(usage: Mapping[str, Any], name: str) -> int:
+    value = usage.get(name)
+    return value if isinstance(value, int) and 0 <= value < 2**40 else 0

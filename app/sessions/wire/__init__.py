@@ -1,0 +1,16 @@
+"""Messages as the providers' SDKs send them, normalised to neutral parts. Pure: values in, values out."""
+
+from app.sessions.wire.derived import content_hash, default_trust, observable
+from app.sessions.wire.fields import WireError
+from app.sessions.wire.message import Normalised, normalise
+from app.sessions.wire.storable import unstorable
+
+__all__ = [
+    "Normalised",
+    "WireError",
+    "content_hash",
+    "default_trust",
+    "normalise",
+    "observable",
+    "unstorable",
+]

@@ -1,0 +1,73 @@
+"""What follows from a message once its parts are known: its kind, hash, trust, and whether the memory sees it."""
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any, assert_never
+
+from app.kit.json import canonical
+from app.sessions.model import Kind, Part, PartType, Role, Trust
+from app.sessions.wire.fields import WireError, shown
+
+HASH_BYTES = 16
+SAID_BY = {
+    Role.USER: Kind.USER,
+    Role.ASSISTANT: Kind.ASSISTANT,
+    Role.SYSTEM: Kind.SYSTEM,
+    Role.TOOL: Kind.TOOL_RESULT,
+}
+
+
+def settled_role(role: Role, parts: Sequence[Part]) -> Role:
+    """The role as stored: a user's message of nothing but tool results, as Anthropic wants it, is the tool's."""
+    types = {part["type"] for part in parts}
+    called, answered = PartType.TOOL_CALL in types, PartType.TOOL_RESULT in types
+    if called and role is not Role.ASSISTANT:
+        raise WireError("/role", f"a tool call is made by the assistant, not by {role.value}")
+    if answered and role is Role.SYSTEM:
+        raise WireError("/role", "a tool result is of role tool or user, or of the assistant for a provider's own tool")
+    if role is Role.TOOL and not answered:
+        raise WireError("/content", "a message of role tool holds a tool_result part, or has a tool_call_id")
+    return Role.TOOL if role is Role.USER and types == {PartType.TOOL_RESULT} else role
+
+
+def kind_of(role: Role, parts: Sequence[Part]) -> Kind:
+    """api.md, Messages: a call makes it a tool call, else a result a tool result, else the role tells."""
+    types = {part["type"] for part in parts}
+    if PartType.TOOL_CALL in types:
+        return Kind.TOOL_CALL
+    return Kind.TOOL_RESULT if PartType.TOOL_RESULT in types else SAID_BY[role]
+
+
+def agreed_kind(asked: Any, derived: Kind) -> Kind:
+    """The kind a caller gave, which may say no more than what is there, but for a boundary."""
+    if asked is None or asked == derived:
+        return derived
+    if asked == Kind.BOUNDARY and derived is Kind.SYSTEM:
+        return Kind.BOUNDARY
+    if asked == Kind.BOUNDARY:
+        raise WireError("/kind", "a boundary has role system")
+    if asked == Kind.SUMMARY:
+        raise WireError("/kind", "a summary is written by the service; ask for one with POST .../compact")
+    raise WireError("/kind", f"the message is a {derived.value}, not {shown(asked)}; kind can be left out")
+
+
+def content_hash(role: Role, name: str | None, parts: Sequence[Part]) -> bytes:
+    """16 bytes that are equal for equal content (api.md: role, name and parts), whatever the order of keys."""
+    return blake2b(canonical([role.value, name, list(parts)]), digest_size=HASH_BYTES).digest()
+
+
+def observable(kind: Kind, observe: bool | None) -> bool:  # noqa: FBT001  (a field of the message, as it came)
+    """memory-rules.md section 3: system messages, control text and what the caller says are not observed."""
+    return observe is not False and kind not in (Kind.SYSTEM, Kind.BOUNDARY, Kind.SUMMARY)
+
+
+def default_trust(role: Role) -> Trust:
+    match role:
+        case Role.USER:
+            return Trust.USER
+        case Role.SYSTEM | Role.ASSISTANT:
+            return Trust.OPERATOR
+        case Role.TOOL:
+            return Trust.TOOL
+        case _:
+            assert_never(role)

@@ -1,0 +1,183 @@
+"""Gemini's contents as neutral messages (ai.google.dev/api/caching#Content), in camelCase or the SDK's snake_case.
+
+| part | neutral |
+|---|---|
+| text; with ``thought: true`` | text; reasoning |
+| inlineData, fileData | image if the media type says so, else file |
+| functionCall, executableCode | tool_call |
+| functionResponse, codeExecutionResult | tool_result |
+
+Gemini pairs calls and results by name and place, often without ids. Such a pair gets the id ``gemini:<name>:<n>``, n
+counting the calls (or results) of that name in the message; an id of that form is not Gemini's own. Fields beside the
+one that tells (thoughtSignature, videoMetadata) stay on the part.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from app.sessions.model import Part, PartType, Role
+from app.sessions.wire.fields import (
+    Wire,
+    WireError,
+    identifier,
+    mapping,
+    objects,
+    optional_string,
+    part,
+    rest,
+    shown,
+    string,
+)
+
+PROVIDER = "gemini"
+ID_PREFIX = "gemini:"
+ROLES = {"user": Role.USER, "model": Role.ASSISTANT, "function": Role.TOOL, "tool": Role.TOOL}
+CAMEL = {
+    "code_execution_result": "codeExecutionResult",
+    "display_name": "displayName",
+    "executable_code": "executableCode",
+    "file_data": "fileData",
+    "file_uri": "fileUri",
+    "function_call": "functionCall",
+    "function_response": "functionResponse",
+    "inline_data": "inlineData",
+    "mime_type": "mimeType",
+    "thought_signature": "thoughtSignature",
+    "video_metadata": "videoMetadata",
+}
+CODE = "code_execution"
+Numbered: TypeAlias = Callable[[str, str], str]
+
+
+def message(raw: Wire) -> tuple[Role, list[Part]]:
+    role = raw.get("role")
+    if not isinstance(role, str) or role not in ROLES:
+        raise WireError("/role", f"with parts, one of {', '.join(ROLES)} is expected, not {shown(role)}")
+    numbered = _numbering()
+    return ROLES[role], [_part(_camel(item), at, numbered) for item, at in objects(raw, "parts", "")]
+
+
+def _numbering() -> Numbered:
+    seen: Counter[tuple[str, str]] = Counter()
+
+    def numbered(tells: str, name: str) -> str:
+        seen[tells, name] += 1
+        return f"{ID_PREFIX}{name}:{seen[tells, name]}"
+
+    return numbered
+
+
+def _camel(raw: Wire) -> Wire:
+    """The SDK dumps every field it knows; those that are null are not set."""
+    return {CAMEL.get(key, key): value for key, value in raw.items() if value is not None}
+
+
+def _part(raw: Wire, at: str, numbered: Numbered) -> Part:
+    tells = next((key for key in READERS if raw.get(key) is not None), None)
+    if tells is None:
+        raise WireError(at, f"a Gemini part holds one of {', '.join(READERS)}")
+    if "type" in raw:
+        raise WireError(f"{at}/type", "a Gemini part has no type; parts with a type belong in content")
+    return READERS[tells](raw, at, numbered)
+
+
+def _text(raw: Wire, at: str, _numbered: Numbered) -> Part:
+    text = string(raw, "text", at)
+    if raw.get("thought") is True:
+        return part(PartType.REASONING, raw, at, used={"text", "thought"}, text=text, provider=PROVIDER)
+    return part(PartType.TEXT, raw, at, used={"text"}, text=text)
+
+
+def _inline_data(raw: Wire, at: str, _numbered: Numbered) -> Part:
+    return _blob(raw, at, "inlineData", {"data": "data"})
+
+
+def _file_data(raw: Wire, at: str, _numbered: Numbered) -> Part:
+    return _blob(raw, at, "fileData", {"url": "fileUri"})
+
+
+def _blob(raw: Wire, at: str, key: str, fields: Mapping[str, str]) -> Part:
+    blob, inside = _camel(mapping(raw, key, at)), f"{at}/{key}"
+    held = {ours: identifier(blob, theirs, inside) for ours, theirs in fields.items()}
+    if blob.get("mimeType") is not None:
+        held["media_type"] = string(blob, "mimeType", inside)
+    more = rest(blob, {"mimeType", *fields.values()})
+    kind = PartType.IMAGE if held.get("media_type", "").startswith("image/") else PartType.FILE
+    return part(kind, raw, at, used={key}, **held, **({key: more} if more else {}))
+
+
+def _function_call(raw: Wire, at: str, numbered: Numbered) -> Part:
+    call, inside = mapping(raw, "functionCall", at), f"{at}/functionCall"
+    name = identifier(call, "name", inside)
+    return part(
+        PartType.TOOL_CALL,
+        raw,
+        at,
+        used={"functionCall"},
+        id=_own_id(call, inside) or numbered("call", name),
+        name=name,
+        arguments={} if call.get("args") is None else mapping(call, "args", inside),
+        functionCall=rest(call, {"id", "name", "args"}) or None,
+    )
+
+
+def _function_response(raw: Wire, at: str, numbered: Numbered) -> Part:
+    response, inside = mapping(raw, "functionResponse", at), f"{at}/functionResponse"
+    name = identifier(response, "name", inside)
+    return part(
+        PartType.TOOL_RESULT,
+        raw,
+        at,
+        used={"functionResponse"},
+        tool_call_id=_own_id(response, inside) or numbered("result", name),
+        output=mapping(response, "response", inside),
+        functionResponse=rest(response, {"id", "response"}),
+    )
+
+
+def _own_id(raw: Wire, at: str) -> str | None:
+    return optional_string(raw, "id", at)
+
+
+def _executable_code(raw: Wire, at: str, numbered: Numbered) -> Part:
+    code = mapping(raw, "executableCode", at)
+    return part(
+        PartType.TOOL_CALL,
+        raw,
+        at,
+        used={"executableCode"},
+        id=numbered("call", CODE),
+        name=CODE,
+        arguments=code,
+        **_native("executableCode"),
+    )
+
+
+def _code_execution_result(raw: Wire, at: str, numbered: Numbered) -> Part:
+    result = mapping(raw, "codeExecutionResult", at)
+    return part(
+        PartType.TOOL_RESULT,
+        raw,
+        at,
+        used={"codeExecutionResult"},
+        tool_call_id=numbered("result", CODE),
+        output=result,
+        is_error=None if result.get("outcome") == "OUTCOME_OK" else True,
+        **_native("codeExecutionResult"),
+    )
+
+
+def _native(key: str) -> dict[str, Any]:
+    return {"provider": PROVIDER, "native": key}
+
+
+READERS: Mapping[str, Callable[[Wire, str, Numbered], Part]] = {
+    "text": _text,
+    "inlineData": _inline_data,
+    "fileData": _file_data,
+    "functionCall": _function_call,
+    "functionResponse": _function_response,
+    "executableCode": _executable_code,
+    "codeExecutionResult": _code_execution_result,
+}

@@ -1,0 +1,105 @@
+"""One message from any of the known shapes, as role, kind and neutral parts.
+
+| what is there | shape |
+|---|---|
+| ``parts`` | gemini.py |
+| ``type`` other than message | openai_responses.py, an item |
+| ``role`` and ``content`` | content.py: parts of any shape; openai_chat.py for what stands beside ``content`` |
+
+A neutral part has the fields of PartType; a provider's part is translated to them and keeps the rest so that a renderer
+can give it back as it was:
+
+- fields without a neutral name stay on the part under their own name; what is left of a nested object stays under the
+  name of that object (``image_url: {"detail": "low"}``);
+- ``provider`` and ``native`` (the provider's own type or field) stand on every part that is not the provider's usual
+  form of the neutral type, ``provider`` on all reasoning; without them the usual form is the original;
+- ``arguments_json`` is the string of a call's arguments where it is not the compact JSON of ``arguments``;
+- ``item_id`` is the id of a Responses item.
+
+Not kept are the difference between a string and a list of one text, and fields of a message (not of a part) that say
+nothing: ids, usage, stop reasons. An empty message (content "", [], or null from an assistant) has no parts.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from app.sessions.model import Kind, Part, PartType, Role
+from app.sessions.wire import gemini, openai_chat, openai_responses
+from app.sessions.wire.content import content_parts
+from app.sessions.wire.derived import agreed_kind, kind_of, settled_role
+from app.sessions.wire.fields import Wire, WireError, optional_string, shown
+from app.sessions.wire.storable import first_flaw
+
+ROLES = {
+    "user": Role.USER,
+    "assistant": Role.ASSISTANT,
+    "system": Role.SYSTEM,
+    "developer": Role.SYSTEM,
+    "tool": Role.TOOL,
+    "function": Role.TOOL,
+}
+BOUNDARY_CHARS_MAX = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Normalised:
+    role: Role
+    kind: Kind
+    parts: tuple[Part, ...]
+    name: str | None = None
+
+
+def normalise(raw: Any) -> Normalised:
+    """One item of ``messages`` as parsed from JSON. Raises WireError, and nothing else, for any JSON value."""
+    if not isinstance(raw, dict):
+        raise WireError("", f"an object is expected, not {shown(raw)}")
+    if flaw := first_flaw(raw):
+        raise WireError(flaw.pointer, flaw.detail)
+    role, parts = _read(raw)
+    role = settled_role(role, parts)
+    kind = agreed_kind(raw.get("kind"), kind_of(role, parts))
+    if kind is Kind.BOUNDARY:
+        _check_boundary(parts)
+    return Normalised(role, kind, tuple(parts), optional_string(raw, "name", ""))
+
+
+def _read(raw: Wire) -> tuple[Role, list[Part]]:
+    if "parts" in raw:
+        return gemini.message(raw)
+    if raw.get("type") not in (None, "message"):
+        return openai_responses.item(raw)
+    return _said(raw)
+
+
+def _said(raw: Wire) -> tuple[Role, list[Part]]:
+    role, content = _role(raw), raw.get("content")
+    if raw.get("tool_call_id") is not None or raw.get("role") == "function":
+        output = content if isinstance(content, str) else content_parts(content, "/content")
+        return Role.TOOL, [openai_chat.tool_result(raw, output)]
+    parts = [] if content is None and _may_be_silent(raw, role) else content_parts(content, "/content")
+    if role is Role.ASSISTANT:
+        parts = openai_chat.assistant_parts(raw, openai_responses.in_phase(raw, parts))
+    return role, parts
+
+
+def _role(raw: Wire) -> Role:
+    role = raw.get("role")
+    if not isinstance(role, str) or role not in ROLES:
+        found = f"not {shown(role)}" if "role" in raw else "but the field is missing"
+        raise WireError("/role", f"one of {', '.join(ROLES)} is expected, {found}")
+    return ROLES[role]
+
+
+def _may_be_silent(raw: Wire, role: Role) -> bool:
+    """Whether the content may be null or missing: for an assistant that says something else, and for a boundary."""
+    if role is Role.ASSISTANT:
+        return "content" in raw or any(raw.get(field) is not None for field in openai_chat.ASSISTANT_FIELDS)
+    return raw.get("kind") == Kind.BOUNDARY
+
+
+def _check_boundary(parts: list[Part]) -> None:
+    if (
+        any(part["type"] != PartType.TEXT for part in parts)
+        or sum(len(part["text"]) for part in parts) > BOUNDARY_CHARS_MAX
+    ):
+        raise WireError("/content", f"a boundary has no content, or a text of at most {BOUNDARY_CHARS_MAX} characters")

@@ -1,0 +1,205 @@
+"""Items of OpenAI's Responses API as neutral messages (openai SDK 3.54: types/responses/response_input_item_param.py).
+
+| item | message |
+|---|---|
+| message | as any message; parts input_text, output_text, input_image, input_file; ``phase`` goes to its first part |
+| function_call, custom_tool_call, and each ..._call that the caller runs | assistant, one tool_call |
+| a ..._call that OpenAI runs (web_search_call, mcp_call ...) | assistant, a tool_call and its tool_result in one |
+| function_call_output and the other outputs | tool, one tool_result |
+| reasoning, compaction | assistant, reasoning |
+
+``item_id`` of a part is the item's own id. Items that say nothing by themselves (item_reference ...) are refused.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from app.sessions.model import Part, PartType, Role
+from app.sessions.wire.fields import (
+    Wire,
+    WireError,
+    identifier,
+    items,
+    objects,
+    optional_string,
+    part,
+    shown,
+    string,
+)
+from app.sessions.wire.neutral import Reader
+from app.sessions.wire.openai_chat import FILE_FIELDS, arguments_fields, data_url, file_fields, refusal
+
+PROVIDER = "openai-responses"
+
+
+def text(raw: Wire, at: str) -> Part:
+    return part(PartType.TEXT, raw, at, used={"type", "text"}, text=string(raw, "text", at))
+
+
+def image(raw: Wire, at: str) -> Part:
+    url, file_id = optional_string(raw, "image_url", at), optional_string(raw, "file_id", at)
+    if url is None and file_id is None:
+        raise WireError(at, "an image has an image_url or a file_id")
+    held = {} if url is None else data_url(url) or {"url": url}
+    native = {} if raw["type"] == "input_image" else _native(raw)
+    return part(PartType.IMAGE, raw, at, used={"type", "image_url", "file_id"}, **held, file_id=file_id, **native)
+
+
+def file(raw: Wire, at: str) -> Part:
+    return part(PartType.FILE, raw, at, used={"type", *FILE_FIELDS}, **file_fields(raw, at))
+
+
+PARTS: Mapping[str, Reader] = {"input_text": text, "output_text": text, "input_image": image, "input_file": file}
+
+
+def in_phase(raw: Wire, parts: list[Part]) -> list[Part]:
+    """``phase`` of a message (commentary, final_answer) has to be sent back, so its first part keeps it."""
+    phase = optional_string(raw, "phase", "")
+    return parts if phase is None or not parts else [{**parts[0], "phase": phase}, *parts[1:]]
+
+
+# What the caller's own tools are called with, and what OpenAI's are, with the field that holds their result.
+OWN_CALLS: Mapping[str, tuple[str, ...]] = {
+    "apply_patch_call": ("operation",),
+    "computer_call": ("action", "actions"),
+    "local_shell_call": ("action",),
+    "program": ("code",),
+    "shell_call": ("action",),
+}
+HOSTED_CALLS: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "code_interpreter_call": (("code",), "outputs"),
+    "file_search_call": (("queries",), "results"),
+    "image_generation_call": (("revised_prompt",), "result"),
+    "mcp_call": ((), "output"),
+    "web_search_call": (("action",), "results"),
+}
+OUTPUTS: Mapping[str, str] = {
+    "apply_patch_call_output": "output",
+    "computer_call_output": "output",
+    "custom_tool_call_output": "output",
+    "function_call_output": "output",
+    "local_shell_call_output": "output",
+    "program_output": "result",
+    "shell_call_output": "output",
+    "tool_search_output": "tools",
+}
+NAMED_CALLS = frozenset({"function_call", "custom_tool_call", "mcp_call"})
+CALLS_WITH_ARGUMENTS = frozenset({"function_call", "mcp_call", "tool_search_call"})
+ITEMS = ("message", "reasoning", "compaction", "custom_tool_call", *CALLS_WITH_ARGUMENTS, *OWN_CALLS, *HOSTED_CALLS)
+
+
+def item(raw: Wire) -> tuple[Role, list[Part]]:
+    """Role and parts of any item but a message."""
+    kind = raw["type"]
+    if not isinstance(kind, str):
+        raise WireError("/type", f"a string is expected, not {shown(kind)}")
+    if kind in OUTPUTS:
+        return Role.TOOL, [_output(raw, OUTPUTS[kind])]
+    return Role.ASSISTANT, _assistant_parts(raw, kind)
+
+
+def _assistant_parts(raw: Wire, kind: str) -> list[Part]:
+    if kind == "reasoning":
+        return [_reasoning(raw)]
+    if kind == "compaction":
+        return [part(PartType.REASONING, raw, "", used={"type", "id"}, text="", **_native(raw), **_item_id(raw))]
+    if kind in HOSTED_CALLS:
+        return _hosted_call(raw, *HOSTED_CALLS[kind])
+    if kind == "custom_tool_call":
+        return [_call(raw, {"arguments": string(raw, "input", "")}, used={"input"})]
+    if kind in CALLS_WITH_ARGUMENTS:
+        return [_call(raw, arguments_fields(raw, ""), used={"arguments"})]
+    if kind in OWN_CALLS:
+        return [_call(raw, _called_with(raw, OWN_CALLS[kind]), used=OWN_CALLS[kind])]
+    raise WireError("/type", f"{shown(kind)} is not known; expected is one of {', '.join(sorted({*ITEMS, *OUTPUTS}))}")
+
+
+def _reasoning(raw: Wire) -> Part:
+    """The text is the reasoning where it is given, else its summary; both stay in the part as they are."""
+    held = "content" if raw.get("content") else "summary"
+    texts = [string(block, "text", at) for block, at in objects(raw, held, "")]
+    native = {"provider": PROVIDER, "native": "reasoning"}
+    return part(PartType.REASONING, raw, "", used={"type", "id"}, text="\n".join(texts), **native, **_item_id(raw))
+
+
+def _call(raw: Wire, called_with: Wire, *, used: Collection[str]) -> Part:
+    """One call. OpenAI's own tools have the item's id only, and are named by their type."""
+    kind = raw["type"]
+    by_item = kind in HOSTED_CALLS or (kind == "tool_search_call" and raw.get("call_id") is None)
+    return part(
+        PartType.TOOL_CALL,
+        raw,
+        "",
+        used={"type", "id", "call_id", "name", *used},
+        id=identifier(raw, "id" if by_item else "call_id", ""),
+        name=identifier(raw, "name", "") if kind in NAMED_CALLS else kind.removesuffix("_call"),
+        **called_with,
+        **({} if by_item else _item_id(raw)),
+        **({} if kind == "function_call" else _native(raw)),
+    )
+
+
+def _called_with(raw: Wire, fields: tuple[str, ...]) -> Wire:
+    return {"arguments": {key: raw[key] for key in fields if raw.get(key) is not None}}
+
+
+def _hosted_call(raw: Wire, fields: tuple[str, ...], result: str) -> list[Part]:
+    has_arguments = raw["type"] in CALLS_WITH_ARGUMENTS
+    called_with = arguments_fields(raw, "") if has_arguments else _called_with(raw, fields)
+    call = _call(raw, called_with, used={*fields, result, *(["arguments"] if has_arguments else [])})
+    failed = {"is_error": True} if _failed(raw) else {}
+    answer = {"type": "tool_result", "tool_call_id": call["id"], "output": _hosted_output(raw, result)}
+    return [call, {**answer, **failed, **_native(raw)}]
+
+
+def _hosted_output(raw: Wire, held: str) -> Any:
+    output = raw.get(held)
+    if raw["type"] == "image_generation_call" and isinstance(output, str):
+        return [{"type": "image", "data": output, "media_type": f"image/{raw.get('output_format') or 'png'}"}]
+    if output is None:
+        output = raw.get("error")
+    return "" if output is None else output
+
+
+def _output(raw: Wire, held: str) -> Part:
+    call_id = "id" if raw["type"] == "local_shell_call_output" else "call_id"
+    native = {} if raw["type"] == "function_call_output" else _native(raw)
+    return part(
+        PartType.TOOL_RESULT,
+        raw,
+        "",
+        used={"type", "id", "call_id", "name", held},
+        tool_call_id=identifier(raw, call_id, ""),
+        output=_output_value(raw, held),
+        is_error=True if _failed(raw) else None,
+        **(_item_id(raw) if call_id != "id" else {}),
+        **native,
+    )
+
+
+def _output_value(raw: Wire, held: str) -> Any:
+    """A list of input_text, input_image and input_file as parts; what else it holds stays as it is."""
+    value = raw.get(held)
+    if isinstance(value, dict) and value.get("type") == "computer_screenshot":
+        return [image(value, f"/{held}")]
+    if value is None or isinstance(value, str):
+        return value or ""
+    return [_nested(block, f"/{held}/{index}") for index, block in enumerate(items(raw, held, ""))]
+
+
+def _nested(block: Any, at: str) -> Any:
+    kind = block.get("type") if isinstance(block, dict) else None
+    read = {**PARTS, "refusal": refusal}.get(kind) if isinstance(kind, str) else None
+    return read(block, at) if read else block
+
+
+def _failed(raw: Wire) -> bool:
+    return raw.get("status") == "failed" or bool(raw.get("error"))
+
+
+def _item_id(raw: Wire) -> dict[str, Any]:
+    return {"item_id": optional_string(raw, "id", "")}
+
+
+def _native(raw: Wire) -> dict[str, Any]:
+    return {"provider": PROVIDER, "native": raw["type"]}

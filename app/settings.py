@@ -1,0 +1,180 @@
+"""Settings: the one place that reads the environment (style.md 14).
+
+Each domain defines its own small config; here they are composed under ``DAYBOOK_<NAME>``, nested with ``__``. A
+misspelt or wrong setting stops the start with one clear line (api.md, Settings).
+"""
+
+import difflib
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from app.kit.errors import StartError
+from app.llm.build import MID_MODELS, SMALL_MODELS, default_provider
+from app.llm.port import Provider
+from app.memory.rules import MemoryConfig
+
+PREFIX = "DAYBOOK_"
+
+
+class SettingsError(StartError):
+    """A setting is misspelt or wrong; the text names it."""
+
+
+class _Group(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ModelSettings(_Group):
+    """Of the observer or the reflector; what is not given is the service's."""
+
+    provider: Provider | None = None
+    model: str | None = None
+
+
+class PoolSettings(_Group):
+    min: int = Field(2, ge=0, le=1_000, description="connections kept open")
+    max: int = Field(10, ge=1, le=1_000, description="connections at most, per process")
+    connect_seconds: float = Field(10.0, gt=0, le=600)
+    statement_seconds: float = Field(30.0, gt=0, le=3_600)
+
+
+class HttpSettings(_Group):
+    request_bytes_max: int = Field(8 * 1024 * 1024, ge=1_024, le=1024**3, description="413 over it")
+    access_log: bool = Field(True, description="one line per request")
+
+
+class SessionSettings(_Group):
+    messages_max: int = Field(100, ge=1, le=10_000, description="messages per request")
+    message_bytes_max: int = Field(1024 * 1024, ge=1_024, le=1024**3, description="one message as JSON; 413 over it")
+
+
+class EngineSettings(_Group):
+    concurrency: int = Field(4, ge=1, le=1_000, description="memories worked on at once, per process")
+    lease_seconds: float = Field(
+        30.0, ge=1, le=3_600, description="renewed while a step runs; a killed process's work is free again after it"
+    )
+    sweep_seconds: float = Field(1.0, ge=0.05, le=600)
+    grace_seconds: float = Field(10.0, ge=0, le=3_600, description="for a running step at shutdown")
+
+
+class LlmSettings(_Group):
+    timeout_seconds: float = Field(90.0, gt=0, le=3_600, description="of one model call")
+    reasoning_tokens: int = Field(4_000, ge=0, le=100_000, description="a model may spend on thinking, per call")
+
+
+class Settings(BaseSettings):
+    """Everything that can be set. Defaults are for a developer's machine: embedded Postgres, loopback, no model."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True, env_file=None
+    )
+
+    env: Literal["development", "production"] = "development"
+    host: str = "127.0.0.1"
+    port: int = Field(8000, ge=0, le=65_535)
+    workers: int = Field(1, ge=1, le=1, description="worker processes; more than one is not available yet")
+    database_url: str | None = Field(None, description="unset: embedded Postgres under DATA_DIR")
+    data_dir: Path | None = Field(None, description="default ./.daybook")
+    postgres_binaries: Path | None = Field(None, description="folder of initdb and postgres for embedded Postgres")
+    allow_embedded: bool = Field(False, description="embedded Postgres although ENV is production")
+    migrate: Literal["auto", "never"] = "auto"
+    bootstrap_key: SecretStr | None = Field(None, min_length=16, description="admin key of tenant 'default'")
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_json: bool | None = Field(None, description="default: JSON unless stderr is a terminal")
+    provider: Provider | None = Field(None, description="anthropic, openai, extractive or scripted")
+    model: str | None = Field(None, description="for scripted: the path of the replies")
+    observer: ModelSettings = ModelSettings()
+    reflector: ModelSettings = ModelSettings()
+    memory: MemoryConfig = MemoryConfig()
+    sessions: SessionSettings = SessionSettings()
+    engine: EngineSettings = EngineSettings()
+    llm: LlmSettings = LlmSettings()
+    http: HttpSettings = HttpSettings()
+    pool: PoolSettings = PoolSettings()
+
+
+def load_settings(environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings:
+    """Read the environment; ``overrides`` that are not None stand above it. Raises SettingsError, one clear line."""
+    refuse_unknown(os.environ if environ is None else environ)
+    given = {name: value for name, value in overrides.items() if value is not None}
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        name = PREFIX + "__".join(str(step) for step in first["loc"]).upper()
+        raise SettingsError(f"{name}: {first['msg']}") from None
+
+
+def refuse_unknown(environ: Mapping[str, str]) -> None:
+    """Stop at a ``DAYBOOK_`` variable that no setting reads: a misspelt one would otherwise be silently ignored."""
+    known = setting_names()
+    for name in environ:
+        if name.startswith(PREFIX) and name.upper() not in known:
+            likely = difflib.get_close_matches(name.upper(), sorted(known), n=1)
+            hint = f"; did you mean {likely[0]}?" if likely else ""
+            raise SettingsError(f"{name} is not a setting of Daybook{hint}")
+
+
+def setting_names() -> set[str]:
+    """The names of all settings as environment variables."""
+    names: set[str] = set()
+    for name, field in Settings.model_fields.items():
+        group = field.annotation
+        if isinstance(group, type) and issubclass(group, BaseModel):
+            names |= {f"{PREFIX}{name}__{key}".upper() for key in group.model_fields}
+        else:
+            names.add(f"{PREFIX}{name}".upper())
+    return names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    provider: Provider
+    model: str
+
+    @property
+    def label(self) -> str:
+        return self.provider.value if self.provider is Provider.EXTRACTIVE else f"{self.provider.value} {self.model}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenModels:
+    observer: Chosen
+    reflector: Chosen
+
+
+def chosen_models(settings: Settings, environ: Mapping[str, str] | None = None) -> ChosenModels:
+    """Who observes and who reflects: a role's own setting, else the service's, else what the set keys say.
+
+    A model named for the service is not one for a role that has another provider. Raises SettingsError.
+    """
+    service = settings.provider or default_provider(os.environ if environ is None else environ)
+    return ChosenModels(
+        observer=_chosen("observer", settings.observer, service, settings.model, SMALL_MODELS),
+        reflector=_chosen("reflector", settings.reflector, service, settings.model, MID_MODELS),
+    )
+
+
+def _chosen(
+    role: str, own: ModelSettings, service: Provider, model: str | None, defaults: Mapping[Provider, str]
+) -> Chosen:
+    provider = own.provider or service
+    name = own.model or (model if provider is service else None) or defaults.get(provider, "")
+    if provider is Provider.SCRIPTED and not name:
+        raise SettingsError(f"DAYBOOK_MODEL: the {role} is scripted, so it has to name the file of replies")
+    return Chosen(provider=provider, model=name)
+
+
+_PASSWORD = re.compile(r"(?<=:)[^:@/]+(?=@)")
+
+
+def without_password(url: str) -> str:
+    """A DSN as it may be shown."""
+    return _PASSWORD.sub("***", url)

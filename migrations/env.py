@@ -1,0 +1,31 @@
+"""Alembic's environment: our SQLModel metadata, and the URL the caller puts into the config (app/kit/migrate.py)."""
+
+import asyncio
+
+from alembic import context
+from sqlalchemy import Connection, pool
+from sqlalchemy.ext.asyncio import create_async_engine
+from sqlmodel import SQLModel
+
+import app.memory.tables
+import app.sessions.tables  # noqa: F401 - fills the metadata
+
+LOCK = 7_235_011  # any number of processes may start at once: one migrates, the others wait
+
+
+def run(connection: Connection) -> None:
+    context.configure(connection=connection, target_metadata=SQLModel.metadata, compare_server_default=False)
+    with context.begin_transaction():
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
+        context.run_migrations()
+
+
+async def run_online() -> None:
+    engine = create_async_engine(context.config.attributes["url"], poolclass=pool.NullPool)
+    async with engine.connect() as connection:
+        await connection.run_sync(run)
+        await connection.commit()
+    await engine.dispose()
+
+
+asyncio.run(run_online())

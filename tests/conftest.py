@@ -1,0 +1,190 @@
+"""One real Postgres for the whole test run, one database per worker, and the service over real HTTP.
+
+The server is the embedded one with fsync off; a migrated template is cloned per xdist worker, and the tables are
+emptied before each test that uses them.
+"""
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import shutil
+import socket
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import httpx2 as httpx
+import pytest
+import uvicorn
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
+
+from app.kit.embedded import EmbeddedConfig, EmbeddedPostgres
+from app.kit.migrate import upgrade
+from app.main import Location, create_app
+from app.settings import Settings
+
+hypothesis_settings.register_profile(
+    "daybook", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
+hypothesis_settings.load_profile("daybook")
+
+SHARED = Path(__file__).parents[1].parent / "shared" / "data"
+TEMPLATE = "daybook_template"
+TABLES = ("messages", "sessions", "memories", "memory_versions", "observations", "reflections", "runs")
+
+
+def _run_folder() -> Path:
+    """Where this run's database lies: a place that the server's user can reach, unlike pytest's own folders."""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    return Path(tempfile.gettempdir()) / f"daybook-tests-{os.getuid()}-{run}"
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or getattr(config, "_daybook_run", None)
+        folder = _run_folder() if run is None else _run_folder().with_name(f"daybook-tests-{os.getuid()}-{run}")
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """DSN of the run's server; every worker joins it, the last one out stops it."""
+    folder = _run_folder()
+    folder.mkdir(mode=0o755, exist_ok=True)
+    folder.chmod(0o755)
+    server = EmbeddedPostgres(EmbeddedConfig(data_dir=folder / "data", fsync=False))
+    server.start()
+    try:
+        yield server.dsn
+    finally:
+        server.stop()
+
+
+def _database(dsn: str, name: str) -> str:
+    return dsn.replace("/postgres?", f"/{name}?", 1)
+
+
+async def _clone(dsn: str, name: str) -> None:
+    """A database of this worker's own, made from the migrated template; one worker at a time."""
+    with (_run_folder() / "template.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        connection = await asyncpg.connect(dsn)
+        try:
+            if not await connection.fetchval("SELECT true FROM pg_database WHERE datname = $1", TEMPLATE):
+                await connection.execute(f"CREATE DATABASE {TEMPLATE}_making")
+                await upgrade(_database(dsn, f"{TEMPLATE}_making"))
+                await connection.execute(f"ALTER DATABASE {TEMPLATE}_making RENAME TO {TEMPLATE}")
+            await connection.execute(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE} STRATEGY FILE_COPY")
+        finally:
+            await connection.close()
+
+
+@pytest.fixture(scope="session")
+async def worker_url(postgres: str) -> str:
+    name = f"daybook_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
+    await _clone(postgres, name)
+    return _database(postgres, name)
+
+
+@pytest.fixture
+async def database_url(worker_url: str) -> str:
+    """DSN of an empty, migrated database."""
+    connection = await asyncpg.connect(worker_url)
+    for table in TABLES:
+        await connection.execute(f"DELETE FROM {table}")  # noqa: S608 - our own table names
+    await connection.close()
+    return worker_url
+
+
+class QuietServer(uvicorn.Server):
+    """A server within the tests' process: signals stay pytest's."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+class Service:
+    """A running service and a client to it."""
+
+    def __init__(self, url: str, client: httpx.AsyncClient, app: Any) -> None:
+        self.url = url
+        self.client = client
+        self.app = app
+
+    async def append(self, key: str, *messages: dict[str, Any], **parameters: Any) -> dict[str, Any]:
+        answer = await self.client.post(
+            f"/sessions/{key}/messages", json={"messages": list(messages)}, params=parameters
+        )
+        assert answer.status_code in {200, 201}, answer.text
+        body: dict[str, Any] = answer.json()
+        return body
+
+    async def get(self, path: str, **parameters: Any) -> dict[str, Any]:
+        answer = await self.client.get(path, params=parameters)
+        assert answer.status_code == 200, answer.text
+        body: dict[str, Any] = answer.json()
+        return body
+
+    async def memory(self, key: str) -> dict[str, Any]:
+        return await self.get(f"/sessions/{key}/memory")
+
+    async def context(self, key: str, **parameters: Any) -> dict[str, Any]:
+        return await self.get(f"/sessions/{key}/context", **parameters)
+
+    async def configure(self, key: str, **config: Any) -> None:
+        answer = await self.client.put(f"/sessions/{key}", json={"config": config})
+        assert answer.status_code in {200, 201}, answer.text
+
+
+@asynccontextmanager
+async def running_service(database_url: str, **settings: Any) -> AsyncIterator[Service]:
+    """The whole service on a free port of this process, with these settings."""
+    values = {"http": {"access_log": False}, "engine": {"sweep_seconds": 0.1}} | settings
+    app = create_app(Settings(**values), Location(url=database_url, name="the tests' database"))
+    listening = socket.create_server(("127.0.0.1", 0))
+    url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    server = QuietServer(uvicorn.Config(app, log_config=None, ws="none", timeout_graceful_shutdown=5))
+    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    try:
+        async with httpx.AsyncClient(base_url=url, timeout=60) as client:
+            while not server.started and not serving.done():  # noqa: ASYNC110 - uvicorn offers no event
+                await asyncio.sleep(0.01)
+            yield Service(url, client, app)
+    finally:
+        server.should_exit = True
+        await serving
+        listening.close()
+
+
+@pytest.fixture
+async def service(database_url: str) -> AsyncIterator[Service]:
+    """The service with its defaults and the extractive memory."""
+    async with running_service(database_url) as running:
+        yield running
+
+
+StartService = Callable[..., contextlib.AbstractAsyncContextManager[Service]]
+
+
+@pytest.fixture
+def start_service(database_url: str) -> StartService:
+    """Start a service with settings of the test's own: ``async with start_service(memory={...}) as service``."""
+
+    def start(**settings: Any) -> contextlib.AbstractAsyncContextManager[Service]:
+        return running_service(database_url, **settings)
+
+    return start
+
+
+@pytest.fixture
+def shared_data() -> Path:
+    """The real conversations beside the project."""
+    if not SHARED.is_dir():
+        pytest.skip("the conversations of ../shared/data are not here")
+    return SHARED

@@ -1,0 +1,185 @@
+from typing import Any
+
+import pytest
+
+from app.context.compile import compile_context
+from app.context.model import Format
+from app.sessions.model import Part
+from tests.context.building import (
+    ask,
+    assistant,
+    call,
+    log_of,
+    observation,
+    result,
+    snapshot,
+    system,
+    text,
+    tool,
+    user,
+)
+from tests.context.shapes import check_anthropic
+
+MARK = {"cache_control": {"type": "ephemeral"}}
+
+
+def rendered(*said: Any, asked: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
+    payload = compile_context(snapshot(log_of(*said), **fields), ask(Format.ANTHROPIC, **(asked or {}))).payload
+    check_anthropic(payload)
+    return payload
+
+
+def only_part(part: Part, *, of: Any = user) -> Any:
+    """The block a part becomes, less the breakpoint."""
+    message = rendered(user("Look"), assistant("Yes?"), of(part))["messages"][-1]
+    return {key: value for key, value in message["content"][-1].items() if key != "cache_control"}
+
+
+def test_neighbours_of_one_role_become_one_message() -> None:
+    messages = rendered(user("a"), user("b"), assistant("c"), assistant("d"))["messages"]
+    assert messages == [
+        {"role": "user", "content": [text("a"), text("b")]},
+        {"role": "assistant", "content": [text("c"), text("d") | MARK]},
+    ]
+
+
+def test_calls_and_results_are_blocks_of_the_two_roles() -> None:
+    said = (user("Find"), assistant("Looking.", call("c1", {"q": "x"})), tool(result("c1", "42", is_error=True)))
+    assert rendered(*said)["messages"][1:] == [
+        {
+            "role": "assistant",
+            "content": [text("Looking."), {"type": "tool_use", "id": "c1", "name": "search", "input": {"q": "x"}}],
+        },
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": "c1", "content": [text("42")], "is_error": True} | MARK,
+            ],
+        },
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        ({"q": 1}, {"q": 1}),
+        ('{"q": 1}', {"q": 1}),
+        ("", {}),
+        ("{broken", {"arguments": "{broken"}),
+        ("[1]", {"arguments": [1]}),
+    ],
+)
+def test_a_calls_input_is_an_object(arguments: Any, shown: Any) -> None:
+    block = {"type": "tool_call", "id": "c1", "name": "search", "arguments": arguments}
+    assert only_part(block, of=assistant)["input"] == shown
+
+
+@pytest.mark.parametrize(
+    ("output", "content"),
+    [
+        ("42", [text("42")]),
+        ({"hits": 3}, [text('{"hits":3}')]),
+        ([text("a"), text(" ")], [text("a")]),
+        (["a", 1], [text('["a",1]')]),
+        (
+            [{"type": "image", "url": "https://example.com/a.png"}],
+            [{"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}],
+        ),
+    ],
+)
+def test_a_results_output_is_blocks(output: Any, content: Any) -> None:
+    messages = rendered(user("Find"), assistant(call("c1")), tool(result("c1", output)))["messages"]
+    assert messages[-1]["content"][0]["content"] == content
+
+
+def test_an_empty_output_has_no_content() -> None:
+    messages = rendered(user("Find"), assistant(call("c1")), tool(result("c1", "")))["messages"]
+    assert "content" not in messages[-1]["content"][0]
+
+
+def test_thinking_is_kept_exactly_and_other_reasoning_is_not_shown() -> None:
+    parts = (
+        {"type": "reasoning", "text": "hm", "signature": "sig", "provider": "anthropic"},
+        {"type": "reasoning", "text": "", "provider": "anthropic", "native": "redacted_thinking", "data": "abc"},
+        {"type": "reasoning", "text": "unsigned"},
+        {"type": "reasoning", "text": "foreign", "signature": "sig", "provider": "gemini"},
+    )
+    content = rendered(user("Hi"), assistant(*parts, "Hello"))["messages"][1]["content"]
+    assert content == [
+        {"type": "thinking", "thinking": "hm", "signature": "sig"},
+        {"type": "redacted_thinking", "data": "abc"},
+        text("Hello") | MARK,
+    ]
+
+
+def test_the_breakpoint_passes_over_thinking() -> None:
+    thinking = {"type": "reasoning", "text": "hm", "signature": "sig", "provider": "anthropic"}
+    messages = rendered(user("Hi"), assistant(thinking))["messages"]
+    assert messages[0]["content"] == [text("Hi") | MARK]
+
+
+@pytest.mark.parametrize(
+    ("part", "block"),
+    [
+        (
+            {"type": "image", "data": "aGk=", "media_type": "image/png"},
+            {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}},
+        ),
+        (
+            {"type": "image", "url": "data:image/png;base64,aGk="},
+            {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}},
+        ),
+        ({"type": "image", "data": "aGk=", "media_type": "image/tiff"}, text("[image: image/tiff]")),
+        (
+            {"type": "file", "data": "aGk=", "media_type": "application/pdf", "name": "a.pdf"},
+            {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "aGk="}},
+        ),
+        (
+            {"type": "file", "content": "plain words", "name": "a.txt"},
+            {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "plain words"}},
+        ),
+        ({"type": "file", "content": [text("in parts")], "name": "a.txt"}, text("[file: a.txt]\nin parts")),
+        ({"type": "file", "file_id": "f-1"}, text("[file]")),
+        (
+            {"type": "file", "data": "aGk=", "media_type": "application/zip", "name": "a.zip"},
+            text("[file: a.zip]"),
+        ),
+    ],
+)
+def test_images_and_files_are_blocks_where_they_can_be_seen(part: Part, block: Any) -> None:
+    assert only_part(part) == block
+
+
+def test_the_assistants_own_images_are_named() -> None:
+    assert only_part({"type": "image", "url": "https://example.com/a.png"}, of=assistant) == text("[image]")
+
+
+def test_a_system_message_of_the_tail_is_told_by_the_user() -> None:
+    messages = rendered(user("Hi"), system("New policy."))["messages"]
+    shown = "<system-message>\nNew policy.\n</system-message>"
+    assert messages == [{"role": "user", "content": [text("Hi"), text(shown) | MARK]}]
+
+
+def test_a_tail_that_begins_with_the_assistant_gets_a_user_before_it() -> None:
+    first = rendered(assistant("Welcome"))["messages"][0]
+    assert first == {"role": "user", "content": [text("(The conversation continues below.)")]}
+
+
+def test_with_a_memory_the_continuation_note_is_that_user() -> None:
+    messages = rendered(assistant("Welcome"), observations=(observation(1, "Moved."),))["messages"]
+    assert [message["role"] for message in messages] == ["user", "assistant"]
+
+
+def test_breakpoints_end_the_callers_part_the_log_and_the_tail_before_what_is_volatile() -> None:
+    payload = rendered(user("Hi"), asked={"system": ("A", "B")}, observations=(observation(1, "Moved."),))
+    assert ["cache_control" in block for block in payload["system"]] == [False, True, False, True]
+    assert ["cache_control" in part for part in payload["messages"][0]["content"]] == [False, True, False]
+
+
+def test_ids_and_names_are_made_acceptable_and_still_meet() -> None:
+    odd = "fc|" + "x" * 200
+    messages = rendered(user("Go"), assistant(call(odd, name="read file")), tool(result(odd)))["messages"]
+    use, answer = messages[1]["content"][0], messages[2]["content"][0]
+    assert use["id"] == answer["tool_use_id"]
+    assert len(use["id"]) <= 64
+    assert use["name"].startswith("read_file")

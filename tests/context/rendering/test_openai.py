@@ -1,0 +1,161 @@
+from typing import Any
+
+import pytest
+from openai.types.chat import completion_create_params
+from pydantic import TypeAdapter
+
+from app.context.compile import compile_context
+from app.context.model import Format
+from app.sessions.model import Message, Part, Role
+from tests.context.building import (
+    ask,
+    assistant,
+    call,
+    log_of,
+    message,
+    observation,
+    result,
+    snapshot,
+    system,
+    text,
+    tool,
+    user,
+)
+from tests.context.shapes import check_openai
+
+MARK = {"prompt_cache_breakpoint": {"mode": "explicit"}}
+
+
+def rendered(*said: Any, asked: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
+    return of_log(log_of(*said), asked, **fields)
+
+
+def of_log(log: tuple[Message, ...], asked: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
+    payload = compile_context(snapshot(log, **fields), ask(Format.OPENAI, **(asked or {}))).payload
+    check_openai(payload)
+    return payload
+
+
+def test_the_payload_is_arguments_of_the_sdks_call() -> None:
+    payload = rendered(user("Hi"), asked={"system": ("You help.",)})
+    model = {"model": "gpt-x"}
+    TypeAdapter(completion_create_params.CompletionCreateParamsNonStreaming).validate_python({**model, **payload})
+    assert payload["messages"][0] == {"role": "system", "content": [text("You help.") | MARK]}
+
+
+def test_the_cache_key_is_the_sessions_own_and_stable() -> None:
+    keys = {rendered(user("a"))["prompt_cache_key"], rendered(user("b"), user("c"))["prompt_cache_key"]}
+    other = rendered(user("a"), key="s2")["prompt_cache_key"]
+    assert len(keys) == 1
+    assert other not in keys
+    assert len(other) <= 64
+
+
+def test_calls_have_their_own_field_and_results_their_own_messages() -> None:
+    said = (
+        user("Find"),
+        assistant("Looking.", call("c1", {"q": "x"})),
+        assistant(call("c2")),
+        tool(result("c1", "42"), result("c2", "no", is_error=True)),
+    )
+    assert rendered(*said)["messages"][1:] == [
+        {
+            "role": "assistant",
+            "content": [text("Looking.")],
+            "tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"q":"x"}'}},
+                {"id": "c2", "type": "function", "function": {"name": "search", "arguments": "{}"}},
+            ],
+        },
+        {"role": "tool", "content": [text("42")], "tool_call_id": "c1"},
+        {"role": "tool", "content": [text("[error]"), text("no") | MARK], "tool_call_id": "c2"},
+    ]
+
+
+def test_arguments_are_the_models_own_bytes_where_they_are_known() -> None:
+    sent = call("c1", {"q": 1}) | {"arguments_json": '{ "q": 1 }'}
+    message = rendered(user("Find"), assistant(sent))["messages"][1]
+    assert message["content"] is None
+    assert message["tool_calls"][0]["function"]["arguments"] == '{ "q": 1 }'
+
+
+def test_an_empty_output_says_so() -> None:
+    messages = rendered(user("Find"), assistant(call("c1")), tool(result("c1", "")))["messages"]
+    assert messages[-1]["content"] == [text("(no output)") | MARK]
+
+
+def test_reasoning_is_not_sent_back() -> None:
+    messages = rendered(user("Hi"), assistant({"type": "reasoning", "text": "hm"}), assistant("Hello"))["messages"]
+    assert messages[-1] == {"role": "assistant", "content": [text("Hello") | MARK]}
+
+
+@pytest.mark.parametrize(
+    ("part", "shown"),
+    [
+        (
+            {"type": "image", "data": "aGk=", "media_type": "image/png"},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}},
+        ),
+        (
+            {"type": "image", "url": "https://example.com/a.png", "detail": "low"},
+            {"type": "image_url", "image_url": {"url": "https://example.com/a.png", "detail": "low"}},
+        ),
+        (
+            {"type": "file", "data": "aGk=", "media_type": "application/pdf", "name": "a.pdf"},
+            {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,aGk="}},
+        ),
+        ({"type": "file", "url": "https://example.com/a.pdf", "name": "a.pdf"}, text("[file: a.pdf]")),
+        ({"type": "file", "content": "plain words"}, text("[file]\nplain words")),
+    ],
+)
+def test_images_and_files_are_parts_where_they_can_be_seen(part: Part, shown: Any) -> None:
+    assert rendered(user(part))["messages"][0]["content"] == [shown | MARK]
+
+
+def test_images_of_the_assistant_and_of_tools_are_named() -> None:
+    image = {"type": "image", "url": "https://example.com/a.png"}
+    said = (user("Draw"), assistant(image, call("c1")), tool(result("c1", [image])))
+    assert [message["content"][0]["text"] for message in rendered(*said)["messages"][1:]] == ["[image]", "[image]"]
+
+
+def test_names_are_kept_and_keep_speakers_apart() -> None:
+    log = (
+        message(1, Role.USER, text("a"), name="Ana"),
+        message(2, Role.USER, text("b"), name="Ana"),
+        message(3, Role.USER, text("c"), name="Bo B."),
+    )
+    shown = of_log(log)["messages"]
+    assert [part["text"] for part in shown[0]["content"]] == ["a", "b"]
+    assert shown[0]["name"] == "Ana"
+    assert shown[1]["name"].startswith("Bo_B_")
+
+
+def test_a_system_message_of_the_tail_stays_one() -> None:
+    assert rendered(user("Hi"), system("New policy."))["messages"][-1]["role"] == "system"
+
+
+@pytest.mark.parametrize(
+    ("said", "messages", "parts"),
+    [
+        ((user("Hi"),), 1, 2),
+        ((user("Hi"), assistant(call("c1")), tool(result("c1"))), 4, 1),
+        ((user("Hi"), system("New policy.")), 3, 1),
+    ],
+)
+def test_the_volatile_part_joins_the_user_or_becomes_one(said: Any, messages: int, parts: int) -> None:
+    shown = rendered(*said, asked={"channel": "sms"})["messages"]
+    assert len(shown) == messages
+    assert shown[-1]["role"] == "user"
+    assert len(shown[-1]["content"]) == parts
+
+
+def test_the_volatile_part_joins_a_named_user_too() -> None:
+    shown = of_log((message(1, Role.USER, text("a"), name="Ana"),), {"channel": "sms"})["messages"]
+    assert len(shown) == 1
+
+
+def test_breakpoints_end_the_callers_part_the_log_and_the_tail_before_what_is_volatile() -> None:
+    payload = rendered(user("Hi"), asked={"system": ("A", "B")}, observations=(observation(1, "Moved."),))
+    first, last = payload["messages"]
+    assert ["prompt_cache_breakpoint" in part for part in first["content"]] == [False, True, False, True]
+    assert ["prompt_cache_breakpoint" in part for part in last["content"]] == [False, True, False]

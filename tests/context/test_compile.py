@@ -1,0 +1,257 @@
+"""What stands in a context, in which order, and what is said about it."""
+
+import re
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from app.kit.tokens import text_tokens
+
+from app.context.compile import compile_context
+from app.context.model import Compiled, Format, Knowledge, Section, Verdict
+from tests.context.building import (
+    ask,
+    assistant,
+    call,
+    log_of,
+    observation,
+    reflection,
+    result,
+    snapshot,
+    text,
+    tool,
+    user,
+)
+
+MEMORY: dict[str, Any] = {
+    "reflections": (reflection(1, "Likes tea."), reflection(5, "Lives abroad.", level=2), reflection(9, "Has a cat.")),
+    "observations": (observation(2, "Moved to Lisbon."), observation(3, "Works at a bank.")),
+}
+
+
+def compiled(
+    *said: Any, shape: Format = Format.NEUTRAL, asked: dict[str, Any] | None = None, **fields: Any
+) -> Compiled:
+    return compile_context(snapshot(log_of(*said), **fields), ask(shape, **(asked or {})))
+
+
+def system_texts(context: Compiled) -> list[str]:
+    return [block["text"] for block in context.payload["system"]]
+
+
+def last_text(context: Compiled) -> str:
+    return str(context.payload["messages"][-1]["content"][-1]["text"])
+
+
+def test_without_a_memory_the_context_is_the_conversation_and_nothing_else() -> None:
+    context = compiled(user("Hi"), assistant("Hello"), user("Bye"))
+    assert context.payload == {
+        "system": [],
+        "messages": [
+            {"role": "user", "content": [text("Hi")]},
+            {"role": "assistant", "content": [text("Hello")]},
+            {"role": "user", "content": [text("Bye")]},
+        ],
+    }
+    assert context.tokens["total"] == context.tokens[Section.MESSAGES]
+    assert context.notices == ()
+
+
+def test_a_session_never_seen_is_an_empty_context() -> None:
+    context = compile_context(snapshot(version=0), ask(Format.ANTHROPIC))
+    assert context.payload == {"messages": []}
+    assert context.tokens == dict.fromkeys(["total", *Section], 0)
+    assert context.cache.epoch == "0:2026-11-21:1"
+
+
+def test_the_sections_stand_in_the_order_of_how_long_they_stay_the_same() -> None:
+    asked = {"system": ("You help.", "Be brief."), "knowledge": (Knowledge(title="Prices", text="Tea is 2 euros."),)}
+    context = compiled(user("Hi"), asked=asked, **MEMORY)
+    heads = [shown.splitlines()[0] for shown in system_texts(context)]
+    assert heads[:3] == ["You help.", "Be brief.", "## Prices"]
+    assert system_texts(context)[3].endswith("## Conversation Memory")
+    assert heads[4:] == [
+        "### Condensed, messages 5-5",  # the higher level first
+        "### Condensed, messages 1-1",
+        "### Condensed, messages 9-9",
+        "### Messages 11-20",
+        "### Messages 21-30",
+    ]
+    first = context.payload["messages"][0]
+    assert first["role"] == "user"
+    assert "continues below" in first["content"][0]["text"]
+    assert "Today is" in last_text(context)
+
+
+def test_tokens_are_those_of_the_texts_shown() -> None:
+    context = compiled(user("Hi"), asked={"system": ("You help.",)}, **MEMORY)
+    blocks = sum(map(text_tokens, system_texts(context)))
+    note = text_tokens(context.payload["messages"][0]["content"][0]["text"])
+    stored = snapshot(log_of(user("Hi"))).tail[0].tokens
+    assert context.tokens["total"] == blocks + note + stored + text_tokens(last_text(context))
+    assert context.tokens[Section.SYSTEM] == text_tokens("You help.")
+
+
+def test_dates_of_the_log_are_told_relative_to_the_anchor_date_and_not_to_now() -> None:
+    later = {"now": datetime(2027, 11, 21, tzinfo=UTC)}
+    context = compiled(user("Hi"), asked=later, **MEMORY)
+    assert "Date: Nov 7, 2026 (2 weeks ago)" in system_texts(context)[-1]
+    assert "2027" in last_text(context)
+
+
+@pytest.mark.parametrize(
+    ("timezone", "today"),
+    [("UTC", "Saturday, November 21, 2026"), ("Pacific/Auckland", "Sunday, November 22, 2026")],
+)
+def test_today_is_told_in_the_sessions_time_zone(timezone: str, today: str) -> None:
+    assert f"Today is {today}." in last_text(compiled(user("Hi"), rules={"timezone": timezone}, **MEMORY))
+
+
+def test_what_changes_by_the_turn_is_the_last_part_of_the_users_message() -> None:
+    asked = {
+        "state": {"temp:page": "billing"},
+        "channel": "sms",
+        "knowledge": (Knowledge(title="Hours", text="Open till 6.", placement="tail"),),
+    }
+    fields: dict[str, Any] = {"current_task": "Plan the move", "suggested_response": "Ask for the date"}
+    context = compiled(user("Hi"), asked=asked, **fields)
+    assert last_text(context) == (
+        "<context>\n"
+        "Today is Saturday, November 21, 2026.\n"
+        "Current task: Plan the move\n"
+        "Suggested next response: Ask for the date\n"
+        'State temp:page = "billing"\n'
+        "## Hours\n\nOpen till 6.\n"
+        "Channel: sms\n"
+        "</context>"
+    )
+    assert context.payload["messages"][-1]["content"][0] == text("Hi")
+
+
+@pytest.mark.parametrize("shape", list(Format))
+def test_the_volatile_part_is_absent_when_the_assistant_spoke_last(shape: Format) -> None:
+    context = compiled(user("Hi"), assistant("Hello"), shape=shape, asked={"channel": "sms"}, **MEMORY)
+    assert "Today is" not in str(context.payload)
+    assert context.tokens[Section.VOLATILE] == 0
+
+
+@pytest.mark.parametrize("shape", list(Format))
+def test_the_volatile_part_comes_after_a_tools_result(shape: Format) -> None:
+    context = compiled(user("Hi"), assistant(call("c1")), tool(result("c1", "42")), shape=shape, **MEMORY)
+    assert str(context.payload).index("42") < str(context.payload).index("Today is")
+
+
+def test_a_switched_off_memory_is_as_if_there_were_none() -> None:
+    off = compiled(user("Hi"), rules={"enabled": False}, current_task="Plan", **MEMORY)
+    assert off.payload == compiled(user("Hi")).payload
+
+
+@pytest.mark.parametrize(
+    ("asked", "reflections", "observations"),
+    [
+        ({}, [5, 1, 9], [2, 3]),
+        ({"max_reflections": 1}, [9], [2, 3]),
+        ({"max_observations": 1}, [5, 1, 9], [3]),
+        ({"memory_budget": 1}, [], []),
+        ({"memory_budget": 0}, [5, 1, 9], [2, 3]),
+    ],
+)
+def test_limits_keep_the_newest(asked: dict[str, Any], reflections: list[int], observations: list[int]) -> None:
+    context = compiled(user("Hi"), asked={**asked, "explain": True}, **MEMORY)
+    assert context.segments is not None
+    shown = [segment.id for segment in context.segments]
+    expected = [f"reflection:{id_}" for id_ in reflections] + [f"observation:{id_}" for id_ in observations]
+    assert [id_ for id_ in shown if re.match("reflection|observation", id_)] == expected
+    assert context.omitted.reflections == 3 - len(reflections)
+    assert context.omitted.observations == 2 - len(observations)
+
+
+def test_reflections_are_served_before_observations() -> None:
+    unlimited = compiled(user("Hi"), **MEMORY)
+    context = compiled(user("Hi"), asked={"memory_budget": unlimited.tokens[Section.REFLECTIONS]}, **MEMORY)
+    assert context.tokens[Section.REFLECTIONS] == unlimited.tokens[Section.REFLECTIONS]
+    assert context.tokens[Section.OBSERVATIONS] == 0
+
+
+def test_the_preset_compact_shows_five_reflections_and_twenty_observations() -> None:
+    many: dict[str, Any] = {
+        "reflections": tuple(reflection(n, "Old.") for n in range(1, 9)),
+        "observations": tuple(observation(n, "New.") for n in range(1, 31)),
+    }
+    context = compiled(user("Hi"), rules={"preset": "compact"}, **many)
+    assert (context.omitted.reflections, context.omitted.observations) == (3, 10)
+
+
+def test_messages_left_out_are_counted_noted_and_told_to_the_agent() -> None:
+    said = [user("word " * 50) for _ in range(20)]
+    context = compiled(*said, asked={"message_budget": 400}, observed_seq=4)
+    shown = len(context.payload["messages"])
+    assert context.omitted.messages == 20 - shown
+    assert context.omitted.unobserved_messages == 20 - shown - 4
+    sentence = f"{16 - shown} earlier messages are neither shown nor in the notes yet."
+    assert context.notices == (sentence,)
+    assert sentence in last_text(context)
+
+
+def test_a_lagging_memory_is_told_to_the_caller_alone() -> None:
+    context = compiled(user("Hi"), lagging=True)
+    assert len(context.notices) == 1
+    assert last_text(context) == "Hi"
+
+
+def test_the_epoch_names_version_anchor_date_and_first_message() -> None:
+    log = log_of(*(user(f"turn {n}") for n in range(12)))
+    context = compile_context(snapshot(log[8:], version=12, **MEMORY), ask())
+    assert context.cache.epoch == "12:2026-11-21:9"
+    assert context.cache.shared_with_previous_tokens is None
+    assert context.cache.break_reason is None
+
+
+def test_a_growing_group_over_the_budget_is_an_epoch_of_its_own_each_time() -> None:
+    said = [assistant(call("c1"), call("c2")), tool(result("c1", "y " * 900)), tool(result("c2", "y " * 900))]
+    first, second = (compiled(*said[:count], asked={"message_budget": 200}).cache.epoch for count in (2, 3))
+    assert first != second
+
+
+def test_explaining_names_every_piece_and_what_became_of_it() -> None:
+    said = [user("word " * 50) for _ in range(20)]
+    asked = {"explain": True, "message_budget": 400, "max_reflections": 2, "system": ("You help.",)}
+    context = compiled(*said, asked=asked, **MEMORY)
+    assert context.segments is not None
+    assert context.decisions is not None
+    assert [
+        (segment.id, segment.breakpoint) for segment in context.segments if not segment.id.startswith("message")
+    ] == [
+        ("system:0", True),
+        ("guide", False),
+        ("reflection:5", False),
+        ("reflection:9", True),
+        ("observation:2", False),
+        ("observation:3", True),
+        ("continuation", False),
+        ("volatile", False),
+    ]
+    assert context.segments[-2].breakpoint  # the end of the tail
+    verdicts = {decision.id: decision.verdict for decision in context.decisions}
+    assert verdicts["reflection:1"] is Verdict.DROPPED
+    assert verdicts["observation:2"] is Verdict.KEPT
+    assert list(verdicts.values()).count(Verdict.DROPPED) == 2
+    assert set(asdict(context.segments[0])) == {
+        "id", "section", "role", "stability", "tokens", "sha256", "breakpoint"
+    }  # fmt: skip
+
+
+def test_a_cut_message_is_among_the_decisions() -> None:
+    context = compiled(user("word " * 900), asked={"explain": True, "message_budget": 100})
+    assert context.decisions is not None
+    assert [(each.id, each.verdict) for each in context.decisions] == [
+        ("messages:1-1", Verdict.KEPT),
+        ("message:1", Verdict.CUT),
+    ]
+
+
+def test_nothing_is_explained_unasked() -> None:
+    context = compiled(user("Hi"))
+    assert context.segments is None
+    assert context.decisions is None

@@ -1,0 +1,91 @@
+"""Calls and results as providers take them, and never otherwise than a shorter log showed them."""
+
+from app.context.model import Turn
+from app.context.rendering.pairing import Pairing
+from app.sessions.model import Part, Role
+from tests.context.building import assistant, call, result, system, text, tool, user
+
+NONE = "(no result)"
+
+
+def paired(*said: tuple[Role, tuple[Part, ...]]) -> list[tuple[Role, list[Part]]]:
+    pairing = Pairing()
+    turns = [Turn(id=str(n), role=role, parts=parts, tokens=0) for n, (role, parts) in enumerate(said)]
+    return [(role, parts) for turn in turns for role, parts in pairing.said(turn)]
+
+
+def shown(*said: tuple[Role, tuple[Part, ...]]) -> list[tuple[Role, list[Part]]]:
+    return [(role, list(parts)) for role, parts in said]
+
+
+def test_a_call_and_its_result_stay_as_they_are() -> None:
+    said = (user("Find"), assistant("Looking.", call("c1"), call("c2")), tool(result("c1")), tool(result("c2")))
+    assert paired(*said) == shown(*said)
+
+
+def test_calls_sent_as_messages_of_their_own_wait_for_their_results_together() -> None:
+    said = (assistant(call("c1")), assistant(call("c2")), tool(result("c1")), tool(result("c2")))
+    assert paired(*said) == shown(*said)
+
+
+def test_an_open_call_at_the_end_stays_open() -> None:
+    said = (assistant(call("c1"), call("c2")), tool(result("c1")))
+    assert paired(*said) == shown(*said)
+
+
+def test_a_call_that_a_user_message_closed_is_given_no_result() -> None:
+    said = (assistant(call("c1"), call("c2")), tool(result("c1")), user("Never mind"))
+    assert paired(*said) == shown(*said[:2], tool(result("c2", NONE)), said[2])
+
+
+def test_a_result_that_comes_too_late_is_text() -> None:
+    said = (assistant(call("c1")), user("And?"), tool(result("c1", "42")))
+    late = user("[result of tool call c1]\n42")
+    assert paired(*said) == shown(said[0], tool(result("c1", NONE)), said[1], late)
+
+
+def test_a_result_of_no_known_call_is_text() -> None:
+    assert paired(tool(result("c9", {"hits": 3}))) == shown(user('[result of tool call c9]\n{"hits":3}'))
+
+
+def test_what_the_assistant_says_after_a_call_closes_it_so_that_nothing_shown_ever_moves() -> None:
+    said = (assistant(call("c1")), assistant("One moment."), tool(result("c1", "42")))
+    late = user("[result of tool call c1]\n42")
+    assert paired(*said) == shown(said[0], tool(result("c1", NONE)), said[1], late)
+
+
+def test_a_second_call_after_the_first_result_closes_what_is_still_open() -> None:
+    said = (assistant(call("c1"), call("c2")), tool(result("c1")), assistant(call("c3")))
+    assert paired(*said) == shown(*said[:2], tool(result("c2", NONE)), said[2])
+
+
+def test_a_system_message_closes_open_calls() -> None:
+    said = (assistant(call("c1")), system("New policy."))
+    assert paired(*said) == shown(said[0], tool(result("c1", NONE)), said[1])
+
+
+def test_results_of_a_users_message_come_before_its_words() -> None:
+    said = (assistant(call("c1")), user("Here:", result("c1")))
+    assert paired(*said) == shown(said[0], tool(result("c1")), user("Here:"))
+
+
+def test_a_providers_own_tool_call_is_answered_inside_the_assistants_message() -> None:
+    said = (assistant("Searching.", call("c1"), result("c1", "hits"), "Found it."),)
+    expected = (assistant("Searching.", call("c1")), tool(result("c1", "hits")), assistant("Found it."))
+    assert paired(*said) == shown(*expected)
+
+
+def test_an_id_used_again_gets_a_number_and_its_result_follows_it() -> None:
+    said = (assistant(call("c1")), tool(result("c1", "a")), assistant(call("c1")), tool(result("c1", "b")))
+    expected = (*said[:2], assistant(call("c1_2")), tool(result("c1_2", "b")))
+    assert paired(*said) == shown(*expected)
+
+
+def test_a_numbered_id_never_meets_one_that_is_there() -> None:
+    calls = [part["id"] for _, parts in paired(assistant(call("c"), call("c_2"), call("c"))) for part in parts]
+    assert calls == ["c", "c_2", "c_3"]
+
+
+def test_blank_texts_say_nothing_and_close_nothing() -> None:
+    said = (assistant(call("c1")), user(" \n"), assistant(text("")), tool(result("c1")))
+    assert paired(*said) == shown(said[0], said[3])

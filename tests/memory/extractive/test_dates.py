@@ -1,0 +1,47 @@
+from datetime import date
+
+import pytest
+
+from app.memory.extractive.dates import resolved
+
+MONDAY = date(2023, 5, 8)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "meaning"),
+    [
+        ("yesterday", "7 May 2023"),
+        ("last night", "7 May 2023"),
+        ("the day before yesterday", "6 May 2023"),
+        ("tomorrow", "9 May 2023"),
+        ("the day after tomorrow", "10 May 2023"),
+        ("last Friday", "5 May 2023"),
+        ("last Monday", "1 May 2023"),
+        ("last week", "week of 1 May 2023"),
+        ("next month", "Jun 2023"),
+        ("last year", "2022"),
+        ("last weekend", "weekend of 6 May 2023"),
+        ("this weekend", "weekend of 13 May 2023"),
+        ("two days ago", "6 May 2023"),
+        ("in 2 weeks", "week of 22 May 2023"),
+        ("5 months ago", "Dec 2022"),
+        ("어제", "7 May 2023"),
+        ("내일", "9 May 2023"),
+        ("昨天", "7 May 2023"),
+        ("明天", "9 May 2023"),
+        ("昨日", "7 May 2023"),
+        ("来月", "Jun 2023"),
+    ],
+)
+def test_a_relative_date_is_followed_by_the_day_it_stands_for(phrase: str, meaning: str) -> None:
+    assert resolved(f"A {phrase} B", MONDAY) == f"A {phrase} ({meaning}) B"
+
+
+@pytest.mark.parametrize("text", ["next Friday", "on Tuesday", "the other day", "yesterday (7 May)", "1000 days ago"])
+def test_a_phrase_that_is_ambiguous_or_already_dated_is_left_alone(text: str) -> None:
+    assert resolved(text, MONDAY) == text
+
+
+@pytest.mark.parametrize(("day", "text"), [(date.min, "yesterday"), (date.max, "in 2 weeks"), (date.min, "last year")])
+def test_a_date_outside_the_calendar_is_left_alone(day: date, text: str) -> None:
+    assert resolved(text, day) == text

@@ -1,0 +1,134 @@
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.memory.extractive import ExtractiveReflector
+from app.memory.extractive.reflector import merged, reflections
+from app.memory.log import render
+from app.memory.model import Cite, Detail, Item, Priority, ReflectorInput, Tag
+from app.memory.parsing import parse
+from tests.memory.extractive.conversations import count
+
+NOW = datetime(2023, 6, 1, tzinfo=UTC)
+
+
+def line(
+    text: str,
+    seq: int,
+    *,
+    priority: Priority = Priority.HIGH,
+    tag: Tag = Tag.FACT,
+    day: str = "May 8, 2023",
+) -> Item:
+    return Item(text=text, day=day, time="10:00", priority=priority, tag=tag, cites=(Cite(seq, seq),))
+
+
+def asked(items: tuple[Item, ...], *, target: int, compression: int = 1) -> ReflectorInput:
+    return ReflectorInput(
+        items=items,
+        source_tokens=count(render(items)),
+        target_tokens=target,
+        compression=compression,
+        now=NOW,
+    )
+
+
+LOG = tuple(
+    line(f"User: I visited museum number {seq} in Lisbon with cousin {chr(64 + seq % 26)}lma", seq)
+    for seq in range(1, 60)
+)
+
+
+def test_of_two_lines_that_say_the_same_the_newer_stays_with_both_citations() -> None:
+    older = line("User: My rent in Porto is 900 euros", 3)
+    newer = line("User: My rent in Porto is still 900 euros", 9, day="May 9, 2023")
+
+    (only,) = merged([older, newer])
+
+    assert (only.text, only.day, only.cites) == (newer.text, newer.day, (Cite(3, 3), Cite(9, 9)))
+
+
+def test_another_number_or_name_is_another_fact() -> None:
+    items = [line(f"User: I paid invoice {number} to Ana in full", number) for number in (8841, 8842)]
+
+    assert merged(items) == items
+
+
+def test_lines_that_share_few_words_stay_apart() -> None:
+    items = [line("User: My rent in Porto is 900 euros", 1), line("User: My dog in Porto is called Rex", 2)]
+
+    assert merged(items) == items
+
+
+def test_minor_lines_go_before_decisions_with_names_and_numbers() -> None:
+    items = (
+        line("User: We decided to hire Ana Costa for 4000 euros", 1, tag=Tag.DECISION),
+        *(
+            line(f"Assistant: that sounds rather lovely {'so ' * seq}", seq, priority=Priority.LOW)
+            for seq in range(2, 9)
+        ),
+    )
+
+    raw = reflections(asked(items, target=40), count=count)
+
+    assert "Ana Costa" in raw
+    assert "lovely" not in raw
+
+
+def test_details_stay_with_their_line() -> None:
+    item = replace(LOG[5], details=(Detail(text="the flat is in Alfama", cites=(Cite(2, 2),)),))
+
+    raw = reflections(asked((*LOG[:5], item), target=1_000), count=count)
+
+    assert "cousin Flma #6\n  * -> the flat is in Alfama #2" in raw
+
+
+def test_old_lines_lose_their_idle_words_and_new_lines_keep_them() -> None:
+    old, *others, new = LOG[:10]
+    items = (
+        replace(old, text="User: I really adopted the cat Bailey 4 years ago in Madrid"),
+        *others,
+        replace(new, text="User: I really adopted the dog Rex 2 years ago in Vienna"),
+    )
+
+    raw = reflections(asked(items, target=1_000), count=count)
+
+    assert "I adopted cat Bailey" in raw
+    assert "I really adopted the dog Rex" in raw
+
+
+@pytest.mark.parametrize("compression", [1, 2, 3, 4])
+def test_a_higher_compression_keeps_less(compression: int) -> None:
+    source = asked(LOG, target=10_000, compression=compression)
+    share = (0.8, 0.6, 0.4, 0.2)[compression - 1]
+
+    tokens = count(reflections(source, count=count))
+
+    assert share - 0.15 <= tokens / source.source_tokens < share
+
+
+async def test_the_draft_is_made_without_a_model() -> None:
+    draft = await ExtractiveReflector(count=count).reflect(asked(LOG, target=300))
+
+    assert (draft.call.provider, draft.cut_off) == ("extractive", False)
+
+
+@given(
+    st.lists(st.tuples(st.text(min_size=1, max_size=80), st.sampled_from(Priority), st.sampled_from(Tag)), min_size=1),
+    st.integers(min_value=0, max_value=400),
+    st.integers(min_value=1, max_value=4),
+)
+def test_any_log_gives_a_shorter_log_of_its_own_lines(
+    rows: list[tuple[str, Priority, Tag]], target: int, compression: int
+) -> None:
+    items = tuple(line(f"User: {text}", seq, priority=mark, tag=tag) for seq, (text, mark, tag) in enumerate(rows))
+    raw = reflections(asked(items, target=target, compression=compression), count=count)
+    read = parse(raw)
+
+    assert raw.startswith("<observations>\n")
+    assert len(read.items) >= 1
+    assert {(it.day, it.tag, it.priority) for it in read.items} <= {(it.day, it.tag, it.priority) for it in items}
+    assert len(read.items) == 1 or count(raw) < target

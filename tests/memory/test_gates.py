@@ -1,0 +1,245 @@
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from app.kit.tokens import text_tokens
+from app.memory.gates import Rejection, Verdict, clip_citations, judge_observation, judge_reflection, restore
+from app.memory.log import render
+from app.memory.model import Cite, Detail, Item, Parsed, Priority
+from app.sessions.model import Kind, Message, Role
+
+
+def said(seq: int, text: str) -> Message:
+    return Message(
+        seq=seq,
+        id=f"m-{seq}",
+        kind=Kind.USER,
+        role=Role.USER,
+        parts=({"type": "text", "text": text},),
+        tokens=10,
+        created_at=datetime(2023, 5, 8, tzinfo=UTC),
+    )
+
+
+SOURCE = (said(11, "I paid 40 euros"), said(12, "and 50 dollars, see issue #77"))
+
+
+def line(text: str, *cites: tuple[int, int], details: tuple[Detail, ...] = ()) -> Item:
+    return Item(text=text, priority=Priority.HIGH, cites=tuple(Cite(*cite) for cite in cites), details=details)
+
+
+def observed(*items: Item, source_tokens: int = 500, cut_off: bool = False, repetitive: bool = False) -> Verdict:
+    return judge_observation(
+        Parsed(items=items, repetitive=repetitive),
+        source=SOURCE,
+        source_tokens=source_tokens,
+        cut_off=cut_off,
+        timezone=ZoneInfo("UTC"),
+    )
+
+
+def test_a_sound_observation_passes_unchanged() -> None:
+    items = (line("User paid 40 euros.", (11, 11)), line("User likes tea."))
+
+    assert observed(*items) == Verdict(
+        items=items, text=render(items), rejected=None, grounded_share=1.0, tokens=text_tokens(render(items))
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "cut_off", "repetitive", "rejected"),
+    [
+        (0, False, False, Rejection.EMPTY),
+        (0, False, True, Rejection.REPETITIVE),
+        (0, True, True, Rejection.REPETITIVE),
+        (0, True, False, Rejection.CUT_OFF),
+        (1, True, False, Rejection.CUT_OFF),
+        (1, False, False, None),
+    ],
+)
+def test_a_bad_observation_is_rejected_for_the_first_gate_it_fails(
+    lines: int,
+    cut_off: bool,  # noqa: FBT001 - a table column
+    repetitive: bool,  # noqa: FBT001 - a table column
+    rejected: Rejection | None,
+) -> None:
+    verdict = observed(*[line("User likes tea.")] * lines, cut_off=cut_off, repetitive=repetitive)
+
+    assert verdict.rejected is rejected
+
+
+def test_every_rejection_can_be_told_to_the_next_try() -> None:
+    assert all(rejection.reason for rejection in Rejection)
+
+
+def of_tokens(tokens: int) -> Item:
+    """A line whose log is ``tokens`` tokens, found by adding words."""
+    text = "tea"
+    while text_tokens(render([line(text)])) < tokens:
+        text += " a"
+    assert text_tokens(render([line(text)])) == tokens
+    return line(text)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "source_tokens", "rejected"),
+    [
+        (500, 500, None),
+        (600, 500, None),
+        (500, 501, None),
+        (501, 501, Rejection.NOT_SMALLER),
+        (502, 501, Rejection.NOT_SMALLER),
+    ],
+)
+def test_an_observation_of_over_500_tokens_has_to_shrink(
+    tokens: int, source_tokens: int, rejected: Rejection | None
+) -> None:
+    assert observed(of_tokens(tokens), source_tokens=source_tokens).rejected is rejected
+
+
+@pytest.mark.parametrize(
+    ("item", "grounded"),
+    [
+        pytest.param(line("User paid 40 euros.", (11, 11)), True, id="in the message cited"),
+        pytest.param(line("User paid 50 dollars.", (11, 11)), False, id="in a message not cited"),
+        pytest.param(line("User paid 50 dollars.", (11, 12)), True, id="in a range cited"),
+        pytest.param(line("User paid 50 dollars."), True, id="in the span, nothing cited"),
+        pytest.param(line("User paid 50 dollars.", (99, 99)), True, id="in the span, the citation dropped"),
+        pytest.param(line("User paid 60 dollars."), False, id="nowhere"),
+        pytest.param(
+            line("User paid.", (11, 11), details=(Detail(text="50", cites=(Cite(12, 12),)),)), True, id="a detail cites"
+        ),
+        pytest.param(
+            line("User paid.", (11, 11), details=(Detail(text="50"),)), False, id="a detail rests on its line"
+        ),
+    ],
+)
+def test_a_line_whose_claims_are_not_in_its_source_is_kept_as_uncertain(item: Item, grounded: bool) -> None:  # noqa: FBT001 - a table column
+    verdict = observed(item)
+
+    assert verdict.rejected is None
+    assert verdict.grounded_share == grounded
+    assert verdict.items[0].text == item.text
+    assert (verdict.items[0].uncertain, verdict.items[0].priority) == (
+        (False, Priority.HIGH) if grounded else (True, Priority.LOW)
+    )
+    assert verdict.text == render(verdict.items)
+
+
+def test_the_share_of_grounded_lines_is_reported() -> None:
+    assert observed(line("40"), line("41"), line("42"), line("tea")).grounded_share == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("cite", "clipped"),
+    [
+        ((10, 10), None),
+        ((11, 11), (11, 11)),
+        ((20, 20), (20, 20)),
+        ((21, 21), None),
+        ((5, 12), (11, 12)),
+        ((18, 30), (18, 20)),
+        ((1, 99), (11, 20)),
+    ],
+)
+def test_citations_are_clipped_to_the_span(cite: tuple[int, int], clipped: tuple[int, int] | None) -> None:
+    item = line("said", cite, details=(Detail(text="more", cites=(Cite(*cite),)),))
+
+    (found,) = clip_citations([item], within=((11, 20),))
+
+    assert found.cites == found.details[0].cites == ((Cite(*clipped),) if clipped else ())
+    assert found.text == "said"
+
+
+def test_a_number_taken_for_a_citation_goes_back_into_the_text() -> None:
+    verdict = observed(line("User opened issue", (77, 77), (12, 12)), line("User opened issue", (7, 7)))
+
+    assert [(item.text, item.cites, item.uncertain) for item in verdict.items] == [
+        ("User opened issue #77", (Cite(12, 12),), False),
+        ("User opened issue", (), False),
+    ]
+
+
+CONDENSED = (line("User paid 40 euros.", (11, 11)), line("User paid 50 dollars.", (12, 14)))
+
+
+def reflected(*items: Item, source_tokens: int = 100, limit_tokens: int | None = None) -> Verdict:
+    return judge_reflection(
+        Parsed(items=items), items=CONDENSED, source_tokens=source_tokens, limit_tokens=limit_tokens, cut_off=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("tokens", "limit_tokens", "rejected"),
+    [
+        (99, None, None),
+        (100, None, Rejection.NOT_SMALLER),
+        (50, 50, None),
+        (51, 50, Rejection.NOT_SMALLER),
+        (100, 200, Rejection.NOT_SMALLER),
+    ],
+)
+def test_a_reflection_has_to_be_smaller_than_its_source_and_within_its_limit(
+    tokens: int, limit_tokens: int | None, rejected: Rejection | None
+) -> None:
+    assert reflected(of_tokens(tokens), limit_tokens=limit_tokens).rejected is rejected
+
+
+def test_an_empty_reflection_is_rejected() -> None:
+    assert reflected().rejected is Rejection.EMPTY
+
+
+def test_a_reflection_is_grounded_in_the_lines_it_condenses() -> None:
+    verdict = reflected(
+        line("User paid 40 euros and 50 dollars.", (11, 14)), line("User paid 40 euros.", (13, 13)), line("It was 60.")
+    )
+
+    assert [item.uncertain for item in verdict.items] == [False, True, True]
+
+
+def test_a_reflection_cites_what_its_lines_cited() -> None:
+    verdict = reflected(line("paid", (10, 13)), line("paid", (15, 15)))
+
+    assert [item.cites for item in verdict.items] == [(Cite(11, 13),), ()]
+
+
+def test_what_rests_on_uncertain_lines_only_stays_uncertain() -> None:
+    doubted = Item(text="User may sell the car.", uncertain=True, cites=(Cite(1, 1),))
+    verdict = judge_reflection(
+        Parsed(items=(line("User may sell the car.", (1, 1)), line("User may sell.", (1, 11)))),
+        items=(doubted, *CONDENSED),
+        source_tokens=100,
+        limit_tokens=None,
+        cut_off=False,
+    )
+
+    assert [item.uncertain for item in verdict.items] == [True, False]
+    assert verdict.grounded_share == 1.0
+
+
+def test_lost_lines_are_restored_verbatim() -> None:
+    restored = restore(reflected(line("User paid 40 euros.")), CONDENSED, limit_tokens=None)
+
+    assert restored.items == (line("User paid 40 euros."), CONDENSED[1])
+    assert restored.text == render(restored.items)
+    assert restored.tokens == text_tokens(restored.text)
+
+
+def test_nothing_is_restored_where_nothing_was_lost() -> None:
+    verdict = reflected(line("User paid 40 euros and 50 dollars."))
+
+    assert restore(verdict, CONDENSED, limit_tokens=None) is verdict
+
+
+@pytest.mark.parametrize("room", [0, 10, 25, 60, 1_000])
+def test_no_more_is_restored_than_fits_and_the_newest_first(room: int) -> None:
+    guarded = [line(f"User paid {number} euros.") for number in range(100, 120)]
+    verdict = reflected(line("User paid."))
+
+    restored = restore(verdict, guarded, limit_tokens=verdict.tokens + room)
+
+    assert restored.tokens <= verdict.tokens + room
+    kept = len(restored.items) - 1
+    assert list(restored.items[1:]) == guarded[len(guarded) - kept :]
+    assert (kept > 0) == (room > 10)

@@ -1,0 +1,144 @@
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.memory.grounding import is_grounded, item_source, message_source, unfounded
+from app.memory.model import Item
+from app.sessions.model import Kind, Message, Part, Role
+
+SAID = datetime(2023, 5, 8, 23, 30, tzinfo=UTC)
+SEOUL = ZoneInfo("Asia/Seoul")
+
+
+def said(*parts: str | Part, seq: int = 1, name: str | None = None) -> Message:
+    return Message(
+        seq=seq,
+        id="m",
+        kind=Kind.USER,
+        role=Role.USER,
+        parts=tuple({"type": "text", "text": part} if isinstance(part, str) else part for part in parts),
+        tokens=10,
+        created_at=SAID,
+        name=name,
+    )
+
+
+def holds(source: str, line: str) -> bool:
+    return is_grounded(line, [message_source(said(source), ZoneInfo("UTC"))])
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "expected"),
+    [
+        pytest.param("anything", "User likes tea.", True, id="words are not checked"),
+        pytest.param("it cost 1000", "It cost 1,000.", True, id="a number in another form"),
+        pytest.param("it cost 1000", "It cost 1,001.", False, id="another number"),
+        pytest.param("I have two kids", "User has 2 kids.", True, id="a number in words"),
+        pytest.param("order 88412", "Order 8841.", False, id="a part of a number"),
+        pytest.param("I said hello there", 'User said "Hello there".', True, id="a quote in another case"),
+        pytest.param("I said hello there", 'User said "hello ... there".', True, id="a quote with an omission"),
+        pytest.param("I said hello there", 'User said "hi there".', False, id="a made-up quote"),
+        pytest.param("mail Ann@Example.com", "Mail ann@example.com.", True, id="an address"),
+        pytest.param("mail ann@example.com", "Mail bob@example.com.", False, id="another address"),
+        pytest.param("fix src/app/main.py", "Fixed src/app/main.py", True, id="a path"),
+        pytest.param("fix src/app/main.py", "Fixed src/app/mail.py", False, id="another path"),
+        pytest.param("rename get_user", "Renamed getUser.", False, id="another spelling of an identifier"),
+        pytest.param("서울에서 3개 샀어요", "사용자가 3개를 샀다.", True, id="a number in Korean"),
+        pytest.param("서울에서 3개 샀어요", "사용자가 4개를 샀다.", False, id="another number in Korean"),
+        pytest.param("meet at 3:30pm", "Meeting at 15:30.", True, id="a time in another form"),
+        pytest.param("meet at 3:30pm", "Meeting at 16:30.", False, id="another time"),
+        pytest.param("hello", "Said at 23:30.", True, id="the time of the message"),
+    ],
+)
+def test_what_a_line_claims_has_to_be_in_its_source(source: str, line: str, expected: bool) -> None:  # noqa: FBT001 - a table column
+    assert holds(source, line) is expected
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "expected"),
+    [
+        pytest.param("on May 20, 2023", "On 2023-05-20.", True, id="the same date in another form"),
+        pytest.param("on May 20", "On May 20, 2023.", True, id="the year of the message added"),
+        pytest.param("on May 20", "On May 20, 2021.", False, id="a far year added"),
+        pytest.param("on May 20, 2023", "On May 20.", True, id="the year left out"),
+        pytest.param("in May 2023", "In May 2023.", True, id="a month"),
+        pytest.param("in June 2023", "On June 5, 2023.", False, id="a day added to a month"),
+        pytest.param("hello", "On May 8, 2023.", True, id="the day of the message"),
+        pytest.param("hello", "On May 7, 2023.", False, id="another day, nothing relative said"),
+        pytest.param("I went yesterday", "Went on May 7, 2023.", True, id="yesterday"),
+        pytest.param("ich war gestern da", "War am 7. Mai 2023 da.", True, id="gestern"),
+        pytest.param("昨日行きました", "2023年5月7日に行った。", True, id="昨日"),
+        pytest.param("어제 갔어요", "2023년 5월 7일에 갔다.", True, id="어제"),
+        pytest.param("昨天去了", "2023年5月7日去了。", True, id="昨天"),
+        pytest.param("I went last May", "Went in May 2022.", True, id="within 366 days of the message"),
+        pytest.param("I went last week", "Went on May 6, 2022.", False, id="367 days before the message"),
+        pytest.param("I went last week", "Went on May 7, 2022.", True, id="366 days before the message"),
+        pytest.param("I moved last year", "User moved in 2022.", True, id="last year"),
+        pytest.param("I moved 10 years ago", "User moved in 2013.", True, id="years ago"),
+        pytest.param("I moved 10 years ago", "User moved in 2014.", False, id="another year"),
+        pytest.param("I moved", "User moved in 2023.", True, id="the year of the message"),
+    ],
+)
+def test_dates_are_said_or_follow_from_the_day_of_the_message(source: str, line: str, expected: bool) -> None:  # noqa: FBT001 - a table column
+    assert holds(source, line) is expected
+
+
+def test_the_day_of_a_message_is_that_of_the_sessions_time_zone() -> None:
+    assert is_grounded("On May 9, 2023 at 08:30.", [message_source(said("hello"), SEOUL)])
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "tool_call", "id": "c", "name": "f", "arguments": {"path": "src/app/main.py", "n": [8841]}},
+        {"type": "tool_call", "id": "c", "name": "f", "arguments": 'not JSON: "src/app/main.py", 8841'},
+        {"type": "tool_result", "tool_call_id": "c", "output": [{"type": "text", "text": "8841 in src/app/main.py"}]},
+        {"type": "file", "url": "https://example.com/src/app/main.py", "name": "8841"},
+    ],
+)
+def test_calls_results_and_files_are_sources_too(part: Part) -> None:
+    assert is_grounded("8841 in src/app/main.py", [message_source(said(part), SEOUL)])
+
+
+def test_reasoning_is_no_source() -> None:
+    thought: Part = {"type": "reasoning", "text": "maybe 8841"}
+
+    assert not is_grounded("It is 8841.", [message_source(said(thought), SEOUL)])
+
+
+def test_a_reference_to_a_source_message_is_no_number() -> None:
+    source = message_source(said("hello", seq=12), SEOUL)
+
+    assert is_grounded("As said (see #12).", [source])
+    assert not is_grounded("As said (see #13).", [source])
+
+
+def test_claims_may_come_from_several_sources() -> None:
+    sources = [message_source(said(text), SEOUL) for text in ("it was 5", "and 6")]
+
+    assert is_grounded("It was 5 and 6.", sources)
+    assert list(unfounded("It was 5 and 7.", sources)) == ["7"]
+
+
+def test_a_line_being_condensed_is_a_source_with_its_day_and_time() -> None:
+    source = item_source(Item(text="User moved yesterday.", day="May 8, 2023", time="10:00"))
+
+    assert is_grounded("User moved on May 7, 2023, noted at 10:00.", [source])
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
+)
+
+
+@given(st.text(), json_values)
+def test_every_text_is_grounded_in_itself_and_nothing_raises(text: str, value: Any) -> None:
+    part: Part = {"type": "tool_result", "tool_call_id": "c", "output": value}
+
+    assert is_grounded(text, [message_source(said(text, part), SEOUL)])

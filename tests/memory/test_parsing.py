@@ -1,0 +1,321 @@
+import time
+from datetime import date
+from textwrap import dedent
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.memory.log import render
+from app.memory.model import Cite, Detail, Item, Parsed, Priority, Tag
+from app.memory.parsing import parse
+
+
+def texts(raw: str) -> list[str]:
+    return [item.text for item in parse(dedent(raw)).items]
+
+
+def test_a_whole_reply_is_read() -> None:
+    reply = """\
+        Here is the log.
+        <observations>
+        Date: Aug 1, 2026
+        * 🔴 (10:00) [fact] User moved to Lisbon. #12
+          * -> detail of the line above #13
+        * ✅ (10:20) [outcome] Invoice 8841 was refunded. #15-18
+        </observations>
+        <current-task>
+        Find a flat.
+        In Alfama.
+        </current-task>
+        <suggested-response>Ask about the budget.</suggested-response>
+        """
+
+    assert parse(dedent(reply)) == Parsed(
+        items=(
+            Item(
+                text="User moved to Lisbon.",
+                day="Aug 1, 2026",
+                time="10:00",
+                priority=Priority.HIGH,
+                tag=Tag.FACT,
+                cites=(Cite(12, 12),),
+                details=(Detail(text="detail of the line above", cites=(Cite(13, 13),)),),
+            ),
+            Item(
+                text="Invoice 8841 was refunded.",
+                day="Aug 1, 2026",
+                time="10:20",
+                priority=Priority.DONE,
+                tag=Tag.OUTCOME,
+                cites=(Cite(15, 18),),
+            ),
+        ),
+        current_task="Find a flat.\nIn Alfama.",
+        suggested_response="Ask about the budget.",
+        complete=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        pytest.param("<OBSERVATIONS>\n* a\n</Observations>", ["a"], id="tags in any case"),
+        pytest.param("  <observations>\n* a\n\t</observations>", ["a"], id="tags may be indented"),
+        pytest.param("<observations>* a</observations>", ["a"], id="both tags on one line"),
+        pytest.param("<observations>* a\n* b\n</observations>", ["a", "b"], id="text after the opening tag"),
+        pytest.param("* no\n<observations>\n* a\n</observations>\n* no", ["a"], id="only the block counts"),
+        pytest.param(
+            "<observations>\n* wrote </observations> inline\n* b\n</observations>",
+            ["wrote </observations> inline", "b"],
+            id="an inline mention is text",
+        ),
+        pytest.param(
+            "say <observations>\n* a\n</observations>",
+            ["a"],
+            id="an opening tag inside a line opens nothing, the list counts",
+        ),
+        pytest.param(
+            "<observations>\n* a\n</observations>\n* b\n</observations>",
+            ["a", "b"],
+            id="the outermost closing tag wins",
+        ),
+        pytest.param(
+            "<observations>\n<observations>\n* a\n</observations>\n</observations>",
+            ["a"],
+            id="tags in tags are no text",
+        ),
+        pytest.param(
+            "<observations>\n* a\n</observations>\n"
+            "<current-task>\n* t\n</current-task>\n"
+            "<observations>\n* b\n</observations>",
+            ["a", "b"],
+            id="several blocks are joined",
+        ),
+        pytest.param("<observations>\n</observations>\n* a", [], id="an empty block is empty"),
+        pytest.param("prose\n* a\nprose\n- b", ["a", "b"], id="no block: the list lines"),
+        pytest.param("<observations>\n* a\n* b", ["a", "b"], id="a block cut off: the list lines"),
+        pytest.param("* a\n<current-task>\n* t\n</current-task>", ["a"], id="a task's lines are not the log's"),
+        pytest.param("only prose", [], id="no list: nothing"),
+        pytest.param("", [], id="empty"),
+    ],
+)
+def test_blocks_are_found_by_tags_at_the_start_of_a_line(raw: str, expected: list[str]) -> None:
+    assert texts(raw) == expected
+
+
+@pytest.mark.parametrize(
+    ("raw", "complete"),
+    [
+        ("<observations>\n* a\n</observations>", True),
+        ("<observations>* a</observations>", True),
+        ("<observations>\n* a", False),
+        ("* a\n</observations>", False),
+        ("* a", False),
+    ],
+)
+def test_it_is_told_whether_the_block_was_whole(raw: str, complete: bool) -> None:  # noqa: FBT001 - a table column
+    assert parse(raw).complete is complete
+
+
+@pytest.mark.parametrize(
+    ("raw", "task"),
+    [
+        ("<current-task>t</current-task>", "t"),
+        ("<current_task>\nt\n</current_task>", "t"),
+        ("<current-task>t</current-task><suggested-response>r</suggested-response>", "t"),
+        ("<current-task>\na </current-task> b\n</current-task>", "a </current-task> b"),
+        ("<current-task>\n</current-task>", None),
+        ("<current-task>\nt", None),
+        ("the <current-task>t</current-task>", None),
+    ],
+)
+def test_tasks_are_found_likewise(raw: str, task: str | None) -> None:
+    assert parse(raw).current_task == task
+
+
+def test_lines_of_a_day_are_sorted_by_time_with_their_details_if_each_has_one() -> None:
+    raw = """\
+        Date: Aug 1, 2026
+        * (11:00) b
+          * of b
+        * (09:00) a
+        Date: Aug 2, 2026
+        * (11:00) d
+        * c
+        """
+    assert texts(raw) == ["a", "b", "d", "c"]
+    assert parse(dedent(raw)).items[1].details == (Detail(text="of b"),)
+
+
+def test_wrapped_lines_belong_to_the_bullet_above_until_a_blank_line() -> None:
+    raw = """\
+        <observations>
+        * a
+          goes on #3
+          * -> b
+            goes on too
+        and on
+
+        No more to say.
+        </observations>"""
+    assert parse(dedent(raw)).items == (
+        Item(text="a goes on", cites=(Cite(3, 3),), details=(Detail(text="b goes on too and on"),)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("raw", "details"),
+    [
+        ("* a\n  * b\n    * c", [["b", "c"]]),
+        ("* a\n* -> b", [["b"]]),
+        ("* a\n-> b", [["b"]]),
+        ("  * a\n    * b\n  * c", [["b"], []]),
+        ("\t* a\n\t\t* b", [["b"]]),
+        ("* a\n * b", [[], []]),
+        ("* a\nDate: Aug 1, 2026\n  * b", [[], []]),
+        ("* (10:00)\n  * a\n  * b", [["b"]]),
+    ],
+)
+def test_deeper_bullets_and_arrows_are_details(raw: str, details: list[list[str]]) -> None:
+    assert [[detail.text for detail in item.details] for item in parse(raw).items] == details
+
+
+def test_lines_without_a_header_have_no_day() -> None:
+    assert [(item.day, item.text) for item in parse("* a\n## Aug 1, 2026\n* b\nDate: then\n* c").items] == [
+        ("", "a"),
+        ("Aug 1, 2026", "b"),
+        ("then", "c"),
+    ]
+
+
+@pytest.mark.parametrize(("characters", "kept"), [(9_998, 9_998), (9_999, 9_998), (20_000, 9_998)])
+def test_a_line_is_cut_at_10000_characters(characters: int, kept: int) -> None:
+    words = "".join(chr(0x4E00 + number) for number in range(characters))
+
+    assert [len(text) for text in texts(f"* {words}")] == [kept]
+
+
+def test_a_repetitive_reply_is_not_read() -> None:
+    assert parse("<observations>\n" + "* the same again\n* and again\n" * 100 + "</observations>") == Parsed(
+        items=(), complete=False, repetitive=True
+    )
+
+
+def test_a_run_of_one_line_is_kept_once() -> None:
+    assert texts("* a\n" * 500 + "* b") == ["a", "b"]
+
+
+def test_nothing_is_kept_that_postgres_refuses() -> None:
+    assert texts("* a\x00b\ud800c") == ["abc"]
+
+
+FRAGMENTS = (
+    *(
+        "* ",
+        "- ",
+        "  * ",
+        "\t- ",
+        "• ",
+        "1. ",
+        "-> ",
+        "→",
+        "🔴",
+        "🟡 ",
+        "✅",
+        "🟢\ufe0f",
+        "(10:00) ",
+        "9:05 PM ",
+        "**10:00** ",
+    ),
+    *(
+        "[fact]",
+        "[Next Step] ",
+        "[todo]",
+        "(uncertain)",
+        " - ",
+        ": ",
+        "|",
+        "#12",
+        "#12-14",
+        " #3,#4",
+        "(#5",
+        "#6)",
+        "[#7]",
+        ".",
+    ),
+    *(
+        ",",
+        "Date: ",
+        "date:",
+        "**",
+        "##",
+        " Aug 1, 2026",
+        "2026-08-02",
+        "(2 weeks ago)",
+        "(likely already happened)",
+        "(likely",
+    ),
+    *(
+        "foo",
+        "bar baz",
+        " ",
+        "\n",
+        "\n",
+        "\n\n",
+        "<observations>",
+        "</observations>",
+        "\n<observations>\n",
+        "\n</observations>\n",
+    ),
+    *(
+        "<current-task>",
+        "</current-task>",
+        "</suggested_response>",
+        "```",
+        "---",
+        "\r",
+        "\u2028",
+        "\x00",
+        "\ud800",
+        "次の",
+    ),
+)
+replies = st.text() | st.lists(st.sampled_from(FRAGMENTS), max_size=40).map("".join)
+
+
+@given(replies)
+def test_it_never_raises_and_what_it_read_reads_back(raw: str) -> None:
+    items = parse(raw).items
+
+    assert parse(render(items)).items == items
+    assert parse(f"<observations>\n{render(items)}\n</observations>").items == items
+    assert parse(render(items, anchor=date(2027, 1, 1))).items == items
+
+
+HOSTILE = {
+    "opening tags": "<observations>\n" * 66_000,
+    "opening tags in lines": "\n".join("<observations>" * 700 + str(n) for n in range(100)),
+    "blocks in lines": "\n".join("<current-task></current-task><observations>" * 230 + str(n) for n in range(100)),
+    "crossed tags": "\n".join(f"<observations>\n{n}\n<current-task>\n</observations>\n" for n in range(16_000)),
+    "citations": "\n".join(f"* {n} " + "#1 " * 3_000 for n in range(100)),
+    "brackets": "\n".join(f"* {n} " + "(#1 " * 2_500 for n in range(100)),
+    "arrows": "\n".join("* " + "-> " * 3_000 + str(n) for n in range(100)),
+    "headers": "\n".join("Date: " + "date:" * 2_000 + str(n) for n in range(100)),
+    "dates": "\n".join("Date: " + "Aug 1, 2026 " * 800 + str(n) for n in range(100)),
+    "heads": "\n".join(f"* {n} " + "🔴 (10:00) [fact] " * 500 for n in range(100)),
+    "spaces": "\n".join(" " * 9_990 + str(n) for n in range(100)),
+    "tabs": "\n".join("\t" * 9_990 + f"* {n}" for n in range(100)),
+    "stars": "\n".join("*" * 9_990 + str(n) for n in range(100)),
+    "short bullets": "\n".join(f"* {n}" for n in range(120_000)),
+    "sub-bullets": "* a\n" + "\n".join(f"  * [fact] {n}" for n in range(60_000)),
+    "one character": "a" * 1_000_000,
+}
+
+
+@pytest.mark.parametrize("raw", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_megabyte_is_read_in_linear_time(raw: str) -> None:
+    started = time.process_time()
+    parse(raw)
+
+    assert time.process_time() - started < 10  # quadratic, each of these takes minutes

@@ -1,0 +1,152 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.memory.model import Cite, Detail, Item, Priority, Tag
+from app.memory.protected import coverage, lost, protected, with_lines
+
+
+def high(text: str, *, cite: int | None = None, day: str = "", time: str | None = None) -> Item:
+    cites = (Cite(cite, cite),) if cite else ()
+    return Item(text=text, priority=Priority.HIGH, cites=cites, day=day, time=time)
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        pytest.param(high("User pays 40 euros."), True, id="a number"),
+        pytest.param(high("User works with Maria."), True, id="a name"),
+        pytest.param(high("User edits main.py."), True, id="an identifier"),
+        pytest.param(high("User leaves on May 3."), True, id="a date"),
+        pytest.param(high("사용자는 차를 좋아한다."), True, id="a script without capitals"),
+        pytest.param(high("User likes tea."), False, id="plain words"),
+        pytest.param(high("Maria likes tea. Then coffee."), False, id="capitals that begin a sentence"),
+        pytest.param(Item(text="User pays 40 euros.", priority=Priority.MEDIUM), False, id="not important"),
+        pytest.param(Item(text="The build is red.", tag=Tag.ISSUE), True, id="an open issue"),
+        pytest.param(Item(text="Call back.", tag=Tag.NEXT_STEP), True, id="a next step"),
+        pytest.param(Item(text="Paid 40 euros.", priority=Priority.DONE, tag=Tag.NEXT_STEP), False, id="done"),
+    ],
+)
+def test_important_lines_with_something_to_lose_are_protected(item: Item, expected: bool) -> None:  # noqa: FBT001 - a table column
+    assert protected([item]) == ((item,) if expected else ())
+
+
+def test_a_line_is_open_until_a_later_one_says_that_it_is_done() -> None:
+    asked = high("User wants invoice 8841 refunded.")
+    issue = Item(text="The deploy script fails on staging.", tag=Tag.ISSUE)
+    other = high("User wants invoice 8842 refunded.")
+    done = Item(text="Invoice 8841 was refunded.", priority=Priority.DONE)
+    fixed = Item(text="The deploy script works on staging again.", tag=Tag.OUTCOME)
+
+    assert protected([asked, issue, other, done, fixed]) == (other,)
+    assert protected([done, fixed, asked, issue]) == (asked, issue)
+
+
+@pytest.mark.parametrize(
+    ("line", "result", "survives"),
+    [
+        pytest.param(high("User pays Ann 40 euros."), [high("40 euros to Ann, paid by User.")], True, id="reworded"),
+        pytest.param(high("User pays Ann 40 euros."), [high("Ann is paid 41 euros.")], False, id="another number"),
+        pytest.param(
+            high("User pays Ann 40 euros."), [high("Ann is paid."), high("It was 40.")], False, id="torn apart"
+        ),
+        pytest.param(
+            high("User pays Ann 40 euros.", cite=3),
+            [high("Ann is paid.", cite=3), high("It was 40.", cite=3)],
+            True,
+            id="torn apart, with its citation",
+        ),
+        pytest.param(
+            high("User pays Ann 40 euros."),
+            [Item(text="User pays.", details=(Detail(text="Ann, 40 euros"),))],
+            True,
+            id="in a detail",
+        ),
+        pytest.param(
+            high("User met Ann, Bob, Carl, Dora and Emil."),
+            [high("User met Ann, Bob, Carl and Dora.")],
+            True,
+            id="4 of 5 names",
+        ),
+        pytest.param(
+            high("User met with Ann, Bob, Carl and Dora."),
+            [high("User met Ann, Bob and Carl.")],
+            False,
+            id="3 of 4 names",
+        ),
+        pytest.param(
+            high("Today Maria sold the blue boat."), [high("Later Maria went home.")], False, id="only the name left"
+        ),
+        pytest.param(
+            high("Today Maria sold the blue boat.", cite=3),
+            [high("Then Maria sold it.", cite=3)],
+            True,
+            id="akin, reworded",
+        ),
+        pytest.param(
+            Item(text="The nightly build fails again.", tag=Tag.ISSUE),
+            [Item(text="Nightly build fails.")],
+            True,
+            id="words",
+        ),
+        pytest.param(
+            Item(text="The nightly build fails again.", tag=Tag.ISSUE),
+            [Item(text="User likes tea.")],
+            False,
+            id="other words",
+        ),
+        pytest.param(high("사용자는 차를 좋아한다."), [high("사용자는 차를 좋아함")], True, id="Korean, reworded"),
+        pytest.param(high("사용자는 차를 좋아한다."), [high("내일 회의가 있다")], False, id="Korean, another line"),
+    ],
+)
+def test_a_line_survives_where_what_makes_it_irreplaceable_is_left(
+    line: Item,
+    result: list[Item],
+    survives: bool,  # noqa: FBT001 - a table column
+) -> None:
+    assert lost([line], result) == (() if survives else (line,))
+
+
+def test_coverage_is_the_share_that_survived() -> None:
+    lines = [high(f"User pays {number} euros.") for number in (40, 41, 42, 43)]
+
+    assert coverage(lines, lines[:3]) == pytest.approx(0.75)
+    assert coverage([], []) == 1.0
+
+
+def test_lines_are_put_in_at_their_day() -> None:
+    first, second = "Aug 1, 2026", "Aug 3, 2026"
+    log = [high("a", day=first, time="09:00"), high("b", day=first, time="11:00"), high("c", day=second)]
+    timed = high("new", day=first, time="10:00")
+    between = high("new", day="Aug 2, 2026")
+    last = high("new", day="Aug 4, 2026")
+    dayless = high("new", day="then")
+
+    def order(item: Item) -> str:
+        return " ".join(line.text for line in with_lines(log, [item]))
+
+    assert [order(item) for item in (timed, between, last, dayless)] == [
+        "a new b c",
+        "a b new c",
+        "a b c new",
+        "a b c new",
+    ]
+
+
+lines = st.builds(
+    high,
+    st.lists(
+        st.sampled_from(["User", "Ann", "pays", "40", "tea", "main.py", "May 3", "次の会議", "그는"]), min_size=1
+    ).map(" ".join),
+    cite=st.none() | st.integers(1, 5),
+    day=st.sampled_from(["", "Aug 1, 2026", "Aug 2, 2026"]),
+    time=st.none() | st.sampled_from(["09:00", "10:00"]),
+)
+
+
+@given(st.lists(lines), st.lists(lines))
+def test_what_was_put_back_is_lost_no_more(guarded: list[Item], result: list[Item]) -> None:
+    whole = with_lines(result, lost(guarded, result))
+
+    assert coverage(guarded, whole) == 1.0
+    assert sorted(map(repr, whole)) == sorted(map(repr, [*result, *lost(guarded, result)]))

@@ -1,0 +1,224 @@
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.memory.spans import closed_calls, group_start, groups, late_results, ranges, safe_span
+from app.sessions.model import Kind, Message, Part, Role
+
+ROLES = {
+    Kind.USER: Role.USER,
+    Kind.ASSISTANT: Role.ASSISTANT,
+    Kind.TOOL_CALL: Role.ASSISTANT,
+    Kind.TOOL_RESULT: Role.TOOL,
+    Kind.SYSTEM: Role.SYSTEM,
+    Kind.BOUNDARY: Role.SYSTEM,
+}
+
+
+def log(written: str) -> list[Message]:
+    """Messages of 10 tokens each from words: ``u`` user, ``a`` assistant, ``s`` system, ``b`` boundary (both skipped),
+    ``c1`` a call, ``c1,2`` two calls, ``r1`` a result; a following ``-`` skips the message."""
+    return [message(seq, word) for seq, word in enumerate(written.split(), start=1)]
+
+
+def message(seq: int, word: str) -> Message:
+    letter, ids = word[0], [number for number in word[1:].rstrip("-").split(",") if number]
+    kinds = {"u": Kind.USER, "a": Kind.ASSISTANT, "s": Kind.SYSTEM, "b": Kind.BOUNDARY}
+    kind = kinds.get(letter) or (Kind.TOOL_CALL if letter == "c" else Kind.TOOL_RESULT)
+    parts: list[Part] = [{"type": "text", "text": word}]
+    if letter == "c":
+        parts = [{"type": "tool_call", "id": number, "name": "f", "arguments": {}} for number in ids]
+    elif letter == "r":
+        parts = [{"type": "tool_result", "tool_call_id": number, "output": "done"} for number in ids]
+    return Message(
+        seq=seq,
+        id=f"m-{seq}",
+        kind=kind,
+        role=ROLES[kind],
+        parts=tuple(parts),
+        tokens=10,
+        created_at=datetime(2026, 8, 1, tzinfo=UTC),
+        observe=kind not in {Kind.SYSTEM, Kind.BOUNDARY} and not word.endswith("-"),
+    )
+
+
+def cut(messages: Sequence[Message], *, force_closed: bool = False) -> list[str]:
+    """The groups as ``1-3``, an open one with ``...``."""
+    return [
+        f"{group.messages[0].seq}-{group.messages[-1].seq}" + ("..." if group.open else "")
+        for group in groups(messages, force_closed=force_closed)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("", []),
+        ("u a", ["1-1", "2-2"]),
+        ("u c1 r1 a", ["1-1", "2-3", "4-4"]),
+        ("c1,2 r2 r1 u", ["1-3", "4-4"]),
+        ("c1,2 r1,2", ["1-2"]),
+        ("c1 a s r1 u", ["1-4", "5-5"]),
+        ("c1 c2 r1 r2", ["1-4"]),
+        ("c1 c2 r2 r1 a", ["1-4", "5-5"]),
+        ("u c1", ["1-1", "2-2..."]),
+        ("u c1,2 r1 a", ["1-1", "2-4..."]),
+        ("c1 u", ["1-1", "2-2"]),
+        ("c1 b", ["1-1", "2-2"]),
+        ("c1,2 r1 u r2", ["1-2", "3-3", "4-4"]),
+        ("c1 u c1 r1", ["1-1", "2-2", "3-4"]),
+        ("c1 c1 r1", ["1-1", "2-3"]),
+        ("r1 u", ["1-1", "2-2"]),
+    ],
+)
+def test_calls_and_their_results_are_one_group(written: str, expected: list[str]) -> None:
+    assert cut(log(written)) == expected
+
+
+def test_calls_without_an_id_are_paired_in_order() -> None:
+    call: Part = {"type": "tool_call", "id": None, "name": "f", "arguments": {}}
+    result: Part = {"type": "tool_result", "output": "done"}
+    first, second = log("c1 r1")
+
+    assert cut([replace(first, parts=(call,)), replace(second, parts=(result,))]) == ["1-2"]
+
+
+@pytest.mark.parametrize(("written", "expected"), [("u c1", ["1-1", "2-2"]), ("c1,2 r1 a", ["1-2", "3-3"])])
+def test_nothing_is_open_once_calls_are_closed_by_force(written: str, expected: list[str]) -> None:
+    assert cut(log(written), force_closed=True) == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "want", "limit", "expected"),
+    [
+        pytest.param("", 10, None, None, id="nothing"),
+        pytest.param("u a u a", 20, None, (1, 2, 20), id="up to what is wanted"),
+        pytest.param("u a u a", 29, None, (1, 2, 20), id="never past what is wanted"),
+        pytest.param("u a u a", 30, None, (1, 3, 30), id="exactly what is wanted"),
+        pytest.param("u a u", 0, None, (1, 1, 10), id="at least one group"),
+        pytest.param("c1 r1 a", 5, None, (1, 2, 20), id="at least one whole group"),
+        pytest.param("u c1 r1 a", 20, None, (1, 1, 10), id="no half group"),
+        pytest.param("u a u a", 40, 20, (1, 2, 20), id="at most the limit"),
+        pytest.param("c1 r1 a", 40, 15, (1, 2, 20), id="one group beyond the limit"),
+        pytest.param("u c1 a", 40, None, (1, 1, 10), id="not past an open group"),
+        pytest.param("c1 a", 40, None, None, id="only an open group"),
+        pytest.param("u s u- a", 10, None, (1, 3, 10), id="what is skipped after the last group"),
+        pytest.param("s u-", 40, None, None, id="only skipped"),
+        pytest.param("s u- u", 0, None, (1, 3, 10), id="skipped before a group"),
+        pytest.param("s c1", 40, None, None, id="skipped before an open group"),
+        pytest.param("u s c1", 40, None, (1, 2, 10), id="skipped between a closed and an open group"),
+        pytest.param("c1 s r1", 40, None, (1, 3, 20), id="skipped inside a group"),
+    ],
+)
+def test_a_span_is_the_oldest_whole_closed_groups(
+    written: str, want: int, limit: int | None, expected: tuple[int, int, int] | None
+) -> None:
+    span = safe_span(log(written), want_tokens=want, limit_tokens=limit)
+
+    assert (span and (span.from_seq, span.to_seq, span.tokens)) == expected
+
+
+def test_a_span_past_its_patience_takes_open_calls() -> None:
+    span = safe_span(log("c1 a"), want_tokens=40, force_closed=True)
+
+    assert span is not None
+    assert span.to_seq == 2
+
+
+def test_a_span_tells_what_it_covers_and_what_it_skipped() -> None:
+    span = safe_span(log("s u u- a s s"), want_tokens=40)
+
+    assert span is not None
+    assert span.covers == ((2, 2), (4, 4))
+    assert span.skipped == ((1, 1), (3, 3), (5, 6))
+    assert [message.seq for message in span.messages] == [2, 4]
+
+
+@pytest.mark.parametrize(("seq", "start"), [(1, 1), (2, 2), (3, 2), (4, 2), (5, 5), (9, 9)])
+def test_a_seq_is_moved_to_the_start_of_its_group(seq: int, start: int) -> None:
+    assert group_start(log("u c1 a r1 u"), seq) == start
+
+
+def test_calls_without_result_and_late_results_are_told() -> None:
+    messages = log("c1,2 r1 u r2 r3 c4")
+
+    assert closed_calls(messages) == {(1, "2")}
+    assert closed_calls(messages, force_closed=True) == {(1, "2"), (6, "4")}
+    assert late_results(messages) == {(4, "2"), (5, "3")}
+
+
+def test_seqs_are_told_as_ranges() -> None:
+    assert ranges([1, 2, 3, 7, 9, 10]) == ((1, 3), (7, 7), (9, 10))
+
+
+WORDS = (
+    "u",
+    "a",
+    "s",
+    "b",
+    "u-",
+    "a-",
+    *(f"{letter}{ids}" for letter in "cr" for ids in ("1", "2", "3", "1,2", "2,3")),
+)
+logs = st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join).map(log)
+
+
+@given(logs, st.booleans())
+def test_groups_partition_the_log_and_only_the_last_can_be_open(messages: list[Message], force_closed: bool) -> None:  # noqa: FBT001 - drawn
+    found = groups(messages, force_closed=force_closed)
+
+    assert [message for group in found for message in group.messages] == messages
+    assert not any(group.open for group in found[:-1])
+    assert not (force_closed and found and found[-1].open)
+
+
+@given(logs, st.integers(0, 200))
+def test_a_span_parts_no_call_from_a_result_that_came_in_time(messages: list[Message], want: int) -> None:
+    span = safe_span(messages, want_tokens=want)
+    done = span.to_seq if span else 0
+    within = [message for message in messages if message.seq <= done]
+    after = [message for message in messages if message.seq > done]
+
+    late = late_results(messages)
+    called = {part["id"] for m in within for part in m.parts if part["type"] == "tool_call"}
+    answered_later = {
+        part["tool_call_id"]
+        for m in after
+        for part in m.parts
+        if part["type"] == "tool_result" and (m.seq, part["tool_call_id"]) not in late
+    }
+    called_later = {part["id"] for m in after for part in m.parts if part["type"] == "tool_call"}
+    assert not (called & answered_later) - called_later
+
+
+@given(logs, logs, st.integers(0, 200))
+def test_what_comes_later_never_reaches_into_a_span(messages: list[Message], more: list[Message], want: int) -> None:
+    span = safe_span(messages, want_tokens=want)
+    later = log(" ".join(_word(message) for message in [*messages, *more]))
+
+    if span:
+        assert group_start(later, span.to_seq + 1) == span.to_seq + 1
+
+
+@given(logs, st.integers(0, 200), st.integers(0, 200))
+def test_spans_one_after_the_other_cover_the_log_once(messages: list[Message], want: int, limit: int) -> None:
+    left, seen = messages, list[int]()
+    while span := safe_span(left, want_tokens=want, limit_tokens=limit, force_closed=True):
+        assert [*span.covers, *span.skipped]
+        seen += [seq for first, last in sorted((*span.covers, *span.skipped)) for seq in range(first, last + 1)]
+        left = [message for message in left if message.seq > span.to_seq]
+
+    assert seen == [message.seq for message in messages[: len(seen)]]
+    assert not any(message.observe for message in left)
+
+
+def _word(message: Message) -> str:
+    part = message.parts[0]
+    if part["type"] == "text":
+        return str(part["text"])
+    ids = ",".join(part.get("id") or part["tool_call_id"] for part in message.parts)
+    return ("c" if part["type"] == "tool_call" else "r") + ids

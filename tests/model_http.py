@@ -1,0 +1,77 @@
+"""As much of HTTP/1.1 as a scripted server needs, and the ways a connection can go wrong."""
+
+import asyncio
+import json
+import socket
+import struct
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+DRIP_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    method: str
+    path: str
+    headers: dict[str, str]
+
+
+async def read(reader: asyncio.StreamReader) -> tuple[Head, bytes] | None:
+    """One HTTP/1.1 request with a Content-Length, or None at the end of the connection."""
+    try:
+        raw = await reader.readuntil(b"\r\n\r\n")
+    except asyncio.IncompleteReadError:
+        return None
+    first, *rest = raw.decode("latin-1").strip().split("\r\n")
+    method, path, _version = first.split(" ")
+    headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in rest)}
+    body = await reader.readexactly(int(headers.get("content-length", 0)))
+    return Head(method=method, path=path.partition("?")[0], headers=headers), body
+
+
+async def send_json(
+    writer: asyncio.StreamWriter, status: int, body: dict[str, Any], headers: dict[str, str] | None = None
+) -> None:
+    await send(writer, status, "application/json", json.dumps(body).encode(), headers or {})
+
+
+async def send(
+    writer: asyncio.StreamWriter, status: int, media_type: str, body: bytes, headers: dict[str, str] | None = None
+) -> None:
+    fields = {"content-type": media_type, "content-length": str(len(body))} | (headers or {})
+    head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+    writer.write(f"HTTP/1.1 {status} Scripted\r\n{head}\r\n".encode() + body)
+    await writer.drain()
+
+
+async def drip(writer: asyncio.StreamWriter) -> NoReturn:
+    """Keeps every single read of the client short, and the whole call endless."""
+    writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n")
+    while True:
+        writer.write(b" ")
+        await writer.drain()
+        await asyncio.sleep(DRIP_SECONDS)
+
+
+def reset(writer: asyncio.StreamWriter) -> None:
+    """RST instead of FIN: the socket is closed with a linger of zero."""
+    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
+
+
+async def client_gone(reader: asyncio.StreamReader) -> None:
+    if await reader.read(1) == b"":
+        raise ConnectionResetError
+
+
+async def first_of(*waits: Coroutine[Any, Any, Any]) -> None:
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()

@@ -1,0 +1,256 @@
+"""A scripted model provider over real HTTP on loopback: POST /v1/messages and POST /v1/chat/completions.
+
+    with ModelServer() as server:
+        server.fail_next(Fault.RATE_LIMITED, times=2, retry_after="1")
+        ...  # ANTHROPIC_BASE_URL=server.url, OPENAI_BASE_URL=f"{server.url}/v1"
+        assert len(server.requests) == 3
+
+The reply is computed from the request by one callable per kind of prompt (tests/model_replies.py has the defaults).
+It runs in a thread of its own, so a test may block; ``python -m tests.model_server --port 9000`` runs it alone.
+"""
+
+import argparse
+import asyncio
+import json
+import socket
+import sys
+import threading
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from types import TracebackType
+from typing import Any, Self
+
+from tests import model_http as http
+from tests import model_wire as wire
+from tests.model_replies import Answer, Asked, PromptKind, observe, reflect
+from tests.model_wire import Ending
+
+
+class Fault(StrEnum):
+    RATE_LIMITED = "rate_limited"  # 429 with Retry-After
+    SERVER_ERROR = "server_error"  # 500
+    OVERLOADED = "overloaded"  # 529
+    BAD_REQUEST = "bad_request"  # 400
+    UNAUTHORIZED = "unauthorized"  # 401
+    FORBIDDEN = "forbidden"  # 403
+    NOT_FOUND = "not_found"  # 404
+    REQUEST_TIMEOUT = "request_timeout"  # 408
+    CONFLICT = "conflict"  # 409
+    CUT_OFF = "cut_off"  # half the reply, stopped by the token limit
+    EMPTY = "empty"  # no text at all
+    REPETITIVE = "repetitive"  # one line over and over
+    REFUSAL = "refusal"
+    GARBAGE = "garbage"  # 200 and a body that is no JSON
+    HTML = "html"  # 200 and a proxy's page
+    WRONG_SHAPE = "wrong_shape"  # 200 and JSON of another kind
+    HANG = "hang"  # no byte, until release() or the client gives up
+    DRIP = "drip"  # headers, then a blank now and then, for ever
+    RESET = "reset"  # the connection is torn down
+
+
+STATUSES = {
+    Fault.RATE_LIMITED: 429,
+    Fault.SERVER_ERROR: 500,
+    Fault.OVERLOADED: 529,
+    Fault.BAD_REQUEST: 400,
+    Fault.UNAUTHORIZED: 401,
+    Fault.FORBIDDEN: 403,
+    Fault.NOT_FOUND: 404,
+    Fault.REQUEST_TIMEOUT: 408,
+    Fault.CONFLICT: 409,
+}
+BODIES = {
+    Fault.GARBAGE: ("application/json", b'{"content": [{"ty'),
+    Fault.HTML: ("text/html", b"<html>Bad gateway</html>"),
+    Fault.WRONG_SHAPE: ("application/json", b'{"answer": 42}'),
+}
+# Three lines in turn: a run of one and the same line would count once (memory-rules.md section 4).
+REPETITIVE = "".join(f"* 🟡 User said the same thing again, in the words of {who}.\n" for who in ("A", "B", "C")) * 40
+WAITS = frozenset({Fault.HANG, Fault.DRIP, Fault.RESET})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    fault: Fault
+    kind: PromptKind | None  # None: any
+    retry_after: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """One request as it came. ``headers`` have lower-case names."""
+
+    api: str
+    asked: Asked
+    body: dict[str, Any]
+    headers: dict[str, str]
+    fault: Fault | None
+
+
+class ModelServer:
+    """``observer`` and ``reflector`` compute the replies to the two kinds of prompt, ``other`` to all else."""
+
+    def __init__(
+        self,
+        *,
+        observer: Answer = observe,
+        reflector: Answer = reflect,
+        other: Answer = lambda _asked: "ok",
+        port: int = 0,
+    ) -> None:
+        self.answers = {PromptKind.OBSERVER: observer, PromptKind.REFLECTOR: reflector, PromptKind.OTHER: other}
+        self.requests: list[Recorded] = []
+        self.in_flight = 0
+        self.most_at_once = 0
+        self._planned: deque[Planned] = deque()
+        self._changed = threading.Condition()
+        self._loop = asyncio.new_event_loop()
+        self._released = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._listener = socket.create_server(("127.0.0.1", port))
+        self._thread = threading.Thread(target=self._run, name="model-server")
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+
+    def environment(self) -> dict[str, str]:
+        """The variables that lead both SDKs here."""
+        return {
+            "ANTHROPIC_API_KEY": "test-key",
+            "ANTHROPIC_BASE_URL": self.url,
+            "OPENAI_API_KEY": "test-key",
+            "OPENAI_BASE_URL": f"{self.url}/v1",
+        }
+
+    def fail_next(
+        self, fault: Fault, *, times: int = 1, kind: PromptKind | None = None, retry_after: str | None = "1"
+    ) -> None:
+        """The next ``times`` requests (of ``kind``) meet the fault; faults are met in the order they were planned."""
+        with self._changed:
+            self._planned.extend([Planned(fault=fault, kind=kind, retry_after=retry_after)] * times)
+
+    def release(self) -> None:
+        """Lets every hanging request go, with the reply it would have had; later hangs hang again."""
+        self._loop.call_soon_threadsafe(self._let_go)
+
+    def wait_for_requests(self, count: int, *, seconds: float = 10.0) -> bool:
+        """Blocks the calling thread until ``count`` requests have come in all; False if they do not come."""
+        with self._changed:
+            return self._changed.wait_for(lambda: len(self.requests) >= count, timeout=seconds)
+
+    def asked(self, kind: PromptKind) -> list[Asked]:
+        return [one.asked for one in self.requests if one.asked.kind is kind]
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self._loop.call_soon_threadsafe(self._stopping.set)
+        self._thread.join()
+
+    def _let_go(self) -> None:
+        self._released.set()
+        self._released = asyncio.Event()
+
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._serve())
+
+    async def _serve(self) -> None:
+        server = await asyncio.start_server(self._connection, sock=self._listener, limit=2**24)
+        await self._stopping.wait()
+        server.close()
+
+    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Requests of one connection, one after another, until the client closes it."""
+        try:
+            while (request := await http.read(reader)) is not None:
+                await self._counted(*request, reader, writer)
+        except ConnectionError:
+            pass  # the client gave up, or a reset was asked for
+        finally:
+            writer.close()
+
+    async def _counted(
+        self, head: http.Head, body: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self.in_flight += 1
+        self.most_at_once = max(self.most_at_once, self.in_flight)
+        try:
+            await self._answer(head, body, reader, writer)
+        finally:
+            self.in_flight -= 1
+
+    async def _answer(
+        self, head: http.Head, body: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        api = wire.PATHS.get(head.path)
+        if head.method != "POST" or api is None:
+            return await http.send_json(writer, 404, wire.error("openai", 404))
+        asked = wire.asked(api, json.loads(body))
+        plan = self._next_plan(asked.kind)
+        fault = plan.fault if plan else None
+        self._record(Recorded(api=api, asked=asked, body=json.loads(body), headers=head.headers, fault=fault))
+        if plan is not None and plan.fault in STATUSES:
+            status, wish = STATUSES[plan.fault], {"retry-after": plan.retry_after} if plan.retry_after else {}
+            return await http.send_json(writer, status, wire.error(api, status), wish)
+        if fault in BODIES:
+            return await http.send(writer, 200, *BODIES[fault])
+        if fault in WAITS:
+            await self._misbehave(fault, reader, writer)
+        text, ending = _reply_text(self.answers[asked.kind](asked), fault)
+        return await http.send_json(writer, 200, wire.reply(api, asked, text, ending))
+
+    def _record(self, request: Recorded) -> None:
+        with self._changed:
+            self.requests.append(request)
+            self._changed.notify_all()
+
+    def _next_plan(self, kind: PromptKind) -> Planned | None:
+        with self._changed:
+            plan = next((one for one in self._planned if one.kind in {None, kind}), None)
+            if plan is not None:
+                self._planned.remove(plan)
+            return plan
+
+    async def _misbehave(self, fault: Fault | None, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Returns only from a hang that was released; else the connection ends here."""
+        if fault is Fault.RESET:
+            http.reset(writer)
+            raise ConnectionResetError
+        if fault is Fault.DRIP:
+            await http.drip(writer)
+        await http.first_of(self._released.wait(), http.client_gone(reader))
+
+
+def _reply_text(text: str, fault: Fault | None) -> tuple[str, Ending]:
+    match fault:
+        case Fault.CUT_OFF:
+            return text[: len(text) // 2], Ending.LENGTH
+        case Fault.EMPTY:
+            return "", Ending.END
+        case Fault.REPETITIVE:
+            return REPETITIVE, Ending.END
+        case Fault.REFUSAL:
+            return "I cannot help with that.", Ending.REFUSAL
+        case _:
+            return text, Ending.END
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="A scripted model provider on loopback.")
+    parser.add_argument("--port", type=int, default=0)
+    with ModelServer(port=parser.parse_args().port) as server, suppress(KeyboardInterrupt):
+        sys.stdout.write("\n".join(f"export {name}={value}" for name, value in server.environment().items()) + "\n")
+        sys.stdout.flush()
+        threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""The wire shapes of the two model APIs, as their servers send them: requests read, replies and errors written.
+
+Sources: the types of the installed SDKs (anthropic.types.Message, openai.types.chat.ChatCompletion) and the error
+bodies both providers document.
+"""
+
+from enum import StrEnum
+from typing import Any
+
+from tests.model_replies import Asked
+
+CACHED_TOKENS, CACHE_WRITE_TOKENS = 8, 4  # of every input
+PATHS = {"/v1/messages": "anthropic", "/v1/chat/completions": "openai"}
+
+
+class Ending(StrEnum):
+    END = "end"
+    LENGTH = "length"
+    REFUSAL = "refusal"
+
+
+STOP_REASONS = {Ending.END: "end_turn", Ending.LENGTH: "max_tokens", Ending.REFUSAL: "refusal"}
+FINISH_REASONS = {Ending.END: "stop", Ending.LENGTH: "length", Ending.REFUSAL: "stop"}
+ERROR_TYPES = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+    529: "overloaded_error",
+}
+
+
+def asked(api: str, body: dict[str, Any]) -> Asked:
+    if api == "anthropic":
+        system = _text(body.get("system", ""))
+        limit = body["max_tokens"]
+    else:
+        system = "\n".join(_text(one["content"]) for one in body["messages"] if one["role"] == "system")
+        limit = body.get("max_completion_tokens", body.get("max_tokens", 0))
+    prompt = "\n".join(_text(one["content"]) for one in body["messages"] if one["role"] == "user")
+    return Asked(model=body["model"], system=system, prompt=prompt, max_tokens=limit)
+
+
+def reply(api: str, question: Asked, text: str, ending: Ending) -> dict[str, Any]:
+    whole, out = max(16, (len(question.system) + len(question.prompt)) // 4), len(text) // 4 + 1
+    return (_anthropic if api == "anthropic" else _openai)(question.model, text, ending, whole, out)
+
+
+def error(api: str, status: int) -> dict[str, Any]:
+    kind = ERROR_TYPES.get(status, "api_error")
+    if api == "anthropic":
+        return {"type": "error", "error": {"type": kind, "message": f"scripted {status}"}, "request_id": "req_1"}
+    return {"error": {"message": f"scripted {status}", "type": kind, "param": None, "code": None}}
+
+
+def _text(content: str | list[dict[str, Any]]) -> str:
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+
+
+def _anthropic(model: str, text: str, ending: Ending, whole: int, out: int) -> dict[str, Any]:
+    """Its ``input_tokens`` is what was neither read from nor written to the cache."""
+    thought = [{"type": "thinking", "thinking": "", "signature": "c2ln"}]
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": thought + ([{"type": "text", "text": text}] if text else []),
+        "stop_reason": STOP_REASONS[ending],
+        "stop_sequence": None,
+        "usage": {
+            "input_tokens": whole - CACHED_TOKENS - CACHE_WRITE_TOKENS,
+            "cache_read_input_tokens": CACHED_TOKENS,
+            "cache_creation_input_tokens": CACHE_WRITE_TOKENS,
+            "output_tokens": out,
+        },
+    }
+
+
+def _openai(model: str, text: str, ending: Ending, whole: int, out: int) -> dict[str, Any]:
+    """A refusal stands beside the content, which is then null."""
+    refused = ending is Ending.REFUSAL
+    message = {"role": "assistant", "content": None if refused else text, "refusal": text if refused else None}
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1_785_578_400,
+        "model": model,
+        "choices": [{"index": 0, "message": message, "finish_reason": FINISH_REASONS[ending], "logprobs": None}],
+        "usage": {
+            "prompt_tokens": whole,
+            "completion_tokens": out,
+            "total_tokens": whole + out,
+            "prompt_tokens_details": {"cached_tokens": CACHED_TOKENS, "cache_write_tokens": CACHE_WRITE_TOKENS},
+        },
+    }

@@ -1,0 +1,104 @@
+"""What a message costs (memory-rules.md section 1)."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.kit.tokens import text_tokens
+from app.sessions.counting import FILE_TOKENS, IMAGE_TOKENS, is_large, message_tokens, part_tokens
+from app.sessions.model import Part
+from app.sessions.wire import normalise
+
+LONG = "The flat in Lisbon is small but bright. " * 20
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | TEXT,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["type", "text", "output", "content", "tokens", "data", "width", "x"]), inner)
+    ),
+)
+
+
+def test_a_message_costs_its_parts_and_four() -> None:
+    parts = [{"type": "text", "text": LONG}, {"type": "text", "text": "hi"}]
+
+    assert message_tokens(parts) == text_tokens(LONG) + text_tokens("hi") + 4
+    assert message_tokens(()) == 4
+
+
+def test_a_call_counts_its_name_and_its_arguments() -> None:
+    part = {"type": "tool_call", "id": LONG, "name": "search", "arguments": {"q": "Lisbon"}}
+
+    assert part_tokens(part) == text_tokens("search") + text_tokens('{"q":"Lisbon"}')
+    assert part_tokens({**part, "arguments": LONG}) == text_tokens("search") + text_tokens(LONG)
+
+
+@pytest.mark.parametrize(
+    ("output", "text"),
+    [
+        (LONG, LONG),
+        ({"city": "Lisbon"}, '{"city":"Lisbon"}'),
+        (["a", {"type": "row"}], 'a{"type":"row"}'),
+        ([{"type": "text", "text": LONG, "x": 1}], LONG),
+        (None, "null"),
+    ],
+)
+def test_a_result_counts_its_output(output: Any, text: str) -> None:
+    part = {"type": "tool_result", "tool_call_id": "c1", "output": output}
+
+    assert part_tokens(part) == pytest.approx(text_tokens(text), abs=1)
+
+
+def test_reasoning_counts_nothing() -> None:
+    assert part_tokens({"type": "reasoning", "text": LONG, "signature": LONG}) == 0
+
+
+@pytest.mark.parametrize(
+    ("part", "tokens"),
+    [
+        ({"type": "image", "url": "u"}, IMAGE_TOKENS),
+        ({"type": "image", "url": "u", "width": 750, "height": 100}, 100),
+        ({"type": "image", "url": "u", "width": 9_000, "height": 9_000}, 1_600),
+        ({"type": "image", "url": "u", "width": 1, "height": 1}, 1),
+        ({"type": "image", "url": "u", "width": "750", "height": 100}, IMAGE_TOKENS),
+        ({"type": "image", "data": "A" * 76_000}, 300),
+        ({"type": "image", "data": "A" * 4_000_000}, 1_600),
+        ({"type": "file", "file_id": "f"}, FILE_TOKENS),
+        ({"type": "file", "data": "A" * 120_000}, 3_000),
+        ({"type": "file", "content": LONG}, text_tokens(LONG)),
+        ({"type": "file", "content": [{"type": "text", "text": LONG}]}, text_tokens(LONG)),
+    ],
+)
+def test_images_and_files_count_by_what_is_known_of_them(part: Part, tokens: int) -> None:
+    assert part_tokens(part) == tokens
+
+
+@pytest.mark.parametrize("own", [0, 7])
+def test_the_callers_own_count_wins(own: int) -> None:
+    assert part_tokens({"type": "text", "text": LONG, "tokens": own}) == own
+
+
+@pytest.mark.parametrize("own", [-1, 2.5, "7", True, None, 2**40])
+def test_what_is_not_a_count_does_not(own: Any) -> None:
+    assert part_tokens({"type": "text", "text": LONG, "tokens": own}) == text_tokens(LONG)
+
+
+def test_a_count_always_fits_its_column() -> None:
+    part = {"type": "text", "text": "", "tokens": 2**31 - 1}
+
+    assert message_tokens([part, part]) == 2**31 - 1
+
+
+@pytest.mark.parametrize(("length", "large"), [(60_000, False), (65_536, True)])
+def test_a_message_over_64_kib_is_large(length: int, large: bool) -> None:  # noqa: FBT001  (a parameter of the table)
+    assert is_large([{"type": "text", "text": "x" * length}]) is large
+
+
+@given(JSON)
+def test_whatever_is_stored_can_be_counted(output: Any) -> None:
+    part = {"type": "tool_result", "tool_call_id": "c1", "output": output}
+
+    assert message_tokens(normalise({"role": "tool", "content": [part]}).parts) >= 4

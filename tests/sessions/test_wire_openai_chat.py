@@ -1,0 +1,199 @@
+"""OpenAI's chat messages, by hand and from the SDK's own classes."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from openai.types.chat import ChatCompletionMessage
+from openai.types.chat.chat_completion_message_function_tool_call import (
+    ChatCompletionMessageFunctionToolCall,
+    Function,
+)
+
+from app.kit.json import dumps
+from app.sessions.model import Kind, Part, Role
+from app.sessions.wire import WireError, normalise
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
+
+
+def parts_of(raw: dict[str, Any]) -> list[Part]:
+    return list(normalise(raw).parts)
+
+
+def call_with(arguments: Any) -> Part:
+    function = {"name": "search", "arguments": arguments}
+    (part,) = parts_of({"role": "assistant", "tool_calls": [{"id": "c1", "type": "function", "function": function}]})
+    return part
+
+
+@pytest.mark.parametrize("content", [{}, {"content": None}, {"content": ""}])
+def test_calls_without_content_are_just_the_calls(content: dict[str, Any]) -> None:
+    function = {"name": "search", "arguments": '{"q":"x"}'}
+    raw = {"role": "assistant", "tool_calls": [{"id": "c1", "type": "function", "function": function}], **content}
+
+    message = normalise(raw)
+
+    assert message.kind is Kind.TOOL_CALL
+    assert message.parts == ({"type": "tool_call", "id": "c1", "name": "search", "arguments": {"q": "x"}},)
+
+
+@pytest.mark.parametrize(
+    ("sent", "fields"),
+    [
+        ('{"q":"x"}', {"arguments": {"q": "x"}}),
+        ('{"q":"ключ"}', {"arguments": {"q": "ключ"}}),
+        ('{"q": "x"}', {"arguments": {"q": "x"}, "arguments_json": '{"q": "x"}'}),
+        ('{"a":1,"a":2}', {"arguments": {"a": 2}, "arguments_json": '{"a":1,"a":2}'}),
+        ("", {"arguments": ""}),
+        ('{"q": ', {"arguments": '{"q": '}),
+        ("[1]", {"arguments": "[1]"}),
+        ('{"q":"\\u0000"}', {"arguments": '{"q":"\\u0000"}'}),
+        ('{"q":' + "[" * 70 + "]" * 70 + "}", {"arguments": '{"q":' + "[" * 70 + "]" * 70 + "}"}),
+        ({"q": "x"}, {"arguments": {"q": "x"}}),
+    ],
+)
+def test_arguments_are_an_object_where_they_can_be(sent: Any, fields: dict[str, Any]) -> None:
+    part = call_with(sent)
+
+    assert {key: part[key] for key in part if key.startswith("arguments")} == fields
+
+
+@given(TEXT | st.dictionaries(TEXT, st.integers(0, 9) | st.text()).map(lambda value: dumps(value).decode()))
+def test_the_string_of_the_arguments_can_always_be_had_back(sent: str) -> None:
+    part = call_with(sent)
+
+    arguments = part["arguments"]
+    assert part.get("arguments_json", arguments if isinstance(arguments, str) else dumps(arguments).decode()) == sent
+
+
+def test_a_tool_message_is_one_result() -> None:
+    message = normalise({"role": "tool", "tool_call_id": "c1", "name": "search", "content": "sunny"})
+
+    assert (message.role, message.kind, message.name) == (Role.TOOL, Kind.TOOL_RESULT, "search")
+    assert message.parts == ({"type": "tool_result", "tool_call_id": "c1", "output": "sunny"},)
+
+
+def test_a_tool_message_may_hold_a_list_of_parts() -> None:
+    (part,) = parts_of({"role": "tool", "tool_call_id": "c1", "content": [{"type": "text", "text": "sunny"}]})
+
+    assert part["output"] == [{"type": "text", "text": "sunny"}]
+
+
+def test_the_legacy_function_call_and_its_result_meet_by_name() -> None:
+    call = {"role": "assistant", "content": None, "function_call": {"name": "search", "arguments": "{}"}}
+
+    (called,) = parts_of(call)
+    (answered,) = parts_of({"role": "function", "name": "search", "content": "sunny"})
+
+    assert called["id"] == answered["tool_call_id"] == "function:search"
+
+
+def test_a_custom_call_keeps_its_free_text() -> None:
+    call = {"id": "c1", "type": "custom", "custom": {"name": "sql", "input": "select 1"}}
+
+    (part,) = parts_of({"role": "assistant", "tool_calls": [call]})
+
+    assert (part["arguments"], part["native"]) == ("select 1", "custom")
+
+
+@pytest.mark.parametrize(
+    ("raw", "part"),
+    [
+        (
+            {"type": "image_url", "image_url": {"url": "https://example.org/a.png", "detail": "low"}},
+            {"type": "image", "url": "https://example.org/a.png", "image_url": {"detail": "low"}},
+        ),
+        (
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO"}},
+            {"type": "image", "data": "iVBO", "media_type": "image/png"},
+        ),
+        (
+            {"type": "image_url", "image_url": "data:image/svg+xml,<svg/>"},
+            {"type": "image", "url": "data:image/svg+xml,<svg/>"},
+        ),
+        (
+            {"type": "input_audio", "input_audio": {"data": "UklG", "format": "wav"}},
+            {
+                "type": "file",
+                "data": "UklG",
+                "media_type": "audio/wav",
+                "provider": "openai",
+                "native": "input_audio",
+            },
+        ),
+        (
+            {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBE"}},
+            {"type": "file", "data": "JVBE", "media_type": "application/pdf", "name": "a.pdf"},
+        ),
+        ({"type": "file", "file": {"file_id": "file-1"}}, {"type": "file", "file_id": "file-1"}),
+    ],
+)
+def test_a_content_part_becomes_a_neutral_part(raw: dict[str, Any], part: Part) -> None:
+    assert parts_of({"role": "user", "content": [raw]}) == [part]
+
+
+def test_what_stands_beside_the_content_is_kept_in_order() -> None:
+    raw = {
+        "role": "assistant",
+        "content": "Done.",
+        "reasoning_content": "hm",
+        "reasoning_details": [{"type": "reasoning.encrypted", "data": "x"}],
+        "annotations": [{"type": "url_citation"}],
+        "refusal": "but not that",
+        "audio": {"id": "audio_1", "transcript": "Done."},
+    }
+
+    parts = parts_of(raw)
+
+    assert [(part["type"], part.get("native")) for part in parts] == [
+        ("reasoning", "reasoning_content"),
+        ("reasoning", "reasoning_details"),
+        ("text", None),
+        ("text", "refusal"),
+        ("file", "audio"),
+    ]
+    assert parts[2]["annotations"] == [{"type": "url_citation"}]
+
+
+@pytest.mark.parametrize(
+    ("raw", "pointer"),
+    [
+        ({"role": "assistant", "tool_calls": "x"}, "/tool_calls"),
+        ({"role": "assistant", "tool_calls": [5]}, "/tool_calls/0"),
+        ({"role": "assistant", "tool_calls": [{"id": "c1", "type": "magic"}]}, "/tool_calls/0/type"),
+        ({"role": "assistant", "tool_calls": [{"id": "c1"}]}, "/tool_calls/0/function"),
+        ({"role": "assistant", "tool_calls": [{"function": {"name": "n", "arguments": ""}}]}, "/tool_calls/0/id"),
+        ({"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": 5}}]}, "/tool_calls/0/function/name"),
+        ({"role": "assistant", "function_call": {"name": "n"}}, "/function_call/arguments"),
+        ({"role": "assistant", "function_call": {"arguments": "{}"}}, "/function_call/name"),
+        ({"role": "assistant", "audio": {"id": "a", "type": "x"}}, "/audio/type"),
+        ({"role": "tool", "tool_call_id": "", "content": "x"}, "/tool_call_id"),
+        ({"role": "tool", "tool_call_id": "c1", "content": None}, "/content"),
+        ({"role": "function", "content": "x"}, "/name"),
+        ({"role": "user", "content": [{"type": "image_url", "image_url": {}}]}, "/content/0/image_url/url"),
+        ({"role": "user", "content": [{"type": "input_audio", "input_audio": {}}]}, "/content/0/input_audio/data"),
+        ({"role": "user", "content": [{"type": "file", "file": {}}]}, "/content/0/file"),
+        ({"role": "assistant", "content": "x", "refusal": 5}, "/refusal"),
+    ],
+)
+def test_a_broken_message_is_refused_with_its_place(raw: dict[str, Any], pointer: str) -> None:
+    with pytest.raises(WireError) as caught:
+        normalise(raw)
+
+    assert caught.value.pointer == pointer
+
+
+def test_a_message_of_the_sdk_is_taken_as_it_is() -> None:
+    function = Function(name="search", arguments='{"q":"x"}')
+    sdk = ChatCompletionMessage(
+        role="assistant",
+        content=None,
+        tool_calls=[ChatCompletionMessageFunctionToolCall(id="c1", type="function", function=function)],
+    )
+    expected = ({"type": "tool_call", "id": "c1", "name": "search", "arguments": {"q": "x"}},)
+
+    assert normalise(sdk.to_dict()).parts == expected
+    assert normalise(sdk.model_dump()).parts == expected
+    assert normalise(sdk.model_dump(exclude_none=True)).parts == expected

