@@ -209,6 +209,7 @@ async def _serve(settings: Settings, database: Location) -> None:
         access_log=False,
         log_config=None,
         server_header=False,
+        proxy_headers=False,
         timeout_graceful_shutdown=round(settings.engine.grace_seconds) + 1,
     )
     await uvicorn.Server(config).serve()

@@ -145,7 +145,7 @@ class Service:
 @asynccontextmanager
 async def running_service(database_url: str, **settings: Any) -> AsyncIterator[Service]:
     """The whole service on a free port of this process, with these settings."""
-    values = {"http": {"access_log": False}, "engine": {"sweep_seconds": 0.1}} | settings
+    values: dict[str, Any] = {"http": {"access_log": False}, "engine": {"sweep_seconds": 0.1}} | settings
     app = create_app(Settings(**values), Location(url=database_url, name="the tests' database"))
     listening = socket.create_server(("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"

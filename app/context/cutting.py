@@ -38,13 +38,13 @@ def shortened(message: Message, *, tokens_max: int) -> Message:
 
 def _share(sizes: Sequence[int], whole: int) -> int:
     """The largest share such that the sizes, each counted up to it at most, sum to no more than ``whole``."""
-    left = whole
+    left = share = whole
     for position, size in enumerate(sorted(sizes)):
         share = left // (len(sizes) - position)
         if size > share:
-            return max(share, 0)
+            break
         left -= size
-    return whole
+    return share
 
 
 def _largest(size: Callable[[int], int], *, at_most: int, up_to: int) -> int:

@@ -28,7 +28,7 @@ class ContextService:
         self._memory = memory
         self._clock = clock
         service = memory.rules({})
-        self._service_budget = service.message_budget or 0
+        self._service = service
         self._preset_budgets = {name: values["message_budget"] for name, values in PRESETS.items()}
 
     async def context(
@@ -63,7 +63,12 @@ class ContextService:
         return True
 
     def _budgets(self, query: ContextQuery) -> Budgets:
-        return Budgets(asked=query.message_budget, presets=self._preset_budgets, service=self._service_budget)
+        return Budgets(
+            asked=query.message_budget,
+            presets=self._preset_budgets,
+            service=self._service.message_budget or 0,
+            enabled=self._service.enabled,
+        )
 
     def _snapshot(self, key: str, head: Head, tail: tuple[Message, ...]) -> Snapshot:
         rules = self._memory.rules(head.config)

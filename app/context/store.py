@@ -21,8 +21,10 @@ LOOK_BACK = 32  # messages read before the start, to find that of a group it fal
 
 SNAPSHOT = """/* snapshot */
 WITH RECURSIVE session AS (
-  SELECT s.*, coalesce($2, (config->>'message_budget')::bigint, ($3::jsonb->>(config->>'preset'))::bigint, $4) AS budget
-  FROM sessions s WHERE id = $1
+  SELECT next_seq, total_tokens, observed_seq, anchor_date, config, memory_id,
+         CASE WHEN coalesce((config->>'enabled')::bool, $6) THEN tail_from_seq ELSE 1 END AS tail_from_seq,
+         coalesce($2, (config->>'message_budget')::bigint, ($3::jsonb->>(config->>'preset'))::bigint, $4) AS budget
+  FROM sessions WHERE id = $1
 ), seek (low, high) AS (
   SELECT tail_from_seq, greatest(next_seq - 1, tail_from_seq) FROM session
   UNION ALL
@@ -80,11 +82,15 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budgets:
-    """Where the message budget comes from, in this order: the request, the session, its preset, the service."""
+    """Where the message budget comes from, in this order: the request, the session, its preset, the service.
+
+    ``enabled``: whether the service's memory is, for a session that does not say. A disabled one's tail is the log.
+    """
 
     asked: int | None
     presets: Mapping[str, int]
     service: int
+    enabled: bool
 
 
 class ContextStore:
@@ -95,7 +101,13 @@ class ContextStore:
         """The session as it is now, and at least as much of its tail as the budget takes; None: never seen."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(
-                SNAPSHOT, session, budgets.asked, dict(budgets.presets), budgets.service, LOOK_BACK
+                SNAPSHOT,
+                session,
+                budgets.asked,
+                dict(budgets.presets),
+                budgets.service,
+                LOOK_BACK,
+                budgets.enabled,
             )
         if not rows:
             return None

@@ -14,6 +14,24 @@ Tx: TypeAlias = Any  # an asyncpg connection (the library is untyped); a stateme
 Row: TypeAlias = Any  # an asyncpg.Record
 
 VERSION_MIN = 14
+
+# What the driver raises when the server cannot be reached or gives up for now, rather than for what was asked of it.
+AWAY = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.TransactionRollbackError,
+    asyncpg.InterfaceError,
+    OSError,
+    TimeoutError,
+)
+
+
+def is_away(error: BaseException) -> bool:
+    """Whether the same statement may go through later. A refused argument is an InterfaceError too, and may not."""
+    return isinstance(error, AWAY) and not isinstance(error, ValueError)
+
+
 JSONB_VERSION = b"\x01"  # the byte before the text in Postgres's binary format; only this format works in rows of rows
 
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
-import asyncpg
 import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -13,6 +12,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from app.kit.db import AWAY, is_away
 from app.kit.errors import Category, DomainError, FieldError
 from app.kit.json import dumps
 
@@ -87,10 +87,8 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(DomainError, _domain_error)
     app.add_exception_handler(RequestValidationError, _invalid_request)
     app.add_exception_handler(HTTPException, _plain)
-    for error in (asyncpg.PostgresConnectionError, asyncpg.InterfaceError, ConnectionError, TimeoutError):
+    for error in AWAY:
         app.add_exception_handler(error, _database_away)
-    for state in (asyncpg.CannotConnectNowError, asyncpg.AdminShutdownError, asyncpg.TooManyConnectionsError):
-        app.add_exception_handler(state, _database_away)
     app.add_exception_handler(Exception, _bug)
 
 
@@ -143,7 +141,10 @@ async def _plain(_request: Request, error: Exception) -> Response:
     return problem_response(slug=slug, title=title, status=status, detail=str(error.detail), headers=headers)
 
 
-async def _database_away(_request: Request, error: Exception) -> Response:
+async def _database_away(request: Request, error: Exception) -> Response:
+    if not is_away(error):
+        log.error("statement_refused", exc_info=error)
+        return await _bug(request, error)
     log.warning("database_away", error=type(error).__name__)
     return problem_response(
         slug="unavailable",

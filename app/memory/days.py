@@ -40,6 +40,7 @@ _DATE: Final = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+_DIGIT: Final = re.compile("[0-9]")
 _PARENTHESIS: Final = re.compile(r"\([^()]*\)")
 
 
@@ -68,6 +69,8 @@ class DatePhrase:
 
 def date_phrases(text: str) -> Iterator[DatePhrase]:
     """The calendar dates a text names, in order: ``May 20, 2023``, ``20 mai``, ``2023-05-20``, ``2023年5月20日``."""
+    if not _DIGIT.search(text):
+        return
     for match in _DATE.finditer(text):
         found = {name[0]: value for name, value in match.groupdict().items() if value and name != "sep"}
         month = MONTHS.get(found["m"].lower()) or int(found["m"])

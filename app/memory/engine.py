@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any, assert_never
 from uuid import UUID
 
-import asyncpg
 import structlog
 
-from app.kit.db import Database
+from app.kit.db import AWAY, Database, is_away
 from app.memory.observing import Observing
 from app.memory.policy import Consolidate, LiveReflection, Observe, Reflect, State, Step, Wait, backoff, next_step
 from app.memory.reflecting import Reflecting
@@ -24,8 +23,6 @@ from app.memory.steps import Outcome, StepFailed, add_usage
 from app.memory.store import Lease, Loaded, MemoryStore
 
 log = structlog.get_logger("daybook.engine")
-
-AWAY = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)  # the database cannot be reached now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,9 +169,9 @@ class Engine:
         except StepFailed as failure:
             await self._fail(lease, loaded, name, failure)
             return None
-        except AWAY:
-            raise
         except Exception as error:
+            if is_away(error):
+                raise
             log.exception("step_broke", memory=str(loaded.memory_id), step=name)
             await self._fail(lease, loaded, name, StepFailed("internal", type(error).__name__, runs=()))
             return None

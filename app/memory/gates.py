@@ -171,7 +171,9 @@ def _is_grounded(item: Item, sources: Sequence[Source]) -> bool:
 
 def _cited(cites: Sequence[Cite], sources: Sequence[Source]) -> Sequence[Source]:
     """The sources that ``cites`` name; all of them where it names none."""
-    return [source for source in sources if _touches(source.seqs, cites)] or sources
+    first, last = min((cite.first for cite in cites), default=0), max((cite.last for cite in cites), default=-1)
+    near = [source for source in sources if source.first_seq <= last and first <= source.last_seq]
+    return [source for source in near if _touches(source.seqs, cites)] or sources
 
 
 def _touches(seqs: Ranges, cites: Sequence[Cite]) -> bool:

@@ -37,6 +37,8 @@ class Source:
     """One message, or one line being condensed: what it says, and ``day``, the day it was said on."""
 
     seqs: Ranges
+    first_seq: int
+    last_seq: int
     text: str
     numbers: frozenset[str]
     times: frozenset[str]
@@ -86,6 +88,8 @@ def _source(text: str, *, seqs: Ranges, day: date | None, time: str | None, unce
     plain = normal(text)
     return Source(
         seqs=seqs,
+        first_seq=min((first for first, _ in seqs), default=0),
+        last_seq=max((last for _, last in seqs), default=-1),
         text=plain,
         numbers=numerals(plain),
         times=clock_times(plain) | ({time} if time else set()),

@@ -56,8 +56,9 @@ class Observing:
             runs.append(replace(run, from_seq=span.from_seq, to_seq=span.to_seq))
             if verdict.rejected is None:
                 return parsed, verdict, runs
-            source = replace(source, rejected=verdict.rejected)
-        raise StepFailed(str(verdict.rejected), f"the observer's output was rejected: {verdict.rejected}", runs=runs)
+            rejection = verdict.rejected
+            source = replace(source, rejected=rejection.reason)
+        raise StepFailed(rejection, f"the observer's output was rejected: {rejection.reason}", runs=runs)
 
     async def _record(
         self,

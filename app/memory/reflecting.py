@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from app.kit.db import Database, Tx
-from app.memory.gates import Verdict, coverage, judge_reflection, protected, restore
+from app.memory.gates import Rejection, Verdict, coverage, judge_reflection, protected, restore
 from app.memory.log import render
 from app.memory.model import Item, Observation, Ranges, Reflection, Reflector, ReflectorInput
 from app.memory.parsing import parse
@@ -76,20 +76,20 @@ class Reflecting:
         guarded = protected(sources.items)
         best: Verdict | None = None
         runs: list[Run] = []
-        reasons: list[str] = []
+        reasons: list[Rejection] = []
         for compression in range(1, len(COMPRESSION_SHARES) + 1):
             verdict = await self._try(replace(source, compression=compression), sources, runs)
             if verdict.rejected is not None:
                 reasons.append(verdict.rejected)
-                source = replace(source, rejected=verdict.rejected)
+                source = replace(source, rejected=verdict.rejected.reason)
                 continue
             faithful = coverage(guarded, verdict.items) > PROTECTED_COVERAGE or not guarded
             if best is None or (faithful and verdict.tokens < best.tokens):
                 best = verdict
             if not faithful or best.tokens <= source.target_tokens:
                 break
-        if best is None and any(reason != "not_smaller" for reason in reasons):
-            raise StepFailed(reasons[-1], f"the reflector's output was rejected: {reasons[-1]}", runs=runs)
+        if best is None and any(reason is not Rejection.NOT_SMALLER for reason in reasons):
+            raise StepFailed(reasons[-1], f"the reflector's output was rejected: {reasons[-1].reason}", runs=runs)
         return best and _restored(best, guarded, sources), runs
 
     async def _try(self, source: ReflectorInput, sources: Sources, runs: list[Run]) -> Verdict:

@@ -372,8 +372,9 @@ class MemoryStore:
             return await connection.fetchval(REQUEST, memory_id, request) is not None
 
     async def idle(self, memory_id: UUID) -> bool:
+        """Whether there is nothing to do now; so it is for a memory that is not there."""
         async with self._database.connection() as connection:
-            return bool(await connection.fetchval(IDLE, memory_id))
+            return await connection.fetchval(IDLE, memory_id) is not False
 
     async def load(self, lease: Lease) -> Loaded | None:
         """The memory in one snapshot; None when the lease was lost."""

@@ -44,6 +44,8 @@ def test_media_that_do_not_fit_are_named_instead() -> None:
     image = {"type": "image", "data": "aGk=", "media_type": "image/png", "tokens": 1_600}
     cut = shortened(message(1, Role.USER, text("Look"), image), tokens_max=100)
     assert cut.parts == (text("Look"), text("[image: image/png]"))
+    cut = shortened(message(1, Role.TOOL, result("c1", [text("Look"), image])), tokens_max=100)
+    assert cut.parts == (result("c1", [text("Look"), text("[image: image/png]")]),)
 
 
 def test_small_messages_stay_whole_and_the_others_share_what_is_left() -> None:

@@ -6,13 +6,13 @@ error (whose optimum is the median), each language weighs the same, and each wei
 
 import json
 import sys
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from app.kit.tokens import SCALE, SEAM_GAIN_MAX, SEAM_LOSS_MAX, WEIGHTS, class_counts
+from app.kit.tokens import SCALE, SEAM_GAIN_MAX, SEAM_LOSS_MAX, class_counts, text_tokens
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "tokens" / "o200k_base.jsonl"
 LONG_CHARACTERS = 200
@@ -37,9 +37,8 @@ PRIOR: Mapping[str, float] = {
     "slash": 0.3,
     "sign": 0.3,
     "punctuation": 0.8,
-    "cjk_punctuation": 0.8,
-    "hiragana": 0.6,
-    "katakana": 0.6,
+    "fullwidth": 0.8,
+    "kana": 0.6,
     "han": 0.9,
     "han_common": 0.6,
     "hangul": 0.6,
@@ -58,14 +57,14 @@ FIXED: Mapping[str, float] = {
     "latin_vietnamese": 0.1,
     "greek": 0.33,
     "cyrillic": 0.25,
-    "armenian": 0.26,
-    "hebrew": 0.38,
+    "hebrew_armenian": 0.34,
     "arabic": 0.29,
     "indic": 0.31,
     "thai": 0.42,
-    "georgian": 0.26,
+    "burmese_georgian": 0.4,
     "symbol": 1.0,
     "emoji": 1.5,
+    "pair_end": 0.0,
     "other": 0.7,
 }
 SEAM_LOSS, SEAM_GAIN = SEAM_LOSS_MAX / SCALE, SEAM_GAIN_MAX / SCALE
@@ -138,7 +137,7 @@ def fit(samples: Sequence[Sample]) -> dict[str, int]:
     weights = list(PRIOR.values())
     for _ in range(ROUNDS):
         weights = _solve(names, equations, weights)
-    fitted = dict(zip(names, weights, strict=True)) | FIXED
+    fitted = {**dict(zip(names, weights, strict=True)), **FIXED}
     return {name: round(weight * SCALE) for name, weight in fitted.items()}
 
 
@@ -170,32 +169,47 @@ def _descend(
     return weights
 
 
-def estimate(text: str, weights: Mapping[str, int]) -> int:
-    thousandths = sum(weights[name] * count for name, count in class_counts(text).items())
-    return max(1, (thousandths + SEAM_GAIN_MAX) // SCALE)
-
-
-def errors(samples: Sequence[Sample], weights: Mapping[str, int]) -> dict[str, float]:
+def errors(samples: Sequence[Sample], estimate: Callable[[str], int]) -> dict[str, float]:
     """Median absolute relative error per language."""
     misses: defaultdict[str, list[float]] = defaultdict(list)
     for sample in samples:
-        misses[sample.language].append(abs(estimate(sample.text, weights) / sample.tokens - 1))
+        misses[sample.language].append(abs(estimate(sample.text) / sample.tokens - 1))
     return {language: median(found) for language, found in misses.items()}
 
 
-def report(weights: Mapping[str, int]) -> str:
-    lines = ["language      fit>200  test>200  fit<=200  test<=200"]
-    fitting, testing = halves()
-    columns = [
-        errors([sample for sample in half if sample.is_long is is_long], weights)
-        for is_long in (True, False)
-        for half in (fitting, testing)
+def table(title: str, estimate: Callable[[str], int]) -> str:
+    columns = {
+        f"{half_name} {length}": errors([sample for sample in half if sample.is_long is is_long], estimate)
+        for length, is_long in ((f">{LONG_CHARACTERS}", True), (f"<={LONG_CHARACTERS}", False))
+        for half_name, half in zip(("fit", "test"), halves(), strict=True)
+    }
+    lines = [f"{title:12}" + "".join(f"{name:>12}" for name in columns)]
+    lines += [
+        f"{language:12}" + "".join(f"{column[language]:12.1%}" for column in columns.values())
+        for language in next(iter(columns.values()))
     ]
-    lines += [f"{language:12}" + "".join(f"{column[language]:9.1%}" for column in columns) for language in columns[0]]
-    return "\n".join(lines)
+    return "\n".join(lines) + "\n"
+
+
+def frequent(samples: Sequence[Sample], first: str, last: str, limit: int) -> str:
+    """The most frequent characters of a range, for `HANGUL_COMMON` and `HAN_COMMON`."""
+    seen = Counter(character for sample in samples for character in sample.text if first <= character <= last)
+    return "".join(character for character, _ in seen.most_common(limit))
+
+
+def main() -> None:
+    fitting, _ = halves()
+    weights = fit(fitting)
+
+    def fitted(text: str) -> int:
+        thousandths = sum(weights[name] * count for name, count in class_counts(text).items())
+        return max(1, (thousandths + SEAM_GAIN_MAX) // SCALE)
+
+    sys.stdout.write(table("shipped", text_tokens) + "\n" + table("fitted", fitted) + "\n")
+    sys.stdout.write(f"WEIGHTS = {json.dumps(weights, indent=4)}\n")
+    sys.stdout.write(f"HANGUL_COMMON = {frequent(fitting, '가', '힣', 250)!r}\n")
+    sys.stdout.write(f"HAN_COMMON = {frequent(fitting, '一', '鿿', 200)!r}\n")
 
 
 if __name__ == "__main__":
-    found = fit(halves()[0])
-    sys.stdout.write(f"shipped\n{report(WEIGHTS)}\n\n" if WEIGHTS else "")
-    sys.stdout.write(f"fitted\n{report(found)}\n\n{json.dumps(found, indent=4)}\n")
+    main()

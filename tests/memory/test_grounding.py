@@ -77,6 +77,7 @@ def test_what_a_line_claims_has_to_be_in_its_source(source: str, line: str, expe
         pytest.param("I went last May", "Went in May 2022.", True, id="within 366 days of the message"),
         pytest.param("I went last week", "Went on May 6, 2022.", False, id="367 days before the message"),
         pytest.param("I went last week", "Went on May 7, 2022.", True, id="366 days before the message"),
+        pytest.param("hello", "On Feb 29.", False, id="a day that most years lack"),
         pytest.param("I moved last year", "User moved in 2022.", True, id="last year"),
         pytest.param("I moved 10 years ago", "User moved in 2013.", True, id="years ago"),
         pytest.param("I moved 10 years ago", "User moved in 2014.", False, id="another year"),
@@ -128,6 +129,13 @@ def test_a_line_being_condensed_is_a_source_with_its_day_and_time() -> None:
     source = item_source(Item(text="User moved yesterday.", day="May 8, 2023", time="10:00"))
 
     assert is_grounded("User moved on May 7, 2023, noted at 10:00.", [source])
+
+
+def test_nothing_can_be_computed_from_a_line_without_a_day() -> None:
+    source = item_source(Item(text="User moved last year.", day="then"))
+
+    assert not is_grounded("User moved in May 2022.", [source])
+    assert not is_grounded("User moved in 2022.", [source])
 
 
 json_values = st.recursive(

@@ -105,6 +105,7 @@ def test_reasoning_is_not_sent_back() -> None:
             {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,aGk="}},
         ),
         ({"type": "file", "url": "https://example.com/a.pdf", "name": "a.pdf"}, text("[file: a.pdf]")),
+        ({"type": "image", "file_id": "f-1"}, text("[image]")),
         ({"type": "file", "content": "plain words"}, text("[file]\nplain words")),
     ],
 )
