@@ -1,6 +1,6 @@
 # Needs make and Python 3.11 or later with pip, nothing else. PYTHON= chooses another interpreter for .venv.
 .DEFAULT_GOAL := help
-.PHONY: help run demo test lint check lock openapi
+.PHONY: help run demo test lint check lock openapi env
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
@@ -49,6 +49,10 @@ lock: .venv/build.stamp ## renew the locks from pyproject.toml (UPGRADE=--upgrad
 openapi: .venv/run.stamp ## write openapi/openapi.json
 	$(BIN)/daybook openapi > openapi/openapi.json.new
 	mv openapi/openapi.json.new openapi/openapi.json
+
+env: .venv/run.stamp ## write .env.example
+	$(BIN)/python -c 'from app.settings import env_example; print(env_example(), end="")' > .env.example.new
+	mv .env.example.new .env.example
 
 # A stamp is written last, so that what was interrupted is done again. Without ensurepip (Debian's bare python3) the
 # interpreter's own pip brings one.

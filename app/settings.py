@@ -7,18 +7,19 @@ misspelt or wrong setting stops the start with one clear line (api.md, Settings)
 import difflib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from app.kit.errors import StartError
 from app.llm.build import MID_MODELS, SMALL_MODELS, default_provider
 from app.llm.port import Provider
-from app.memory.rules import MemoryConfig
+from app.memory.rules import COMMON, PRESETS, MemoryConfig
 
 PREFIX = "DAYBOOK_"
 
@@ -34,19 +35,19 @@ class _Group(BaseModel):
 class ModelSettings(_Group):
     """Of the observer or the reflector; what is not given is the service's."""
 
-    provider: Provider | None = None
-    model: str | None = None
+    provider: Provider | None = Field(None, description="default: PROVIDER")
+    model: str | None = Field(None, description="default: MODEL, where the provider is that of PROVIDER")
 
 
 class PoolSettings(_Group):
     min: int = Field(2, ge=0, le=1_000, description="connections kept open")
     max: int = Field(10, ge=1, le=1_000, description="connections at most, per process")
-    connect_seconds: float = Field(10.0, gt=0, le=600)
-    statement_seconds: float = Field(30.0, gt=0, le=3_600)
+    connect_seconds: float = Field(10.0, gt=0, le=600, description="for a connection, then 503")
+    statement_seconds: float = Field(30.0, gt=0, le=3_600, description="for one statement, then 503")
 
 
 class HttpSettings(_Group):
-    request_bytes_max: int = Field(8 * 1024 * 1024, ge=1_024, le=1024**3, description="413 over it")
+    request_bytes_max: int = Field(8 * 1024 * 1024, ge=1_024, le=1024**3, description="a request's body; 413 over it")
     access_log: bool = Field(True, description="one line per request")
 
 
@@ -60,13 +61,13 @@ class EngineSettings(_Group):
     lease_seconds: float = Field(
         30.0, ge=1, le=3_600, description="renewed while a step runs; a killed process's work is free again after it"
     )
-    sweep_seconds: float = Field(1.0, ge=0.05, le=600)
+    sweep_seconds: float = Field(1.0, ge=0.05, le=600, description="how often to look for work left due")
     grace_seconds: float = Field(10.0, ge=0, le=3_600, description="for a running step at shutdown")
 
 
 class LlmSettings(_Group):
-    timeout_seconds: float = Field(90.0, gt=0, le=3_600, description="of one model call")
-    reasoning_tokens: int = Field(4_000, ge=0, le=100_000, description="a model may spend on thinking, per call")
+    timeout_seconds: float = Field(90.0, gt=0, le=3_600, description="for one call")
+    reasoning_tokens: int = Field(4_000, ge=0, le=100_000, description="what a model may spend on thinking, per call")
 
 
 class Settings(BaseSettings):
@@ -76,33 +77,40 @@ class Settings(BaseSettings):
         env_prefix=PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True, env_file=None
     )
 
-    env: Literal["development", "production"] = "development"
-    host: str = "127.0.0.1"
-    port: int = Field(8000, ge=0, le=65_535)
+    env: Literal["development", "production"] = Field("development", description="development or production")
+    host: str = Field("127.0.0.1", description="address to bind; without a key only loopback")
+    port: int = Field(8000, ge=0, le=65_535, description="port to bind")
     workers: int = Field(1, ge=1, le=1, description="worker processes; more than one is not available yet")
-    database_url: str | None = Field(None, description="unset: embedded Postgres under DATA_DIR")
-    data_dir: Path | None = Field(None, description="default ./.daybook")
+    database_url: str | None = Field(None, description="postgresql://...; unset: embedded Postgres under DATA_DIR")
+    data_dir: Path | None = Field(None, description="folder of embedded Postgres; default ./.daybook")
     postgres_binaries: Path | None = Field(None, description="folder of initdb and postgres for embedded Postgres")
     allow_embedded: bool = Field(False, description="embedded Postgres although ENV is production")
-    migrate: Literal["auto", "never"] = "auto"
-    bootstrap_key: SecretStr | None = Field(None, min_length=16, description="admin key of tenant 'default'")
-    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    migrate: Literal["auto", "never"] = Field("auto", description="auto migrates the database at start; never does not")
+    bootstrap_key: SecretStr | None = Field(
+        None, min_length=16, description="admin key of tenant 'default'; unset: local mode, no key needed"
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="debug, info, warning or error")
     log_json: bool | None = Field(None, description="default: JSON unless stderr is a terminal")
-    provider: Provider | None = Field(None, description="anthropic, openai, extractive or scripted")
-    model: str | None = Field(None, description="for scripted: the path of the replies")
-    observer: ModelSettings = ModelSettings()
-    reflector: ModelSettings = ModelSettings()
-    memory: MemoryConfig = MemoryConfig()
-    sessions: SessionSettings = SessionSettings()
-    engine: EngineSettings = EngineSettings()
-    llm: LlmSettings = LlmSettings()
-    http: HttpSettings = HttpSettings()
-    pool: PoolSettings = PoolSettings()
+    provider: Provider | None = Field(
+        None,
+        description="anthropic, openai, extractive or scripted; default: the one whose key is set, else extractive",
+    )
+    model: str | None = Field(None, description="default: the provider's; for scripted the path of the replies")
+    observer: ModelSettings = Field(ModelSettings(), description="Who turns messages into observations.")
+    reflector: ModelSettings = Field(ModelSettings(), description="Who condenses observations into reflections.")
+    memory: MemoryConfig = Field(
+        MemoryConfig(), description="The memory's rules; a session's own config stands above them."
+    )
+    sessions: SessionSettings = Field(SessionSettings(), description="Limits of an append.")
+    engine: EngineSettings = Field(EngineSettings(), description="The work in the background.")
+    llm: LlmSettings = Field(LlmSettings(), description="Calls of a model.")
+    http: HttpSettings = Field(HttpSettings(), description="Requests.")
+    pool: PoolSettings = Field(PoolSettings(), description="Connections to the database.")
 
 
-def load_settings(environ: Mapping[str, str] | None = None, **overrides: Any) -> Settings:
+def load_settings(**overrides: Any) -> Settings:
     """Read the environment; ``overrides`` that are not None stand above it. Raises SettingsError, one clear line."""
-    refuse_unknown(os.environ if environ is None else environ)
+    refuse_unknown(os.environ)
     given = {name: value for name, value in overrides.items() if value is not None}
     try:
         return Settings(**given)
@@ -124,14 +132,59 @@ def refuse_unknown(environ: Mapping[str, str]) -> None:
 
 def setting_names() -> set[str]:
     """The names of all settings as environment variables."""
-    names: set[str] = set()
-    for name, field in Settings.model_fields.items():
-        group = field.annotation
-        if isinstance(group, type) and issubclass(group, BaseModel):
-            names |= {f"{PREFIX}{name}__{key}".upper() for key in group.model_fields}
-        else:
-            names.add(f"{PREFIX}{name}".upper())
-    return names
+    return {name for _, settings in _groups() for name, _ in settings}
+
+
+def _groups() -> Iterator[tuple[str, list[tuple[str, FieldInfo]]]]:
+    """The settings as variables: first those without a group, then each group with what it is about."""
+    groups = {name: field for name, field in Settings.model_fields.items() if _members(field)}
+    yield (
+        "",
+        [(f"{PREFIX}{name}".upper(), field) for name, field in Settings.model_fields.items() if name not in groups],
+    )
+    for name, field in groups.items():
+        yield field.description or "", [(f"{PREFIX}{name}__{key}".upper(), own) for key, own in _members(field).items()]
+
+
+def _members(field: FieldInfo) -> Mapping[str, FieldInfo]:
+    """The settings of a group; none of what is a setting itself."""
+    group = field.annotation
+    return group.model_fields if isinstance(group, type) and issubclass(group, BaseModel) else {}
+
+
+EXAMPLE_HEAD = """\
+# Every setting of Daybook with its default, written by `make env`. Copy it to .env, take the # from what you change,
+# and load it into the service's environment: `set -a; . ./.env; set +a`, or env_file in a compose file.
+
+# The providers' own variables, read by their SDKs: a key, and where it is not the provider's own an address.
+#ANTHROPIC_API_KEY=
+#ANTHROPIC_BASE_URL=
+#OPENAI_API_KEY=
+#OPENAI_BASE_URL=
+"""
+
+
+def env_example() -> str:
+    """The text of .env.example: every setting with its default and a line about it, all of them commented out."""
+    return "\n".join([EXAMPLE_HEAD, *(_example(head, settings) for head, settings in _groups())])
+
+
+def _example(head: str, settings: list[tuple[str, FieldInfo]]) -> str:
+    lines = [f"# {field.description}\n#{name}={_default(name, field)}\n" for name, field in settings]
+    return "".join([f"# {head}\n\n" if head else "", *lines])
+
+
+def _default(name: str, field: FieldInfo) -> str:
+    """A default as it would be written in the environment, "" for none. Those of the memory are its rules'."""
+    rule = name.removeprefix(f"{PREFIX}MEMORY__").lower()
+    value = ({"preset": "default"} | COMMON | PRESETS["default"]).get(rule, field.default)
+    match value:
+        case None:
+            return ""
+        case bool():
+            return str(value).lower()
+        case _:
+            return str(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,9 +225,9 @@ def _chosen(
     return Chosen(provider=provider, model=name)
 
 
-_PASSWORD = re.compile(r"(?<=:)[^:@/]+(?=@)")
+_PASSWORDS = re.compile(r"(?<=://)([^:/?#]*):[^/?#]*@|([?&](?:ssl)?password=)[^&]*", re.IGNORECASE)
 
 
 def without_password(url: str) -> str:
-    """A DSN as it may be shown."""
-    return _PASSWORD.sub("***", url)
+    """A DSN as it may be shown: neither the user's password nor one among its parameters."""
+    return _PASSWORDS.sub(lambda found: f"{found[2]}***" if found[2] else f"{found[1]}:***@", url)

@@ -10,6 +10,8 @@ from app.kit.errors import FieldError, Invalid
 
 T = TypeVar("T", int, str)
 
+NUMBER_MAX = 2**63 - 1  # what a bigint column holds
+
 
 def next_cursor(last: int | str) -> str:
     return base64.urlsafe_b64encode(orjson.dumps(last)).decode().rstrip("=")
@@ -23,7 +25,12 @@ def read_cursor(cursor: str | None, kind: type[T]) -> T | None:
         value = orjson.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
     except (binascii.Error, ValueError):
         value = None
-    if type(value) is not kind:
+    if type(value) is not kind or not _is_key(value):
         detail = "not a cursor of this list"
         raise Invalid(detail, errors=[FieldError("cursor", detail)])
     return value
+
+
+def _is_key(value: int | str) -> bool:
+    """Whether Postgres can compare a key with it; what a caller made up may be any number or text."""
+    return "\0" not in value if isinstance(value, str) else 0 <= value <= NUMBER_MAX

@@ -8,7 +8,7 @@ characters at most changes the sum: a run that began there goes on instead (`SEA
 (`SEAM_GAIN_MAX`). The two add up to one token and the sum is rounded at the gain, so the estimate of two texts joined
 is within 1 of the sum of theirs. Whole thousandths make that exact.
 
-Everything is counted by passes over bytes, which run at the speed of C: at most 1 MiB in some 20 to 30 ms.
+Everything is counted by passes over bytes, which run at the speed of C: 1 MiB in about 25 ms, whatever the script.
 """
 
 import codecs

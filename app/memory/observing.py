@@ -6,7 +6,7 @@ from datetime import date, datetime
 from app.kit.db import Database, Tx
 from app.kit.tokens import text_tokens
 from app.memory.gates import Verdict, judge_observation
-from app.memory.log import item_line
+from app.memory.log import render
 from app.memory.model import Item, Observer, ObserverInput, Parsed, Priority
 from app.memory.parsing import parse
 from app.memory.policy import Observe
@@ -125,7 +125,7 @@ def earlier_lines(loaded: Loaded, budget: int | None) -> tuple[Item, ...]:
     kept: list[Item] = []
     used = 0
     for item in reversed(log):
-        size = text_tokens(item_line(item))
+        size = text_tokens(render([replace(item, day="")]))
         limit = 2 * budget if item.priority is Priority.HIGH else budget
         if used + size <= limit:
             kept.append(item)

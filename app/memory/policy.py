@@ -155,11 +155,11 @@ def _full_level(state: State) -> int | None:
 
 def _may_condense(state: State) -> bool:
     """Section 3.7: min_interval between reflections; not again at the same log after a result that did not help."""
-    end = _interval_end(state)
-    return (end is None or end <= state.now) and state.unhelped_tokens != state.log_tokens
+    return _interval_end(state) is None and state.unhelped_tokens != state.log_tokens
 
 
 def _interval_end(state: State) -> datetime | None:
+    """When min_interval lets the log be condensed again; None where it does already."""
     if state.reflected_at is None or not state.rules.min_interval:
         return None
     end = state.reflected_at + timedelta(seconds=state.rules.min_interval)

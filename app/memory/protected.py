@@ -79,7 +79,10 @@ def coverage(guarded: Sequence[Item], result: Sequence[Item]) -> float:
 
 
 def with_lines(items: Sequence[Item], added: Iterable[Item]) -> tuple[Item, ...]:
-    """The log with lines put in verbatim: at the end of their day, else before the first later day, else at the end."""
+    """The log with lines put in verbatim, each within its day or, where there is none of it, before a later day.
+
+    Within a day it stands before what cites later messages, else at the end.
+    """
     lines = list(items)
     for item in added:
         lines.insert(_place(lines, item), item)
@@ -89,10 +92,14 @@ def with_lines(items: Sequence[Item], added: Iterable[Item]) -> tuple[Item, ...]
 def _place(lines: Sequence[Item], item: Item) -> int:
     of_day = [at for at, line in enumerate(lines) if line.day == item.day]
     if of_day:
-        return of_day[-1] + 1
+        return next((at for at in of_day if _cites_later(lines[at], item)), of_day[-1] + 1)
     day = parse_day(item.day)
     days = ((at, parse_day(line.day)) for at, line in enumerate(lines))
     return next((at for at, other in days if day and other and other > day), len(lines))
+
+
+def _cites_later(line: Item, item: Item) -> bool:
+    return bool(line.cites and item.cites) and line.cites[0].first > item.cites[0].first
 
 
 def _survives(item: Item, lines: Sequence[tuple[Item, _Said]]) -> bool:

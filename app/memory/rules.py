@@ -101,32 +101,76 @@ class MemoryConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    preset: PresetName | None = None
-    enabled: bool | None = None
+    preset: PresetName | None = Field(None, description="default, compact or classic")
+    enabled: bool | None = Field(None, description="false: messages are stored and nothing is derived")
     scope: Literal["session"] | None = Field(None, description="resource scope is not available yet")
-    message_tokens: int | None = Field(None, ge=1, le=MESSAGE_TOKENS_MAX)
-    observation_tokens: int | None = Field(None, ge=1, le=MESSAGE_TOKENS_MAX)
-    message_budget: int | None = Field(None, ge=0, le=MESSAGE_TOKENS_MAX)
-    memory_budget: int | None = Field(None, ge=0, le=MESSAGE_TOKENS_MAX)
-    max_reflections: int | None = Field(None, ge=0, le=10_000)
-    max_observations: int | None = Field(None, ge=0, le=10_000)
-    keep_last: int | None = Field(None, ge=0, le=10_000)
-    keep_last_tool_results: int | None = Field(None, ge=0, le=10_000)
-    strategy: Literal["leveled", "rewrite"] | None = None
+    message_tokens: int | None = Field(
+        None, ge=1, le=MESSAGE_TOKENS_MAX, description="observe at so many tokens of messages"
+    )
+    observation_tokens: int | None = Field(
+        None, ge=1, le=MESSAGE_TOKENS_MAX, description="reflect at so many tokens of observations"
+    )
+    message_budget: int | None = Field(
+        None, ge=0, le=MESSAGE_TOKENS_MAX, description="tokens of messages in a context; 0: no limit"
+    )
+    memory_budget: int | None = Field(
+        None, ge=0, le=MESSAGE_TOKENS_MAX, description="tokens of the log in a context; 0: no limit"
+    )
+    max_reflections: int | None = Field(None, ge=0, le=10_000, description="reflections in a context; 0: no limit")
+    max_observations: int | None = Field(None, ge=0, le=10_000, description="observations in a context; 0: no limit")
+    keep_last: int | None = Field(None, ge=0, le=10_000, description="messages shown although they are observed")
+    keep_last_tool_results: int | None = Field(
+        None, ge=0, le=10_000, description="tool results shown whole; older ones as previews"
+    )
+    strategy: Literal["leveled", "rewrite"] | None = Field(
+        None, description="leveled, or rewrite: the whole log at once"
+    )
     min_interval: float | None = Field(None, ge=0, le=31_536_000, description="seconds between reflections")
-    consolidate_at: int | None = Field(None, ge=2, le=1_000)
-    buffer_every: float | None = Field(None, ge=0, le=MESSAGE_TOKENS_MAX)
-    retain_tokens: float | None = Field(None, ge=0, le=MESSAGE_TOKENS_MAX)
-    block_after: float | None = Field(None, ge=1, le=MESSAGE_TOKENS_MAX)
-    cache_ttl: float | None = Field(None, ge=0, le=31_536_000, description="seconds")
-    reflect_keep: float | None = Field(None, ge=0, le=MESSAGE_TOKENS_MAX)
-    reflect_to: float | None = Field(None, gt=0, lt=1)
-    observer_input_tokens: int | None = Field(None, ge=0, le=MESSAGE_TOKENS_MAX)
-    previous_observation_tokens: int | None = Field(None, ge=0, le=MESSAGE_TOKENS_MAX)
-    compact_on_observe: Literal[False] | None = Field(None, description="compaction is not available yet")
+    consolidate_at: int | None = Field(
+        None, ge=2, le=1_000, description="reflections of one level before they become one of the next"
+    )
+    buffer_every: float | None = Field(
+        None,
+        ge=0,
+        le=MESSAGE_TOKENS_MAX,
+        description="observe ahead every so many tokens, or share of message_tokens; 0: off",
+    )
+    retain_tokens: float | None = Field(
+        None, ge=0, le=MESSAGE_TOKENS_MAX, description="tokens, or share of message_tokens, left unobserved"
+    )
+    block_after: float | None = Field(
+        None,
+        ge=1,
+        le=MESSAGE_TOKENS_MAX,
+        description="tokens, or share of message_tokens, at which open calls are waited for no longer",
+    )
+    cache_ttl: float | None = Field(
+        None, ge=0, le=31_536_000, description="seconds without a message after which the provider's cache is cold"
+    )
+    reflect_keep: float | None = Field(
+        None,
+        ge=0,
+        le=MESSAGE_TOKENS_MAX,
+        description="tokens, or share of observation_tokens, of the newest observations left as they are",
+    )
+    reflect_to: float | None = Field(None, gt=0, lt=1, description="share of its size that a reflection is to have")
+    observer_input_tokens: int | None = Field(
+        None, ge=0, le=MESSAGE_TOKENS_MAX, description="tokens of messages in one call of the observer; 0: no limit"
+    )
+    previous_observation_tokens: int | None = Field(
+        None, ge=0, le=MESSAGE_TOKENS_MAX, description="tokens of the log that the observer is shown; 0: no limit"
+    )
+    compact_on_observe: bool | None = Field(None, description="compaction is not available yet")
     retention: None = Field(None, description="retention is not available yet")
-    instruction: str | None = Field(None, max_length=8_000)
-    timezone: str | None = None
+    instruction: str | None = Field(None, max_length=8_000, description="what observer and reflector are told besides")
+    timezone: str | None = Field(None, description="IANA time zone of dates that are shown")
+
+    @field_validator("compact_on_observe")
+    @classmethod
+    def _not_available(cls, wanted: bool | None) -> bool | None:  # noqa: FBT001 - pydantic hands it over
+        if wanted:
+            raise ValueError("compaction is not available yet")
+        return wanted
 
     @field_validator("timezone")
     @classmethod

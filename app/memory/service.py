@@ -55,7 +55,8 @@ class MemoryService:
             "reflect_at": rules.observation_tokens,
         }
 
-    def check_config(self, config: dict[str, Any]) -> dict[str, Any]:
+    @staticmethod
+    def check_config(config: dict[str, Any]) -> dict[str, Any]:
         """A session's config, read. Raises Invalid naming each wrong key."""
         try:
             read = MemoryConfig.model_validate(config)

@@ -78,7 +78,7 @@ SELECT * FROM messages WHERE session_id = $1 AND seq > $2 AND seq <= $2 + $3 ORD
 """
 
 AROUND = """/* around */
-SELECT * FROM messages WHERE session_id = $1 AND seq BETWEEN $2 - $3 AND $2 + $3 ORDER BY seq
+SELECT * FROM messages WHERE session_id = $1 AND seq BETWEEN $2::bigint - $3 AND $2::bigint + $3 ORDER BY seq
 """
 
 LOCK_SESSION = """/* lock_session */

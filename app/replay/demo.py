@@ -15,13 +15,14 @@ from app.replay.run import replay_file
 
 START_SECONDS_MAX = 120.0  # a first start makes the database
 STOP_SECONDS_MAX = 30.0
+DEMO_CONFIG = {"preset": "compact", "timezone": "Europe/Lisbon"}  # small thresholds, and where the sample takes place
 
 
 def run_demo(url: str, *, key: str | None, session: str) -> None:
     """Replay the sample with preset compact and print the compiled context. Raises ReplayError."""
     sample = files("app").joinpath("samples/support.jsonl")
     with _service(url, key=key) as service, as_file(sample) as path:
-        replay_file(service, path, session=session, config={"preset": "compact"}, wait_ms=10_000)
+        replay_file(service, path, session=session, config=DEMO_CONFIG, wait_ms=10_000)
         sys.stdout.write(service.context(session, format="text")["payload"]["text"] + "\n")
 
 

@@ -5,24 +5,26 @@ from typing import Any
 
 from app.sessions.model import ActorUsage
 
+# The first that is there counts. Gemini's names come as its REST API and as its Python SDK write them.
+INPUT = ("input_tokens", "prompt_tokens", "promptTokenCount", "prompt_token_count")
+CACHED = ("cached_input_tokens", "cache_read_input_tokens", "cachedContentTokenCount", "cached_content_token_count")
+OUTPUT = ("output_tokens", "completion_tokens", "candidatesTokenCount", "candidates_token_count")
+THOUGHTS = ("thoughtsTokenCount", "thoughts_token_count")
+
 
 def actor_usage(usage: Mapping[str, Any]) -> ActorUsage:
     """Read our names, OpenAI's chat and Responses usage, Anthropic's, and Gemini's; what is missing counts 0.
 
-    Anthropic reports the cached and the newly cached input beside ``input_tokens``; the others within it.
+    Anthropic reports the cached and the newly cached input beside ``input_tokens``; the others within it. Gemini
+    reports its thoughts beside the answer; the others within it.
     """
     beside = _number(usage, "cache_read_input_tokens") + _number(usage, "cache_creation_input_tokens")
-    details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details") or {}
-    cached = (
-        _number(usage, "cached_input_tokens")
-        or _number(usage, "cache_read_input_tokens")
-        or _number(usage, "cachedContentTokenCount")
-        or (_number(details, "cached_tokens") if isinstance(details, Mapping) else 0)
-    )
+    details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
+    cached = _first(usage, *CACHED) or (_number(details, "cached_tokens") if isinstance(details, Mapping) else 0)
     return ActorUsage(
-        input_tokens=beside + _first(usage, "input_tokens", "prompt_tokens", "promptTokenCount"),
+        input_tokens=beside + _first(usage, *INPUT),
         cached_input_tokens=cached,
-        output_tokens=_first(usage, "output_tokens", "completion_tokens", "candidatesTokenCount"),
+        output_tokens=_first(usage, *OUTPUT) + _first(usage, *THOUGHTS),
     )
 
 
@@ -32,4 +34,4 @@ def _first(usage: Mapping[str, Any], *names: str) -> int:
 
 def _number(usage: Mapping[str, Any], name: str) -> int:
     value = usage.get(name)
-    return value if isinstance(value, int) and 0 <= value < 2**40 else 0
+    return value if type(value) is int and 0 <= value < 2**40 else 0

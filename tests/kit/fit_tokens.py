@@ -50,8 +50,8 @@ PRIOR: Mapping[str, float] = {
     "case_change": 0.5,
     "loose_space": 0.3,
 }
-# Of these the data has none or next to none: counted with o200k_base on the Universal Declaration of Human Rights (the
-# scripts; `latin` is the accented letters, which also pay for the plain letters around them) and on 34 common signs.
+# Of these the data has next to none: counted with o200k_base on the Universal Declaration of Human Rights (the
+# scripts, the mean of their languages; `latin` is the accented letters, which also pay for the plain ones around them)
 FIXED: Mapping[str, float] = {
     "latin": 0.7,
     "latin_vietnamese": 0.1,

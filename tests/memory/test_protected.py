@@ -133,6 +133,15 @@ def test_lines_are_put_in_at_their_day() -> None:
     ]
 
 
+def test_a_line_is_put_before_what_cites_later_messages_of_its_day() -> None:
+    day = "Aug 1, 2026"
+    log = [high("first", day=day, cite=2), high("second", day=day, cite=9)]
+
+    lines = with_lines(log, [high("between", day=day, cite=5), high("last", day=day, cite=12)])
+
+    assert [line.text for line in lines] == ["first", "between", "second", "last"]
+
+
 lines = st.builds(
     high,
     st.lists(

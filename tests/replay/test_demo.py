@@ -49,5 +49,5 @@ def test_the_demo_replays_the_sample_into_the_service_that_answers_and_prints_th
         run_demo(stub.url, key=None, session="demo")
 
     assert list(stub.stored.values()) == sample
-    assert stub.config == {"preset": "compact"}
+    assert stub.config == {"preset": "compact", "timezone": "Europe/Lisbon"}
     assert capsys.readouterr().out.endswith("the context\n")

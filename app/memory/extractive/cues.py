@@ -21,7 +21,8 @@ _DECISION = _cue(
 )
 _PREFERENCE = _cue(
     r"(?:i|we)(?: \w+){0,2} (?:like|love|enjoy|prefer|hate|dislike|want)|i(?:'m| am)(?: \w+)? (?:into|a fan|fond)"
-    r"|prefer|favou?rites?|can't stand|allergic|i'd rather|i(?:'d| would)(?: \w+)? (?:like|love)|passionate about",
+    r"|prefer|favou?rites?|can't stand|allergic|i'd rather|i(?:'d| would)(?: \w+)? (?:like|love)|passionate about"
+    r"|from now on|a rule|(?:^|please )(?:always|never)",
     r"좋아|싫어|선호|즐겨|喜欢|喜歡|偏好|讨厌|討厭|最爱|最愛|好き|嫌い|好む|大好",
 )
 _NEXT_STEP = _cue(
@@ -34,8 +35,9 @@ _NEXT_STEP = _cue(
     r"|するつもり",
 )
 _ISSUE = _cue(
-    r"errors?|exceptions?|traceback|fail(?:s|ed|ure|ures|ing)?|bugs?|broken|crash(?:es|ed|ing)?|unable to|denied"
-    r"|does(?:n't| not) work|timed out|timeout|problems?|stuck|blocked|invalid|not found|regression",
+    r"(?<!\bno )(?<!\b0 )(?<!\bwithout )(?:errors?|exceptions?|failures?|bugs?|problems?|timeouts?)"
+    r"|traceback|fail(?:s|ed|ing)?|broken|crash(?:es|ed|ing)?|unable to|denied"
+    r"|does(?:n't| not) work|timed out|stuck|blocked|invalid|not found|regression",
     r"오류|에러|실패|문제가|错误|錯誤|失败|失敗|异常|異常|报错|故障|エラー|不具合|問題が|(?<=\w)(?:error|exception)\b",
 )
 _OUTCOME = _cue(

@@ -26,13 +26,14 @@ from app.sessions.model import Kind, Message, PartType, Role, Trust
 VERSION = "extractive-1"
 # A log of a third of what was said keeps most of what was asserted; tool output is told in lines of fixed size.
 KEPT_SHARE = 1 / 3
-BUDGET_TOKENS_MIN = 40
+BUDGET_TOKENS_MIN = 120
 TASK_CHARACTERS_MAX = 200
 # A sentence that says less than one new word and a half is noted as minor.
 WEAK_VALUE = 1.5
 NAME_CHARACTERS_MAX = 60
 # A clock time is shown again once this many seconds have passed: within a talk the order says enough.
 TIME_EVERY_SECONDS = 600
+_ENDED = re.compile(r"[.!?…:;,。！？；，：、][\"'”’」』)）\]]*$")
 # Brackets, colons and arrows could make a name read as the head of a line.
 _NOT_IN_NAMES = re.compile(r"[^\w .@'’-]")
 
@@ -100,13 +101,19 @@ def _line(group: Sequence[Sentence], source: ObserverInput) -> Item:
     # The line is told by what it does besides stating facts, if it does anything.
     tag = max(group, key=lambda it: (it.said.tag is not Tag.FACT, it.value)).said.tag
     said_on = _local(message, source.timezone).date()
-    words = " ".join(resolved(it.said.text, said_on) for it in group)
+    words = _in_one_line([resolved(it.said.text, said_on) for it in group])
     return Item(
         text=f"{speaker(message)}: {words}",
         priority=_priority(message, group, tag),
         tag=tag,
         cites=(Cite(message.seq, message.seq),),
     )
+
+
+def _in_one_line(texts: Sequence[str]) -> str:
+    """The sentences behind each other; one without an end of its own, such as an entry of a list, gets a semicolon."""
+    ended = [text if _ENDED.search(text) else f"{text};" for text in texts[:-1]]
+    return " ".join([*ended, *texts[-1:]])
 
 
 def _priority(message: Message, group: Sequence[Sentence], tag: Tag) -> Priority:

@@ -8,18 +8,19 @@ from app.memory.extractive.scoring import Assertion, assertion
 from app.memory.extractive.sentences import neutral, sentences
 from app.memory.extractive.wording import trimmed
 from app.memory.extractive.words import terms
-from app.memory.model import ObserverInput
+from app.memory.model import ObserverInput, Tag
 from app.sessions.model import Message, PartType
 
 # A line that stands for a message holds more than half of what the message says, or it would mislead by omission.
 GIST_SHARE = 0.6
 # Tokens of a line beside its words: mark, tag, speaker and citation.
 LINE_TOKENS = 10
+WEIGHTY = frozenset({Tag.DECISION, Tag.PREFERENCE})
 LINE_CHARACTERS_MAX = 600
 # Each further sentence of one message counts less than the one before it: a long answer is not a long fact.
 FURTHER_SENTENCE_FACTOR = 0.85
-# A line that adds less than one word to the log is left out.
-LINE_VALUE_MIN = 1.0
+# A line that adds less than two words to the log is left out.
+LINE_VALUE_MIN = 2.0
 TEXT_CHARACTERS_READ = 200_000
 
 
@@ -80,13 +81,16 @@ def _worth(line: Sequence[Sentence]) -> float:
 
 
 def _gist(group: Sequence[Sentence]) -> list[Sentence]:
-    """The best sentences of a message, in their order, until they hold GIST_SHARE of its terms or fill a line."""
+    """The best sentences of a message, in their order, until they hold GIST_SHARE of its terms or fill a line.
+
+    A decision or a wish is said in few words, so it is kept beyond that share.
+    """
     wanted = GIST_SHARE * len(frozenset().union(*(it.said.terms for it in group)))
     taken: list[Sentence] = []
     held: frozenset[str] = frozenset()
     for sentence in sorted(group, key=lambda it: (-it.value / it.cost, it.index)):
-        if len(held) >= wanted:
-            break
+        if len(held) >= wanted and sentence.said.tag not in WEIGHTY:
+            continue
         if not taken or sum(len(it.said.text) for it in (*taken, sentence)) <= LINE_CHARACTERS_MAX:
             taken.append(sentence)
             held |= sentence.said.terms

@@ -9,7 +9,8 @@ SENTENCE_CHARACTERS_MAX = 400
 
 _FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
 _LINE_HEAD = re.compile(r"^\s*(?:[-*+•]\s+|#{1,6}\s+|>\s*|\d{1,2}[.)]\s+|\|)+")
-_EMPHASIS = re.compile(r"\*\*|__(?=\S)|(?<=\S)__")
+# Only what is in pairs of stars: underscores and single stars are parts of names, paths and formulas as often.
+_EMPHASIS = re.compile(r"(?<![A-Za-z0-9*])\*\*(?=\S)(.+?)(?<=\S)\*\*")
 _LINK = re.compile(r"\[([^\[\]]+)\]\((?:https?:)?[^()\s]+\)")
 # Marks, tags and citations of our own format: text that carries them must not be read as a line of the log.
 _MARKS = re.compile("|".join(priority.value for priority in Priority) + "|\ufe0f")
@@ -26,7 +27,7 @@ _CLAUSE = re.compile(r"(?<=[,;:，、；])\s*|\s+(?=[-–—]\s)")
 def sentences(text: str) -> Iterator[str]:
     """The sentences of a message, each on one line and at most SENTENCE_CHARACTERS_MAX long."""
     for line in _FENCE.sub("\n", text).splitlines():
-        plain = neutral(_LINK.sub(r"\1", _EMPHASIS.sub("", _LINE_HEAD.sub("", line))))
+        plain = neutral(_LINK.sub(r"\1", _EMPHASIS.sub(r"\1", _LINE_HEAD.sub("", line))))
         for sentence in _split(plain):
             yield from _pieces(sentence)
 

@@ -1,6 +1,7 @@
 """Tool use told by its outcome: one line for a run of calls to one tool, never the output itself."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +18,12 @@ EXAMPLES_MAX = 3
 OUTPUT_CHARACTERS_READ = 20_000
 SHORT_OUTPUT_LINES = 3
 _TELLING_KEYS = ("error", "message", "status", "result", "summary", "detail", "title", "name", "id")
+_FAULT_KEYS = ("error", "exception", "errors")  # a count under them is a finding, not a failure
+_SUCCESS_KEYS = ("ok", "success", "succeeded")
+_FAILED_STATES = frozenset({"error", "failed", "failure"})
+# In words: a number that no message says would be taken for an invented one (memory-rules.md section 4, grounded).
+_TIMES = ("", " twice", *(f" {n} times" for n in ("three", "four", "five", "six", "seven", "eight", "nine", "many")))
+_ERROR_FIRST = re.compile(r"\W*(?:errors?|fatal|exception|failed|failure)\b", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -79,12 +86,13 @@ def _alike(left: Use, right: Use) -> bool:
 
 def _line(run: list[Use]) -> Item:
     last = run[-1]
-    times = f" x{len(run)}" if len(run) > 1 else ""
+    times = _TIMES[min(len(run), len(_TIMES)) - 1]
     examples = list(dict.fromkeys(use.arguments for use in run if use.arguments))
     shown = "; ".join(examples[:EXAMPLES_MAX]) + ("; …" if len(examples) > EXAMPLES_MAX else "")
     outcome = last.outcome or "no result"
+    failure = "error: " if last.failed and not _ERROR_FIRST.match(outcome) else ""
     return Item(
-        text=f"Ran {last.name}{times}{': ' if shown else ''}{shown} -> {'error: ' if last.failed else ''}{outcome}",
+        text=f"Ran {last.name}{times}{': ' if shown else ''}{shown} -> {failure}{outcome}",
         priority=Priority.MEDIUM,
         tag=Tag.ISSUE if last.failed else Tag.OUTCOME,
         cites=_cites(run),
@@ -119,11 +127,12 @@ def _scalar(value: object) -> str:
 
 def _outcome(output: Any, *, flagged: bool) -> tuple[str, bool]:
     """What a result came to, in a line, and whether that is a failure."""
-    text = _text(output)[:OUTPUT_CHARACTERS_READ]
-    told = _told_by_keys(text)
-    if told is None:
-        told = _telling_line(text, failed=flagged)
-    failed = flagged or is_error(told)
+    text = _text(output)
+    found = _object(text)
+    if found is None:
+        told, failed = _told_by_lines(text[:OUTPUT_CHARACTERS_READ], flagged=flagged)
+    else:
+        told, failed = _told_by_keys(found), flagged or _says_failed(found)
     return shortened(neutral(told), OUTCOME_CHARACTERS_MAX) or "no output", failed
 
 
@@ -137,28 +146,60 @@ def _text(output: Any) -> str:
     return json.dumps(output, ensure_ascii=False, default=str)
 
 
-def _told_by_keys(text: str) -> str | None:
-    """The telling scalars of a JSON object; None for anything else."""
-    if not text.lstrip().startswith("{"):
+def _object(text: str) -> dict[str, Any] | None:
+    """The JSON object a result is, a list as the entries of one; None for anything else."""
+    if not text.lstrip().startswith(("{", "[")):
         return None
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):  # not JSON, or nested past reading
         return None
-    scalars = {key: value[key] for key in sorted(value, key=_rank) if _is_scalar(value[key])}
-    return ", ".join(f"{key}: {_scalar(scalar)}" for key, scalar in scalars.items()) or None
+    return value if isinstance(value, dict) else {"entries": value}
+
+
+def _says_failed(found: Mapping[str, Any]) -> bool:
+    """Whether an object tells of a failure by its own fields; the words of its values say nothing about that."""
+    if any(found.get(key) is False for key in _SUCCESS_KEYS):
+        return True
+    faults = [found[key] for key in _FAULT_KEYS if found.get(key)]
+    if any(fault is True or not isinstance(fault, int | float) for fault in faults):
+        return True
+    return str(found.get("status")).lower() in _FAILED_STATES
+
+
+def _told_by_keys(found: Mapping[str, Any]) -> str:
+    """The telling scalars of an object, then those one level deeper; of a list the first entry's."""
+    keys = sorted(found, key=_rank)
+    told = [f"{key}: {_scalar(found[key])}" for key in keys if _is_scalar(found[key])]
+    deeper = [f"{key}: {inner}" for key in keys if (inner := _inner(found[key]))]
+    return ", ".join(told + deeper)
+
+
+def _inner(value: object) -> str:
+    match value:
+        case dict():
+            return _arguments(value)
+        case [first, *others]:
+            shown = _scalar(first) if _is_scalar(first) else _arguments(first) if isinstance(first, dict) else ""
+            return f"{shown}; …" if shown and others else shown
+    return ""
 
 
 def _rank(key: str) -> int:
     return next((at for at, telling in enumerate(_TELLING_KEYS) if telling in key.lower()), len(_TELLING_KEYS))
 
 
-def _telling_line(text: str, *, failed: bool) -> str:
-    """The line that says how it went: the last one that speaks of an error, else the first that says anything."""
+def _told_by_lines(text: str, *, flagged: bool) -> tuple[str, bool]:
+    """The line that says how it went, and whether that is a failure.
+
+    It is the last that speaks of an error where the text is short or a traceback, or was flagged as one; else the
+    first that says anything: a long text that has errors in it is a log that was read, not a call that failed.
+    """
     lines = [line for line in map(str.strip, text.splitlines()) if any(map(str.isalnum, line))]
     if not lines:
-        return ""
+        return "", flagged
     errors = [line for line in lines if is_error(line)]
-    if errors and (failed or len(lines) <= SHORT_OUTPUT_LINES or "Traceback" in text):
-        return errors[-1]
-    return lines[0]
+    failed = flagged or (bool(errors) and (len(lines) <= SHORT_OUTPUT_LINES or "Traceback" in text))
+    if errors and failed:
+        return errors[-1], True
+    return lines[0], failed or _ERROR_FIRST.match(lines[0]) is not None

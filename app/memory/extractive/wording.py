@@ -14,8 +14,9 @@ _OPENING = re.compile(
 )
 _KEPT = re.compile(r"(\"[^\"]*\"|“[^“”]*”|`[^`]*`|「[^「」]*」|\([^()]*\))")
 _IDLE = re.compile(
-    r"\b(?:really|just|so|very|pretty|super|quite|actually|definitely|totally|absolutely|basically|honestly|literally"
-    r"|kinda|kind of|sort of|a bit|a little|you know|i guess|i mean|of course|the|an?)\s+",
+    r"\b(?:really|just|so(?! that\b)|very|pretty|super|quite|actually|definitely|totally|absolutely|basically|honestly"
+    r"|literally|kinda|kind of|sort of|a bit|a little|you know|i guess|i mean|of course|the"
+    r"|an?(?! (?:second|minute|hour|day|night|week|month|quarter|year)\b))\s+",
     re.IGNORECASE,
 )
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from app.memory.extractive import ExtractiveReflector
 from app.memory.extractive.reflector import merged, reflections
+from app.memory.extractive.wording import telegraphic
 from app.memory.log import render
 from app.memory.model import Cite, Detail, Item, Priority, ReflectorInput, Tag
 from app.memory.parsing import parse
@@ -98,6 +99,14 @@ def test_old_lines_lose_their_idle_words_and_new_lines_keep_them() -> None:
 
     assert "I adopted cat Bailey" in raw
     assert "I really adopted the dog Rex" in raw
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["It grows by 1.6 GB a week, €59 a month", "Do a dry run, so that I know", 'He said "the very best"'],
+)
+def test_words_that_carry_the_sense_are_not_idle(text: str) -> None:
+    assert telegraphic(text) == text.replace("a dry run", "dry run")
 
 
 @pytest.mark.parametrize("compression", [1, 2, 3, 4])

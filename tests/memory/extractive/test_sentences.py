@@ -13,6 +13,13 @@ from app.memory.extractive.sentences import SENTENCE_CHARACTERS_MAX, sentences
         ("## Plan\n- **first** step\n2. second", ["Plan", "first step", "second"]),
         ("Run this:\n```sh\nrm -rf /\n```\nThen stop.", ["Run this:", "Then stop."]),
         ("Look! [shared image: a dog]", ["Look!", "[shared image: a dog]"]),
+        (
+            "**중요**합니다. Set **retry** to 2**3 in /srv/a__b/__init__.py",
+            [
+                "중요합니다.",
+                "Set retry to 2**3 in /srv/a__b/__init__.py",
+            ],
+        ),
         ("", []),
     ],
 )

@@ -1,0 +1,23 @@
+"""A scripted model provider for the journeys, and the adapters that are led to it."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.model_server import ModelServer
+
+pytest.register_assert_rewrite("tests.journeys.laws", "tests.journeys.looks")
+
+
+@pytest.fixture
+def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    """The model server, with the variables both SDKs read set to it."""
+    with ModelServer() as server:
+        for name, value in server.environment().items():
+            monkeypatch.setenv(name, value)
+        yield server
+
+
+@pytest.fixture(params=["anthropic", "openai"])
+def provider(request: pytest.FixtureRequest) -> str:
+    return str(request.param)

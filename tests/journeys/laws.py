@@ -1,0 +1,192 @@
+"""The laws of architecture.md section 5 as functions over what the public API tells.
+
+Each takes one look at a session, or two looks one after the other, and fails with what breaks it. They know nothing of
+how a context is made: budgets are those of the caller, shapes those of the providers' SDKs.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tests.conftest import Service
+from tests.context.shapes import MARKS, check_anthropic, check_openai
+from tests.journeys.looks import Json, Look
+
+CHECKS = {"openai": check_openai, "anthropic": check_anthropic}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a context may hold: tokens of the tail and of the log, numbers of notes (None: no limit)."""
+
+    message_budget: int
+    memory_budget: int
+    max_reflections: int | None = None
+    max_observations: int | None = None
+
+
+COMPACT = Limits(message_budget=8_000, memory_budget=4_000, max_reflections=5, max_observations=20)
+
+
+def check_all(limits: Limits, now: Look, before: Look | None) -> None:
+    """Every law there is, of this look and of the two together."""
+    coverage_is_whole(now)
+    observed_exactly_once(now)
+    budgets_hold(limits, now)
+    tail_is_verbatim(now)
+    calls_keep_their_results(now)
+    if before is not None:
+        cursor_goes_forward(before, now)
+        prefix_holds(before, now)
+
+
+def coverage_is_whole(look: Look) -> None:
+    """Law 1: the intervals follow one another from 1 to the last seq, and tell what is derived from what is not."""
+    coverage, cursor = look.memory["coverage"], look.cursor
+    assert coverage["gaps"] == []
+    assert _follow_one_another(_spans(coverage["intervals"], "from", "to")) == cursor["last_seq"] == len(look.stored)
+    derived = [interval for interval in coverage["intervals"] if interval["by"] != "tail"]
+    assert max((interval["to"] for interval in derived), default=0) == max(
+        cursor["observed_seq"], cursor["buffered_seq"]
+    )
+    skips = [interval for interval in derived if interval["by"] == "skip"]
+    skipped = {seq for skip in skips for seq in range(skip["from"], skip["to"] + 1)}
+    assert skipped == {m["seq"] for m in look.stored[: cursor["observed_seq"]] if not m["observe"]}
+
+
+def observed_exactly_once(look: Look) -> None:
+    """Law 2: each message up to the cursor is in one observation, whether it still lives or was condensed since."""
+    spans = _spans(look.observations, "from_seq", "to_seq")
+    assert _follow_one_another(spans) == look.cursor["observed_seq"]
+
+
+def cursor_goes_forward(before: Look, now: Look) -> None:
+    """Law 2: no cursor moves backward, and neither does the version."""
+    for name, seq in before.cursor.items():
+        assert now.cursor[name] >= seq, name
+    assert now.memory["log"]["version"] >= before.memory["log"]["version"]
+
+
+def budgets_hold(limits: Limits, look: Look) -> None:
+    """Law 4: no section is over its budget, and what is not shown is counted. Law 9: nor is the live log itself."""
+    for context in look.contexts.values():
+        tokens = context["tokens"]
+        assert tokens["messages"] <= limits.message_budget
+        assert tokens["reflections"] + tokens["observations"] <= limits.memory_budget
+        assert tokens["total"] == sum(count for section, count in tokens.items() if section != "total")
+        assert tokens["total"] == sum(segment["tokens"] for segment in context["segments"])
+        for section, most in (("reflections", limits.max_reflections), ("observations", limits.max_observations)):
+            shown = sum(segment["section"] == section for segment in context["segments"])
+            assert most is None or shown <= most
+            assert shown + context["omitted"][section] == look.memory["log"][section]
+    assert look.memory["log"]["tokens"] <= limits.memory_budget
+
+
+def tail_is_verbatim(look: Look) -> None:
+    """Law 4: the tail is what was stored, up to the newest message; only what alone is over the budget is cut."""
+    context = look.contexts["neutral"]
+    shown = [_message_seq(segment) for segment in context["segments"] if segment["section"] == "messages"]
+    first, last = shown[0], look.cursor["last_seq"]
+    assert shown == list(range(first, last + 1))
+    assert first == look.cursor["tail_from_seq"] + context["omitted"]["messages"] <= last
+    cut = {_message_seq(one) for one in context["decisions"] if one["verdict"] == "cut"}
+    for message, stored in zip(settled(context)[-len(shown) :], look.stored[first - 1 :], strict=True):
+        assert stored["seq"] in cut or message["content"] == stored["content"]
+        assert (message["role"], message.get("name")) == (stored["role"], stored["name"])
+
+
+def calls_keep_their_results(look: Look) -> None:
+    """Law 5: payloads are what the providers demand, and no cut parts a call from a result that came in time."""
+    for shape, context in look.contexts.items():
+        if shape in CHECKS:
+            CHECKS[shape](context["payload"])
+    first = min(_message_seq(s) for s in look.contexts["neutral"]["segments"] if s["section"] == "messages")
+    for call, result in _pairs(look.stored):
+        assert not call < first <= result
+
+
+def prefix_holds(before: Look, now: Look) -> None:
+    """Law 3: within one epoch what could be cached of a context begins the next one, byte for byte."""
+    for shape, context in now.contexts.items():
+        earlier = before.contexts[shape]
+        if earlier["cache"]["epoch"] == context["cache"]["epoch"]:
+            start = cacheable(earlier)
+            assert cacheable(context)[: len(start)] == start
+
+
+async def posted_again_changes_nothing(service: Service, key: str, messages: list[Json]) -> None:
+    """Law 6: the same ids twice are stored once and answered the same, and the memory does not move."""
+    first = {stored["id"]: stored["seq"] for stored in (await service.get(f"/sessions/{key}/messages"))["items"]}
+    before = await service.memory(key)
+    answer = await service.client.post(f"/sessions/{key}/messages", json={"messages": messages})
+    assert (answer.status_code, answer.json()["replayed"]) == (200, len(messages))
+    assert [stored["seq"] for stored in answer.json()["messages"]] == [first[message["id"]] for message in messages]
+    after = await service.memory(key)
+    assert {**after, "pending": None} == {**before, "pending": None}
+    assert after["pending"]["tokens"] == before["pending"]["tokens"]
+
+
+def cacheable(context: Json) -> list[str]:
+    """The payload front to back as JSON texts, up to where a provider's cache could reach.
+
+    That is the last breakpoint; the neutral shape has none, there it is all but the volatile part.
+    """
+    if context["format"] == "neutral":
+        payload = {**context["payload"], "messages": settled(context)}
+        return [json.dumps(piece) for piece in _pieces(payload)]
+    pieces = list(_pieces(context["payload"]))
+    marked = [number for number, (_, piece) in enumerate(pieces) if any(mark in piece for mark in MARKS)]
+    return [json.dumps((where, _unmarked(piece))) for where, piece in pieces[: max(marked, default=-1) + 1]]
+
+
+def settled(context: Json) -> list[Json]:
+    """The messages of a neutral payload without the volatile part, which is the last part of the last one."""
+    messages: list[Json] = context["payload"]["messages"]
+    turns = [s for s in context["segments"] if s["section"] == "messages" or s["id"] == "continuation"]
+    if not any(segment["stability"] == "volatile" for segment in context["segments"]):
+        return messages
+    last = {**messages[-1], "content": messages[-1]["content"][:-1]}
+    return [*messages[:-1], last][: len(turns)]
+
+
+def _pieces(payload: Json) -> Iterable[tuple[str | int, Json]]:
+    """Every block, every message's head and every part, each with where it stands."""
+    yield from (("system", block) for block in payload.get("system", []))
+    for index, message in enumerate(payload["messages"]):
+        yield index, {name: value for name, value in message.items() if name not in {"content", "tool_calls"}}
+        yield from ((index, part) for part in [*(message["content"] or []), *message.get("tool_calls", [])])
+
+
+def _unmarked(piece: Json) -> Json:
+    return {name: value for name, value in piece.items() if name not in MARKS}
+
+
+def _pairs(stored: list[Json]) -> Iterable[tuple[int, int]]:
+    """Seqs of each call and of its result, where no user's message or boundary came between."""
+    waiting: dict[str, int] = {}
+    for message in stored:
+        if message["kind"] in {"user_message", "boundary"}:
+            waiting.clear()
+        for part in message["content"]:
+            if part["type"] == "tool_call":
+                waiting[part["id"]] = message["seq"]
+            elif part["type"] == "tool_result" and part["tool_call_id"] in waiting:
+                yield waiting.pop(part["tool_call_id"]), message["seq"]
+
+
+def _message_seq(segment: Json) -> int:
+    return int(segment["id"].removeprefix("message:"))
+
+
+def _spans(found: list[Json], first: str, last: str) -> list[tuple[int, int]]:
+    return sorted((one[first], one[last]) for one in found)
+
+
+def _follow_one_another(spans: list[tuple[int, int]]) -> int:
+    """The end of spans that begin at 1 and leave neither gap nor overlap; 0 of none."""
+    end = 0
+    for first, last in spans:
+        assert first == end + 1
+        assert first <= last
+        end = last
+    return end

@@ -1,0 +1,82 @@
+"""Looking at a session through the public API, turn by turn."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from tests.conftest import Service
+
+T = TypeVar("T")
+Json = dict[str, Any]
+
+PAGE = 500
+POLL_SECONDS = 0.02
+WAIT_MS = 20_000
+FORMATS = ("neutral", "openai", "anthropic")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """A session at one moment: ``/memory``, its contexts by format, all its observations, all its messages."""
+
+    memory: Json
+    contexts: dict[str, Json]
+    observations: list[Json]
+    stored: list[Json]
+
+    @property
+    def cursor(self) -> dict[str, int]:
+        cursor: dict[str, int] = self.memory["cursor"]
+        return cursor
+
+
+async def look(service: Service, key: str, *, formats: Sequence[str] = FORMATS, before: Look | None = None) -> Look:
+    """The session as it is now. What ``before`` has of the messages is not read again: they never change."""
+    known = before.stored if before else []
+    return Look(
+        memory=await service.memory(key),
+        contexts={shape: await service.context(key, format=shape, explain=True) for shape in formats},
+        observations=await items(service, f"/sessions/{key}/memory/observations"),
+        stored=known + await items(service, f"/sessions/{key}/messages", after_seq=len(known)),
+    )
+
+
+async def driven(
+    service: Service,
+    key: str,
+    requests: Iterable[Sequence[Json]],
+    check: Callable[[Look, Look | None], None],
+    *,
+    formats: Sequence[str] = FORMATS,
+) -> list[Look]:
+    """Post the requests one by one, let the memory catch up after each, look, and check each look with the last."""
+    looks: list[Look] = []
+    for messages in requests:
+        await service.append(key, *messages, wait_ms=WAIT_MS)
+        before = looks[-1] if looks else None
+        looks.append(await look(service, key, formats=formats, before=before))
+        check(looks[-1], before)
+    return looks
+
+
+async def items(service: Service, path: str, **parameters: Any) -> list[Json]:
+    """Every item of a list, page by page."""
+    found: list[Json] = []
+    cursor: dict[str, str] = {}
+    while True:
+        page = await service.get(path, limit=PAGE, **parameters, **cursor)
+        found += page["items"]
+        if page["next_cursor"] is None:
+            return found
+        cursor = {"cursor": page["next_cursor"]}
+
+
+async def until(ask: Callable[[], Awaitable[T]], holds: Callable[[T], bool], *, seconds: float = 30.0) -> T:
+    """What ``ask`` answers as soon as ``holds`` says yes to it; fails after ``seconds`` with the last answer."""
+    end = time.monotonic() + seconds
+    while not holds(answer := await ask()):
+        assert time.monotonic() < end, answer
+        await asyncio.sleep(POLL_SECONDS)
+    return answer

@@ -1,0 +1,58 @@
+"""The laws hold after every turn of a mixed conversation, whoever observes."""
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from tests.conftest import StartService
+from tests.journeys.laws import COMPACT, Limits, check_all, posted_again_changes_nothing
+from tests.journeys.looks import Look, driven, items
+from tests.journeys.talk import mixed_talk
+from tests.model_server import ModelServer
+
+SCENES = 48
+TINY: dict[str, Any] = {
+    "message_tokens": 300,
+    "observation_tokens": 400,
+    "message_budget": 350,
+    "memory_budget": 1_200,
+    "max_observations": 6,
+    "keep_last": 6,
+    "buffer_every": None,
+    "consolidate_at": 3,
+}
+TINY_LIMITS = Limits(message_budget=350, memory_budget=1_200, max_observations=6)
+
+
+@pytest.fixture(params=["extractive", "anthropic", "openai"])
+def observer(request: pytest.FixtureRequest, models: ModelServer) -> str:
+    del models  # its variables are set by now
+    return str(request.param)
+
+
+@pytest.mark.parametrize(
+    ("config", "limits"), [({"preset": "compact"}, COMPACT), (TINY, TINY_LIMITS)], ids=["compact", "tiny"]
+)
+async def test_every_law_holds_after_every_turn(
+    start_service: StartService, observer: str, config: dict[str, Any], limits: Limits
+) -> None:
+    requests = mixed_talk(seed=7, scenes=SCENES)
+    async with start_service(provider=observer, memory=config) as service:
+        looks = await driven(service, "s", requests, partial(check_all, limits))
+        for request in requests[::20]:
+            await posted_again_changes_nothing(service, "s", request)
+        stored = await items(service, "/sessions/s/messages")
+
+    assert [message["id"] for message in stored] == [message["id"] for request in requests for message in request]
+    assert [message["seq"] for message in stored if message["sealed"]] == list(
+        range(1, looks[-1].cursor["observed_seq"] + 1)
+    )
+    assert worth_a_journey(looks)
+
+
+def worth_a_journey(looks: list[Look]) -> bool:
+    """The laws were put to a test: much was observed and condensed, and epochs lasted several turns."""
+    epochs = [look.contexts["neutral"]["cache"]["epoch"] for look in looks]
+    log = looks[-1].memory["log"]
+    return len(looks[-1].observations) >= 5 and log["generation"] >= 1 and len(set(epochs)) < len(epochs) * 0.8

@@ -1,0 +1,96 @@
+"""What of the log an observer is shown, and by which day relative dates are told."""
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.kit.tokens import text_tokens
+from app.memory.log import render
+from app.memory.model import Detail, Item, Priority
+from app.memory.observing import anchor_date, earlier_lines
+from app.memory.rules import Rules
+from tests.memory.building import loaded, observation, reflection
+
+HIGH, LOW = Priority.HIGH, Priority.MEDIUM
+
+
+def line(name: str, priority: Priority = LOW, *details: str) -> Item:
+    return Item(text=f"Line {name} of the log.", priority=priority, details=tuple(Detail(text=d) for d in details))
+
+
+def names(items: tuple[Item, ...]) -> str:
+    return "".join(item.text.split()[1] for item in items)
+
+
+LINE_TOKENS = text_tokens(render([line("A")]))
+
+
+@pytest.mark.parametrize(
+    ("marks", "lines", "kept"),
+    [
+        pytest.param("....", 4, "ABCD", id="all fit"),
+        pytest.param("....", 3, "BCD", id="the newest"),
+        pytest.param("....", 1, "D", id="one"),
+        pytest.param("!...", 3, "ABCD", id="an important one beyond the budget"),
+        pytest.param("!.!.", 1, "CD", id="the newest important ones up to twice the budget"),
+        pytest.param("!!!!", 2, "ABCD", id="only important ones"),
+        pytest.param("!!!!!", 2, "BCDE", id="important ones past twice the budget"),
+        pytest.param("!!..", 0, "", id="no room"),
+        pytest.param("", 9, "", id="no log"),
+    ],
+)
+def test_an_observer_is_shown_the_newest_lines_and_the_important_ones(marks: str, lines: int, kept: str) -> None:
+    items = [line(chr(65 + at), HIGH if mark == "!" else LOW) for at, mark in enumerate(marks)]
+    assert names(earlier_lines(loaded(observation(1, *items)), lines * LINE_TOKENS)) == kept
+
+
+def test_earlier_lines_stand_in_the_order_of_the_log_whatever_chunk_they_are_in() -> None:
+    memory = loaded(observation(3, line("C"), line("D")), reflection(1, line("A"), level=2), reflection(2, line("B")))
+    assert names(earlier_lines(memory, None)) == "ABCD"
+    assert names(earlier_lines(memory, 2 * LINE_TOKENS)) == "CD"
+
+
+def test_the_details_of_a_line_count_too() -> None:
+    memory = loaded(observation(1, line("A", LOW, "more of it " * 40), line("B")))
+    assert names(earlier_lines(memory, 4 * LINE_TOKENS)) == "B"
+
+
+@given(
+    st.lists(
+        st.builds(
+            Item,
+            text=st.text("ab ", min_size=1, max_size=80),
+            priority=st.sampled_from([HIGH, LOW]),
+            details=st.lists(st.builds(Detail, text=st.text("ab ", max_size=40)), max_size=2).map(tuple),
+        ),
+        max_size=20,
+    ),
+    st.integers(1, 300),
+)
+def test_what_is_shown_is_bounded_and_a_selection_of_the_log(items: list[Item], budget: int) -> None:
+    shown = earlier_lines(loaded(observation(1, *items)), budget)
+    unimportant = [item for item in shown if item.priority is not HIGH]
+    rest = iter(items)
+    assert all(item in rest for item in shown)
+    assert text_tokens(render(shown)) <= 2 * budget + len(shown)  # a line break counts once a line at most
+    assert text_tokens(render(unimportant)) <= budget + len(unimportant)
+
+
+@pytest.mark.parametrize(
+    ("timezone", "ahead", "expected"),
+    [
+        ("UTC", timedelta(0), date(2026, 8, 1)),
+        ("UTC", timedelta(days=-400), date(2026, 8, 1)),
+        ("UTC", timedelta(days=3), date(2026, 8, 4)),
+        ("Asia/Seoul", timedelta(0), date(2026, 8, 2)),
+        ("America/Los_Angeles", timedelta(hours=8), date(2026, 8, 1)),
+    ],
+)
+def test_dates_are_told_from_the_later_of_now_and_the_newest_message(
+    timezone: str, ahead: timedelta, expected: date
+) -> None:
+    now = datetime(2026, 8, 1, 22, 0, tzinfo=UTC)
+    rules = Rules.resolve({}, {"timezone": timezone})
+    assert anchor_date(rules, now, now + ahead) == expected

@@ -1,0 +1,423 @@
+"""When: every threshold of memory-rules.md section 3 at its number, one below and one above; and that it ends."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.memory.policy import (
+    NEVER,
+    Consolidate,
+    LiveReflection,
+    Observe,
+    Reflect,
+    Request,
+    State,
+    Step,
+    Wait,
+    backoff,
+    next_step,
+    oldest_to_condense,
+)
+from app.memory.rules import Rules
+
+NOW = datetime(2026, 8, 1, 10, 0, tzinfo=UTC)
+CONFIG = {
+    "message_tokens": 1_000,
+    "retain_tokens": 200,
+    "block_after": 1_200,
+    "observation_tokens": 2_000,
+    "reflect_keep": 500,
+    "memory_budget": 4_000,
+    "consolidate_at": 3,
+}
+
+
+def rules(**config: Any) -> Rules:
+    return Rules.resolve({}, CONFIG | config)
+
+
+def state(config: dict[str, Any] | None = None, /, **counters: Any) -> State:
+    return State(
+        rules=rules(**(config or {})),
+        now=NOW,
+        **({"pending_tokens": 0, "observation_tokens": 0, "observations": 0} | counters),
+    )
+
+
+def with_log(tokens: int, *levels: tuple[int, int], config: dict[str, Any] | None = None, **counters: Any) -> State:
+    """A memory with observations of ``tokens`` in all, and reflections given as (level, tokens)."""
+    reflections = tuple(LiveReflection(level=level, tokens=size) for level, size in levels)
+    counted = {"observation_tokens": tokens, "observations": int(tokens > 0), "reflections": reflections}
+    return state(config, **(counted | counters))
+
+
+IDLE = Wait(at_tokens=1_000)
+
+
+@pytest.mark.parametrize(
+    ("pending", "step"),
+    [
+        (0, IDLE),
+        (1, IDLE),
+        (999, IDLE),
+        (1_000, Observe(want_tokens=800, force_closed=False)),
+        (1_001, Observe(want_tokens=801, force_closed=False)),
+        (1_199, Observe(want_tokens=999, force_closed=False)),
+        (1_200, Observe(want_tokens=1_000, force_closed=True)),
+        (1_201, Observe(want_tokens=1_001, force_closed=True)),
+    ],
+)
+def test_messages_are_observed_from_the_threshold_on_all_but_what_is_retained(pending: int, step: Step) -> None:
+    assert next_step(state(pending_tokens=pending)) == step
+
+
+@pytest.mark.parametrize(("retain", "want"), [(0, 1_000), (999, 1), (1_000, 1), (5_000, 1)])
+def test_at_least_one_token_is_wanted_however_much_is_retained(retain: float, want: int) -> None:
+    config = {"retain_tokens": retain}
+    assert next_step(state(config, pending_tokens=1_000)) == Observe(want_tokens=want, force_closed=False)
+
+
+@pytest.mark.parametrize(
+    ("pending", "step"),
+    [
+        (-1, IDLE),
+        (0, IDLE),
+        (1, Observe(want_tokens=1, force_closed=False)),
+        (999, Observe(want_tokens=999, force_closed=False)),
+        (1_199, Observe(want_tokens=1_199, force_closed=False)),
+        (1_200, Observe(want_tokens=1_200, force_closed=True)),
+    ],
+)
+def test_who_asks_for_an_observation_gets_all_that_waits(pending: int, step: Step) -> None:
+    assert next_step(state(pending_tokens=pending, requested=Request.OBSERVE)) == step
+
+
+@pytest.mark.parametrize("requested", [None, Request.OBSERVE])
+@pytest.mark.parametrize(("pending", "at_tokens"), [(5, 1_000), (999, 1_000), (1_000, 1_001), (1_500, 1_501)])
+def test_where_nothing_is_safe_the_next_message_is_awaited(
+    pending: int, at_tokens: int, requested: Request | None
+) -> None:
+    found = next_step(state(pending_tokens=pending, nothing_safe=True, requested=requested))
+    assert found == Wait(at_tokens=at_tokens)
+
+
+def test_a_log_is_condensed_although_nothing_is_safe_to_observe() -> None:
+    assert next_step(with_log(2_000, pending_tokens=1_500, nothing_safe=True)) == Reflect(keep_tokens=500)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "step"), [(1_999, IDLE), (2_000, Reflect(keep_tokens=500)), (2_001, Reflect(keep_tokens=500))]
+)
+def test_observations_are_condensed_from_the_threshold_on_all_but_the_newest(tokens: int, step: Step) -> None:
+    assert next_step(with_log(tokens)) == step
+
+
+def test_observing_comes_before_condensing() -> None:
+    assert isinstance(next_step(with_log(5_000, (1, 5_000), pending_tokens=1_000)), Observe)
+
+
+def test_condensing_observations_comes_before_condensing_reflections() -> None:
+    assert isinstance(next_step(with_log(2_000, (1, 100), (1, 100), (1, 100))), Reflect)
+
+
+@pytest.mark.parametrize(("keep", "kept"), [(0, 0), (500, 500), (1_999, 1_999), (2_000, 1_999), (9_000, 1_999)])
+def test_something_is_condensed_however_much_is_to_be_kept(keep: float, kept: int) -> None:
+    assert next_step(with_log(2_000, config={"reflect_keep": keep})) == Reflect(keep_tokens=kept)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "reflected", "step"),
+    [
+        (1_000, 999, IDLE),
+        (1_000, 1_000, Reflect(keep_tokens=500, whole=True)),
+        (0, 2_000, Reflect(keep_tokens=500, whole=True)),
+        (1_999, 0, IDLE),
+    ],
+)
+def test_a_rewrite_looks_at_the_whole_log(tokens: int, reflected: int, step: Step) -> None:
+    assert next_step(with_log(tokens, (1, reflected), config={"strategy": "rewrite"})) == step
+
+
+def test_a_rewrite_never_consolidates() -> None:
+    full = [(1, 10)] * 9
+    assert next_step(with_log(0, *full, config={"strategy": "rewrite", "memory_budget": 50})) == IDLE
+
+
+@pytest.mark.parametrize(
+    ("found", "step"),
+    [
+        (with_log(1), Reflect(keep_tokens=0)),
+        (with_log(1, config={"strategy": "rewrite"}), Reflect(keep_tokens=0, whole=True)),
+        (with_log(0, (1, 100)), IDLE),
+        (with_log(0), IDLE),
+        (with_log(100, unhelped_tokens=100), IDLE),
+        (with_log(100, unhelped_tokens=99), Reflect(keep_tokens=0)),
+        (with_log(100, reflected_at=NOW, config={"min_interval": 60}), Reflect(keep_tokens=0)),
+    ],
+)
+def test_who_asks_for_a_reflection_gets_one_of_all_observations(found: State, step: Step) -> None:
+    assert next_step(replace(found, requested=Request.REFLECT)) == step
+
+
+def test_a_changed_config_asks_for_nothing_but_a_decision() -> None:
+    assert next_step(with_log(1_999, (1, 100), pending_tokens=999, requested=Request.LOOK)) == IDLE
+
+
+@pytest.mark.parametrize(
+    ("levels", "step"),
+    [
+        ([1, 1], IDLE),
+        ([1, 1, 1], Consolidate(levels=(1,), into_level=2)),
+        ([1, 1, 1, 1], Consolidate(levels=(1,), into_level=2)),
+        ([2, 2, 2, 1, 1], Consolidate(levels=(2,), into_level=3)),
+        ([2, 2, 2, 1, 1, 1], Consolidate(levels=(1,), into_level=2)),
+        ([3, 3, 2, 2, 1, 1], IDLE),
+    ],
+)
+def test_a_level_is_consolidated_when_it_is_full_the_lowest_first(levels: list[int], step: Step) -> None:
+    assert next_step(with_log(0, *((level, 10) for level in levels))) == step
+
+
+@pytest.mark.parametrize(
+    ("reflections", "step"),
+    [
+        ([(1, 2_000)], IDLE),
+        ([(1, 2_001)], Consolidate(levels=(1,), into_level=2)),
+        ([(1, 1_001), (1, 1_000)], Consolidate(levels=(1,), into_level=2)),
+        ([(2, 1_001), (1, 1_000)], Consolidate(levels=(1, 2), into_level=2)),
+        ([(5, 700), (3, 701), (2, 600)], Consolidate(levels=(2, 3), into_level=3)),
+    ],
+)
+def test_past_the_memory_budget_the_two_lowest_levels_are_consolidated(
+    reflections: list[tuple[int, int]], step: Step
+) -> None:
+    assert next_step(with_log(0, *reflections)) == step
+
+
+def test_without_a_memory_budget_only_a_full_level_is_consolidated() -> None:
+    assert next_step(with_log(0, (1, 90_000), (2, 90_000), config={"memory_budget": 0})) == IDLE
+
+
+@pytest.mark.parametrize("found", [with_log(2_000), with_log(0, (1, 10), (1, 10), (1, 10))], ids=["reflect", "level"])
+@pytest.mark.parametrize(("ago", "waits"), [(0, True), (59.9, True), (60, False), (60.1, False)])
+def test_condensing_waits_for_the_end_of_min_interval(found: State, ago: float, waits: bool) -> None:  # noqa: FBT001 - a table
+    reflected_at = NOW - timedelta(seconds=ago)
+    later = replace(found, rules=rules(min_interval=60), reflected_at=reflected_at)
+    expected = Wait(until=reflected_at + timedelta(seconds=60), at_tokens=1_000) if waits else next_step(found)
+    assert next_step(later) == expected
+
+
+def test_min_interval_is_no_reason_to_look_again_where_nothing_is_to_be_condensed() -> None:
+    assert next_step(with_log(1_999, reflected_at=NOW, config={"min_interval": 60})) == IDLE
+
+
+def test_min_interval_holds_back_no_observation() -> None:
+    found = with_log(2_000, pending_tokens=1_000, reflected_at=NOW, config={"min_interval": 60})
+    assert isinstance(next_step(found), Observe)
+
+
+@pytest.mark.parametrize("found", [with_log(2_000, (1, 2_500)), with_log(500, (1, 10), (1, 10), (1, 10))])
+def test_condensing_is_not_repeated_at_a_size_at_which_it_did_not_help(found: State) -> None:
+    assert next_step(replace(found, unhelped_tokens=found.log_tokens)) == IDLE
+    assert next_step(replace(found, unhelped_tokens=found.log_tokens - 1)) == next_step(found)
+
+
+@pytest.mark.parametrize("requested", [None, *Request])
+def test_a_disabled_memory_waits_for_ever(requested: Request | None) -> None:
+    found = with_log(9_000, (1, 9_000), pending_tokens=9_000, requested=requested, config={"enabled": False})
+    assert next_step(found) == Wait(until=None, at_tokens=NEVER)
+
+
+@pytest.mark.parametrize(
+    ("attempts", "seconds"), [(1, 1), (2, 2), (3, 4), (4, 8), (5, 16), (6, 32), (7, 64), (8, 600), (9, 600), (900, 600)]
+)
+def test_a_failing_step_waits_twice_as_long_each_time_and_stalls_at_the_eighth(attempts: int, seconds: int) -> None:
+    until = NOW + timedelta(seconds=seconds)
+    assert backoff(attempts, now=NOW, retry_after=None, jitter=1.0) == Wait(until=until, at_tokens=NEVER)
+
+
+@pytest.mark.parametrize(("attempts", "asked", "seconds"), [(1, 30.5, 30.5), (5, 9, 16), (8, 30, 600), (8, 900, 900)])
+def test_a_provider_may_ask_for_a_longer_wait_but_not_for_a_shorter(
+    attempts: int, asked: float, seconds: float
+) -> None:
+    assert backoff(attempts, now=NOW, retry_after=asked, jitter=1.0).until == NOW + timedelta(seconds=seconds)
+
+
+@given(st.integers(1, 7), st.floats(0, 1))
+def test_jitter_spreads_a_wait_over_its_upper_half(attempts: int, jitter: float) -> None:
+    until = backoff(attempts, now=NOW, retry_after=None, jitter=jitter).until
+    assert until is not None
+    assert 2 ** (attempts - 1) / 2 <= (until - NOW).total_seconds() <= 2 ** (attempts - 1)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "keep", "count"),
+    [
+        ([], 0, 0),
+        ([10, 10, 10], 0, 3),
+        ([10, 10, 10], 9, 3),
+        ([10, 10, 10], 10, 2),
+        ([10, 10, 10], 19, 2),
+        ([10, 10, 10], 20, 1),
+        ([10, 10, 10], 30, 1),
+        ([10, 10, 10], 99, 1),
+        ([99], 98, 1),
+        ([5, 99, 5], 50, 2),
+    ],
+)
+def test_the_oldest_chunks_are_condensed_and_at_least_one(tokens: list[int], keep: int, count: int) -> None:
+    assert oldest_to_condense(tokens, keep) == count
+
+
+sizes = st.integers(0, 20_000)
+configs = st.fixed_dictionaries(
+    {
+        "enabled": st.sampled_from([True, True, True, False]),
+        "message_tokens": st.integers(1, 5_000),
+        "retain_tokens": st.sampled_from([0, 0.2, 1, 5_000]),
+        "observation_tokens": st.integers(1, 5_000),
+        "memory_budget": st.integers(0, 20_000),
+        "reflect_keep": st.sampled_from([0, 0.5, 1, 9_999]),
+        "consolidate_at": st.integers(2, 5),
+        "strategy": st.sampled_from(["leveled", "rewrite"]),
+        "min_interval": st.sampled_from([0, 60]),
+    }
+)
+states = st.builds(
+    State,
+    rules=configs.map(lambda config: Rules.resolve({}, config)),
+    now=st.just(NOW),
+    pending_tokens=sizes,
+    observation_tokens=sizes,
+    observations=st.integers(0, 9),
+    reflections=st.lists(st.builds(LiveReflection, level=st.integers(1, 4), tokens=sizes), max_size=9).map(tuple),
+    requested=st.sampled_from([None, *Request]),
+    reflected_at=st.none() | st.integers(0, 120).map(lambda seconds: NOW - timedelta(seconds=seconds)),
+    unhelped_tokens=st.none() | sizes,
+    nothing_safe=st.booleans(),
+)
+
+
+@given(states)
+def test_every_state_has_one_step_and_no_wait_ends_at_once(found: State) -> None:
+    step = next_step(found)
+    assert step == next_step(found)
+    if isinstance(step, Wait):
+        assert step.at_tokens > found.pending_tokens
+        assert step.until is None or step.until > NOW
+
+
+@given(states)
+def test_a_step_is_only_asked_for_where_there_is_something_to_do_it_on(found: State) -> None:
+    match next_step(found):
+        case Observe(want_tokens=want):
+            assert 1 <= want <= found.pending_tokens
+        case Reflect(keep_tokens=keep) as step:
+            assert keep < max(found.log_tokens if step.whole else found.observation_tokens, 1)
+        case Consolidate(levels=levels, into_level=into):
+            live = {reflection.level for reflection in found.reflections}
+            assert set(levels) <= live
+            assert levels[-1] <= into <= levels[-1] + 1
+
+
+class SimulatedMemory:
+    """What the steps do to a memory: groups become chunks, chunks become reflections.
+
+    A result is as big as the next of ``shares`` of what it is made of, and at least one token; what is condensed to
+    no less than it was did not help.
+    """
+
+    def __init__(self, config: Rules, groups: list[int], shares: list[float], requested: Request | None) -> None:
+        self.rules = config
+        self.groups = groups
+        self.shares = shares
+        self.requested = requested
+        self.chunks: list[int] = []
+        self.reflections: list[LiveReflection] = []
+        self.unhelped: int | None = None
+        self.reflected_at: datetime | None = None
+        self.results = 0
+
+    @property
+    def state(self) -> State:
+        return State(
+            rules=self.rules,
+            now=NOW,
+            pending_tokens=sum(self.groups),
+            observation_tokens=sum(self.chunks),
+            observations=len(self.chunks),
+            reflections=tuple(self.reflections),
+            requested=self.requested,
+            reflected_at=self.reflected_at,
+            unhelped_tokens=self.unhelped,
+        )
+
+    def apply(self, step: Step) -> None:
+        match step:
+            case Observe():
+                self._observe(step.want_tokens)
+            case Reflect():
+                count = oldest_to_condense(self.chunks, step.keep_tokens)
+                condensed = self.reflections if step.whole else []
+                self._condense(self.chunks[:count], condensed, into_level=1)
+            case Consolidate():
+                condensed = [found for found in self.reflections if found.level in step.levels]
+                self._condense([], condensed, into_level=step.into_level)
+
+    def _share(self, tokens: int) -> int:
+        self.results += 1
+        return max(1, int(tokens * self.shares[self.results % len(self.shares)]))
+
+    def _observe(self, want_tokens: int) -> None:
+        count, taken = 1, self.groups[0]
+        while count < len(self.groups) and taken + self.groups[count] <= want_tokens:
+            taken += self.groups[count]
+            count += 1
+        del self.groups[:count]
+        self.chunks.append(self._share(taken))
+
+    def _condense(self, chunks: list[int], condensed: list[LiveReflection], *, into_level: int) -> None:
+        tokens = sum(chunks) + sum(found.tokens for found in condensed)
+        limit = max((found.tokens for found in condensed), default=tokens) if len(condensed) > 1 else tokens
+        result = min(self._share(tokens), limit)
+        self.reflected_at = NOW
+        if result >= tokens:
+            self.unhelped = self.state.log_tokens
+            return
+        self.unhelped = None
+        del self.chunks[: len(chunks)]
+        self.reflections = [found for found in self.reflections if found not in condensed]
+        self.reflections.append(LiveReflection(level=into_level, tokens=result))
+
+
+def steps_of(memory: SimulatedMemory, steps_max: int) -> Iterator[Step]:
+    for _ in range(steps_max):
+        step = next_step(memory.state)
+        yield step
+        if isinstance(step, Wait):
+            return
+        memory.apply(step)
+
+
+@given(
+    configs.filter(lambda config: config["enabled"]),
+    st.lists(st.integers(1, 3_000), max_size=30),
+    st.lists(st.sampled_from([0.1, 0.3, 0.5, 0.8, 1.0]), min_size=1, max_size=4),
+    st.sampled_from([None, *Request]),
+)
+def test_the_steps_of_a_memory_end_with_its_log_within_the_budget(
+    config: dict[str, Any], groups: list[int], shares: list[float], requested: Request | None
+) -> None:
+    room = {"memory_budget": config["observation_tokens"] + config["memory_budget"]}
+    resolved = Rules.resolve({}, config | room)
+    memory = SimulatedMemory(resolved, list(groups), shares, requested)
+    *_, last = steps_of(memory, steps_max=50 + 5 * len(groups))
+    assert isinstance(last, Wait)
+    assert sum(memory.groups) < resolved.message_tokens
+    works = last.until is None and memory.unhelped != memory.state.log_tokens
+    assert not works or memory.state.log_tokens <= room["memory_budget"]

@@ -1,0 +1,65 @@
+"""The migrations make the schema that the tables declare, and can be taken back."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import asyncpg
+import pytest
+from alembic import command
+from alembic.util import CommandError
+
+from app.kit.errors import StartError
+from app.kit.migrate import alembic_config, current_revision, head_revision, upgrade
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+async def fresh_url(postgres: str) -> str:
+    """DSN of a database without tables."""
+    connection = await asyncpg.connect(postgres)
+    await connection.execute("DROP DATABASE IF EXISTS daybook_fresh WITH (FORCE)")
+    await connection.execute("CREATE DATABASE daybook_fresh")
+    await connection.close()
+    return postgres.replace("/postgres?", "/daybook_fresh?", 1)
+
+
+async def test_the_migrations_make_what_the_tables_declare(database_url: str) -> None:
+    await asyncio.to_thread(command.check, alembic_config(database_url))
+
+
+async def test_a_column_that_no_migration_makes_is_noticed(fresh_url: str) -> None:
+    await upgrade(fresh_url)
+    connection = await asyncpg.connect(fresh_url)
+    await connection.execute("ALTER TABLE sessions DROP COLUMN total_tokens")
+    await connection.close()
+    with pytest.raises(CommandError, match="total_tokens"):
+        await asyncio.to_thread(command.check, alembic_config(fresh_url))
+
+
+async def test_processes_that_start_at_once_migrate_once(fresh_url: str) -> None:
+    environment = os.environ | {"DAYBOOK_DATABASE_URL": fresh_url}
+    command_line = (sys.executable, "-m", "app.cli", "migrate")
+    started = [await asyncio.create_subprocess_exec(*command_line, env=environment, cwd=ROOT) for _ in range(3)]
+    assert await asyncio.gather(*(process.wait() for process in started)) == [0, 0, 0]
+    connection = await asyncpg.connect(fresh_url)
+    assert await current_revision(connection) == head_revision()
+    await connection.close()
+
+
+async def test_the_migrations_can_be_taken_back(fresh_url: str) -> None:
+    await upgrade(fresh_url)
+    await asyncio.to_thread(command.downgrade, alembic_config(fresh_url), "base")
+    connection = await asyncpg.connect(fresh_url)
+    tables = await connection.fetchval("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'")
+    assert await current_revision(connection) is None
+    assert tables == 1  # alembic's own
+    await connection.close()
+
+
+async def test_a_database_that_is_not_there_is_one_clear_line(postgres: str) -> None:
+    with pytest.raises(StartError, match="no_such_database") as raised:
+        await upgrade(postgres.replace("/postgres?", "/no_such_database?", 1))
+    assert "\n" not in str(raised.value)

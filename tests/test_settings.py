@@ -1,0 +1,263 @@
+"""Settings from the environment: what a misspelt or wrong one is told, and which model is chosen."""
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.llm.build import MID_MODELS, SMALL_MODELS
+from app.llm.port import Provider
+from app.memory.rules import Rules
+from app.settings import (
+    PREFIX,
+    Chosen,
+    Settings,
+    SettingsError,
+    chosen_models,
+    env_example,
+    load_settings,
+    setting_names,
+    without_password,
+)
+
+EXAMPLE = Path(__file__).parents[1] / ".env.example"
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in os.environ:
+        if name.upper().startswith(PREFIX):
+            monkeypatch.delenv(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "likely"),
+    [
+        ("DAYBOOK_PROVIDR", "DAYBOOK_PROVIDER"),
+        ("DAYBOOK_DATABASE_URI", "DAYBOOK_DATABASE_URL"),
+        ("DAYBOOK_MEMORY_PRESET", "DAYBOOK_MEMORY__PRESET"),
+        ("DAYBOOK_MEMORY__MESAGE_TOKENS", "DAYBOOK_MEMORY__MESSAGE_TOKENS"),
+        ("DAYBOOK_OBSERVER_MODEL", "DAYBOOK_OBSERVER__MODEL"),
+        ("DAYBOOK_OBSERVER__MODEL__NAME", "DAYBOOK_OBSERVER__MODEL"),
+    ],
+)
+def test_a_misspelt_setting_is_told_with_the_one_that_was_meant(
+    monkeypatch: pytest.MonkeyPatch, name: str, likely: str
+) -> None:
+    monkeypatch.setenv(name, "1")
+    with pytest.raises(SettingsError) as refused:
+        load_settings()
+    assert str(refused.value) == f"{name} is not a setting of Daybook; did you mean {likely}?"
+
+
+def test_a_name_like_no_setting_is_told_without_a_guess(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DAYBOOK_ZZZZZZZZZZZZZZZZ", "1")
+    with pytest.raises(SettingsError, match=r"^DAYBOOK_ZZZZZZZZZZZZZZZZ is not a setting of Daybook$"):
+        load_settings()
+
+
+def test_variables_of_others_are_none_of_its_business(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DAYBOOKS_ON_THE_SHELF", "12")
+    assert load_settings() == Settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DAYBOOK_PORT", "eighty"),
+        ("DAYBOOK_PORT", "65536"),
+        ("DAYBOOK_PORT", "-1"),
+        ("DAYBOOK_PORT", ""),
+        ("DAYBOOK_ENV", "staging"),
+        ("DAYBOOK_MIGRATE", "sometimes"),
+        ("DAYBOOK_WORKERS", "2"),
+        ("DAYBOOK_PROVIDER", "skynet"),
+        ("DAYBOOK_OBSERVER__PROVIDER", "skynet"),
+        ("DAYBOOK_LOG_LEVEL", "loud"),
+        ("DAYBOOK_MEMORY__PRESET", "huge"),
+        ("DAYBOOK_MEMORY__MESSAGE_TOKENS", "0"),
+        ("DAYBOOK_MEMORY__MESSAGE_TOKENS", "many"),
+        ("DAYBOOK_MEMORY__TIMEZONE", "Mars/Olympus"),
+        ("DAYBOOK_MEMORY__COMPACT_ON_OBSERVE", "true"),
+        ("DAYBOOK_SESSIONS__MESSAGES_MAX", "0"),
+        ("DAYBOOK_ENGINE__LEASE_SECONDS", "0.5"),
+        ("DAYBOOK_POOL__MAX", "0"),
+    ],
+)
+def test_a_wrong_value_is_told_in_one_line_by_its_variable(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SettingsError) as refused:
+        load_settings()
+    assert re.fullmatch(rf"{name}: .+", str(refused.value))  # a dot matches no line break
+
+
+def test_a_key_too_short_is_refused_without_showing_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DAYBOOK_BOOTSTRAP_KEY", "hunter2")
+    with pytest.raises(SettingsError, match=r"^DAYBOOK_BOOTSTRAP_KEY: ") as refused:
+        load_settings()
+    assert "hunter2" not in str(refused.value)
+
+
+def test_a_key_is_not_shown_with_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DAYBOOK_BOOTSTRAP_KEY", "correct horse battery")
+    assert "horse" not in repr(load_settings())
+
+
+def test_settings_are_read_from_the_environment_nested_with_two_underscores(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {
+        "DAYBOOK_PORT": "9000",
+        "DAYBOOK_OBSERVER__PROVIDER": "openai",
+        "DAYBOOK_MEMORY__PRESET": "compact",
+        "DAYBOOK_MEMORY__BUFFER_EVERY": "0",
+        "DAYBOOK_ENGINE__SWEEP_SECONDS": "0.5",
+    }.items():
+        monkeypatch.setenv(name, value)
+    settings = load_settings()
+    assert (settings.port, settings.observer.provider, settings.engine.sweep_seconds) == (9000, Provider.OPENAI, 0.5)
+    assert settings.memory.values() == {"preset": "compact", "buffer_every": 0}
+
+
+def test_an_option_stands_above_the_environment_and_one_not_given_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DAYBOOK_PORT", "9000")
+    monkeypatch.setenv("DAYBOOK_HOST", "::1")
+    settings = load_settings(port=9001, host=None)
+    assert (settings.port, settings.host) == (9001, "::1")
+
+
+def test_with_nothing_set_it_is_a_service_for_one_machine() -> None:
+    settings = load_settings()
+    assert (settings.env, settings.host, settings.port, settings.workers) == ("development", "127.0.0.1", 8000, 1)
+    assert (settings.database_url, settings.data_dir, settings.bootstrap_key, settings.migrate) == (
+        None,
+        None,
+        None,
+        "auto",
+    )
+    assert Rules.resolve(settings.memory.values(), {}) == Rules.resolve({}, {})
+
+
+ANTHROPIC_KEY, OPENAI_KEY = {"ANTHROPIC_API_KEY": "a"}, {"OPENAI_API_KEY": "b"}
+EXTRACTIVE = (Provider.EXTRACTIVE, "")
+
+
+def defaults(provider: Provider) -> tuple[tuple[Provider, str], ...]:
+    return (provider, SMALL_MODELS[provider]), (provider, MID_MODELS[provider])
+
+
+@pytest.mark.parametrize(
+    ("settings", "environ", "expected"),
+    [
+        pytest.param({}, {}, (EXTRACTIVE, EXTRACTIVE), id="no key"),
+        pytest.param({}, ANTHROPIC_KEY | OPENAI_KEY, defaults(Provider.ANTHROPIC), id="both keys"),
+        pytest.param({}, ANTHROPIC_KEY, defaults(Provider.ANTHROPIC), id="one key"),
+        pytest.param({}, OPENAI_KEY, defaults(Provider.OPENAI), id="the other key"),
+        pytest.param({}, {"ANTHROPIC_API_KEY": ""} | OPENAI_KEY, defaults(Provider.OPENAI), id="an empty key is none"),
+        pytest.param(
+            {"provider": "openai"}, ANTHROPIC_KEY, defaults(Provider.OPENAI), id="a provider stands above a key"
+        ),
+        pytest.param(
+            {"provider": "extractive"}, ANTHROPIC_KEY, (EXTRACTIVE, EXTRACTIVE), id="no model although there is a key"
+        ),
+        pytest.param(
+            {"model": "m"}, ANTHROPIC_KEY, ((Provider.ANTHROPIC, "m"), (Provider.ANTHROPIC, "m")), id="one model"
+        ),
+        pytest.param(
+            {"observer": {"model": "small"}},
+            OPENAI_KEY,
+            ((Provider.OPENAI, "small"), defaults(Provider.OPENAI)[1]),
+            id="a role's own model",
+        ),
+        pytest.param(
+            {"model": "m", "reflector": {"provider": "extractive"}},
+            OPENAI_KEY,
+            ((Provider.OPENAI, "m"), EXTRACTIVE),
+            id="a role's own provider does not get the service's model",
+        ),
+        pytest.param(
+            {"model": "m", "observer": {"provider": "anthropic"}},
+            OPENAI_KEY,
+            (defaults(Provider.ANTHROPIC)[0], (Provider.OPENAI, "m")),
+            id="nor another provider",
+        ),
+        pytest.param(
+            {"model": "m", "observer": {"provider": "openai", "model": "n"}},
+            OPENAI_KEY,
+            ((Provider.OPENAI, "n"), (Provider.OPENAI, "m")),
+            id="both of its own",
+        ),
+        pytest.param(
+            {"provider": "scripted", "model": "replies.json"},
+            {},
+            ((Provider.SCRIPTED, "replies.json"), (Provider.SCRIPTED, "replies.json")),
+            id="scripted",
+        ),
+    ],
+)
+def test_each_role_has_its_own_model_or_the_service_s_or_the_default(
+    settings: dict[str, Any], environ: Mapping[str, str], expected: tuple[tuple[Provider, str], ...]
+) -> None:
+    chosen = chosen_models(Settings(**settings), environ)
+    roles = chosen.observer, chosen.reflector
+    assert tuple((role.provider, role.model) for role in roles) == expected
+
+
+@pytest.mark.parametrize(
+    ("settings", "role"),
+    [
+        ({"provider": "scripted"}, "observer"),
+        ({"reflector": {"provider": "scripted"}}, "reflector"),
+        ({"model": "m", "provider": "openai", "observer": {"provider": "scripted"}}, "observer"),
+    ],
+)
+def test_a_scripted_role_has_to_name_its_file(settings: dict[str, Any], role: str) -> None:
+    with pytest.raises(SettingsError, match=rf"^DAYBOOK_MODEL: the {role} is scripted"):
+        chosen_models(Settings(**settings), {})
+
+
+def test_a_model_is_told_with_its_provider_and_the_built_in_by_its_name() -> None:
+    assert Chosen(provider=Provider.OPENAI, model="m").label == "openai m"
+    assert Chosen(provider=Provider.EXTRACTIVE, model="").label == "extractive"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://me:secret@host/db", "postgresql://me:***@host/db"),
+        ("postgresql://me:se:cr@t@host:5432/db", "postgresql://me:***@host:5432/db"),
+        ("postgresql+asyncpg://me:secret@[::1]:5432/db?a=b", "postgresql+asyncpg://me:***@[::1]:5432/db?a=b"),
+        ("postgresql://me@host:5432/db", "postgresql://me@host:5432/db"),
+        ("postgresql://host:5432/db", "postgresql://host:5432/db"),
+        ("postgresql:///db?host=/tmp&user=me", "postgresql:///db?host=/tmp&user=me"),
+        ("postgresql://host/db?user=me&password=secret&a=b", "postgresql://host/db?user=me&password=***&a=b"),
+        ("postgresql://host/db?sslpassword=secret", "postgresql://host/db?sslpassword=***"),
+    ],
+)
+def test_an_address_is_shown_without_its_password(url: str, shown: str) -> None:
+    assert without_password(url) == shown
+
+
+def test_the_example_of_the_environment_is_what_make_env_writes() -> None:
+    assert EXAMPLE.read_text() == env_example(), "run `make env`"
+
+
+def test_the_example_names_every_setting_once_with_a_line_about_it() -> None:
+    lines = EXAMPLE.read_text().splitlines()
+    named = [line.removeprefix("#").partition("=")[0] for line in lines if line.startswith(f"#{PREFIX}")]
+    about = [above for above, line in zip(lines, lines[1:], strict=False) if line.startswith(f"#{PREFIX}")]
+    assert sorted(named) == sorted(setting_names())
+    assert all(re.fullmatch(r"# \S.+", line) and line != "# None" for line in about)
+
+
+def test_a_copy_of_the_example_with_nothing_commented_out_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    for line in EXAMPLE.read_text().splitlines():
+        name, _, value = line.removeprefix("#").partition("=")
+        if name.startswith(PREFIX) and value:
+            monkeypatch.setenv(name, value)
+    settings = load_settings()
+    assert settings.model_dump(exclude={"memory"}) == Settings().model_dump(exclude={"memory"})
+    assert Rules.resolve(settings.memory.values(), {}) == Rules.resolve({}, {})
