@@ -16,9 +16,11 @@ import uvloop
 from fastapi import FastAPI
 
 from app.context import routes as context_routes
+from app.context.examples import EXAMPLES as CONTEXT_EXAMPLES
 from app.context.service import ContextService
 from app.context.store import ContextStore
 from app.diagnostics import routes as diagnostics_routes
+from app.diagnostics.examples import EXAMPLES as DIAGNOSTICS_EXAMPLES
 from app.diagnostics.service import DiagnosticsService
 from app.diagnostics.store import DiagnosticsStore
 from app.kit import migrate as schema
@@ -34,6 +36,7 @@ from app.kit.problems import install as install_problems
 from app.kit.tokens import text_tokens
 from app.llm.build import LlmConfig, build_model
 from app.llm.port import Model, Provider
+from app.memory.activating import Activating
 from app.memory.engine import Engine, EngineConfig
 from app.memory.extractive import ExtractiveObserver, ExtractiveReflector
 from app.memory.model import Observer, Reflector
@@ -44,6 +47,7 @@ from app.memory.reflector import ModelReflector
 from app.memory.service import MemoryService
 from app.memory.store import MemoryStore
 from app.sessions import routes as sessions_routes
+from app.sessions.examples import EXAMPLES as SESSIONS_EXAMPLES
 from app.sessions.service import SessionConfig, SessionService
 from app.sessions.store import SessionStore
 from app.settings import Settings, chosen_models, without_password
@@ -108,6 +112,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     engine = Engine(
         database=pool,
         store=memory_store,
+        activating=Activating(database=pool, store=memory_store),
         observing=Observing(database=pool, store=memory_store, observer=observer),
         reflecting=Reflecting(database=pool, store=memory_store, reflector=reflector),
         service_rules=service_rules,
@@ -151,7 +156,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         diagnostics_routes.health_router,
     ):
         app.include_router(router)
-    documented(app)
+    documented(app, SESSIONS_EXAMPLES | CONTEXT_EXAMPLES | DIAGNOSTICS_EXAMPLES)
     install_problems(app)
     http = HttpConfig(request_bytes_max=settings.http.request_bytes_max, access_log=settings.http.access_log)
     app.add_middleware(Gate, config=http)

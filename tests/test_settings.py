@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -248,7 +249,7 @@ def test_the_example_of_the_environment_is_what_make_env_writes() -> None:
 def test_the_example_names_every_setting_once_with_a_line_about_it() -> None:
     lines = EXAMPLE.read_text().splitlines()
     named = [line.removeprefix("#").partition("=")[0] for line in lines if line.startswith(f"#{PREFIX}")]
-    about = [above for above, line in zip(lines, lines[1:], strict=False) if line.startswith(f"#{PREFIX}")]
+    about = [above for above, line in pairwise(lines) if line.startswith(f"#{PREFIX}")]
     assert sorted(named) == sorted(setting_names())
     assert all(re.fullmatch(r"# \S.+", line) and line != "# None" for line in about)
 

@@ -1,8 +1,10 @@
-"""Examples of requests, for the OpenAPI document; a test sends each of them."""
+"""Examples for the OpenAPI document: a test sends each request and compares the answers."""
 
 from typing import Any
 
-CONTEXT_EXAMPLES: dict[str, Any] = {
+from app.kit.openapi import Examples
+
+_REQUESTS: dict[str, Any] = {
     "agent": {
         "summary": "An agent's own prompt and a document",
         "value": {
@@ -10,6 +12,58 @@ CONTEXT_EXAMPLES: dict[str, Any] = {
             "knowledge": [{"title": "Opening hours", "text": "Monday to Friday, 9-17.", "placement": "prefix"}],
             "channel": "mobile app",
             "incoming": [{"role": "user", "content": "When do you open tomorrow?"}],
+            "now": "2026-08-01T10:00:00Z",
         },
     }
+}
+
+_COMPILED: dict[str, Any] = {
+    "session": "s1",
+    "as_of_seq": 0,
+    "memory_version": 0,
+    "format": "neutral",
+    "payload": {
+        "system": [
+            {"type": "text", "text": "You are a helpful assistant."},
+            {"type": "text", "text": "## Opening hours\n\nMonday to Friday, 9-17."},
+        ],
+        "messages": [
+            {
+                "role": "user",
+                "content": [
+                    {"type": "text", "text": "When do you open tomorrow?"},
+                    {
+                        "type": "text",
+                        "text": "<context>\nToday is Saturday, August 1, 2026.\nChannel: mobile app\n</context>",
+                    },
+                ],
+            }
+        ],
+    },
+    "tokens": {
+        "total": 51,
+        "system": 6,
+        "guide": 0,
+        "knowledge": 12,
+        "reflections": 0,
+        "observations": 0,
+        "messages": 10,
+        "volatile": 23,
+    },
+    "cache": {
+        "epoch": "0:2026-08-01:1",
+        "prefix_sha256": "4d76455dbf33ba5ba740ed5ea6934ab8084ef951daae014c6dcb5c25cdaf594f",
+        "stable_tokens": 18,
+        "shared_with_previous_tokens": None,
+        "break_reason": None,
+    },
+    "omitted": {"messages": 0, "unobserved_messages": 0, "observations": 0, "reflections": 0},
+    "notices": [],
+    "segments": None,
+    "decisions": None,
+}
+
+EXAMPLES = {
+    "getContext": Examples(answers={200: _COMPILED}),
+    "compileContext": Examples(requests=_REQUESTS, answers={200: _COMPILED}),
 }

@@ -4,7 +4,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query, Request
 
-from app.context.examples import CONTEXT_EXAMPLES
 from app.context.model import Compiled, Snapshot
 from app.context.schemas import ContextIn, ContextOut, ContextQuery
 from app.context.service import ContextService
@@ -33,7 +32,6 @@ async def get_context(
     "/sessions/{key}/context",
     operation_id="compileContext",
     responses=problem_responses(413),
-    openapi_extra={"requestBody": {"content": {"application/json": {"examples": CONTEXT_EXAMPLES}}}},
 )
 async def post_context(
     key: Key,

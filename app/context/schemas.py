@@ -1,13 +1,13 @@
 """Contexts on the wire (api.md, Context)."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from app.context.model import Format
 from app.memory.rules import MESSAGE_TOKENS_MAX
 from app.sessions.model import SEQ_MAX
-from app.sessions.schemas import WAIT_MS_MAX, MessageIn
+from app.sessions.schemas import WAIT_MS_MAX, MessageIn, Time
 
 TEXT_CHARS_MAX = 1024 * 1024
 
@@ -22,15 +22,25 @@ class ContextQuery(BaseModel):
     max_observations: int | None = Field(None, ge=0, le=10_000)
     min_seq: int | None = Field(None, ge=0, le=SEQ_MAX, description="Wait until this message is stored")
     wait_ms: int = Field(0, ge=0, le=WAIT_MS_MAX, description="Wait so long for the memory to be idle")
-    now: AwareDatetime | None = Field(None, description="The time to date the context by; default: the server's")
+    now: Time | None = Field(None, description="The time to date the context by; default: the server's")
     explain: bool = Field(False, description="Add the segments, and what was cut or left out")
+
+
+def _listed(value: Any) -> Any:
+    if value is None:
+        return []
+    return [value] if isinstance(value, str) else value
+
+
+Text = Annotated[str, Field(max_length=TEXT_CHARS_MAX)]
+Texts = Annotated[list[Text], BeforeValidator(_listed, json_schema_input_type=Text | list[Text] | None)]
 
 
 class KnowledgeIn(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     title: str = Field(max_length=1_000)
-    text: str = Field(max_length=TEXT_CHARS_MAX)
+    text: Text
     placement: Literal["prefix", "tail"] = "prefix"
 
 
@@ -39,11 +49,11 @@ class ContextIn(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    system: str | list[str] | None = Field(None, description="The agent's own system prompt, before everything else")
+    system: Texts = Field(default_factory=list, description="The agent's own system prompt, before everything else")
     knowledge: list[KnowledgeIn] = Field(default_factory=list, max_length=100)
     channel: str | None = Field(None, max_length=1_000, description="Where the user writes from")
     incoming: list[MessageIn] = Field(default_factory=list, max_length=100, description="Shown, not stored")
-    now: AwareDatetime | None = None
+    now: Time | None = None
 
 
 class TokenCounts(BaseModel):

@@ -99,7 +99,7 @@ class ContextService:
         return Ask(
             format=query.format,
             now=now or (server if newest is None else max(server, newest)),
-            system=_system(body),
+            system=tuple(text for text in body.system if text),
             knowledge=tuple(Knowledge(title=k.title, text=k.text, placement=k.placement) for k in body.knowledge),
             channel=body.channel,
             incoming=_incoming(body, snapshot.last_seq, server),
@@ -133,11 +133,6 @@ def _empty(key: str, rules: Rules, now: datetime) -> Snapshot:
         observations=(),
         tail=(),
     )
-
-
-def _system(body: ContextIn) -> tuple[str, ...]:
-    given = [body.system] if isinstance(body.system, str) else body.system or []
-    return tuple(text for text in given if text)
 
 
 def _incoming(body: ContextIn, last_seq: int, now: datetime) -> tuple[Message, ...]:

@@ -1,6 +1,6 @@
 """HTTP of diagnostics (api.md, Memory and Operation)."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
@@ -94,7 +94,7 @@ async def list_runs(
     key: Key,
     tenant: Tenant,
     request: Request,
-    outcome: Annotated[str | None, Query(max_length=40, description="recorded, rejected or failed")] = None,
+    outcome: Annotated[Literal["recorded", "rejected", "failed"] | None, Query()] = None,
     limit: Limit = PAGE_DEFAULT,
     cursor: Cursor = None,
 ) -> RunPage:

@@ -68,6 +68,7 @@ class Database:
             timeout=self._config.connect_seconds,
             command_timeout=self._config.statement_seconds,
             init=_prepare,
+            reset=_keep,
         )
 
     async def close(self) -> None:
@@ -91,6 +92,10 @@ async def _prepare(connection: Tx) -> None:
     await connection.set_type_codec(
         "jsonb", encoder=_to_jsonb, decoder=_from_jsonb, schema="pg_catalog", format="binary"
     )
+
+
+async def _keep(_connection: Tx) -> None:
+    """On return to the pool: the driver ends an open transaction, and we set nothing else that needs a round trip."""
 
 
 def _to_jsonb(value: Any) -> bytes:

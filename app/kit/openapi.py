@@ -1,5 +1,7 @@
 """The OpenAPI document, its route, and a page to read it."""
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from fastapi import FastAPI
@@ -12,18 +14,29 @@ from app.kit.problems import Problem
 
 VERSION = "0.1.0"
 DESCRIPTION = "Observational memory for agents: POST messages after each turn, GET a compiled context before the next."
+TAGS = {
+    "sessions": "Conversations: append to them, read and configure them.",
+    "context": "What the agent's next call should see.",
+    "memory": "What is remembered, how it stands, and what it cost.",
+    "operation": "For load balancers and monitors.",
+}
+JSON = "application/json"
 
 
-def documented(app: FastAPI) -> None:
-    """Serve the document at /openapi.json and a page at /docs, behind the key like every other route."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examples:
+    """Of one route: request bodies by name, each a ``summary`` and a ``value``, and an answer's body by status."""
+
+    requests: Mapping[str, Any] = field(default_factory=dict)
+    answers: Mapping[int, Any]
+
+
+def documented(app: FastAPI, examples: Mapping[str, Examples]) -> None:
+    """Serve the document at /openapi.json and a page at /docs, behind the key; ``examples`` are by operation id."""
 
     def document() -> dict[str, Any]:
         if not app.openapi_schema:
-            made = get_openapi(title=app.title, version=VERSION, description=DESCRIPTION, routes=app.routes)
-            made["components"]["schemas"]["Problem"] = Problem.model_json_schema(
-                ref_template="#/components/schemas/{model}"
-            )
-            app.openapi_schema = _hoisted(made)
+            app.openapi_schema = _document(app, examples)
         return app.openapi_schema
 
     async def openapi_json(_tenant: Tenant) -> dict[str, Any]:
@@ -37,9 +50,29 @@ def documented(app: FastAPI) -> None:
     app.add_api_route("/docs", docs, include_in_schema=False, response_class=HTMLResponse)
 
 
-def _hoisted(document: dict[str, Any]) -> dict[str, Any]:
-    """Move the schemas that a schema defines within itself to where they are referred to."""
-    schemas = document["components"]["schemas"]
+def operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Every operation of a document, as its method, its path and itself."""
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            yield method.upper(), path, operation
+
+
+def _document(app: FastAPI, examples: Mapping[str, Examples]) -> dict[str, Any]:
+    tags = [{"name": name, "description": about} for name, about in TAGS.items()]
+    made = get_openapi(title=app.title, version=VERSION, description=DESCRIPTION, routes=app.routes, tags=tags)
+    schemas = made["components"]["schemas"]
+    schemas["Problem"] = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     for schema in list(schemas.values()):
-        schemas |= schema.pop("$defs", {})
-    return document
+        schemas |= schema.pop("$defs", {})  # what a schema defines within itself, where it is referred to
+    for _, _, operation in operations(made):
+        if operation["operationId"] in examples:
+            _exemplify(operation, examples[operation["operationId"]])
+    return made
+
+
+def _exemplify(operation: dict[str, Any], examples: Examples) -> None:
+    """Put in afterwards, as FastAPI drops every null of an example that it is given."""
+    if examples.requests:
+        operation["requestBody"]["content"][JSON]["examples"] = dict(examples.requests)
+    for status, answer in examples.answers.items():
+        operation["responses"][str(status)]["content"][JSON]["example"] = answer

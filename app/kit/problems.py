@@ -1,7 +1,7 @@
 """Errors as application/problem+json (RFC 9457, api.md)."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -109,8 +109,8 @@ async def _domain_error(_request: Request, error: Exception) -> Response:
 
 async def _invalid_request(_request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - narrows the type the framework hands over
-    fields = [FieldError(_pointer(found["loc"]), _storable(found["msg"])) for found in error.errors()]
-    detail = "; ".join(f"{field.pointer}: {field.detail}" for field in fields[:3])
+    fields = [_field_error(found) for found in error.errors()]
+    detail = "; ".join(f"{field.pointer}: {field.detail}".removeprefix(": ") for field in fields[:3])
     return problem_response(
         slug="invalid",
         title="The request is not valid",
@@ -118,6 +118,16 @@ async def _invalid_request(_request: Request, error: Exception) -> Response:
         detail=detail,
         errors=fields,
     )
+
+
+def _field_error(found: Mapping[str, Any]) -> FieldError:
+    match found:
+        case {"type": "json_invalid", "loc": (_, position), "ctx": {"error": reason}}:
+            return FieldError("", f"not JSON, at character {position}: {reason}")
+        case {"type": "model_attributes_type", "loc": ("body",)}:  # so is JSON that was not declared as such
+            return FieldError("", "a JSON object is expected, sent as Content-Type: application/json")
+        case _:
+            return FieldError(_pointer(found["loc"]), _storable(found["msg"]))
 
 
 def _pointer(location: Sequence[Any]) -> str:

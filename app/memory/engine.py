@@ -15,8 +15,22 @@ from uuid import UUID
 import structlog
 
 from app.kit.db import AWAY, Database, is_away
+from app.memory.activating import Activating
 from app.memory.observing import Observing
-from app.memory.policy import Consolidate, LiveReflection, Observe, Reflect, State, Step, Wait, backoff, next_step
+from app.memory.policy import (
+    Activate,
+    Buffer,
+    Consolidate,
+    LiveReflection,
+    Observe,
+    Reflect,
+    Request,
+    State,
+    Step,
+    Wait,
+    backoff,
+    next_step,
+)
 from app.memory.reflecting import Reflecting
 from app.memory.rules import ATTEMPTS_MAX, Rules
 from app.memory.steps import Outcome, StepFailed, add_usage
@@ -43,6 +57,7 @@ class Engine:
         database: Database,
         store: MemoryStore,
         observing: Observing,
+        activating: Activating,
         reflecting: Reflecting,
         service_rules: dict[str, Any],
         config: EngineConfig,
@@ -51,6 +66,7 @@ class Engine:
         self._database = database
         self._store = store
         self._observing = observing
+        self._activating = activating
         self._reflecting = reflecting
         self._service_rules = service_rules
         self._config = config
@@ -143,13 +159,13 @@ class Engine:
 
     async def _steps(self, lease: Lease) -> bool:
         """Execute steps until policy says Wait. Answers whether the memory is due again already."""
-        nothing_safe = False
+        nothing_safe = activated = False
         while True:
             loaded = await self._store.load(lease)
             if loaded is None:
                 return False
             rules = Rules.resolve(self._service_rules, loaded.config)
-            step = next_step(_state(loaded, rules, nothing_safe=nothing_safe))
+            step = next_step(_state(loaded, rules, nothing_safe=nothing_safe, activated=activated))
             if isinstance(step, Wait):
                 return await self._store.settle(lease, step, loaded.requested_at)
             if self._stopping:
@@ -159,6 +175,7 @@ class Engine:
             if outcome is None or outcome is Outcome.STALE:
                 return False
             nothing_safe = nothing_safe or outcome is Outcome.NOTHING_SAFE
+            activated = activated or isinstance(step, Activate)
 
     async def _attempt(self, lease: Lease, loaded: Loaded, rules: Rules, step: Step) -> Outcome | None:
         """One step; None when it failed, which is then recorded and the lease ended."""
@@ -180,7 +197,9 @@ class Engine:
 
     async def _execute(self, lease: Lease, loaded: Loaded, rules: Rules, step: Step) -> Outcome:
         match step:
-            case Observe():
+            case Activate():
+                return await self._activating.run(lease, loaded, rules, step)
+            case Observe() | Buffer():
                 return await self._observing.run(lease, loaded, rules, step)
             case Reflect() | Consolidate():
                 return await self._reflecting.run(lease, loaded, rules, step)
@@ -206,7 +225,8 @@ class Engine:
         log.warning("step_failed", memory=str(loaded.memory_id), step=step, kind=failure.kind, attempts=attempts)
 
 
-def _state(loaded: Loaded, rules: Rules, *, nothing_safe: bool) -> State:
+def _state(loaded: Loaded, rules: Rules, *, nothing_safe: bool, activated: bool) -> State:
+    """``activated``: this run did so once, which is what a cold cache asks for."""
     return State(
         rules=rules,
         now=loaded.now,
@@ -214,7 +234,8 @@ def _state(loaded: Loaded, rules: Rules, *, nothing_safe: bool) -> State:
         observation_tokens=sum(chunk.tokens for chunk in loaded.observations),
         observations=len(loaded.observations),
         reflections=tuple(LiveReflection(level=found.level, tokens=found.tokens) for found in loaded.reflections),
-        requested=loaded.requested,
+        buffered=tuple(chunk.message_tokens for chunk in loaded.buffered),
+        requested=None if activated and loaded.requested is Request.ACTIVATE else loaded.requested,
         reflected_at=loaded.reflected_at,
         unhelped_tokens=loaded.unhelped_tokens,
         nothing_safe=nothing_safe,

@@ -156,6 +156,8 @@ class Observation:
     from_seq: int
     to_seq: int
     covers: Ranges
+    current_task: str | None = None
+    suggested_response: str | None = None
     born_version: int | None
     retired_version: int | None = None
     retired_by: str | None = None

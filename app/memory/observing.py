@@ -1,22 +1,21 @@
-"""The Observe step: load a safe span, have it observed, judge what came back, record it (architecture.md 1.4)."""
+"""The Observe and Buffer steps: load a safe span, have it observed, judge it, record it (architecture.md 1.4)."""
 
 from dataclasses import replace
-from datetime import date, datetime
 
 from app.kit.db import Database, Tx
 from app.kit.tokens import text_tokens
+from app.memory.cursor import advance
 from app.memory.gates import Verdict, judge_observation
 from app.memory.log import render
 from app.memory.model import Item, Observer, ObserverInput, Parsed, Priority
 from app.memory.parsing import parse
-from app.memory.policy import Observe
+from app.memory.policy import Buffer, Observe
 from app.memory.rules import Rules
-from app.memory.spans import Span, group_start, safe_span
+from app.memory.spans import Span, safe_span
 from app.memory.steps import Outcome, StepFailed, add_usage, called, run_of
-from app.memory.store import Fenced, Lease, Loaded, MemoryStore, NewObservation, Run
+from app.memory.store import Lease, Loaded, MemoryStore, NewObservation, Run
 
 KIND = "observe"
-LOOK_BACK = 200  # messages searched for the start of the group the tail begins with
 
 
 class Observing:
@@ -25,21 +24,23 @@ class Observing:
         self._store = store
         self._observer = observer
 
-    async def run(self, lease: Lease, loaded: Loaded, rules: Rules, step: Observe) -> Outcome:
+    async def run(self, lease: Lease, loaded: Loaded, rules: Rules, step: Observe | Buffer) -> Outcome:
         """Observe the oldest safe span. Raises StepFailed; what it raised for is recorded by the engine."""
-        messages = await self._store.pending_messages(loaded.session_id, loaded.observed_seq)
+        messages = await self._store.pending_messages(loaded.session_id, loaded.buffered_seq)
+        ahead = isinstance(step, Buffer)
         span = safe_span(
             messages,
             want_tokens=step.want_tokens,
             limit_tokens=rules.observer_input_tokens,
-            force_closed=step.force_closed,
+            least_tokens=step.least_tokens if isinstance(step, Buffer) else 0,
+            force_closed=isinstance(step, Observe) and step.force_closed,
         )
         if span is None:
             return Outcome.NOTHING_SAFE
         parsed, verdict, runs = await self._think(loaded, rules, span)
         new = _new_observation(loaded, span, parsed, verdict)
         async with self._database.tx() as tx:
-            return await self._record(tx, lease, loaded, rules, span, new, runs)
+            return await self._record(tx, lease, loaded, rules, span, new, runs, ahead=ahead)
 
     async def _think(self, loaded: Loaded, rules: Rules, span: Span) -> tuple[Parsed, Verdict, list[Run]]:
         """A judged draft. A rejected one is tried once more with the reason (memory-rules.md section 4, gates)."""
@@ -69,45 +70,31 @@ class Observing:
         span: Span,
         new: NewObservation,
         runs: list[Run],
+        *,
+        ahead: bool,
     ) -> Outcome:
-        """Write the chunk and move the cursor, if everything is still as it was read."""
+        """Write the chunk and move its cursor, if everything is still as it was read."""
         fenced = await self._store.fence(tx, lease, loaded.session_id)
-        if fenced is None or fenced.observed_seq != loaded.observed_seq:
+        if fenced is None or fenced.buffered_seq != loaded.buffered_seq:
             return Outcome.STALE
         if not await self._store.unchanged(tx, loaded.session_id, span.messages):
             return Outcome.STALE
         usage = add_usage(fenced.usage, runs)
-        await self._store.record_observation(tx, loaded, fenced, new, usage=usage)
-        await self._store.advance_cursor(
-            tx,
-            loaded.session_id,
-            observed_seq=span.to_seq,
-            tail_from_seq=await self._tail_from(tx, loaded, rules, fenced, span),
-            anchor_date=anchor_date(rules, fenced.now, fenced.newest_created_at),
-        )
-        await self._store.add_version(tx, loaded.memory_id, "observed")
+        if ahead:
+            await self._store.buffer_observation(tx, loaded, new, usage=usage)
+        else:
+            await self._store.record_observation(tx, loaded, fenced, new, usage=usage)
+            await advance(self._store, tx, loaded, rules, fenced, to_seq=span.to_seq)
+            await self._store.add_version(tx, loaded.memory_id, "observed")
         await self._store.add_runs(tx, lease, runs)
         return Outcome.RECORDED
-
-    async def _tail_from(self, tx: Tx, loaded: Loaded, rules: Rules, fenced: Fenced, span: Span) -> int:
-        """Section 6: min(first unobserved, last - keep_last + 1), moved earlier to the start of a group."""
-        wanted = min(span.to_seq + 1, fenced.last_seq - max(rules.keep_last, 1) + 1)
-        if wanted > span.to_seq:
-            return wanted
-        around = await self._store.around(tx, loaded.session_id, wanted, LOOK_BACK)
-        return group_start(around, max(wanted, 1))
-
-
-def anchor_date(rules: Rules, now: datetime, newest: datetime) -> date:
-    """Section 3, clocks: the later of the server's time and the newest message's, in the session's time zone."""
-    return max(now, newest).astimezone(rules.zone).date()
 
 
 def _observer_input(loaded: Loaded, rules: Rules, span: Span) -> ObserverInput:
     return ObserverInput(
         messages=tuple(span.messages),
         earlier=earlier_lines(loaded, rules.previous_observation_tokens),
-        current_task=loaded.current_task,
+        current_task=_task(loaded),
         timezone=rules.zone,
         instruction=rules.instruction,
         input_tokens=rules.observer_input_tokens,
@@ -119,7 +106,7 @@ def earlier_lines(loaded: Loaded, budget: int | None) -> tuple[Item, ...]:
 
     Section 4, input. The important ones are bounded too: past twice the budget the oldest are left out.
     """
-    log = [item for chunk in loaded.chunks for item in chunk.items]
+    log = [item for chunk in (*loaded.chunks, *loaded.buffered) for item in chunk.items]
     if budget is None:
         return tuple(log)
     kept: list[Item] = []
@@ -142,6 +129,11 @@ def _new_observation(loaded: Loaded, span: Span, parsed: Parsed, verdict: Verdic
         from_seq=span.from_seq,
         to_seq=span.to_seq,
         covers=span.covers,
-        current_task=parsed.current_task or loaded.current_task,
+        current_task=parsed.current_task or _task(loaded),
         suggested_response=parsed.suggested_response,
     )
+
+
+def _task(loaded: Loaded) -> str | None:
+    """The newest that was told, of what was observed ahead too."""
+    return loaded.buffered[-1].current_task if loaded.buffered else loaded.current_task

@@ -8,9 +8,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from itertools import accumulate
 from typing import TypeAlias
 
-from app.memory.rules import ATTEMPTS_MAX, BACKOFF_FIRST, BACKOFF_MAX, STALLED_EVERY, Rules
+from app.memory.rules import (
+    ATTEMPTS_MAX,
+    BACKOFF_FIRST,
+    BACKOFF_MAX,
+    EARLY_TOKENS_MIN,
+    LEFT_TOKENS_MIN,
+    NEAR_STEPS,
+    OVERSHOOT_SHARE,
+    STALLED_EVERY,
+    Rules,
+)
 
 NEVER = 2**62  # a number of pending tokens that no append reaches
 
@@ -20,6 +31,7 @@ class Request(StrEnum):
 
     OBSERVE = "observe"
     REFLECT = "reflect"
+    ACTIVATE = "activate"  # the provider's cache is cold: the session was idle, or the agent's model changed
     LOOK = "look"  # the config changed: decide anew
 
 
@@ -31,8 +43,9 @@ class LiveReflection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """A memory's counters. ``pending_tokens`` is P, ``observation_tokens`` O of the rules.
+    """A memory's counters. ``pending_tokens`` is P, ``unbuffered_tokens`` B, ``observation_tokens`` O of the rules.
 
+    ``buffered`` are the message tokens of the chunks observed ahead, oldest first; P holds them still.
     ``nothing_safe``: a look found no whole closed group among the pending messages. ``unhelped_tokens``: the size of
     the log at which condensing it last gave nothing better.
     """
@@ -42,11 +55,16 @@ class State:
     pending_tokens: int
     observation_tokens: int
     observations: int
+    buffered: tuple[int, ...] = ()
     reflections: tuple[LiveReflection, ...] = ()
     requested: Request | None = None
     reflected_at: datetime | None = None
     unhelped_tokens: int | None = None
     nothing_safe: bool = False
+
+    @property
+    def unbuffered_tokens(self) -> int:
+        return self.pending_tokens - sum(self.buffered)
 
     @property
     def reflection_tokens(self) -> int:
@@ -63,6 +81,21 @@ class Observe:
 
     want_tokens: int
     force_closed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Buffer:
+    """Observe the oldest unbuffered safe span of ``least_tokens`` to about ``want_tokens`` ahead of its time."""
+
+    want_tokens: int
+    least_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Activate:
+    """Make the oldest ``count`` buffered chunks live, in one new version. Calls no model."""
+
+    count: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,24 +122,64 @@ class Wait:
     at_tokens: int = NEVER
 
 
-Step: TypeAlias = Observe | Reflect | Consolidate | Wait
+Step: TypeAlias = Activate | Observe | Buffer | Reflect | Consolidate | Wait
 
 
 def next_step(state: State) -> Step:
     """What this memory does next. The first rule that speaks decides; each is a function below, by its name."""
     if not state.rules.enabled:
         return Wait()
-    for rule in (observe, reflect, consolidate):
+    for rule in (activate, observe, buffer, reflect, consolidate):
         step = rule(state)
         if step is not None:
             return step
-    return Wait(until=_look_again_at(state), at_tokens=_wake_tokens(state))
+    at_tokens = _wake_tokens(state.rules, pending_tokens=state.pending_tokens, buffered_tokens=sum(state.buffered))
+    return Wait(until=_look_again_at(state), at_tokens=at_tokens)
+
+
+def activate(state: State) -> Activate | None:
+    """Section 3.2: at P >= message_tokens the buffered chunks up to about P - retain become live.
+
+    Section 3.4: so they do when the provider's cache is cold anyway, unless that shrinks the context for nothing.
+    """
+    if not state.buffered:
+        return None
+    if state.requested is Request.OBSERVE:
+        return Activate(count=len(state.buffered))
+    early = state.requested is Request.ACTIVATE and sum(state.buffered) >= EARLY_TOKENS_MIN
+    if early or state.pending_tokens >= state.rules.message_tokens:
+        return Activate(
+            count=chunks_to_activate(state.buffered, pending_tokens=state.pending_tokens, rules=state.rules)
+        )
+    return None
+
+
+def chunks_to_activate(chunks: Sequence[int], *, pending_tokens: int, rules: Rules) -> int:
+    """How many of the oldest chunks (message tokens each) to activate: the boundary nearest to P - retain.
+
+    One at or over the target, if it overshoots by at most 0.95 x retain and leaves min(1,000, retain) tokens; else
+    the one under it that leaves as much; else the one over; else the first chunk. At P >= block_after any overshoot
+    will do.
+    """
+    ends = list(accumulate(chunks))
+    target = pending_tokens - rules.retain_tokens
+    left_min = min(LEFT_TOKENS_MIN, rules.retain_tokens)
+    over = next((at for at, end in enumerate(ends) if end >= target), None)
+    under = next((at for at in reversed(range(len(ends))) if ends[at] < target), None)
+    if over is not None:
+        blocked = pending_tokens >= rules.block_tokens
+        near = blocked or ends[over] - target <= OVERSHOOT_SHARE * rules.retain_tokens
+        if near and pending_tokens - ends[over] >= left_min:
+            return over + 1
+    if under is not None and pending_tokens - ends[under] >= left_min:
+        return under + 1
+    return 1 if over is None else over + 1
 
 
 def observe(state: State) -> Observe | None:
-    """Section 3.3: at P >= message_tokens observe the oldest safe span up to P - retain."""
+    """Section 3.3: at P >= message_tokens, with nothing buffered, observe the oldest safe span up to P - retain."""
     rules = state.rules
-    if state.nothing_safe or state.pending_tokens <= 0:
+    if state.nothing_safe or state.buffered or state.pending_tokens <= 0:
         return None
     if state.requested is Request.OBSERVE:
         return Observe(want_tokens=state.pending_tokens, force_closed=state.pending_tokens >= rules.block_tokens)
@@ -116,6 +189,22 @@ def observe(state: State) -> Observe | None:
         want_tokens=max(1, state.pending_tokens - rules.retain_tokens),
         force_closed=state.pending_tokens >= rules.block_tokens,
     )
+
+
+def buffer(state: State) -> Buffer | None:
+    """Section 3.1: at B >= a step (half of one near the threshold) observe the oldest step in the background."""
+    step = state.rules.buffer_tokens
+    if step is None or state.nothing_safe:
+        return None
+    half = max(1, step // 2)
+    near = state.pending_tokens >= _near_threshold(state.rules, step)
+    if state.unbuffered_tokens < (half if near else step):
+        return None
+    return Buffer(want_tokens=step, least_tokens=half)
+
+
+def _near_threshold(rules: Rules, step: int) -> int:
+    return rules.message_tokens - round(NEAR_STEPS * step)
 
 
 def reflect(state: State) -> Reflect | None:
@@ -175,11 +264,20 @@ def _look_again_at(state: State) -> datetime | None:
     return end if reflect(later) or consolidate(later) else None
 
 
-def _wake_tokens(state: State) -> int:
-    """P at which to look again: the threshold, or at the next message when nothing safe was found above it."""
-    if state.nothing_safe:
-        return max(state.rules.message_tokens, state.pending_tokens + 1)
-    return state.rules.message_tokens
+def _wake_tokens(rules: Rules, *, pending_tokens: int, buffered_tokens: int) -> int:
+    """P at which to look again: the next threshold, or the next message when nothing safe was found above one."""
+    at, step = rules.message_tokens, rules.buffer_tokens
+    if step is not None:
+        near = max(buffered_tokens + max(1, step // 2), _near_threshold(rules, step))
+        at = min(at, buffered_tokens + step, near)
+    return max(at, pending_tokens + 1)
+
+
+def first_wake_tokens(rules: Rules) -> int:
+    """The pending tokens at which a memory that has nothing yet is to be looked at."""
+    if not rules.enabled:
+        return NEVER
+    return _wake_tokens(rules, pending_tokens=0, buffered_tokens=0)
 
 
 def backoff(attempts: int, *, now: datetime, retry_after: float | None, jitter: float) -> Wait:

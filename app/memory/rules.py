@@ -78,6 +78,12 @@ COMMON: dict[str, Any] = {
     "timezone": "UTC",
 }
 
+# Section 3.1, 3.2: buffering begins to hurry this many steps before the threshold; how far over its target an
+# activation may reach, as a share of retain_tokens, and what it leaves at least.
+NEAR_STEPS, OVERSHOOT_SHARE, LEFT_TOKENS_MIN = 1.1, 0.95, 1_000
+# Section 3.4: an early activation covers at least so many message tokens.
+EARLY_TOKENS_MIN = 1_000
+
 # Section 4: what the observer is shown of one message.
 ARGUMENTS_TOKENS_MAX = 2_000
 RESULT_TOKENS_MAX = 5_000

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from app.kit.errors import FieldError, Invalid
 from app.memory.engine import Engine
-from app.memory.policy import Request
-from app.memory.rules import MemoryConfig, Rules
+from app.memory.policy import Request, first_wake_tokens
+from app.memory.rules import EARLY_TOKENS_MIN, MemoryConfig, Rules
 from app.memory.status import memory_status
 from app.memory.store import MemoryStore
 from app.sessions.model import MemoryCounters, MemoryDefaults
@@ -27,7 +27,10 @@ class MemoryService:
         self._service_rules = service_rules
         rules = self.rules({})
         self._defaults = MemoryDefaults(
-            wake_tokens=rules.message_tokens, cache_ttl=rules.cache_ttl, timezone=rules.timezone
+            wake_tokens=first_wake_tokens(rules),
+            early_tokens=EARLY_TOKENS_MIN,
+            cache_ttl=rules.cache_ttl,
+            timezone=rules.timezone,
         )
 
     @property

@@ -71,24 +71,31 @@ def groups(messages: Sequence[Message], *, force_closed: bool = False) -> list[G
 
 
 def safe_span(
-    messages: Sequence[Message], *, want_tokens: int, limit_tokens: int | None = None, force_closed: bool = False
+    messages: Sequence[Message],
+    *,
+    want_tokens: int,
+    limit_tokens: int | None = None,
+    least_tokens: int = 0,
+    force_closed: bool = False,
 ) -> Span | None:
     """The oldest whole closed groups of at most ``want_tokens`` and ``limit_tokens``, but at least one to be shown.
 
     ``messages`` are those not yet derived, oldest first. What is skipped is never waited for: it belongs to the span
-    it stands in or follows. None where no closed group has anything to show.
+    it stands in or follows. A span goes on beyond ``want_tokens`` until it holds ``least_tokens``. None where the
+    closed groups have nothing to show, or less than that.
     """
     most = want_tokens if limit_tokens is None else min(want_tokens, limit_tokens)
     taken: list[Message] = []
     tokens, shown = 0, False
     for group in groups(messages, force_closed=force_closed):
-        too_much = shown and bool(group.observable) and tokens + group.tokens > most
+        enough = shown and tokens >= least_tokens
+        too_much = enough and bool(group.observable) and tokens + group.tokens > most
         if group.open or too_much:
             break
         taken.extend(group.messages)
         tokens += group.tokens
         shown = shown or bool(group.observable)
-    return _span(taken) if shown else None
+    return _span(taken) if shown and tokens >= least_tokens else None
 
 
 def group_start(messages: Sequence[Message], seq: int) -> int:

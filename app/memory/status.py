@@ -9,11 +9,21 @@ from app.memory.rules import ATTEMPTS_MAX
 class MemoryStatus(StrEnum):
     IDLE = "idle"
     DUE = "due"
+    BUFFERING = "buffering"
     OBSERVING = "observing"
     REFLECTING = "reflecting"
     BACKING_OFF = "backing_off"
     STALLED = "stalled"
     DISABLED = "disabled"
+
+
+STEPS = {
+    "buffer": MemoryStatus.BUFFERING,
+    "activate": MemoryStatus.OBSERVING,
+    "observe": MemoryStatus.OBSERVING,
+    "reflect": MemoryStatus.REFLECTING,
+    "consolidate": MemoryStatus.REFLECTING,
+}
 
 
 def memory_status(
@@ -23,9 +33,7 @@ def memory_status(
     if not enabled:
         return MemoryStatus.DISABLED
     if lease_owner is not None and not due:
-        return {"reflect": MemoryStatus.REFLECTING, "consolidate": MemoryStatus.REFLECTING}.get(
-            lease_step or "", MemoryStatus.OBSERVING if lease_step else MemoryStatus.DUE
-        )
+        return STEPS.get(lease_step or "", MemoryStatus.DUE)
     if attempts >= ATTEMPTS_MAX:
         return MemoryStatus.STALLED
     if attempts and due_at is not None:

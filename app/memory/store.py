@@ -61,12 +61,12 @@ WHERE id = $1 RETURNING id
 """
 
 MEMORY = """/* memory */
-SELECT m.*, now() AS now, s.id AS session_id, s.next_seq, s.observed_seq, s.tail_from_seq, s.anchor_date, s.config
+SELECT m.*, now() AS now, s.id AS session_id, s.next_seq, s.observed_seq, s.buffered_seq, s.config
 FROM memories m JOIN sessions s ON s.memory_id = m.id WHERE m.id = $1 AND m.lease_epoch = $2
 """
 
 LIVE_OBSERVATIONS = """/* live_observations */
-SELECT * FROM observations WHERE memory_id = $1 AND status = 'active' ORDER BY from_seq
+SELECT * FROM observations WHERE memory_id = $1 AND status <> 'retired' ORDER BY from_seq
 """
 
 LIVE_REFLECTIONS = """/* live_reflections */
@@ -82,7 +82,7 @@ SELECT * FROM messages WHERE session_id = $1 AND seq BETWEEN $2::bigint - $3 AND
 """
 
 LOCK_SESSION = """/* lock_session */
-SELECT s.next_seq, s.observed_seq,
+SELECT s.next_seq, s.observed_seq, s.buffered_seq,
        (SELECT created_at FROM messages WHERE session_id = s.id AND seq = s.next_seq - 1) AS newest_created_at
 FROM sessions s WHERE s.id = $1 FOR UPDATE
 """
@@ -97,9 +97,14 @@ SELECT count(*) FROM messages m JOIN unnest($2::bigint[], $3::bytea[]) AS r (seq
 """
 
 ADD_OBSERVATION = """/* add_observation */
-INSERT INTO observations (memory_id, ordinal, status, text, items, tokens, message_tokens, session_id, from_seq, to_seq,
-                          covers, born_version)
-VALUES ($1, $2, 'active', $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id
+INSERT INTO observations (memory_id, ordinal, text, items, tokens, message_tokens, session_id, from_seq, to_seq,
+                          covers, current_task, suggested_response, status, born_version)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+"""
+
+ACTIVATE = """/* activate */
+UPDATE observations SET status = 'active', born_version = $3
+WHERE memory_id = $1 AND id = ANY($2::bigint[]) AND status = 'buffered'
 """
 
 ADD_REFLECTION = """/* add_reflection */
@@ -123,9 +128,16 @@ UPDATE sessions SET observed_seq = $2, buffered_seq = greatest(buffered_seq, $2)
 WHERE id = $1
 """
 
+BUFFERED = """/* buffered */
+UPDATE memories SET buffered_tokens = buffered_tokens + $2, attempts = 0, last_error = NULL, usage = $3 WHERE id = $1
+"""
+
+BUFFERED_SEQ = "/* buffered_seq */ UPDATE sessions SET buffered_seq = $2 WHERE id = $1"
+
 OBSERVED = """/* observed */
-UPDATE memories SET pending_tokens = pending_tokens - $2, observation_tokens = observation_tokens + $3,
-  log_version = $4, current_task = $5, suggested_response = $6, attempts = 0, last_error = NULL, usage = $7
+UPDATE memories SET pending_tokens = pending_tokens - $2, buffered_tokens = buffered_tokens - $3,
+  observation_tokens = observation_tokens + $4, log_version = $5, current_task = $6, suggested_response = $7,
+  attempts = 0, last_error = NULL, usage = $8
 WHERE id = $1
 """
 
@@ -171,7 +183,11 @@ class Lease:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """A memory as a worker finds it. ``last_seq`` is the newest message, ``observed_seq`` the cursor."""
+    """A memory as a worker finds it.
+
+    ``last_seq`` is the newest message, ``observed_seq`` the cursor; ``buffered_seq``, never before it, is where what
+    was observed ahead ends. ``observations`` are live, ``buffered`` are not yet.
+    """
 
     memory_id: UUID
     session_id: UUID
@@ -180,8 +196,7 @@ class Loaded:
     pending_tokens: int
     last_seq: int
     observed_seq: int
-    tail_from_seq: int
-    anchor_date: date
+    buffered_seq: int
     requested: Request | None
     requested_at: datetime | None
     attempts: int
@@ -189,6 +204,7 @@ class Loaded:
     unhelped_tokens: int | None
     current_task: str | None
     observations: tuple[Observation, ...]
+    buffered: tuple[Observation, ...]
     reflections: tuple[Reflection, ...]
 
     @property
@@ -207,6 +223,7 @@ class Fenced:
     now: datetime
     last_seq: int
     observed_seq: int
+    buffered_seq: int
     newest_created_at: datetime
 
 
@@ -276,6 +293,8 @@ def observation_of(row: Row) -> Observation:
         from_seq=row["from_seq"],
         to_seq=row["to_seq"],
         covers=ranges_of(row["covers"]),
+        current_task=row["current_task"],
+        suggested_response=row["suggested_response"],
         born_version=row["born_version"],
         retired_version=row["retired_version"],
         retired_by=row["retired_by"],
@@ -310,6 +329,7 @@ def ranges_of(pairs: Sequence[Sequence[int]]) -> Ranges:
 
 
 def _loaded_of(row: Row, observations: list[Row], reflections: list[Row]) -> Loaded:
+    chunks = [observation_of(found) for found in observations]
     return Loaded(
         memory_id=row["id"],
         session_id=row["session_id"],
@@ -318,15 +338,15 @@ def _loaded_of(row: Row, observations: list[Row], reflections: list[Row]) -> Loa
         pending_tokens=row["pending_tokens"],
         last_seq=row["next_seq"] - 1,
         observed_seq=row["observed_seq"],
-        tail_from_seq=row["tail_from_seq"],
-        anchor_date=row["anchor_date"],
+        buffered_seq=max(row["observed_seq"], row["buffered_seq"]),
         requested=Request(row["requested"]) if row["requested"] else None,
         requested_at=row["requested_at"],
         attempts=row["attempts"],
         reflected_at=row["reflected_at"],
         unhelped_tokens=row["unhelped_tokens"],
         current_task=row["current_task"],
-        observations=tuple(observation_of(found) for found in observations),
+        observations=tuple(chunk for chunk in chunks if chunk.status is Status.ACTIVE),
+        buffered=tuple(chunk for chunk in chunks if chunk.status is Status.BUFFERED),
         reflections=tuple(reflection_of(found) for found in reflections),
     )
 
@@ -409,6 +429,7 @@ class MemoryStore:
             now=memory["now"],
             last_seq=session["next_seq"] - 1,
             observed_seq=session["observed_seq"],
+            buffered_seq=max(session["observed_seq"], session["buffered_seq"]),
             newest_created_at=session["newest_created_at"] or memory["now"],
         )
 
@@ -418,15 +439,54 @@ class MemoryStore:
         found = await tx.fetchval(UNCHANGED, session_id, seqs, hashes)
         return bool(found == len(messages))
 
+    async def buffer_observation(self, tx: Tx, loaded: Loaded, new: NewObservation, *, usage: dict[str, Any]) -> None:
+        """Keep a chunk observed ahead: no new version, and nothing of it in the context."""
+        await self._add_observation(tx, loaded, new, Status.BUFFERED, born_version=None)
+        await tx.execute(BUFFERED_SEQ, loaded.session_id, new.to_seq)
+        await tx.execute(BUFFERED, loaded.memory_id, new.message_tokens, usage)
+
     async def record_observation(
         self, tx: Tx, loaded: Loaded, fenced: Fenced, new: NewObservation, *, usage: dict[str, Any]
     ) -> None:
         """Make the next version: one more live chunk. The cursor is moved by ``advance_cursor``."""
         version = fenced.version + 1
+        await self._add_observation(tx, loaded, new, Status.ACTIVE, born_version=version)
+        await tx.execute(
+            OBSERVED,
+            loaded.memory_id,
+            new.message_tokens,
+            0,
+            new.tokens,
+            version,
+            new.current_task,
+            new.suggested_response,
+            usage,
+        )
+
+    async def activate(self, tx: Tx, loaded: Loaded, fenced: Fenced, chunks: Sequence[Observation]) -> None:
+        """Make the next version: the buffered ``chunks`` live. The cursor is moved by ``advance_cursor``."""
+        version = fenced.version + 1
+        message_tokens = sum(chunk.message_tokens for chunk in chunks)
+        await tx.execute(ACTIVATE, loaded.memory_id, [chunk.id for chunk in chunks], version)
+        await tx.execute(
+            OBSERVED,
+            loaded.memory_id,
+            message_tokens,
+            message_tokens,
+            sum(chunk.tokens for chunk in chunks),
+            version,
+            chunks[-1].current_task,
+            chunks[-1].suggested_response,
+            fenced.usage,
+        )
+
+    async def _add_observation(
+        self, tx: Tx, loaded: Loaded, new: NewObservation, status: Status, *, born_version: int | None
+    ) -> None:
         await tx.execute(
             ADD_OBSERVATION,
             loaded.memory_id,
-            version,
+            new.from_seq,
             new.text,
             items_to_json(new.items),
             new.tokens,
@@ -435,17 +495,10 @@ class MemoryStore:
             new.from_seq,
             new.to_seq,
             new.covers,
-            version,
-        )
-        await tx.execute(
-            OBSERVED,
-            loaded.memory_id,
-            new.message_tokens,
-            new.tokens,
-            version,
             new.current_task,
             new.suggested_response,
-            usage,
+            status,
+            born_version,
         )
 
     async def record_reflection(

@@ -17,8 +17,9 @@ class MemoryRow(SQLModel, table=True):
     """One observational memory; in session scope its id is the session's.
 
     ``due_at`` is queue and lease in one (architecture.md 1.2): NULL is nothing to do, the past is claimable, the
-    future is claimed (``lease_owner`` set) or waiting. ``wake_tokens`` is the ``pending_tokens`` at which an append
-    makes it due. ``requested`` is a look that somebody asked for: observe, reflect, or look (the config changed).
+    future is claimed (``lease_owner`` set) or waiting. ``wake_tokens`` is the ``pending_tokens`` (of which
+    ``buffered_tokens`` were observed ahead) at which an append makes it due. ``requested`` is a look that somebody
+    asked for (``policy.Request``).
     """
 
     __tablename__ = "memories"
@@ -32,6 +33,7 @@ class MemoryRow(SQLModel, table=True):
     scope: str = Field(sa_column=Column(Text, nullable=False, server_default=text("'session'")))
     pending_tokens: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
     wake_tokens: int = Field(sa_column=Column(BigInteger, nullable=False))
+    buffered_tokens: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
     observation_tokens: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
     reflection_tokens: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
     log_version: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
@@ -93,6 +95,8 @@ class ObservationRow(SQLModel, table=True):
     from_seq: int = Field(sa_column=Column(BigInteger, nullable=False))
     to_seq: int = Field(sa_column=Column(BigInteger, nullable=False))
     covers: list[list[int]] = Field(sa_column=Column(JSONB, nullable=False))
+    current_task: str | None = Field(sa_column=Column(Text))
+    suggested_response: str | None = Field(sa_column=Column(Text))
     born_version: int | None = Field(sa_column=Column(BigInteger))
     retired_version: int | None = Field(sa_column=Column(BigInteger))
     retired_by: str | None = Field(sa_column=Column(Text))

@@ -1,14 +1,21 @@
-"""Examples of requests, for the OpenAPI document; a test sends each of them."""
+"""Examples for the OpenAPI document: a test sends each request and compares the answers."""
 
 from typing import Any
 
-APPEND_EXAMPLES: dict[str, Any] = {
+from app.kit.openapi import Examples
+
+_APPEND: dict[str, Any] = {
     "neutral": {
         "summary": "One turn",
         "value": {
             "messages": [
                 {"id": "m-1", "role": "user", "content": "I moved to Lisbon", "created_at": "2026-08-01T10:00:00Z"},
-                {"id": "m-2", "role": "assistant", "content": "Noted. How do you like it there?"},
+                {
+                    "id": "m-2",
+                    "role": "assistant",
+                    "content": "Noted. How do you like it there?",
+                    "created_at": "2026-08-01T10:00:05Z",
+                },
             ],
             "resource_id": "user-42",
         },
@@ -49,6 +56,62 @@ APPEND_EXAMPLES: dict[str, Any] = {
     },
 }
 
-SESSION_EXAMPLES: dict[str, Any] = {
-    "compact": {"summary": "A small memory", "value": {"config": {"preset": "compact"}, "metadata": {"plan": "pro"}}}
+_PUT: dict[str, Any] = {
+    "compact": {"summary": "A small memory", "value": {"config": {"preset": "compact"}, "metadata": {"plan": "pro"}}},
+    "unset": {
+        "summary": "Back to the service's own",
+        "value": {"config": {"preset": None}, "metadata": {"plan": None}},
+    },
+}
+
+_STORED: dict[str, Any] = {
+    "session": "s1",
+    "messages": [
+        {"id": "m-1", "seq": 1, "kind": "user_message", "tokens": 8},
+        {"id": "m-2", "seq": 2, "kind": "assistant_message", "tokens": 12},
+    ],
+    "replayed": 0,
+    "memory": {
+        "status": "idle",
+        "pending_tokens": 20,
+        "observe_at": 30000,
+        "observation_tokens": 0,
+        "reflect_at": 40000,
+    },
+}
+
+_MESSAGE: dict[str, Any] = {
+    "id": "m-1",
+    "seq": 1,
+    "kind": "user_message",
+    "role": "user",
+    "name": None,
+    "content": [{"type": "text", "text": "I moved to Lisbon"}],
+    "tokens": 8,
+    "created_at": "2026-08-01T10:00:00Z",
+    "metadata": {},
+    "observe": True,
+    "sealed": False,
+    "trust": "user",
+}
+
+_SESSION: dict[str, Any] = {
+    "session": "s1",
+    "resource_id": "user-42",
+    "last_seq": 2,
+    "config": {"preset": "compact"},
+    "metadata": {"plan": "pro"},
+    "created_at": "2026-08-01T10:00:01Z",
+    "last_active_at": "2026-08-01T10:00:06Z",
+    "ended_at": None,
+}
+_NEW_SESSION = _SESSION | {"resource_id": None, "last_seq": 0, "last_active_at": "2026-08-01T10:00:01Z"}
+
+EXAMPLES = {
+    "appendMessages": Examples(requests=_APPEND, answers={201: _STORED, 200: _STORED | {"replayed": 2}}),
+    "listMessages": Examples(answers={200: {"items": [_MESSAGE], "next_cursor": "MQ"}}),
+    "getMessage": Examples(answers={200: _MESSAGE}),
+    "putSession": Examples(requests=_PUT, answers={200: _SESSION, 201: _NEW_SESSION}),
+    "getSession": Examples(answers={200: _SESSION}),
+    "listSessions": Examples(answers={200: {"items": [_SESSION], "next_cursor": None}}),
 }

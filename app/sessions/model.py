@@ -103,8 +103,9 @@ class MessageFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActorUsage:
-    """Tokens of the agent's own last model call; ``input_tokens`` includes the cached ones."""
+    """The agent's own last model call; ``input_tokens`` includes the cached ones."""
 
+    model: str | None = None
     input_tokens: int = 0
     cached_input_tokens: int = 0
     output_tokens: int = 0
@@ -112,9 +113,13 @@ class ActorUsage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryDefaults:
-    """What an append needs of the service's memory rules; a session's own config stands above the last two."""
+    """What an append needs of the service's memory rules; a session's own config stands above the last two.
+
+    ``early_tokens``: so much observed ahead is worth activating when the provider's cache is cold.
+    """
 
     wake_tokens: int
+    early_tokens: int
     cache_ttl: float
     timezone: str
 

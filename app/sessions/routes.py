@@ -7,9 +7,9 @@ from fastapi import APIRouter, Query, Request, Response
 from app.kit.auth import Tenant
 from app.kit.paging import next_cursor, read_cursor
 from app.kit.problems import problem_responses
-from app.sessions.examples import APPEND_EXAMPLES, SESSION_EXAMPLES
 from app.sessions.model import SEQ_MAX, Message, MessageFilter
 from app.sessions.schemas import (
+    KEY_PATTERN,
     PAGE_DEFAULT,
     AppendIn,
     AppendOut,
@@ -47,7 +47,6 @@ def _service(request: Request) -> SessionService:
     operation_id="appendMessages",
     responses=problem_responses(409, 410, 413)
     | {200: {"model": AppendOut, "description": "Every message was already stored"}},
-    openapi_extra={"requestBody": {"content": {"application/json": {"examples": APPEND_EXAMPLES}}}},
 )
 async def append_messages(
     key: Key,
@@ -96,8 +95,7 @@ async def get_message(key: Key, message_id: MessageId, tenant: Tenant, request: 
 @router.put(
     "/sessions/{key}",
     operation_id="putSession",
-    responses=problem_responses(409) | {201: {"model": SessionOut, "description": "Created"}},
-    openapi_extra={"requestBody": {"content": {"application/json": {"examples": SESSION_EXAMPLES}}}},
+    responses=problem_responses(409, 413) | {201: {"model": SessionOut, "description": "Created"}},
 )
 async def put_session(key: Key, body: SessionIn, tenant: Tenant, request: Request, response: Response) -> SessionOut:
     """Create a session, or merge metadata and the memory's config into it."""
@@ -118,7 +116,7 @@ async def get_session(key: Key, tenant: Tenant, request: Request) -> SessionOut:
 async def list_sessions(
     tenant: Tenant,
     request: Request,
-    resource_id: Annotated[str | None, Query(max_length=200)] = None,
+    resource_id: Annotated[str | None, Query(pattern=KEY_PATTERN)] = None,
     limit: Limit = PAGE_DEFAULT,
     cursor: Cursor = None,
 ) -> SessionPage:

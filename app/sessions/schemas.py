@@ -1,7 +1,7 @@
 """Sessions and messages on the wire (api.md)."""
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import Header, Path, Query
@@ -14,6 +14,8 @@ MESSAGE_ID_PATTERN = r"^[A-Za-z0-9._:@~=+/-]{1,200}$"
 IDEMPOTENCY_KEY_PATTERN = r"^[A-Za-z0-9._:@~=+/-]{1,190}$"
 MESSAGE_ID = re.compile(MESSAGE_ID_PATTERN)
 
+STORABLE_PATTERN = r"^[^\x00]*$"  # Postgres has no text with a NUL to compare with
+
 PAGE_DEFAULT, PAGE_MAX = 50, 500
 WAIT_MS_MAX = 60_000
 
@@ -25,6 +27,9 @@ IdempotencyKey = Annotated[
 ]
 Limit = Annotated[int, Query(ge=1, le=PAGE_MAX)]
 Cursor = Annotated[str | None, Query(max_length=400, description="`next_cursor` of the page before")]
+# Far enough from the ends of what a date can be that it is one in every time zone, and the days around it are too.
+TIME_MIN, TIME_MAX = datetime(2, 1, 1, tzinfo=UTC), datetime(9998, 12, 31, tzinfo=UTC)
+Time = Annotated[AwareDatetime, Field(ge=TIME_MIN, le=TIME_MAX)]
 WaitMs = Annotated[int, Query(ge=0, le=WAIT_MS_MAX, description="Wait so long for the memory to be idle")]
 
 
@@ -34,7 +39,7 @@ class MessageIn(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     id: str | None = Field(None, pattern=MESSAGE_ID_PATTERN, description="Idempotency key within the session")
-    created_at: AwareDatetime | None = Field(None, description="When it was said; default: now")
+    created_at: Time | None = Field(None, description="When it was said; default: now")
     metadata: dict[str, Any] | None = None
     observe: bool | None = Field(None, description="false: stored and shown, never remembered")
     trust: Literal["user", "operator", "tool", "external"] | None = None
@@ -65,10 +70,10 @@ class MessageQuery(BaseModel):
 
     after_seq: int = Field(0, ge=0, le=SEQ_MAX)
     before_seq: int = Field(SEQ_MAX, ge=0, le=SEQ_MAX)
-    since: AwareDatetime | None = None
-    until: AwareDatetime | None = None
+    since: Time | None = None
+    until: Time | None = None
     kind: Kind | None = None
-    tool: str | None = Field(None, max_length=200, description="Messages that call this tool")
+    tool: str | None = Field(None, max_length=200, pattern=STORABLE_PATTERN, description="Messages that call this tool")
     order: Literal["asc", "desc"] = "asc"
     limit: int = Field(PAGE_DEFAULT, ge=1, le=PAGE_MAX)
     cursor: str | None = Field(None, max_length=400, description="`next_cursor` of the page before")

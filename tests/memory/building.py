@@ -1,7 +1,7 @@
 """A memory as a worker finds it, for the tests of its steps."""
 
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from uuid import UUID
 
 from app.memory.model import Item, Observation, Reflection, Status
@@ -66,8 +66,7 @@ EMPTY = Loaded(
     pending_tokens=0,
     last_seq=0,
     observed_seq=0,
-    tail_from_seq=1,
-    anchor_date=date(2026, 8, 1),
+    buffered_seq=0,
     requested=None,
     requested_at=None,
     attempts=0,
@@ -75,5 +74,6 @@ EMPTY = Loaded(
     unhelped_tokens=None,
     current_task=None,
     observations=(),
+    buffered=(),
     reflections=(),
 )

@@ -101,5 +101,5 @@ def test_dates_are_found_inside_a_text(text: str, expected: list[tuple[int | Non
         ("Aug 1", False),
     ],
 )
-def test_a_bare_date_is_told_from_a_sentence_with_one(line: str, alone: bool) -> None:  # noqa: FBT001 - a table column
+def test_a_bare_date_is_told_from_a_sentence_with_one(line: str, alone: bool) -> None:
     assert is_day_alone(line) is alone

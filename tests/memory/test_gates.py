@@ -60,8 +60,8 @@ def test_a_sound_observation_passes_unchanged() -> None:
 )
 def test_a_bad_observation_is_rejected_for_the_first_gate_it_fails(
     lines: int,
-    cut_off: bool,  # noqa: FBT001 - a table column
-    repetitive: bool,  # noqa: FBT001 - a table column
+    cut_off: bool,
+    repetitive: bool,
     rejected: Rejection | None,
 ) -> None:
     verdict = observed(*[line("User likes tea.")] * lines, cut_off=cut_off, repetitive=repetitive)
@@ -115,7 +115,7 @@ def test_an_observation_of_over_500_tokens_has_to_shrink(
         ),
     ],
 )
-def test_a_line_whose_claims_are_not_in_its_source_is_kept_as_uncertain(item: Item, grounded: bool) -> None:  # noqa: FBT001 - a table column
+def test_a_line_whose_claims_are_not_in_its_source_is_kept_as_uncertain(item: Item, grounded: bool) -> None:
     verdict = observed(item)
 
     assert verdict.rejected is None

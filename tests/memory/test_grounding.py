@@ -54,7 +54,7 @@ def holds(source: str, line: str) -> bool:
         pytest.param("hello", "Said at 23:30.", True, id="the time of the message"),
     ],
 )
-def test_what_a_line_claims_has_to_be_in_its_source(source: str, line: str, expected: bool) -> None:  # noqa: FBT001 - a table column
+def test_what_a_line_claims_has_to_be_in_its_source(source: str, line: str, expected: bool) -> None:
     assert holds(source, line) is expected
 
 
@@ -84,7 +84,7 @@ def test_what_a_line_claims_has_to_be_in_its_source(source: str, line: str, expe
         pytest.param("I moved", "User moved in 2023.", True, id="the year of the message"),
     ],
 )
-def test_dates_are_said_or_follow_from_the_day_of_the_message(source: str, line: str, expected: bool) -> None:  # noqa: FBT001 - a table column
+def test_dates_are_said_or_follow_from_the_day_of_the_message(source: str, line: str, expected: bool) -> None:
     assert holds(source, line) is expected
 
 

@@ -108,7 +108,7 @@ def test_an_anchor_adds_how_long_ago_to_every_header_that_names_a_day() -> None:
         (Item(text="From Aug 3, 2026 to Aug 20, 2026", day="Aug 1, 2026"), False),
     ],
 )
-def test_a_dated_intention_that_has_passed_is_marked(item: Item, passed: bool) -> None:  # noqa: FBT001 - a table column
+def test_a_dated_intention_that_has_passed_is_marked(item: Item, passed: bool) -> None:
     assert render([item], anchor=ANCHOR).endswith("(likely already happened)") is passed
     assert "(likely already happened)" not in render([item])
 

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.kit.tokens import text_tokens
+from app.memory.cursor import anchor_date
 from app.memory.log import render
 from app.memory.model import Detail, Item, Priority
-from app.memory.observing import anchor_date, earlier_lines
+from app.memory.observing import earlier_lines
 from app.memory.rules import Rules
 from tests.memory.building import loaded, observation, reflection
 

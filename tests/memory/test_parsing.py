@@ -114,7 +114,7 @@ def test_blocks_are_found_by_tags_at_the_start_of_a_line(raw: str, expected: lis
         ("* a", False),
     ],
 )
-def test_it_is_told_whether_the_block_was_whole(raw: str, complete: bool) -> None:  # noqa: FBT001 - a table column
+def test_it_is_told_whether_the_block_was_whole(raw: str, complete: bool) -> None:
     assert parse(raw).complete is complete
 
 

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from app.memory.policy import (
     NEVER,
+    Activate,
+    Buffer,
     Consolidate,
     LiveReflection,
     Observe,
@@ -34,6 +36,7 @@ CONFIG = {
     "reflect_keep": 500,
     "memory_budget": 4_000,
     "consolidate_at": 3,
+    "buffer_every": None,
 }
 
 
@@ -205,7 +208,7 @@ def test_without_a_memory_budget_only_a_full_level_is_consolidated() -> None:
 
 @pytest.mark.parametrize("found", [with_log(2_000), with_log(0, (1, 10), (1, 10), (1, 10))], ids=["reflect", "level"])
 @pytest.mark.parametrize(("ago", "waits"), [(0, True), (59.9, True), (60, False), (60.1, False)])
-def test_condensing_waits_for_the_end_of_min_interval(found: State, ago: float, waits: bool) -> None:  # noqa: FBT001 - a table
+def test_condensing_waits_for_the_end_of_min_interval(found: State, ago: float, waits: bool) -> None:
     reflected_at = NOW - timedelta(seconds=ago)
     later = replace(found, rules=rules(min_interval=60), reflected_at=reflected_at)
     expected = Wait(until=reflected_at + timedelta(seconds=60), at_tokens=1_000) if waits else next_step(found)
@@ -342,13 +345,17 @@ class SimulatedMemory:
         self.unhelped: int | None = None
         self.reflected_at: datetime | None = None
         self.results = 0
+        self.ahead: list[tuple[int, int]] = []  # message tokens and size of what was buffered
+        self.nothing_safe = False
 
     @property
     def state(self) -> State:
         return State(
             rules=self.rules,
             now=NOW,
-            pending_tokens=sum(self.groups),
+            pending_tokens=sum(self.groups) + sum(tokens for tokens, _ in self.ahead),
+            buffered=tuple(tokens for tokens, _ in self.ahead),
+            nothing_safe=self.nothing_safe,
             observation_tokens=sum(self.chunks),
             observations=len(self.chunks),
             reflections=tuple(self.reflections),
@@ -360,7 +367,13 @@ class SimulatedMemory:
     def apply(self, step: Step) -> None:
         match step:
             case Observe():
-                self._observe(step.want_tokens)
+                self.chunks.append(self._share(self._take(step.want_tokens, 1)))
+            case Buffer():
+                self._buffer(step)
+            case Activate():
+                self.chunks += [size for _, size in self.ahead[: step.count]]
+                del self.ahead[: step.count]
+                self.requested = None if self.requested is Request.ACTIVATE else self.requested
             case Reflect():
                 count = oldest_to_condense(self.chunks, step.keep_tokens)
                 condensed = self.reflections if step.whole else []
@@ -373,13 +386,19 @@ class SimulatedMemory:
         self.results += 1
         return max(1, int(tokens * self.shares[self.results % len(self.shares)]))
 
-    def _observe(self, want_tokens: int) -> None:
-        count, taken = 1, self.groups[0]
-        while count < len(self.groups) and taken + self.groups[count] <= want_tokens:
+    def _buffer(self, step: Buffer) -> None:
+        self.nothing_safe = sum(self.groups) < step.least_tokens
+        if not self.nothing_safe:
+            taken = self._take(step.want_tokens, step.least_tokens)
+            self.ahead.append((taken, self._share(taken)))
+
+    def _take(self, want_tokens: int, least_tokens: int) -> int:
+        count = taken = 0
+        while self.groups[count:] and (taken < least_tokens or taken + self.groups[count] <= want_tokens):
             taken += self.groups[count]
             count += 1
         del self.groups[:count]
-        self.chunks.append(self._share(taken))
+        return taken
 
     def _condense(self, chunks: list[int], condensed: list[LiveReflection], *, into_level: int) -> None:
         tokens = sum(chunks) + sum(found.tokens for found in condensed)
@@ -418,6 +437,6 @@ def test_the_steps_of_a_memory_end_with_its_log_within_the_budget(
     memory = SimulatedMemory(resolved, list(groups), shares, requested)
     *_, last = steps_of(memory, steps_max=50 + 5 * len(groups))
     assert isinstance(last, Wait)
-    assert sum(memory.groups) < resolved.message_tokens
+    assert memory.state.pending_tokens < resolved.message_tokens
     works = last.until is None and memory.unhelped != memory.state.log_tokens
     assert not works or memory.state.log_tokens <= room["memory_budget"]

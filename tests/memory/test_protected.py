@@ -27,7 +27,7 @@ def high(text: str, *, cite: int | None = None, day: str = "", time: str | None 
         pytest.param(Item(text="Paid 40 euros.", priority=Priority.DONE, tag=Tag.NEXT_STEP), False, id="done"),
     ],
 )
-def test_important_lines_with_something_to_lose_are_protected(item: Item, expected: bool) -> None:  # noqa: FBT001 - a table column
+def test_important_lines_with_something_to_lose_are_protected(item: Item, expected: bool) -> None:
     assert protected([item]) == ((item,) if expected else ())
 
 
@@ -102,7 +102,7 @@ def test_a_line_is_open_until_a_later_one_says_that_it_is_done() -> None:
 def test_a_line_survives_where_what_makes_it_irreplaceable_is_left(
     line: Item,
     result: list[Item],
-    survives: bool,  # noqa: FBT001 - a table column
+    survives: bool,
 ) -> None:
     assert lost([line], result) == (() if survives else (line,))
 

@@ -1,5 +1,7 @@
 """What is condensed into what, and what the result covers."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -88,4 +90,4 @@ def test_merged_ranges_cover_the_same_seqs_and_never_touch(pairs: list[tuple[int
     found = merged(pairs)
     covered = [seq for first, last in found for seq in range(first, last + 1)]
     assert covered == sorted({seq for first, last in pairs for seq in range(first, last + 1)})
-    assert all(one[1] + 1 < two[0] for one, two in zip(found, found[1:], strict=False))
+    assert all(one[1] + 1 < two[0] for one, two in pairwise(found))

@@ -13,7 +13,7 @@ def loop(characters: int) -> str:
 
 
 @pytest.mark.parametrize(("characters", "expected"), [(1_999, False), (2_000, False), (2_001, True)])
-def test_nothing_up_to_2000_characters_is_repetitive(characters: int, expected: bool) -> None:  # noqa: FBT001 - a table column
+def test_nothing_up_to_2000_characters_is_repetitive(characters: int, expected: bool) -> None:
     assert is_repetitive(loop(characters)) is expected
 
 
@@ -24,7 +24,7 @@ def test_a_loop_of_any_period_is_found(period: int) -> None:
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.30, False), (0.39, False), (0.45, True)])
-def test_more_than_40_percent_of_equal_windows_are_repetitive(share: float, expected: bool) -> None:  # noqa: FBT001 - a table column
+def test_more_than_40_percent_of_equal_windows_are_repetitive(share: float, expected: bool) -> None:
     unlike = "".join(chr(0x4E00 + number) for number in range(round(20_000 * (1 - share))))
     assert is_repetitive(unlike + "a" * round(20_000 * share)) is expected
 
@@ -44,7 +44,7 @@ def repeated(count: int, distinct_lines: int) -> str:
 def test_20_long_lines_of_which_more_than_half_are_duplicates_are_repetitive(
     count: int,
     distinct_lines: int,
-    expected: bool,  # noqa: FBT001 - a table column
+    expected: bool,
 ) -> None:
     assert is_repetitive(repeated(count, distinct_lines)) is expected
 
@@ -52,7 +52,7 @@ def test_20_long_lines_of_which_more_than_half_are_duplicates_are_repetitive(
 @pytest.mark.parametrize(("repeats", "expected"), [(500, False), (501, False), (502, True)])
 def test_more_than_10000_characters_of_repeated_short_lines_are_repetitive(
     repeats: int,
-    expected: bool,  # noqa: FBT001 - a table column
+    expected: bool,
 ) -> None:
     short, unlike = "s" * 20, [chr(0x4E00 + number) * 3 + chr(0x9000 + number) * 30 for number in range(600)]
     lines = [f"{short}\n{line}" for line in unlike[:repeats]] + unlike[repeats:]

@@ -168,7 +168,7 @@ logs = st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join).map(log)
 
 
 @given(logs, st.booleans())
-def test_groups_partition_the_log_and_only_the_last_can_be_open(messages: list[Message], force_closed: bool) -> None:  # noqa: FBT001 - drawn
+def test_groups_partition_the_log_and_only_the_last_can_be_open(messages: list[Message], force_closed: bool) -> None:
     found = groups(messages, force_closed=force_closed)
 
     assert [message for group in found for message in group.messages] == messages

@@ -4,11 +4,11 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from app.kit.tokens import text_tokens
 from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
+from app.kit.tokens import text_tokens
 from app.memory.rules import ARGUMENTS_TOKENS_MAX, RESULT_TOKENS_MAX
 from app.memory.views import cut, even_share, messages_view
 from app.sessions.model import Kind, Message, Role

@@ -10,7 +10,7 @@ from app.kit.db import Database, DatabaseConfig
 from app.sessions.model import Kind, MemoryDefaults, NewMessage, Role, Trust
 from app.sessions.store import SessionStore, session_id
 
-DEFAULTS = MemoryDefaults(wake_tokens=1_000, cache_ttl=300.0, timezone="UTC")
+DEFAULTS = MemoryDefaults(wake_tokens=1_000, early_tokens=1_000, cache_ttl=300.0, timezone="UTC")
 BUDGETS = Budgets(asked=None, presets={}, service=8_000, enabled=True)
 
 
@@ -36,7 +36,7 @@ async def database(database_url: str) -> Any:
 
 
 async def statements_of(database: Database, call: Any) -> list[str]:
-    """What ``call`` sends over the pool's one connection once that knows the statement: the driver prepares it first."""
+    """What ``call`` sends over the pool's one connection, which has the statement prepared."""
     await call()
     sent: list[str] = []
     async with database.connection() as connection:

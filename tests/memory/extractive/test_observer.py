@@ -114,7 +114,7 @@ def test_repeated_tool_use_is_told_in_one_line() -> None:
         ("", True, "error: no output"),
     ],
 )
-def test_a_failed_tool_call_is_an_issue(output: object, is_error: bool, told: str) -> None:  # noqa: FBT001 - a table row
+def test_a_failed_tool_call_is_an_issue(output: object, is_error: bool, told: str) -> None:
     (line,) = noted(called(1, "book"), ended(2, output, is_error=is_error))
 
     assert (line.text, line.tag) == (f"Ran book -> {told}", Tag.ISSUE)

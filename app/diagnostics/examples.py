@@ -1,0 +1,157 @@
+"""Examples for the OpenAPI document: a test compares the answers with what the service says."""
+
+from typing import Any
+
+from app.kit.openapi import Examples
+
+_RUN: dict[str, Any] = {
+    "id": 51,
+    "at": "2026-08-01T10:05:00Z",
+    "kind": "observe",
+    "provider": "anthropic",
+    "model": "claude-haiku-5-5",
+    "prompt_version": "observer-1",
+    "epoch": 7,
+    "from_seq": 81,
+    "to_seq": 120,
+    "input_tokens": 9200,
+    "cached_input_tokens": 1500,
+    "output_tokens": 640,
+    "cost_usd": 0.0124,
+    "latency_ms": 4100,
+    "outcome": "recorded",
+    "error": None,
+    "grounded_share": 1.0,
+    "rejected_output": None,
+}
+_LAST_RUN = {
+    name: _RUN[name] for name in ("at", "outcome", "model", "input_tokens", "output_tokens", "cost_usd", "latency_ms")
+}
+_SPENT = {"calls": 4, "input_tokens": 38000, "cached_input_tokens": 6000, "output_tokens": 2600, "cost_usd": 0.051}
+
+_MEMORY: dict[str, Any] = {
+    "session": "s1",
+    "scope": "session",
+    "enabled": True,
+    "status": "idle",
+    "observer": "anthropic",
+    "reflector": "anthropic",
+    "cursor": {"observed_seq": 120, "buffered_seq": 160, "last_seq": 200, "tail_from_seq": 109},
+    "pending": {"messages": 80, "tokens": 12000, "seconds": 340},
+    "thresholds": {"observe_at": 30000, "buffer_every": 6000, "reflect_at": 40000, "consolidate_at": 5},
+    "log": {"version": 12, "tokens": 5400, "chars": 21000, "observations": 1, "reflections": 1, "generation": 1},
+    "buffered": {"observations": 1, "tokens": 800, "message_tokens": 9000},
+    "coverage": {
+        "intervals": [
+            {"from": 1, "to": 80, "by": "reflection:3"},
+            {"from": 81, "to": 120, "by": "observation:41"},
+            {"from": 121, "to": 160, "by": "buffered:42"},
+            {"from": 161, "to": 200, "by": "tail"},
+        ],
+        "gaps": [],
+    },
+    "current_task": "Plan the move to Lisbon",
+    "suggested_response": None,
+    "lease": None,
+    "attempts": 0,
+    "next_attempt_at": None,
+    "last_error": None,
+    "last_observer_run": _LAST_RUN,
+    "last_reflector_run": None,
+    "usage": {
+        "observer": _SPENT,
+        "reflector": _SPENT | {"calls": 1},
+        "actor": {
+            "turns": 90,
+            "input_tokens": 410000,
+            "cached_input_tokens": 381000,
+            "output_tokens": 30000,
+            "cache_hit_ratio": 0.929,
+        },
+    },
+    "compression": {"source_tokens": 60000, "log_tokens": 5400, "ratio": 11.1},
+}
+
+_TEXT = "Date: Aug 1, 2026\n* 🔴 (10:00) [fact] User moved to Lisbon. #81"
+_LINE = {
+    "text": "User moved to Lisbon.",
+    "day": "Aug 1, 2026",
+    "time": "10:00",
+    "priority": "🔴",
+    "tag": "fact",
+    "cites": [[81, 81]],
+}
+
+_LOG: dict[str, Any] = {
+    "session": "s1",
+    "version": 12,
+    "tokens": 31,
+    "chars": 76,
+    "text": _TEXT.replace("2026\n", "2026 (2 weeks ago)\n"),
+}
+
+_OBSERVATION: dict[str, Any] = {
+    "id": 41,
+    "status": "active",
+    "text": _TEXT,
+    "items": [_LINE],
+    "tokens": 26,
+    "message_tokens": 8000,
+    "from_seq": 81,
+    "to_seq": 120,
+    "session": "s1",
+    "born_version": 12,
+    "retired_version": None,
+    "retired_by": None,
+    "created_at": "2026-08-01T10:05:00Z",
+}
+
+_REFLECTION: dict[str, Any] = {
+    "id": 3,
+    "level": 1,
+    "generation": 1,
+    "status": "active",
+    "text": "Date: Jul 2, 2026\n* 🔴 [preference] User likes small towns. #12",
+    "items": [
+        {
+            "text": "User likes small towns.",
+            "day": "Jul 2, 2026",
+            "priority": "🔴",
+            "tag": "preference",
+            "cites": [[12, 12]],
+        }
+    ],
+    "tokens": 22,
+    "source_tokens": 52000,
+    "from_seq": 1,
+    "to_seq": 80,
+    "session": "s1",
+    "sources": [38, 39, 40],
+    "born_version": 11,
+    "retired_version": None,
+    "retired_by": None,
+    "created_at": "2026-07-31T18:20:00Z",
+}
+
+
+def _page(item: dict[str, Any]) -> Examples:
+    return Examples(answers={200: {"items": [item], "next_cursor": None}})
+
+
+def _asked(step: str) -> Examples:
+    asked = {"session": "s1", "requested": step, "memory": None}
+    return Examples(answers={202: asked, 200: asked | {"memory": _MEMORY}})
+
+
+EXAMPLES = {
+    "getMemory": Examples(answers={200: _MEMORY}),
+    "getLog": Examples(answers={200: _LOG}),
+    "listObservations": _page(_OBSERVATION),
+    "listReflections": _page(_REFLECTION),
+    "listRuns": _page(_RUN),
+    "observeNow": _asked("observe"),
+    "reflectNow": _asked("reflect"),
+    "redrive": _asked("look"),
+    "health": Examples(answers={200: {"status": "ok"}}),
+    "ready": Examples(answers={200: {"status": "ready", "database": "embedded PostgreSQL", "migration": "0001"}}),
+}

@@ -1,0 +1,25 @@
+"""The Activate step: chunks observed ahead become live in one new version (memory-rules.md 3.2). Calls no model."""
+
+from app.kit.db import Database
+from app.memory.cursor import advance
+from app.memory.policy import Activate
+from app.memory.rules import Rules
+from app.memory.steps import Outcome
+from app.memory.store import Lease, Loaded, MemoryStore
+
+
+class Activating:
+    def __init__(self, *, database: Database, store: MemoryStore) -> None:
+        self._database = database
+        self._store = store
+
+    async def run(self, lease: Lease, loaded: Loaded, rules: Rules, step: Activate) -> Outcome:
+        chunks = loaded.buffered[: step.count]
+        async with self._database.tx() as tx:
+            fenced = await self._store.fence(tx, lease, loaded.session_id)
+            if fenced is None or fenced.observed_seq != loaded.observed_seq:
+                return Outcome.STALE
+            await self._store.activate(tx, loaded, fenced, chunks)
+            await advance(self._store, tx, loaded, rules, fenced, to_seq=chunks[-1].to_seq)
+            await self._store.add_version(tx, loaded.memory_id, "activated")
+        return Outcome.RECORDED

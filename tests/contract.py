@@ -1,0 +1,47 @@
+"""What the OpenAPI document promises, held against what the service answers."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import httpx2 as httpx
+from jsonschema import Draft202012Validator
+
+from app.kit.openapi import operations
+
+PATHS = frozenset({"message_id"})  # parameters that may hold a slash
+
+
+class Contract:
+    def __init__(self, document: dict[str, Any]) -> None:
+        self.document = document
+        self._operations = [(method, _pattern(path), found) for method, path, found in operations(document)]
+        self._validators: dict[int, Draft202012Validator] = {}
+
+    async def check(self, response: httpx.Response) -> None:
+        """A hook of the client: the status is documented for the route, and the body is of its schema."""
+        request = response.request
+        operation = self._operation(request.method, request.url.path)
+        if operation is not None:
+            documented = operation["responses"].get(str(response.status_code))
+            assert documented, f"{request.method} {request.url.path}: {response.status_code} is not documented"
+            media_type = response.headers["content-type"].partition(";")[0]
+            await response.aread()
+            self.validate(documented["content"][media_type]["schema"], response.json())
+
+    def validate(self, schema: Mapping[str, Any], value: Any) -> None:
+        """Raises jsonschema's ValidationError."""
+        validator = self._validators.get(id(schema))
+        if validator is None:
+            whole = {**schema, "components": self.document["components"]}
+            validator = Draft202012Validator(whole, format_checker=Draft202012Validator.FORMAT_CHECKER)
+            self._validators[id(schema)] = validator
+        validator.validate(value)
+
+    def _operation(self, method: str, path: str) -> dict[str, Any] | None:
+        matches = (found for wanted, pattern, found in self._operations if wanted == method and pattern.fullmatch(path))
+        return next(matches, None)
+
+
+def _pattern(path: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"\{(\w+)\}", lambda name: ".+" if name[1] in PATHS else "[^/]+", path))

@@ -1,0 +1,110 @@
+"""The service as its own process, started the way an operator starts it, and ended by its pid."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import httpx2 as httpx
+
+from tests.conftest import Service
+from tests.journeys.looks import until
+
+PROJECT = Path(__file__).parents[2]
+COMMAND = (sys.executable, "-m", "app.cli")
+START_SECONDS, END_SECONDS = 60.0, 30.0
+
+
+class Running(Service):
+    """A service in a process of its own; its log goes to ``log_file``."""
+
+    def __init__(self, url: str, client: httpx.AsyncClient, child: "subprocess.Popen[bytes]", log_file: Path) -> None:
+        super().__init__(url, client, None)
+        self.child = child
+        self._log_file = log_file
+
+    @property
+    def log(self) -> str:
+        return self._log_file.read_text(encoding="utf-8")
+
+    def send(self, what: signal.Signals) -> None:
+        self.child.send_signal(what)
+
+    async def ended(self) -> int:
+        """The exit code, once it has ended."""
+        return await asyncio.to_thread(self.child.wait, END_SECONDS)
+
+    async def kill(self) -> None:
+        self.send(signal.SIGKILL)
+        await self.ended()
+
+    async def ready(self) -> bool:
+        """Whether it takes requests. Fails if it has ended instead."""
+        assert self.child.poll() is None, self.log
+        try:
+            return (await self.client.get("/healthz")).status_code == httpx.codes.OK
+        except httpx.TransportError:
+            return False
+
+
+@asynccontextmanager
+async def process(environment: Mapping[str, str]) -> AsyncIterator[Running]:
+    """``daybook serve`` with these variables, as soon as it answers; killed at the end if it still runs."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    with tempfile.NamedTemporaryFile(suffix=".log") as log_file:
+        child = subprocess.Popen(
+            [*COMMAND, "serve", "--port", str(port)],
+            cwd=PROJECT,
+            env=surroundings(environment),
+            stdout=subprocess.DEVNULL,
+            stderr=log_file,
+        )
+        try:
+            async with httpx.AsyncClient(base_url=url, timeout=60) as client:
+                running = Running(url, client, child, Path(log_file.name))
+                await until(running.ready, bool, seconds=START_SECONDS)
+                yield running
+        finally:
+            child.kill()  # a stopped one too; one that has ended stays as it is
+            child.wait()
+
+
+def command(*arguments: str, environment: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":
+    """A command of ``daybook`` that ends by itself."""
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        cwd=PROJECT,
+        env=surroundings(environment),
+        capture_output=True,
+        text=True,
+        timeout=START_SECONDS,
+        check=False,
+    )
+
+
+def surroundings(environment: Mapping[str, str]) -> dict[str, str]:
+    """The tests' own variables without Daybook's, and these."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("DAYBOOK_")}
+    return {**inherited, **environment}
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        port: int = found.getsockname()[1]
+        return port
+
+
+@contextmanager
+def reachable_folder() -> Iterator[Path]:
+    """A folder the embedded database's user may enter; pytest's own are closed to it where root runs the tests."""
+    with tempfile.TemporaryDirectory(prefix="daybook-journey-", ignore_cleanup_errors=True) as name:
+        folder = Path(name).resolve()
+        folder.chmod(0o755)
+        yield folder

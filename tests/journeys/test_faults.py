@@ -1,0 +1,242 @@
+"""A model that fails in every way: nothing is lost, everything answers, /memory tells it, and the memory catches up."""
+
+import time
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+import pytest
+
+from tests.conftest import Service, StartService
+from tests.journeys.laws import Limits, check_all
+from tests.journeys.looks import WAIT_MS, Json, items, look, until
+from tests.journeys.talk import plain_talk
+from tests.model_replies import PromptKind
+from tests.model_server import Fault, ModelServer
+
+KEY = "s"
+MEMORY: dict[str, Any] = {
+    "message_tokens": 400,
+    "observation_tokens": 300,
+    "message_budget": 1_000,
+    "memory_budget": 1_200,
+    "keep_last": 0,
+    "buffer_every": None,
+}
+LIMITS = Limits(message_budget=1_000, memory_budget=1_200)
+OBSERVE_AT = 8  # messages of plain_talk: over 400 tokens
+PROMPT_SECONDS = 2.0  # an answer that takes longer waited for the model
+
+
+def talk(first: int, last: int) -> list[Json]:
+    return plain_talk(last)[first - 1 :]
+
+
+async def memory_where(service: Service, **values: Any) -> Json:
+    """``/memory`` as soon as it has these values."""
+    return await until(partial(service.memory, KEY), lambda memory: values.items() <= memory.items())
+
+
+async def runs(service: Service) -> list[Json]:
+    """Every call of the memory, oldest first."""
+    return list(reversed(await items(service, f"/sessions/{KEY}/memory/runs")))
+
+
+async def assert_whole(service: Service, models: ModelServer, posted: Sequence[Json]) -> None:
+    """All that was posted is stored, the laws hold, and each call to the model is told and counted once."""
+    now = await look(service, KEY)
+    check_all(LIMITS, now, None)
+    assert [message["id"] for message in now.stored] == [message["id"] for message in posted]
+    assert now.memory["cursor"]["observed_seq"] > 0
+    assert (now.memory["status"], now.memory["attempts"], now.memory["last_error"]) == ("idle", 0, None)
+    calls = await runs(service)
+    observed = [(run["from_seq"], run["to_seq"]) for run in calls if run["kind"] == "observe"]
+    recorded = [(run["from_seq"], run["to_seq"]) for run in calls if (run["kind"], run["outcome"]) == RECORDED]
+    assert recorded == [(one["from_seq"], one["to_seq"]) for one in now.observations]
+    assert len(observed) == len(models.asked(PromptKind.OBSERVER))
+    for role, kinds in (("observer", {"observe"}), ("reflector", {"reflect", "consolidate"})):
+        own = [run for run in calls if run["kind"] in kinds]
+        assert now.memory["usage"][role]["calls"] == len(own)
+        for name in ("input_tokens", "cached_input_tokens", "output_tokens"):
+            assert now.memory["usage"][role][name] == sum(run[name] for run in own)
+
+
+RECORDED = ("observe", "recorded")
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        (Fault.RATE_LIMITED, "rate_limited"),
+        (Fault.SERVER_ERROR, "server_error"),
+        (Fault.OVERLOADED, "overloaded"),
+        (Fault.GARBAGE, "bad_reply"),
+        (Fault.RESET, "connection"),
+        (Fault.HANG, "timeout"),
+    ],
+)
+async def test_a_call_that_fails_is_told_and_tried_again(
+    start_service: StartService, models: ModelServer, provider: str, fault: Fault, kind: str
+) -> None:
+    models.fail_next(fault, retry_after=None)
+    seconds = 1.5 if fault is Fault.HANG else 60.0
+    async with start_service(provider=provider, memory=MEMORY, llm={"timeout_seconds": seconds}) as service:
+        await service.append(KEY, *talk(1, OBSERVE_AT))
+        failing = await memory_where(service, status="backing_off", attempts=1)
+        (failed,) = await runs(service)
+        raw = await service.context(KEY)
+        caught_up = await memory_where(service, status="idle", attempts=0)
+        await assert_whole(service, models, talk(1, OBSERVE_AT))
+
+    assert (failing["last_error"]["step"], failing["last_error"]["kind"]) == ("observe", kind)
+    assert provider in failing["last_error"]["message"]
+    assert (failed["outcome"], failed["rejected_output"]) == ("failed", None)
+    assert failed["error"].startswith(kind)
+    assert failing["next_attempt_at"] > failing["last_error"]["at"]
+    assert failing["coverage"] == {"intervals": [{"from": 1, "to": OBSERVE_AT, "by": "tail"}], "gaps": []}
+    assert raw["notices"]
+    assert len(raw["payload"]["messages"]) == OBSERVE_AT
+    assert caught_up["next_attempt_at"] is None
+    assert [request.fault for request in models.requests] == [fault, None]
+
+
+@pytest.mark.parametrize("fault", [Fault.CUT_OFF, Fault.EMPTY, Fault.REPETITIVE], ids=str)
+async def test_a_bad_reply_is_kept_for_inspection_and_never_recorded(
+    start_service: StartService, models: ModelServer, provider: str, fault: Fault
+) -> None:
+    models.fail_next(fault, times=2)
+    async with start_service(provider=provider, memory=MEMORY) as service:
+        await service.append(KEY, *talk(1, OBSERVE_AT))
+        failing = await memory_where(service, status="backing_off", attempts=1)
+        rejected = await runs(service)
+        log = await service.get(f"/sessions/{KEY}/memory/log")
+        await memory_where(service, status="idle", attempts=0)
+        await assert_whole(service, models, talk(1, OBSERVE_AT))
+
+    assert failing["last_error"]["kind"] == fault.value
+    assert [(run["outcome"], run["error"]) for run in rejected] == [("rejected", fault.value)] * 2
+    assert all((run["rejected_output"] == "") is (fault is Fault.EMPTY) for run in rejected)
+    assert all(run["input_tokens"] > 0 for run in rejected)
+    assert failing["usage"]["observer"]["calls"] == 2
+    assert (log["version"], log["text"]) == (0, "")
+
+
+async def test_a_rejected_reply_is_asked_for_once_more_with_the_reason(
+    start_service: StartService, models: ModelServer, provider: str
+) -> None:
+    models.fail_next(Fault.CUT_OFF)
+    async with start_service(provider=provider, memory=MEMORY) as service:
+        await service.append(KEY, *talk(1, OBSERVE_AT), wait_ms=WAIT_MS)
+        outcomes = [run["outcome"] for run in await runs(service)]
+        await assert_whole(service, models, talk(1, OBSERVE_AT))
+
+    assert outcomes == ["rejected", "recorded"]
+    first, second = models.asked(PromptKind.OBSERVER)
+    assert "not accepted" not in first.prompt
+    assert "not accepted: the reply was cut off at the output limit; write less" in second.prompt
+
+
+async def test_the_providers_wish_to_wait_is_honoured_until_somebody_asks_for_a_new_try(
+    start_service: StartService, models: ModelServer, provider: str
+) -> None:
+    models.fail_next(Fault.RATE_LIMITED, retry_after="40")
+    async with start_service(provider=provider, memory=MEMORY) as service:
+        await service.append(KEY, *talk(1, OBSERVE_AT))
+        failing = await memory_where(service, status="backing_off", attempts=1)
+        await service.append(KEY, *talk(OBSERVE_AT + 1, OBSERVE_AT + 4))
+        still = await service.memory(KEY)
+        asked = len(models.requests)
+        answer = await service.client.post(f"/sessions/{KEY}/memory/redrive", params={"wait_ms": WAIT_MS})
+        await assert_whole(service, models, talk(1, OBSERVE_AT + 4))
+
+    assert 40 <= seconds_between(failing["last_error"]["at"], failing["next_attempt_at"]) < 60
+    assert (still["status"], still["next_attempt_at"]) == ("backing_off", failing["next_attempt_at"])
+    assert asked == 1
+    assert answer.status_code == 200
+    assert answer.json()["memory"]["status"] == "idle"
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [(Fault.UNAUTHORIZED, "unauthorized"), (Fault.BAD_REQUEST, "bad_request"), (Fault.REFUSAL, "refused")],
+)
+async def test_what_no_retry_mends_stalls_until_it_is_redriven(
+    start_service: StartService, models: ModelServer, provider: str, fault: Fault, kind: str
+) -> None:
+    models.fail_next(fault)
+    async with start_service(provider=provider, memory=MEMORY) as service:
+        await service.append(KEY, *talk(1, OBSERVE_AT))
+        stalled = await memory_where(service, status="stalled")
+        for message in talk(OBSERVE_AT + 1, OBSERVE_AT + 4):
+            await service.append(KEY, message)
+        raw = await service.context(KEY)
+        still, asked = await service.memory(KEY), len(models.requests)
+        await service.client.post(f"/sessions/{KEY}/memory/redrive", params={"wait_ms": WAIT_MS})
+        await assert_whole(service, models, talk(1, OBSERVE_AT + 4))
+
+    assert stalled["last_error"]["kind"] == kind
+    assert "test-key" not in str(stalled)
+    assert 500 < seconds_between(stalled["last_error"]["at"], stalled["next_attempt_at"]) < 700
+    assert len(raw["payload"]["messages"]) == OBSERVE_AT + 4
+    assert raw["notices"]
+    assert (still["status"], still["pending"]["messages"], asked) == ("stalled", OBSERVE_AT + 4, 1)
+
+
+async def test_everything_answers_at_once_while_the_observer_hangs(
+    start_service: StartService, models: ModelServer, provider: str
+) -> None:
+    models.fail_next(Fault.HANG)
+    posted = talk(1, 48)
+    async with start_service(provider=provider, memory=MEMORY) as service:
+        await service.append(KEY, *posted[:OBSERVE_AT])
+        hanging = await until(partial(service.memory, KEY), lambda _: bool(models.requests))
+        slowest = 0.0
+        for message in posted[OBSERVE_AT:]:
+            started = time.monotonic()
+            await service.append(KEY, message)
+            raw = await service.context(KEY)
+            slowest = max(slowest, time.monotonic() - started)
+            assert raw["tokens"]["messages"] <= LIMITS.message_budget
+            assert raw["as_of_seq"] == int(message["id"].removeprefix("m-"))
+            assert message["content"] in str(raw["payload"]["messages"][-1]["content"])
+        waited = await service.context(KEY, min_seq=len(posted), wait_ms=50)
+        meanwhile = await service.memory(KEY)
+        models.release()
+        await memory_where(service, status="idle", attempts=0)
+        await assert_whole(service, models, posted)
+
+    assert slowest < PROMPT_SECONDS
+    assert hanging["status"] == "observing"
+    assert hanging["lease"]["step"] == "observe"
+    assert (meanwhile["status"], meanwhile["lease"]["epoch"]) == ("observing", hanging["lease"]["epoch"])
+    assert meanwhile["pending"]["messages"] == len(posted)
+    assert raw["omitted"]["unobserved_messages"] == len(posted) - len(raw["payload"]["messages"])
+    assert any("neither shown nor in the notes" in notice for notice in raw["notices"])
+    assert len(waited["notices"]) == len(raw["notices"]) + 1
+
+
+async def test_a_reflector_that_fails_leaves_the_log_as_it_was(
+    start_service: StartService, models: ModelServer, provider: str
+) -> None:
+    models.fail_next(Fault.EMPTY, kind=PromptKind.REFLECTOR, times=4)
+    posted = talk(1, 60)
+    async with start_service(provider=provider, memory=MEMORY) as service:
+        await service.append(KEY, *posted)
+        failing = await memory_where(service, status="backing_off", attempts=1)
+        before = await look(service, KEY)
+        rejected = await items(service, f"/sessions/{KEY}/memory/runs", outcome="rejected")
+        await memory_where(service, status="idle", attempts=0)
+        await assert_whole(service, models, posted)
+        after = await service.memory(KEY)
+
+    check_all(LIMITS, before, None)
+    assert (failing["last_error"]["step"], failing["last_error"]["kind"]) == ("reflect", "empty")
+    assert [run["kind"] for run in rejected] == ["reflect"] * 4
+    assert failing["log"]["reflections"] == 0
+    assert failing["log"]["observations"] == len(before.observations)
+    assert after["log"]["reflections"] >= 1
+
+
+def seconds_between(start: str, end: str) -> float:
+    return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()

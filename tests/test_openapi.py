@@ -1,0 +1,147 @@
+"""The published document: that it is what the code says, valid, complete, and true of a running service."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator, validate
+
+from app.kit.openapi import JSON, operations
+from app.main import create_app
+from app.settings import Settings
+from tests.conftest import Service
+from tests.contract import Contract
+
+PUBLISHED = Path(__file__).parents[1] / "openapi" / "openapi.json"
+DOCUMENT: dict[str, Any] = create_app(Settings(provider="extractive")).openapi()
+CONTRACT = Contract(DOCUMENT)
+OPERATIONS = {operation["operationId"]: (method, path, operation) for method, path, operation in operations(DOCUMENT)}
+WITH_BODY = sorted(name for name, (_, _, operation) in OPERATIONS.items() if "requestBody" in operation)
+READS = sorted(name for name, (method, _, _) in OPERATIONS.items() if method == "GET")
+TIMES = {"created_at", "last_active_at"}
+
+by_operation = pytest.mark.parametrize("name", sorted(OPERATIONS))
+
+
+def answers(operation: dict[str, Any]) -> dict[str, Any]:
+    """The JSON answers of an operation, by status; not its problems."""
+    contents = {status: answer.get("content", {}).get(JSON) for status, answer in operation["responses"].items()}
+    return {status: content for status, content in contents.items() if content}
+
+
+def requests(name: str) -> dict[str, Any]:
+    body: dict[str, Any] = OPERATIONS[name][2]["requestBody"]["content"][JSON]
+    return {label: example["value"] for label, example in body["examples"].items()}
+
+
+def path_of(name: str, key: str = "s1") -> str:
+    return OPERATIONS[name][1].replace("{key}", key).replace("{message_id}", "m-1")
+
+
+def without_times(answer: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in answer.items() if name not in TIMES}
+
+
+def test_the_published_document_is_that_of_the_code() -> None:
+    assert json.loads(PUBLISHED.read_text()) == DOCUMENT, "run `make openapi`; a change needs a decision record"
+
+
+def test_the_document_is_valid_by_the_openapi_specification() -> None:
+    assert DOCUMENT["openapi"].startswith("3.1.")
+    validate(DOCUMENT, cls=OpenAPIV31SpecValidator)
+
+
+def test_operations_have_ids_of_their_own() -> None:
+    assert len(OPERATIONS) == len(list(operations(DOCUMENT)))
+
+
+@by_operation
+def test_an_operation_says_what_it_does_and_where_it_belongs(name: str) -> None:
+    operation = OPERATIONS[name][2]
+    assert operation["summary"]
+    assert operation["description"].endswith(".")
+    assert set(operation["tags"]) <= {tag["name"] for tag in DOCUMENT["tags"]}
+    assert len(operation["tags"]) == 1
+
+
+@by_operation
+def test_every_answer_has_an_example_that_is_of_its_schema(name: str) -> None:
+    found = answers(OPERATIONS[name][2])
+    assert found
+    for content in found.values():
+        CONTRACT.validate(content["schema"], content["example"])
+
+
+@pytest.mark.parametrize("name", WITH_BODY)
+def test_every_request_body_has_examples_that_are_of_its_schema(name: str) -> None:
+    schema = OPERATIONS[name][2]["requestBody"]["content"][JSON]["schema"]
+    assert requests(name)
+    for body in requests(name).values():
+        CONTRACT.validate(schema, body)
+
+
+@by_operation
+def test_problems_are_documented_as_problems(name: str) -> None:
+    problems = {status: found for status, found in OPERATIONS[name][2]["responses"].items() if int(status) >= 400}
+    schemas = [found["content"]["application/problem+json"]["schema"] for found in problems.values()]
+    assert all(schema == {"$ref": "#/components/schemas/Problem"} for schema in schemas)
+
+
+@pytest.mark.parametrize(("name", "example"), [(name, example) for name in WITH_BODY for example in requests(name)])
+async def test_every_example_of_a_request_is_accepted(service: Service, name: str, example: str) -> None:
+    method, _, _ = OPERATIONS[name]
+    for _ in range(2):  # each may be sent again
+        answer = await service.client.request(method, path_of(name), json=requests(name)[example])
+        assert answer.status_code in {200, 201}
+
+
+@pytest.mark.parametrize(
+    ("name", "example", "statuses"),
+    [
+        ("appendMessages", "neutral", [201, 200]),
+        ("putSession", "compact", [201]),
+        ("compileContext", "agent", [200]),
+    ],
+)
+async def test_an_example_of_an_answer_is_what_the_service_says(
+    service: Service, name: str, example: str, statuses: list[int]
+) -> None:
+    method, _, operation = OPERATIONS[name]
+    for status in statuses:
+        answer = await service.client.request(method, path_of(name), json=requests(name)[example])
+        assert answer.status_code == status
+        assert without_times(answer.json()) == without_times(answers(operation)[str(status)]["example"])
+
+
+@pytest.fixture
+async def remembered(service: Service) -> Service:
+    """A service with a session that has an observation, then a reflection of it."""
+    answer = await service.client.post("/sessions/s1/messages", json=requests("appendMessages")["neutral"])
+    assert answer.status_code == 201
+    for step in ("observe", "reflect"):
+        answer = await service.client.post(f"/sessions/s1/memory/{step}", params={"wait_ms": 20_000})
+        assert answer.status_code == 200
+    return service
+
+
+@pytest.mark.parametrize("name", READS)
+async def test_an_example_of_a_read_has_the_fields_that_the_service_answers(remembered: Service, name: str) -> None:
+    answer = await remembered.get(path_of(name))
+    example = answers(OPERATIONS[name][2])["200"]["example"]
+    assert_alike(answer, example, name)
+
+
+def assert_alike(answer: Any, example: Any, where: str) -> None:
+    """The same fields, all the way down; of lists the first items are compared, and a null may be anything."""
+    match answer, example:
+        case dict(), dict():
+            assert set(answer) == set(example), where
+            for field, value in answer.items():
+                assert_alike(value, example[field], f"{where}/{field}")
+        case [first, *_], [other, *_]:
+            assert_alike(first, other, f"{where}/0")
+        case (None, _) | (_, None) | ([], list()) | (list(), []):
+            pass
+        case _:
+            assert type(answer) is type(example) or {type(answer), type(example)} == {int, float}, where
