@@ -41,14 +41,14 @@ _COMPILED: dict[str, Any] = {
         ],
     },
     "tokens": {
-        "total": 51,
+        "total": 50,
         "system": 6,
         "guide": 0,
         "knowledge": 12,
         "reflections": 0,
         "observations": 0,
         "messages": 10,
-        "volatile": 23,
+        "volatile": 22,
     },
     "cache": {
         "epoch": "0:2026-08-01:1",

@@ -2,12 +2,13 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Query, Request
+from fastapi import APIRouter, Body, Query, Request, Response
 
 from app.context.model import Compiled, Snapshot
 from app.context.schemas import ContextIn, ContextOut, ContextQuery
 from app.context.service import ContextService
 from app.kit.auth import Tenant
+from app.kit.json import dumps
 from app.kit.problems import problem_responses
 from app.sessions.schemas import Key
 
@@ -19,18 +20,17 @@ def _service(request: Request) -> ContextService:
     return service
 
 
-@router.get("/sessions/{key}/context", operation_id="getContext", response_model_exclude_none=False)
-async def get_context(
-    key: Key, tenant: Tenant, request: Request, query: Annotated[ContextQuery, Query()]
-) -> ContextOut:
+@router.get("/sessions/{key}/context", operation_id="getContext", response_model=ContextOut)
+async def get_context(key: Key, tenant: Tenant, request: Request, query: Annotated[ContextQuery, Query()]) -> Response:
     """What the agent's next call should see. Never waits for a model; a session never seen is empty."""
     found = await _service(request).context(tenant=tenant, key=key, query=query, body=ContextIn())
-    return _context_out(*found, query)
+    return _answer(*found, query)
 
 
 @router.post(
     "/sessions/{key}/context",
     operation_id="compileContext",
+    response_model=ContextOut,
     responses=problem_responses(413),
 )
 async def post_context(
@@ -39,13 +39,14 @@ async def post_context(
     request: Request,
     query: Annotated[ContextQuery, Query()],
     body: Annotated[ContextIn, Body()],
-) -> ContextOut:
+) -> Response:
     """The same, with the caller's own system prompt, knowledge and messages around it."""
     found = await _service(request).context(tenant=tenant, key=key, query=query, body=body)
-    return _context_out(*found, query)
+    return _answer(*found, query)
 
 
-def _context_out(snapshot: Snapshot, compiled: Compiled, query: ContextQuery) -> ContextOut:
+def _answer(snapshot: Snapshot, compiled: Compiled, query: ContextQuery) -> Response:
+    """The body as ContextOut describes it, written at once: a payload may hold a thousand messages."""
     answer: dict[str, Any] = {
         "session": snapshot.key,
         "as_of_seq": snapshot.last_seq,
@@ -56,7 +57,7 @@ def _context_out(snapshot: Snapshot, compiled: Compiled, query: ContextQuery) ->
         "cache": compiled.cache,
         "omitted": compiled.omitted,
         "notices": compiled.notices,
-        "segments": compiled.segments,
-        "decisions": compiled.decisions,
     }
-    return ContextOut.model_validate(answer, from_attributes=True)
+    if query.explain:
+        answer |= {"segments": compiled.segments, "decisions": compiled.decisions}
+    return Response(dumps(answer), media_type="application/json")

@@ -20,7 +20,7 @@ MID_MODELS: Mapping[Provider, str] = {Provider.ANTHROPIC: "claude-sonnet-5-5", P
 class LlmConfig:
     """A model as it is configured; None is unset. For the scripted provider ``model`` is the script's path.
 
-    ``timeout_seconds`` bounds one call and must stay below the lease of the worker that makes it.
+    ``timeout_seconds`` bounds one call.
     ``reasoning_tokens`` is what a model may spend on thinking beyond the answer it is asked for.
     """
 

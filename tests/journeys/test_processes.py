@@ -27,6 +27,7 @@ def environment(database_url: str, models: ModelServer) -> dict[str, str]:
     return {
         **models.environment(),
         "DAYBOOK_DATABASE_URL": database_url,
+        "DAYBOOK_MIGRATE": "never",  # it is migrated, and a start costs a second less
         "DAYBOOK_PROVIDER": "anthropic",
         "DAYBOOK_MEMORY__PRESET": "compact",
         "DAYBOOK_ENGINE__SWEEP_SECONDS": "0.1",

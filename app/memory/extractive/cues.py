@@ -26,7 +26,8 @@ _PREFERENCE = _cue(
     r"좋아|싫어|선호|즐겨|喜欢|喜歡|偏好|讨厌|討厭|最爱|最愛|好き|嫌い|好む|大好",
 )
 _NEXT_STEP = _cue(
-    r"i'll|i will|we'll|we will|(?:am|are|i'm|we're) (?:going to|gonna|about to)|plan(?:s|ning)? (?:to|on)"
+    r"i'll(?! (?:always|never))|i will(?! (?:always|never))|we'll|we will"
+    r"|(?:am|are|i'm|we're) (?:going to|gonna|about to)|plan(?:s|ning)? (?:to|on)"
     r"|next steps?"
     r"|(?:need|have|needs) to|todo|to-do|hop(?:e|ing) to|deadline|due (?:on|by)|remind me|scheduled"
     r"|next (?:week|month|year)"

@@ -46,6 +46,7 @@ def test_days_and_times_are_those_of_the_sessions_time_zone() -> None:
         ("The build fails with KeyError: 'user_id'.", Tag.ISSUE),
         ("I finished the marathon in 4 hours.", Tag.OUTCOME),
         ("My sister Ana lives in Porto.", Tag.FACT),
+        ("I'll never forget the lights of Porto in 2019.", Tag.FACT),
         ("저는 매운 음식을 좋아해요.", Tag.PREFERENCE),
         ("我们决定使用红色的标志。", Tag.DECISION),
         ("京都の旅館を予約する予定です。", Tag.NEXT_STEP),

@@ -1,0 +1,113 @@
+"""What stands before a provider: so many calls at once, and none at all for a while after several failures in a row.
+
+The circuit breaker has three states (Nygard, Release It!): closed, calls pass; open, calls fail at once and say when to
+come back; half open, one call is let through to see. Only failures of the provider count, not refused requests.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from app.llm.port import Model, ModelError, ModelReply, ModelRequest, Provider
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardConfig:
+    """Per provider and process. After ``failures_max`` failures in a row the circuit is open for ``open_seconds``."""
+
+    concurrency: int = 4
+    failures_max: int = 5
+    open_seconds: float = 30.0
+
+
+@dataclass(slots=True)
+class Breaker:
+    """The circuit of one provider. ``now`` is any clock that only grows, in seconds."""
+
+    config: GuardConfig
+    failures: int = 0
+    opened_at: float = 0.0
+    probing: bool = False
+
+    def wait_seconds(self, now: float) -> float:
+        """How long no call may pass; 0 lets the caller through, when half open as the one probe."""
+        if self.failures < self.config.failures_max:
+            return 0.0
+        left = self.opened_at + self.config.open_seconds - now
+        if left > 0:
+            return left
+        if self.probing:
+            return self.config.open_seconds
+        self.probing = True
+        return 0.0
+
+    def succeeded(self) -> None:
+        self.failures = 0
+        self.probing = False
+
+    def failed(self, now: float) -> None:
+        self.failures += 1
+        self.opened_at = now
+        self.probing = False
+
+    def undecided(self) -> None:
+        """A call that ended without a word from the provider's health: refused, or cancelled."""
+        self.probing = False
+
+
+class Guard:
+    """Shared by all models of one provider."""
+
+    def __init__(self, config: GuardConfig, clock: Callable[[], float] = time.monotonic) -> None:
+        self.places = asyncio.Semaphore(config.concurrency)
+        self.breaker = Breaker(config)
+        self._clock = clock
+
+    async def complete(self, model: Model, request: ModelRequest) -> ModelReply:
+        """One guarded call. Raises ModelError ``circuit_open``, with when to come back, while the circuit is open."""
+        async with self.places:
+            wait = self.breaker.wait_seconds(self._clock())
+            if wait:
+                message = (
+                    f"{model.provider} failed {self.breaker.failures} times in a row; the next try is in {wait:.0f} s"
+                )
+                raise ModelError("circuit_open", message, retryable=True, retry_after=wait)
+            return await self._tried(model, request)
+
+    async def _tried(self, model: Model, request: ModelRequest) -> ModelReply:
+        try:
+            reply = await model.complete(request)
+        except ModelError as error:
+            if error.retryable:
+                self.breaker.failed(self._clock())
+            else:
+                self.breaker.undecided()
+            raise
+        except asyncio.CancelledError:
+            self.breaker.undecided()
+            raise
+        self.breaker.succeeded()
+        return reply
+
+
+class GuardedModel:
+    """A model behind the guard of its provider."""
+
+    def __init__(self, model: Model, guard: Guard) -> None:
+        self._model = model
+        self._guard = guard
+
+    @property
+    def provider(self) -> Provider:
+        return self._model.provider
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        return await self._guard.complete(self._model, request)
+
+    async def close(self) -> None:
+        await self._model.close()

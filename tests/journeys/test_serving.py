@@ -1,0 +1,125 @@
+"""``daybook serve`` as an operator meets it: its own database, and one clear line where it cannot start."""
+
+import os
+import signal
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
+from pathlib import Path
+
+import asyncpg
+import psutil
+import pytest
+
+from tests.journeys.looks import items, until
+from tests.journeys.processes import Running, command, free_port, process, reachable_folder
+from tests.journeys.talk import plain_talk
+
+EXIT_MISTAKE = 2  # something the operator can mend
+
+
+@pytest.fixture
+def data_dir() -> Iterator[Path]:
+    with reachable_folder() as folder:
+        yield folder / "data"
+        for server in servers_of(folder):  # a failed test's
+            server.kill()
+
+
+@pytest.fixture
+async def empty_url(postgres: str) -> AsyncIterator[str]:
+    """DSN of a database without a single table."""
+    name = f"daybook_empty_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
+    connection = await asyncpg.connect(postgres)
+    await connection.execute(f"CREATE DATABASE {name}")
+    yield postgres.replace("/postgres?", f"/{name}?", 1)
+    await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    await connection.close()
+
+
+def servers_of(folder: Path) -> list[psutil.Process]:
+    """The running processes that have the folder on their command line."""
+    found = psutil.process_iter(["cmdline"])
+    return [process for process in found if any(str(folder) in word for word in process.info["cmdline"] or ())]
+
+
+def one_line(*arguments: str, **environment: str) -> str:
+    """What a command that must not start says: one line, exit 2, no traceback."""
+    ended = command(*arguments, environment=environment)
+    assert (ended.returncode, ended.stdout) == (EXIT_MISTAKE, ""), ended.stderr
+    assert ended.stderr.startswith("daybook: ")
+    assert ended.stderr.count("\n") == 1
+    return ended.stderr
+
+
+async def test_its_own_database_survives_a_kill_and_is_gone_after_a_stop(data_dir: Path) -> None:
+    environment = {"DAYBOOK_DATA_DIR": str(data_dir)}
+    posted = plain_talk(8)
+    async with process(environment) as first:
+        await first.append("s", *posted)
+        taken = one_line("serve", "--port", str(free_port()), **environment)
+        await first.kill()
+    async with process(environment) as second:
+        stored = await items(second, "/sessions/s/messages")
+        ready = await second.get("/readyz")
+        assert servers_of(data_dir)
+        second.send(signal.SIGTERM)
+        assert await second.ended() == 0
+        assert servers_of(data_dir) == []
+
+    assert [message["id"] for message in stored] == [message["id"] for message in posted]
+    assert str(data_dir) in ready["database"]
+    assert f"pid {first.child.pid}" in taken
+    assert str(data_dir) in taken
+    assert "DAYBOOK_DATA_DIR" in taken
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("postgresql://daybook:secret@127.0.0.1:{port}/daybook", "Connect"),
+        ("localhost/daybook", "DSN"),
+        ("mysql://127.0.0.1:{port}/daybook", "DSN"),
+    ],
+    ids=["nobody-listens", "no-dsn", "another-database"],
+)
+def test_a_wrong_database_url_is_one_clear_line(url: str, reason: str) -> None:
+    said = one_line("serve", DAYBOOK_DATABASE_URL=url.format(port=free_port()))
+
+    assert "DAYBOOK_DATABASE_URL" in said
+    assert reason in said
+    assert "secret" not in said
+
+
+def test_a_database_that_does_not_exist_is_one_clear_line(postgres: str) -> None:
+    assert '"nowhere"' in one_line("serve", DAYBOOK_DATABASE_URL=postgres.replace("/postgres?", "/nowhere?", 1))
+
+
+def test_without_a_key_only_loopback_is_served(database_url: str) -> None:
+    said = one_line("serve", DAYBOOK_HOST="0.0.0.0", DAYBOOK_DATABASE_URL=database_url)  # noqa: S104 - to be refused
+
+    assert "DAYBOOK_BOOTSTRAP_KEY" in said
+    assert "DAYBOOK_HOST=127.0.0.1" in said
+
+
+async def test_a_taken_port_is_one_clear_line(database_url: str) -> None:
+    async with process({"DAYBOOK_DATABASE_URL": database_url}) as first:
+        port = first.url.rpartition(":")[2]
+        assert port in one_line("serve", "--port", port, DAYBOOK_DATABASE_URL=database_url)
+
+
+async def test_an_unmigrated_database_is_told_by_readyz_until_it_is_migrated(empty_url: str) -> None:
+    environment = {"DAYBOOK_DATABASE_URL": empty_url}
+    async with process({**environment, "DAYBOOK_MIGRATE": "never"}) as service:
+        problem = await service.client.get("/readyz")
+        alive = await service.client.get("/healthz")
+        assert command("migrate", environment=environment).returncode == 0
+        await until(partial(is_ready, service), bool)
+        await service.append("s", *plain_talk(2))
+
+    assert (problem.status_code, alive.status_code) == (503, 200)
+    assert problem.headers["content-type"] == "application/problem+json"
+    assert "daybook migrate" in problem.json()["detail"]
+
+
+async def is_ready(service: Running) -> bool:
+    return (await service.client.get("/readyz")).is_success

@@ -1,0 +1,208 @@
+"""Errors over HTTP: every one is a problem of RFC 9457, whatever answers it."""
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, quote, urlsplit
+
+import asyncpg
+import httpx2 as httpx
+import pytest
+
+from app.kit.openapi import operations
+from tests.conftest import Service, StartService, running_service
+
+KEY = "correct-horse-battery-staple"
+OPEN = {"/healthz", "/readyz"}
+UNLISTED = [("GET", "/openapi.json"), ("GET", "/docs")]
+USER = {"role": "user", "content": "Hi"}
+
+
+def assert_problem(answer: httpx.Response, status: int, slug: str) -> dict[str, Any]:
+    """Of the form that every problem has; answers its body."""
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.headers["x-request-id"]
+    problem: dict[str, Any] = answer.json()
+    assert set(problem) - {"errors"} == {"type", "title", "status", "detail"}
+    assert (problem["type"], problem["status"]) == (f"/problems/{slug}", status)
+    assert problem["title"]
+    assert all(set(error) == {"pointer", "detail"} for error in problem.get("errors", []))
+    return problem
+
+
+def listed(service: Service) -> list[tuple[str, str]]:
+    """Every operation with a path that can be asked for."""
+    found = [(method, path) for method, path, _ in operations(service.app.openapi())]
+    return [(method, path.replace("{key}", "s1").replace("{message_id}", "m-1")) for method, path in found]
+
+
+async def ask(service: Service, method: str, path: str, **headers: str) -> httpx.Response:
+    body = {"messages": [USER]} if path.endswith("/messages") else {}
+    content = {"json": body} if method in {"POST", "PUT", "PATCH"} else {}
+    return await service.client.request(method, path, headers=headers, **content)  # type: ignore[arg-type] # a body or none
+
+
+async def test_what_is_asked_wrongly_is_told_as_a_problem(service: Service) -> None:
+    await service.append("s1", {"id": "m-1", **USER})
+    cases: list[tuple[str, str, dict[str, Any], int, str]] = [
+        ("GET", "/nowhere", {}, 404, "not-found"),
+        ("GET", "/sessions/s1/nowhere", {}, 404, "not-found"),
+        ("GET", "/sessions/never", {}, 404, "session-not-found"),
+        ("GET", "/sessions/never/messages", {}, 404, "session-not-found"),
+        ("GET", "/sessions/never/messages/m-1", {}, 404, "session-not-found"),
+        ("GET", "/sessions/never/memory", {}, 404, "session-not-found"),
+        ("POST", "/sessions/never/memory/observe", {}, 404, "session-not-found"),
+        ("GET", "/sessions/s1/messages/m-2", {}, 404, "message-not-found"),
+        ("GET", "/sessions/s1/memory/log?version=99", {}, 404, "version-not-found"),
+        ("PATCH", "/sessions/s1", {}, 405, "method-not-allowed"),
+        ("DELETE", "/healthz", {}, 405, "method-not-allowed"),
+        ("POST", "/sessions/s1/messages", {"json": {"messages": [{"id": "m-1", **USER, "name": "x"}]}}, 409, ""),
+        ("POST", "/sessions/s1/messages", {"json": {"messages": [USER], "resource_id": "r"}}, 409, "resource-conflict"),
+        ("POST", "/sessions/s1/messages", {"content": "{"}, 422, "invalid"),
+        ("POST", "/sessions/s1/messages", {"content": b"\xff"}, 422, "invalid"),
+        ("GET", "/sessions/a b/messages", {}, 422, "invalid"),
+        ("GET", "/sessions/s1/messages?limit=501", {}, 422, "invalid"),
+        ("GET", "/sessions/s1/messages?cursor=x", {}, 422, "invalid"),
+    ]
+    for method, path, content, status, slug in cases:
+        headers = {"Content-Type": "application/json"}
+        answer = await service.client.request(method, path, headers=headers, **content)
+        assert_problem(answer, status, slug or "message-conflict")
+
+
+async def test_a_path_tells_which_methods_it_takes(service: Service) -> None:
+    answer = await service.client.delete("/sessions/s1")
+    assert set(answer.headers["allow"].split(", ")) == {"GET", "PUT"}
+
+
+@pytest.mark.parametrize(
+    ("body", "detail"),
+    [
+        (b"{", "not JSON, at character 1: "),
+        (b"[]", "a JSON object is expected"),
+        (b"", "Field required"),
+        (b'{"messages": [{"role": "user", "content": "x", "id": 5}]}', "/messages/0/id: "),
+    ],
+)
+async def test_a_body_that_cannot_be_read_is_told_where_and_why(service: Service, body: bytes, detail: str) -> None:
+    headers = {"Content-Type": "application/json"}
+    answer = await service.client.post("/sessions/s1/messages", content=body, headers=headers)
+    problem = assert_problem(answer, 422, "invalid")
+    assert problem["detail"].startswith(detail)
+    [error] = problem["errors"]
+    assert error["pointer"] == ("/messages/0/id" if b"id" in body else "")
+
+
+async def test_json_that_is_not_declared_as_such_is_told_how(service: Service) -> None:
+    answer = await service.client.post("/sessions/s1/messages", content=b'{"messages": []}')
+    assert "Content-Type: application/json" in assert_problem(answer, 422, "invalid")["detail"]
+
+
+@pytest.mark.parametrize(
+    ("given", "echoed"), [("trace-1:a.b_c", True), ("x" * 128, True), ("x" * 129, False), ("a b", False), ("", False)]
+)
+async def test_a_request_keeps_its_id_or_gets_one(service: Service, given: str, echoed: bool) -> None:
+    for path in ("/healthz", "/nowhere"):
+        answer = await service.client.get(path, headers={"X-Request-Id": given})
+        assert (answer.headers["x-request-id"] == given) is echoed
+        assert re.fullmatch(r"[A-Za-z0-9._:-]{1,128}", answer.headers["x-request-id"])
+
+
+@pytest.fixture
+async def keyed(start_service: StartService) -> AsyncIterator[Service]:
+    async with start_service(bootstrap_key=KEY) as service:
+        yield service
+
+
+@pytest.mark.parametrize("header", [None, "Bearer wrong", f"Basic {KEY}", KEY, "Bearer", "Bearer ", f"Bearer {KEY}x"])
+async def test_no_route_but_two_answers_without_the_key(keyed: Service, header: str | None) -> None:
+    given = {} if header is None else {"Authorization": header}
+    for method, path in [*listed(keyed), *UNLISTED]:
+        answer = await ask(keyed, method, path, **given)
+        if path in OPEN:
+            assert answer.status_code == 200
+        else:
+            assert_problem(answer, 401, "unauthorized")
+            assert answer.headers["www-authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize("header", [f"Bearer {KEY}", f"bearer  {KEY}"])
+async def test_every_route_answers_with_the_key(keyed: Service, header: str) -> None:
+    for method, path in [*listed(keyed), *UNLISTED]:
+        assert (await ask(keyed, method, path, Authorization=header)).status_code in {200, 201, 202, 404}
+
+
+async def test_every_path_there_is_is_listed(service: Service) -> None:
+    paths = {path for _, path, _ in operations(service.app.openapi())} | {path for _, path in UNLISTED}
+    routed = {re.sub(r":\w+}", "}", route.path) for route in flat(service.app.router) if getattr(route, "path", None)}
+    assert routed == paths
+
+
+def flat(router: Any) -> list[Any]:
+    """The routes of a router and of those it includes."""
+    found: list[Any] = []
+    for route in router.routes:
+        inner = getattr(route, "original_router", None)
+        found += [route] if inner is None else flat(inner)
+    return found
+
+
+class Door:
+    """A socket folder of its own in front of the database, which can be shut."""
+
+    def __init__(self, folder: Path, url: str) -> None:
+        parts = urlsplit(url)
+        query = parse_qs(parts.query)
+        socket = f".s.PGSQL.{query['port'][0]}"
+        self._way, self._there = Path(query["host"][0], socket), folder / socket
+        self._straight = url
+        self.url = parts._replace(query=f"host={quote(str(folder), safe='')}&port={query['port'][0]}").geturl()
+        # Without a host urlunsplit drops the empty authority of ``postgresql://postgres@/db``.
+        self.open()
+
+    def open(self) -> None:
+        self._there.symlink_to(self._way)
+
+    async def shut(self) -> None:
+        """No new connection gets through, and those there were are gone."""
+        self._there.unlink()
+        connection = await asyncpg.connect(self._straight)
+        await connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        await connection.close()
+
+
+async def test_without_its_database_every_route_answers_503_and_after_it_is_back_as_before(
+    database_url: str, tmp_path: Path
+) -> None:
+    door = Door(tmp_path, database_url)
+    async with running_service(door.url) as service:
+        await service.append("s1", {"id": "m-1", **USER})
+        await door.shut()
+        for method, path in listed(service):
+            answer = await ask(service, method, path)
+            if path == "/healthz":
+                assert answer.status_code == 200
+            else:
+                assert_problem(answer, 503, "unavailable")
+                assert int(answer.headers["retry-after"]) >= 1
+        door.open()
+        assert (await service.get("/readyz"))["status"] == "ready"
+        assert [item["id"] for item in (await service.get("/sessions/s1/messages"))["items"]] == ["m-1"]
+
+
+async def test_a_bug_is_told_without_what_is_inside(service: Service) -> None:
+    async def broken() -> None:
+        raise RuntimeError("the password is hunter2")
+
+    service.app.add_api_route("/broken", broken, include_in_schema=False)
+    answer = await service.client.get("/broken", headers={"X-Request-Id": "trace-1"})
+    assert_problem(answer, 500, "internal")
+    assert answer.headers["x-request-id"] == "trace-1"
+    assert "hunter2" not in answer.text
+    assert "RuntimeError" not in answer.text
+    assert (await service.client.get("/healthz")).status_code == 200
