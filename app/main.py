@@ -67,6 +67,7 @@ def serve(settings: Settings) -> None:
     """Serve until SIGINT or SIGTERM. Raises StartError: one clear line."""
     configure(json=_json_logs(settings), level=settings.log_level)
     _refuse_open_host(settings)
+    _refuse_taken_port(settings)
     for ending in (signal.SIGINT, signal.SIGTERM):
         signal.signal(ending, _leave)
     with located(settings, exclusive=True) as database, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -231,6 +232,18 @@ def _refuse_open_host(settings: Settings) -> None:
             f"without a key only loopback is served, not {settings.host}:"
             " set DAYBOOK_BOOTSTRAP_KEY (16 characters or more), or DAYBOOK_HOST=127.0.0.1"
         )
+
+
+def _refuse_taken_port(settings: Settings) -> None:
+    """Try it, before a database is started for nothing; uvicorn, which binds it in the end, would not tell as clearly."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        socket.create_server((settings.host, settings.port), family=family).close()
+    except OSError as error:
+        raise StartError(
+            f"cannot listen on {settings.host} port {settings.port}: {error.strerror}:"
+            " set DAYBOOK_PORT, or DAYBOOK_HOST, to one that is free"
+        ) from error
 
 
 def _database_config(settings: Settings, url: str) -> DatabaseConfig:

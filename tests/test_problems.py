@@ -116,7 +116,7 @@ async def keyed(start_service: StartService) -> AsyncIterator[Service]:
         yield service
 
 
-@pytest.mark.parametrize("header", [None, "Bearer wrong", f"Basic {KEY}", KEY, "Bearer", "Bearer ", f"Bearer {KEY}x"])
+@pytest.mark.parametrize("header", [None, "Bearer wrong", f"Basic {KEY}", KEY, "Bearer", f"Bearer {KEY}x"])
 async def test_no_route_but_two_answers_without_the_key(keyed: Service, header: str | None) -> None:
     given = {} if header is None else {"Authorization": header}
     for method, path in [*listed(keyed), *UNLISTED]:

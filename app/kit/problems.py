@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from http import HTTPStatus
+from http import HTTPMethod, HTTPStatus
 from typing import Any
 
 import structlog
@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Match
 
 from app.kit.db import AWAY, is_away
 from app.kit.errors import Category, DomainError, FieldError
@@ -142,13 +143,25 @@ def _storable(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
-async def _plain(_request: Request, error: Exception) -> Response:
+async def _plain(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - narrows the type the framework hands over
     fallback = (HTTPStatus(error.status_code).phrase.lower().replace(" ", "-"), HTTPStatus(error.status_code).phrase)
     slug, title = _PLAIN.get(error.status_code, fallback)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if error.status_code == HTTPStatus.BAD_REQUEST else error.status_code
-    headers = dict(error.headers) if error.headers else None
+    headers = dict(error.headers or {})
+    if status == HTTPStatus.METHOD_NOT_ALLOWED:
+        headers["Allow"] = ", ".join(_allowed(request))  # the framework names those of the first route only
     return problem_response(slug=slug, title=title, status=status, detail=str(error.detail), headers=headers)
+
+
+def _allowed(request: Request) -> list[str]:
+    """The methods that the path takes."""
+    scopes = {method.value: {**request.scope, "method": method.value} for method in HTTPMethod}
+    return [
+        method
+        for method, scope in scopes.items()
+        if any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
+    ]
 
 
 async def _database_away(request: Request, error: Exception) -> Response:
