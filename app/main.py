@@ -35,6 +35,7 @@ from app.kit.openapi import documented
 from app.kit.problems import install as install_problems
 from app.kit.tokens import text_tokens
 from app.llm.build import LlmConfig, build_model
+from app.llm.guard import Guard, GuardConfig, GuardedModel
 from app.llm.port import Model, Provider
 from app.memory.activating import Activating
 from app.memory.engine import Engine, EngineConfig
@@ -50,7 +51,7 @@ from app.sessions import routes as sessions_routes
 from app.sessions.examples import EXAMPLES as SESSIONS_EXAMPLES
 from app.sessions.service import SessionConfig, SessionService
 from app.sessions.store import SessionStore
-from app.settings import Settings, chosen_models, without_password
+from app.settings import Chosen, Settings, chosen_models, without_password
 
 log = structlog.get_logger("daybook")
 
@@ -166,18 +167,31 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
 
 def build_roles(settings: Settings) -> tuple[Observer, Reflector, list[Model]]:
     """The observer and the reflector, and the models behind them (none for the extractive ones)."""
-    config = LlmConfig(timeout_seconds=settings.llm.timeout_seconds, reasoning_tokens=settings.llm.reasoning_tokens)
     chosen = chosen_models(settings)
+    guards: dict[Provider, Guard] = {}
+    models: list[Model] = []
+
+    def build(role: Chosen) -> Model:
+        guard = guards.setdefault(role.provider, Guard(_guard_config(settings)))
+        models.append(GuardedModel(build_model(role.provider, role.model, _llm_config(settings)), guard))
+        return models[-1]
+
     observer: Observer = ExtractiveObserver(count=text_tokens)
     reflector: Reflector = ExtractiveReflector(count=text_tokens)
-    models: list[Model] = []
     if chosen.observer.provider is not Provider.EXTRACTIVE:
-        models.append(build_model(chosen.observer.provider, chosen.observer.model, config))
-        observer = ModelObserver(models[-1])
+        observer = ModelObserver(build(chosen.observer))
     if chosen.reflector.provider is not Provider.EXTRACTIVE:
-        models.append(build_model(chosen.reflector.provider, chosen.reflector.model, config))
-        reflector = ModelReflector(models[-1])
+        reflector = ModelReflector(build(chosen.reflector))
     return observer, reflector, models
+
+
+def _llm_config(settings: Settings) -> LlmConfig:
+    return LlmConfig(timeout_seconds=settings.llm.timeout_seconds, reasoning_tokens=settings.llm.reasoning_tokens)
+
+
+def _guard_config(settings: Settings) -> GuardConfig:
+    llm = settings.llm
+    return GuardConfig(concurrency=llm.concurrency, failures_max=llm.failures_max, open_seconds=llm.open_seconds)
 
 
 async def _prepare(settings: Settings, database: Location) -> None:

@@ -68,6 +68,11 @@ class EngineSettings(_Group):
 class LlmSettings(_Group):
     timeout_seconds: float = Field(90.0, gt=0, le=3_600, description="for one call")
     reasoning_tokens: int = Field(4_000, ge=0, le=100_000, description="what a model may spend on thinking, per call")
+    concurrency: int = Field(4, ge=1, le=1_000, description="calls of one provider at once, per process")
+    failures_max: int = Field(
+        5, ge=1, le=1_000, description="failures in a row that stop calls to a provider for a while"
+    )
+    open_seconds: float = Field(30.0, ge=0, le=3_600, description="how long they are stopped")
 
 
 class Settings(BaseSettings):

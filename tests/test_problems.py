@@ -159,7 +159,6 @@ class Door:
         self._way, self._there = Path(query["host"][0], socket), folder / socket
         self._straight = url
         self.url = parts._replace(query=f"host={quote(str(folder), safe='')}&port={query['port'][0]}").geturl()
-        # Without a host urlunsplit drops the empty authority of ``postgresql://postgres@/db``.
         self.open()
 
     def open(self) -> None:

@@ -50,7 +50,7 @@ class UsageIn(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    model: str | None = None
+    model: str | None = Field(None, max_length=400, pattern=STORABLE_PATTERN)
     input_tokens: int | None = Field(None, ge=0)
     cached_input_tokens: int | None = Field(None, ge=0)
     cache_write_tokens: int | None = Field(None, ge=0)

@@ -31,6 +31,11 @@ class Look:
         cursor: dict[str, int] = self.memory["cursor"]
         return cursor
 
+    @property
+    def derived_seq(self) -> int:
+        """The newest message that is in an observation, be it only a buffered one."""
+        return max(self.cursor["observed_seq"], self.cursor["buffered_seq"])
+
 
 async def look(service: Service, key: str, *, formats: Sequence[str] = FORMATS, before: Look | None = None) -> Look:
     """The session as it is now. What ``before`` has of the messages is not read again: they never change."""

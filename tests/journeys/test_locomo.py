@@ -1,35 +1,66 @@
 """Real conversations of hundreds of turns, and real agents' transcripts in their native shapes."""
 
 import json
-from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.conftest import Service
-from tests.journeys.laws import COMPACT, CHECKS, check_all, tail_is_verbatim
-from tests.journeys.looks import WAIT_MS, Json, driven, items
+from tests.journeys.laws import COMPACT, check_all
+from tests.journeys.looks import FORMATS, Json, driven, items
 
 KEY = "s"
 FEW = 8  # messages a request
 TURN_BY_TURN = "conv-30"  # the shortest; the others go in batches, for speed
-TRANSCRIPTS = ("openai", 6), ("anthropic", 6)  # how many of each shape
-REQUEST_MAX = 100
+LONGEST = 4  # transcripts of each source and shape
 
 
 @pytest.mark.parametrize("name", ["conv-26", "conv-30", "conv-41", "conv-42", "conv-43"])
 async def test_a_long_conversation_is_remembered_whole(service: Service, shared_data: Path, name: str) -> None:
-    turns = [message(turn) for turn in lines(shared_data / "locomo" / f"{name}.jsonl")]
+    turns = [turn_message(turn) for turn in lines(shared_data / "locomo" / f"{name}.jsonl")]
+    requests = batches(turns, 1 if name == TURN_BY_TURN else FEW)
     await service.configure(KEY, preset="compact")
 
-    looks = await driven(
-        service, KEY, batches(turns, 1 if name == TURN_BY_TURN else FEW), partial(check_all, COMPACT), formats=["neutral"]
-    )
+    looks = await driven(service, KEY, requests, partial(check_all, COMPACT), formats=["neutral"])
 
-    reflections = await items(service, f"/sessions/{KEY}/memory/reflections")
-    assert [stored["id"] for stored in looks[-1].stored] == [turn["id"] for turn in turns]
-    assert [said(stored) for stored in looks[-1].stored] == [turn["content"] for turn in turns]
+    last, reflections = looks[-1], await items(service, f"/sessions/{KEY}/memory/reflections")
+    assert [stored["id"] for stored in last.stored] == [turn["id"] for turn in turns]
+    assert [stored["content"][0]["text"] for stored in last.stored] == [turn["content"] for turn in turns]
     assert max(reflection["level"] for reflection in reflections) >= 1
-    assert looks[-1].memory["compression"]["ratio"] > 2
+    assert last.memory["log"]["reflections"] >= 1
+    assert last.memory["compression"]["ratio"] > 2
+
+
+async def test_transcripts_of_real_agents_are_taken_and_given_as_they_are(service: Service, shared_data: Path) -> None:
+    transcripts = longest(lines(shared_data / "tools" / "conversations.jsonl"))
+    for number, transcript in enumerate(transcripts):
+        key = f"s{number}"
+        await service.configure(key, preset="compact")
+        posted = [{**message, "id": f"m-{index}"} for index, message in enumerate(transcript["messages"])]
+
+        looks = await driven(service, key, batches(posted, FEW), partial(check_all, COMPACT), formats=FORMATS)
+
+        assert [stored["id"] for stored in looks[-1].stored] == [message["id"] for message in posted]
+    assert {transcript["format"] for transcript in transcripts} == {"anthropic", "openai"}
+
+
+def lines(path: Path) -> list[Json]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def turn_message(turn: Json) -> Json:
+    """A turn of LoCoMo as a request has it."""
+    fields = {name: turn[name] for name in ("role", "content", "created_at")}
+    return {**fields, "id": turn["turn_id"], "name": turn["speaker"]}
+
+
+def batches(messages: list[Json], size: int) -> list[list[Json]]:
+    return [messages[start : start + size] for start in range(0, len(messages), size)]
+
+
+def longest(transcripts: list[Json]) -> list[Json]:
+    """The longest ones of every source and shape."""
+    kinds = sorted({(one["source"], one["format"]) for one in transcripts})
+    of_kind = ([one for one in transcripts if (one["source"], one["format"]) == kind] for kind in kinds)
+    return [one for group in of_kind for one in sorted(group, key=lambda one: -len(one["messages"]))[:LONGEST]]

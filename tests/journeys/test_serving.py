@@ -15,6 +15,7 @@ from tests.journeys.processes import Running, command, free_port, process, reach
 from tests.journeys.talk import plain_talk
 
 EXIT_MISTAKE = 2  # something the operator can mend
+ANY_PORT = ("--port", "0")
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ async def test_its_own_database_survives_a_kill_and_is_gone_after_a_stop(data_di
     posted = plain_talk(8)
     async with process(environment) as first:
         await first.append("s", *posted)
-        taken = one_line("serve", "--port", str(free_port()), **environment)
+        taken = one_line("serve", *ANY_PORT, **environment)
         await first.kill()
     async with process(environment) as second:
         stored = await items(second, "/sessions/s/messages")
@@ -83,7 +84,7 @@ async def test_its_own_database_survives_a_kill_and_is_gone_after_a_stop(data_di
     ids=["nobody-listens", "no-dsn", "another-database"],
 )
 def test_a_wrong_database_url_is_one_clear_line(url: str, reason: str) -> None:
-    said = one_line("serve", DAYBOOK_DATABASE_URL=url.format(port=free_port()))
+    said = one_line("serve", *ANY_PORT, DAYBOOK_DATABASE_URL=url.format(port=free_port()))
 
     assert "DAYBOOK_DATABASE_URL" in said
     assert reason in said
@@ -91,11 +92,13 @@ def test_a_wrong_database_url_is_one_clear_line(url: str, reason: str) -> None:
 
 
 def test_a_database_that_does_not_exist_is_one_clear_line(postgres: str) -> None:
-    assert '"nowhere"' in one_line("serve", DAYBOOK_DATABASE_URL=postgres.replace("/postgres?", "/nowhere?", 1))
+    assert '"nowhere"' in one_line(
+        "serve", *ANY_PORT, DAYBOOK_DATABASE_URL=postgres.replace("/postgres?", "/nowhere?", 1)
+    )
 
 
 def test_without_a_key_only_loopback_is_served(database_url: str) -> None:
-    said = one_line("serve", DAYBOOK_HOST="0.0.0.0", DAYBOOK_DATABASE_URL=database_url)  # noqa: S104 - to be refused
+    said = one_line("serve", *ANY_PORT, DAYBOOK_HOST="0.0.0.0", DAYBOOK_DATABASE_URL=database_url)  # noqa: S104 - to be refused
 
     assert "DAYBOOK_BOOTSTRAP_KEY" in said
     assert "DAYBOOK_HOST=127.0.0.1" in said

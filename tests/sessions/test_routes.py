@@ -1,0 +1,457 @@
+"""Messages and sessions over HTTP (api.md, Messages and Sessions)."""
+
+import json
+from typing import Any
+
+import httpx2 as httpx
+import pytest
+
+from tests.conftest import Service, StartService
+
+MESSAGES = "/sessions/s1/messages"
+
+
+def said(text: str = "Hi", **fields: Any) -> dict[str, Any]:
+    return {"role": "user", "content": text, **fields}
+
+
+async def post(service: Service, *messages: dict[str, Any], key: str = "s1", **fields: Any) -> httpx.Response:
+    return await service.client.post(f"/sessions/{key}/messages", json={"messages": list(messages), **fields})
+
+
+async def stored(service: Service, **parameters: Any) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = (await service.get(MESSAGES, **parameters))["items"]
+    return items
+
+
+def problem(answer: httpx.Response, status: int, slug: str) -> dict[str, Any]:
+    assert (answer.status_code, answer.json()["type"]) == (status, f"/problems/{slug}"), answer.text
+    body: dict[str, Any] = answer.json()
+    return body
+
+
+def pointers(answer: httpx.Response) -> list[str]:
+    return [error["pointer"] for error in problem(answer, 422, "invalid")["errors"]]
+
+
+# Append
+
+
+async def test_messages_are_stored_in_their_order_with_their_kinds(service: Service) -> None:
+    call = {"type": "tool_call", "id": "c1", "name": "search", "arguments": {"q": "Lisbon"}}
+    result = {"type": "tool_result", "tool_call_id": "c1", "output": "Sunny", "is_error": False}
+    answer = await post(
+        service,
+        {"role": "system", "content": "Be kind."},
+        said("I moved to Lisbon", id="m-2"),
+        {"role": "assistant", "content": [{"type": "text", "text": "Let me look."}, call]},
+        {"role": "tool", "content": [result]},
+        {"role": "assistant", "content": "It is sunny."},
+        {"role": "system", "kind": "boundary"},
+    )
+    assert answer.status_code == 201
+    body = answer.json()
+    assert (body["session"], body["replayed"]) == ("s1", 0)
+    assert [(message["seq"], message["kind"]) for message in body["messages"]] == [
+        (1, "system_message"),
+        (2, "user_message"),
+        (3, "tool_call"),
+        (4, "tool_result"),
+        (5, "assistant_message"),
+        (6, "boundary"),
+    ]
+    assert body["messages"][1]["id"] == "m-2"
+    read = await stored(service)
+    assert [{name: message[name] for name in ("id", "seq", "kind", "tokens")} for message in read] == body["messages"]
+    assert read[2]["content"] == [{"type": "text", "text": "Let me look."}, call]
+    assert read[3]["content"] == [result]
+
+
+async def test_an_append_tells_where_the_memory_stands(service: Service) -> None:
+    await service.configure("s1", message_tokens=1_000, observation_tokens=2_000)
+    body = (await post(service, said("one two three"), {"role": "system", "content": "not observed"})).json()
+    assert body["memory"] == {
+        "status": "idle",
+        "pending_tokens": body["messages"][0]["tokens"],
+        "observe_at": 1_000,
+        "observation_tokens": 0,
+        "reflect_at": 2_000,
+    }
+
+
+async def test_the_openai_shape_is_taken_as_it_comes_from_the_sdk(service: Service) -> None:
+    function = {"name": "search", "arguments": '{"q": "Lisbon"}'}
+    await service.append(
+        "s1",
+        {"role": "developer", "content": "Be kind."},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "type": "function", "function": function}]},
+        {"role": "tool", "tool_call_id": "c1", "content": "Sunny"},
+    )
+    read = await stored(service)
+    assert [message["kind"] for message in read] == ["system_message", "tool_call", "tool_result"]
+    [call], [result] = read[1]["content"], read[2]["content"]
+    assert (call["id"], call["name"], call["arguments"]) == ("c1", "search", {"q": "Lisbon"})
+    assert (result["tool_call_id"], result["output"]) == ("c1", "Sunny")
+
+
+async def test_what_is_sent_again_is_stored_once_and_answered_the_same(service: Service) -> None:
+    first = (await post(service, said("a", id="a"), said("b", id="b"))).json()
+    again = await post(service, said("a", id="a"), said("b", id="b"))
+    assert again.status_code == 200
+    assert again.json() == first | {"replayed": 2}
+    mixed = await post(service, said("b", id="b"), said("c", id="c"))
+    assert mixed.status_code == 201
+    assert mixed.json()["replayed"] == 1
+    assert [message["seq"] for message in mixed.json()["messages"]] == [2, 3]
+    assert [message["id"] for message in await stored(service)] == ["a", "b", "c"]
+
+
+async def test_time_metadata_and_trust_are_no_part_of_what_was_said(service: Service) -> None:
+    await post(service, said(id="a", created_at="2026-08-01T10:00:00Z", metadata={"n": 1}, trust="external"))
+    again = await post(service, said(id="a", created_at="2026-08-02T10:00:00Z", metadata={"n": 2}))
+    assert again.status_code == 200
+    [message] = await stored(service)
+    assert (message["created_at"], message["metadata"], message["trust"]) == (
+        "2026-08-01T10:00:00Z",
+        {"n": 1},
+        "external",
+    )
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        said("Hi there", id="a"),
+        said("Hi", id="a", name="Ann"),
+        {"role": "assistant", "content": "Hi", "id": "a"},
+        {"role": "user", "content": [{"type": "text", "text": "Hi"}, {"type": "text", "text": ""}], "id": "a"},
+    ],
+)
+async def test_other_content_under_a_known_id_conflicts_and_nothing_is_stored(
+    service: Service, other: dict[str, Any]
+) -> None:
+    await post(service, said("Hi", id="a"))
+    answer = await post(service, said("new", id="b"), other, resource_id="user-1")
+    assert "'a'" in problem(answer, 409, "message-conflict")["detail"]
+    assert [message["id"] for message in await stored(service)] == ["a"]
+    assert (await service.get("/sessions/s1"))["resource_id"] is None
+
+
+async def test_one_id_twice_in_a_request_is_refused(service: Service) -> None:
+    answer = await post(service, said("a", id="x"), said("b"), said("a", id="x"))
+    assert pointers(answer) == ["/messages/2/id"]
+    assert (await service.client.get(MESSAGES)).status_code == 404
+
+
+async def test_an_idempotency_key_names_the_messages_without_an_id(service: Service) -> None:
+    body = {"messages": [said("a"), said("b", id="mine"), said("c")]}
+    first, again = [
+        await service.client.post(MESSAGES, json=body, headers={"Idempotency-Key": "turn/1"}) for _ in range(2)
+    ]
+    assert (first.status_code, again.status_code) == (201, 200)
+    assert [message["id"] for message in first.json()["messages"]] == ["turn/1:0", "mine", "turn/1:2"]
+    assert first.json()["messages"] == again.json()["messages"]
+    assert len(await stored(service)) == 3
+
+
+async def test_without_one_a_message_sent_twice_is_two(service: Service) -> None:
+    for _ in range(2):
+        assert (await post(service, said())).status_code == 201
+    assert len({message["id"] for message in await stored(service)}) == 2
+
+
+async def test_a_request_has_one_to_a_hundred_messages(service: Service) -> None:
+    assert pointers(await post(service)) == ["/messages"]
+    assert pointers(await post(service, *[said()] * 101)) == ["/messages"]
+    answer = await post(service, *[said()] * 100)
+    assert [message["seq"] for message in answer.json()["messages"]] == list(range(1, 101))
+
+
+async def test_keys_and_ids_have_up_to_200_of_their_characters(service: Service) -> None:
+    key, message_id = "A-z.0_9:@~=+" + "k" * 188, "A-z.0_9:@~=+/" + "k" * 187
+    assert (await post(service, said(id=message_id), key=key, resource_id=key)).status_code == 201
+    assert (await service.get(f"/sessions/{key}/messages/{message_id}"))["id"] == message_id
+    for wrong in ("a b", "a%2Fb", "ä", "a%00", "k" * 201, "a%0A"):
+        assert pointers(await service.client.get(f"/sessions/{wrong}/messages")) == ["key"]
+
+
+def refused() -> dict[str, tuple[Any, str]]:
+    """Bodies that are not taken, by what is wrong with them, and the pointer to it."""
+    return {
+        "no messages": ({}, "/messages"),
+        "an unknown field": ({"messages": [said()], "mesages": []}, "/mesages"),
+        "no object": ([], ""),
+        "no message": ({"messages": ["Hi"]}, "/messages/0"),
+        "no role": ({"messages": [{"content": "Hi"}]}, "/messages/0/role"),
+        "an unknown role": ({"messages": [said(), {"role": "robot", "content": "Hi"}]}, "/messages/1/role"),
+        "no content": ({"messages": [{"role": "user"}]}, "/messages/0/content"),
+        "a NUL": ({"messages": [said("a\0b")]}, "/messages/0/content"),
+        "a NUL in a name": ({"messages": [said(name="\0")]}, "/messages/0/name"),
+        "a NUL in metadata": ({"messages": [said(metadata={"a": ["\0"]})]}, "/messages/0/metadata/a/0"),
+        "a lone surrogate": ({"messages": [said("\ud800")]}, "/messages/0/content"),
+        "a lone surrogate in an id": ({"messages": [said(id="\ud800")]}, "/messages/0/id"),
+        "a lone surrogate as a key": ({"messages": [said(metadata={"\udfff": 1})]}, "/messages/0/metadata"),
+        "not a number": ({"messages": [said(metadata={"a": float("nan")})]}, "/messages/0/metadata/a"),
+        "a space in an id": ({"messages": [said(id="a b")]}, "/messages/0/id"),
+        "a line break behind an id": ({"messages": [said(id="a\n")]}, "/messages/0/id"),
+        "an empty id": ({"messages": [said(id="")]}, "/messages/0/id"),
+        "an id too long": ({"messages": [said(id="k" * 201)]}, "/messages/0/id"),
+        "a resource with a slash": ({"messages": [said()], "resource_id": "a/b"}, "/resource_id"),
+        "a time without a zone": ({"messages": [said(created_at="2026-08-01T10:00:00")]}, "/messages/0/created_at"),
+        "no time": ({"messages": [said(created_at="yesterday")]}, "/messages/0/created_at"),
+        "the first day": ({"messages": [said(created_at="0001-01-01T00:00:00+14:00")]}, "/messages/0/created_at"),
+        "the last day": ({"messages": [said(created_at="9999-12-31T23:59:59-14:00")]}, "/messages/0/created_at"),
+        "unknown trust": ({"messages": [said(trust="blind")]}, "/messages/0/trust"),
+        "negative usage": ({"messages": [said()], "usage": {"output_tokens": -1}}, "/usage/output_tokens"),
+    }
+
+
+async def test_what_cannot_be_stored_is_refused_with_a_pointer_to_it(service: Service) -> None:
+    expected = {name: [pointer] for name, (_, pointer) in refused().items()}
+    found = {}
+    for name, (body, _) in refused().items():
+        content = json.dumps(body)  # in ASCII: a lone surrogate as an escape
+        answer = await service.client.post(MESSAGES, content=content, headers={"Content-Type": "application/json"})
+        found[name] = pointers(answer)
+    assert found == expected
+    assert (await service.client.get("/sessions/s1")).status_code == 404
+
+
+async def test_a_time_is_kept_as_the_moment_it_is(service: Service) -> None:
+    await post(service, said(created_at="2026-08-01T10:00:00.123456+09:00"), said())
+    sent, now = await stored(service)
+    assert sent["created_at"] == "2026-08-01T01:00:00.123456Z"
+    assert now["created_at"].endswith("Z")
+
+
+async def test_messages_and_requests_have_a_size_limit_each(start_service: StartService) -> None:
+    limits = {"sessions": {"message_bytes_max": 2_000}, "http": {"request_bytes_max": 5_000, "access_log": False}}
+    async with start_service(**limits) as service:
+        rest = len(json.dumps(said("")).replace(" ", ""))
+        fits, too_large = said("x" * (2_000 - rest)), said("x" * (2_001 - rest))
+        assert (await post(service, fits)).status_code == 201
+        answer = await post(service, said(), too_large)
+        assert problem(answer, 413, "message-too-large")["errors"][0]["pointer"] == "/messages/1"
+        problem(await post(service, fits, fits, fits), 413, "too-large")
+        problem(await service.client.post(MESSAGES, content=chunks(5_001)), 413, "too-large")
+        problem(await service.client.put("/sessions/s1", content=chunks(5_001)), 413, "too-large")
+        assert len(await stored(service)) == 1
+
+
+async def chunks(size: int) -> Any:
+    """A body that does not declare its length."""
+    for _ in range(size // 1_000):
+        yield b" " * 1_000
+    yield b" " * (size % 1_000)
+
+
+async def test_a_session_is_of_one_resource(service: Service) -> None:
+    assert (await post(service, said(id="a"), resource_id="user-1")).status_code == 201
+    assert (await post(service, said(id="b"))).status_code == 201
+    assert (await post(service, said(id="c"), resource_id="user-1")).status_code == 201
+    problem(await post(service, said(id="d"), resource_id="user-2"), 409, "resource-conflict")
+    problem(await service.client.put("/sessions/s1", json={"resource_id": "user-2"}), 409, "resource-conflict")
+    assert [message["id"] for message in await stored(service)] == ["a", "b", "c"]
+
+
+async def test_the_usage_of_the_agent_is_counted_turn_by_turn(service: Service) -> None:
+    usage = {"input_tokens": 50, "cache_read_input_tokens": 150, "output_tokens": 80}
+    for turn in ("a", "b", "b"):  # the last one is a retry
+        await post(service, said(id=turn), usage=usage)
+    assert (await service.memory("s1"))["usage"]["actor"] == {
+        "turns": 2,
+        "input_tokens": 400,
+        "cached_input_tokens": 300,
+        "output_tokens": 160,
+        "cache_hit_ratio": 0.75,
+    }
+
+
+async def test_an_append_may_wait_for_the_memory(service: Service) -> None:
+    await service.configure("s1", message_tokens=1, buffer_every=None)
+    answer = await service.append("s1", said("I moved to Lisbon."), wait_ms=20_000)
+    assert (answer["memory"]["status"], answer["memory"]["pending_tokens"]) == ("idle", 0)
+    assert answer["memory"]["observation_tokens"] > 0
+    [message] = await stored(service)
+    assert message["sealed"]
+
+
+# Reading messages
+
+
+async def fill(service: Service) -> None:
+    """Ten messages at ten o'clock and later, the fifth a call of ``search``."""
+    call = {"type": "tool_call", "id": "c1", "name": "search", "arguments": {}}
+    messages = [said(str(n), id=f"m-{n}", created_at=f"2026-08-01T10:{n:02}:00Z") for n in range(1, 11)]
+    messages[4] |= {"role": "assistant", "content": [call]}
+    await service.append("s1", *messages)
+
+
+async def test_messages_are_filtered(service: Service) -> None:
+    await fill(service)
+    cases: list[tuple[dict[str, Any], list[int]]] = [
+        ({}, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]),
+        ({"after_seq": 8}, [9, 10]),
+        ({"before_seq": 3}, [1, 2]),
+        ({"after_seq": 3, "before_seq": 5}, [4]),
+        ({"after_seq": 10}, []),
+        ({"before_seq": 0}, []),
+        ({"since": "2026-08-01T10:09:00Z"}, [9, 10]),
+        ({"until": "2026-08-01T10:02:00Z"}, [1]),
+        ({"since": "2026-08-01T19:03:00+09:00", "until": "2026-08-01T19:04:00+09:00"}, [3]),
+        ({"kind": "tool_call"}, [5]),
+        ({"kind": "summary"}, []),
+        ({"tool": "search"}, [5]),
+        ({"tool": "fetch"}, []),
+        ({"order": "desc", "limit": 2}, [10, 9]),
+        ({"order": "desc", "after_seq": 7, "kind": "user_message"}, [10, 9, 8]),
+    ]
+    for parameters, seqs in cases:
+        assert [message["seq"] for message in await stored(service, **parameters)] == seqs, parameters
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+@pytest.mark.parametrize("limit", [1, 3, 5, 10, 500])
+async def test_pages_make_up_the_whole_in_either_order(service: Service, order: str, limit: int) -> None:
+    await fill(service)
+    seqs, sizes, cursor = [], [], None
+    while not sizes or cursor:
+        given = {} if cursor is None else {"cursor": cursor}
+        page = await service.get(MESSAGES, order=order, limit=limit, **given)
+        seqs += [message["seq"] for message in page["items"]]
+        sizes.append(len(page["items"]))
+        cursor = page["next_cursor"]
+    assert seqs == sorted(range(1, 11), reverse=order == "desc")
+    assert all(size == limit for size in sizes[:-1])
+    assert 0 < sizes[-1] <= limit
+
+
+async def test_a_page_stays_within_its_filters(service: Service) -> None:
+    await fill(service)
+    first = await service.get(MESSAGES, after_seq=2, before_seq=6, limit=2)
+    rest = await service.get(MESSAGES, after_seq=2, before_seq=6, limit=2, cursor=first["next_cursor"])
+    assert [message["seq"] for message in first["items"] + rest["items"]] == [3, 4, 5]
+    assert rest["next_cursor"] is None
+
+
+async def test_wrong_parameters_are_refused_by_their_name(service: Service) -> None:
+    await fill(service)
+    for name, wrong in {
+        "limit": ["0", "501", "x"],
+        "cursor": ["x", "", "MTA", "OTIyMzM3MjAzNjg1NDc3NTgwOA", "k" * 401],
+        "order": ["up"],
+        "kind": ["robot"],
+        "after_seq": ["-1", str(2**63)],
+        "since": ["2026-08-01T10:00:00", "0001-01-01T00:00:00+14:00"],
+        "until": ["9999-12-31T23:59:59-14:00"],
+        "tool": ["\0", "x" * 201],
+    }.items():
+        for value in wrong:
+            if (name, value) != ("cursor", "MTA"):  # which is the cursor of 10
+                assert pointers(await service.client.get(MESSAGES, params={name: value})) == [name], (name, value)
+
+
+async def test_a_message_is_read_by_its_id_with_a_slash_too(service: Service) -> None:
+    await service.append("s1", said("Hi", id="turn/1:0", name="Ann", metadata={"a": None}, observe=False))
+    message = await service.get(f"{MESSAGES}/turn/1:0")
+    assert (message.pop("created_at"), message.pop("tokens")) > ("2026", 0)
+    assert message == {
+        "id": "turn/1:0",
+        "seq": 1,
+        "kind": "user_message",
+        "role": "user",
+        "name": "Ann",
+        "content": [{"type": "text", "text": "Hi"}],
+        "metadata": {"a": None},
+        "observe": False,
+        "sealed": False,
+        "trust": "user",
+    }
+    problem(await service.client.get(f"{MESSAGES}/turn/1"), 404, "message-not-found")
+    problem(await service.client.get("/sessions/never/messages/turn/1:0"), 404, "session-not-found")
+    problem(await service.client.get("/sessions/never/messages"), 404, "session-not-found")
+
+
+# Sessions
+
+
+async def put(service: Service, **body: Any) -> httpx.Response:
+    return await service.client.put("/sessions/s1", json=body)
+
+
+async def test_a_session_is_created_and_then_merged_into(service: Service) -> None:
+    new = await put(service, metadata={"plan": "pro", "n": 1}, config={"preset": "compact"}, resource_id="user-1")
+    assert new.status_code == 201
+    merged = await put(service, metadata={"n": {"a": None}}, config={"message_tokens": 500})
+    assert merged.status_code == 200
+    session = merged.json()
+    assert session == await service.get("/sessions/s1")
+    assert session["config"] == {"preset": "compact", "message_tokens": 500}
+    assert session["metadata"] == {"plan": "pro", "n": {"a": None}}
+    assert (session["session"], session["resource_id"], session["last_seq"], session["ended_at"]) == (
+        "s1",
+        "user-1",
+        0,
+        None,
+    )
+
+
+async def test_nothing_to_merge_changes_nothing(service: Service) -> None:
+    first = (await put(service, metadata={"a": 1}, config={"preset": "compact"})).json()
+    again = await put(service)
+    assert (again.status_code, again.json()) == (200, first)
+
+
+async def test_a_null_unsets_its_key(service: Service) -> None:
+    await put(service, metadata={"a": 1, "b": 2}, config={"preset": "compact", "message_tokens": 500})
+    session = (await put(service, metadata={"a": None, "c": None}, config={"message_tokens": None})).json()
+    assert (session["metadata"], session["config"]) == ({"b": 2}, {"preset": "compact"})
+    assert (await service.memory("s1"))["thresholds"]["observe_at"] == 1_000
+
+
+async def test_a_null_switches_buffering_off(service: Service) -> None:
+    await put(service, config={"buffer_every": 0.5})
+    assert (await service.memory("s1"))["thresholds"]["buffer_every"] == 15_000
+    assert (await put(service, config={"buffer_every": None})).json()["config"] == {"buffer_every": None}
+    assert (await service.memory("s1"))["thresholds"]["buffer_every"] is None
+
+
+async def test_the_resource_may_change_until_there_are_messages(service: Service) -> None:
+    await put(service, resource_id="user-1")
+    assert (await put(service, resource_id="user-2")).json()["resource_id"] == "user-2"
+    await service.append("s1", said())
+    problem(await put(service, resource_id="user-1"), 409, "resource-conflict")
+    assert (await service.get("/sessions/s1"))["resource_id"] == "user-2"
+
+
+async def test_a_wrong_config_or_metadata_is_refused_with_a_pointer_and_nothing_is_merged(service: Service) -> None:
+    await put(service, metadata={"a": 1})
+    cases: list[tuple[dict[str, Any], list[str]]] = [
+        ({"config": {"mesage_tokens": 5, "preset": "compact"}}, ["/config/mesage_tokens"]),
+        ({"config": {"preset": "huge", "reflect_to": 2}}, ["/config/preset", "/config/reflect_to"]),
+        ({"config": {"timezone": "Mars/Olympus"}}, ["/config/timezone"]),
+        ({"config": {"instruction": "a\0b"}}, ["/config/instruction"]),
+        ({"config": {"instruction": "x" * 8_001}}, ["/config/instruction"]),
+        ({"config": []}, ["/config"]),
+        ({"config": {"preset": "compact"}, "metadata": {"a": {"b": "\0"}}}, ["/metadata/a/b"]),
+        ({"metadata": 5}, ["/metadata"]),
+        ({"resource_id": "a/b"}, ["/resource_id"]),
+        ({"confg": {}}, ["/confg"]),
+    ]
+    for body, expected in cases:
+        assert pointers(await put(service, **body)) == expected
+    session = await service.get("/sessions/s1")
+    assert (session["config"], session["metadata"], session["resource_id"]) == ({}, {"a": 1}, None)
+
+
+async def test_sessions_are_listed_by_key_and_resource(service: Service) -> None:
+    for key, resource in (("b", "r1"), ("c", "r2"), ("a", "r1"), ("d", None)):
+        await post(service, said(), key=key, **({} if resource is None else {"resource_id": resource}))
+    first = await service.get("/sessions", limit=3)
+    rest = await service.get("/sessions", limit=3, cursor=first["next_cursor"])
+    assert [session["session"] for session in first["items"] + rest["items"]] == ["a", "b", "c", "d"]
+    assert rest["next_cursor"] is None
+    of_one = await service.get("/sessions", resource_id="r1")
+    assert [session["session"] for session in of_one["items"]] == ["a", "b"]
+    for wrong in ({"resource_id": "\0"}, {"resource_id": "a b"}, {"cursor": "ImFcdTAwMDAi"}, {"limit": "0"}):
+        assert pointers(await service.client.get("/sessions", params=wrong)) == list(wrong)
