@@ -172,6 +172,8 @@ class Engine:
                 await self._store.give_back(lease)
                 return False
             outcome = await self._attempt(lease, loaded, rules, step)
+            if outcome is Outcome.STALE:
+                await self._store.give_back(lease)
             if outcome is None or outcome is Outcome.STALE:
                 return False
             nothing_safe = nothing_safe or outcome is Outcome.NOTHING_SAFE

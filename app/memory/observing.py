@@ -1,5 +1,6 @@
 """The Observe and Buffer steps: load a safe span, have it observed, judge it, record it (architecture.md 1.4)."""
 
+import asyncio
 from dataclasses import replace
 
 from app.kit.db import Database, Tx
@@ -50,11 +51,16 @@ class Observing:
             thinking = self._observer.observe(source)
             draft = await called(thinking, kind=KIND, provider=self._observer.name, runs=runs)
             parsed = parse(draft.text)
-            verdict = judge_observation(
-                parsed, source=span.messages, source_tokens=span.tokens, cut_off=draft.cut_off, timezone=rules.zone
+            verdict = await asyncio.to_thread(  # a span may be long, and judging it would hold up every request
+                judge_observation,
+                parsed,
+                source=span.messages,
+                source_tokens=span.tokens,
+                cut_off=draft.cut_off,
+                timezone=rules.zone,
             )
             run = run_of(KIND, draft, rejected=verdict.rejected, grounded_share=verdict.grounded_share)
-            runs.append(replace(run, from_seq=span.from_seq, to_seq=span.to_seq))
+            runs.append(replace(run, from_seq=loaded.buffered_seq + 1, to_seq=span.to_seq))
             if verdict.rejected is None:
                 return parsed, verdict, runs
             rejection = verdict.rejected
@@ -126,7 +132,7 @@ def _new_observation(loaded: Loaded, span: Span, parsed: Parsed, verdict: Verdic
         items=verdict.items,
         tokens=verdict.tokens,
         message_tokens=span.tokens,
-        from_seq=span.from_seq,
+        from_seq=loaded.buffered_seq + 1,
         to_seq=span.to_seq,
         covers=span.covers,
         current_task=parsed.current_task or _task(loaded),

@@ -1,5 +1,6 @@
 """The Reflect and Consolidate steps: condense part of the log, judge it, put it in the place of what it condenses."""
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -95,7 +96,8 @@ class Reflecting:
     async def _try(self, source: ReflectorInput, sources: Sources, runs: list[Run]) -> Verdict:
         thinking = self._reflector.reflect(source)
         draft = await called(thinking, kind=sources.kind, provider=self._reflector.name, runs=runs)
-        verdict = judge_reflection(
+        verdict = await asyncio.to_thread(
+            judge_reflection,
             parse(draft.text),
             items=sources.items,
             source_tokens=sources.tokens,

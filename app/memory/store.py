@@ -74,7 +74,10 @@ SELECT * FROM reflections WHERE memory_id = $1 AND status = 'active' ORDER BY le
 """
 
 PENDING_MESSAGES = """/* pending_messages */
-SELECT * FROM messages WHERE session_id = $1 AND seq > $2 AND seq <= $2 + $3 ORDER BY seq
+SELECT * FROM messages
+WHERE session_id = $1 AND seq >= (
+  SELECT seq FROM messages WHERE session_id = $1 AND seq > $2 AND observe ORDER BY seq LIMIT 1)
+ORDER BY seq LIMIT $3
 """
 
 AROUND = """/* around */
@@ -408,6 +411,7 @@ class MemoryStore:
         return _loaded_of(row, observations, reflections)
 
     async def pending_messages(self, session_id: UUID, after: int) -> list[Message]:
+        """The oldest messages past ``after``, from the first that is to be observed on."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(PENDING_MESSAGES, session_id, after, PENDING_MESSAGES_MAX)
         return [message_of(row) for row in rows]

@@ -104,3 +104,15 @@ async def test_who_asks_for_an_observation_gets_everything_live(service: Service
     assert memory["buffered"]["observations"] == 0
     assert memory["pending"]["tokens"] == 0
     assert memory["cursor"]["observed_seq"] == memory["cursor"]["last_seq"]
+
+
+async def test_any_number_of_messages_to_skip_holds_nothing_up(service: Service) -> None:
+    await service.configure("skips", preset="compact")
+    for _ in range(21):
+        await service.append("skips", *({"role": "system", "content": "Stay brief."} for _ in range(100)))
+    for number in range(1, 31):
+        await service.append("skips", turn(number), wait_ms=20_000)
+    memory = await service.memory("skips")
+    assert memory["cursor"]["observed_seq"] > 2_100
+    assert memory["coverage"]["gaps"] == []
+    assert memory["coverage"]["intervals"][0] == {"from": 1, "to": 2_100, "by": "skip"}
