@@ -249,7 +249,7 @@ def _refuse_open_host(settings: Settings) -> None:
 
 
 def _refuse_taken_port(settings: Settings) -> None:
-    """Try it, before a database is started for nothing; uvicorn, which binds it in the end, would not tell as clearly."""
+    """Told before a database is started for nothing, and in one line, which uvicorn, who binds it later, has not."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
         socket.create_server((settings.host, settings.port), family=family).close()

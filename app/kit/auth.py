@@ -39,7 +39,8 @@ class Auth:
 _BEARER = HTTPBearer(auto_error=False, description="Not needed in local mode")
 
 
-def _tenant(request: Request, _documented: Annotated[object, Security(_BEARER)]) -> str:
+async def _tenant(request: Request, _documented: Annotated[object, Security(_BEARER)]) -> str:
+    # Async although it waits for nothing: FastAPI sends a plain function to a thread.
     auth: Auth = request.app.state.auth
     return auth.tenant(request.headers.get("authorization"))
 

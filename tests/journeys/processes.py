@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -24,7 +25,7 @@ START_SECONDS, END_SECONDS = 60.0, 30.0
 class Running(Service):
     """A service in a process of its own; its log goes to ``log_file``."""
 
-    def __init__(self, url: str, client: httpx.AsyncClient, child: "subprocess.Popen[bytes]", log_file: Path) -> None:
+    def __init__(self, url: str, client: httpx.AsyncClient, child: Process, log_file: Path) -> None:
         super().__init__(url, client, None)
         self.child = child
         self._log_file = log_file
@@ -38,7 +39,7 @@ class Running(Service):
 
     async def ended(self) -> int:
         """The exit code, once it has ended."""
-        return await asyncio.to_thread(self.child.wait, END_SECONDS)
+        return await asyncio.wait_for(self.child.wait(), END_SECONDS)
 
     async def kill(self) -> None:
         self.send(signal.SIGKILL)
@@ -46,7 +47,7 @@ class Running(Service):
 
     async def ready(self) -> bool:
         """Whether it takes requests. Fails if it has ended instead."""
-        assert self.child.poll() is None, self.log
+        assert self.child.returncode is None, self.log
         try:
             return (await self.client.get("/healthz")).status_code == httpx.codes.OK
         except httpx.TransportError:
@@ -59,8 +60,8 @@ async def process(environment: Mapping[str, str]) -> AsyncIterator[Running]:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     with tempfile.NamedTemporaryFile(suffix=".log") as log_file:
-        child = subprocess.Popen(
-            [*COMMAND, "serve", "--port", str(port)],
+        child = await asyncio.create_subprocess_exec(
+            *(*COMMAND, "serve", "--port", str(port)),
             cwd=PROJECT,
             env=surroundings(environment),
             stdout=subprocess.DEVNULL,
@@ -72,8 +73,9 @@ async def process(environment: Mapping[str, str]) -> AsyncIterator[Running]:
                 await until(running.ready, bool, seconds=START_SECONDS)
                 yield running
         finally:
-            child.kill()  # a stopped one too; one that has ended stays as it is
-            child.wait()
+            if child.returncode is None:
+                child.kill()
+            await child.wait()
 
 
 def command(*arguments: str, environment: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":

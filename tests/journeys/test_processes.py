@@ -116,7 +116,7 @@ async def test_a_service_told_to_stop_finishes_its_step(environment: dict[str, s
         await begun(stopping, models)
         stopping.send(signal.SIGTERM)
         await until(partial(closed, stopping), bool)
-        assert stopping.child.poll() is None
+        assert stopping.child.returncode is None
         models.release()
         assert await stopping.ended() == 0
         await assert_done_once(watching)
