@@ -2,12 +2,14 @@
 
 import asyncio
 import os
+import subprocess
 import sys
 from pathlib import Path
 
 import asyncpg
 import pytest
 from alembic import command
+from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 
 from app.kit.errors import StartError
@@ -28,6 +30,19 @@ async def fresh_url(postgres: str) -> str:
 
 async def test_the_migrations_make_what_the_tables_declare(database_url: str) -> None:
     await asyncio.to_thread(command.check, alembic_config(database_url))
+
+
+def test_the_last_script_is_the_head() -> None:
+    config = alembic_config("postgresql://nowhere")
+    assert head_revision() == ScriptDirectory.from_config(config).get_current_head()
+
+
+def test_the_service_starts_without_alembic_and_the_sdks() -> None:
+    """They take seconds to import, and a start on a migrated database with no model needs none of them."""
+    heavy = "{'alembic', 'sqlalchemy', 'anthropic', 'openai', 'genai_prices'}"
+    code = f"import sys, app.main; print(*sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == ""
 
 
 async def test_a_column_that_no_migration_makes_is_noticed(fresh_url: str) -> None:

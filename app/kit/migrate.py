@@ -1,24 +1,29 @@
-"""The database's schema, brought up to date by Alembic (migrations/)."""
+"""The database's schema, brought up to date by Alembic (migrations/).
+
+Alembic and SQLAlchemy take half a second to import, so they are imported when there is something to migrate.
+"""
 
 import asyncio
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import asyncpg
-from alembic import command
-from alembic.config import Config
-from alembic.script import ScriptDirectory
-from sqlalchemy.exc import SQLAlchemyError
 
 from app.kit.db import Row, Tx, plain_dsn
 from app.kit.errors import StartError
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 SCRIPTS = Path(__file__).parents[2] / "migrations"
 
 CURRENT_REVISION = "/* current_revision */ SELECT version_num FROM alembic_version"
 
 
-def alembic_config(url: str) -> Config:
+def alembic_config(url: str) -> "Config":
     """Alembic's configuration for a database. SQLAlchemy names its asyncpg driver in the DSN's scheme."""
+    from alembic.config import Config
+
     config = Config()
     config.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))
     _, _, address = plain_dsn(url).partition("://")
@@ -29,17 +34,33 @@ def alembic_config(url: str) -> Config:
 async def upgrade(url: str) -> None:
     """Run what is missing of the migrations; any number of processes may call this at once. Raises StartError."""
     try:
-        await asyncio.to_thread(command.upgrade, alembic_config(url), "head")
-    except (SQLAlchemyError, asyncpg.PostgresError, OSError) as error:
-        reason = str(error).splitlines()[0]
-        raise StartError(f"the migrations did not run: {reason}") from error
+        if await _revision(url) != head_revision():
+            await asyncio.to_thread(_upgrade, url)
+    except (asyncpg.PostgresError, OSError) as error:
+        raise StartError(f"the migrations did not run: {str(error).splitlines()[0]}") from error
+
+
+def _upgrade(url: str) -> None:
+    from alembic import command
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        command.upgrade(alembic_config(url), "head")
+    except SQLAlchemyError as error:
+        raise StartError(f"the migrations did not run: {str(error).splitlines()[0]}") from error
+
+
+async def _revision(url: str) -> str | None:
+    connection = await asyncpg.connect(plain_dsn(url))
+    try:
+        return await current_revision(connection)
+    finally:
+        await connection.close()
 
 
 def head_revision() -> str:
-    """The revision this code needs."""
-    config = Config()
-    config.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))
-    return ScriptDirectory.from_config(config).get_current_head() or ""
+    """The revision this code needs: that of the last script, which are numbered in their order."""
+    return max(script.name.partition("_")[0] for script in (SCRIPTS / "versions").glob("[0-9]*.py"))
 
 
 async def current_revision(connection: Tx) -> str | None:
