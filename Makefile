@@ -26,11 +26,11 @@ help: ## list the commands
 run: .venv/run.stamp ## set up and serve on 127.0.0.1:8000 (PORT= overrides)
 	@exec $(BIN)/daybook serve $(if $(PORT),--port $(PORT))
 
-demo: .venv/run.stamp ## replay the sample conversation and print the compiled context (URL= of a running service)
-	@exec $(BIN)/daybook demo $(URL)
+demo: .venv/run.stamp ## replay the sample conversation and print the compiled context (PORT= or URL= of a running service)
+	@exec $(BIN)/daybook demo $(or $(URL),$(if $(PORT),http://127.0.0.1:$(PORT)))
 
 test: .venv/dev.stamp ## set up and run the whole test suite (ARGS= for pytest)
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n auto $(ARGS)
 
 lint: .venv/dev.stamp ## style, types and floors
 	$(BIN)/ruff check

@@ -37,8 +37,11 @@ from app.kit.tokens import text_tokens
 from app.llm.build import LlmConfig, build_model
 from app.llm.guard import Guard, GuardConfig, GuardedModel
 from app.llm.port import Model, Provider
+from app.memory import routes as memory_routes
 from app.memory.activating import Activating
+from app.memory.controls import Controls
 from app.memory.engine import Engine, EngineConfig
+from app.memory.examples import EXAMPLES as MEMORY_EXAMPLES
 from app.memory.extractive import ExtractiveObserver, ExtractiveReflector
 from app.memory.model import Observer, Reflector
 from app.memory.observer import ModelObserver
@@ -139,7 +142,9 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
             await asyncio.gather(*(model.close() for model in models))
             await pool.close()
 
-    app = FastAPI(title="Daybook", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
+    app = FastAPI(
+        title="Daybook", redirect_slashes=False, docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan
+    )
     app.state.database = pool
     app.state.database_name = "" if database is None else database.name
     app.state.auth = Auth(AuthConfig(bootstrap_key=_secret(settings)))
@@ -147,6 +152,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         messages_max=settings.sessions.messages_max, message_bytes_max=settings.sessions.message_bytes_max
     )
     app.state.sessions = SessionService(SessionStore(pool), memory, limits)
+    app.state.controls = Controls(database=pool, store=memory_store, memory=memory)
     app.state.context = ContextService(store=ContextStore(pool), memory=memory, clock=SystemClock())
     app.state.diagnostics = DiagnosticsService(
         store=DiagnosticsStore(pool), memory=memory, observer=observer.name, reflector=reflector.name
@@ -154,11 +160,12 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     for router in (
         sessions_routes.router,
         context_routes.router,
+        memory_routes.router,
         diagnostics_routes.router,
         diagnostics_routes.health_router,
     ):
         app.include_router(router)
-    documented(app, SESSIONS_EXAMPLES | CONTEXT_EXAMPLES | DIAGNOSTICS_EXAMPLES)
+    documented(app, SESSIONS_EXAMPLES | CONTEXT_EXAMPLES | MEMORY_EXAMPLES | DIAGNOSTICS_EXAMPLES)
     install_problems(app)
     http = HttpConfig(request_bytes_max=settings.http.request_bytes_max, access_log=settings.http.access_log)
     app.add_middleware(Gate, config=http)

@@ -79,7 +79,12 @@ class Settings(BaseSettings):
     """Everything that can be set. Defaults are for a developer's machine: embedded Postgres, loopback, no model."""
 
     model_config = SettingsConfigDict(
-        env_prefix=PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True, env_file=None
+        env_prefix=PREFIX,
+        env_nested_delimiter="__",
+        env_ignore_empty=True,  # a folder of no name would be the current one
+        extra="forbid",
+        frozen=True,
+        env_file=None,
     )
 
     env: Literal["development", "production"] = Field("development", description="development or production")
@@ -129,7 +134,7 @@ def refuse_unknown(environ: Mapping[str, str]) -> None:
     """Stop at a ``DAYBOOK_`` variable that no setting reads: a misspelt one would otherwise be silently ignored."""
     known = setting_names()
     for name in environ:
-        if name.startswith(PREFIX) and name.upper() not in known:
+        if name.upper().startswith(PREFIX) and name.upper() not in known:
             likely = difflib.get_close_matches(name.upper(), sorted(known), n=1)
             hint = f"; did you mean {likely[0]}?" if likely else ""
             raise SettingsError(f"{name} is not a setting of Daybook{hint}")

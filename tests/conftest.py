@@ -13,8 +13,10 @@ import socket
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import asyncpg
 import httpx2 as httpx
@@ -35,21 +37,26 @@ hypothesis_settings.register_profile(
 hypothesis_settings.load_profile("daybook")
 
 SHARED = Path(__file__).parents[1].parent / "shared" / "data"
+RUN = "PYTEST_XDIST_TESTRUNUID"
 TEMPLATE = "daybook_template"
 TABLES = ("messages", "sessions", "memories", "memory_versions", "observations", "reflections", "runs")
 
 
 def _run_folder() -> Path:
     """Where this run's database lies: a place that the server's user can reach, unlike pytest's own folders."""
-    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
-    return Path(tempfile.gettempdir()) / f"daybook-tests-{os.getuid()}-{run}"
+    return Path(tempfile.gettempdir()) / f"daybook-tests-{os.getuid()}-{os.environ[RUN]}"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the run; xdist's workers, which are told its name, get it before this."""
+    run = os.environ.setdefault(RUN, uuid4().hex)
+    if hasattr(config.option, "testrunuid"):
+        config.option.testrunuid = run
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
-        run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or getattr(config, "_daybook_run", None)
-        folder = _run_folder() if run is None else _run_folder().with_name(f"daybook-tests-{os.getuid()}-{run}")
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(_run_folder(), ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
@@ -143,6 +150,11 @@ class Service:
         assert answer.status_code in {200, 201}, answer.text
 
 
+@cache
+def _contract() -> Contract:
+    return Contract(create_app(Settings(provider="extractive")).openapi())
+
+
 @asynccontextmanager
 async def running_service(database_url: str, **settings: Any) -> AsyncIterator[Service]:
     """The whole service on a free port of this process, with these settings."""
@@ -155,7 +167,7 @@ async def running_service(database_url: str, **settings: Any) -> AsyncIterator[S
     server = QuietServer(uvicorn.Config(app, log_config=None, ws="none", timeout_graceful_shutdown=5))
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     try:
-        hooks = {"response": [Contract(app.openapi()).check]}  # no test sees an answer that is not documented
+        hooks = {"response": [_contract().check]}  # no test sees an answer that is not documented
         async with httpx.AsyncClient(base_url=url, timeout=60, event_hooks=hooks) as client:
             while not server.started and not serving.done():  # noqa: ASYNC110 - uvicorn offers no event
                 await asyncio.sleep(0.01)

@@ -75,7 +75,7 @@ def test_the_tests_run_on_the_versions_that_are_served() -> None:
     [
         (["run"], ".venv/bin/daybook serve"),
         (["run", "PORT=9000"], ".venv/bin/daybook serve --port 9000"),
-        (["test"], ".venv/bin/python -m pytest"),
+        (["test"], ".venv/bin/python -m pytest -n auto"),
         (["check"], ".venv/bin/lint-imports"),
     ],
 )

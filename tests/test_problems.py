@@ -1,7 +1,9 @@
 """Errors over HTTP: every one is a problem of RFC 9457, whatever answers it."""
 
+import json
 import re
 from collections.abc import AsyncIterator
+from functools import reduce
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
@@ -15,7 +17,8 @@ from tests.conftest import Service, StartService, running_service
 
 KEY = "correct-horse-battery-staple"
 OPEN = {"/healthz", "/readyz"}
-UNLISTED = [("GET", "/openapi.json"), ("GET", "/docs")]
+UNLISTED = [("GET", "/openapi.json", None), ("GET", "/docs", None)]
+PARAMETERS = {"key": "s1", "message_id": "m-1", "note_id": "999999999"}
 USER = {"role": "user", "content": "Hi"}
 
 
@@ -32,16 +35,24 @@ def assert_problem(answer: httpx.Response, status: int, slug: str) -> dict[str, 
     return problem
 
 
-def listed(service: Service) -> list[tuple[str, str]]:
-    """Every operation with a path that can be asked for."""
-    found = [(method, path) for method, path, _ in operations(service.app.openapi())]
-    return [(method, path.replace("{key}", "s1").replace("{message_id}", "m-1")) for method, path in found]
+def listed(service: Service) -> list[tuple[str, str, Any]]:
+    """Every operation with a path that can be asked for and its first example of a body."""
+    found = operations(service.app.openapi())
+    return [(method, reduce(_given, PARAMETERS, path), _example(operation)) for method, path, operation in found]
 
 
-async def ask(service: Service, method: str, path: str, **headers: str) -> httpx.Response:
-    body = {"messages": [USER]} if path.endswith("/messages") else {}
-    content = {"json": body} if method in {"POST", "PUT", "PATCH"} else {}
-    return await service.client.request(method, path, headers=headers, **content)  # type: ignore[arg-type] # a body or none
+def _given(path: str, name: str) -> str:
+    return path.replace(f"{{{name}}}", PARAMETERS[name])
+
+
+def _example(operation: dict[str, Any]) -> Any:
+    examples = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("examples", {})
+    return next((example["value"] for example in examples.values()), None)
+
+
+def appended_by(model: str) -> str:
+    """A request whose usage names this model."""
+    return json.dumps({"messages": [USER], "usage": {"model": "@"}}).replace("@", model)
 
 
 async def test_what_is_asked_wrongly_is_told_as_a_problem(service: Service) -> None:
@@ -62,6 +73,8 @@ async def test_what_is_asked_wrongly_is_told_as_a_problem(service: Service) -> N
         ("POST", "/sessions/s1/messages", {"json": {"messages": [USER], "resource_id": "r"}}, 409, "resource-conflict"),
         ("POST", "/sessions/s1/messages", {"content": "{"}, 422, "invalid"),
         ("POST", "/sessions/s1/messages", {"content": b"\xff"}, 422, "invalid"),
+        ("POST", "/sessions/s1/messages", {"content": appended_by("\\u0000")}, 422, "invalid"),
+        ("POST", "/sessions/s1/messages", {"content": appended_by("\\ud800")}, 422, "invalid"),
         ("GET", "/sessions/a b/messages", {}, 422, "invalid"),
         ("GET", "/sessions/s1/messages?limit=501", {}, 422, "invalid"),
         ("GET", "/sessions/s1/messages?cursor=x", {}, 422, "invalid"),
@@ -100,13 +113,11 @@ async def test_json_that_is_not_declared_as_such_is_told_how(service: Service) -
     assert "Content-Type: application/json" in assert_problem(answer, 422, "invalid")["detail"]
 
 
-@pytest.mark.parametrize(
-    ("given", "echoed"), [("trace-1:a.b_c", True), ("x" * 128, True), ("x" * 129, False), ("a b", False), ("", False)]
-)
-async def test_a_request_keeps_its_id_or_gets_one(service: Service, given: str, echoed: bool) -> None:
-    for path in ("/healthz", "/nowhere"):
+@pytest.mark.parametrize("path", ["/healthz", "/nowhere"])
+async def test_a_request_keeps_its_id_or_gets_one(service: Service, path: str) -> None:
+    for given, echoed in {"trace-1:a.b_c": True, "x" * 128: True, "x" * 129: False, "a b": False, "": False}.items():
         answer = await service.client.get(path, headers={"X-Request-Id": given})
-        assert (answer.headers["x-request-id"] == given) is echoed
+        assert (answer.headers["x-request-id"] == given) is echoed, given
         assert re.fullmatch(r"[A-Za-z0-9._:-]{1,128}", answer.headers["x-request-id"])
 
 
@@ -116,26 +127,27 @@ async def keyed(start_service: StartService) -> AsyncIterator[Service]:
         yield service
 
 
-@pytest.mark.parametrize("header", [None, "Bearer wrong", f"Basic {KEY}", KEY, "Bearer", f"Bearer {KEY}x"])
-async def test_no_route_but_two_answers_without_the_key(keyed: Service, header: str | None) -> None:
-    given = {} if header is None else {"Authorization": header}
-    for method, path in [*listed(keyed), *UNLISTED]:
-        answer = await ask(keyed, method, path, **given)
-        if path in OPEN:
-            assert answer.status_code == 200
-        else:
-            assert_problem(answer, 401, "unauthorized")
-            assert answer.headers["www-authenticate"] == "Bearer"
+async def test_no_route_but_two_answers_without_the_key(keyed: Service) -> None:
+    for header in (None, "Bearer wrong", f"Basic {KEY}", KEY, "Bearer", f"Bearer {KEY}x"):
+        given = {} if header is None else {"Authorization": header}
+        for method, path, body in [*listed(keyed), *UNLISTED]:
+            answer = await keyed.client.request(method, path, json=body, headers=given)
+            if path in OPEN:
+                assert answer.status_code == 200
+            else:
+                assert_problem(answer, 401, "unauthorized")
+                assert answer.headers["www-authenticate"] == "Bearer"
 
 
-@pytest.mark.parametrize("header", [f"Bearer {KEY}", f"bearer  {KEY}"])
-async def test_every_route_answers_with_the_key(keyed: Service, header: str) -> None:
-    for method, path in [*listed(keyed), *UNLISTED]:
-        assert (await ask(keyed, method, path, Authorization=header)).status_code in {200, 201, 202, 404}
+async def test_every_route_answers_with_the_key(keyed: Service) -> None:
+    for header in (f"Bearer {KEY}", f"bearer  {KEY}"):
+        for method, path, body in [*listed(keyed), *UNLISTED]:
+            answer = await keyed.client.request(method, path, json=body, headers={"Authorization": header})
+            assert answer.status_code in {200, 201, 202, 404}
 
 
 async def test_every_path_there_is_is_listed(service: Service) -> None:
-    paths = {path for _, path, _ in operations(service.app.openapi())} | {path for _, path in UNLISTED}
+    paths = {path for _, path, _ in operations(service.app.openapi())} | {path for _, path, _ in UNLISTED}
     routed = {re.sub(r":\w+}", "}", route.path) for route in flat(service.app.router) if getattr(route, "path", None)}
     assert routed == paths
 
@@ -182,8 +194,8 @@ async def test_without_its_database_every_route_answers_503_and_after_it_is_back
     async with running_service(door.url) as service:
         await service.append("s1", {"id": "m-1", **USER})
         await door.shut()
-        for method, path in listed(service):
-            answer = await ask(service, method, path)
+        for method, path, body in listed(service):
+            answer = await service.client.request(method, path, json=body)
             if path == "/healthz":
                 assert answer.status_code == 200
             else:

@@ -43,6 +43,7 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         ("DAYBOOK_MEMORY__MESAGE_TOKENS", "DAYBOOK_MEMORY__MESSAGE_TOKENS"),
         ("DAYBOOK_OBSERVER_MODEL", "DAYBOOK_OBSERVER__MODEL"),
         ("DAYBOOK_OBSERVER__MODEL__NAME", "DAYBOOK_OBSERVER__MODEL"),
+        ("daybook_prot", "DAYBOOK_PORT"),
     ],
 )
 def test_a_misspelt_setting_is_told_with_the_one_that_was_meant(
@@ -66,12 +67,19 @@ def test_variables_of_others_are_none_of_its_business(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(
+    "name", ["DAYBOOK_PORT", "DAYBOOK_DATA_DIR", "DAYBOOK_DATABASE_URL", "DAYBOOK_OBSERVER__MODEL"]
+)
+def test_an_empty_setting_is_one_that_is_not_set(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "")
+    assert load_settings() == Settings()
+
+
+@pytest.mark.parametrize(
     ("name", "value"),
     [
         ("DAYBOOK_PORT", "eighty"),
         ("DAYBOOK_PORT", "65536"),
         ("DAYBOOK_PORT", "-1"),
-        ("DAYBOOK_PORT", ""),
         ("DAYBOOK_ENV", "staging"),
         ("DAYBOOK_MIGRATE", "sometimes"),
         ("DAYBOOK_WORKERS", "2"),
@@ -257,7 +265,7 @@ def test_the_example_names_every_setting_once_with_a_line_about_it() -> None:
 def test_a_copy_of_the_example_with_nothing_commented_out_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     for line in EXAMPLE.read_text().splitlines():
         name, _, value = line.removeprefix("#").partition("=")
-        if name.startswith(PREFIX) and value:
+        if name.startswith(PREFIX):
             monkeypatch.setenv(name, value)
     settings = load_settings()
     assert settings.model_dump(exclude={"memory"}) == Settings().model_dump(exclude={"memory"})

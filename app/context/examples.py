@@ -59,8 +59,6 @@ _COMPILED: dict[str, Any] = {
     },
     "omitted": {"messages": 0, "unobserved_messages": 0, "observations": 0, "reflections": 0},
     "notices": [],
-    "segments": None,
-    "decisions": None,
 }
 
 EXAMPLES = {

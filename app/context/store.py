@@ -37,7 +37,7 @@ WITH RECURSIVE session AS (
 ), start AS (
   SELECT greatest(tail_from_seq, max(low) - $5) AS seq FROM seek, session GROUP BY tail_from_seq
 )
-SELECT NULL::bigint AS seq, NULL AS id, NULL AS kind, NULL AS role, NULL AS name, NULL::jsonb AS parts,
+SELECT NULL::bigint AS seq, NULL AS id, NULL AS kind, NULL AS role, NULL AS name, NULL::json AS parts,
        NULL::int AS tokens, NULL::bigint AS tokens_before, NULL::timestamptz AS created_at, NULL::bool AS observe,
        NULL AS trust, NULL::jsonb AS metadata, NULL::bytea AS content_hash,
        jsonb_build_object(

@@ -1,14 +1,19 @@
 """The coverage map: by what each message of a session is remembered (architecture.md section 5, law 1)."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.memory.model import Ranges
+from app.memory.reflecting import merged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Covered:
-    """What stands for seqs ``first``..``last``: ``by`` for those in ``covers``, a skip for the others."""
+    """What stands for seqs ``first``..``last``: ``by`` for those in ``covers``, for the others what covers them.
+
+    Nothing may: then they were skipped. A reflection spans the deleted observations between those that it condenses.
+    """
 
     first: int
     last: int
@@ -32,22 +37,26 @@ class Coverage:
 
 
 def coverage(chunks: Sequence[Covered], *, derived_seq: int, last_seq: int) -> Coverage:
-    """The map of a session: ``chunks`` are the live and buffered ones; what follows ``derived_seq`` is the tail."""
-    intervals = _joined(piece for chunk in sorted(chunks, key=lambda chunk: chunk.first) for piece in _pieces(chunk))
+    """The map of a session: ``chunks`` are live, buffered or deleted; what follows ``derived_seq`` is the tail."""
+    intervals = _joined(_pieces(chunks))
     if last_seq > derived_seq:
         intervals.append(Interval(first=derived_seq + 1, last=last_seq, by="tail"))
     return Coverage(intervals=tuple(intervals), gaps=tuple(_gaps(intervals, last_seq)))
 
 
-def _pieces(chunk: Covered) -> Iterator[Interval]:
-    at = chunk.first
-    for first, last in chunk.covers:
-        if at < first:
-            yield Interval(first=at, last=first - 1, by="skip")
-        yield Interval(first=first, last=last, by=chunk.by)
-        at = last + 1
-    if at <= chunk.last:
-        yield Interval(first=at, last=chunk.last, by="skip")
+def _pieces(chunks: Sequence[Covered]) -> Iterator[Interval]:
+    """What is covered, in the order of the log, and as skips what else the chunks span."""
+    claimed = (Interval(first=first, last=last, by=chunk.by) for chunk in chunks for first, last in chunk.covers)
+    claims = deque(sorted(claimed, key=lambda claim: claim.first))
+    for at, end in merged((chunk.first, chunk.last) for chunk in chunks):
+        while claims and claims[0].first <= end:
+            claim = claims.popleft()
+            if at < claim.first:
+                yield Interval(first=at, last=claim.first - 1, by="skip")
+            yield claim
+            at = claim.last + 1  # noqa: PLW2901 - the walk through the span
+        if at <= end:
+            yield Interval(first=at, last=end, by="skip")
 
 
 def _joined(pieces: Iterable[Interval]) -> list[Interval]:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from app.kit.openapi import Examples
+from app.memory.examples import OBSERVATION, REFLECTION
 
 _RUN: dict[str, Any] = {
     "id": 51,
@@ -72,65 +73,12 @@ _MEMORY: dict[str, Any] = {
     "compression": {"source_tokens": 60000, "log_tokens": 5400, "ratio": 11.1},
 }
 
-_TEXT = "Date: Aug 1, 2026\n* 🔴 (10:00) [fact] User moved to Lisbon. #81"
-_LINE = {
-    "text": "User moved to Lisbon.",
-    "day": "Aug 1, 2026",
-    "time": "10:00",
-    "priority": "🔴",
-    "tag": "fact",
-    "cites": [[81, 81]],
-}
-
 _LOG: dict[str, Any] = {
     "session": "s1",
     "version": 12,
     "tokens": 31,
     "chars": 76,
-    "text": _TEXT.replace("2026\n", "2026 (2 weeks ago)\n"),
-}
-
-_OBSERVATION: dict[str, Any] = {
-    "id": 41,
-    "status": "active",
-    "text": _TEXT,
-    "items": [_LINE],
-    "tokens": 26,
-    "message_tokens": 8000,
-    "from_seq": 81,
-    "to_seq": 120,
-    "session": "s1",
-    "born_version": 12,
-    "retired_version": None,
-    "retired_by": None,
-    "created_at": "2026-08-01T10:05:00Z",
-}
-
-_REFLECTION: dict[str, Any] = {
-    "id": 3,
-    "level": 1,
-    "generation": 1,
-    "status": "active",
-    "text": "Date: Jul 2, 2026\n* 🔴 [preference] User likes small towns. #12",
-    "items": [
-        {
-            "text": "User likes small towns.",
-            "day": "Jul 2, 2026",
-            "priority": "🔴",
-            "tag": "preference",
-            "cites": [[12, 12]],
-        }
-    ],
-    "tokens": 22,
-    "source_tokens": 52000,
-    "from_seq": 1,
-    "to_seq": 80,
-    "session": "s1",
-    "sources": [38, 39, 40],
-    "born_version": 11,
-    "retired_version": None,
-    "retired_by": None,
-    "created_at": "2026-07-31T18:20:00Z",
+    "text": OBSERVATION["text"].replace("2026\n", "2026 (2 weeks ago)\n"),
 }
 
 
@@ -146,8 +94,8 @@ def _asked(step: str) -> Examples:
 EXAMPLES = {
     "getMemory": Examples(answers={200: _MEMORY}),
     "getLog": Examples(answers={200: _LOG}),
-    "listObservations": _page(_OBSERVATION),
-    "listReflections": _page(_REFLECTION),
+    "listObservations": _page(OBSERVATION),
+    "listReflections": _page(REFLECTION),
     "listRuns": _page(_RUN),
     "observeNow": _asked("observe"),
     "reflectNow": _asked("reflect"),

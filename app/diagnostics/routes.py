@@ -9,10 +9,8 @@ from app.diagnostics.schemas import (
     HealthOut,
     LogTextOut,
     MemoryOut,
-    ObservationOut,
     ObservationPage,
     ReadyOut,
-    ReflectionOut,
     ReflectionPage,
     RunOut,
     RunPage,
@@ -22,9 +20,9 @@ from app.diagnostics.service import DiagnosticsService
 from app.kit.auth import Tenant
 from app.kit.paging import next_cursor, read_cursor
 from app.kit.problems import problem_responses
-from app.memory.log import items_to_json
-from app.memory.model import Observation, Reflection, Status
+from app.memory.model import Status
 from app.memory.policy import Request as Asked
+from app.memory.schemas import observation_out, reflection_out
 from app.sessions.model import SEQ_MAX
 from app.sessions.schemas import PAGE_DEFAULT, Cursor, Key, Limit, WaitMs
 
@@ -68,7 +66,7 @@ async def list_observations(
     )
     page = found[:limit]
     cursor = next_cursor(page[-1].id) if len(found) > limit else None
-    return ObservationPage(items=[_observation_out(item, key) for item in page], next_cursor=cursor)
+    return ObservationPage(items=[observation_out(item, key) for item in page], next_cursor=cursor)
 
 
 @router.get("/sessions/{key}/memory/reflections", operation_id="listReflections")
@@ -86,7 +84,7 @@ async def list_reflections(
     )
     page = found[:limit]
     cursor = next_cursor(page[-1].id) if len(found) > limit else None
-    return ReflectionPage(items=[_reflection_out(item, key) for item in page], next_cursor=cursor)
+    return ReflectionPage(items=[reflection_out(item, key) for item in page], next_cursor=cursor)
 
 
 @router.get("/sessions/{key}/memory/runs", operation_id="listRuns")
@@ -144,42 +142,3 @@ async def healthz() -> HealthOut:
 async def readyz(request: Request) -> ReadyOut:
     """The database answers and has the schema this code needs."""
     return await readiness(request.app.state.database, request.app.state.database_name)
-
-
-def _observation_out(found: Observation, key: str) -> ObservationOut:
-    return ObservationOut(
-        id=found.id,
-        status=found.status,
-        text=found.text,
-        items=items_to_json(found.items),
-        tokens=found.tokens,
-        message_tokens=found.message_tokens,
-        from_seq=found.from_seq,
-        to_seq=found.to_seq,
-        session=key,
-        born_version=found.born_version,
-        retired_version=found.retired_version,
-        retired_by=found.retired_by,
-        created_at=found.created_at,
-    )
-
-
-def _reflection_out(found: Reflection, key: str) -> ReflectionOut:
-    return ReflectionOut(
-        id=found.id,
-        level=found.level,
-        generation=found.generation,
-        status=found.status,
-        text=found.text,
-        items=items_to_json(found.items),
-        tokens=found.tokens,
-        source_tokens=found.source_tokens,
-        from_seq=found.from_seq,
-        to_seq=found.to_seq,
-        session=key,
-        sources=list(found.sources),
-        born_version=found.born_version,
-        retired_version=found.retired_version,
-        retired_by=found.retired_by,
-        created_at=found.created_at,
-    )

@@ -1,9 +1,10 @@
 """Diagnostics on the wire (api.md, Memory)."""
 
 from datetime import datetime
-from typing import Any
 
 from pydantic import BaseModel, Field
+
+from app.memory.schemas import ObservationOut, ReflectionOut
 
 
 class CursorOut(BaseModel):
@@ -144,41 +145,6 @@ class LogTextOut(BaseModel):
     tokens: int
     chars: int
     text: str = Field(description="As the model sees it")
-
-
-class ObservationOut(BaseModel):
-    id: int
-    status: str
-    text: str
-    items: list[dict[str, Any]]
-    tokens: int
-    message_tokens: int
-    from_seq: int
-    to_seq: int
-    session: str
-    born_version: int | None
-    retired_version: int | None
-    retired_by: str | None
-    created_at: datetime
-
-
-class ReflectionOut(BaseModel):
-    id: int
-    level: int
-    generation: int
-    status: str
-    text: str
-    items: list[dict[str, Any]]
-    tokens: int
-    source_tokens: int
-    from_seq: int
-    to_seq: int
-    session: str
-    sources: list[int]
-    born_version: int
-    retired_version: int | None
-    retired_by: str | None
-    created_at: datetime
 
 
 class RunOut(BaseModel):

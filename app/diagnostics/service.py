@@ -11,7 +11,7 @@ from app.kit.db import Row
 from app.kit.tokens import text_tokens
 from app.memory.errors import VersionNotFound
 from app.memory.log import render
-from app.memory.model import Observation, Reflection
+from app.memory.model import Observation, Reflection, Status
 from app.memory.policy import Request
 from app.memory.rules import Rules
 from app.memory.service import MemoryService
@@ -102,7 +102,8 @@ def _memory(row: Row, rules: Rules) -> dict[str, Any]:
     )
     live = [found for found in row["observations"] if found["status"] == "active"]
     buffered = [found for found in row["observations"] if found["status"] == "buffered"]
-    chunks = [*live, *row["reflections"]]
+    condensed = [found for found in row["reflections"] if found["status"] == "active"]
+    chunks = [*live, *condensed]
     log_tokens = sum(found["tokens"] for found in chunks)
     source_tokens = sum(found["message_tokens"] for found in chunks)
     return {
@@ -127,7 +128,7 @@ def _memory(row: Row, rules: Rules) -> dict[str, Any]:
             "tokens": log_tokens,
             "chars": sum(found["chars"] for found in chunks),
             "observations": len(live),
-            "reflections": len(row["reflections"]),
+            "reflections": len(condensed),
             "generation": row["generation"] or 0,
         },
         "buffered": {
@@ -135,7 +136,7 @@ def _memory(row: Row, rules: Rules) -> dict[str, Any]:
             "tokens": sum(found["tokens"] for found in buffered),
             "message_tokens": sum(found["message_tokens"] for found in buffered),
         },
-        "coverage": _coverage(row, live, buffered),
+        "coverage": _coverage(row),
         "current_task": row["current_task"],
         "suggested_response": row["suggested_response"],
         "lease": _lease(row),
@@ -153,12 +154,11 @@ def _memory(row: Row, rules: Rules) -> dict[str, Any]:
     }
 
 
-def _coverage(row: Row, live: list[dict[str, Any]], buffered: list[dict[str, Any]]) -> dict[str, Any]:
-    named = [("reflection", row["reflections"]), ("observation", live), ("buffered", buffered)]
+def _coverage(row: Row) -> dict[str, Any]:
     chunks = [
-        Covered(first=found["from"], last=found["to"], by=f"{name}:{found['id']}", covers=ranges_of(found["covers"]))
-        for name, group in named
-        for found in group
+        Covered(first=found["from"], last=found["to"], by=_by(kind, found), covers=ranges_of(found["covers"]))
+        for kind in ("reflection", "observation")
+        for found in row[f"{kind}s"]
     ]
     derived = max(row["observed_seq"], row["buffered_seq"])
     found = coverage(chunks, derived_seq=derived, last_seq=row["last_seq"])
@@ -166,6 +166,16 @@ def _coverage(row: Row, live: list[dict[str, Any]], buffered: list[dict[str, Any
         "intervals": [asdict(interval) for interval in found.intervals],
         "gaps": [{"first": first, "last": last} for first, last in found.gaps],
     }
+
+
+def _by(kind: str, found: dict[str, Any]) -> str:
+    match Status(found["status"]):
+        case Status.ACTIVE:
+            return f"{kind}:{found['id']}"
+        case Status.BUFFERED:
+            return f"buffered:{found['id']}"
+        case Status.RETIRED:
+            return "deleted"
 
 
 def _lease(row: Row) -> dict[str, Any] | None:

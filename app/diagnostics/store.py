@@ -1,4 +1,4 @@
-"""The reads of diagnostics, the only ones across domains. ``/memory`` is one statement over what is live."""
+"""The reads of diagnostics, the only ones across domains. ``/memory`` is one statement over what is live or deleted."""
 
 from typing import Any
 from uuid import UUID
@@ -17,10 +17,10 @@ SELECT s.key, s.next_seq - 1 AS last_seq, s.observed_seq, s.buffered_seq, s.tail
             WHERE session_id = s.id AND seq = s.observed_seq + 1), 0)::float8 AS pending_seconds,
   (SELECT coalesce(jsonb_agg(jsonb_build_object('id', id, 'status', status, 'from', from_seq, 'to', to_seq,
      'covers', covers, 'tokens', tokens, 'message_tokens', message_tokens, 'chars', length(text))), '[]')
-   FROM observations WHERE memory_id = m.id AND status <> 'retired') AS observations,
-  (SELECT coalesce(jsonb_agg(jsonb_build_object('id', id, 'from', from_seq, 'to', to_seq,
+   FROM observations WHERE memory_id = m.id AND (status <> 'retired' OR retired_by = 'deleted')) AS observations,
+  (SELECT coalesce(jsonb_agg(jsonb_build_object('id', id, 'status', status, 'from', from_seq, 'to', to_seq,
      'covers', covers->s.id::text, 'tokens', tokens, 'message_tokens', source_tokens, 'chars', length(text))), '[]')
-   FROM reflections WHERE memory_id = m.id AND status <> 'retired') AS reflections,
+   FROM reflections WHERE memory_id = m.id AND (status <> 'retired' OR retired_by = 'deleted')) AS reflections,
   (SELECT to_jsonb(r) FROM runs r WHERE memory_id = m.id AND kind = 'observe' ORDER BY id DESC LIMIT 1) AS observer_run,
   (SELECT to_jsonb(r) FROM (
      (SELECT * FROM runs WHERE memory_id = m.id AND kind = 'reflect' ORDER BY id DESC LIMIT 1) UNION ALL

@@ -22,6 +22,7 @@ AWAY = (
     asyncpg.InsufficientResourcesError,
     asyncpg.TransactionRollbackError,
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # a connection the server has just ended, used before its end was seen
     OSError,
     TimeoutError,
 )
@@ -92,6 +93,7 @@ async def _prepare(connection: Tx) -> None:
     await connection.set_type_codec(
         "jsonb", encoder=_to_jsonb, decoder=_from_jsonb, schema="pg_catalog", format="binary"
     )
+    await connection.set_type_codec("json", encoder=dumps, decoder=loads, schema="pg_catalog", format="binary")
 
 
 async def _keep(_connection: Tx) -> None:

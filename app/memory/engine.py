@@ -9,6 +9,7 @@ import asyncio
 import random
 from collections.abc import Coroutine
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, assert_never
 from uuid import UUID
 
@@ -159,13 +160,15 @@ class Engine:
 
     async def _steps(self, lease: Lease) -> bool:
         """Execute steps until policy says Wait. Answers whether the memory is due again already."""
-        nothing_safe = activated = False
+        activated = False
+        nothing_safe_in: tuple[int, datetime | None] | None = None  # what came since may have closed a group
         while True:
             loaded = await self._store.load(lease)
             if loaded is None:
                 return False
             rules = Rules.resolve(self._service_rules, loaded.config)
-            step = next_step(_state(loaded, rules, nothing_safe=nothing_safe, activated=activated))
+            seen = loaded.last_seq, loaded.requested_at
+            step = next_step(_state(loaded, rules, nothing_safe=seen == nothing_safe_in, activated=activated))
             if isinstance(step, Wait):
                 return await self._store.settle(lease, step, loaded.requested_at)
             if self._stopping:
@@ -176,7 +179,8 @@ class Engine:
                 await self._store.give_back(lease)
             if outcome is None or outcome is Outcome.STALE:
                 return False
-            nothing_safe = nothing_safe or outcome is Outcome.NOTHING_SAFE
+            if outcome is Outcome.NOTHING_SAFE:
+                nothing_safe_in = seen
             activated = activated or isinstance(step, Activate)
 
     async def _attempt(self, lease: Lease, loaded: Loaded, rules: Rules, step: Step) -> Outcome | None:

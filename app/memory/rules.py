@@ -89,6 +89,9 @@ ARGUMENTS_TOKENS_MAX = 2_000
 RESULT_TOKENS_MAX = 5_000
 # Section 4, gates: a span smaller than this need not shrink.
 SHRINK_FROM_TOKENS = 500
+# Section 3.6: reflections must fit beside observation_tokens, so these take at most this share of a memory_budget; the
+# presets keep to it, and a session that lowers its budget alone is condensed sooner.
+LOG_SHARE = 2 / 3
 # Section 5: share of the detail asked for at compression 1-4, and the coverage protected lines must keep.
 COMPRESSION_SHARES = (0.8, 0.6, 0.4, 0.2)
 PROTECTED_COVERAGE = 0.8
@@ -231,12 +234,15 @@ class Rules:
             base = base | PRESETS[session["preset"]] | {"preset": session["preset"]}
         v = {"preset": "default"} | base | session
         messages = v["message_tokens"]
+        observations = v["observation_tokens"]
+        if v["memory_budget"]:
+            observations = min(observations, max(1, int(v["memory_budget"] * LOG_SHARE)))
         return cls(
             preset=v["preset"],
             enabled=v["enabled"],
             scope=v["scope"],
             message_tokens=messages,
-            observation_tokens=v["observation_tokens"],
+            observation_tokens=observations,
             message_budget=v["message_budget"] or None,
             memory_budget=v["memory_budget"] or None,
             max_reflections=v["max_reflections"] or None,
@@ -250,7 +256,7 @@ class Rules:
             retain_tokens=min(_share(v["retain_tokens"], messages), messages),
             block_tokens=_share(v["block_after"], messages),
             cache_ttl=v["cache_ttl"],
-            reflect_keep=_share(v["reflect_keep"], v["observation_tokens"]),
+            reflect_keep=_share(v["reflect_keep"], observations),
             reflect_to=v["reflect_to"],
             observer_input_tokens=v["observer_input_tokens"] or None,
             previous_observation_tokens=v["previous_observation_tokens"] or None,

@@ -4,20 +4,25 @@ A claim is a lease: ``due_at`` moves into the future and the memory gets a new e
 writes nothing when another took over (fencing). Locks come in the order session, memory, children.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any
+from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 from app.kit.db import Database, Row, Tx
+from app.kit.errors import DomainError
+from app.memory.errors import ObservationNotFound, ReflectionNotFound
 from app.memory.log import items_from_json, items_to_json
 from app.memory.model import Item, Observation, Ranges, Reflection, Status
 from app.memory.policy import Request, Wait
 from app.sessions.model import Message
 from app.sessions.store import message_of
 
+N = TypeVar("N", Observation, Reflection)
+
 PENDING_MESSAGES_MAX = 2_000  # messages one look reads; a span ends there at the latest
+EDITED, DELETED = "edited", "deleted"  # by whom a note was retired if not by a reflection; causes of versions too
 
 CLAIM = """/* claim */
 UPDATE memories SET lease_epoch = nextval('lease_epochs'), lease_owner = $2, lease_step = NULL,
@@ -39,7 +44,7 @@ UPDATE memories SET
   due_at = CASE WHEN pending_tokens >= $3 OR (requested IS NOT NULL AND requested_at IS DISTINCT FROM $5)
                 THEN now() ELSE $4 END,
   requested = CASE WHEN requested_at IS DISTINCT FROM $5 THEN requested END,
-  wake_tokens = $3, lease_owner = NULL, lease_step = NULL
+  wake_tokens = $3, lease_owner = NULL, lease_step = NULL, attempts = 0, last_error = NULL
 WHERE id = $1 AND lease_epoch = $2
 RETURNING coalesce(due_at <= now(), false) AS due
 """
@@ -54,7 +59,8 @@ WHERE id = $1 AND lease_epoch = $2 RETURNING id
 """
 
 REQUEST = """/* request */
-UPDATE memories SET requested = $2, requested_at = clock_timestamp(),
+UPDATE memories SET requested_at = clock_timestamp(),
+  requested = CASE WHEN $2 = 'look' THEN coalesce(requested, $2) ELSE $2 END,
   attempts = CASE WHEN lease_owner IS NULL THEN 0 ELSE attempts END,
   due_at = CASE WHEN lease_owner IS NULL THEN now() ELSE due_at END
 WHERE id = $1 RETURNING id
@@ -84,8 +90,12 @@ AROUND = """/* around */
 SELECT * FROM messages WHERE session_id = $1 AND seq BETWEEN $2::bigint - $3 AND $2::bigint + $3 ORDER BY seq
 """
 
+OBSERVATION = "/* observation */ SELECT * FROM observations WHERE memory_id = $1 AND id = $2"
+
+REFLECTION = "/* reflection */ SELECT * FROM reflections WHERE memory_id = $1 AND id = $2"
+
 LOCK_SESSION = """/* lock_session */
-SELECT s.next_seq, s.observed_seq, s.buffered_seq,
+SELECT s.memory_id, s.config, s.next_seq, s.observed_seq, s.buffered_seq,
        (SELECT created_at FROM messages WHERE session_id = s.id AND seq = s.next_seq - 1) AS newest_created_at
 FROM sessions s WHERE s.id = $1 FOR UPDATE
 """
@@ -93,6 +103,8 @@ FROM sessions s WHERE s.id = $1 FOR UPDATE
 FENCE = """/* fence */
 SELECT log_version, generation, usage, now() AS now FROM memories WHERE id = $1 AND lease_epoch = $2 FOR UPDATE
 """
+
+LOCK_MEMORY = "/* lock_memory */ SELECT log_version FROM memories WHERE id = $1 FOR UPDATE"
 
 UNCHANGED = """/* unchanged */
 SELECT count(*) FROM messages m JOIN unnest($2::bigint[], $3::bytea[]) AS r (seq, content_hash)
@@ -118,12 +130,35 @@ VALUES ($1, $2, $3, 'active', $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING i
 
 RETIRE_OBSERVATIONS = """/* retire_observations */
 UPDATE observations SET status = 'retired', retired_version = $3, retired_by = $4
-WHERE memory_id = $1 AND id = ANY($2::bigint[]) AND status = 'active'
+WHERE memory_id = $1 AND id = ANY($2::bigint[]) AND status <> 'retired'
 """
 
 RETIRE_REFLECTIONS = """/* retire_reflections */
 UPDATE reflections SET status = 'retired', retired_version = $3, retired_by = $4
-WHERE memory_id = $1 AND id = ANY($2::bigint[]) AND status = 'active'
+WHERE memory_id = $1 AND id = ANY($2::bigint[]) AND status <> 'retired'
+"""
+
+EDIT_OBSERVATION = """/* edit_observation */
+WITH old AS (
+  UPDATE observations SET status = 'retired', retired_version = $3, retired_by = $4
+  WHERE memory_id = $1 AND id = $2 AND status <> 'retired' RETURNING *
+)
+INSERT INTO observations (memory_id, ordinal, text, items, tokens, message_tokens, session_id, from_seq, to_seq,
+                          covers, current_task, suggested_response, status, born_version)
+SELECT memory_id, ordinal, $5, $6::jsonb, $7::int, message_tokens, session_id, from_seq, to_seq, covers, current_task,
+       suggested_response, $8, CASE WHEN born_version IS NOT NULL THEN $3::bigint END
+FROM old RETURNING *
+"""
+
+EDIT_REFLECTION = """/* edit_reflection */
+WITH old AS (
+  UPDATE reflections SET status = 'retired', retired_version = $3, retired_by = $4
+  WHERE memory_id = $1 AND id = $2 AND status <> 'retired' RETURNING *
+)
+INSERT INTO reflections (memory_id, level, generation, text, items, tokens, source_tokens, from_seq, to_seq, covers,
+                         sources, status, born_version)
+SELECT memory_id, level, generation, $5, $6::jsonb, $7::int, source_tokens, from_seq, to_seq, covers, sources, $8, $3
+FROM old RETURNING *
 """
 
 ADVANCE_CURSOR = """/* advance_cursor */
@@ -154,6 +189,21 @@ WHERE id = $1
 UNHELPED = """/* unhelped */
 UPDATE memories SET unhelped_tokens = $2, reflected_at = now(), usage = $3, attempts = 0, last_error = NULL
 WHERE id = $1
+"""
+
+CONTROLLED = """/* controlled */
+UPDATE memories m SET lease_epoch = nextval('lease_epochs'), lease_owner = NULL, lease_step = NULL, due_at = now(),
+  log_version = $2, unhelped_tokens = NULL,
+  pending_tokens = m.pending_tokens - m.buffered_tokens + chunks.buffered, buffered_tokens = chunks.buffered,
+  observation_tokens = chunks.active, reflection_tokens = condensed.active,
+  current_task = CASE WHEN $3 THEN NULL ELSE m.current_task END,
+  suggested_response = CASE WHEN $3 THEN NULL ELSE m.suggested_response END
+FROM (SELECT coalesce(sum(message_tokens) FILTER (WHERE status = 'buffered'), 0) AS buffered,
+             coalesce(sum(tokens) FILTER (WHERE status = 'active'), 0) AS active
+      FROM observations WHERE memory_id = $1 AND status <> 'retired') AS chunks,
+     (SELECT coalesce(sum(tokens), 0) AS active
+      FROM reflections WHERE memory_id = $1 AND status = 'active') AS condensed
+WHERE m.id = $1
 """
 
 COUNT_USAGE = "/* count_usage */ UPDATE memories SET usage = $2 WHERE id = $1"
@@ -284,6 +334,25 @@ class NewReflection:
     reflections: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Locked:
+    """Session and memory, locked by somebody who is no worker. ``version`` is 0 where there is no memory yet."""
+
+    memory_id: UUID
+    version: int
+    observed_seq: int
+    config: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewText:
+    """What an edit makes of a note."""
+
+    text: str
+    items: tuple[Item, ...]
+    tokens: int
+
+
 def observation_of(row: Row) -> Observation:
     return Observation(
         id=row["id"],
@@ -329,6 +398,39 @@ def reflection_of(row: Row) -> Reflection:
 
 def ranges_of(pairs: Sequence[Sequence[int]]) -> Ranges:
     return tuple((first, last) for first, last in pairs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notes(Generic[N]):
+    """One of the two kinds of notes: what one is called, how its row is read, and the statements about it."""
+
+    name: str
+    unknown: type[DomainError]
+    read: Callable[[Row], N]
+    one: str
+    live: str
+    edit: str
+    retire: str
+
+
+OBSERVATIONS = Notes(
+    name="observation",
+    unknown=ObservationNotFound,
+    read=observation_of,
+    one=OBSERVATION,
+    live=LIVE_OBSERVATIONS,
+    edit=EDIT_OBSERVATION,
+    retire=RETIRE_OBSERVATIONS,
+)
+REFLECTIONS = Notes(
+    name="reflection",
+    unknown=ReflectionNotFound,
+    read=reflection_of,
+    one=REFLECTION,
+    live=LIVE_REFLECTIONS,
+    edit=EDIT_REFLECTION,
+    retire=RETIRE_REFLECTIONS,
+)
 
 
 def _loaded_of(row: Row, observations: list[Row], reflections: list[Row]) -> Loaded:
@@ -437,6 +539,18 @@ class MemoryStore:
             newest_created_at=session["newest_created_at"] or memory["now"],
         )
 
+    async def lock(self, tx: Tx, session_id: UUID) -> Locked | None:
+        """Lock session, then memory, whoever has the lease; None for a session never seen."""
+        session = await tx.fetchrow(LOCK_SESSION, session_id)
+        if session is None:
+            return None
+        return Locked(
+            memory_id=session["memory_id"],
+            version=await tx.fetchval(LOCK_MEMORY, session["memory_id"]) or 0,
+            observed_seq=session["observed_seq"],
+            config=session["config"],
+        )
+
     async def unchanged(self, tx: Tx, session_id: UUID, messages: Sequence[Message]) -> bool:
         """Whether the messages are still what was read."""
         seqs, hashes = [m.seq for m in messages], [m.content_hash for m in messages]
@@ -539,6 +653,29 @@ class MemoryStore:
     async def record_unhelped(self, tx: Tx, loaded: Loaded, *, log_tokens: int, usage: dict[str, Any]) -> None:
         """Note that condensing the log at this size gave nothing better."""
         await tx.execute(UNHELPED, loaded.memory_id, log_tokens, usage)
+
+    async def note(self, tx: Tx, notes: Notes[N], memory_id: UUID, note_id: int) -> N | None:
+        row = await tx.fetchrow(notes.one, memory_id, note_id)
+        return None if row is None else notes.read(row)
+
+    async def live_notes(self, tx: Tx, notes: Notes[N], memory_id: UUID) -> list[N]:
+        found = [notes.read(row) for row in await tx.fetch(notes.live, memory_id)]
+        return [note for note in found if note.status is Status.ACTIVE]
+
+    async def edit_note(self, tx: Tx, notes: Notes[N], locked: Locked, old: N, new: NewText) -> N:
+        """Put a copy with the new text in the place of ``old``, live if it was. Answers the copy."""
+        columns = (new.text, items_to_json(new.items), new.tokens, old.status)
+        version = locked.version + 1
+        return notes.read(await tx.fetchrow(notes.edit, locked.memory_id, old.id, version, EDITED, *columns))
+
+    async def delete_notes(self, tx: Tx, notes: Notes[N], locked: Locked, old: Sequence[N]) -> None:
+        ids = [note.id for note in old]
+        await tx.execute(notes.retire, locked.memory_id, ids, locked.version + 1, DELETED)
+
+    async def record_control(self, tx: Tx, locked: Locked, cause: str, *, forget_task: bool) -> None:
+        """Make the next version of the notes as they are now, due at once, and take a new epoch."""
+        await tx.execute(CONTROLLED, locked.memory_id, locked.version + 1, forget_task)
+        await self.add_version(tx, locked.memory_id, cause)
 
     async def count_usage(self, tx: Tx, memory_id: UUID, usage: dict[str, Any]) -> None:
         await tx.execute(COUNT_USAGE, memory_id, usage)

@@ -10,6 +10,7 @@ from sqlmodel import Field, SQLModel
 
 NOW = text("now()")
 ZERO = text("0")
+REMEMBERED = text("status <> 'retired' OR retired_by = 'deleted'")  # what coverage is told from
 EMPTY_LIST = text("'[]'")
 
 
@@ -69,7 +70,7 @@ class MemoryVersionRow(SQLModel, table=True):
 
 
 class ObservationRow(SQLModel, table=True):
-    """One chunk of the log. Two live ones never begin at the same message."""
+    """One chunk of the log. Two live ones never begin at the same message, nor does one where another was deleted."""
 
     __tablename__ = "observations"
     __table_args__ = (
@@ -79,7 +80,7 @@ class ObservationRow(SQLModel, table=True):
             "session_id",
             "from_seq",
             unique=True,
-            postgresql_where=text("status <> 'retired'"),
+            postgresql_where=REMEMBERED,
         ),
     )
 
@@ -107,9 +108,7 @@ class ReflectionRow(SQLModel, table=True):
     """One condensed note. ``sources`` are observation ids at level 1, reflection ids above (and in a rewrite both)."""
 
     __tablename__ = "reflections"
-    __table_args__ = (
-        Index("reflections_live", "memory_id", "level", "from_seq", postgresql_where=text("status <> 'retired'")),
-    )
+    __table_args__ = (Index("reflections_live", "memory_id", "level", "from_seq", postgresql_where=REMEMBERED),)
 
     memory_id: UUID = Field(sa_column=Column(Uuid, primary_key=True))
     id: int = Field(sa_column=Column(BigInteger, Identity(), primary_key=True))

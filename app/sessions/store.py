@@ -30,6 +30,8 @@ from app.sessions.model import (
 NAMESPACE = UUID("6f2e6f0e-5c43-4a0c-9d2b-6c0f7a1f9b5e")
 APPEND_TRIES = 3
 
+# What ``closes`` may end the wait for a tool's result without adding a token (memory-rules.md section 3, groups), so it
+# is a reason to look. It is also noted as a wish, for the engine that has already looked and is about to settle.
 APPEND = """/* append */
 WITH input AS (
   SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int[], $7::bytea[],
@@ -45,7 +47,8 @@ WITH input AS (
   WINDOW w AS (ORDER BY i.ord)
 ), total AS (
   SELECT count(*) AS n, sum(tokens) AS tokens, coalesce(sum(tokens) FILTER (WHERE observe), 0) AS pending,
-         greatest(now(), max(created_at)) AS newest, bool_or(kind = 'boundary') AS boundary
+         greatest(now(), max(created_at)) AS newest,
+         bool_or(kind = 'boundary' OR NOT observe AND kind IN ('user_message', 'tool_call', 'tool_result')) AS closes
   FROM fresh HAVING count(*) > 0
 ), put AS (
   INSERT INTO sessions AS s (id, tenant, key, resource_id, memory_id, next_seq, total_tokens, anchor_date,
@@ -78,16 +81,18 @@ WITH input AS (
   ON CONFLICT (id) DO UPDATE SET
     pending_tokens = m.pending_tokens + excluded.pending_tokens,
     requested = CASE WHEN m.buffered_tokens >= $24 AND (SELECT cold FROM put)
-                     THEN coalesce(nullif(m.requested, 'look'), 'activate') ELSE m.requested END,
-    requested_at = CASE WHEN m.buffered_tokens >= $24 AND (SELECT cold FROM put) THEN now() ELSE m.requested_at END,
-    due_at = CASE WHEN m.pending_tokens + excluded.pending_tokens >= m.wake_tokens OR (SELECT boundary FROM total)
+                     THEN coalesce(nullif(m.requested, 'look'), 'activate')
+                     WHEN (SELECT closes FROM total) THEN coalesce(m.requested, 'look') ELSE m.requested END,
+    requested_at = CASE WHEN m.buffered_tokens >= $24 AND (SELECT cold FROM put) OR (SELECT closes FROM total)
+                        THEN now() ELSE m.requested_at END,
+    due_at = CASE WHEN m.pending_tokens + excluded.pending_tokens >= m.wake_tokens OR (SELECT closes FROM total)
                     OR (m.buffered_tokens >= $24 AND (SELECT cold FROM put))
                   THEN coalesce(m.due_at, now()) ELSE m.due_at END
   RETURNING m.*
 ), stored AS (
   INSERT INTO messages (session_id, seq, id, kind, role, name, parts, tokens, tokens_before, content_hash,
                         created_at, metadata, observe, trust)
-  SELECT put.id, put.next_seq - total.n + f.n - 1, f.id, f.kind, f.role, f.name, f.parts::jsonb, f.tokens,
+  SELECT put.id, put.next_seq - total.n + f.n - 1, f.id, f.kind, f.role, f.name, f.parts::json, f.tokens,
          put.total_tokens - total.tokens + f.tokens_before, f.content_hash,
          coalesce(f.created_at, now()), f.metadata, f.observe, f.trust
   FROM fresh f, put, total
@@ -144,7 +149,7 @@ SELECT * FROM messages
 WHERE session_id = $1 AND seq > $2 AND seq < $3
   AND ($4::timestamptz IS NULL OR created_at >= $4) AND ($5::timestamptz IS NULL OR created_at < $5)
   AND ($6::text IS NULL OR kind = $6)
-  AND ($7::text IS NULL OR parts @> jsonb_build_array(jsonb_build_object('type', 'tool_call', 'name', $7::text)))
+  AND ($7::text IS NULL OR parts::jsonb @> jsonb_build_array(jsonb_build_object('type', 'tool_call', 'name', $7::text)))
 ORDER BY seq {order} LIMIT $8
 """
 

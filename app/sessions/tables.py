@@ -22,7 +22,7 @@ from sqlalchemy import (
     Uuid,
     text,
 )
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import JSON, JSONB
 from sqlmodel import Field, SQLModel
 
 NOW = text("now()")
@@ -67,7 +67,11 @@ class SessionRow(SQLModel, table=True):
 
 
 class MessageRow(SQLModel, table=True):
-    """One message. ``tokens_before`` is the running sum of the session's tokens before it: a budget cut is a seek."""
+    """One message. ``tokens_before`` is the running sum of the session's tokens before it: a budget cut is a seek.
+
+    ``parts`` is json and not jsonb, which orders the keys of objects anew: what is shown is what was sent, and a prefix
+    that the provider has cached stays one.
+    """
 
     __tablename__ = "messages"
     __table_args__ = (UniqueConstraint("session_id", "id", name="messages_by_id"),)
@@ -78,7 +82,7 @@ class MessageRow(SQLModel, table=True):
     kind: str = Field(sa_column=Column(Text, nullable=False))
     role: str = Field(sa_column=Column(Text, nullable=False))
     name: str | None = Field(sa_column=Column(Text))
-    parts: list[dict[str, Any]] = Field(sa_column=Column(JSONB, nullable=False))
+    parts: list[dict[str, Any]] = Field(sa_column=Column(JSON, nullable=False))
     tokens: int = Field(sa_column=Column(Integer, nullable=False))
     tokens_before: int = Field(sa_column=Column(BigInteger, nullable=False))
     content_hash: bytes = Field(sa_column=Column(LargeBinary, nullable=False))

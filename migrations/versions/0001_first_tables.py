@@ -65,7 +65,7 @@ def upgrade() -> None:
         sa.Column("kind", sa.Text(), nullable=False),
         sa.Column("role", sa.Text(), nullable=False),
         sa.Column("name", sa.Text(), nullable=True),
-        sa.Column("parts", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
+        sa.Column("parts", postgresql.JSON(astext_type=sa.Text()), nullable=False),
         sa.Column("tokens", sa.Integer(), nullable=False),
         sa.Column("tokens_before", sa.BigInteger(), nullable=False),
         sa.Column("content_hash", sa.LargeBinary(), nullable=False),
@@ -105,7 +105,7 @@ def upgrade() -> None:
         "observations",
         ["memory_id", "session_id", "from_seq"],
         unique=True,
-        postgresql_where=sa.text("status <> 'retired'"),
+        postgresql_where=sa.text("status <> 'retired' OR retired_by = 'deleted'"),
     )
     op.create_table(
         "reflections",
@@ -133,7 +133,7 @@ def upgrade() -> None:
         "reflections",
         ["memory_id", "level", "from_seq"],
         unique=False,
-        postgresql_where=sa.text("status <> 'retired'"),
+        postgresql_where=sa.text("status <> 'retired' OR retired_by = 'deleted'"),
     )
     op.create_table(
         "runs",
@@ -196,9 +196,17 @@ def downgrade() -> None:
     op.drop_table("sessions")
     op.drop_index("runs_by_kind", table_name="runs")
     op.drop_table("runs")
-    op.drop_index("reflections_live", table_name="reflections", postgresql_where=sa.text("status <> 'retired'"))
+    op.drop_index(
+        "reflections_live",
+        table_name="reflections",
+        postgresql_where=sa.text("status <> 'retired' OR retired_by = 'deleted'"),
+    )
     op.drop_table("reflections")
-    op.drop_index("observations_live", table_name="observations", postgresql_where=sa.text("status <> 'retired'"))
+    op.drop_index(
+        "observations_live",
+        table_name="observations",
+        postgresql_where=sa.text("status <> 'retired' OR retired_by = 'deleted'"),
+    )
     op.drop_table("observations")
     op.drop_table("messages")
     op.drop_table("memory_versions")

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from app.kit.tokens import text_tokens
 
 from app.context.compile import compile_context
 from app.context.model import Compiled, Format, Knowledge, Section, Verdict
+from app.kit.tokens import text_tokens
 from tests.context.building import (
     ask,
     assistant,

@@ -38,7 +38,7 @@ def growing(log: tuple[Message, ...], shape: Format, **fields: Any) -> list[Comp
 
 
 @given(log=LOGS, has_memory=st.booleans(), shape=st.sampled_from(list(CHECKS)))
-def test_every_payload_is_what_its_provider_demands(log: tuple[Message, ...], has_memory: bool, shape: Format) -> None:  # noqa: FBT001  (drawn)
+def test_every_payload_is_what_its_provider_demands(log: tuple[Message, ...], has_memory: bool, shape: Format) -> None:
     compiled = compile_context(snapshot(log, **(MEMORY if has_memory else {})), ask(shape, system=("You help.",)))
     CHECKS[shape](compiled.payload)
 
@@ -54,7 +54,7 @@ def test_incoming_messages_keep_the_payload_valid(
 @given(log=LOGS, has_memory=st.booleans(), shape=FORMATS)
 def test_within_an_epoch_the_units_of_each_context_begin_the_next_one(
     log: tuple[Message, ...],
-    has_memory: bool,  # noqa: FBT001  (drawn)
+    has_memory: bool,
     shape: Format,
 ) -> None:
     for before, after in pairwise(growing(log, shape, **(MEMORY if has_memory else {}))):

@@ -53,6 +53,27 @@ def pieces(found: Coverage) -> list[Piece]:
         pytest.param(
             [chunk("reflection:1", 1, 4, (1, 2), (3, 4))], 4, 4, [(1, 4, "reflection:1")], id="joined where it goes on"
         ),
+        pytest.param(
+            [chunk("reflection:1", 1, 6, (1, 2), (5, 6)), chunk("deleted", 3, 4)],
+            6,
+            6,
+            [(1, 2, "reflection:1"), (3, 4, "deleted"), (5, 6, "reflection:1")],
+            id="what was deleted before its neighbours were condensed",
+        ),
+        pytest.param(
+            [chunk("deleted", 3, 4, (3, 3)), chunk("reflection:1", 1, 6, (1, 1), (6, 6)), chunk("deleted", 7, 7)],
+            7,
+            7,
+            [
+                (1, 1, "reflection:1"),
+                (2, 2, "skip"),
+                (3, 3, "deleted"),
+                (4, 5, "skip"),
+                (6, 6, "reflection:1"),
+                (7, 7, "deleted"),
+            ],
+            id="what was skipped beside what was deleted",
+        ),
     ],
 )
 def test_each_message_stands_under_what_remembers_it(

@@ -46,13 +46,12 @@ async def test_what_is_observed_ahead_stays_out_of_the_context(service: Service)
 
 async def test_the_context_changes_once_per_threshold_and_not_once_per_call(service: Service) -> None:
     await service.configure("once", **CONFIG)
-    versions, ends = [], []
+    versions: list[int] = []
     number = 1
     while len(versions) < 150:
         await service.append("once", turn(number), wait_ms=20_000)
         context = await service.context("once")
         versions.append(context["memory_version"])
-        ends.append(context["payload"]["messages"][-1])
         number += 1
     memory = await service.memory("once")
     runs = (await service.get("/sessions/once/memory/runs", limit=500))["items"]

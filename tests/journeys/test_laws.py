@@ -11,7 +11,6 @@ from tests.journeys.looks import Look, driven, items
 from tests.journeys.talk import mixed_talk
 from tests.model_server import ModelServer
 
-SCENES = 76
 TINY: dict[str, Any] = {
     "message_tokens": 300,
     "observation_tokens": 400,
@@ -34,14 +33,14 @@ def observer(request: pytest.FixtureRequest, models: ModelServer) -> str:
 
 
 @pytest.mark.parametrize(
-    ("config", "limits"),
-    [({"preset": "compact"}, COMPACT), (TINY, TINY_LIMITS), (BUFFERED, BUFFERED_LIMITS)],
+    ("config", "limits", "scenes"),
+    [({"preset": "compact"}, COMPACT, 76), (TINY, TINY_LIMITS, 40), (BUFFERED, BUFFERED_LIMITS, 40)],
     ids=["compact", "tiny", "buffered"],
 )
 async def test_every_law_holds_after_every_turn(
-    start_service: StartService, observer: str, config: dict[str, Any], limits: Limits
+    start_service: StartService, observer: str, config: dict[str, Any], limits: Limits, scenes: int
 ) -> None:
-    requests = mixed_talk(seed=7, scenes=SCENES)
+    requests = mixed_talk(seed=7, scenes=scenes)
     async with start_service(provider=observer, memory=config) as service:
         looks = await driven(service, "s", requests, partial(check_all, limits))
         for request in requests[::20]:

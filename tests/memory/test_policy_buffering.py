@@ -54,6 +54,7 @@ def test_without_buffering_nothing_is_observed_before_the_threshold() -> None:
     ("pending", "chunks", "count"),
     [
         (30_000, (6_000, 6_000, 6_000, 6_000), 4),  # the target, 24,000, to the token
+        (30_000, (6_000, 6_000, 6_000, 6_000, 3_000), 4),  # and no more than that
         (30_000, (6_000, 6_000, 6_000, 5_999), 3 + 1),  # one under it that leaves enough
         (30_000, (12_000, 17_000), 2),  # over by 5,000 <= 0.95 x 6,000, and 1,000 stay
         (30_000, (12_000, 17_001), 1),  # 999 would stay: the one under the target
@@ -80,6 +81,20 @@ def test_an_overshoot_of_more_than_0_95_of_retain_is_too_much_below_block_after(
     assert chunks_to_activate((15_000, 14_000), pending_tokens=30_000, rules=rules) == 2  # 9,000 over, 1,000 stay
     assert chunks_to_activate((15_000, 24_501), pending_tokens=40_000, rules=rules) == 1  # 9,501 over
     assert chunks_to_activate((15_000, 24_500), pending_tokens=40_000, rules=rules) == 1  # 9,500 over, 500 stay
+
+
+@pytest.mark.parametrize(
+    ("pending", "end", "count"),
+    [
+        (110_000, 108_000, 2),  # over the target of 70,000 by 0.95 x 40,000
+        (110_000, 108_001, 1),  # by more
+        (119_999, 118_500, 1),
+        (120_000, 118_500, 2),  # at block_after any overshoot will do
+    ],
+)
+def test_much_retained_is_overshot_by_0_95_of_it_at_most_below_block_after(pending: int, end: int, count: int) -> None:
+    rules = Rules.resolve({}, {"message_tokens": 100_000, "retain_tokens": 40_000})
+    assert chunks_to_activate((50_000, end - 50_000), pending_tokens=pending, rules=rules) == count
 
 
 def test_at_the_threshold_the_chunks_are_activated_and_no_model_is_asked() -> None:

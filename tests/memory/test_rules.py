@@ -220,3 +220,9 @@ def test_a_config_keeps_its_nulls_for_they_unset_what_is_stored() -> None:
 @pytest.mark.parametrize("name", ["UTC", "Europe/Lisbon", "Asia/Kolkata", "America/St_Johns"])
 def test_a_time_zone_is_one_of_the_iana_data_base(name: str) -> None:
     assert resolved(session={"timezone": name}).zone.key == name
+
+
+def test_a_log_is_condensed_early_enough_to_fit_a_small_memory_budget() -> None:
+    assert Rules.resolve({}, {"memory_budget": 3_000}).observation_tokens == 2_000
+    assert Rules.resolve({}, {"memory_budget": 3_000, "observation_tokens": 500}).observation_tokens == 500
+    assert Rules.resolve({}, {"memory_budget": 0}).observation_tokens == 40_000

@@ -93,7 +93,7 @@ def test_a_count_always_fits_its_column() -> None:
 
 
 @pytest.mark.parametrize(("length", "large"), [(60_000, False), (65_536, True)])
-def test_a_message_over_64_kib_is_large(length: int, large: bool) -> None:  # noqa: FBT001  (a parameter of the table)
+def test_a_message_over_64_kib_is_large(length: int, large: bool) -> None:
     assert is_large([{"type": "text", "text": "x" * length}]) is large
 
 

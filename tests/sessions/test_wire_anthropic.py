@@ -179,7 +179,7 @@ def test_a_broken_block_is_refused_with_its_place(raw: dict[str, Any], pointer: 
 
 
 @pytest.mark.parametrize("exclude_none", [True, False])
-def test_a_response_of_the_sdk_is_a_message_as_it_is(exclude_none: bool) -> None:  # noqa: FBT001  (a parameter of the table)
+def test_a_response_of_the_sdk_is_a_message_as_it_is(exclude_none: bool) -> None:
     response = Message(
         id="msg_1",
         type="message",

@@ -34,7 +34,7 @@ def test_the_order_of_keys_does_not_change_the_hash() -> None:
 @pytest.mark.parametrize("kind", list(Kind))
 def test_system_messages_control_text_and_what_the_caller_says_are_not_observed(
     kind: Kind,
-    observe: bool | None,  # noqa: FBT001  (a parameter of the table)
+    observe: bool | None,
 ) -> None:
     seen = {Kind.USER, Kind.ASSISTANT, Kind.TOOL_CALL, Kind.TOOL_RESULT}
 

@@ -1,0 +1,128 @@
+"""The operator's controls on the log: a note is edited, notes are deleted (api.md, Memory).
+
+Each is one transaction and one new version, and takes a new epoch: a step whose sources changed while it was thinking
+records nothing (architecture.md 1.2). A deleted note keeps its row, so its messages stay derived, and no later
+reflection has it for a source. A chunk that is only observed ahead is in no version yet, but has an id: edited it stays
+buffered, deleted it never becomes live, and the cursor moves over it with the next chunk that does.
+"""
+
+import asyncio
+from dataclasses import dataclass
+
+from app.kit.db import Database, Tx
+from app.kit.errors import FieldError, Invalid, TooLarge
+from app.kit.tokens import OFFLOAD_BYTES, text_tokens
+from app.memory.drafting import block
+from app.memory.errors import NotLive
+from app.memory.gates import clip_citations
+from app.memory.log import render
+from app.memory.model import Item, Ranges, Status
+from app.memory.parsing import OBSERVATIONS as LOG
+from app.memory.parsing import parse
+from app.memory.service import MemoryService
+from app.memory.store import DELETED, EDITED, Locked, MemoryStore, N, NewText, Notes
+from app.sessions.errors import SessionNotFound
+from app.sessions.store import session_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deleted:
+    """How many notes a deletion retired, and the version of the log after it."""
+
+    version: int
+    retired: int
+
+
+class Controls:
+    def __init__(self, *, database: Database, store: MemoryStore, memory: MemoryService) -> None:
+        self._database = database
+        self._store = store
+        self._memory = memory
+
+    async def edit(self, tenant: str, key: str, notes: Notes[N], note_id: int, text: str) -> N:
+        """Put the lines of ``text`` in the place of a note's. Answers the note that took its place, under a new id.
+
+        Raises SessionNotFound, ObservationNotFound or ReflectionNotFound, NotLive, Invalid, TooLarge.
+        """
+        items = await asyncio.to_thread(read_items, text) if len(text) > OFFLOAD_BYTES else read_items(text)
+        async with self._database.tx() as tx:
+            locked = await self._locked(tx, tenant, key)
+            old = await self._note(tx, notes, locked, note_id)
+            if old.status is Status.RETIRED:
+                raise _not_live(notes, old)
+            new = new_text(items, text, covers=old.covers)
+            self._refuse_growth(locked, old, new)
+            edited = await self._store.edit_note(tx, notes, locked, old, new)
+            await self._store.record_control(tx, locked, EDITED, forget_task=False)
+        self._memory.wake(locked.memory_id)
+        return edited
+
+    async def delete(self, tenant: str, key: str, notes: Notes[N], note_id: int | None = None) -> Deleted:
+        """Retire a note, or all live ones in one version. Where there is none it answers the same (api.md, Memory).
+
+        What told the current task takes it along. Raises SessionNotFound, and NotLive for what another note holds now.
+        """
+        async with self._database.tx() as tx:
+            locked = await self._locked(tx, tenant, key)
+            old = await self._deletable(tx, notes, locked, note_id)
+            if not old:
+                return Deleted(version=locked.version, retired=0)
+            await self._store.delete_notes(tx, notes, locked, old)
+            newest = any(note.to_seq == locked.observed_seq for note in old)
+            await self._store.record_control(tx, locked, DELETED, forget_task=newest)
+        self._memory.wake(locked.memory_id)
+        return Deleted(version=locked.version + 1, retired=len(old))
+
+    async def _locked(self, tx: Tx, tenant: str, key: str) -> Locked:
+        locked = await self._store.lock(tx, session_id(tenant, key))
+        if locked is None:
+            raise SessionNotFound(f"session '{key}' was never seen")
+        return locked
+
+    async def _note(self, tx: Tx, notes: Notes[N], locked: Locked, note_id: int) -> N:
+        note = await self._store.note(tx, notes, locked.memory_id, note_id)
+        if note is None:
+            raise notes.unknown(f"the session has no {notes.name} {note_id}")
+        return note
+
+    async def _deletable(self, tx: Tx, notes: Notes[N], locked: Locked, note_id: int | None) -> list[N]:
+        if note_id is None:
+            return await self._store.live_notes(tx, notes, locked.memory_id)
+        note = await self._store.note(tx, notes, locked.memory_id, note_id)
+        if note is None or note.retired_by == DELETED:
+            return []
+        if note.status is Status.RETIRED:
+            raise _not_live(notes, note)
+        return [note]
+
+    def _refuse_growth(self, locked: Locked, old: N, new: NewText) -> None:
+        """One note is no larger than a log that is due to be condensed, unless it was so before."""
+        limit = self._memory.rules(locked.config).observation_tokens
+        if new.tokens > max(limit, old.tokens):
+            detail = (
+                f"the text has {new.tokens} tokens, and a note may have {limit} (observation_tokens of the session's"
+                f" config, DAYBOOK_MEMORY__OBSERVATION_TOKENS) or as many as it had, {old.tokens}"
+            )
+            raise TooLarge(detail, errors=[FieldError("/text", detail)])
+
+
+def read_items(text: str) -> tuple[Item, ...]:
+    """The lines of an edit, in the form of the log. Raises Invalid where there are none, or the same over and over."""
+    parsed = parse(block(LOG, text))
+    if parsed.repetitive or not parsed.items:
+        found = "says the same over and over" if parsed.repetitive else "has no line of a log, which begins with '* '"
+        raise Invalid(f"the text {found}", errors=[FieldError("/text", found)])
+    return parsed.items
+
+
+def new_text(items: tuple[Item, ...], text: str, *, covers: Ranges) -> NewText:
+    """The lines as a note of the messages ``covers``; what cites others is no citation but a name, as in ``#4211``."""
+    clipped = clip_citations(items, within=covers, said=text)
+    rendered = render(clipped)
+    return NewText(text=rendered, items=clipped, tokens=text_tokens(rendered))
+
+
+def _not_live(notes: Notes[N], note: N) -> NotLive:
+    """Tells what became of a retired note."""
+    became = f"it was {note.retired_by}" if note.retired_by in {EDITED, DELETED} else f"{note.retired_by} condensed it"
+    return NotLive(f"{notes.name} {note.id} is live no more: {became} in version {note.retired_version}")

@@ -1,0 +1,68 @@
+"""HTTP of the operator's controls on the log (api.md, Memory)."""
+
+from fastapi import APIRouter, Request
+
+from app.kit.auth import Tenant
+from app.kit.problems import problem_responses
+from app.memory.controls import Controls, Deleted
+from app.memory.schemas import (
+    DeletedOut,
+    EditIn,
+    NoteId,
+    ObservationOut,
+    ReflectionOut,
+    observation_out,
+    reflection_out,
+)
+from app.memory.store import OBSERVATIONS, REFLECTIONS
+from app.sessions.schemas import Key
+
+router = APIRouter(tags=["memory"], responses=problem_responses(401, 404, 422, 503))
+
+OBSERVATIONS_PATH = "/sessions/{key}/memory/observations"
+REFLECTIONS_PATH = "/sessions/{key}/memory/reflections"
+
+
+def _controls(request: Request) -> Controls:
+    controls: Controls = request.app.state.controls
+    return controls
+
+
+@router.patch(OBSERVATIONS_PATH + "/{note_id}", operation_id="editObservation", responses=problem_responses(409, 413))
+async def edit_observation(key: Key, note_id: NoteId, body: EditIn, tenant: Tenant, request: Request) -> ObservationOut:
+    """Edit an observation: what is answered takes its place in the next version, with an id of its own."""
+    return observation_out(await _controls(request).edit(tenant, key, OBSERVATIONS, note_id, body.text), key)
+
+
+@router.delete(OBSERVATIONS_PATH + "/{note_id}", operation_id="deleteObservation", responses=problem_responses(409))
+async def delete_observation(key: Key, note_id: NoteId, tenant: Tenant, request: Request) -> DeletedOut:
+    """Take an observation out of the log. Past versions keep it; its messages are not observed again."""
+    return _deleted_out(await _controls(request).delete(tenant, key, OBSERVATIONS, note_id), key)
+
+
+@router.delete(OBSERVATIONS_PATH, operation_id="deleteObservations")
+async def delete_observations(key: Key, tenant: Tenant, request: Request) -> DeletedOut:
+    """Take all live observations out of the log, in one version."""
+    return _deleted_out(await _controls(request).delete(tenant, key, OBSERVATIONS), key)
+
+
+@router.patch(REFLECTIONS_PATH + "/{note_id}", operation_id="editReflection", responses=problem_responses(409, 413))
+async def edit_reflection(key: Key, note_id: NoteId, body: EditIn, tenant: Tenant, request: Request) -> ReflectionOut:
+    """Edit a reflection: what is answered takes its place in the next version, with an id of its own."""
+    return reflection_out(await _controls(request).edit(tenant, key, REFLECTIONS, note_id, body.text), key)
+
+
+@router.delete(REFLECTIONS_PATH + "/{note_id}", operation_id="deleteReflection", responses=problem_responses(409))
+async def delete_reflection(key: Key, note_id: NoteId, tenant: Tenant, request: Request) -> DeletedOut:
+    """Take a reflection out of the log. What it condensed stays condensed: nothing takes its place."""
+    return _deleted_out(await _controls(request).delete(tenant, key, REFLECTIONS, note_id), key)
+
+
+@router.delete(REFLECTIONS_PATH, operation_id="deleteReflections")
+async def delete_reflections(key: Key, tenant: Tenant, request: Request) -> DeletedOut:
+    """Take all live reflections out of the log, in one version."""
+    return _deleted_out(await _controls(request).delete(tenant, key, REFLECTIONS), key)
+
+
+def _deleted_out(deleted: Deleted, key: str) -> DeletedOut:
+    return DeletedOut(session=key, version=deleted.version, retired=deleted.retired)

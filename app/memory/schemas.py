@@ -1,0 +1,104 @@
+"""Notes on the wire (api.md, Memory)."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import Path
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.memory.log import items_to_json
+from app.memory.model import Observation, Reflection
+from app.sessions.model import SEQ_MAX
+
+TEXT_CHARACTERS_MAX = 2**18  # read within a tenth of a second; some 65,000 tokens
+
+NoteId = Annotated[int, Path(ge=1, le=SEQ_MAX, description="The note's number", examples=[41])]
+
+
+class EditIn(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    text: str = Field(
+        max_length=TEXT_CHARACTERS_MAX,
+        description="The lines that are to stand there: `Date:` headers and bullets, as the note's own `text` has them",
+    )
+
+
+class DeletedOut(BaseModel):
+    session: str
+    version: int = Field(description="Of the log, after it")
+    retired: int = Field(description="How many notes left the log")
+
+
+class ObservationOut(BaseModel):
+    id: int
+    status: str
+    text: str
+    items: list[dict[str, Any]]
+    tokens: int
+    message_tokens: int
+    from_seq: int
+    to_seq: int
+    session: str
+    born_version: int | None
+    retired_version: int | None
+    retired_by: str | None
+    created_at: datetime
+
+
+class ReflectionOut(BaseModel):
+    id: int
+    level: int
+    generation: int
+    status: str
+    text: str
+    items: list[dict[str, Any]]
+    tokens: int
+    source_tokens: int
+    from_seq: int
+    to_seq: int
+    session: str
+    sources: list[int]
+    born_version: int
+    retired_version: int | None
+    retired_by: str | None
+    created_at: datetime
+
+
+def observation_out(found: Observation, key: str) -> ObservationOut:
+    return ObservationOut(
+        id=found.id,
+        status=found.status,
+        text=found.text,
+        items=items_to_json(found.items),
+        tokens=found.tokens,
+        message_tokens=found.message_tokens,
+        from_seq=found.from_seq,
+        to_seq=found.to_seq,
+        session=key,
+        born_version=found.born_version,
+        retired_version=found.retired_version,
+        retired_by=found.retired_by,
+        created_at=found.created_at,
+    )
+
+
+def reflection_out(found: Reflection, key: str) -> ReflectionOut:
+    return ReflectionOut(
+        id=found.id,
+        level=found.level,
+        generation=found.generation,
+        status=found.status,
+        text=found.text,
+        items=items_to_json(found.items),
+        tokens=found.tokens,
+        source_tokens=found.source_tokens,
+        from_seq=found.from_seq,
+        to_seq=found.to_seq,
+        session=key,
+        sources=list(found.sources),
+        born_version=found.born_version,
+        retired_version=found.retired_version,
+        retired_by=found.retired_by,
+        created_at=found.created_at,
+    )

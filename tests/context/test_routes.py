@@ -1,0 +1,268 @@
+"""The compiled context over HTTP (api.md, Context)."""
+
+import asyncio
+from typing import Any
+
+import httpx2 as httpx
+import pytest
+
+from tests.conftest import Service
+
+CONTEXT = "/sessions/s1/context"
+FACTS = ["I moved to Lisbon.", "I work at a bank in Porto.", "My dog is called Rex."]
+EMPTY: dict[str, dict[str, Any]] = {
+    "neutral": {"system": [], "messages": []},
+    "anthropic": {"messages": []},
+    "openai": {"messages": []},
+    "text": {"text": ""},
+}
+
+
+async def talk(service: Service, *texts: str) -> None:
+    """One message each, oldest first."""
+    await service.append("s1", *({"role": "user", "content": text} for text in texts))
+
+
+async def remember(service: Service, *texts: str) -> None:
+    """One observation of each message; none of them is kept in the tail but the last."""
+    await service.configure("s1", keep_last=0)
+    for text in texts:
+        await talk(service, text)
+        answer = await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": 20_000})
+        assert answer.status_code == 200
+
+
+async def compiled(service: Service, body: dict[str, Any], **parameters: Any) -> dict[str, Any]:
+    answer = await service.client.post(CONTEXT, json=body, params=parameters)
+    assert answer.status_code == 200, answer.text
+    context: dict[str, Any] = answer.json()
+    return context
+
+
+def texts_of(context: dict[str, Any]) -> list[str]:
+    return [part["text"] for message in context["payload"]["messages"] for part in message["content"]]
+
+
+def shown(context: dict[str, Any]) -> list[str]:
+    """What was said, in its order: neither the note before it nor the volatile part behind."""
+    return [text for text in texts_of(context) if not text.startswith(("(The conversation continues", "<context>"))]
+
+
+def notes(context: dict[str, Any]) -> str:
+    return "\n".join(block["text"] for block in context["payload"]["system"])
+
+
+def pointers(answer: httpx.Response) -> list[str]:
+    assert answer.status_code == 422, answer.text
+    return [error["pointer"] for error in answer.json()["errors"]]
+
+
+async def test_a_session_never_seen_is_empty_and_stays_unseen(service: Service) -> None:
+    for shape, payload in EMPTY.items():
+        context = await service.context("s1", format=shape)
+        assert (context["format"], context["as_of_seq"], context["memory_version"]) == (shape, 0, 0)
+        assert {name: context["payload"][name] for name in payload} == payload
+        assert set(context["tokens"].values()) == {0}
+        assert context["notices"] == []
+        assert not {"segments", "decisions"} & set(context)
+    assert (await service.client.get("/sessions/s1")).status_code == 404
+
+
+async def test_without_a_memory_a_context_is_the_conversation_in_every_format(service: Service) -> None:
+    await talk(service, "Hi", "Are you there?")
+    neutral, anthropic, openai, text = [await service.context("s1", format=shape) for shape in EMPTY]
+    assert shown(neutral) == shown(anthropic) == shown(openai) == ["Hi", "Are you there?"]
+    assert neutral["payload"]["system"] == []
+    assert "system" not in anthropic["payload"]
+    assert text["payload"]["text"].index("Hi") < text["payload"]["text"].index("Are you there?")
+    assert neutral["as_of_seq"] == 2
+    assert neutral["tokens"]["total"] == neutral["tokens"]["messages"] > 0
+
+
+async def test_what_is_remembered_stands_before_the_messages_and_the_total_is_the_sum(service: Service) -> None:
+    await remember(service, *FACTS)
+    context = await service.context("s1")
+    assert context["memory_version"] == 3
+    assert [fact in notes(context) for fact in ("moved to Lisbon", "bank in Porto", "called Rex")] == [True] * 3
+    assert shown(context) == FACTS[-1:]
+    tokens = context["tokens"]
+    assert tokens.pop("total") == sum(tokens.values())
+    assert min(tokens["guide"], tokens["observations"], tokens["messages"]) > 0
+    assert context["cache"]["epoch"].startswith("3:")
+
+
+async def test_budgets_cut_the_oldest_and_say_what_is_left_out(service: Service) -> None:
+    await remember(service, *FACTS)
+    for limit, left_out in ((1, 2), (2, 1), (3, 0), (0, 0)):
+        context = await service.context("s1", max_observations=limit)
+        assert context["omitted"]["observations"] == left_out
+        assert "called Rex" in notes(context)
+        assert ("moved to Lisbon" in notes(context)) is (left_out == 0)
+    whole = (await service.context("s1"))["tokens"]["observations"]
+    context = await service.context("s1", memory_budget=whole - 1)
+    assert context["omitted"]["observations"] == 1
+    assert 0 < context["tokens"]["observations"] < whole
+    assert (await service.context("s1", memory_budget=0))["tokens"]["observations"] == whole
+
+
+async def test_the_newest_message_is_shown_whatever_the_budget(service: Service) -> None:
+    await talk(service, *(f"This is what was said in turn {turn}." for turn in range(20)))
+    whole = await service.context("s1", message_budget=0)
+    assert len(shown(whole)) == 20
+    cut = await service.context("s1", message_budget=whole["tokens"]["messages"] // 2)
+    assert shown(cut) == shown(whole)[-len(shown(cut)) :]
+    assert 0 < cut["tokens"]["messages"] <= whole["tokens"]["messages"] // 2
+    assert cut["omitted"] == {
+        "messages": 20 - len(shown(cut)),
+        "unobserved_messages": 20 - len(shown(cut)),
+        "observations": 0,
+        "reflections": 0,
+    }
+    least = await service.context("s1", message_budget=1)
+    assert len(shown(least)) == 1
+
+
+async def test_a_session_s_own_budget_is_the_default(service: Service) -> None:
+    await talk(service, *(f"This is what was said in turn {turn}." for turn in range(20)))
+    await service.configure("s1", message_budget=100)
+    own = await service.context("s1")
+    assert 0 < own["tokens"]["messages"] <= 100
+    assert own == await service.context("s1", message_budget=100)
+    assert len(shown(await service.context("s1", message_budget=0))) == 20
+
+
+async def test_a_disabled_memory_leaves_the_conversation(service: Service) -> None:
+    await remember(service, *FACTS)
+    await service.configure("s1", enabled=False)
+    context = await service.context("s1")
+    assert (context["payload"]["system"], shown(context)) == ([], FACTS)
+
+
+async def test_reading_changes_nothing(service: Service) -> None:
+    await remember(service, *FACTS)
+    now = "2026-12-01T10:00:00Z"
+    first = await service.context("s1", now=now)
+    assert await service.context("s1", now=now) == first
+    assert await compiled(service, {}, now=now) == first
+    assert await compiled(service, {"now": now}) == first
+
+
+# Read your writes
+
+
+async def test_a_context_waits_for_the_message_it_is_to_hold(service: Service) -> None:
+    waiting = asyncio.create_task(service.context("s1", min_seq=2, wait_ms=30_000))
+    await talk(service, "one")
+    await talk(service, "two")
+    context = await waiting
+    assert (context["as_of_seq"], context["notices"]) == (2, [])
+
+
+async def test_a_context_waits_for_what_the_memory_makes_of_it(service: Service) -> None:
+    await service.configure("s1", message_tokens=1, buffer_every=None)
+    await talk(service, FACTS[0])
+    context = await service.context("s1", min_seq=1, wait_ms=30_000)
+    assert (context["memory_version"], context["notices"]) == (1, [])
+
+
+@pytest.mark.parametrize("parameters", [{"min_seq": 2}, {"min_seq": 2, "wait_ms": 30}])
+async def test_when_the_time_runs_out_the_context_says_so(service: Service, parameters: dict[str, int]) -> None:
+    await talk(service, "one")
+    context = await service.context("s1", **parameters)
+    assert shown(context) == ["one"]
+    [notice] = context["notices"]
+    assert "caught up" in notice
+
+
+async def test_what_is_there_already_is_not_waited_for(service: Service) -> None:
+    await talk(service, "one")
+    assert (await service.context("s1", min_seq=1))["notices"] == []
+    assert (await service.context("s1", wait_ms=30_000))["notices"] == []
+
+
+# What the caller adds
+
+
+async def test_the_caller_s_own_parts_stand_around_the_conversation(service: Service) -> None:
+    await talk(service, "Hi")
+    context = await compiled(
+        service,
+        {
+            "system": ["You help.", "", "Be brief."],
+            "knowledge": [
+                {"title": "Prices", "text": "Tea is 2 euros."},
+                {"title": "News", "text": "Rain today.", "placement": "tail"},
+            ],
+            "channel": "sms",
+            "now": "2026-08-01T10:00:00Z",
+        },
+    )
+    texts = [block["text"] for block in context["payload"]["system"]]
+    assert texts == ["You help.", "Be brief.", "## Prices\n\nTea is 2 euros."]
+    first, volatile = texts_of(context)
+    assert first == "Hi"
+    assert [wanted in volatile for wanted in ("Rain today.", "sms", "August 1, 2026")] == [True] * 3
+    assert min(context["tokens"][name] for name in ("system", "knowledge", "volatile")) > 0
+
+
+async def test_a_system_prompt_may_be_one_text(service: Service) -> None:
+    one, listed = [await compiled(service, {"system": system}) for system in ("You help.", ["You help."])]
+    assert one["payload"]["system"] == listed["payload"]["system"] == [{"type": "text", "text": "You help."}]
+
+
+async def test_incoming_messages_are_shown_and_not_stored(service: Service) -> None:
+    await talk(service, "Hi")
+    incoming = {"role": "user", "content": "And now?", "id": "m-1"}
+    context = await compiled(service, {"incoming": [incoming, incoming]})
+    assert shown(context) == ["Hi", "And now?", "And now?"]
+    assert context["as_of_seq"] == 1
+    assert len((await service.get("/sessions/s1/messages"))["items"]) == 1
+
+
+async def test_explain_tells_every_piece_and_what_was_decided(service: Service) -> None:
+    await remember(service, *FACTS)
+    context = await service.context("s1", explain=True, max_observations=2)
+    assert sum(segment["tokens"] for segment in context["segments"]) == context["tokens"]["total"]
+    assert [segment["section"] for segment in context["segments"]] == [
+        "guide",
+        "observations",
+        "observations",
+        "guide",
+        "messages",
+        "volatile",
+    ]
+    verdicts = {decision["id"]: decision["verdict"] for decision in context["decisions"]}
+    assert sorted(verdicts.values()) == ["dropped", "kept", "kept", "kept"]
+    assert verdicts["messages:3-3"] == "kept"
+    plain = await service.context("s1", max_observations=2)
+    assert {name: value for name, value in context.items() if name in plain} == plain
+
+
+async def test_what_cannot_be_compiled_is_refused_by_its_name(service: Service) -> None:
+    for name, wrong in {
+        "format": "xml",
+        "memory_budget": "-1",
+        "message_budget": "x",
+        "max_reflections": "10001",
+        "min_seq": "-1",
+        "wait_ms": "60001",
+        "now": "2026-08-01T10:00:00",
+        "explain": "perhaps",
+    }.items():
+        assert pointers(await service.client.get(CONTEXT, params={name: wrong})) == [name]
+    bodies: list[tuple[str, str]] = [
+        ('{"system": 5}', "/system"),
+        ('{"system": "\\ud800"}', "/system/0"),
+        ('{"system": ["a", 5]}', "/system/1"),
+        ('{"channel": "\\ud800"}', "/channel"),
+        ('{"knowledge": [{"title": "a"}]}', "/knowledge/0/text"),
+        ('{"knowledge": [{"title": "a", "text": "b", "placement": "top"}]}', "/knowledge/0/placement"),
+        ('{"incoming": [{"role": "user", "content": "\\u0000"}]}', "/incoming/0/content"),
+        ('{"incoming": [{"role": "robot", "content": "a"}]}', "/incoming/0/role"),
+        ('{"now": "9999-12-31T23:59:59-14:00"}', "/now"),
+        ('{"sytem": "a"}', "/sytem"),
+        ("[]", ""),
+    ]
+    for content, pointer in bodies:
+        answer = await service.client.post(CONTEXT, content=content, headers={"Content-Type": "application/json"})
+        assert pointers(answer) == [pointer], content
