@@ -1,6 +1,6 @@
 # Needs make and Python 3.11 or later with pip, nothing else. PYTHON= chooses another interpreter for .venv.
 .DEFAULT_GOAL := help
-.PHONY: help run demo test lint check lock openapi env
+.PHONY: help run demo test fuzz lint check lock openapi env
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
@@ -31,6 +31,9 @@ demo: .venv/run.stamp ## replay the sample conversation and print the compiled c
 
 test: .venv/dev.stamp ## set up and run the whole test suite (ARGS= for pytest)
 	@$(BIN)/python -m pytest -n auto $(ARGS)
+
+fuzz: .venv/dev.stamp ## random histories and deaths, at length (SEEDS=2000)
+	@$(BIN)/python -m tests.fuzz --seeds $(or $(SEEDS),2000)
 
 lint: .venv/dev.stamp ## style, types and floors
 	$(BIN)/ruff check

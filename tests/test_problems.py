@@ -78,6 +78,8 @@ async def test_what_is_asked_wrongly_is_told_as_a_problem(service: Service) -> N
         ("GET", "/sessions/a b/messages", {}, 422, "invalid"),
         ("GET", "/sessions/s1/messages?limit=501", {}, 422, "invalid"),
         ("GET", "/sessions/s1/messages?cursor=x", {}, 422, "invalid"),
+        ("GET", "/sessions/s1/messages?limt=1", {}, 422, "invalid"),
+        ("GET", "/sessions/s1/context?fromat=text", {}, 422, "invalid"),
     ]
     for method, path, content, status, slug in cases:
         headers = {"Content-Type": "application/json"}

@@ -15,7 +15,7 @@ TEXT_CHARS_MAX = 1024 * 1024
 class ContextQuery(BaseModel):
     """What to compile. A budget of 0 is no limit; one that is not given is the session's own."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid")  # a misspelt one would answer another question than was asked
 
     format: Format = Format.NEUTRAL
     memory_budget: int | None = Field(None, ge=0, le=MESSAGE_TOKENS_MAX, description="Tokens of the log")

@@ -68,7 +68,7 @@ class AppendIn(BaseModel):
 class MessageQuery(BaseModel):
     """Filters of a session's messages; `after_seq`, `before_seq` and `until` are exclusive."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid")  # a misspelt filter would let everything through
 
     after_seq: int = Field(0, ge=0, le=SEQ_MAX)
     before_seq: int = Field(SEQ_MAX, ge=0, le=SEQ_MAX)

@@ -8,17 +8,21 @@ BETWEEN = "\n\n"
 
 
 def render(layout: Layout) -> Rendered:
-    stable = [block.text for block in layout.system] + [_turn(turn) for turn in layout.stable]
-    pieces = stable + [_turn(turn) for turn in layout.incoming]
+    stable = [block.text for block in layout.system] + _turns(layout.stable)
+    pieces = stable + _turns(layout.incoming)
     if layout.volatile:
         pieces.append(layout.volatile.text)
     units = tuple(piece.encode() for piece in stable)
     return Rendered(payload={"text": BETWEEN.join(pieces)}, units=units)
 
 
-def _turn(turn: Turn) -> str:
+def _turns(turns: tuple[Turn, ...]) -> list[str]:
+    """Those that say something: a boundary, for one, does not."""
+    return [_turn(turn, lines) for turn in turns if (lines := [line for part in turn.parts if (line := _line(part))])]
+
+
+def _turn(turn: Turn, lines: list[str]) -> str:
     speaker = f"{turn.role} ({turn.name})" if turn.name else str(turn.role)
-    lines = [line for part in turn.parts if (line := _line(part))]
     return f"{speaker}: " + "\n".join(lines)
 
 
