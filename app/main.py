@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from app.kit import migrate as schema
 from app.kit.auth import LOOPBACK_HOSTS, Auth, AuthConfig
 from app.kit.clock import SystemClock
 from app.kit.db import Database, DatabaseConfig, check_server
-from app.kit.embedded import EmbeddedConfig, EmbeddedPostgres, default_data_dir
+from app.kit.embedded import EmbeddedConfig, EmbeddedError, EmbeddedPostgres, default_data_dir
 from app.kit.errors import StartError
 from app.kit.http import Gate, HttpConfig
 from app.kit.logging import configure
@@ -57,6 +58,8 @@ from app.sessions.store import SessionStore
 from app.settings import Chosen, Settings, chosen_models, without_password
 
 log = structlog.get_logger("daybook")
+
+KEEP_UP_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,9 +106,32 @@ def located(settings: Settings, *, exclusive: bool) -> Iterator[Location]:
     )
     embedded.start()
     try:
-        yield Location(url=embedded.dsn, name=embedded.description)
+        with _kept_up(embedded):
+            yield Location(url=embedded.dsn, name=embedded.description)
     finally:
         embedded.stop()
+
+
+@contextmanager
+def _kept_up(embedded: EmbeddedPostgres) -> Iterator[None]:
+    """Meanwhile look every second whether the server is still there, and start it again if not."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(KEEP_UP_SECONDS):
+            try:
+                if embedded.keep_up():
+                    log.warning("database_started_again")
+            except EmbeddedError as error:
+                log.error("database_gone", error=str(error))  # noqa: TRY400 - the line says what to do; try again
+
+    watcher = threading.Thread(target=watch, name="daybook-keep-up", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()
 
 
 def create_app(settings: Settings, database: Location | None = None) -> FastAPI:

@@ -14,7 +14,7 @@ from pathlib import Path
 from weakref import WeakSet
 
 from app.kit.postgres_binaries import find_binaries
-from app.kit.postgres_cluster import Cluster, Postmaster
+from app.kit.postgres_cluster import Cluster, Postmaster, running_server
 from app.kit.postgres_folder import DataFolder, EmbeddedError, cluster_major, default_data_dir
 
 if sys.platform != "win32":  # the embedded server is for POSIX; the module still imports everywhere
@@ -176,6 +176,20 @@ class EmbeddedPostgres:
             return
         with self._one_line_errors(), transition(cluster.folder, seconds=self._config.start_seconds):
             self._leave()
+
+    def keep_up(self) -> bool:
+        """Start the server again if it is gone: killed, by the system for want of memory for one.
+
+        Answers whether it had to be. Raises EmbeddedError if it cannot, or if it came back under another DSN.
+        """
+        cluster, before = self._cluster, self._server
+        if cluster is None or before is None or running_server(cluster.path) is not None:
+            return False
+        with self._one_line_errors(), transition(cluster.folder, seconds=self._config.start_seconds):
+            self._server = cluster.serve()
+        if self._server.dsn != before.dsn:
+            raise EmbeddedError("the embedded server came back on another socket: restart the service")
+        return True
 
     def _enter(self, folder: DataFolder) -> None:
         self._tenancy, self._pid = Tenancy(folder, exclusive=self._config.exclusive), os.getpid()

@@ -75,6 +75,24 @@ async def test_its_own_database_survives_a_kill_and_is_gone_after_a_stop(data_di
     assert "DAYBOOK_DATA_DIR" in taken
 
 
+async def test_its_own_database_is_started_again_when_it_is_killed(data_dir: Path) -> None:
+    posted = plain_talk(8)
+    async with process({"DAYBOOK_DATA_DIR": str(data_dir)}) as service:
+        await service.append("s", *posted[:4])
+        postmaster = int((data_dir / "pgdata-18" / "postmaster.pid").read_text().split()[0])
+        psutil.Process(postmaster).kill()
+        away = await service.client.get("/readyz")
+        await until(partial(is_ready, service), bool)
+        await service.append("s", *posted)
+        stored = await items(service, "/sessions/s/messages")
+        service.send(signal.SIGTERM)
+        assert await service.ended() == 0
+        assert servers_of(data_dir) == []
+
+    assert (away.status_code, away.headers["content-type"]) == (503, "application/problem+json")
+    assert [message["id"] for message in stored] == [message["id"] for message in posted]
+
+
 @pytest.mark.parametrize(
     ("url", "reason"),
     [
