@@ -88,7 +88,9 @@ def tail_is_verbatim(look: Look) -> None:
     assert shown == list(range(first, last + 1))
     assert first == look.cursor["tail_from_seq"] + context["omitted"]["messages"] <= last
     cut = {_message_seq(one) for one in context["decisions"] if one["verdict"] == "cut"}
-    for message, stored in zip(settled(context)[-len(shown) :], look.stored[first - 1 :], strict=True):
+    telling = [one for one in look.stored[first - 1 :] if one["content"]]  # what says nothing is not shown
+    messages = settled(context)
+    for message, stored in zip(messages[len(messages) - len(telling) :], telling, strict=True):
         assert stored["seq"] in cut or message["content"] == stored["content"]
         assert (message["role"], message.get("name")) == (stored["role"], stored["name"])
 
@@ -142,11 +144,10 @@ def cacheable(context: Json) -> list[str]:
 def settled(context: Json) -> list[Json]:
     """The messages of a neutral payload without the volatile part, which is the last part of the last one."""
     messages: list[Json] = context["payload"]["messages"]
-    turns = [s for s in context["segments"] if s["section"] == "messages" or s["id"] == "continuation"]
     if not any(segment["stability"] == "volatile" for segment in context["segments"]):
         return messages
     last = {**messages[-1], "content": messages[-1]["content"][:-1]}
-    return [*messages[:-1], last][: len(turns)]
+    return [*messages[:-1], last] if last["content"] else messages[:-1]
 
 
 def _pieces(payload: Json) -> Iterable[tuple[str | int, Json]]:

@@ -1,0 +1,131 @@
+"""The fuzz at length: ``python -m tests.fuzz --seeds 2000``. Ends with how many failed, and exits with 1 if any did.
+
+A seed is a history of ``--steps`` acts; ``--first N --seeds 1 --shrink`` looks for the shortest that fails like seed
+N. The crashes then kill the service before and after each statement, and at its later runs.
+"""
+
+import argparse
+import asyncio
+import os
+import shutil
+import sys
+import tempfile
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import hypothesis
+from hypothesis import HealthCheck, Phase, Verbosity, settings
+from hypothesis.reporting import with_reporter
+
+from app.kit.embedded import EmbeddedConfig, EmbeddedPostgres
+from app.kit.logging import configure
+from tests.conftest import RUN, _clone, _database, _run_folder
+from tests.fuzz.crashes import NAMES, NEVER_REACHED, Lanes
+from tests.fuzz.crashing import Point
+from tests.fuzz.engine_laws import EngineLaws
+from tests.fuzz.running import PHASES, machine, run_state_machine_as_test
+
+# Hypothesis begins each run with the simplest history there is, which is the same for all seeds.
+EXAMPLES = 2
+LANES, RUNS = 6, 3  # services at once; the first so many runs of each statement
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Random histories and deaths; every law of the memory after each.")
+    parser.add_argument("--seeds", type=int, default=2_000)
+    parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--steps", type=int, default=50)
+    parser.add_argument("--shrink", action="store_true")
+    parser.add_argument("--no-crashes", action="store_true")
+    asked = parser.parse_args()
+    configure(json=False, level="error")
+    with server() as dsn:
+        name = "daybook_fuzz"
+        asyncio.run(_clone(dsn, name))
+        seeds = range(asked.first, asked.first + asked.seeds)
+        with machine(_database(dsn, name)) as laws:
+            failed = failing_seeds(laws, seeds, _settings(asked.steps, shrink=asked.shrink))
+        wrong = {} if asked.no_crashes else asyncio.run(failing_deaths(dsn))
+    sys.stdout.write(f"{len(failed)} of {asked.seeds} seeds failed: {failed}\n{len(wrong)} deaths show in the end\n")
+    return bool(failed or wrong)
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    """DSN of a server of this run's own."""
+    os.environ[RUN] = f"fuzz-{os.getpid()}"
+    folder = _run_folder()
+    folder.mkdir(mode=0o755)
+    folder.chmod(0o755)
+    postgres = EmbeddedPostgres(EmbeddedConfig(data_dir=folder / "data", fsync=False))
+    postgres.start()
+    try:
+        yield postgres.dsn
+    finally:
+        postgres.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def failing_seeds(laws: type[EngineLaws], seeds: range, how: settings) -> list[int]:
+    """Those at which a law breaks, each told with its history."""
+    failed: list[int] = []
+    for done, seed in enumerate(seeds, start=1):
+        told: list[str] = []
+        try:
+            with with_reporter(lambda line: told.append(str(line))):  # noqa: B023 - called within
+                run_state_machine_as_test(hypothesis.seed(seed)(laws), settings=how)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the seed failed
+            failed.append(seed)
+            _tell(seed, told, error)
+        _progress(f"{done}/{len(seeds)} seeds, {len(failed)} failed")
+    sys.stdout.write("\n")
+    return failed
+
+
+async def failing_deaths(dsn: str) -> dict[str, str]:
+    """Points at which a death shows in the end. One that is never reached the third time does not."""
+    points = [
+        Point(name=name, number=number, after=after)
+        for name in NAMES
+        for number in range(1, RUNS + 1)
+        for after in (False, True)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        async with Lanes(dsn, Path(folder), number=LANES) as lanes:
+            found = await lanes.wrong(points, told=_progress)
+    wrong = {point: how for point, how in found.items() if how != NEVER_REACHED or point.number == 1}
+    for point, how in wrong.items():
+        sys.stdout.write(f"\n{point}: {how}")
+    sys.stdout.write("\n")
+    return {str(point): how for point, how in wrong.items()}
+
+
+def _settings(steps: int, *, shrink: bool) -> settings:
+    return settings(
+        max_examples=EXAMPLES,
+        stateful_step_count=steps,
+        database=None,
+        deadline=None,
+        phases=PHASES if shrink else (Phase.generate,),
+        suppress_health_check=list(HealthCheck),
+        print_blob=False,
+        verbosity=Verbosity.debug,  # tells each step; read only where it fails
+    )
+
+
+def _tell(seed: int, told: list[str], error: Exception) -> None:
+    acts = [line for line in told if "state." in line and "laws_hold" not in line]
+    begin = max((number for number, line in enumerate(acts) if ".begin(" in line), default=0)
+    sys.stdout.write("\n".join(["", f"seed {seed}", *acts[begin:], ""]))
+    traceback.print_exception(error, limit=-3, file=sys.stdout)
+
+
+def _progress(line: str) -> None:
+    sys.stdout.write(f"\r{line}")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

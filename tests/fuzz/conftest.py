@@ -1,0 +1,25 @@
+"""Processes of the service in this one, on the tests' database."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+pytest.register_assert_rewrite("tests.fuzz.laws", "tests.fuzz.world", "tests.journeys.laws", "tests.journeys.looks")
+
+from app.kit.db import Database, DatabaseConfig  # noqa: E402 - after what has to come first
+from tests.fuzz.processes import Process  # noqa: E402 - its asserts are rewritten first
+from tests.fuzz.world import World  # noqa: E402 - its asserts are rewritten first
+
+
+@pytest.fixture
+async def world(database_url: str) -> AsyncIterator[World]:
+    """One session and two processes."""
+    database = Database(DatabaseConfig(url=database_url, pool_max=6))
+    await database.open()
+    processes = [Process(database, number=number) for number in range(2)]
+    try:
+        yield World(database, processes)
+    finally:
+        for process in processes:
+            await process.close()
+        await database.close()

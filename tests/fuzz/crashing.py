@@ -1,0 +1,118 @@
+"""The real service, in a process that kills itself at a statement: ``python -m tests.fuzz.crashing``.
+
+Imports once, then forks a service for each line of JSON on stdin (``Life``), and answers its pid on stdout: a start
+costs a tenth of a second then, not two.
+"""
+
+import json
+import os
+import signal
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from app.kit.db import Database, Tx
+from app.kit.logging import configure
+from app.main import Location, create_app
+from app.settings import Settings
+from tests.fuzz.statements import Watched
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """Before or after the ``number``-th statement of this name, from 1."""
+
+    name: str
+    number: int = 1
+    after: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Life:
+    """One process: ``dies_at`` None lives. ``marker`` is written to where it dies."""
+
+    url: str
+    port: int
+    settings: dict[str, Any]
+    marker: str
+    dies_at: Point | None = None
+
+    def line(self) -> bytes:
+        return json.dumps(asdict(self)).encode() + b"\n"
+
+    @classmethod
+    def read(cls, line: str) -> "Life":
+        values = json.loads(line)
+        point = values.pop("dies_at")
+        return cls(**values, dies_at=None if point is None else Point(**point))
+
+
+class Killer:
+    """Ends its process the hard way."""
+
+    def __init__(self, life: Life) -> None:
+        self._point = life.dies_at
+        self._marker = Path(life.marker)
+        self._seen = Counter[str]()
+
+    def before(self, name: str) -> None:
+        self._seen[name] += 1
+        self._pass(name, after=False)
+
+    def after(self, name: str) -> None:
+        self._pass(name, after=True)
+
+    def _pass(self, name: str, *, after: bool) -> None:
+        if self._point == Point(name=name, number=self._seen[name], after=after):
+            self._marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def watch(database: Database, killer: Killer) -> None:
+    """Have every connection of the service's own pool watched."""
+    plain = database.connection
+
+    @asynccontextmanager
+    async def watched() -> AsyncIterator[Tx]:
+        async with plain() as connection:
+            yield Watched(connection, killer)
+
+    database.connection = watched  # type: ignore[method-assign] # this process's only, from its start to its end
+
+
+def live(life: Life) -> None:
+    """Serve until SIGTERM, or until the point."""
+    configure(json=False, level="error")
+    app = create_app(Settings(**life.settings), Location(url=life.url, name="the tests' database"))
+    watch(app.state.database, Killer(life))
+    config = uvicorn.Config(app, port=life.port, loop="uvloop", http="httptools", ws="none", log_config=None)
+    uvicorn.Server(config).run()
+
+
+def _child(line: str) -> None:
+    """Never returns: what follows is the parent's."""
+    try:
+        sys.stdin.close()
+        live(Life.read(line))
+    finally:
+        os._exit(0)
+
+
+def main() -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # who asked for a child sees its end by itself
+    for line in sys.stdin:
+        pid = os.fork()
+        if not pid:
+            _child(line)
+        sys.stdout.write(f"{pid}\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

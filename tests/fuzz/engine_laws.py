@@ -1,0 +1,191 @@
+"""Random histories of callers, processes, models and clocks; every law of the memory after each step."""
+
+import asyncio
+from itertools import cycle
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from tests.fuzz.model import Fate
+from tests.fuzz.world import CONFIG, World
+
+processes = st.integers(0, 2)
+fates = st.sampled_from(Fate)
+ends = st.sampled_from([fate for fate in Fate if fate is not Fate.HELD])
+plans = st.lists(fates, max_size=3)
+observed = st.sampled_from([None, None, None, False])
+kinds = st.sampled_from(["observations", "reflections"])
+WORDS = "On {n} May Ana paid invoice {n} of {n}20 euros for the shop in Porto, and we decided to keep it. "
+sizes = st.sampled_from([0, 1, 2, 4, 12, 50])  # times WORDS, some 25 tokens each
+configs = st.fixed_dictionaries(
+    {},
+    optional={
+        "enabled": st.booleans(),
+        "message_tokens": st.sampled_from([1, 120, 400, 800, 4_000]),
+        "observation_tokens": st.sampled_from([60, 250, 800]),
+        "memory_budget": st.sampled_from([0, 1_000, 4_000]),
+        "message_budget": st.sampled_from([0, 300, 1_500]),
+        "buffer_every": st.sampled_from([None, 0, 0.1, 0.25, 0.5, 1, 100]),
+        "retain_tokens": st.sampled_from([0, 0.2, 0.9, 100, 5_000]),
+        "block_after": st.sampled_from([1, 1.2, 3, 100_000]),
+        "reflect_keep": st.sampled_from([0, 0.5, 1]),
+        "consolidate_at": st.sampled_from([2, 3]),
+        "strategy": st.sampled_from(["leveled", "rewrite"]),
+        "min_interval": st.sampled_from([0, 3_600]),
+        "keep_last": st.sampled_from([0, 2, 12]),
+        "observer_input_tokens": st.sampled_from([0, 50, 300]),
+        "previous_observation_tokens": st.sampled_from([0, 200]),
+        "cache_ttl": st.sampled_from([0, 300]),
+        "preset": st.sampled_from(["default", "compact", "classic", None]),
+    },
+)
+
+
+class EngineLaws(RuleBasedStateMachine):
+    """``runner`` runs the acts of ``world`` one by one; between two of them nothing moves."""
+
+    runner: asyncio.Runner
+    parts: tuple[Any, ...]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = World(*self.parts)
+
+    def do(self, act: Any) -> None:
+        self.runner.run(act)
+
+    @initialize(config=configs, plain=st.booleans())
+    def begin(self, config: dict[str, Any], plain: bool) -> None:
+        if not plain:
+            self.do(self.world.configure(0, CONFIG | config))
+
+    # Callers.
+
+    @rule(at=processes, size=sizes, role=st.sampled_from(["user", "assistant"]), observe=observed)
+    def say(self, at: int, size: int, role: str, observe: bool | None) -> None:
+        self.do(self.world.append(at, [self.text(role, size, observe)]))
+
+    @rule(at=processes, sizes=st.lists(sizes, min_size=2, max_size=8), planned=plans)
+    def say_much(self, at: int, sizes: list[int], planned: list[Fate]) -> None:
+        self.world.processes[at].script.planned.extend(planned)
+        roles = cycle(["user", "assistant"])
+        self.do(self.world.append(at, [self.text(role, size) for role, size in zip(roles, sizes, strict=False)]))
+
+    @rule(at=processes, boundary=st.booleans())
+    def say_system(self, at: int, boundary: bool) -> None:
+        fields = {"kind": "boundary"} if boundary else {}
+        self.do(self.world.append(at, [self.world.message("system", "The topic is closed.", **fields)]))
+
+    @rule(at=processes, calls=st.integers(1, 3), observe=observed)
+    def call_tools(self, at: int, calls: int, observe: bool | None) -> None:
+        ids = [f"call-{len(self.world.messages)}-{number}" for number in range(calls)]
+        parts = [{"type": "tool_call", "id": name, "name": "look_up", "arguments": {"id": name}} for name in ids]
+        self.world.open_calls += ids
+        self.do(self.world.append(at, [self.world.message("assistant", parts, observe=observe)]))
+
+    @precondition(lambda self: self.world.open_calls)
+    @rule(at=processes, which=st.integers(0, 100), size=sizes, observe=observed)
+    def answer_tool(self, at: int, which: int, size: int, observe: bool | None) -> None:
+        name = self.world.open_calls.pop(which % len(self.world.open_calls))
+        part = {"type": "tool_result", "tool_call_id": name, "output": WORDS.format(n=7) * size}
+        self.do(self.world.append(at, [self.world.message("tool", [part], observe=observe)]))
+
+    @precondition(lambda self: self.world.messages)
+    @rule(at=processes, which=st.integers(0, 1_000), number=st.integers(1, 5), more=st.booleans())
+    def retry(self, at: int, which: int, number: int, more: bool) -> None:
+        sent = list(self.world.messages.values())
+        first = which % len(sent)
+        again = sent[first : first + number]
+        self.do(self.world.append(at, [*again, self.text("user", 1)] if more else again))
+
+    @precondition(lambda self: self.world.told)
+    @rule(at=processes, which=st.integers(0, 1_000))
+    def contradict(self, at: int, which: int) -> None:
+        told = list(self.world.told)
+        self.do(self.world.conflict(at, told[which % len(told)]))
+
+    @rule(at=processes, step=st.sampled_from(["observe", "reflect", "redrive"]))
+    def request(self, at: int, step: str) -> None:
+        self.do(self.world.request(at, step))
+
+    @rule(at=processes, config=configs)
+    def configure(self, at: int, config: dict[str, Any]) -> None:
+        self.do(self.world.configure(at, config))
+
+    @rule(at=processes, notes=kinds, which=st.integers(0, 100))
+    def edit(self, at: int, notes: str, which: int) -> None:
+        self.do(self.world.edit(at, notes, which))
+
+    @rule(at=processes, notes=kinds, which=st.integers(0, 100) | st.none())
+    def delete(self, at: int, notes: str, which: int | None) -> None:
+        self.do(self.world.delete(at, notes, which))
+
+    @rule(at=processes)
+    def look(self, at: int) -> None:
+        self.do(self.world.look(at))
+
+    # Processes.
+
+    @rule(at=processes, planned=plans)
+    def work(self, at: int, planned: list[Fate]) -> None:
+        self.world.processes[at].script.planned.extend(planned)
+        self.do(self.world.work(at))
+
+    @rule(size=sizes, sizes=st.lists(sizes, max_size=3))
+    def all_at_once(self, size: int, sizes: list[int]) -> None:
+        """Appends, a retry and claims through all processes in the same moment."""
+        one, many = self.text("user", size), [self.text("assistant", size) for size in sizes]
+        self.do(self.world.at_once([one], [one, *many], many))
+
+    @rule(at=processes, size=sizes, outlived=st.booleans(), fate=ends)
+    def think_long(self, at: int, size: int, outlived: bool, fate: Fate) -> None:
+        """A call hangs while more is said, and mostly another takes over; then it comes back."""
+        self.world.processes[at].script.planned.appendleft(Fate.HELD)
+        self.do(self.world.append(at, [self.text("user", size)]))
+        self.do(self.world.work(at))
+        self.do(self.world.append((at + 1) % 3, [self.text("assistant", size)]))
+        if outlived:
+            self.do(self.world.leases_end())
+            self.do(self.world.work((at + 1) % 3))
+        self.do(self.world.release(at, fate))
+
+    @rule(at=processes, fate=ends)
+    def release(self, at: int, fate: Fate) -> None:
+        self.do(self.world.release(at, fate))
+
+    @rule(at=processes)
+    def kill(self, at: int) -> None:
+        self.do(self.world.processes[at].kill())
+
+    @rule(at=processes)
+    def stop(self, at: int) -> None:
+        self.do(self.world.processes[at].stop())
+
+    @rule(at=processes, statements=st.integers(0, 25), inside=st.booleans())
+    def die_soon(self, at: int, statements: int, inside: bool) -> None:
+        self.world.processes[at].life.ends_in(statements, inside=inside)
+
+    # Clocks.
+
+    @rule()
+    def leases_end(self) -> None:
+        self.do(self.world.leases_end())
+
+    @rule()
+    def hours_pass(self) -> None:
+        self.do(self.world.hours_pass())
+
+    @invariant()
+    def laws_hold(self) -> None:
+        self.do(self.world.check())
+
+    def teardown(self) -> None:
+        try:
+            self.do(self.world.settle())
+        finally:
+            self.do(self.world.clear())
+
+    def text(self, role: str, size: int, observe: bool | None = None) -> dict[str, Any]:
+        fields = {} if observe is None else {"observe": observe}
+        return self.world.message(role, WORDS.format(n=len(self.world.messages) % 28 + 1) * size, **fields)

@@ -1,0 +1,275 @@
+"""The laws of architecture.md section 5 over the tables themselves, in one snapshot of one session.
+
+Each takes one look (or two, one after the other) and fails with what breaks it. Those over what the API tells are in
+tests/journeys/laws.py.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+from uuid import UUID
+
+from app.kit.db import Database
+from app.memory.policy import Buffer, Observe, State, Wait, next_step
+from app.memory.rules import Rules
+from app.memory.spans import safe_span
+from app.memory.store import DELETED, EDITED
+from app.sessions.model import Message
+from app.sessions.store import message_of
+
+CONTROLS = frozenset({EDITED, DELETED})
+Row = dict[str, Any]
+Seqs = list[int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """All rows of one session. ``epoch_now`` is whether the lease, if any, runs."""
+
+    now: Any
+    session: Row
+    memory: Row
+    messages: list[Row]
+    observations: list[Row]
+    reflections: list[Row]
+    versions: list[Row]
+    runs: list[Row]
+
+    @property
+    def last_seq(self) -> int:
+        return int(self.session["next_seq"]) - 1
+
+    @property
+    def observed_seq(self) -> int:
+        return int(self.session["observed_seq"])
+
+    @property
+    def buffered_seq(self) -> int:
+        return max(self.observed_seq, int(self.session["buffered_seq"]))
+
+    def observable(self, first: int, last: int) -> Seqs:
+        return [row["seq"] for row in self.messages[first - 1 : last] if row["observe"]]
+
+    def remembered(self, last: int, version: int) -> Seqs:
+        """What is to be in the log up to ``last``: all that is observable but what was deleted by then."""
+        gone = [row for row in (*self.observations, *self.reflections) if row["retired_by"] == DELETED]
+        forgotten = set(_covered(row for row in gone if row["retired_version"] <= version))
+        return [seq for seq in self.observable(1, last) if seq not in forgotten]
+
+    @property
+    def chunks(self) -> list[Row]:
+        """The observations as they were made: an edited one is there once, as what it was edited to last."""
+        return [row for row in self.observations if row["retired_by"] != EDITED]
+
+    def having(self, status: str) -> list[Row]:
+        return [row for row in self.observations if row["status"] == status]
+
+    @property
+    def live_reflections(self) -> list[Row]:
+        return [row for row in self.reflections if row["status"] == "active"]
+
+
+ROWS = {
+    "messages": "SELECT * FROM messages WHERE session_id = $1 ORDER BY seq",
+    "observations": "SELECT * FROM observations WHERE memory_id = $1 ORDER BY from_seq, id",
+    "reflections": "SELECT * FROM reflections WHERE memory_id = $1 ORDER BY id",
+    "versions": "SELECT * FROM memory_versions WHERE memory_id = $1 ORDER BY version",
+    "runs": "SELECT * FROM runs WHERE memory_id = $1 ORDER BY id",
+}
+
+
+async def read_facts(database: Database, session: UUID) -> Facts | None:
+    """The session as it is committed now; None if it was never seen."""
+    async with database.tx() as tx:
+        await tx.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        found = await tx.fetchrow("SELECT s.*, now() AS now FROM sessions s WHERE id = $1", session)
+        memory = await tx.fetchrow("SELECT * FROM memories WHERE id = $1", session)
+        rows = {name: [dict(row) for row in await tx.fetch(query, session)] for name, query in ROWS.items()}
+    if found is None:
+        return None
+    return Facts(now=found["now"], session=dict(found), memory=dict(memory or {}), **rows)
+
+
+def check(now: Facts, before: Facts | None) -> None:
+    """Every law that holds at any moment, whatever runs and whatever failed."""
+    log_is_whole(now)
+    each_message_is_derived_once(now)
+    live_log_covers_what_is_observed(now)
+    counters_are_sums(now)
+    versions_follow_one_another(now)
+    past_logs_cover_their_past(now)
+    calls_are_counted(now)
+    failures_are_told(now)
+    if before is not None:
+        nothing_moves_back(before, now)
+
+
+def log_is_whole(now: Facts) -> None:
+    """Nothing is lost or doubled among the messages, and their running sums are right."""
+    assert [row["seq"] for row in now.messages] == list(range(1, now.last_seq + 1))
+    assert len({row["id"] for row in now.messages}) == now.last_seq
+    total = 0
+    for row in now.messages:
+        assert row["tokens_before"] == total, row["seq"]
+        total += row["tokens"]
+    assert now.session["total_tokens"] == total
+
+
+def each_message_is_derived_once(now: Facts) -> None:
+    """Laws 1 and 2: chunks follow one another from 1 to the cursor, and from there to what was observed ahead.
+
+    Retired chunks count: a reflection stands for them, or nothing does since they were deleted.
+    """
+    live = [row for row in now.chunks if row["from_seq"] <= now.observed_seq]
+    assert _end_of(live, start=0) == now.observed_seq
+    assert _end_of(now.chunks, start=0) == now.buffered_seq <= now.last_seq
+    for row in now.observations:
+        assert row["covers"], "an observation of nothing"
+        assert _seqs(row["covers"]) == now.observable(row["from_seq"], row["to_seq"]), row["id"]
+        assert row["message_tokens"] == _tokens(now, _seqs(row["covers"])), row["id"]
+        assert (row["status"] == "buffered") <= (row["born_version"] is None), row["id"]
+        assert (row["status"] == "buffered") <= (row["from_seq"] > now.observed_seq), row["id"]
+        assert (row["status"] == "active") <= (row["to_seq"] <= now.observed_seq), row["id"]
+
+
+def live_log_covers_what_is_observed(now: Facts) -> None:
+    """Law 2: each observable message up to the cursor is in one live chunk; one retired is told by its reflection."""
+    live = [*now.having("active"), *now.live_reflections]
+    assert _covered(live) == now.remembered(now.observed_seq, now.memory["log_version"])
+    by_id = {f"reflection:{row['id']}": row for row in now.reflections}
+    for kind, rows in (("observations", now.observations), ("reflections", now.reflections)):
+        for row in rows:
+            if row["status"] == "retired" and row["retired_by"] not in CONTROLS:
+                heir = by_id[row["retired_by"]]
+                assert row["id"] in heir["sources"][kind]
+                assert heir["born_version"] == row["retired_version"] > row["born_version"]
+
+
+def counters_are_sums(now: Facts) -> None:
+    """The counters that thresholds are compared with are what they stand for."""
+    memory = now.memory
+    pending = now.remembered(now.last_seq, memory["log_version"])
+    assert memory["pending_tokens"] == _tokens(now, [seq for seq in pending if seq > now.observed_seq])
+    assert memory["buffered_tokens"] == sum(row["message_tokens"] for row in now.having("buffered"))
+    assert memory["observation_tokens"] == sum(row["tokens"] for row in now.having("active"))
+    assert memory["reflection_tokens"] == sum(row["tokens"] for row in now.live_reflections)
+
+
+def versions_follow_one_another(now: Facts) -> None:
+    """Each version has its row and one cause, and what that cause brings."""
+    assert [row["version"] for row in now.versions] == list(range(1, now.memory["log_version"] + 1))
+    for row in now.versions:
+        version, cause = row["version"], row["cause"]
+        born = [sum(one["born_version"] == version for one in rows) for rows in (now.observations, now.reflections)]
+        retired = [one for one in (*now.observations, *now.reflections) if one["retired_version"] == version]
+        match cause:
+            case "observed":
+                assert (born, retired) == ([1, 0], [])
+            case "activated":
+                assert (born[0] > 0, born[1], retired) == (True, 0, [])
+            case "edited":
+                assert (sum(born) <= 1, len(retired)) == (True, 1)
+            case "deleted":
+                assert (born, bool(retired)) == ([0, 0], True)
+            case _:
+                assert (born, bool(retired)) == ([0, 1], True), cause
+
+
+def past_logs_cover_their_past(now: Facts) -> None:
+    """Each version's log, rebuilt, covers exactly what was observed when it was made."""
+    for row in now.versions:
+        cursor = row["cursors"][str(now.session["id"])]
+        lived = [one for one in (*now.observations, *now.reflections) if _lived(one, row["version"])]
+        assert _covered(lived) == now.remembered(cursor["observed_seq"], row["version"])
+        assert 1 <= cursor["tail_from_seq"] <= cursor["observed_seq"] + 1
+    for earlier, later in pairwise(now.versions):
+        one, other = (row["cursors"][str(now.session["id"])] for row in (earlier, later))
+        assert all(one[name] <= other[name] for name in ("last_seq", "observed_seq"))
+
+
+def calls_are_counted(now: Facts) -> None:
+    """Each chunk has the one call it came from, and each call is counted once."""
+    recorded = [row for row in now.runs if row["outcome"] == "recorded"]
+    observed = [(row["from_seq"], row["to_seq"]) for row in recorded if row["kind"] == "observe"]
+    assert sorted(observed) == [(row["from_seq"], row["to_seq"]) for row in now.chunks]
+    for role, kinds in (("observer", {"observe"}), ("reflector", {"reflect", "consolidate"})):
+        own = [row for row in now.runs if row["kind"] in kinds]
+        assert now.memory["usage"].get(role, {}).get("calls", 0) == len(own)
+
+
+def failures_are_told(now: Facts) -> None:
+    memory = now.memory
+    assert memory["attempts"] == 0 or memory["last_error"] is not None
+    assert (memory["lease_owner"] is None) or memory["due_at"] is not None
+
+
+def nothing_moves_back(before: Facts, now: Facts) -> None:
+    """Law 2: no cursor, version or epoch goes back; messages never change; what was born keeps its text."""
+    for name in ("next_seq", "observed_seq", "buffered_seq"):
+        assert now.session[name] >= before.session[name], name
+    for name in ("log_version", "generation", "lease_epoch"):
+        assert now.memory[name] >= before.memory[name], name
+    assert now.messages[: before.last_seq] == before.messages
+    for kind in ("observations", "reflections"):
+        texts = {row["id"]: row["text"] for row in getattr(now, kind)}
+        assert all(texts[row["id"]] == row["text"] for row in getattr(before, kind)), kind
+
+
+def nothing_is_forgotten(now: Facts, rules: Rules, state: State) -> None:
+    """A memory that nobody will look at by itself has nothing to do; ``state`` is policy's own view of it.
+
+    That is one with neither a time nor a lease; one that waits for a time (a back-off, ``min_interval``) is not.
+    """
+    if now.memory["due_at"] is not None:
+        return
+    assert now.memory["requested"] is None
+    step = next_step(state)
+    if isinstance(step, Observe | Buffer):
+        assert _safe(now, rules, step) is False, f"forgotten: {step}"
+    else:
+        assert isinstance(step, Wait), f"forgotten: {step}"
+
+
+def _safe(now: Facts, rules: Rules, step: Observe | Buffer) -> bool:
+    span = safe_span(
+        [_message(row) for row in now.messages[now.buffered_seq :]],
+        want_tokens=step.want_tokens,
+        limit_tokens=rules.observer_input_tokens,
+        least_tokens=step.least_tokens if isinstance(step, Buffer) else 0,
+        force_closed=isinstance(step, Observe) and step.force_closed,
+    )
+    return span is not None
+
+
+def _message(row: Row) -> Message:
+    return message_of(row)
+
+
+def _end_of(rows: Sequence[Row], *, start: int) -> int:
+    """The end of chunks that begin after ``start`` and leave neither gap nor overlap."""
+    end = start
+    for row in sorted(rows, key=lambda row: int(row["from_seq"])):
+        assert row["from_seq"] == end + 1, f"{row['from_seq']} follows {end}"
+        assert row["to_seq"] >= row["from_seq"]
+        end = row["to_seq"]
+    return end
+
+
+def _seqs(ranges: Iterable[Sequence[int]]) -> Seqs:
+    return [seq for first, last in ranges for seq in range(first, last + 1)]
+
+
+def _covered(rows: Iterable[Row]) -> Seqs:
+    """All seqs that these observations and reflections cover, those of two of them twice."""
+    ranges = (row["covers"] if isinstance(row["covers"], list) else next(iter(row["covers"].values())) for row in rows)
+    return sorted(seq for covers in ranges for seq in _seqs(covers))
+
+
+def _tokens(now: Facts, seqs: Seqs) -> int:
+    return sum(now.messages[seq - 1]["tokens"] for seq in seqs)
+
+
+def _lived(row: Row, version: int) -> bool:
+    born, retired = row["born_version"], row["retired_version"]
+    return born is not None and born <= version and (retired is None or retired > version)

@@ -1,0 +1,101 @@
+"""An observer and a reflector in the process that fail, hang and babble as they are told, and else do their work."""
+
+import asyncio
+from collections import deque
+from dataclasses import replace
+from enum import StrEnum
+
+from app.kit.tokens import text_tokens
+from app.llm.port import ModelError, Provider, Usage
+from app.memory.extractive import ExtractiveReflector
+from app.memory.extractive.observer import observations
+from app.memory.model import Call, Draft, ObserverInput, ReflectorInput
+from tests.model_server import REPETITIVE
+
+CALL = Call(provider="fated", model="fated", prompt_version="1", usage=Usage(input_tokens=3), latency_ms=0)
+
+
+class Fate(StrEnum):
+    """What becomes of a call."""
+
+    GOOD = "good"
+    EMPTY = "empty"
+    REPETITIVE = "repetitive"
+    CUT_OFF = "cut_off"
+    TOO_LONG = "too_long"
+    RETRYABLE = "retryable"
+    FINAL = "final"
+    BUG = "bug"
+    HELD = "held"  # until it is released with another fate
+
+
+SPOILED = {Fate.EMPTY: "", Fate.REPETITIVE: REPETITIVE}
+
+
+class Script:
+    """The fates of the next calls, in order, GOOD after the last; the calls that are held."""
+
+    def __init__(self) -> None:
+        self.planned: deque[Fate] = deque()
+        self.held: deque[asyncio.Future[Fate]] = deque()
+        self.holding = asyncio.Event()
+
+    async def next(self) -> Fate:
+        """Raises what the call is to fail with."""
+        fate = self.planned.popleft() if self.planned else Fate.GOOD
+        if fate is Fate.HELD:
+            fate = await self._hold()
+        match fate:
+            case Fate.RETRYABLE:
+                raise ModelError("overloaded", "come back later", retryable=True)
+            case Fate.FINAL:
+                raise ModelError("unauthorized", "no key", retryable=False)
+            case Fate.BUG:
+                raise ZeroDivisionError
+            case _:
+                return fate
+
+    async def _hold(self) -> Fate:
+        released: asyncio.Future[Fate] = asyncio.get_running_loop().create_future()
+        self.held.append(released)
+        self.holding.set()
+        try:
+            return await released
+        finally:
+            self.held.remove(released)
+            if not self.held:
+                self.holding.clear()
+
+    def release(self, fate: Fate) -> None:
+        """Let the oldest held call go."""
+        self.held[0].set_result(fate)
+
+
+class FatedObserver:
+    name = Provider.SCRIPTED.value
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+
+    async def observe(self, source: ObserverInput) -> Draft:
+        fate = await self._script.next()
+        return _spoiled(Draft(text=observations(source, count=text_tokens), call=CALL), fate)
+
+
+class FatedReflector:
+    name = Provider.SCRIPTED.value
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self._reflector = ExtractiveReflector(count=text_tokens)
+
+    async def reflect(self, source: ReflectorInput) -> Draft:
+        fate = await self._script.next()
+        return _spoiled(replace(await self._reflector.reflect(source), call=CALL), fate)
+
+
+def _spoiled(draft: Draft, fate: Fate) -> Draft:
+    if fate is Fate.TOO_LONG:
+        lines = "".join(f"* 🟡 A line of its own about the matter number {number}.\n" for number in range(600))
+        return replace(draft, text=f"<observations>\n{lines}</observations>")
+    return replace(draft, text=SPOILED.get(fate, draft.text), cut_off=fate is Fate.CUT_OFF)

@@ -1,0 +1,141 @@
+"""Several processes of the service in one: each its own engine, model and way to die, on one pool of connections."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from uuid import UUID
+
+import httpx2 as httpx
+
+from app.context.service import ContextService
+from app.context.store import ContextStore
+from app.diagnostics.service import DiagnosticsService
+from app.diagnostics.store import DiagnosticsStore
+from app.kit.clock import SystemClock
+from app.kit.db import Database
+from app.main import create_app
+from app.memory.activating import Activating
+from app.memory.controls import Controls
+from app.memory.engine import Engine, EngineConfig
+from app.memory.observing import Observing
+from app.memory.reflecting import Reflecting
+from app.memory.service import MemoryService
+from app.memory.store import MemoryStore
+from app.sessions.service import SessionConfig, SessionService
+from app.sessions.store import SessionStore
+from app.settings import HttpSettings, Settings
+from tests.conftest import Service
+from tests.fuzz.model import FatedObserver, FatedReflector, Script
+from tests.fuzz.statements import Cut, WatchedDatabase
+
+LEASE_SECONDS = 3_600.0  # leases end when the test says so
+QUIET_SECONDS = 30.0
+
+
+class Life:
+    """The statements a process may still make: cut before or after the last one, then none at all."""
+
+    def __init__(self) -> None:
+        self.left: int | None = None
+        self.ended = False
+        self._inside = False
+
+    def ends_in(self, statements: int, *, inside: bool) -> None:
+        """``inside``: the last statement is made, and its answer lost."""
+        self.left, self._inside = statements, inside
+
+    @property
+    def is_bounded(self) -> bool:
+        return self.ended or self.left is not None
+
+    def end(self) -> None:
+        self.ended = True
+
+    def before(self, _name: str) -> None:
+        if self.left == 0 and not self._inside:
+            self.ended = True
+        self._cut()
+
+    def after(self, _name: str) -> None:
+        if self.left is not None:
+            self.left -= 1
+        if self.left is not None and self.left < 0:
+            self.ended = True
+        self._cut()
+
+    def _cut(self) -> None:
+        if self.ended:
+            raise Cut
+
+
+class Process:
+    """One process of the service as ``app.main`` builds it, but for its model, its sweep and its connections."""
+
+    def __init__(self, database: Database, *, number: int) -> None:
+        self._database = database
+        self._number = number
+        self._app = create_app(Settings(http=HttpSettings(access_log=False)))
+        client = httpx.AsyncClient(transport=httpx.ASGITransport(app=self._app), base_url="http://fuzz")
+        self.service = Service("http://fuzz", client, self._app)
+        self.start()
+
+    def start(self) -> None:
+        """Begin a life, with nothing left in memory of the one before."""
+        self.life, self.script = Life(), Script()
+        database = WatchedDatabase(self._database, self.life)
+        store = MemoryStore(database)
+        observer, reflector = FatedObserver(self.script), FatedReflector(self.script)
+        self.engine = Engine(
+            database=database,
+            store=store,
+            activating=Activating(database=database, store=store),
+            observing=Observing(database=database, store=store, observer=observer),
+            reflecting=Reflecting(database=database, store=store, reflector=reflector),
+            service_rules={},
+            config=EngineConfig(lease_seconds=LEASE_SECONDS, grace_seconds=0),
+            owner=f"process-{self._number}",
+        )
+        memory = MemoryService(store=store, engine=self.engine, service_rules={})
+        state = self._app.state
+        state.database = database
+        state.sessions = SessionService(SessionStore(database), memory, SessionConfig())
+        state.controls = Controls(database=database, store=store, memory=memory)
+        state.context = ContextService(store=ContextStore(database), memory=memory, clock=SystemClock())
+        state.diagnostics = DiagnosticsService(
+            store=DiagnosticsStore(database), memory=memory, observer=observer.name, reflector=reflector.name
+        )
+
+    async def kill(self) -> None:
+        """End this life between two statements, whatever it is at; leases stay as they are."""
+        self.life.end()
+        await self.engine.stop()
+        self.start()
+
+    async def stop(self) -> None:
+        """Told to end: what it cannot finish at once it gives back."""
+        await self.engine.stop()
+        self.start()
+
+    async def work(self, memory: UUID) -> None:
+        self.engine.wake(memory)
+        await self.quiet()
+
+    async def quiet(self) -> None:
+        """Until its engine has nothing to do, or waits for the model. Fails where it never comes to that."""
+        async with asyncio.timeout(QUIET_SECONDS), self._holding() as holding:
+            while self.engine._tasks and not self.script.held:
+                await asyncio.wait({*self.engine._tasks.values(), holding}, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.sleep(0)  # a task that has ended is taken from the engine's by a callback
+
+    @asynccontextmanager
+    async def _holding(self) -> AsyncIterator["asyncio.Task[bool]"]:
+        task = asyncio.create_task(self.script.holding.wait())
+        try:
+            yield task
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def close(self) -> None:
+        await self.kill()
+        await self.service.client.aclose()

@@ -1,0 +1,96 @@
+"""Every statement to the database, seen before and after it: the points at which a process can die.
+
+A statement is called by the name in its leading comment, the ends of a transaction ``begin`` and ``commit``.
+"""
+
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from app.kit.db import Database, Tx
+
+NAME = re.compile(r"/\* (\w+) \*/")
+UNNAMED = "unnamed"
+
+
+class Watch(Protocol):
+    """Told of each statement. Raises, or ends the process, where the connection is to end there."""
+
+    def before(self, name: str) -> None: ...
+
+    def after(self, name: str) -> None: ...
+
+
+class Cut(ConnectionResetError):
+    """The connection ended between two statements."""
+
+
+class Watched:
+    """An asyncpg connection whose statements are watched."""
+
+    def __init__(self, connection: Tx, watch: Watch) -> None:
+        self._connection = connection
+        self._watch = watch
+
+    async def execute(self, query: str, *arguments: Any) -> Any:
+        return await self._seen("execute", query, *arguments)
+
+    async def executemany(self, query: str, rows: Sequence[Any]) -> Any:
+        return await self._seen("executemany", query, rows)
+
+    async def fetch(self, query: str, *arguments: Any) -> Any:
+        return await self._seen("fetch", query, *arguments)
+
+    async def fetchrow(self, query: str, *arguments: Any) -> Any:
+        return await self._seen("fetchrow", query, *arguments)
+
+    async def fetchval(self, query: str, *arguments: Any) -> Any:
+        return await self._seen("fetchval", query, *arguments)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[None]:
+        self._watch.before("begin")
+        async with self._connection.transaction():
+            self._watch.after("begin")
+            yield
+            self._watch.before("commit")
+        self._watch.after("commit")
+
+    async def _seen(self, method: str, query: str, *arguments: Any) -> Any:
+        found = NAME.match(query)
+        name = found[1] if found else UNNAMED
+        self._watch.before(name)
+        answer = await getattr(self._connection, method)(query, *arguments)
+        self._watch.after(name)
+        return answer
+
+
+class WatchedDatabase(Database):
+    """``database`` seen through a watch; one pool may serve many of these, as if each were a process of its own."""
+
+    def __init__(self, database: Database, watch: Watch) -> None:
+        self._database = database
+        self._watch = watch
+
+    async def open(self) -> None:
+        await self._database.open()
+
+    async def close(self) -> None:
+        await self._database.close()
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Tx]:
+        self._watch.before("connect")
+        async with self._database.connection() as connection:
+            try:
+                yield Watched(connection, self._watch)
+            except Cut:
+                connection.terminate()
+                raise
+
+
+def names(*modules: Path) -> list[str]:
+    """The names of all statements in these files, in their order."""
+    return [name for module in modules for name in NAME.findall(module.read_text(encoding="utf-8"))]

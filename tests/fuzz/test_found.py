@@ -1,0 +1,90 @@
+"""What the fuzz has found in the service, each told as shortly as it can be."""
+
+from typing import Any
+
+import pytest
+
+from app.memory.policy import NEVER, Wait
+from app.memory.store import MemoryStore
+from tests.fuzz.model import Fate
+from tests.fuzz.world import World
+from tests.journeys.looks import Json
+
+LONG = "On 7 May Ana paid invoice 7 of 720 euros for the shop in Porto, and we decided to keep it. " * 20
+WAITS = {"message_tokens": 400, "buffer_every": None, "block_after": 100_000}
+
+
+def call(world: World, call_id: str = "c-1", **fields: Any) -> Json:
+    part = {"type": "tool_call", "id": call_id, "name": "look_up", "arguments": {}}
+    return world.message("assistant", [{"type": "text", "text": LONG}, part], **fields)
+
+
+def result(world: World, **fields: Any) -> Json:
+    return world.message("tool", [{"type": "tool_result", "tool_call_id": "c-1", "output": "ok"}], **fields)
+
+
+async def say(world: World, *messages: Json) -> None:
+    await world.append(0, messages)
+    await world.processes[0].quiet()
+
+
+@pytest.mark.parametrize("closing", ["result", "user", "boundary"])
+async def test_a_message_that_is_skipped_may_close_a_call_and_so_let_it_be_observed(world: World, closing: str) -> None:
+    closings = {
+        "result": result(world, observe=False),
+        "user": world.message("user", "Never mind.", observe=False),
+        "boundary": world.message("system", "Done.", kind="boundary"),
+    }
+    await world.configure(0, WAITS)
+    await say(world, call(world))
+    waiting = await world.facts()
+    await say(world, closings[closing])
+    await world.check()
+    observed = await world.facts()
+
+    assert (waiting.observed_seq, observed.observed_seq) == (0, 2)
+
+
+async def test_what_closes_a_call_while_the_engine_is_about_to_settle_is_looked_at(world: World) -> None:
+    store = MemoryStore(world.database)
+    await world.configure(0, WAITS)
+    await say(world, call(world))
+    await world.due()
+    lease = await store.claim(world.memory, owner="test", seconds=60)
+    assert lease is not None
+    loaded = await store.load(lease)
+    assert loaded is not None
+    await world.append(1, [world.message("system", "Done.", kind="boundary")])
+    due = await store.settle(lease, Wait(at_tokens=NEVER), loaded.requested_at)
+
+    assert due is True
+
+
+async def test_what_closes_a_call_during_another_step_of_the_same_run_is_looked_at(world: World) -> None:
+    await world.configure(0, WAITS)
+    await say(world, world.message("user", LONG))
+    await say(world, call(world))
+    world.processes[0].script.planned.append(Fate.HELD)
+    await world.request(0, "reflect")
+    await world.processes[0].quiet()
+    held = len(world.processes[0].script.held)
+    await world.append(1, [result(world)])
+    await world.release(0, Fate.GOOD)
+    await world.check()
+    facts = await world.facts()
+
+    assert (held, facts.observed_seq) == (1, 3)
+
+
+async def test_a_failed_wish_that_nobody_has_any_more_leaves_no_error_behind(world: World) -> None:
+    await say(world, world.message("user", LONG))
+    world.processes[0].script.planned.append(Fate.RETRYABLE)
+    await world.request(0, "observe")
+    await world.processes[0].quiet()
+    failed = await world.facts()
+    await world.request(0, "reflect")
+    await world.processes[0].quiet()
+    facts = await world.facts()
+
+    assert failed.memory["attempts"] == 1
+    assert (facts.memory["attempts"], facts.memory["last_error"], facts.memory["due_at"]) == (0, None, None)

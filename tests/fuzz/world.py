@@ -1,0 +1,269 @@
+"""One session, several processes that work at it, and all that can happen to them: each act is a method.
+
+After each act the laws are checked (``check``); ``settle`` ends the faults and lets the memory catch up.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from itertools import count
+from typing import Any, Final
+from uuid import UUID
+
+from app.kit.db import Database
+from app.memory.engine import _state
+from app.memory.rules import Rules
+from app.memory.store import Lease, MemoryStore
+from app.sessions.store import session_id
+from tests.conftest import TABLES
+from tests.fuzz import laws
+from tests.fuzz.model import Fate
+from tests.fuzz.processes import Process
+from tests.journeys.laws import CHECKS, calls_keep_their_results, prefix_holds, tail_is_verbatim
+from tests.journeys.looks import Json, Look, look
+
+CONFIG: Final[dict[str, Any]] = {
+    "message_tokens": 400,
+    "observation_tokens": 250,
+    "message_budget": 1_500,
+    "memory_budget": 1_000,
+    "keep_last": 2,
+    "buffer_every": 0.25,
+    "retain_tokens": 0.2,
+    "observer_input_tokens": 300,
+    "block_after": 3,
+}
+STEPS_MAX = 60  # looks of an engine until a memory has caught up
+TENANT = "default"
+BUSY = 503
+
+_keys = count(1)
+
+
+class World:
+    """``messages`` are those that a caller sent, by id; ``told`` those of them it was told are stored, with seqs."""
+
+    def __init__(self, database: Database, processes: Sequence[Process]) -> None:
+        self.database = database
+        self.processes = processes
+        self.key = f"world-{next(_keys)}"
+        self.memory: UUID = session_id(TENANT, self.key)
+        self.messages: dict[str, Json] = {}
+        self.told: dict[str, int] = {}
+        self.open_calls: list[str] = []
+        self.config: dict[str, Any] = {}
+        self._facts: laws.Facts | None = None
+        self._look: Look | None = None
+        self._forced = False  # calls may have been closed because too much waited (memory-rules.md section 3, groups)
+        self._numbers = count(1)
+        self._store = MemoryStore(database)
+
+    # What callers do.
+
+    def message(self, role: str, content: Any, **fields: Any) -> Json:
+        """A new message; the id says its order of sending."""
+        return {"id": f"m-{next(self._numbers)}", "role": role, "content": content, **fields}
+
+    async def append(self, at: int, messages: Sequence[Json]) -> None:
+        """Post the messages; what a dying process answers, if it does, decides nothing."""
+        self.messages |= {message["id"]: message for message in messages}
+        answer = await self.processes[at].service.client.post(
+            f"/sessions/{self.key}/messages", json={"messages": list(messages)}
+        )
+        if answer.status_code == BUSY:
+            assert self.processes[at].life.ended, answer.text
+            return
+        assert answer.status_code in {200, 201}, answer.text
+        for stored in answer.json()["messages"]:
+            assert self.told.setdefault(stored["id"], stored["seq"]) == stored["seq"]
+
+    async def conflict(self, at: int, known: str) -> None:
+        """A stored id with other content, among new messages: nothing of it is stored."""
+        other = {"id": known, "role": "user", "content": "something else entirely"}
+        fresh = {"id": "never", "role": "user", "content": "not stored either"}
+        answer = await self.processes[at].service.client.post(
+            f"/sessions/{self.key}/messages", json={"messages": [fresh, other]}
+        )
+        assert answer.status_code == 409 or self._dead(at, answer.status_code), answer.text
+
+    async def configure(self, at: int, config: dict[str, Any]) -> None:
+        answer = await self.processes[at].service.client.put(f"/sessions/{self.key}", json={"config": config})
+        self._look = None  # another config is another context
+        if answer.status_code == BUSY:
+            assert self._dead(at, answer.status_code)
+            return
+        assert answer.status_code in {200, 201}, answer.text
+
+    async def request(self, at: int, step: str) -> None:
+        answer = await self.processes[at].service.client.post(f"/sessions/{self.key}/memory/{step}")
+        known = {404} if self._facts is None else set()
+        assert answer.status_code in {202} | known or self._dead(at, answer.status_code), answer.text
+
+    async def edit(self, at: int, notes: str, which: int) -> None:
+        """A note of either kind, live or not, gets another line."""
+        text = f"* 🔴 [fact] Edited {which}: the shop is in Porto and stays there. #1"
+        await self._control(at, "PATCH", f"{notes}/{self._note(notes, which)}", {"text": text})
+
+    async def delete(self, at: int, notes: str, which: int | None) -> None:
+        """One note, or all live ones."""
+        await self._control(at, "DELETE", notes if which is None else f"{notes}/{self._note(notes, which)}", None)
+
+    async def _control(self, at: int, method: str, path: str, body: Json | None) -> None:
+        """404: there is none; 409: it is live no more; 413: too large for the log as it is configured."""
+        answer = await self.processes[at].service.client.request(
+            method, f"/sessions/{self.key}/memory/{path}", json=body
+        )
+        assert answer.status_code in {200, 404, 409, 413} or self._dead(at, answer.status_code), answer.text
+
+    def _note(self, notes: str, which: int) -> int:
+        found = [] if self._facts is None else getattr(self._facts, notes)
+        return int(found[which % len(found)]["id"]) if found else 1
+
+    def _dead(self, at: int, status: int) -> bool:
+        return status == BUSY and self.processes[at].life.ended
+
+    # What happens to processes and clocks.
+
+    async def work(self, at: int) -> None:
+        await self.processes[at].work(self.memory)
+
+    async def at_once(self, *posted: Sequence[Json]) -> None:
+        """Appends through every process, and claims by every process, in the same moment."""
+        appends = [self.append(at, messages) for at, messages in enumerate(posted) if messages]
+        await asyncio.gather(*appends, *(self.work(at) for at in range(len(self.processes))))
+        await self.work_at_once()
+
+    async def work_at_once(self) -> None:
+        await asyncio.gather(*(self.work(at) for at in range(len(self.processes))))
+
+    async def release(self, at: int, fate: Fate) -> None:
+        process = self.processes[at]
+        if process.script.held:
+            process.script.release(fate)
+            await asyncio.sleep(0)
+            await process.quiet()
+
+    async def leases_end(self) -> None:
+        """Every wait is over: a lease nobody renewed, a back-off, an interval."""
+        await self._run(
+            "UPDATE memories SET due_at = now(), reflected_at = reflected_at - interval '1 day'"
+            " WHERE id = $1 AND due_at IS NOT NULL"
+        )
+
+    async def due(self) -> None:
+        """The memory is to be looked at, and nobody was told."""
+        await self._run("UPDATE memories SET due_at = now() WHERE id = $1")
+
+    async def hours_pass(self) -> None:
+        await self._run("UPDATE sessions SET last_active_at = last_active_at - interval '2 hours' WHERE id = $1")
+        await self.leases_end()
+
+    async def _run(self, statement: str) -> None:
+        async with self.database.connection() as connection:
+            await connection.execute(statement, self.memory)
+
+    # What must hold.
+
+    async def check(self) -> None:
+        facts = await laws.read_facts(self.database, self.memory)
+        if facts is None:
+            assert not self.told
+            return
+        laws.check(facts, self._facts)
+        self._nothing_told_is_lost(facts)
+        state, rules = await self._policy_view(facts)
+        if state is not None:
+            laws.nothing_is_forgotten(facts, rules, state)
+        self._facts = facts
+        self._forced = self._forced or facts.session["total_tokens"] >= rules.block_tokens
+
+    async def facts(self) -> laws.Facts:
+        """The session as it is; fails where it was never seen."""
+        facts = await laws.read_facts(self.database, self.memory)
+        assert facts is not None
+        return facts
+
+    def _nothing_told_is_lost(self, facts: laws.Facts) -> None:
+        stored = {row["id"]: row["seq"] for row in facts.messages}
+        assert self.told.items() <= stored.items()
+        assert stored.keys() <= self.messages.keys()
+
+    async def _policy_view(self, facts: laws.Facts) -> tuple[Any, Rules]:
+        lease = Lease(memory_id=self.memory, epoch=facts.memory.get("lease_epoch", 0))
+        rules = Rules.resolve({}, facts.session["config"])
+        loaded = await self._store.load(lease) if facts.memory else None
+        return (None if loaded is None else _state(loaded, rules, nothing_safe=False, activated=False)), rules
+
+    async def look(self, at: int) -> None:
+        """What the API tells is right too, in every format, and extends what it told before."""
+        if self._facts is None or not self._facts.messages or self.processes[at].life.is_bounded:
+            return
+        await asyncio.gather(*(process.quiet() for process in self.processes))  # else two reads are of two moments
+        now = await look(self.processes[at].service, self.key)
+        if now.memory["enabled"]:
+            tail_is_verbatim(now)
+        if not self._forced:
+            calls_keep_their_results(now)
+        for shape, valid in CHECKS.items():
+            valid(now.contexts[shape]["payload"])
+        self._intervals_follow(now)
+        self._budgets_hold(now)
+        if self._look is not None:
+            prefix_holds(self._look, now)
+        self._look = now
+
+    @staticmethod
+    def _intervals_follow(now: Look) -> None:
+        coverage, end = now.memory["coverage"], 0
+        assert coverage["gaps"] == []
+        for interval in coverage["intervals"]:
+            assert interval["from"] == end + 1
+            end = interval["to"]
+        assert end == now.cursor["last_seq"] == len(now.stored)
+
+    def _budgets_hold(self, now: Look) -> None:
+        assert self._facts is not None
+        rules = Rules.resolve({}, self._facts.session["config"])
+        for context in now.contexts.values():
+            tokens = context["tokens"]
+            assert tokens["total"] == sum(size for section, size in tokens.items() if section != "total")
+            assert rules.message_budget is None or tokens["messages"] <= rules.message_budget
+            assert rules.memory_budget is None or tokens["reflections"] + tokens["observations"] <= rules.memory_budget
+
+    # The end.
+
+    async def settle(self) -> None:
+        """No more faults: every process lives and answers well, and the memory catches up by itself."""
+        for process in self.processes:
+            await process.kill()
+        await self.configure(0, {"enabled": True, "min_interval": 0})
+        for _ in range(STEPS_MAX):
+            await self.check()
+            facts = self._facts
+            if facts is None or facts.memory["due_at"] is None:
+                break
+            await self.leases_end()
+            await self.work_at_once()
+        else:
+            raise AssertionError(f"work is left over: {self._facts and self._facts.memory}")
+        await self.check()
+        self._caught_up()
+        await self.look(0)
+
+    def _caught_up(self) -> None:
+        """Nothing is left over of faults and wishes, and the live log fits its budget (law 9), or cannot be smaller."""
+        facts = self._facts
+        if facts is None or not facts.memory:
+            return
+        memory, rules = facts.memory, Rules.resolve({}, facts.session["config"])
+        assert (memory["lease_owner"], memory["attempts"], memory["requested"]) == (None, 0, None)
+        size = memory["observation_tokens"] + memory["reflection_tokens"]
+        fits = rules.memory_budget is None or size <= max(rules.memory_budget, rules.observation_tokens)
+        assert fits or memory["unhelped_tokens"] == size
+
+    async def clear(self) -> None:
+        for process in self.processes:
+            await process.kill()
+        async with self.database.connection() as connection:
+            for table in TABLES:
+                column = {"sessions": "id", "memories": "id", "messages": "session_id"}.get(table, "memory_id")
+                await connection.execute(f"DELETE FROM {table} WHERE {column} = $1", self.memory)  # noqa: S608 - our own names
