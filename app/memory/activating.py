@@ -3,9 +3,10 @@
 from app.kit.db import Database
 from app.memory.cursor import advance
 from app.memory.policy import Activate
+from app.memory.records import Lease, Loaded
 from app.memory.rules import Rules
 from app.memory.steps import Outcome
-from app.memory.store import Lease, Loaded, MemoryStore
+from app.memory.store import MemoryStore
 
 
 class Activating:

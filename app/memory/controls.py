@@ -19,8 +19,9 @@ from app.memory.log import render
 from app.memory.model import Item, Ranges, Status
 from app.memory.parsing import OBSERVATIONS as LOG
 from app.memory.parsing import parse
+from app.memory.records import Locked, NewText
 from app.memory.service import MemoryService
-from app.memory.store import DELETED, EDITED, Locked, MemoryStore, N, NewText, Notes
+from app.memory.store import DELETED, EDITED, MemoryStore, N, Notes
 from app.sessions.errors import SessionNotFound
 from app.sessions.store import session_id
 

@@ -3,9 +3,10 @@
 from datetime import date, datetime
 
 from app.kit.db import Tx
+from app.memory.records import Fenced, Loaded
 from app.memory.rules import Rules
 from app.memory.spans import group_start
-from app.memory.store import Fenced, Loaded, MemoryStore
+from app.memory.store import MemoryStore
 
 LOOK_BACK = 200  # messages searched for the start of the group the tail begins with
 

@@ -32,10 +32,11 @@ from app.memory.policy import (
     backoff,
     next_step,
 )
+from app.memory.records import Lease, Loaded
 from app.memory.reflecting import Reflecting
 from app.memory.rules import ATTEMPTS_MAX, Rules
 from app.memory.steps import Outcome, StepFailed, add_usage
-from app.memory.store import Lease, Loaded, MemoryStore
+from app.memory.store import MemoryStore
 
 log = structlog.get_logger("daybook.engine")
 

@@ -11,10 +11,11 @@ from app.memory.log import render
 from app.memory.model import Item, Observer, ObserverInput, Parsed, Priority
 from app.memory.parsing import parse
 from app.memory.policy import Buffer, Observe
+from app.memory.records import Lease, Loaded, NewObservation, Run
 from app.memory.rules import Rules
 from app.memory.spans import Span, safe_span
 from app.memory.steps import Outcome, StepFailed, add_usage, called, run_of
-from app.memory.store import Lease, Loaded, MemoryStore, NewObservation, Run
+from app.memory.store import MemoryStore
 
 KIND = "observe"
 

@@ -10,9 +10,10 @@ from app.memory.log import render
 from app.memory.model import Item, Observation, Ranges, Reflection, Reflector, ReflectorInput
 from app.memory.parsing import parse
 from app.memory.policy import Consolidate, Reflect, oldest_to_condense
+from app.memory.records import Lease, Loaded, NewReflection, Run
 from app.memory.rules import COMPRESSION_SHARES, PROTECTED_COVERAGE, Rules
 from app.memory.steps import Outcome, StepFailed, add_usage, called, run_of
-from app.memory.store import Lease, Loaded, MemoryStore, NewReflection, Run
+from app.memory.store import MemoryStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from app.llm.port import ModelError
 from app.memory.model import Call, Draft
-from app.memory.store import Run
+from app.memory.records import Run
 
 REJECTED_CHARS_MAX = 20_000  # of a refused output kept for inspection
 

@@ -27,7 +27,8 @@ from tests.journeys.looks import until
 from tests.journeys.processes import PROJECT, free_port, surroundings
 
 APP = PROJECT / "app"
-NAMES = ["begin", "commit", *names(APP / "memory" / "store.py", APP / "sessions" / "store.py")]
+FLOORS = ("memory", "sessions")  # all that writes
+NAMES = ["begin", "commit", *names(*(file for floor in FLOORS for file in sorted((APP / floor).glob("*.py"))))]
 NEVER_REACHED = "the scenario does not reach it"
 Outline = dict[str, Any]
 

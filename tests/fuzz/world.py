@@ -11,8 +11,9 @@ from uuid import UUID
 
 from app.kit.db import Database
 from app.memory.engine import _state
+from app.memory.records import Lease
 from app.memory.rules import Rules
-from app.memory.store import Lease, MemoryStore
+from app.memory.store import MemoryStore
 from app.sessions.store import session_id
 from tests.conftest import TABLES
 from tests.fuzz import laws

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from app.memory.model import Item, Observation, Reflection, Status
-from app.memory.store import Loaded
+from app.memory.records import Loaded
 
 NOW = datetime(2026, 8, 1, 10, 0, tzinfo=UTC)
 MEMORY_ID = UUID(int=1)

@@ -1,0 +1,134 @@
+"""What a worker claims, loads, locks and records, as values; the store reads and writes them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from app.memory.model import Item, Observation, Ranges, Reflection
+from app.memory.policy import Request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    memory_id: UUID
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """A memory as a worker finds it.
+
+    ``last_seq`` is the newest message, ``observed_seq`` the cursor; ``buffered_seq``, never before it, is where what
+    was observed ahead ends. ``observations`` are live, ``buffered`` are not yet.
+    """
+
+    memory_id: UUID
+    session_id: UUID
+    now: datetime
+    config: dict[str, Any]
+    pending_tokens: int
+    last_seq: int
+    observed_seq: int
+    buffered_seq: int
+    requested: Request | None
+    requested_at: datetime | None
+    attempts: int
+    reflected_at: datetime | None
+    unhelped_tokens: int | None
+    current_task: str | None
+    observations: tuple[Observation, ...]
+    buffered: tuple[Observation, ...]
+    reflections: tuple[Reflection, ...]
+
+    @property
+    def chunks(self) -> list[Observation | Reflection]:
+        """The live log, oldest first."""
+        return sorted((*self.reflections, *self.observations), key=lambda chunk: chunk.from_seq)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fenced:
+    """The locked memory at the moment of recording."""
+
+    version: int
+    generation: int
+    usage: dict[str, Any]
+    now: datetime
+    last_seq: int
+    observed_seq: int
+    buffered_seq: int
+    newest_created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One call for the ``runs`` table; ``rejected_output`` only where it was refused."""
+
+    kind: str
+    provider: str
+    model: str
+    prompt_version: str
+    outcome: str
+    input_tokens: int = 0
+    cached_input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = None
+    latency_ms: int = 0
+    from_seq: int | None = None
+    to_seq: int | None = None
+    error: str | None = None
+    grounded_share: float | None = None
+    rejected_output: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewObservation:
+    """A chunk to be recorded, with what the observer said beside it."""
+
+    text: str
+    items: tuple[Item, ...]
+    tokens: int
+    message_tokens: int
+    from_seq: int
+    to_seq: int
+    covers: Ranges
+    current_task: str | None
+    suggested_response: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewReflection:
+    """A condensed note to be recorded, and the ids of what it condenses."""
+
+    level: int
+    text: str
+    items: tuple[Item, ...]
+    tokens: int
+    source_tokens: int
+    observation_tokens: int  # of the sources, what were observations
+    reflection_tokens: int  # and what were reflections
+    covers: Ranges
+    from_seq: int
+    to_seq: int
+    observations: tuple[int, ...]
+    reflections: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Locked:
+    """Session and memory, locked by somebody who is no worker. ``version`` is 0 where there is no memory yet."""
+
+    memory_id: UUID
+    version: int
+    observed_seq: int
+    config: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewText:
+    """What an edit makes of a note."""
+
+    text: str
+    items: tuple[Item, ...]
+    tokens: int
