@@ -144,7 +144,7 @@ class Engine:
                 done, _ = await asyncio.wait({task}, timeout=self._config.lease_seconds / 3)
                 if done:
                     return task.result()
-                if not await self._renewed(lease):
+                if not await self._renewed(lease) and not task.done():
                     log.warning("lease_lost", memory=str(lease.memory_id), epoch=lease.epoch)
                     return False
         finally:

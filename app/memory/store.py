@@ -35,9 +35,10 @@ DUE = """/* due */
 SELECT id FROM memories WHERE due_at <= now() ORDER BY due_at LIMIT $1
 """
 
+# Only while it is held: one that crosses its own end on the way would put off what the end said.
 RENEW = """/* renew */
 UPDATE memories SET due_at = now() + make_interval(secs => $3), lease_step = coalesce($4, lease_step)
-WHERE id = $1 AND lease_epoch = $2 RETURNING id
+WHERE id = $1 AND lease_epoch = $2 AND lease_owner IS NOT NULL RETURNING id
 """
 
 SETTLE = """/* settle */
@@ -51,7 +52,8 @@ RETURNING coalesce(due_at <= now(), false) AS due
 """
 
 GIVE_BACK = """/* give_back */
-UPDATE memories SET due_at = now(), lease_owner = NULL, lease_step = NULL WHERE id = $1 AND lease_epoch = $2
+UPDATE memories SET due_at = now(), lease_owner = NULL, lease_step = NULL
+WHERE id = $1 AND lease_epoch = $2 AND lease_owner IS NOT NULL
 """
 
 FAIL = """/* fail */

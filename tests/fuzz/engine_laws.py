@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tests.fuzz.model import Fate
+from tests.fuzz.processes import LONG_LEASE, SHORT_LEASE
 from tests.fuzz.world import CONFIG, World
 
 processes = st.integers(0, 2)
@@ -55,8 +56,9 @@ class EngineLaws(RuleBasedStateMachine):
     def do(self, act: Any) -> None:
         self.runner.run(act)
 
-    @initialize(config=configs, plain=st.booleans())
-    def begin(self, config: dict[str, Any], plain: bool) -> None:
+    @initialize(config=configs, plain=st.booleans(), lease=st.sampled_from([LONG_LEASE, SHORT_LEASE]))
+    def begin(self, config: dict[str, Any], plain: bool, lease: float) -> None:
+        self.do(self.world.start(lease_seconds=lease))
         if not plain:
             self.do(self.world.configure(0, CONFIG | config))
 

@@ -25,7 +25,7 @@ Seqs = list[int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """All rows of one session. ``epoch_now`` is whether the lease, if any, runs."""
+    """All rows of one session, as they were at ``now``."""
 
     now: Any
     session: Row
@@ -221,9 +221,12 @@ def nothing_is_forgotten(now: Facts, rules: Rules, state: State) -> None:
 
     That is one with neither a time nor a lease; one that waits for a time (a back-off, ``min_interval``) is not.
     """
-    if now.memory["due_at"] is not None:
+    memory = now.memory
+    if memory["due_at"] is not None:
+        waits = memory["due_at"] > now.now and memory["lease_owner"] is None and not memory["attempts"]
+        assert not waits or state.reflected_at is not None, "it waits for no reason"
         return
-    assert now.memory["requested"] is None
+    assert memory["requested"] is None
     step = next_step(state)
     if isinstance(step, Observe | Buffer):
         assert _safe(now, rules, step) is False, f"forgotten: {step}"

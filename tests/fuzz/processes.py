@@ -28,7 +28,7 @@ from tests.conftest import Service
 from tests.fuzz.model import FatedObserver, FatedReflector, Script
 from tests.fuzz.statements import Cut, WatchedDatabase
 
-LEASE_SECONDS = 3_600.0  # leases end when the test says so
+LONG_LEASE, SHORT_LEASE = 3_600.0, 0.03  # ends when the test says so; is renewed, or ends, within a step
 QUIET_SECONDS = 30.0
 
 
@@ -74,6 +74,7 @@ class Process:
     def __init__(self, database: Database, *, number: int) -> None:
         self._database = database
         self._number = number
+        self.lease_seconds = LONG_LEASE
         self._app = create_app(Settings(http=HttpSettings(access_log=False)))
         client = httpx.AsyncClient(transport=httpx.ASGITransport(app=self._app), base_url="http://fuzz")
         self.service = Service("http://fuzz", client, self._app)
@@ -92,7 +93,7 @@ class Process:
             observing=Observing(database=database, store=store, observer=observer),
             reflecting=Reflecting(database=database, store=store, reflector=reflector),
             service_rules={},
-            config=EngineConfig(lease_seconds=LEASE_SECONDS, grace_seconds=0),
+            config=EngineConfig(lease_seconds=self.lease_seconds, grace_seconds=0),
             owner=f"process-{self._number}",
         )
         memory = MemoryService(store=store, engine=self.engine, service_rules={})

@@ -88,3 +88,27 @@ async def test_a_failed_wish_that_nobody_has_any_more_leaves_no_error_behind(wor
 
     assert failed.memory["attempts"] == 1
     assert (facts.memory["attempts"], facts.memory["last_error"], facts.memory["due_at"]) == (0, None, None)
+
+
+@pytest.mark.parametrize("end", ["settled", "given back", "failed"])
+async def test_a_renewal_that_crosses_the_end_of_its_lease_changes_nothing(world: World, end: str) -> None:
+    store = MemoryStore(world.database)
+    await world.configure(0, WAITS)
+    await world.processes[0].quiet()
+    await world.due()
+    lease = await store.claim(world.memory, owner="test", seconds=60)
+    assert lease is not None
+    match end:
+        case "settled":
+            await store.settle(lease, Wait(at_tokens=400), None)
+        case "given back":
+            await store.give_back(lease)
+        case _:
+            async with world.database.tx() as tx:
+                await store.fail(tx, lease, attempts=1, error={}, wait=Wait(at_tokens=400))
+    ended = await world.facts()
+    renewed = await store.renew(lease, seconds=60)
+    facts = await world.facts()
+
+    assert renewed is False
+    assert facts.memory == ended.memory

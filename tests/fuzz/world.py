@@ -58,6 +58,12 @@ class World:
         self._numbers = count(1)
         self._store = MemoryStore(database)
 
+    async def start(self, *, lease_seconds: float) -> None:
+        """Every process anew."""
+        for process in self.processes:
+            process.lease_seconds = lease_seconds
+            await process.kill()
+
     # What callers do.
 
     def message(self, role: str, content: Any, **fields: Any) -> Json:
