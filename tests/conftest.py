@@ -39,7 +39,16 @@ hypothesis_settings.load_profile("daybook")
 SHARED = Path(__file__).parents[1].parent / "shared" / "data"
 RUN = "PYTEST_XDIST_TESTRUNUID"
 TEMPLATE = "daybook_template"
-TABLES = ("messages", "sessions", "memories", "memory_versions", "observations", "reflections", "runs")
+TABLES = (
+    "messages",
+    "sessions",
+    "session_configs",
+    "memories",
+    "memory_versions",
+    "observations",
+    "reflections",
+    "runs",
+)
 
 
 def _run_folder() -> Path:

@@ -1,10 +1,12 @@
 """The migrations make the schema that the tables declare, and can be taken back."""
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from uuid import uuid4
 
 import asyncpg
 import pytest
@@ -72,6 +74,19 @@ async def test_the_migrations_can_be_taken_back(fresh_url: str) -> None:
     assert await current_revision(connection) is None
     assert tables == 1  # alembic's own
     await connection.close()
+
+
+async def test_a_config_from_before_changes_were_recorded_counts_as_the_first(fresh_url: str) -> None:
+    await asyncio.to_thread(command.upgrade, alembic_config(fresh_url), "0001")
+    connection = await asyncpg.connect(fresh_url)
+    for name, config in (("a", {}), ("b", {"preset": "compact"})):
+        session = "INSERT INTO sessions (id, tenant, key, memory_id, config) VALUES ($1, 't', $2, $1, $3)"
+        await connection.execute(session, uuid4(), name, json.dumps(config))
+    await upgrade(fresh_url)
+    query = "SELECT s.key, s.config_changes, c.number, c.from_seq, c.config FROM sessions s"
+    rows = await connection.fetch(f"{query} LEFT JOIN session_configs c ON c.session_id = s.id ORDER BY s.key")
+    await connection.close()
+    assert [tuple(row) for row in rows] == [("a", 0, None, None, None), ("b", 1, 1, 1, '{"preset": "compact"}')]
 
 
 async def test_a_database_that_is_not_there_is_one_clear_line(postgres: str) -> None:

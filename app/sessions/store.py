@@ -115,13 +115,16 @@ FROM input i LEFT JOIN known k ON k.id = i.id LEFT JOIN stored f ON f.id = i.id
 LEFT JOIN session ON true LEFT JOIN memory m ON true ORDER BY i.ord
 """
 
+# A change of the config is told from a PUT that leaves it as it was by the number it gets, so that two in flight, of
+# which the second does not see what the first stored, record one change each.
 PUT_SESSION = """/* put_session */
 WITH put AS (
-  INSERT INTO sessions AS s (id, tenant, key, resource_id, memory_id, config, metadata, anchor_date)
-  VALUES ($1, $2, $3, $4, $1, $5::jsonb || $6, $7, (now() AT TIME ZONE $8)::date)
+  INSERT INTO sessions AS s (id, tenant, key, resource_id, memory_id, config, config_changes, metadata, anchor_date)
+  VALUES ($1, $2, $3, $4, $1, $5::jsonb || $6, ($5::jsonb || $6 <> '{}')::int, $7, (now() AT TIME ZONE $8)::date)
   ON CONFLICT (id) DO UPDATE SET
     resource_id = coalesce(excluded.resource_id, s.resource_id),
     config = (s.config || $5) - $9::text[] || $6,
+    config_changes = s.config_changes + ((s.config || $5) - $9::text[] || $6 <> s.config)::int,
     metadata = (s.metadata || excluded.metadata) - $11::text[]
   WHERE excluded.resource_id IS NULL OR s.next_seq = 1 OR s.resource_id = excluded.resource_id
   RETURNING s.*, (xmax = 0) AS created
@@ -133,7 +136,11 @@ WITH put AS (
     requested_at = now(),
     due_at = CASE WHEN m.lease_owner IS NULL THEN now() ELSE m.due_at END
   WHERE $10::bool
-  RETURNING m.id
+  RETURNING m.id, m.log_version
+), changed AS (
+  INSERT INTO session_configs (session_id, number, changed_at, from_seq, version, config)
+  SELECT put.id, put.config_changes, clock_timestamp(), put.next_seq, look.log_version, put.config FROM put, look
+  WHERE put.config_changes > 0 ON CONFLICT DO NOTHING
 )
 SELECT put.*, (SELECT count(*) FROM look) AS due FROM put
 """

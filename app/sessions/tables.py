@@ -33,6 +33,7 @@ class SessionRow(SQLModel, table=True):
     """One conversation. ``id`` is uuid5 of tenant and key. ``next_seq`` is the seq the next message gets.
 
     ``cold_at`` is when an append last found the provider's cache cold: after an idle gap, or a change of the model.
+    ``config_changes`` is the ``number`` of the newest ``session_configs``.
     """
 
     __tablename__ = "sessions"
@@ -61,9 +62,26 @@ class SessionRow(SQLModel, table=True):
     actor_cached_tokens: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
     actor_output_tokens: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
     config: dict[str, Any] = Field(sa_column=Column(JSONB, nullable=False, server_default=text("'{}'")))
+    config_changes: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
     meta: dict[str, Any] = Field(sa_column=Column("metadata", JSONB, nullable=False, server_default=text("'{}'")))
     created_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False, server_default=NOW))
     ended_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True)))
+
+
+class SessionConfigRow(SQLModel, table=True):
+    """One change of a session's config: what it was from ``number`` on. Before the first it was empty.
+
+    ``from_seq`` is the seq the next message was to get, ``version`` that of the memory's log, both at the change.
+    """
+
+    __tablename__ = "session_configs"
+
+    session_id: UUID = Field(sa_column=Column(Uuid, primary_key=True))
+    number: int = Field(sa_column=Column(BigInteger, primary_key=True, autoincrement=False))
+    changed_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False))
+    from_seq: int = Field(sa_column=Column(BigInteger, nullable=False))
+    version: int = Field(sa_column=Column(BigInteger, nullable=False))
+    config: dict[str, Any] = Field(sa_column=Column(JSONB, nullable=False))
 
 
 class MessageRow(SQLModel, table=True):

@@ -34,6 +34,12 @@ CONFIG: Final[dict[str, Any]] = {
     "block_after": 3,
 }
 STEPS_MAX = 60  # looks of an engine until a memory has caught up
+COLUMNS = {
+    "sessions": "id",
+    "memories": "id",
+    "messages": "session_id",
+    "session_configs": "session_id",
+}  # else memory_id
 TENANT = "default"
 BUSY = 503
 
@@ -272,5 +278,5 @@ class World:
             await process.kill()
         async with self.database.connection() as connection:
             for table in TABLES:
-                column = {"sessions": "id", "memories": "id", "messages": "session_id"}.get(table, "memory_id")
+                column = COLUMNS.get(table, "memory_id")
                 await connection.execute(f"DELETE FROM {table} WHERE {column} = $1", self.memory)  # noqa: S608 - our own names

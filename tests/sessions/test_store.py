@@ -1,5 +1,9 @@
 """The hot statements are one statement and one round trip each (architecture.md section 3)."""
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import pairwise
 from typing import Any
 from uuid import uuid4
 
@@ -27,12 +31,22 @@ def message(name: str) -> NewMessage:
     )
 
 
-@pytest.fixture
-async def database(database_url: str) -> Any:
-    database = Database(DatabaseConfig(url=database_url, pool_min=1, pool_max=1))
+async def append(store: SessionStore, *messages: NewMessage) -> None:
+    await store.append(tenant="default", key="s1", messages=messages, resource_id=None, usage=None, defaults=DEFAULTS)
+
+
+@asynccontextmanager
+async def opened(url: str, *, connections: int) -> AsyncIterator[Database]:
+    database = Database(DatabaseConfig(url=url, pool_min=1, pool_max=connections))
     await database.open()
     yield database
     await database.close()
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    async with opened(database_url, connections=1) as database:
+        yield database
 
 
 async def statements_of(database: Database, call: Any) -> list[str]:
@@ -47,19 +61,59 @@ async def statements_of(database: Database, call: Any) -> list[str]:
 
 async def test_an_append_is_one_statement(database: Database) -> None:
     store = SessionStore(database)
-
-    async def append() -> None:
-        await store.append(
-            tenant="default",
-            key="s1",
-            messages=[message(uuid4().hex), message(uuid4().hex)],
-            resource_id=None,
-            usage=None,
-            defaults=DEFAULTS,
-        )
-
-    sent = await statements_of(database, append)
+    sent = await statements_of(database, lambda: append(store, message(uuid4().hex), message(uuid4().hex)))
     assert [query.split("\n")[0] for query in sent] == ["/* append */"]
+
+
+async def put(store: SessionStore, **config: Any) -> None:
+    await store.put(tenant="default", key="s1", resource_id=None, config=config, metadata={}, timezone="UTC")
+
+
+async def changes(database: Database) -> list[tuple[int, int, int, dict[str, Any]]]:
+    """Number, first seq, version and config of each change that is recorded."""
+    query = "SELECT number, from_seq, version, config, changed_at FROM session_configs ORDER BY session_id, number"
+    async with database.connection() as connection:
+        rows = await connection.fetch(query)
+    assert [row["changed_at"] for row in rows] == sorted(row["changed_at"] for row in rows)
+    return [(row["number"], row["from_seq"], row["version"], row["config"]) for row in rows]
+
+
+async def test_a_change_of_config_is_recorded_with_where_it_begins(database: Database) -> None:
+    store = SessionStore(database)
+    await put(store)  # nothing to record: the service's own rules
+    await put(store, preset="compact")
+    await append(store, message("a"), message("b"))
+    async with database.connection() as connection:
+        await connection.execute("UPDATE memories SET log_version = 7")
+    await put(store, message_tokens=500)
+    await put(store, message_tokens=500)  # which it is already
+    await put(store)
+    await put(store, message_tokens=None, preset=None)
+    await put(store, buffer_every=None)
+    assert await changes(database) == [
+        (1, 1, 0, {"preset": "compact"}),
+        (2, 3, 7, {"preset": "compact", "message_tokens": 500}),
+        (3, 3, 7, {}),
+        (4, 3, 7, {"buffer_every": None}),
+    ]
+
+
+async def test_the_config_a_session_is_created_with_is_recorded(database: Database) -> None:
+    await put(SessionStore(database), preset="classic")
+    assert await changes(database) == [(1, 1, 0, {"preset": "classic"})]
+
+
+async def test_changes_at_once_are_recorded_one_after_the_other(database_url: str) -> None:
+    wanted = [{"message_tokens": number // 2 + 1_000} for number in range(16)]  # each twice
+    async with opened(database_url, connections=8) as database:
+        store = SessionStore(database)
+        await append(store, message("a"))
+        await asyncio.gather(*(put(store, **config) for config in wanted))
+        recorded, session = await changes(database), await store.get("default", "s1")
+    assert [number for number, *_ in recorded] == list(range(1, len(recorded) + 1))
+    assert all(before[3] != after[3] for before, after in pairwise(recorded))
+    assert session is not None
+    assert recorded[-1][3] == session.config
 
 
 async def test_the_read_behind_a_context_is_one_statement(database: Database) -> None:
