@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from hashlib import sha256
 
+from app.context.draft import Tail
 from app.context.model import Cache, Snapshot
-from app.context.tail import Tail
 
 
 def cache(snapshot: Snapshot, tail: Tail, *, units: Sequence[bytes], stable_tokens: int) -> Cache:

@@ -1,67 +1,52 @@
 """From a snapshot of a session to what the agent's next call should see. Pure: the same values, the same bytes."""
 
-from typing import assert_never
-
-from app.context.budget import effective
 from app.context.cache import cache
-from app.context.explain import decisions, segments
-from app.context.layout import laid_out
-from app.context.log import Log, fitting_log
-from app.context.model import (
-    Ask,
-    Block,
-    Compiled,
-    Format,
-    Layout,
-    Omitted,
-    Rendered,
-    Section,
-    Snapshot,
-    Turn,
-)
-from app.context.rendering import anthropic, neutral, openai, text
-from app.context.tail import Tail, fitting_tail
+from app.context.draft import Draft, Stage
+from app.context.explain import segments
+from app.context.model import Ask, Block, Compiled, Layout, Omitted, Section, Snapshot, Turn
+from app.context.stages.breakpoints import breakpoints
+from app.context.stages.budget import budget
+from app.context.stages.continuation import continuation
+from app.context.stages.knowledge import knowledge
+from app.context.stages.observations import observations
+from app.context.stages.reflections import reflections
+from app.context.stages.rendering import rendering
+from app.context.stages.tail import tail
+from app.context.stages.template import template
+from app.context.stages.volatile import volatile
 from app.context.wording import LAGGING, left_out
+
+# The order of memory-rules.md section 6; what fits is decided once everything that wants a place has one.
+STAGES: tuple[Stage, ...] = (
+    template,
+    knowledge,
+    reflections,
+    observations,
+    continuation,
+    tail,
+    volatile,
+    budget,
+    breakpoints,
+    rendering,
+)
 
 
 def compile_context(snapshot: Snapshot, ask: Ask) -> Compiled:
-    """Sections -> budget -> layout -> rendering (architecture.md section 4)."""
-    log = fitting_log(snapshot, ask)
-    tail = fitting_tail(
-        snapshot.tail,
-        ask.incoming,
-        skipped_tokens=snapshot.tail_skipped_tokens,
-        budget=effective(ask.message_budget, snapshot.rules.message_budget),
-    )
-    omitted = _omitted(snapshot, log, tail)
-    layout = laid_out(snapshot, ask, log=log, tail=tail, unobserved_omitted=omitted.unobserved_messages)
-    rendered = _rendered(layout, ask.format, key=snapshot.key)
-    tokens = _tokens(layout)
-    moving = tokens[Section.VOLATILE] + sum(turn.tokens for turn in layout.incoming)
+    draft = Draft()
+    for stage in STAGES:
+        draft = stage(draft, snapshot, ask)
+    tokens = _tokens(draft.layout)
+    moving = tokens[Section.VOLATILE] + sum(turn.tokens for turn in draft.layout.incoming)
     return Compiled(
-        payload=rendered.payload,
+        payload=draft.rendered.payload,
         tokens=tokens,
-        cache=cache(snapshot, tail, units=rendered.units, stable_tokens=tokens["total"] - moving),
-        omitted=omitted,
-        units=rendered.units,
-        notices=_notices(snapshot, omitted),
-        segments=segments(layout) if ask.explain else None,
-        decisions=decisions(log, tail) if ask.explain else None,
+        cache=cache(snapshot, draft.tail, units=draft.rendered.units, stable_tokens=tokens["total"] - moving),
+        omitted=draft.omitted,
+        units=draft.rendered.units,
+        notices=_notices(snapshot, draft.omitted),
+        segments=segments(draft.layout) if ask.explain else None,
+        decisions=draft.decisions if ask.explain else None,
     )
-
-
-def _rendered(layout: Layout, shape: Format, *, key: str) -> Rendered:
-    match shape:
-        case Format.NEUTRAL:
-            return neutral.render(layout)
-        case Format.ANTHROPIC:
-            return anthropic.render(layout)
-        case Format.OPENAI:
-            return openai.render(layout, key=key)
-        case Format.TEXT:
-            return text.render(layout)
-        case _:
-            assert_never(shape)
 
 
 def _tokens(layout: Layout) -> dict[str, int]:
@@ -72,18 +57,6 @@ def _tokens(layout: Layout) -> dict[str, int]:
     for piece in pieces:
         counts[piece.section] += piece.tokens
     return {"total": sum(counts.values()), **counts}
-
-
-def _omitted(snapshot: Snapshot, log: Log, tail: Tail) -> Omitted:
-    """Counted from ``tail_from_seq`` on: what the log stands for was not left out."""
-    first = tail.stored[0].seq if tail.stored else snapshot.last_seq + 1
-    unobserved = sum(message.seq > snapshot.observed_seq for message in tail.dropped)
-    return Omitted(
-        messages=max(first - snapshot.tail_from_seq, 0),
-        unobserved_messages=snapshot.unobserved_omitted + unobserved,
-        observations=len(log.dropped_observations),
-        reflections=len(log.dropped_reflections),
-    )
 
 
 def _notices(snapshot: Snapshot, omitted: Omitted) -> tuple[str, ...]:

@@ -1,13 +1,18 @@
 """The compiled context piece by piece, for whoever asks why it looks as it does."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from hashlib import sha256
 
-from app.context.log import Log
+from app.context.draft import Line, Tail
+from app.context.fitting import NoteLimits, Notes, TailStarts
 from app.context.model import Block, Decision, Layout, Segment, Turn, Verdict
-from app.context.tail import Tail
 from app.kit.json import canonical
+from app.kit.tokens import text_tokens
 from app.sessions.model import Message, Role
+
+BUDGET = "budget"
+OVER_MESSAGES = "over the message budget"
 
 
 def segments(layout: Layout) -> tuple[Segment, ...]:
@@ -21,8 +26,78 @@ def segments(layout: Layout) -> tuple[Segment, ...]:
     )
 
 
-def decisions(log: Log, tail: Tail) -> tuple[Decision, ...]:
-    return (*_of_log(log), *_of_tail(tail))
+def decision(
+    stage: str, verdict: Verdict, piece: Block | Turn | Line | Message, reason: str, *, returns: int | None = None
+) -> Decision:
+    return Decision(
+        id=f"message:{piece.seq}" if isinstance(piece, Message) else piece.id,
+        stage=stage,
+        verdict=verdict,
+        reason=reason,
+        tokens=text_tokens(piece.text) if isinstance(piece, Line) else piece.tokens,
+        returns_with_tokens=returns,
+    )
+
+
+def returning(is_kept: Callable[[int], bool], *, budget: int | None, enough: int) -> int | None:
+    """How many tokens more bring an item back, found by deciding again under larger budgets up to ``enough``.
+
+    None where no budget brings it back: a number of items is the limit.
+    """
+    low, high = budget or 0, enough
+    if high <= low or not is_kept(high):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_kept(middle) else (middle, high)
+    return high - (budget or 0)
+
+
+def of_notes(blocks: Sequence[Block], notes: Notes, limits: NoteLimits) -> Iterator[Decision]:
+    """What the memory budget did with each entry of the log."""
+    kept = notes.within(limits)
+    enough = sum(block.tokens for block in blocks)
+    for block in blocks:
+        if block.id in kept:
+            yield decision(BUDGET, Verdict.KEPT, block, "within the memory budget")
+        else:
+            returns = returning(_shows(block, notes, limits), budget=limits.tokens, enough=enough)
+            reason = "over the memory budget" if returns else f"over the number of {block.section}"
+            yield decision(BUDGET, Verdict.DROPPED, block, reason, returns=returns)
+
+
+def of_tail(shown: Tail, starts: TailStarts, *, first_seq: int, budget: int | None) -> Iterator[Decision]:
+    """What the message budget did with each message.
+
+    Those from ``first_seq`` to the first that was read, which is the first of ``starts``, are one item.
+    """
+    skipped, total = starts.before[0], starts.before[-1]
+    over = total - (budget or 0)
+    if skipped:
+        yield Decision(
+            id=f"messages:{first_seq}-{starts.messages[0].seq - 1}",
+            stage=BUDGET,
+            verdict=Verdict.DROPPED,
+            reason=OVER_MESSAGES,
+            tokens=skipped,
+            returns_with_tokens=over,
+        )
+    for index, message in enumerate(shown.dropped):
+        returns = returning(_reaches(index, starts), budget=budget, enough=total)
+        yield decision(BUDGET, Verdict.DROPPED, message, OVER_MESSAGES, returns=returns)
+    for message in shown.messages:
+        if message.seq in shown.cut:
+            yield decision(BUDGET, Verdict.CUT, message, "the newest group alone is over the budget", returns=over)
+        else:
+            yield decision(BUDGET, Verdict.KEPT, message, "within the message budget")
+
+
+def _shows(block: Block, notes: Notes, limits: NoteLimits) -> Callable[[int], bool]:
+    return lambda tokens: block.id in notes.within(replace(limits, tokens=tokens))
+
+
+def _reaches(index: int, starts: TailStarts) -> Callable[[int], bool]:
+    return lambda tokens: starts.within(tokens) <= index
 
 
 def _block(block: Block, role: Role) -> Segment:
@@ -47,23 +122,3 @@ def _turn(turn: Turn, *, ends_tail: bool) -> Segment:
         sha256=sha256(canonical(turn.parts)).hexdigest(),
         breakpoint=ends_tail,
     )
-
-
-def _of_log(log: Log) -> Iterator[Decision]:
-    for block in (*log.reflections, *log.observations):
-        yield Decision(id=block.id, verdict=Verdict.KEPT, reason="within the memory budget")
-    for block in (*log.dropped_reflections, *log.dropped_observations):
-        yield Decision(id=block.id, verdict=Verdict.DROPPED, reason="over the memory budget or its number")
-
-
-def _of_tail(tail: Tail) -> Iterator[Decision]:
-    if tail.dropped:
-        yield Decision(id=_range(tail.dropped), verdict=Verdict.DROPPED, reason="over the message budget")
-    if tail.stored:
-        yield Decision(id=_range(tail.stored), verdict=Verdict.KEPT, reason="the tail")
-    for seq in sorted(tail.cut):
-        yield Decision(id=f"message:{seq}", verdict=Verdict.CUT, reason="the newest group alone is over the budget")
-
-
-def _range(messages: tuple[Message, ...]) -> str:
-    return f"messages:{messages[0].seq}-{messages[-1].seq}"

@@ -42,7 +42,7 @@ class Snapshot:
     """One session at one moment, read by one statement.
 
     ``tail`` holds messages oldest first, from ``tail_from_seq`` or, where that is over the message budget, from about
-    ``tail.tail_cut`` tokens after it; always the newest message and its group. ``observed_seq`` is the cursor.
+    ``fitting.tail_cut`` tokens after it; always the newest message and its group. ``observed_seq`` is the cursor.
     ``anchor_date`` is what relative dates are computed against. ``version`` 0 with no messages is a session never seen.
     """
 
@@ -122,10 +122,10 @@ class Turn:
 class Layout:
     """A context in its order, before it takes a provider's shape. ``stable`` turns come before ``incoming`` ones."""
 
-    system: tuple[Block, ...]
-    stable: tuple[Turn, ...]
-    incoming: tuple[Turn, ...]
-    volatile: Block | None
+    system: tuple[Block, ...] = ()
+    stable: tuple[Turn, ...] = ()
+    incoming: tuple[Turn, ...] = ()
+    volatile: Block | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,8 +136,8 @@ class Rendered:
     are a prefix of the units of the next one (architecture.md section 5, law 3).
     """
 
-    payload: dict[str, Any]
-    units: tuple[bytes, ...]
+    payload: dict[str, Any] = field(default_factory=dict)
+    units: tuple[bytes, ...] = ()
 
 
 class Verdict(StrEnum):
@@ -148,11 +148,19 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What became of an item, and why. ``id`` is a segment's, or ``messages:FIRST-LAST``."""
+    """What a stage did with an item, and why.
+
+    ``id`` is a segment's, a line's of the volatile part, or ``messages:FIRST-LAST`` for those that were not even read;
+    ``tokens`` are the item's own. ``returns_with_tokens``: with so many more of its budget it would be there whole;
+    None where it is, or where tokens alone do not bring it back.
+    """
 
     id: str
+    stage: str
     verdict: Verdict
     reason: str
+    tokens: int
+    returns_with_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

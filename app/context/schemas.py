@@ -95,9 +95,12 @@ class SegmentOut(BaseModel):
 
 
 class DecisionOut(BaseModel):
-    id: str
-    verdict: str
+    id: str = Field(description="A segment's id, that of a line of the volatile part, or messages:FIRST-LAST")
+    stage: str = Field(description="The stage of the pipeline that decided")
+    verdict: str = Field(description="kept, cut or dropped")
     reason: str
+    tokens: int
+    returns_with_tokens: int | None = Field(description="So many tokens more of its budget would bring it back whole")
 
 
 class ContextOut(BaseModel):

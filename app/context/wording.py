@@ -1,5 +1,7 @@
 """Every sentence the service itself puts into a context. A change here breaks every cached prefix once."""
 
+from datetime import date
+
 GUIDE = """\
 The notes below were taken during the earlier part of this conversation. They stand in for messages that are no longer \
 shown; the messages after them are the conversation itself, word for word.
@@ -22,6 +24,14 @@ NO_RESULT = "(no result)"
 NO_OUTPUT = "(no output)"
 
 LAGGING = "The memory is behind: the newest messages are not observed yet."
+
+
+def titled(title: str, text: str) -> str:
+    return f"## {title}\n\n{text}"
+
+
+def today(day: date) -> str:
+    return f"Today is {day:%A, %B} {day.day}, {day.year}."
 
 
 def left_out(messages: int) -> str:

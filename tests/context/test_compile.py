@@ -1,14 +1,13 @@
 """What stands in a context, in which order, and what is said about it."""
 
 import re
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from app.context.compile import compile_context
-from app.context.model import Compiled, Format, Knowledge, Section, Verdict
+from app.context.model import Compiled, Format, Knowledge, Section
 from app.kit.tokens import text_tokens
 from tests.context.building import (
     ask,
@@ -212,46 +211,3 @@ def test_a_growing_group_over_the_budget_is_an_epoch_of_its_own_each_time() -> N
     said = [assistant(call("c1"), call("c2")), tool(result("c1", "y " * 900)), tool(result("c2", "y " * 900))]
     first, second = (compiled(*said[:count], asked={"message_budget": 200}).cache.epoch for count in (2, 3))
     assert first != second
-
-
-def test_explaining_names_every_piece_and_what_became_of_it() -> None:
-    said = [user("word " * 50) for _ in range(20)]
-    asked = {"explain": True, "message_budget": 400, "max_reflections": 2, "system": ("You help.",)}
-    context = compiled(*said, asked=asked, **MEMORY)
-    assert context.segments is not None
-    assert context.decisions is not None
-    assert [
-        (segment.id, segment.breakpoint) for segment in context.segments if not segment.id.startswith("message")
-    ] == [
-        ("system:0", True),
-        ("guide", False),
-        ("reflection:5", False),
-        ("reflection:9", True),
-        ("observation:2", False),
-        ("observation:3", True),
-        ("continuation", False),
-        ("volatile", False),
-    ]
-    assert context.segments[-2].breakpoint  # the end of the tail
-    verdicts = {decision.id: decision.verdict for decision in context.decisions}
-    assert verdicts["reflection:1"] is Verdict.DROPPED
-    assert verdicts["observation:2"] is Verdict.KEPT
-    assert list(verdicts.values()).count(Verdict.DROPPED) == 2
-    assert set(asdict(context.segments[0])) == {
-        "id", "section", "role", "stability", "tokens", "sha256", "breakpoint"
-    }  # fmt: skip
-
-
-def test_a_cut_message_is_among_the_decisions() -> None:
-    context = compiled(user("word " * 900), asked={"explain": True, "message_budget": 100})
-    assert context.decisions is not None
-    assert [(each.id, each.verdict) for each in context.decisions] == [
-        ("messages:1-1", Verdict.KEPT),
-        ("message:1", Verdict.CUT),
-    ]
-
-
-def test_nothing_is_explained_unasked() -> None:
-    context = compiled(user("Hi"))
-    assert context.segments is None
-    assert context.decisions is None

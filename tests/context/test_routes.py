@@ -232,8 +232,9 @@ async def test_explain_tells_every_piece_and_what_was_decided(service: Service) 
         "volatile",
     ]
     verdicts = {decision["id"]: decision["verdict"] for decision in context["decisions"]}
-    assert sorted(verdicts.values()) == ["dropped", "kept", "kept", "kept"]
-    assert verdicts["messages:3-3"] == "kept"
+    dropped = [decision for decision in context["decisions"] if decision["verdict"] == "dropped"]
+    assert [(each["stage"], each["reason"]) for each in dropped] == [("budget", "over the number of observations")]
+    assert verdicts["message:3"] == "kept"
     plain = await service.context("s1", max_observations=2)
     assert {name: value for name, value in context.items() if name in plain} == plain
 

@@ -2,9 +2,57 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.context.tail import fitting_tail, tail_cut
-from app.sessions.model import Role
+from app.context.draft import Tail
+from app.context.fitting import TailStarts, effective, fitting_tail, newest_within, tail_cut
+from app.sessions.model import Message, Role
 from tests.context.building import assistant, call, log_of, message, result, text, tool, user
+
+SIZES = st.lists(st.integers(0, 50), max_size=20)
+
+
+@pytest.mark.parametrize(
+    ("asked", "rule", "limit"),
+    [(None, 10, 10), (None, None, None), (0, 10, None), (5, 10, 5), (20, 10, 20), (5, None, 5)],
+)
+def test_what_the_caller_asks_for_wins_and_0_is_no_limit(
+    asked: int | None, rule: int | None, limit: int | None
+) -> None:
+    assert effective(asked, rule) == limit
+
+
+@pytest.mark.parametrize(
+    ("sizes", "tokens_max", "count_max", "kept"),
+    [
+        ([], 10, None, []),
+        ([3, 3, 3], None, None, [0, 1, 2]),
+        ([3, 3, 3], 9, None, [0, 1, 2]),
+        ([3, 3, 3], 8, None, [1, 2]),
+        ([3, 3, 3], 2, None, []),
+        ([3, 3, 3], 0, None, []),
+        ([3, 3, 3], None, 2, [1, 2]),
+        ([3, 3, 3], 3, 2, [2]),
+        ([1, 5, 2], 6, None, [2]),  # the first that does not fit ends it, though an older one would
+        ([1, 99, 2], 6, None, [0, 2]),  # one that could never fit hides nothing
+    ],
+)
+def test_the_newest_are_kept(sizes: list[int], tokens_max: int | None, count_max: int | None, kept: list[int]) -> None:
+    assert newest_within(sizes, tokens_max=tokens_max, count_max=count_max) == kept
+
+
+@given(sizes=SIZES, tokens_max=st.integers(0, 200), count_max=st.integers(1, 10))
+def test_what_is_kept_never_exceeds_its_limits(sizes: list[int], tokens_max: int, count_max: int) -> None:
+    kept = newest_within(sizes, tokens_max=tokens_max, count_max=count_max)
+    assert sum(sizes[index] for index in kept) <= tokens_max
+    assert len(kept) <= count_max
+    assert kept == sorted(set(kept))
+
+
+@given(sizes=SIZES, tokens_max=st.integers(0, 200), more=st.integers(1, 50))
+def test_a_larger_budget_never_shows_less(sizes: list[int], tokens_max: int, more: int) -> None:
+    fitting = [size for size in sizes if size <= tokens_max]
+    small = newest_within(fitting, tokens_max=tokens_max, count_max=None)
+    large = newest_within(fitting, tokens_max=tokens_max + more, count_max=None)
+    assert set(small) <= set(large)
 
 
 @pytest.mark.parametrize(
@@ -32,18 +80,25 @@ def test_the_cut_is_the_smallest_that_makes_the_tail_fit(tail_tokens: int, budge
     assert cut == 0 or tail_tokens - (cut - quarter) > budget
 
 
-def seqs(log: tuple[object, ...]) -> list[int]:
-    return [stored.seq for stored in log]  # type: ignore[attr-defined]  # messages, of any tail
+def fitting(
+    stored: tuple[Message, ...], incoming: tuple[Message, ...] = (), *, skipped_tokens: int = 0, budget: int | None
+) -> Tail:
+    tail = Tail(stored=stored, incoming=incoming)
+    return fitting_tail(tail, TailStarts.of(tail.messages, skipped_tokens=skipped_tokens), budget=budget)
+
+
+def seqs(log: tuple[Message, ...]) -> list[int]:
+    return [stored.seq for stored in log]
 
 
 def test_a_tail_within_its_budget_is_shown_whole() -> None:
     log = log_of(user("a"), assistant("b"))
-    assert fitting_tail(log, (), skipped_tokens=0, budget=1_000).stored == log
+    assert fitting(log, budget=1_000).stored == log
 
 
 def test_no_budget_shows_everything() -> None:
     log = log_of(*(user("word " * 500) for _ in range(50)))
-    assert fitting_tail(log, (), skipped_tokens=0, budget=None).stored == log
+    assert fitting(log, budget=None).stored == log
 
 
 def test_the_start_moves_on_to_the_next_group() -> None:
@@ -53,9 +108,9 @@ def test_the_start_moves_on_to_the_next_group() -> None:
         message(3, Role.TOOL, result("c1"), tokens=40),
         message(4, Role.USER, text("new"), tokens=50),
     )
-    tail = fitting_tail(log, (), skipped_tokens=0, budget=100)  # 50 too many: at 50 tokens group 2 starts
+    tail = fitting(log, budget=100)  # 50 too many: at 50 tokens group 2 starts
     assert seqs(tail.stored) == [2, 3, 4]
-    tail = fitting_tail(log, (), skipped_tokens=0, budget=96)  # 54 too many, so 72: within the group
+    tail = fitting(log, budget=96)  # 54 too many, so 72: within the group
     assert seqs(tail.stored) == [4]
     assert seqs(tail.dropped) == [1, 2, 3]
 
@@ -68,7 +123,7 @@ def test_calls_sent_apart_and_answered_together_are_one_group() -> None:
         message(4, Role.TOOL, result("c2"), tokens=20),
         message(5, Role.USER, text("new"), tokens=10),
     )
-    assert seqs(fitting_tail(log, (), skipped_tokens=0, budget=100).stored) == [5]
+    assert seqs(fitting(log, budget=100).stored) == [5]
 
 
 def test_results_whose_call_was_left_out_before_do_not_begin_a_cut_tail() -> None:
@@ -77,13 +132,13 @@ def test_results_whose_call_was_left_out_before_do_not_begin_a_cut_tail() -> Non
         message(9, Role.TOOL, result("c2"), tokens=10),
         message(10, Role.USER, text("new"), tokens=10),
     )
-    assert seqs(fitting_tail(log, (), skipped_tokens=100, budget=100).stored) == [10]
+    assert seqs(fitting(log, skipped_tokens=100, budget=100).stored) == [10]
 
 
 def test_a_call_that_was_never_answered_does_not_hold_back_the_start() -> None:
     steps = (turn for n in range(20) for turn in (assistant(call(f"c{n}")), tool(result(f"c{n}", "y " * 100))))
     log = log_of(user("Go"), assistant(call("lost")), *steps)
-    tail = fitting_tail(log, (), skipped_tokens=0, budget=300)
+    tail = fitting(log, budget=300)
     assert tail.stored[0].seq > 30
     assert not tail.cut
 
@@ -95,7 +150,7 @@ def test_the_newest_group_is_shown_even_alone_over_the_budget_with_its_messages_
         tool(result("c1", "first " * 2_000)),
         tool(result("c2", "second " * 2_000)),
     )
-    tail = fitting_tail(log, (), skipped_tokens=0, budget=500)
+    tail = fitting(log, budget=500)
     assert seqs(tail.stored) == [2, 3, 4]
     assert tail.cut == {3, 4}
     assert tail.stored[0] == log[1]
@@ -106,18 +161,18 @@ def test_the_newest_group_is_shown_even_alone_over_the_budget_with_its_messages_
 
 def test_incoming_messages_count_like_stored_ones_and_are_told_apart() -> None:
     log = log_of(*(user("word " * 50) for _ in range(6)))
-    tail = fitting_tail(log[:4], log[4:], skipped_tokens=0, budget=200)
-    whole = fitting_tail(log, (), skipped_tokens=0, budget=200)
+    tail = fitting(log[:4], log[4:], budget=200)
+    whole = fitting(log, budget=200)
     assert (*tail.stored, *tail.incoming) == whole.stored
     assert tail.incoming == log[4:][-len(tail.incoming) :]
 
 
 def test_an_incoming_group_over_the_budget_leaves_no_stored_message() -> None:
     log = log_of(user("old"), user("word " * 5_000))
-    tail = fitting_tail(log[:1], log[1:], skipped_tokens=0, budget=100)
+    tail = fitting(log[:1], log[1:], budget=100)
     assert tail.stored == ()
     assert [stored.seq for stored in tail.incoming] == [2]
 
 
 def test_no_messages_make_no_tail() -> None:
-    assert fitting_tail((), (), skipped_tokens=0, budget=100).stored == ()
+    assert fitting((), budget=100).stored == ()

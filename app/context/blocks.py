@@ -1,0 +1,66 @@
+"""Texts as counted blocks of the system prompt."""
+
+from dataclasses import dataclass, field
+from datetime import date
+from functools import lru_cache
+
+from app.context.model import Block, Section, Stability
+from app.kit.tokens import text_tokens
+from app.memory.log import render
+from app.memory.model import Item, Observation, Reflection
+
+# An entry never changes, and neither does its text before the anchor date moves, but dating and counting it takes
+# milliseconds: so the blocks last shown, of some dozen logs of common size, are kept.
+NOTES_KEPT = 2_048
+
+
+def text_block(id_: str, section: Section, stability: Stability, text: str) -> Block:
+    return Block(id=id_, section=section, stability=stability, text=text, tokens=text_tokens(text))
+
+
+def reflection_block(reflection: Reflection, *, anchor: date) -> Block:
+    title = f"### Condensed, messages {reflection.from_seq}-{reflection.to_seq}"
+    return _notes_block(
+        _Notes(reflection_id(reflection), title, anchor, reflection.text, reflection.items),
+        Section.REFLECTIONS,
+        Stability.EPOCH,
+    )
+
+
+def observation_block(observation: Observation, *, anchor: date) -> Block:
+    title = f"### Messages {observation.from_seq}-{observation.to_seq}"
+    return _notes_block(
+        _Notes(observation_id(observation), title, anchor, observation.text, observation.items),
+        Section.OBSERVATIONS,
+        Stability.APPEND,
+    )
+
+
+def reflection_id(reflection: Reflection) -> str:
+    return f"reflection:{reflection.id}"
+
+
+def observation_id(observation: Observation) -> str:
+    return f"observation:{observation.id}"
+
+
+def age(entry: Reflection | Observation) -> tuple[int, int, int]:
+    """The order of the log: oldest first."""
+    return entry.to_seq, entry.from_seq, entry.id
+
+
+@dataclass(frozen=True, slots=True)
+class _Notes:
+    """One entry of the log. Its items are its text, read: they need not be compared."""
+
+    id: str
+    title: str
+    anchor: date
+    text: str
+    items: tuple[Item, ...] = field(compare=False)
+
+
+@lru_cache(maxsize=NOTES_KEPT)
+def _notes_block(notes: _Notes, section: Section, stability: Stability) -> Block:
+    text = f"{notes.title}\n{render(notes.items, anchor=notes.anchor) or notes.text}"
+    return text_block(notes.id, section, stability, text)

@@ -1,0 +1,65 @@
+"""A context in the making, and the shape of every stage that makes it."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, TypeAlias
+
+from app.context.model import Ask, Block, Decision, Layout, Omitted, Rendered, Snapshot, Turn
+from app.sessions.model import Message
+
+
+class Line(NamedTuple):
+    """One thing the volatile part says."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tail:
+    """The messages shown, stored ones and then incoming ones; ``dropped`` came before them.
+
+    ``cut`` are the seqs of the messages that were shortened: only ever of the newest group, alone over the budget.
+    """
+
+    stored: tuple[Message, ...] = ()
+    incoming: tuple[Message, ...] = ()
+    dropped: tuple[Message, ...] = ()
+    cut: frozenset[int] = frozenset()
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        return (*self.stored, *self.incoming)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What the stages hand on. Each fills in its own part; ``budget`` takes out of the others' what does not fit.
+
+    Reflections stand highest level first, observations oldest first. ``decisions`` are told only to who asks for them.
+    """
+
+    system: tuple[Block, ...] = ()
+    knowledge: tuple[Block, ...] = ()
+    guide: tuple[Block, ...] = ()
+    reflections: tuple[Block, ...] = ()
+    observations: tuple[Block, ...] = ()
+    continuation: tuple[Turn, ...] = ()
+    tail: Tail = field(default_factory=Tail)
+    volatile: tuple[Line, ...] = ()
+    omitted: Omitted = field(default_factory=Omitted)
+    layout: Layout = field(default_factory=Layout)
+    rendered: Rendered = field(default_factory=Rendered)
+    decisions: tuple[Decision, ...] = ()
+
+    @property
+    def has_log(self) -> bool:
+        return bool(self.reflections or self.observations)
+
+
+Stage: TypeAlias = Callable[[Draft, Snapshot, Ask], Draft]
+
+
+def noting(draft: Draft, ask: Ask, decisions: Iterable[Decision]) -> Draft:
+    """The draft with a stage's decisions; ``decisions`` is not even read when nobody wants to know."""
+    return replace(draft, decisions=(*draft.decisions, *decisions)) if ask.explain else draft

@@ -1,0 +1,128 @@
+"""What fits a budget: the newest notes, and the messages from a start that moves in quarters of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import Self
+
+from app.context.cutting import cut_evenly
+from app.context.draft import Tail
+from app.memory.spans import groups
+from app.sessions.model import Message, Role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoteLimits:
+    """What the log may take: tokens, and numbers of entries. None is no limit."""
+
+    tokens: int | None = None
+    reflections: int | None = None
+    observations: int | None = None
+
+
+def effective(asked: int | None, rule: int | None) -> int | None:
+    """The limit in force; None is none. What the caller asks for wins, and 0 asks for no limit."""
+    return rule if asked is None else asked or None
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """The log by id and tokens, each kind oldest first."""
+
+    reflections: Mapping[str, int]
+    observations: Mapping[str, int]
+
+    def within(self, limits: NoteLimits) -> frozenset[str]:
+        """The ids shown: reflections first, then observations in what they leave; of each the newest."""
+        kept = _newest(self.reflections, tokens_max=limits.tokens, count_max=limits.reflections)
+        left = None if limits.tokens is None else limits.tokens - sum(self.reflections[id_] for id_ in kept)
+        return frozenset([*kept, *_newest(self.observations, tokens_max=left, count_max=limits.observations)])
+
+
+def _newest(sizes: Mapping[str, int], *, tokens_max: int | None, count_max: int | None) -> list[str]:
+    ids = list(sizes)
+    return [ids[index] for index in newest_within(list(sizes.values()), tokens_max=tokens_max, count_max=count_max)]
+
+
+def newest_within(tokens: Sequence[int], *, tokens_max: int | None, count_max: int | None) -> list[int]:
+    """The indexes kept, ascending, of items given oldest first by their sizes.
+
+    The newest are taken until one does not fit. An item larger than the whole budget is passed over: it could never
+    be shown, and must not hide the ones before it.
+    """
+    kept: list[int] = []
+    left = tokens_max
+    for index in range(len(tokens) - 1, -1, -1):
+        if len(kept) == count_max:
+            break
+        if tokens_max is not None and tokens[index] > tokens_max:
+            continue
+        if left is not None:
+            if tokens[index] > left:
+                break
+            left -= tokens[index]
+        kept.append(index)
+    return kept[::-1]
+
+
+def tail_cut(tail_tokens: int, budget: int | None) -> int:
+    """How many tokens to leave out at the head of a tail: 0, or the fewest quarters of the budget that make it fit.
+
+    So the start stands still until another quarter of the budget was said.
+    """
+    if budget is None or tail_tokens <= budget:
+        return 0
+    quarter = max(budget // 4, 1)
+    return -((budget - tail_tokens) // quarter) * quarter
+
+
+@dataclass(frozen=True)
+class TailStarts:
+    """Where a tail may start; ``before`` are the tokens before each message, and at last those of all.
+
+    The first of them lie between where the tail begins and its first message that was read.
+    """
+
+    messages: Sequence[Message]
+    before: Sequence[int]
+
+    @classmethod
+    def of(cls, messages: Sequence[Message], *, skipped_tokens: int) -> Self:
+        return cls(messages, list(accumulate((message.tokens for message in messages), initial=skipped_tokens)))
+
+    def within(self, budget: int | None) -> int:
+        """The first group start at or after the cut, at the latest that of the newest group."""
+        cut = tail_cut(self.before[-1], budget)
+        if cut == 0:
+            return 0
+        return next((start for start in self._groups if self.before[start] >= cut), self._groups[-1])
+
+    @cached_property
+    def _groups(self) -> list[int]:
+        """The indexes of whole groups. An open call keeps nothing that follows it.
+
+        Results that begin a group have no call among the messages: at the head of a cut tail they are the rest of a
+        group that was left out.
+        """
+        sizes = [len(group.messages) for group in groups(self.messages, force_closed=True)]
+        starts = accumulate(sizes[:-1], initial=0)
+        return [start for start in starts if self.messages[start].role is not Role.TOOL] or [0]
+
+
+def fitting_tail(tail: Tail, starts: TailStarts, *, budget: int | None) -> Tail:
+    """The messages from the first group start after the cut on, oldest first.
+
+    The newest group is always shown, evenly cut if it alone is over the budget. Incoming messages count as if they
+    were stored, so that storing them moves nothing.
+    """
+    start = starts.within(budget)
+    shown = tail.messages[start:]
+    cut = shown if budget is None else cut_evenly(shown, tokens_max=budget)
+    boundary = max(len(tail.stored) - start, 0)
+    return Tail(
+        stored=cut[:boundary],
+        incoming=cut[boundary:],
+        dropped=tail.messages[:start],
+        cut=frozenset(after.seq for before, after in zip(shown, cut, strict=True) if after is not before),
+    )

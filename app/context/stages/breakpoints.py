@@ -1,0 +1,50 @@
+"""The order of a context, by how long each part stays the same, and where its cached parts end."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from app.context.blocks import text_block
+from app.context.draft import Draft, Line
+from app.context.model import Ask, Block, Layout, Section, Snapshot, Stability, Turn
+from app.sessions.model import Message
+
+
+def breakpoints(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
+    """After the caller's part, the reflections and the observations (memory-rules.md section 6, Breakpoints).
+
+    The fourth, at the end of the tail, depends on the provider's shape and is set by its rendering.
+    """
+    own, reflections, observations = map(
+        _ending_in_breakpoint, ((*draft.system, *draft.knowledge), draft.reflections, draft.observations)
+    )
+    stored = (_turn(message, f"message:{message.seq}", Stability.TAIL) for message in draft.tail.stored)
+    incoming = (
+        _turn(message, f"incoming:{number}", Stability.VOLATILE) for number, message in enumerate(draft.tail.incoming)
+    )
+    layout = Layout(
+        system=(*own, *draft.guide, *reflections, *observations),
+        stable=(*draft.continuation, *stored),
+        incoming=tuple(incoming),
+        volatile=_volatile(draft.volatile) if draft.volatile else None,
+    )
+    return replace(draft, layout=layout)
+
+
+def _ending_in_breakpoint(blocks: Sequence[Block]) -> list[Block]:
+    return [*blocks[:-1], *(replace(block, breakpoint=True) for block in blocks[-1:])]
+
+
+def _turn(message: Message, id_: str, stability: Stability) -> Turn:
+    return Turn(
+        id=id_,
+        role=message.role,
+        parts=message.parts,
+        tokens=message.tokens,
+        stability=stability,
+        name=message.name,
+    )
+
+
+def _volatile(lines: Sequence[Line]) -> Block:
+    inner = "\n".join(line.text for line in lines)
+    return text_block("volatile", Section.VOLATILE, Stability.VOLATILE, f"<context>\n{inner}\n</context>")

@@ -1,0 +1,86 @@
+"""What fits of the notes and of the messages, and what goes with what does not (memory-rules.md section 6)."""
+
+from dataclasses import replace
+
+from app.context.blocks import age, reflection_id
+from app.context.draft import Draft, Line, noting
+from app.context.explain import BUDGET, decision, of_notes, of_tail
+from app.context.fitting import NoteLimits, Notes, TailStarts, effective, fitting_tail
+from app.context.model import Ask, Block, Snapshot, Turn, Verdict
+from app.context.stages.volatile import TODAY
+from app.context.wording import left_out
+
+
+def budget(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
+    """The memory budget, the message budget, and then what stood there only for the sake of the notes."""
+    return _without_notes(_messages(_log(draft, snapshot, ask), snapshot, ask), ask)
+
+
+def _log(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
+    rules = snapshot.rules
+    limits = NoteLimits(
+        tokens=effective(ask.memory_budget, rules.memory_budget),
+        reflections=effective(ask.max_reflections, rules.max_reflections),
+        observations=effective(ask.max_observations, rules.max_observations),
+    )
+    notes = _notes(draft, snapshot)
+    kept = notes.within(limits)
+    reflections = tuple(block for block in draft.reflections if block.id in kept)
+    observations = tuple(block for block in draft.observations if block.id in kept)
+    omitted = replace(
+        draft.omitted,
+        reflections=len(draft.reflections) - len(reflections),
+        observations=len(draft.observations) - len(observations),
+    )
+    fitted = replace(draft, reflections=reflections, observations=observations, omitted=omitted)
+    return noting(fitted, ask, of_notes((*draft.reflections, *draft.observations), notes, limits))
+
+
+def _notes(draft: Draft, snapshot: Snapshot) -> Notes:
+    """Either kind oldest first, which is not the order reflections are shown in."""
+    tokens = {block.id: block.tokens for block in draft.reflections}
+    by_age = (reflection_id(entry) for entry in sorted(snapshot.reflections, key=age))
+    return Notes(
+        {id_: tokens[id_] for id_ in by_age if id_ in tokens},
+        {block.id: block.tokens for block in draft.observations},
+    )
+
+
+def _messages(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
+    limit = effective(ask.message_budget, snapshot.rules.message_budget)
+    starts = TailStarts.of(draft.tail.messages, skipped_tokens=snapshot.tail_skipped_tokens)
+    tail = fitting_tail(draft.tail, starts, budget=limit)
+    first = tail.stored[0].seq if tail.stored else snapshot.last_seq + 1
+    omitted = replace(
+        draft.omitted,
+        messages=max(first - snapshot.tail_from_seq, 0),  # what the log stands for was not left out
+        unobserved_messages=snapshot.unobserved_omitted
+        + sum(message.seq > snapshot.observed_seq for message in tail.dropped),
+    )
+    decisions = of_tail(tail, starts, first_seq=snapshot.tail_from_seq, budget=limit)
+    return _telling(noting(replace(draft, tail=tail, omitted=omitted), ask, decisions), ask)
+
+
+def _telling(draft: Draft, ask: Ask) -> Draft:
+    """What was left out before the memory could note it is told to the agent, where it can be told anything."""
+    unobserved = draft.omitted.unobserved_messages
+    if not (unobserved and draft.volatile):
+        return draft
+    line = Line("left_out", left_out(unobserved))
+    decisions = [decision(BUDGET, Verdict.KEPT, line, "no note stands for them yet")]
+    return noting(replace(draft, volatile=(*draft.volatile, line)), ask, decisions)
+
+
+def _without_notes(draft: Draft, ask: Ask) -> Draft:
+    """Without a log the context is what it would be without a memory: no guide, no note, and no date alone."""
+    if draft.has_log:
+        return draft
+    lines = draft.volatile if draft.tail.messages else ()
+    lines = () if [line.id for line in lines] == [TODAY] else lines
+    gone: list[Block | Turn | Line] = [
+        *draft.guide,
+        *draft.continuation,
+        *(line for line in draft.volatile if line not in lines),
+    ]
+    decisions = (decision(BUDGET, Verdict.DROPPED, piece, "no notes are shown") for piece in gone)
+    return noting(replace(draft, guide=(), continuation=(), volatile=lines), ask, decisions)

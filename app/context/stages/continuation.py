@@ -1,0 +1,38 @@
+"""What leads from the notes to the conversation (memory-rules.md section 6, parts 2 and 5)."""
+
+from dataclasses import replace
+from functools import cache
+
+from app.context.blocks import text_block
+from app.context.draft import Draft, noting
+from app.context.explain import decision
+from app.context.model import Ask, Block, Section, Snapshot, Stability, Turn, Verdict
+from app.context.wording import CONTINUATION, GUIDE
+from app.kit.tokens import text_tokens
+from app.sessions.model import Role
+
+
+def continuation(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
+    """The guide before the notes and the note behind them, only where there are notes."""
+    if not draft.has_log:
+        return draft
+    pieces = (guide(), note())
+    decisions = (decision("continuation", Verdict.KEPT, piece, "there are notes") for piece in pieces)
+    return noting(replace(draft, guide=(guide(),), continuation=(note(),)), ask, decisions)
+
+
+@cache
+def guide() -> Block:
+    return text_block("guide", Section.GUIDE, Stability.STATIC, GUIDE)
+
+
+@cache
+def note() -> Turn:
+    return Turn(
+        id="continuation",
+        role=Role.USER,
+        parts=({"type": "text", "text": CONTINUATION},),
+        tokens=text_tokens(CONTINUATION),
+        section=Section.GUIDE,
+        stability=Stability.STATIC,
+    )

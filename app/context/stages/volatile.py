@@ -1,0 +1,46 @@
+"""What changes by the turn, and so stands behind all that is cached (memory-rules.md section 6, part 7)."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from app.context.draft import Draft, Line, noting
+from app.context.explain import decision
+from app.context.model import Ask, Snapshot, Verdict
+from app.context.wording import titled, today
+from app.kit.json import dumps
+from app.sessions.model import Role
+
+TODAY = "today"
+
+
+def volatile(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
+    """Today's date and whatever else there is to say; nothing if the assistant spoke last."""
+    date = ask.now.astimezone(snapshot.rules.zone).date()
+    lines = (Line(TODAY, today(date)), *_of_memory(snapshot), *_of_caller(ask))
+    if _has_place(draft):
+        draft, verdict, reason = replace(draft, volatile=lines), Verdict.KEPT, "changes by the turn"
+    else:
+        verdict, reason = Verdict.DROPPED, "no message of the user or of a tool comes last"
+    return noting(draft, ask, (decision("volatile", verdict, line, reason) for line in lines))
+
+
+def _has_place(draft: Draft) -> bool:
+    messages = draft.tail.messages
+    return messages[-1].role is not Role.ASSISTANT if messages else bool(draft.continuation)
+
+
+def _of_memory(snapshot: Snapshot) -> Iterator[Line]:
+    if snapshot.rules.enabled and snapshot.current_task:
+        yield Line("current_task", f"Current task: {snapshot.current_task}")
+    if snapshot.rules.enabled and snapshot.suggested_response:
+        yield Line("suggested_response", f"Suggested next response: {snapshot.suggested_response}")
+
+
+def _of_caller(ask: Ask) -> Iterator[Line]:
+    for name, value in ask.state.items():
+        yield Line(f"state:{name}", f"State {name} = {dumps(value).decode()}")
+    for index, item in enumerate(ask.knowledge):
+        if item.placement == "tail":
+            yield Line(f"knowledge:{index}", titled(item.title, item.text))
+    if ask.channel:
+        yield Line("channel", f"Channel: {ask.channel}")
