@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 
 import structlog
 import uvicorn
@@ -22,7 +23,7 @@ from app.context.service import ContextService
 from app.context.store import ContextStore
 from app.diagnostics import routes as diagnostics_routes
 from app.diagnostics.examples import EXAMPLES as DIAGNOSTICS_EXAMPLES
-from app.diagnostics.service import DiagnosticsService
+from app.diagnostics.service import DiagnosticsService, EventsConfig
 from app.diagnostics.store import DiagnosticsStore
 from app.kit import migrate as schema
 from app.kit.auth import LOOPBACK_HOSTS, Auth, AuthConfig
@@ -181,7 +182,11 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     app.state.controls = Controls(database=pool, store=memory_store, memory=memory)
     app.state.context = ContextService(store=ContextStore(pool), memory=memory, clock=SystemClock())
     app.state.diagnostics = DiagnosticsService(
-        store=DiagnosticsStore(pool), memory=memory, observer=observer.name, reflector=reflector.name
+        store=DiagnosticsStore(pool),
+        memory=memory,
+        observer=observer.name,
+        reflector=reflector.name,
+        events=EventsConfig(poll_seconds=settings.events.poll_seconds, streams_max=settings.events.streams_max),
     )
     for router in (
         sessions_routes.router,
@@ -265,7 +270,19 @@ async def _serve(settings: Settings, database: Location) -> None:
         proxy_headers=False,
         timeout_graceful_shutdown=round(settings.engine.grace_seconds) + 1,
     )
-    await uvicorn.Server(config).serve()
+    await _Server(config, diagnostics=app.state.diagnostics).serve()
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn waits for the answers it still owes: those that never end by themselves are told to."""
+
+    def __init__(self, config: uvicorn.Config, *, diagnostics: DiagnosticsService) -> None:
+        super().__init__(config)
+        self._diagnostics = diagnostics
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._diagnostics.leave()
+        super().handle_exit(sig, frame)
 
 
 def _leave(_signal: int, _frame: object) -> None:

@@ -75,6 +75,11 @@ class LlmSettings(_Group):
     open_seconds: float = Field(30.0, ge=0, le=3_600, description="how long they are stopped")
 
 
+class EventSettings(_Group):
+    poll_seconds: float = Field(0.5, ge=0.05, le=60, description="how often a listener's memory is looked at")
+    streams_max: int = Field(100, ge=0, le=100_000, description="listeners at once, per process; 503 over it")
+
+
 class Settings(BaseSettings):
     """Everything that can be set. Defaults are for a developer's machine: embedded Postgres, loopback, no model."""
 
@@ -115,6 +120,7 @@ class Settings(BaseSettings):
     engine: EngineSettings = Field(EngineSettings(), description="The work in the background.")
     llm: LlmSettings = Field(LlmSettings(), description="Calls of a model.")
     http: HttpSettings = Field(HttpSettings(), description="Requests.")
+    events: EventSettings = Field(EventSettings(), description="Event streams.")
     pool: PoolSettings = Field(PoolSettings(), description="Connections to the database.")
 
 

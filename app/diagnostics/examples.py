@@ -86,6 +86,15 @@ def _page(item: dict[str, Any]) -> Examples:
     return Examples(answers={200: {"items": [item], "next_cursor": None}})
 
 
+_EVENTS = """\
+event: activated
+data: {"at": "2026-08-01T10:05:00Z", "version": 12, "pending_tokens": 120, "observation_tokens": 5400, \
+"reflection_tokens": 900}
+id: 120.12.42.9
+
+"""
+
+
 def _asked(step: str) -> Examples:
     asked = {"session": "s1", "requested": step, "memory": None}
     return Examples(answers={202: asked, 200: asked | {"memory": _MEMORY}})
@@ -97,6 +106,7 @@ EXAMPLES = {
     "listObservations": _page(OBSERVATION),
     "listReflections": _page(REFLECTION),
     "listRuns": _page(_RUN),
+    "memoryEvents": Examples(answers={200: _EVENTS}),
     "observeNow": _asked("observe"),
     "reflectNow": _asked("reflect"),
     "redrive": _asked("look"),

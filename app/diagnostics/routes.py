@@ -1,9 +1,12 @@
 """HTTP of diagnostics (api.md, Memory and Operation)."""
 
+from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi.sse import EventSourceResponse, ServerSentEvent
 
+from app.diagnostics.events import Event, read_place
 from app.diagnostics.health import readiness
 from app.diagnostics.schemas import (
     HealthOut,
@@ -29,12 +32,27 @@ from app.sessions.schemas import PAGE_DEFAULT, Cursor, Key, Limit, WaitMs
 router = APIRouter(tags=["memory"], responses=problem_responses(401, 404, 422, 503))
 health_router = APIRouter(tags=["operation"])
 
+_EVENTS = (
+    "appended, due, buffered, activated, reflected, consolidated, compacted, edited, deleted, failed: each with `at`,"
+    " what it is about and the memory's token counts; its `id`, sent back as `Last-Event-ID`, goes on after it"
+)
 LiveStatus = Annotated[Status | None, Query(description="Only those of this status")]
 
 
 def _service(request: Request) -> DiagnosticsService:
     service: DiagnosticsService = request.app.state.diagnostics
     return service
+
+
+async def _heard(
+    key: Key,
+    tenant: Tenant,
+    request: Request,
+    last_event_id: Annotated[str | None, Header(max_length=100, description="Goes on after this event")] = None,
+) -> AsyncIterator[Event]:
+    # A dependency: what is wrong is answered before the stream has begun.
+    place = None if last_event_id is None else read_place(last_event_id)
+    return await _service(request).events(tenant, key, place)
 
 
 @router.get("/sessions/{key}/memory", operation_id="getMemory")
@@ -103,6 +121,20 @@ async def list_runs(
     page = found[:limit]
     cursor = next_cursor(page[-1]["id"]) if len(found) > limit else None
     return RunPage(items=[RunOut.model_validate(run) for run in page], next_cursor=cursor)
+
+
+@router.get(
+    "/sessions/{key}/memory/events",
+    operation_id="memoryEvents",
+    response_class=EventSourceResponse,
+    responses={200: {"description": _EVENTS}},
+)
+async def memory_events(
+    heard: Annotated[AsyncIterator[Event], Depends(_heard)],
+) -> AsyncIterator[ServerSentEvent]:
+    """What happens to the memory, as server-sent events."""
+    async for event in heard:
+        yield ServerSentEvent(event=event.name, id=str(event.place), data={"at": event.at, **event.data})
 
 
 async def _ask(request: Request, response: Response, tenant: str, key: str, asked: Asked, wait_ms: int) -> StepAsked:

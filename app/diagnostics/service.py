@@ -1,10 +1,14 @@
 """What the service tells about its memories, and the steps an operator asks for (api.md, Memory)."""
 
-from dataclasses import asdict
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
 from app.diagnostics.coverage import Covered, coverage
+from app.diagnostics.errors import TooManyStreams
+from app.diagnostics.events import Event, Place, events
 from app.diagnostics.schemas import LogTextOut, MemoryOut
 from app.diagnostics.store import DiagnosticsStore
 from app.kit.db import Row
@@ -20,17 +24,31 @@ from app.memory.store import ranges_of
 from app.sessions.errors import SessionNotFound
 from app.sessions.store import session_id
 
+STREAMS_RETRY_SECONDS = 5.0
 ROLES = ("observer", "reflector")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventsConfig:
+    """How often a listener's memory is looked at, and how many may listen to one process."""
+
+    poll_seconds: float = 0.5
+    streams_max: int = 100
 
 
 class DiagnosticsService:
     """``observer`` and ``reflector`` are the names of the providers in use."""
 
-    def __init__(self, *, store: DiagnosticsStore, memory: MemoryService, observer: str, reflector: str) -> None:
+    def __init__(
+        self, *, store: DiagnosticsStore, memory: MemoryService, observer: str, reflector: str, events: EventsConfig
+    ) -> None:
         self._store = store
         self._memory = memory
         self._observer = observer
         self._reflector = reflector
+        self._events = events
+        self._streams = 0
+        self._leaving = False
 
     async def memory(self, tenant: str, key: str) -> MemoryOut:
         row = await self._store.memory(session_id(tenant, key))
@@ -47,6 +65,38 @@ class DiagnosticsService:
             return None
         await self._memory.idle(session, wait_ms)
         return await self.memory(tenant, key)
+
+    async def events(self, tenant: str, key: str, place: Place | None) -> AsyncIterator[Event]:
+        """What happens to the memory from ``place`` on, for as long as it is listened to; ``due`` has no place.
+
+        Raises SessionNotFound and TooManyStreams before the first event.
+        """
+        session = await self._seen(tenant, key)
+        if self._streams >= self._events.streams_max:
+            limit = self._events.streams_max
+            detail = f"{limit} event streams are open (DAYBOOK_EVENTS__STREAMS_MAX)"
+            raise TooManyStreams(detail, retry_after=STREAMS_RETRY_SECONDS)
+        return self._listening(session, place)
+
+    async def _listening(self, session: UUID, place: Place | None) -> AsyncIterator[Event]:
+        self._streams += 1
+        due = False
+        try:
+            while not self._leaving and (found := await self._store.events(session, place)) is not None:
+                place, row = found
+                for event in events(place, row):
+                    place = event.place
+                    yield event
+                if row["due"] and not due:
+                    yield Event(name="due", at=row["now"], place=place, data={"pending_tokens": row["pending_tokens"]})
+                due = row["due"]
+                await asyncio.sleep(self._events.poll_seconds)
+        finally:
+            self._streams -= 1
+
+    def leave(self) -> None:
+        """The process is about to end: event streams, which never end by themselves, do so at their next look."""
+        self._leaving = True
 
     async def log(self, tenant: str, key: str, version: int | None) -> LogTextOut:
         """The log as the model sees it, now or at a past version. Raises VersionNotFound."""

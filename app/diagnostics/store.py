@@ -3,6 +3,7 @@
 from typing import Any
 from uuid import UUID
 
+from app.diagnostics.events import Place
 from app.kit.db import Database, Row
 from app.memory.model import Observation, Reflection
 from app.memory.store import observation_of, reflection_of
@@ -60,6 +61,40 @@ SELECT * FROM runs WHERE memory_id = $1 AND id < $2 AND ($3::text IS NULL OR out
 """
 
 
+# What happened after a place ($2 to $5: seq, version, observation, run; null: from now on). A chunk was computed ahead
+# if it is older than the version it was born in.
+EVENTS = """/* events */
+WITH memory AS (
+  SELECT m.*, s.next_seq - 1 AS last_seq, s.total_tokens FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id
+  WHERE s.id = $1
+), place AS (
+  SELECT coalesce($2, last_seq) AS seq, coalesce($3, log_version, 0) AS version,
+    coalesce($4, (SELECT max(id) FROM observations WHERE memory_id = $1), 0) AS observation,
+    coalesce($5, (SELECT max(id) FROM runs WHERE memory_id = $1), 0) AS run
+  FROM memory
+)
+SELECT p.*, now() AS now, m.last_seq, p.seq + 1 AS first_seq, m.last_seq > p.seq AS appended,
+  m.total_tokens - (SELECT tokens_before FROM messages WHERE session_id = $1 AND seq = p.seq + 1) AS appended_tokens,
+  (SELECT ingested_at FROM messages WHERE session_id = $1 AND seq = m.last_seq) AS appended_at,
+  coalesce(m.pending_tokens, 0) AS pending_tokens, coalesce(m.observation_tokens, 0) AS observation_tokens,
+  coalesce(m.reflection_tokens, 0) AS reflection_tokens,
+  coalesce(m.due_at <= now() AND m.lease_owner IS NULL, false) AS due,
+  (SELECT coalesce(jsonb_agg(e ORDER BY e.id), '[]') FROM (
+     SELECT o.id, o.from_seq, o.to_seq, o.tokens, o.message_tokens, o.created_at AS at FROM observations o
+     LEFT JOIN memory_versions v ON v.memory_id = o.memory_id AND v.version = o.born_version
+     WHERE o.memory_id = $1 AND o.id > p.observation AND (o.status = 'buffered' OR o.created_at < v.at)
+     ORDER BY o.id LIMIT $6) e) AS buffered,
+  (SELECT coalesce(jsonb_agg(e ORDER BY e.version), '[]') FROM (
+     SELECT version, cause, at FROM memory_versions WHERE memory_id = $1 AND version > p.version
+     ORDER BY version LIMIT $6) e) AS versions,
+  (SELECT coalesce(jsonb_agg(e ORDER BY e.id), '[]') FROM (
+     SELECT id, kind, outcome, error, at FROM runs WHERE memory_id = $1 AND id > p.run AND outcome <> 'recorded'
+     ORDER BY id LIMIT $6) e) AS failed
+FROM memory m, place p
+"""
+
+EVENTS_MAX = 200  # of each kind that one look tells; the next one goes on from there
+
 SEEN = "/* seen */ SELECT true FROM sessions WHERE id = $1"
 
 
@@ -74,6 +109,16 @@ class DiagnosticsStore:
     async def seen(self, session: UUID) -> bool:
         async with self._database.connection() as connection:
             return bool(await connection.fetchval(SEEN, session))
+
+    async def events(self, session: UUID, place: Place | None) -> tuple[Place, Row] | None:
+        """Where the look began, and what happened after it; None for a session never seen. No ``place`` is now."""
+        numbers = (None,) * 4 if place is None else (place.seq, place.version, place.observation, place.run)
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(EVENTS, session, *numbers, EVENTS_MAX)
+        if row is None:
+            return None
+        begun = Place(seq=row["seq"], version=row["version"], observation=row["observation"], run=row["run"])
+        return begun, row
 
     async def log(self, session: UUID, version: int | None) -> tuple[Row, list[Observation], list[Reflection]] | None:
         """The version's row and the log at it; None for a session never seen. ``version`` None is the newest."""

@@ -65,9 +65,18 @@ def _document(app: FastAPI, examples: Mapping[str, Examples]) -> dict[str, Any]:
     for schema in list(schemas.values()):
         schemas |= schema.pop("$defs", {})  # what a schema defines within itself, where it is referred to
     for _, _, operation in operations(made):
+        _as_of_3_1(operation)
         if operation["operationId"] in examples:
             _exemplify(operation, examples[operation["operationId"]])
     return made
+
+
+def _as_of_3_1(operation: dict[str, Any]) -> None:
+    """What FastAPI says of a stream's items is of OpenAPI 3.2; to 3.1 a stream is text."""
+    for answer in operation["responses"].values():
+        for content in answer.get("content", {}).values():
+            if content.pop("itemSchema", None):
+                content["schema"] = {"type": "string"}
 
 
 def _exemplify(operation: dict[str, Any], examples: Examples) -> None:
@@ -75,4 +84,5 @@ def _exemplify(operation: dict[str, Any], examples: Examples) -> None:
     if examples.requests:
         operation["requestBody"]["content"][JSON]["examples"] = dict(examples.requests)
     for status, answer in examples.answers.items():
-        operation["responses"][str(status)]["content"][JSON]["example"] = answer
+        (content,) = operation["responses"][str(status)]["content"].values()
+        content["example"] = answer

@@ -105,6 +105,15 @@ _SESSION: dict[str, Any] = {
     "last_active_at": "2026-08-01T10:00:06Z",
     "ended_at": None,
 }
+_LISTED_MEMORY: dict[str, Any] = {
+    "status": "idle",
+    "pending_tokens": 20,
+    "observe_at": 30000,
+    "observation_tokens": 0,
+    "reflect_at": 40000,
+    "pending_seconds": 12,
+    "last_error": None,
+}
 _NEW_SESSION = _SESSION | {"resource_id": None, "last_seq": 0, "last_active_at": "2026-08-01T10:00:01Z"}
 
 EXAMPLES = {
@@ -113,5 +122,5 @@ EXAMPLES = {
     "getMessage": Examples(answers={200: _MESSAGE}),
     "putSession": Examples(requests=_PUT, answers={200: _SESSION, 201: _NEW_SESSION}),
     "getSession": Examples(answers={200: _SESSION}),
-    "listSessions": Examples(answers={200: {"items": [_SESSION], "next_cursor": None}}),
+    "listSessions": Examples(answers={200: {"items": [_SESSION | {"memory": _LISTED_MEMORY}], "next_cursor": None}}),
 }

@@ -1,6 +1,6 @@
 """HTTP of sessions and messages (api.md)."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
@@ -9,14 +9,13 @@ from app.kit.paging import next_cursor, read_cursor
 from app.kit.problems import problem_responses
 from app.sessions.model import SEQ_MAX, Message, MessageFilter
 from app.sessions.schemas import (
-    KEY_PATTERN,
-    PAGE_DEFAULT,
+    UNSCHEDULED,
     AppendIn,
     AppendOut,
-    Cursor,
     IdempotencyKey,
     Key,
-    Limit,
+    ListedMemory,
+    ListedSessionOut,
     MemorySummary,
     MessageId,
     MessageOut,
@@ -25,11 +24,12 @@ from app.sessions.schemas import (
     SessionIn,
     SessionOut,
     SessionPage,
+    SessionQuery,
     StoredMessage,
     WaitMs,
 )
 from app.sessions.service import SessionService
-from app.sessions.store import SessionRecord
+from app.sessions.store import ListedSession, SessionFilter, SessionRecord
 
 BODY_BYTES_UNKNOWN = 2**30  # a body sent in chunks: taken for a large one
 
@@ -113,20 +113,15 @@ async def get_session(key: Key, tenant: Tenant, request: Request) -> SessionOut:
 
 
 @router.get("/sessions", operation_id="listSessions")
-async def list_sessions(
-    tenant: Tenant,
-    request: Request,
-    resource_id: Annotated[str | None, Query(pattern=KEY_PATTERN)] = None,
-    limit: Limit = PAGE_DEFAULT,
-    cursor: Cursor = None,
-) -> SessionPage:
-    """Page through the sessions, by key."""
-    found = await _service(request).page(
-        tenant=tenant, resource_id=resource_id, after=read_cursor(cursor, str) or "", limit=limit + 1
-    )
-    page = found[:limit]
-    cursor = next_cursor(page[-1].key) if len(found) > limit else None
-    return SessionPage(items=[_session_out(session) for session in page], next_cursor=cursor)
+async def list_sessions(tenant: Tenant, request: Request, query: Annotated[SessionQuery, Query()]) -> SessionPage:
+    """Page through the sessions, by key, with where the memory of each stands."""
+    scheduled = None if query.status in {None, *UNSCHEDULED} else True
+    wanted = SessionFilter(resource_id=query.resource_id, search=query.search, scheduled=scheduled)
+    after = read_cursor(query.cursor, str) or ""
+    found = await _service(request).page(tenant, wanted, status=query.status, after=after, limit=query.limit + 1)
+    page = found[: query.limit]
+    cursor = next_cursor(page[-1][0].session.key) if len(found) > query.limit else None
+    return SessionPage(items=[_listed_out(listed, summary) for listed, summary in page], next_cursor=cursor)
 
 
 def _message_filter(query: MessageQuery) -> MessageFilter:
@@ -157,6 +152,13 @@ def _message_out(message: Message) -> MessageOut:
         observe=message.observe,
         sealed=message.sealed,
         trust=message.trust,
+    )
+
+
+def _listed_out(listed: ListedSession, summary: dict[str, Any]) -> ListedSessionOut:
+    lag = {"pending_seconds": int(listed.pending_seconds), "last_error": listed.last_error}
+    return ListedSessionOut(
+        **_session_out(listed.session).model_dump(), memory=ListedMemory.model_validate(summary | lag)
     )
 
 

@@ -30,6 +30,11 @@ Cursor = Annotated[str | None, Query(max_length=400, description="`next_cursor` 
 # Far enough from the ends of what a date can be that it is one in every time zone, and the days around it are too.
 TIME_MIN, TIME_MAX = datetime(2, 1, 1, tzinfo=UTC), datetime(9998, 12, 31, tzinfo=UTC)
 Time = Annotated[AwareDatetime, Field(ge=TIME_MIN, le=TIME_MAX)]
+# The words of the memory, a floor above; a test compares them.
+StatusName = Literal[
+    "idle", "due", "buffering", "observing", "reflecting", "backing_off", "stalled", "paused", "disabled"
+]
+UNSCHEDULED = ("idle", "disabled")  # may have no time at which to be looked at; every other has one
 WaitMs = Annotated[int, Query(ge=0, le=WAIT_MS_MAX, description="Wait so long for the memory to be idle")]
 
 
@@ -144,6 +149,29 @@ class SessionOut(BaseModel):
     ended_at: datetime | None
 
 
+class ListedMemory(MemorySummary):
+    pending_seconds: int = Field(description="Age of the oldest message not yet observed")
+    last_error: dict[str, Any] | None
+
+
+class ListedSessionOut(SessionOut):
+    """A session in a list, with where its memory stands."""
+
+    memory: ListedMemory
+
+
+class SessionQuery(BaseModel):
+    model_config = ConfigDict(extra="forbid")  # a misspelt filter would let everything through
+
+    resource_id: str | None = Field(None, pattern=KEY_PATTERN)
+    status: StatusName | None = Field(None, description="Only those whose memory stands so")
+    search: str | None = Field(
+        None, min_length=1, max_length=200, pattern=STORABLE_PATTERN, description="Part of a key, in any case"
+    )
+    limit: int = Field(PAGE_DEFAULT, ge=1, le=PAGE_MAX)
+    cursor: str | None = Field(None, max_length=400, description="`next_cursor` of the page before")
+
+
 class SessionPage(BaseModel):
-    items: list[SessionOut]
+    items: list[ListedSessionOut]
     next_cursor: str | None

@@ -1,7 +1,6 @@
 """What a caller can do with a session's log: append to it, read it, configure it."""
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,9 +17,18 @@ from app.sessions.errors import (
 from app.sessions.model import ActorUsage, MemoryPort, Message, MessageFilter, NewMessage
 from app.sessions.reading import UNSTORABLE, read_messages
 from app.sessions.schemas import AppendIn
-from app.sessions.store import AppendResult, SessionRecord, SessionStore, session_id
+from app.sessions.store import (
+    AppendResult,
+    ListedSession,
+    SessionFilter,
+    SessionRecord,
+    SessionStore,
+    session_id,
+)
 from app.sessions.usage import actor_usage
 from app.sessions.wire import unstorable
+
+SCAN = 500  # sessions read at a time while looking for those of a status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,8 +112,21 @@ class SessionService:
             self._memory.wake(session.memory_id)
         return session, created
 
-    async def page(self, *, tenant: str, resource_id: str | None, after: str, limit: int) -> Sequence[SessionRecord]:
-        return await self._store.page(tenant=tenant, resource_id=resource_id, after=after, limit=limit)
+    async def page(
+        self, tenant: str, wanted: SessionFilter, *, status: str | None, after: str, limit: int
+    ) -> list[tuple[ListedSession, dict[str, Any]]]:
+        """Sessions by key with their memory's summary, only those of ``status`` if it is given.
+
+        The status is told by the memory; the database only leaves out what cannot have it.
+        """
+        found: list[tuple[ListedSession, dict[str, Any]]] = []
+        while True:
+            batch = await self._store.page(tenant, wanted, after=after, limit=limit if status is None else SCAN)
+            told = [(listed, self._memory.summary(listed.memory)) for listed in batch]
+            found += [(listed, summary) for listed, summary in told if status in {None, summary["status"]}]
+            if status is None or len(found) >= limit or len(batch) < SCAN:
+                return found[:limit]
+            after = batch[-1].session.key
 
     async def messages(self, *, tenant: str, key: str, wanted: MessageFilter, limit: int) -> list[Message]:
         session = await self.get(tenant, key)

@@ -148,7 +148,16 @@ SELECT put.*, (SELECT count(*) FROM look) AS due FROM put
 SESSION = "/* session */ SELECT * FROM sessions WHERE id = $1"
 
 SESSIONS = """/* sessions */
-SELECT * FROM sessions WHERE tenant = $1 AND ($2::text IS NULL OR resource_id = $2) AND key > $3 ORDER BY key LIMIT $4
+SELECT s.*, coalesce(m.pending_tokens, 0) AS pending_tokens, coalesce(m.observation_tokens, 0) AS observation_tokens,
+       coalesce(m.reflection_tokens, 0) AS reflection_tokens, m.due_at, coalesce(m.due_at <= now(), false) AS due,
+       m.lease_owner, m.lease_step, coalesce(m.attempts, 0) AS attempts, m.last_error,
+       coalesce((SELECT extract(epoch FROM now() - ingested_at) FROM messages
+                 WHERE session_id = s.id AND seq = s.observed_seq + 1), 0)::float8 AS pending_seconds
+FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id
+WHERE s.tenant = $1 AND ($2::text IS NULL OR s.resource_id = $2) AND s.key > $3
+  AND ($4::text IS NULL OR position(lower($4) IN lower(s.key)) > 0)
+  AND ($5::bool IS NULL OR (m.due_at IS NOT NULL) = $5)
+ORDER BY s.key LIMIT $6
 """
 
 MESSAGES = """/* messages */
@@ -205,6 +214,25 @@ class SessionRecord:
     ended_at: datetime | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionFilter:
+    """``search`` is a part of the key, in any case. ``scheduled``: whether its memory has a time to be looked at."""
+
+    resource_id: str | None = None
+    search: str | None = None
+    scheduled: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedSession:
+    """A session and where its memory stands; ``pending_seconds`` is the age of the oldest message not observed."""
+
+    session: SessionRecord
+    memory: MemoryCounters
+    pending_seconds: float
+    last_error: dict[str, Any] | None
+
+
 def session_id(tenant: str, key: str) -> UUID:
     """The id of a session: made of tenant and key, so that it needs no look-up (architecture.md section 3)."""
     return uuid5(NAMESPACE, f"{tenant}/{key}")
@@ -255,6 +283,15 @@ def _session_of(row: Row) -> SessionRecord:
         created_at=row["created_at"],
         last_active_at=row["last_active_at"],
         ended_at=row["ended_at"],
+    )
+
+
+def _listed_of(row: Row) -> ListedSession:
+    return ListedSession(
+        session=_session_of(row),
+        memory=counters_of(row),
+        pending_seconds=row["pending_seconds"],
+        last_error=row["last_error"],
     )
 
 
@@ -361,10 +398,13 @@ class SessionStore:
             row = await connection.fetchrow(SESSION, session_id(tenant, key))
         return None if row is None else _session_of(row)
 
-    async def page(self, *, tenant: str, resource_id: str | None, after: str, limit: int) -> list[SessionRecord]:
+    async def page(self, tenant: str, wanted: SessionFilter, *, after: str, limit: int) -> list[ListedSession]:
+        """Sessions by key, those after ``after``."""
         async with self._database.connection() as connection:
-            rows = await connection.fetch(SESSIONS, tenant, resource_id, after, limit)
-        return [_session_of(row) for row in rows]
+            rows = await connection.fetch(
+                SESSIONS, tenant, wanted.resource_id, after, wanted.search, wanted.scheduled, limit
+            )
+        return [_listed_of(row) for row in rows]
 
     async def messages(self, session: UUID, wanted: MessageFilter, limit: int) -> list[Message]:
         statement = MESSAGES.format(order="DESC" if wanted.descending else "ASC")

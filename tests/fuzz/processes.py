@@ -9,7 +9,7 @@ import httpx2 as httpx
 
 from app.context.service import ContextService
 from app.context.store import ContextStore
-from app.diagnostics.service import DiagnosticsService
+from app.diagnostics.service import DiagnosticsService, EventsConfig
 from app.diagnostics.store import DiagnosticsStore
 from app.kit.clock import SystemClock
 from app.kit.db import Database
@@ -103,7 +103,11 @@ class Process:
         state.controls = Controls(database=database, store=store, memory=memory)
         state.context = ContextService(store=ContextStore(database), memory=memory, clock=SystemClock())
         state.diagnostics = DiagnosticsService(
-            store=DiagnosticsStore(database), memory=memory, observer=observer.name, reflector=reflector.name
+            store=DiagnosticsStore(database),
+            memory=memory,
+            observer=observer.name,
+            reflector=reflector.name,
+            events=EventsConfig(),
         )
 
     async def kill(self) -> None:

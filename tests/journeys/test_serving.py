@@ -147,3 +147,12 @@ async def test_an_unmigrated_database_is_told_by_readyz_until_it_is_migrated(emp
 
 async def is_ready(service: Running) -> bool:
     return (await service.client.get("/readyz")).is_success
+
+
+async def test_open_event_streams_end_when_the_service_is_told_to(database_url: str) -> None:
+    async with process({"DAYBOOK_DATABASE_URL": database_url}) as service:
+        await service.append("s", *plain_talk(2))
+        async with service.client.stream("GET", "/sessions/s/memory/events") as stream:
+            service.send(signal.SIGTERM)
+            assert [line async for line in stream.aiter_lines() if line.startswith("event:")] == []
+        assert await service.ended() == 0

@@ -1,11 +1,13 @@
 """Messages and sessions over HTTP (api.md, Messages and Sessions)."""
 
 import json
-from typing import Any
+from typing import Any, get_args
 
 import httpx2 as httpx
 import pytest
 
+from app.memory.status import MemoryStatus
+from app.sessions.schemas import StatusName
 from tests.conftest import Service, StartService
 
 MESSAGES = "/sessions/s1/messages"
@@ -443,6 +445,49 @@ async def test_a_wrong_config_or_metadata_is_refused_with_a_pointer_and_nothing_
         assert pointers(await put(service, **body)) == expected
     session = await service.get("/sessions/s1")
     assert (session["config"], session["metadata"], session["resource_id"]) == ({}, {"a": 1}, None)
+
+
+async def test_sessions_are_found_by_a_part_of_their_key(service: Service) -> None:
+    for key in ("chat-Lisbon-1", "chat-porto-2", "mail-lisbon"):
+        await post(service, said(), key=key)
+    found = await service.get("/sessions", search="LISBON")
+    assert [session["session"] for session in found["items"]] == ["chat-Lisbon-1", "mail-lisbon"]
+    assert (await service.get("/sessions", search="%"))["items"] == []
+
+
+async def test_a_list_tells_where_each_memory_stands_and_finds_those_that_stand_so(
+    start_service: StartService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9")  # where nobody answers
+    async with start_service(provider="openai", model="none") as service:
+        for key in ("a", "b", "c"):
+            await post(service, said(), key=key)
+        await service.configure("c", enabled=False)
+        await service.client.post("/sessions/b/memory/observe", params={"wait_ms": 2_000})
+        listed = {found["session"]: found["memory"] for found in (await service.get("/sessions"))["items"]}
+        assert (listed["a"]["status"], listed["a"]["last_error"]) == ("idle", None)
+        assert listed["a"]["pending_tokens"] > 0
+        assert listed["b"]["status"] in {"backing_off", "stalled"}
+        assert listed["b"]["last_error"]["step"] == "observe"
+        for status, keys in ({"idle": ["a"], listed["b"]["status"]: ["b"], "disabled": ["c"], "observing": []}).items():
+            found = await service.get("/sessions", status=status)
+            assert [session["session"] for session in found["items"]] == keys
+
+
+async def test_a_page_of_one_status_goes_on_behind_those_of_another(service: Service) -> None:
+    for number in range(12):
+        await post(service, said(), key=f"s{number:02}")
+        if number % 2:
+            await service.configure(f"s{number:02}", enabled=False)
+    first = await service.get("/sessions", status="disabled", limit=4)
+    rest = await service.get("/sessions", status="disabled", limit=4, cursor=first["next_cursor"])
+    found = [session["session"] for session in first["items"] + rest["items"]]
+    assert found == ["s01", "s03", "s05", "s07", "s09", "s11"]
+    assert rest["next_cursor"] is None
+
+
+def test_a_list_takes_every_word_that_a_memory_can_stand_by() -> None:
+    assert {str(status) for status in MemoryStatus} <= set(get_args(StatusName))
 
 
 async def test_sessions_are_listed_by_key_and_resource(service: Service) -> None:

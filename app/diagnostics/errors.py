@@ -1,0 +1,7 @@
+"""What diagnostics refuses."""
+
+from app.kit.errors import Unavailable
+
+
+class TooManyStreams(Unavailable):
+    slug, title = "too-many-streams", "Too many event streams are open"

@@ -1,0 +1,141 @@
+"""What a listener is told of a memory (api.md, ``memory/events``)."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2 as httpx
+import pytest
+
+from app.diagnostics.events import Place, read_place
+from app.kit.errors import Invalid
+from tests.conftest import Service, StartService
+
+EVENTS = "/sessions/s1/memory/events"
+NOBODY = "http://127.0.0.1:9"  # the port of a service that nobody runs
+BEGINNING = str(Place(seq=0, version=0, observation=0, run=0))
+Heard = tuple[str, str, dict[str, Any]]
+
+
+async def say(service: Service, text: str) -> None:
+    await service.append("s1", {"role": "user", "content": text})
+
+
+async def observe(service: Service) -> None:
+    answer = await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": 20_000})
+    assert answer.status_code == 200, answer.text
+
+
+@asynccontextmanager
+async def listening(service: Service, last_event_id: str | None = None) -> AsyncIterator[AsyncIterator[Heard]]:
+    """The stream, opened; what it says comes as name, id and data."""
+    headers = {} if last_event_id is None else {"Last-Event-ID": last_event_id}
+    async with service.client.stream("GET", EVENTS, headers=headers) as answer:
+        assert answer.status_code == 200
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        yield _heard(answer)
+
+
+async def _heard(answer: httpx.Response) -> AsyncIterator[Heard]:
+    fields: dict[str, str] = {}
+    async for line in answer.aiter_lines():
+        if line:
+            name, _, value = line.partition(": ")
+            fields[name] = value
+        elif "event" in fields:
+            yield fields["event"], fields["id"], json.loads(fields["data"])
+            fields = {}
+
+
+async def until(stream: AsyncIterator[Heard], name: str) -> list[Heard]:
+    """All that is told up to the first event of this name."""
+    found = []
+    async with asyncio.timeout(30):
+        async for heard in stream:
+            found.append(heard)
+            if heard[0] == name:
+                return found
+    raise AssertionError(f"the stream ended before it told of {name}")
+
+
+async def test_a_listener_hears_of_messages_and_of_each_version(service: Service) -> None:
+    await say(service, "I moved to Lisbon.")
+    async with listening(service) as stream:
+        await say(service, "I work at a bank in Porto.")
+        _, _, appended = (await until(stream, "appended"))[-1]
+        assert (appended["from_seq"], appended["to_seq"]) == (2, 2)
+        assert appended["tokens"] > 0
+        await observe(service)
+        heard = await until(stream, "activated")
+        assert {"from_seq", "at"} & heard[-1][2].keys() == {"at"}
+        assert heard[-1][2]["version"] == 1
+        assert heard[-1][2]["pending_tokens"] == 0
+        assert heard[-1][2]["observation_tokens"] > 0
+        await service.client.post("/sessions/s1/memory/reflect", params={"wait_ms": 20_000})
+        assert (await until(stream, "reflected"))[-1][2]["version"] == 2
+        await service.client.delete("/sessions/s1/memory/reflections")
+        assert (await until(stream, "deleted"))[-1][2]["version"] == 3
+
+
+async def test_a_listener_that_comes_back_goes_on_after_the_last_it_heard(service: Service) -> None:
+    await say(service, "I moved to Lisbon.")
+    async with listening(service) as stream:
+        await say(service, "I work at a bank in Porto.")
+        last = (await until(stream, "appended"))[-1][1]
+    await say(service, "My dog is called Rex.")
+    await observe(service)
+    async with listening(service, last) as stream:
+        told = [(name, data.get("from_seq")) for name, _, data in await until(stream, "activated")]
+    assert told == [("appended", 3), ("activated", None)]
+
+
+async def test_a_listener_that_begins_at_the_beginning_hears_the_whole_history(service: Service) -> None:
+    await service.configure("s1", preset="compact", message_tokens=200, buffer_every=0.2, retain_tokens=20)
+    for number in range(12):
+        await service.append(
+            "s1",
+            {"role": "user", "content": f"Plan {number}: I bought {number + 3} tickets to Porto for May {number + 1}."},
+            wait_ms=20_000,
+        )
+    async with listening(service, BEGINNING) as stream:
+        told = [name for name, _, _ in await until(stream, "activated")]
+    assert told.index("buffered") < told.index("activated")
+
+
+async def test_a_failed_call_is_told(start_service: StartService, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", NOBODY)
+    async with start_service(provider="openai", model="none") as service:
+        await say(service, "I moved to Lisbon.")
+        async with listening(service) as stream:
+            await service.client.post("/sessions/s1/memory/observe")
+            _, _, failed = (await until(stream, "failed"))[-1]
+    assert (failed["kind"], failed["outcome"]) == ("observe", "failed")
+
+
+async def test_what_is_wrong_is_answered_before_the_stream_begins(start_service: StartService) -> None:
+    async with start_service(events={"streams_max": 1}) as service:
+        assert (await service.client.get(EVENTS)).status_code == 404
+        await say(service, "Hi")
+        for wrong in ("x", "1.2.3", "1.2.3.-4", "1.2.3.4.5", "9" * 90):
+            answer = await service.client.get(EVENTS, headers={"Last-Event-ID": wrong})
+            assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "Last-Event-ID")
+        async with listening(service) as stream:
+            await say(service, "Hello")
+            await until(stream, "appended")
+            answer = await service.client.get(EVENTS)
+            assert (answer.status_code, answer.json()["type"]) == (503, "/problems/too-many-streams")
+            assert "Retry-After" in answer.headers
+
+
+@pytest.mark.parametrize(
+    "place", [Place(seq=0, version=0, observation=0, run=0), Place(seq=4, version=3, observation=2, run=1)]
+)
+def test_a_place_survives_being_an_event_id(place: Place) -> None:
+    assert read_place(str(place)) == place
+
+
+def test_what_is_no_event_id_is_refused() -> None:
+    with pytest.raises(Invalid):
+        read_place("²3.1.1.1")
