@@ -12,7 +12,7 @@ from app.kit.json import dumps
 from app.kit.problems import problem_responses
 from app.sessions.schemas import Key
 
-router = APIRouter(tags=["context"], responses=problem_responses(401, 422, 503))
+router = APIRouter(tags=["context"], responses=problem_responses(401, 404, 422, 503))
 
 
 def _service(request: Request) -> ContextService:

@@ -24,7 +24,16 @@ class ContextQuery(BaseModel):
     max_observations: int | None = Field(None, ge=0, le=10_000)
     min_seq: int | None = Field(None, ge=0, le=SEQ_MAX, description="Wait until this message is stored")
     wait_ms: int = Field(0, ge=0, le=WAIT_MS_MAX, description="Wait so long for the memory to be idle")
-    now: Time | None = Field(None, description="The time to date the context by; default: the server's")
+    as_of_version: int | None = Field(
+        None, ge=0, le=SEQ_MAX, description="The context as it was when this version of the log was recorded"
+    )
+    as_of_seq: int | None = Field(
+        None,
+        ge=0,
+        le=SEQ_MAX,
+        description="As it was before the message after this one came; of that version, if given",
+    )
+    now: Time | None = Field(None, description="The time to date the context by; default: the server's, or then")
     explain: bool = Field(False, description="Add the segments, and what was cut or left out")
 
 

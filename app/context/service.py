@@ -9,11 +9,13 @@ from uuid import UUID
 from app.context.compile import compile_context
 from app.context.model import Ask, Compiled, Knowledge, Snapshot
 from app.context.schemas import ContextIn, ContextQuery
-from app.context.store import Budgets, ContextStore, Head
+from app.context.store import PRESENT, Budgets, ContextStore, Head, Moment
 from app.kit.clock import Clock
 from app.kit.errors import FieldError, Invalid
+from app.memory.errors import VersionNotFound
 from app.memory.rules import PRESETS, Rules
 from app.memory.service import MemoryService
+from app.sessions.errors import MessageNotFound
 from app.sessions.model import Message
 from app.sessions.reading import read_message
 from app.sessions.store import session_id
@@ -34,15 +36,18 @@ class ContextService:
     async def context(
         self, *, tenant: str, key: str, query: ContextQuery, body: ContextIn
     ) -> tuple[Snapshot, Compiled]:
-        """The compiled context of a session as it is now; an empty one for a session never seen."""
+        """The compiled context of a session as it is now, or was; an empty one for a session never seen.
+
+        Raises VersionNotFound and MessageNotFound for what the past has not.
+        """
         session = session_id(tenant, key)
         caught_up = await self._wait(session, query)
-        read = await self._store.snapshot(session, self._budgets(query))
+        read = await self._read(key, session, query)
+        server = self._clock.now() if read is None or read[0].at is None else read[0].at
+        snapshot = _empty(key, self._memory.rules({}), server) if read is None else self._snapshot(key, *read)
         now = body.now or query.now
-        snapshot = (
-            _empty(key, self._memory.rules({}), self._clock.now()) if read is None else self._snapshot(key, *read)
-        )
-        compiled = compile_context(_anchored(snapshot, now), self._ask(query, body, snapshot, now))
+        ask = self._ask(query, body, snapshot, now=now, server=server)
+        compiled = compile_context(_anchored(snapshot, now), ask)
         return snapshot, compiled if caught_up else replace(compiled, notices=(*compiled.notices, WAITED))
 
     async def _wait(self, session: UUID, query: ContextQuery) -> bool:
@@ -61,6 +66,17 @@ class ContextService:
                 return False
             await asyncio.sleep(POLL_SECONDS)
         return True
+
+    async def _read(self, key: str, session: UUID, query: ContextQuery) -> tuple[Head, tuple[Message, ...]] | None:
+        moment = Moment(version=query.as_of_version, seq=query.as_of_seq)
+        if moment == PRESENT:
+            return await self._store.snapshot(session, self._budgets(query))
+        timezone = self._memory.defaults.timezone
+        read = await self._store.past(session, self._budgets(query), moment, timezone=timezone)
+        if read is None:
+            newest_version, newest_seq = await self._store.newest(session)
+            _refuse(key, moment, newest_version=newest_version, newest_seq=newest_seq)
+        return read
 
     def _budgets(self, query: ContextQuery) -> Budgets:
         return Budgets(
@@ -93,9 +109,11 @@ class ContextService:
             lagging=remembered and (head.attempts > 0 or head.pending_tokens >= rules.block_tokens),
         )
 
-    def _ask(self, query: ContextQuery, body: ContextIn, snapshot: Snapshot, now: datetime | None) -> Ask:
+    @staticmethod
+    def _ask(
+        query: ContextQuery, body: ContextIn, snapshot: Snapshot, *, now: datetime | None, server: datetime
+    ) -> Ask:
         newest = snapshot.newest_created_at
-        server = self._clock.now()
         return Ask(
             format=query.format,
             now=now or (server if newest is None else max(server, newest)),
@@ -109,6 +127,16 @@ class ContextService:
             max_observations=query.max_observations,
             explain=query.explain,
         )
+
+
+def _refuse(key: str, moment: Moment, *, newest_version: int, newest_seq: int) -> None:
+    """Raise what of a moment is not there; nothing for the empty past of a session never seen."""
+    if (moment.version or 0) > newest_version:
+        raise VersionNotFound(f"the memory of session '{key}' is at version {newest_version}")
+    if (moment.seq or 0) > newest_seq:
+        raise MessageNotFound(f"the newest message of session '{key}' is {newest_seq}")
+    if newest_seq:
+        raise VersionNotFound(f"version {moment.version} was not the newest while message {moment.seq} was")
 
 
 def _anchored(snapshot: Snapshot, now: datetime | None) -> Snapshot:

@@ -1,4 +1,4 @@
-"""The read behind a context: one statement, one snapshot (architecture.md section 3).
+"""The read behind a context, of now or of the past: one statement, one snapshot (architecture.md section 3).
 
 Its first row is the head: session, memory and live log as one JSON value; the rows after it are messages of the tail.
 Where the tail starts is found by halving: seqs have no gaps and ``tokens_before`` only grows, so that a tail of any
@@ -13,20 +13,34 @@ from uuid import UUID
 
 from app.kit.db import Database, Row
 from app.memory.model import Observation, Reflection
+from app.memory.moments import MOMENT
 from app.memory.store import observation_of, reflection_of
 from app.sessions.model import Message
 from app.sessions.store import message_of
 
 LOOK_BACK = 32  # messages read before the start, to find that of a group it falls into
 
-SNAPSHOT = """/* snapshot */
-WITH RECURSIVE session AS (
-  SELECT next_seq, total_tokens, observed_seq, anchor_date, config, memory_id,
-         CASE WHEN coalesce((config->>'enabled')::bool, $6) THEN tail_from_seq ELSE 1 END AS tail_from_seq,
+NOW = """
+moment AS (
+  SELECT s.memory_id, coalesce(m.log_version, 0) AS version, s.next_seq - 1 AS seq, m.current_task,
+         m.suggested_response, s.observed_seq, s.tail_from_seq, s.total_tokens, s.anchor_date, s.config,
+         m.attempts, m.pending_tokens
+  FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id WHERE s.id = $1
+)
+"""
+
+THEN = MOMENT.format(session="$1", version="$7::bigint", seq="$8::bigint", timezone="$9")
+
+LIVE_NOW = "status = 'active'"
+LIVE_THEN = "born_version <= s.version AND (retired_version IS NULL OR retired_version > s.version)"
+
+READ = """/* {name} */
+WITH RECURSIVE {moment}, session AS (
+  SELECT *, CASE WHEN coalesce((config->>'enabled')::bool, $6) THEN tail_from_seq ELSE 1 END AS shown_from_seq,
          coalesce($2, (config->>'message_budget')::bigint, ($3::jsonb->>(config->>'preset'))::bigint, $4) AS budget
-  FROM sessions WHERE id = $1
+  FROM moment
 ), seek (low, high) AS (
-  SELECT tail_from_seq, greatest(next_seq - 1, tail_from_seq) FROM session
+  SELECT shown_from_seq, greatest(seq, shown_from_seq) FROM session
   UNION ALL
   SELECT CASE WHEN fits THEN low ELSE middle + 1 END, CASE WHEN fits THEN middle ELSE high END
   FROM seek, session, LATERAL (SELECT (low + high) / 2 AS middle) AS halved, LATERAL (
@@ -35,35 +49,41 @@ WITH RECURSIVE session AS (
   ) AS looked
   WHERE low < high
 ), start AS (
-  SELECT greatest(tail_from_seq, max(low) - $5) AS seq FROM seek, session GROUP BY tail_from_seq
+  SELECT greatest(shown_from_seq, max(low) - $5) AS seq FROM seek, session GROUP BY shown_from_seq
 )
 SELECT NULL::bigint AS seq, NULL AS id, NULL AS kind, NULL AS role, NULL AS name, NULL::json AS parts,
        NULL::int AS tokens, NULL::bigint AS tokens_before, NULL::timestamptz AS created_at, NULL::bool AS observe,
        NULL AS trust, NULL::jsonb AS metadata, NULL::bytea AS content_hash,
-       jsonb_build_object(
-         'last_seq', s.next_seq - 1, 'observed_seq', s.observed_seq, 'tail_from_seq', s.tail_from_seq,
-         'anchor_date', s.anchor_date, 'config', s.config, 'version', m.log_version, 'attempts', m.attempts,
-         'pending_tokens', m.pending_tokens, 'current_task', m.current_task,
-         'suggested_response', m.suggested_response,
-         'tail_tokens_before', (SELECT tokens_before FROM messages WHERE session_id = $1 AND seq = s.tail_from_seq),
+       to_jsonb(s) || jsonb_build_object(
+         'tail_tokens_before', (SELECT tokens_before FROM messages WHERE session_id = $1 AND seq = s.shown_from_seq),
          'observations', (SELECT jsonb_agg(to_jsonb(o) ORDER BY o.from_seq) FROM observations o
-                          WHERE o.memory_id = m.id AND o.status = 'active'),
+                          WHERE o.memory_id = s.memory_id AND {live}),
          'reflections', (SELECT jsonb_agg(to_jsonb(r) ORDER BY r.level DESC, r.from_seq) FROM reflections r
-                         WHERE r.memory_id = m.id AND r.status = 'active')) AS head
-FROM session s LEFT JOIN memories m ON m.id = s.memory_id
+                         WHERE r.memory_id = s.memory_id AND {live})) AS head
+FROM session s
 UNION ALL
 SELECT g.seq, g.id, g.kind, g.role, g.name, g.parts, g.tokens, g.tokens_before, g.created_at, g.observe, g.trust,
        g.metadata, g.content_hash, NULL
-FROM start, messages g WHERE g.session_id = $1 AND g.seq >= start.seq
+FROM session s, start, messages g WHERE g.session_id = $1 AND g.seq BETWEEN start.seq AND s.seq
 """
 
+SNAPSHOT = READ.format(name="snapshot", moment=NOW, live=LIVE_NOW)
+PAST_SNAPSHOT = READ.format(name="past_snapshot", moment=THEN, live=LIVE_THEN)
+
+NEWEST = """/* newest */
+SELECT coalesce(m.log_version, 0) AS version, s.next_seq - 1 AS seq
+FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id WHERE s.id = $1
+"""
 
 LAST_SEQ = "/* last_seq */ SELECT next_seq - 1 FROM sessions WHERE id = $1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """What a context is made of beside its tail. ``tail_skipped_tokens`` lie between tail_from_seq and the first."""
+    """What a context is made of beside its tail. ``tail_skipped_tokens`` lie between tail_from_seq and the first.
+
+    ``at`` is when it was, for a moment of the past; there the memory is taken not to have been behind.
+    """
 
     last_seq: int
     observed_seq: int
@@ -78,6 +98,18 @@ class Head:
     suggested_response: str | None
     observations: tuple[Observation, ...]
     reflections: tuple[Reflection, ...]
+    at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """A time in a session's past, by the version or the seq that was the newest then, or both (``MOMENT``)."""
+
+    version: int | None = None
+    seq: int | None = None
+
+
+PRESENT = Moment()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,21 +131,29 @@ class ContextStore:
 
     async def snapshot(self, session: UUID, budgets: Budgets) -> tuple[Head, tuple[Message, ...]] | None:
         """The session as it is now, and at least as much of its tail as the budget takes; None: never seen."""
+        return await self._read(SNAPSHOT, *_arguments(session, budgets))
+
+    async def past(
+        self, session: UUID, budgets: Budgets, moment: Moment, *, timezone: str
+    ) -> tuple[Head, tuple[Message, ...]] | None:
+        """The same at a moment of the past; None: there was none. ``timezone`` dates a session without messages."""
+        arguments = _arguments(session, budgets)
+        return await self._read(PAST_SNAPSHOT, *arguments, moment.version, moment.seq, timezone)
+
+    async def _read(self, statement: str, *arguments: Any) -> tuple[Head, tuple[Message, ...]] | None:
         async with self._database.connection() as connection:
-            rows = await connection.fetch(
-                SNAPSHOT,
-                session,
-                budgets.asked,
-                dict(budgets.presets),
-                budgets.service,
-                LOOK_BACK,
-                budgets.enabled,
-            )
+            rows = await connection.fetch(statement, *arguments)
         if not rows:
             return None
         head = next(row["head"] for row in rows if row["head"] is not None)
         tail = sorted((row for row in rows if row["head"] is None), key=lambda row: row["seq"])
         return _head_of(head, tail), tuple(message_of(row) for row in tail)
+
+    async def newest(self, session: UUID) -> tuple[int, int]:
+        """The newest version and seq; 0 and 0 of a session never seen."""
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(NEWEST, session)
+        return (0, 0) if row is None else (row["version"], row["seq"])
 
     async def last_seq(self, session: UUID) -> int:
         """The newest message's seq, 0 for a session never seen."""
@@ -121,22 +161,27 @@ class ContextStore:
             return await connection.fetchval(LAST_SEQ, session) or 0
 
 
+def _arguments(session: UUID, budgets: Budgets) -> tuple[Any, ...]:
+    return session, budgets.asked, dict(budgets.presets), budgets.service, LOOK_BACK, budgets.enabled
+
+
 def _head_of(head: dict[str, Any], tail: list[Row]) -> Head:
     first = tail[0]["tokens_before"] if tail else 0
     return Head(
-        last_seq=head["last_seq"],
+        last_seq=head["seq"],
         observed_seq=head["observed_seq"],
-        tail_from_seq=head["tail_from_seq"],
+        tail_from_seq=head["shown_from_seq"],
         tail_skipped_tokens=first - (head["tail_tokens_before"] if head["tail_tokens_before"] is not None else first),
         anchor_date=date.fromisoformat(head["anchor_date"]),
         config=head["config"],
-        version=head["version"] or 0,
-        attempts=head["attempts"] or 0,
-        pending_tokens=head["pending_tokens"] or 0,
+        version=head["version"],
+        attempts=head.get("attempts") or 0,
+        pending_tokens=head.get("pending_tokens") or 0,
         current_task=head["current_task"],
         suggested_response=head["suggested_response"],
         observations=tuple(observation_of(_dated(found)) for found in head["observations"] or ()),
         reflections=tuple(reflection_of(_dated(found)) for found in head["reflections"] or ()),
+        at=datetime.fromisoformat(head["at"]) if "at" in head else None,
     )
 
 

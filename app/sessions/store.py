@@ -73,7 +73,7 @@ WITH input AS (
     actor_cached_tokens = s.actor_cached_tokens + excluded.actor_cached_tokens,
     actor_output_tokens = s.actor_output_tokens + excluded.actor_output_tokens
   WHERE excluded.resource_id IS NULL OR s.next_seq = 1 OR s.resource_id = excluded.resource_id
-  RETURNING s.id, s.memory_id, s.next_seq, s.total_tokens, s.resource_id, s.config,
+  RETURNING s.id, s.memory_id, s.next_seq, s.total_tokens, s.resource_id, s.config, s.anchor_date,
             coalesce(s.cold_at = now(), false) AS cold
 ), wake AS (
   INSERT INTO memories AS m (id, tenant, pending_tokens, wake_tokens, due_at)
@@ -91,16 +91,16 @@ WITH input AS (
   RETURNING m.*
 ), stored AS (
   INSERT INTO messages (session_id, seq, id, kind, role, name, parts, tokens, tokens_before, content_hash,
-                        created_at, metadata, observe, trust)
+                        created_at, metadata, observe, trust, anchor_date)
   SELECT put.id, put.next_seq - total.n + f.n - 1, f.id, f.kind, f.role, f.name, f.parts::json, f.tokens,
          put.total_tokens - total.tokens + f.tokens_before, f.content_hash,
-         coalesce(f.created_at, now()), f.metadata, f.observe, f.trust
+         coalesce(f.created_at, now()), f.metadata, f.observe, f.trust, put.anchor_date
   FROM fresh f, put, total
   RETURNING id, seq
 ), session AS (
   SELECT * FROM put
   UNION ALL
-  SELECT id, memory_id, next_seq, total_tokens, resource_id, config, false FROM sessions
+  SELECT id, memory_id, next_seq, total_tokens, resource_id, config, anchor_date, false FROM sessions
   WHERE id = $12 AND NOT EXISTS (SELECT FROM put)
 ), memory AS (
   SELECT * FROM wake

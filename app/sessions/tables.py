@@ -88,7 +88,7 @@ class MessageRow(SQLModel, table=True):
     """One message. ``tokens_before`` is the running sum of the session's tokens before it: a budget cut is a seek.
 
     ``parts`` is json and not jsonb, which orders the keys of objects anew: what is shown is what was sent, and a prefix
-    that the provider has cached stays one.
+    that the provider has cached stays one. ``anchor_date`` is the session's as it was with this message the newest.
     """
 
     __tablename__ = "messages"
@@ -109,4 +109,5 @@ class MessageRow(SQLModel, table=True):
     meta: dict[str, Any] | None = Field(sa_column=Column("metadata", JSONB))
     observe: bool = Field(sa_column=Column(Boolean, nullable=False))
     trust: str = Field(sa_column=Column(Text, nullable=False))
+    anchor_date: date = Field(sa_column=Column(Date, nullable=False))
     erased_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True)))

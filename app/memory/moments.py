@@ -1,0 +1,41 @@
+"""A moment of a session's past, as SQL that other statements begin with (docs/decisions/0013).
+
+A moment is named by a version of the log and a seq: the time when both were the newest. A version is recorded under the
+session's lock and notes the seq that was the newest then, so which came first is never in doubt. With the version
+alone, the moment is that of its recording; with the seq alone, the last one before the next message. Between a moment's
+beginning and its end only the config can change: it counts as it was at the end.
+"""
+
+# ``recorded``: the version of the moment, if it is not 0, and the seq. ``moment``: one row, or none where there never
+# was such a moment. The anchor moves with a version, or with a message, which carries it.
+MOMENT = """
+recorded AS (
+  SELECT s.id, s.memory_id, s.created_at, coalesce(v.version, 0) AS version, v.at, v.anchor_date, v.current_task,
+         v.suggested_response, coalesce(v.cursors->s.id::text, '{{}}') AS cursor,
+         coalesce((v.cursors->s.id::text->>'last_seq')::bigint, 0) AS last_seq,
+         coalesce({seq}, (v.cursors->s.id::text->>'last_seq')::bigint, 0) AS seq
+  FROM sessions s LEFT JOIN LATERAL (
+    SELECT * FROM memory_versions WHERE memory_id = s.memory_id
+      AND CASE WHEN {version} IS NULL THEN (cursors->s.id::text->>'last_seq')::bigint <= {seq}
+               ELSE version = {version} END
+    ORDER BY version DESC LIMIT 1
+  ) v ON true
+  WHERE s.id = {session} AND coalesce({seq}, 0) < s.next_seq
+    AND coalesce(v.version, 0) = coalesce({version}, v.version, 0)
+), moment AS (
+  SELECT r.id, r.memory_id, r.version, r.seq, r.current_task, r.suggested_response,
+         coalesce((r.cursor->>'observed_seq')::bigint, 0) AS observed_seq,
+         coalesce((r.cursor->>'tail_from_seq')::bigint, 1) AS tail_from_seq,
+         coalesce(m.tokens_before + m.tokens, 0) AS total_tokens,
+         CASE WHEN r.seq > r.last_seq THEN m.ingested_at ELSE coalesce(r.at, r.created_at) END AS at,
+         CASE WHEN r.seq > r.last_seq THEN m.anchor_date
+              ELSE coalesce(r.anchor_date, (r.created_at AT TIME ZONE {timezone})::date) END AS anchor_date,
+         coalesce((SELECT c.config FROM session_configs c
+                   WHERE c.session_id = r.id AND c.from_seq - 1 <= r.seq AND c.version <= r.version
+                   ORDER BY c.number DESC LIMIT 1), '{{}}') AS config
+  FROM recorded r LEFT JOIN messages m ON m.session_id = r.id AND m.seq = r.seq
+  WHERE r.seq >= r.last_seq AND r.seq <= coalesce((
+    SELECT (n.cursors->r.id::text->>'last_seq')::bigint FROM memory_versions n
+    WHERE n.memory_id = r.memory_id AND n.version > r.version ORDER BY n.version LIMIT 1), r.seq)
+)
+"""
