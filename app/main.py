@@ -54,6 +54,7 @@ from app.memory.service import MemoryService
 from app.memory.store import MemoryStore
 from app.sessions import routes as sessions_routes
 from app.sessions.examples import EXAMPLES as SESSIONS_EXAMPLES
+from app.sessions.replacing import Replacing
 from app.sessions.service import SessionConfig, SessionService
 from app.sessions.store import SessionStore
 from app.settings import Chosen, Settings, chosen_models, without_password
@@ -178,7 +179,11 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     limits = SessionConfig(
         messages_max=settings.sessions.messages_max, message_bytes_max=settings.sessions.message_bytes_max
     )
-    app.state.sessions = SessionService(SessionStore(pool), memory, limits)
+    session_store = SessionStore(pool)
+    app.state.sessions = SessionService(session_store, memory, limits)
+    app.state.replacing = Replacing(
+        database=pool, store=session_store, memory=memory, bytes_max=limits.message_bytes_max
+    )
     app.state.controls = Controls(database=pool, store=memory_store, memory=memory)
     app.state.context = ContextService(store=ContextStore(pool), memory=memory, clock=SystemClock())
     app.state.diagnostics = DiagnosticsService(

@@ -11,7 +11,6 @@ from app.context.model import Ask, Compiled, Knowledge, Snapshot
 from app.context.schemas import ContextIn, ContextQuery
 from app.context.store import PRESENT, Budgets, ContextStore, Head, Moment
 from app.kit.clock import Clock
-from app.kit.errors import FieldError, Invalid
 from app.memory.errors import VersionNotFound
 from app.memory.rules import PRESETS, Rules
 from app.memory.service import MemoryService
@@ -165,13 +164,7 @@ def _empty(key: str, rules: Rules, now: datetime) -> Snapshot:
 
 def _incoming(body: ContextIn, last_seq: int, now: datetime) -> tuple[Message, ...]:
     """The caller's messages to show behind the stored ones, numbered as if they were stored next."""
-    try:
-        read = [read_message(message, index) for index, message in enumerate(body.incoming)]
-    except Invalid as error:
-        fields = [
-            FieldError(field.pointer.replace("/messages", "/incoming", 1), field.detail) for field in error.errors
-        ]
-        raise Invalid(error.detail.replace("/messages", "/incoming", 1), errors=fields) from error
+    read = [read_message(message, at=f"/incoming/{index}") for index, message in enumerate(body.incoming)]
     return tuple(
         Message(
             seq=last_seq + 1 + index,

@@ -84,7 +84,9 @@ class Observing:
         fenced = await self._store.fence(tx, lease, loaded.session_id)
         if fenced is None or fenced.buffered_seq != loaded.buffered_seq:
             return Outcome.STALE
-        if not await self._store.unchanged(tx, loaded.session_id, span.messages):
+        if not await self._store.unchanged(
+            tx, loaded.session_id, span.messages, from_seq=new.from_seq, to_seq=new.to_seq
+        ):
             return Outcome.STALE
         usage = add_usage(fenced.usage, runs)
         if ahead:

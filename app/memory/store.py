@@ -109,9 +109,13 @@ SELECT log_version, generation, usage, now() AS now FROM memories WHERE id = $1 
 
 LOCK_MEMORY = "/* lock_memory */ SELECT log_version FROM memories WHERE id = $1 FOR UPDATE"
 
+# What the observer was shown of a message: its role, name and parts (the hash), its time and whose word it is.
 UNCHANGED = """/* unchanged */
-SELECT count(*) FROM messages m JOIN unnest($2::bigint[], $3::bytea[]) AS r (seq, content_hash)
-  ON m.seq = r.seq AND m.content_hash = r.content_hash WHERE m.session_id = $1
+SELECT count(*) = cardinality($4::bigint[]) AND count(*) = count(*) FILTER (
+         WHERE m.content_hash = r.content_hash AND m.created_at = r.created_at AND m.trust = r.trust)
+FROM messages m LEFT JOIN unnest($4::bigint[], $5::bytea[], $6::timestamptz[], $7::text[])
+  AS r (seq, content_hash, created_at, trust) ON m.seq = r.seq
+WHERE m.session_id = $1 AND m.seq BETWEEN $2 AND $3 AND m.observe
 """
 
 ADD_OBSERVATION = """/* add_observation */
@@ -429,11 +433,17 @@ class MemoryStore:
             config=session["config"],
         )
 
-    async def unchanged(self, tx: Tx, session_id: UUID, messages: Sequence[Message]) -> bool:
-        """Whether the messages are still what was read."""
-        seqs, hashes = [m.seq for m in messages], [m.content_hash for m in messages]
-        found = await tx.fetchval(UNCHANGED, session_id, seqs, hashes)
-        return bool(found == len(messages))
+    async def unchanged(
+        self, tx: Tx, session_id: UUID, messages: Sequence[Message], *, from_seq: int, to_seq: int
+    ) -> bool:
+        """Whether what is to be observed of ``from_seq``..``to_seq`` is still what was read: ``messages``."""
+        shown = (
+            [m.seq for m in messages],
+            [m.content_hash for m in messages],
+            [m.created_at for m in messages],
+            [m.trust for m in messages],
+        )
+        return bool(await tx.fetchval(UNCHANGED, session_id, from_seq, to_seq, *shown))
 
     async def buffer_observation(self, tx: Tx, loaded: Loaded, new: NewObservation, *, usage: dict[str, Any]) -> None:
         """Keep a chunk observed ahead: no new version, and nothing of it in the context."""

@@ -19,6 +19,10 @@ class MessageErased(DomainError):
     slug, title, category = "message-erased", "This message was erased", Category.GONE
 
 
+class MessageSealed(DomainError):
+    slug, title, category = "message-sealed", "This message is sealed: the memory has noted it", Category.CONFLICT
+
+
 class MessageTooLarge(DomainError):
     slug, title, category = "message-too-large", "A message is too large", Category.TOO_LARGE
 

@@ -120,6 +120,15 @@ EXAMPLES = {
     "appendMessages": Examples(requests=_APPEND, answers={201: _STORED, 200: _STORED | {"replayed": 2}}),
     "listMessages": Examples(answers={200: {"items": [_MESSAGE], "next_cursor": "MQ"}}),
     "getMessage": Examples(answers={200: _MESSAGE}),
+    "replaceMessage": Examples(
+        requests={
+            "streamed": {
+                "summary": "A turn grows",
+                "value": {"role": "user", "content": "I moved to Lisbon", "created_at": "2026-08-01T10:00:00Z"},
+            }
+        },
+        answers={200: _MESSAGE},
+    ),
     "putSession": Examples(requests=_PUT, answers={200: _SESSION, 201: _NEW_SESSION}),
     "getSession": Examples(answers={200: _SESSION}),
     "listSessions": Examples(answers={200: {"items": [_SESSION | {"memory": _LISTED_MEMORY}], "next_cursor": None}}),

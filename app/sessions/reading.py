@@ -16,27 +16,34 @@ UNSTORABLE = "holds a NUL character, a lone surrogate, or a number or depth that
 
 def read_messages(messages: Sequence[MessageIn], idempotency_key: str | None, *, bytes_max: int) -> list[NewMessage]:
     """The messages of a request, in their order. Raises Invalid and MessageTooLarge, naming the message at fault."""
-    read = [read_message(message, index, idempotency_key, bytes_max) for index, message in enumerate(messages)]
+    read = [
+        read_message(
+            message,
+            at=f"/messages/{index}",
+            fallback_id=None if idempotency_key is None else f"{idempotency_key}:{index}",
+            bytes_max=bytes_max,
+        )
+        for index, message in enumerate(messages)
+    ]
     _refuse_repeated_ids(read)
     return read
 
 
 def read_message(
-    message: MessageIn, index: int, idempotency_key: str | None = None, bytes_max: int | None = None
+    message: MessageIn, *, at: str, fallback_id: str | None = None, bytes_max: int | None = None
 ) -> NewMessage:
-    """One message. Without an id of its own it gets ``<Idempotency-Key>:<index>``, or a new one."""
+    """The message that stands at the pointer ``at``. Without an id of its own it gets the fallback, or a new one."""
     raw: dict[str, object] = dict(message.model_extra or {})
     if message.id is not None:
         raw["id"] = message.id  # an item of OpenAI's Responses has it as its own
-    _check_metadata(message, index)
+    _check_metadata(message, at)
     try:
         seen = normalise(raw)
     except WireError as error:
-        raise _invalid(index, error.pointer, error.detail) from error
-    _check_size(raw, index, bytes_max)
-    fallback_id = uuid.uuid4().hex if idempotency_key is None else f"{idempotency_key}:{index}"
+        raise _invalid(at + error.pointer, error.detail) from error
+    _check_size(raw, at, bytes_max)
     return NewMessage(
-        id=message.id or fallback_id,
+        id=message.id or fallback_id or uuid.uuid4().hex,
         kind=seen.kind,
         role=seen.role,
         parts=seen.parts,
@@ -50,26 +57,27 @@ def read_message(
     )
 
 
-def _check_metadata(message: MessageIn, index: int) -> None:
+def _check_metadata(message: MessageIn, at: str) -> None:
     found = unstorable(message.metadata)
     if found is not None:
-        raise _invalid(index, f"/metadata{found}", UNSTORABLE)
+        raise _invalid(f"{at}/metadata{found}", UNSTORABLE)
 
 
-def _check_size(raw: dict[str, object], index: int, bytes_max: int | None) -> None:
+def _check_size(raw: dict[str, object], at: str, bytes_max: int | None) -> None:
     if bytes_max is not None and len(dumps(raw)) > bytes_max:
-        detail = f"message {index} has more than {bytes_max} bytes (DAYBOOK_SESSIONS__MESSAGE_BYTES_MAX)"
-        raise MessageTooLarge(detail, errors=[FieldError(f"/messages/{index}", detail)])
+        detail = f"{at or 'the message'} has more than {bytes_max} bytes (DAYBOOK_SESSIONS__MESSAGE_BYTES_MAX)"
+        raise MessageTooLarge(detail, errors=[FieldError(at, detail)])
 
 
 def _refuse_repeated_ids(messages: Sequence[NewMessage]) -> None:
     first: dict[str, int] = {}
     for index, message in enumerate(messages):
         if message.id in first:
-            raise _invalid(index, "/id", f"the id '{message.id}' is used by message {first[message.id]} already")
+            raise _invalid(
+                f"/messages/{index}/id", f"the id '{message.id}' is used by message {first[message.id]} already"
+            )
         first[message.id] = index
 
 
-def _invalid(index: int, pointer: str, detail: str) -> Invalid:
-    where = f"/messages/{index}{pointer}"
-    return Invalid(f"{where}: {detail}", errors=[FieldError(where, detail)])
+def _invalid(pointer: str, detail: str) -> Invalid:
+    return Invalid(f"{pointer}: {detail}", errors=[FieldError(pointer, detail)])

@@ -8,6 +8,7 @@ from app.kit.auth import Tenant
 from app.kit.paging import next_cursor, read_cursor
 from app.kit.problems import problem_responses
 from app.sessions.model import SEQ_MAX, Message, MessageFilter
+from app.sessions.replacing import Replacing
 from app.sessions.schemas import (
     UNSCHEDULED,
     AppendIn,
@@ -18,6 +19,7 @@ from app.sessions.schemas import (
     ListedSessionOut,
     MemorySummary,
     MessageId,
+    MessageIn,
     MessageOut,
     MessagePage,
     MessageQuery,
@@ -90,6 +92,25 @@ async def list_messages(
 async def get_message(key: Key, message_id: MessageId, tenant: Tenant, request: Request) -> MessageOut:
     """One message by its id."""
     return _message_out(await _service(request).message(tenant, key, message_id))
+
+
+@router.put(
+    "/sessions/{key}/messages/{message_id:path}",
+    operation_id="replaceMessage",
+    responses=problem_responses(404, 409, 410, 413),
+)
+async def replace_message(
+    key: Key, message_id: MessageId, body: MessageIn, tenant: Tenant, request: Request
+) -> MessageOut:
+    """Replace a message that no observation holds yet: a turn being streamed.
+
+    It keeps its `seq`; contexts show the new content, so a provider's cache ends at it.
+    """
+    replacing: Replacing = request.app.state.replacing
+    size = int(request.headers.get("content-length", BODY_BYTES_UNKNOWN))
+    return _message_out(
+        await replacing.replace(tenant=tenant, key=key, message_id=message_id, body=body, body_bytes=size)
+    )
 
 
 @router.put(

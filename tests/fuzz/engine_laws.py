@@ -107,6 +107,15 @@ class EngineLaws(RuleBasedStateMachine):
         told = list(self.world.told)
         self.do(self.world.conflict(at, told[which % len(told)]))
 
+    @precondition(lambda self: self.world.told)
+    @rule(
+        at=processes, back=st.integers(0, 5), size=sizes, role=st.sampled_from(["user", "assistant"]), observe=observed
+    )
+    def replace(self, at: int, back: int, size: int, role: str, observe: bool | None) -> None:
+        """One of the newest messages, a call or a result too, turns into something said."""
+        known = sorted(self.world.told, key=lambda name: -self.world.told[name])[: back + 1][-1]
+        self.do(self.world.replace(at, known, self.text(role, size, observe)))
+
     @rule(at=processes, step=st.sampled_from(["observe", "reflect", "redrive"]))
     def request(self, at: int, step: str) -> None:
         self.do(self.world.request(at, step))

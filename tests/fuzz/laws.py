@@ -205,12 +205,14 @@ def failures_are_told(now: Facts) -> None:
 
 
 def nothing_moves_back(before: Facts, now: Facts) -> None:
-    """Law 2: no cursor, version or epoch goes back; messages never change; what was born keeps its text."""
+    """Law 2: no cursor, version or epoch goes back; sealed messages never change; what was born keeps its text."""
     for name in ("next_seq", "observed_seq", "buffered_seq"):
         assert now.session[name] >= before.session[name], name
     for name in ("log_version", "generation", "lease_epoch"):
         assert now.memory[name] >= before.memory[name], name
-    assert now.messages[: before.last_seq] == before.messages
+    assert now.messages[: before.buffered_seq] == before.messages[: before.buffered_seq]
+    for one, other in zip(before.messages, now.messages, strict=False):
+        assert (one["seq"], one["id"], one["ingested_at"]) == (other["seq"], other["id"], other["ingested_at"])
     for kind in ("observations", "reflections"):
         texts = {row["id"]: row["text"] for row in getattr(now, kind)}
         assert all(texts[row["id"]] == row["text"] for row in getattr(before, kind)), kind

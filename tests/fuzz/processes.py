@@ -21,6 +21,7 @@ from app.memory.observing import Observing
 from app.memory.reflecting import Reflecting
 from app.memory.service import MemoryService
 from app.memory.store import MemoryStore
+from app.sessions.replacing import Replacing
 from app.sessions.service import SessionConfig, SessionService
 from app.sessions.store import SessionStore
 from app.settings import HttpSettings, Settings
@@ -99,7 +100,11 @@ class Process:
         memory = MemoryService(store=store, engine=self.engine, service_rules={})
         state = self._app.state
         state.database = database
-        state.sessions = SessionService(SessionStore(database), memory, SessionConfig())
+        sessions, limits = SessionStore(database), SessionConfig()
+        state.sessions = SessionService(sessions, memory, limits)
+        state.replacing = Replacing(
+            database=database, store=sessions, memory=memory, bytes_max=limits.message_bytes_max
+        )
         state.controls = Controls(database=database, store=store, memory=memory)
         state.context = ContextService(store=ContextStore(database), memory=memory, clock=SystemClock())
         state.diagnostics = DiagnosticsService(

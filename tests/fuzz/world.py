@@ -98,6 +98,18 @@ class World:
         )
         assert answer.status_code == 409 or self._dead(at, answer.status_code), answer.text
 
+    async def replace(self, at: int, known: str, message: Json) -> None:
+        """Another content for a stored message, which is refused once it is sealed. Not through a process that dies."""
+        if self.processes[at].life.is_bounded:
+            return
+        sent = {**message, "id": known}
+        answer = await self.processes[at].service.client.put(f"/sessions/{self.key}/messages/{known}", json=sent)
+        assert answer.status_code in {200, 409}, answer.text
+        if answer.status_code == 200:
+            self.messages[known] = sent
+            self._look = None  # the tail is another one
+            self._forced = True  # and a result may have lost its call, or a call what closed it
+
     async def configure(self, at: int, config: dict[str, Any]) -> None:
         answer = await self.processes[at].service.client.put(f"/sessions/{self.key}", json={"config": config})
         self._look = None  # another config is another context

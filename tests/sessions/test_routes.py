@@ -71,7 +71,8 @@ async def test_messages_are_stored_in_their_order_with_their_kinds(service: Serv
 
 async def test_an_append_tells_where_the_memory_stands(service: Service) -> None:
     await service.configure("s1", message_tokens=1_000, observation_tokens=2_000)
-    body = (await post(service, said("one two three"), {"role": "system", "content": "not observed"})).json()
+    system = {"role": "system", "content": "not observed"}
+    body = await service.append("s1", said("one two three"), system, wait_ms=20_000)  # the config is looked at first
     assert body["memory"] == {
         "status": "idle",
         "pending_tokens": body["messages"][0]["tokens"],

@@ -1,0 +1,74 @@
+"""A turn being streamed: a message is replaced as long as the memory has not noted it (api.md, Messages).
+
+One transaction under the session's lock. No new epoch is taken, or a turn that is streamed for long would undo every
+step that runs meanwhile: a step compares what it read with what is there when it records (docs/decisions/0014).
+"""
+
+import asyncio
+from functools import partial
+
+from app.kit.db import Database, Tx
+from app.kit.errors import FieldError, Invalid
+from app.kit.tokens import OFFLOAD_BYTES
+from app.sessions.errors import MessageErased, MessageNotFound, MessageSealed, SessionNotFound
+from app.sessions.model import Kind, MemoryPort, Message, NewMessage
+from app.sessions.reading import read_message
+from app.sessions.schemas import MessageIn
+from app.sessions.store import LockedLog, SessionStore, session_id
+
+PAIRED = frozenset({Kind.TOOL_CALL, Kind.TOOL_RESULT})
+
+
+class Replacing:
+    def __init__(self, *, database: Database, store: SessionStore, memory: MemoryPort, bytes_max: int) -> None:
+        self._database = database
+        self._store = store
+        self._memory = memory
+        self._bytes_max = bytes_max
+
+    async def replace(self, *, tenant: str, key: str, message_id: str, body: MessageIn, body_bytes: int) -> Message:
+        """Put another message in the place of one, under its seq, and at its time if the body tells none.
+
+        Raises SessionNotFound, MessageNotFound, MessageErased, MessageSealed, Invalid, MessageTooLarge.
+        """
+        new = await self._read(message_id, body, body_bytes)
+        async with self._database.tx() as tx:
+            log = await self._store.lock(tx, session_id(tenant, key))
+            if log is None:
+                raise SessionNotFound(f"session '{key}' was never seen")
+            old = await self._unsealed(tx, log, key, message_id)
+            due = await self._store.recount(tx, log, pending_tokens=_weight(new) - _weight(old), look=_look(old, new))
+            replaced = await self._store.replace(tx, log, old, new)
+        if due:
+            self._memory.wake(log.memory_id)
+        return replaced
+
+    async def _read(self, message_id: str, body: MessageIn, body_bytes: int) -> NewMessage:
+        if body.id not in {None, message_id}:
+            detail = "the id is the one in the path, or is left out"
+            raise Invalid(detail, errors=[FieldError("/id", detail)])
+        named = body.model_copy(update={"id": message_id})
+        read = partial(read_message, named, at="", bytes_max=self._bytes_max)
+        return await asyncio.to_thread(read) if body_bytes > OFFLOAD_BYTES else read()
+
+    async def _unsealed(self, tx: Tx, log: LockedLog, key: str, message_id: str) -> Message:
+        found = await self._store.locked_message(tx, log, message_id)
+        if found is None:
+            raise MessageNotFound(f"session '{key}' has no message '{message_id}'")
+        message, erased = found
+        if erased:
+            raise MessageErased(f"message '{message_id}' was erased")
+        if message.sealed:
+            raise MessageSealed(f"message '{message_id}' is part of an observation; append what changed as a new one")
+        return message
+
+
+def _weight(message: Message | NewMessage) -> int:
+    """What a message adds to the pending tokens."""
+    return message.tokens if message.observe else 0
+
+
+def _look(old: Message, new: NewMessage) -> bool:
+    """Whether what can be observed may be other than before, though no threshold is reached."""
+    changed = (old.kind, old.observe) != (new.kind, new.observe)
+    return changed or new.kind in PAIRED or _weight(new) < _weight(old)

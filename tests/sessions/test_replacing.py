@@ -1,0 +1,134 @@
+"""A message that no observation holds yet is replaced over HTTP (api.md, Messages)."""
+
+from typing import Any
+
+import httpx2 as httpx
+import pytest
+
+from tests.conftest import Service, StartService
+from tests.sessions.test_routes import problem, said
+
+MESSAGES = "/sessions/s1/messages"
+LONG = "The invoice of May over 420 euros was paid in Porto. " * 20
+CALL = {"role": "assistant", "content": [{"type": "tool_call", "id": "c1", "name": "search", "arguments": {}}]}
+
+
+async def put(service: Service, name: str, body: dict[str, Any]) -> httpx.Response:
+    return await service.client.put(f"{MESSAGES}/{name}", json=body)
+
+
+async def replaced(service: Service, name: str, body: dict[str, Any]) -> dict[str, Any]:
+    answer = await put(service, name, body)
+    assert answer.status_code == 200, answer.text
+    message: dict[str, Any] = answer.json()
+    return message
+
+
+async def shown(service: Service) -> list[str]:
+    context = await service.context("s1")
+    return [part["text"] for message in context["payload"]["messages"] for part in message["content"]]
+
+
+async def test_a_replaced_message_keeps_its_place_and_its_time(service: Service) -> None:
+    at = "2026-08-01T10:00:00Z"
+    await service.append("s1", said("I mo", id="a/1", created_at=at), said("later"))
+    answer = await replaced(service, "a/1", {"role": "assistant", "content": "I moved", "metadata": {"final": True}})
+    assert answer == await service.get(f"{MESSAGES}/a/1")
+    assert (answer["seq"], answer["kind"], answer["created_at"]) == (1, "assistant_message", at)
+    assert (answer["content"], answer["metadata"]) == ([{"type": "text", "text": "I moved"}], {"final": True})
+    assert await shown(service) == ["I moved", "later"]
+
+
+async def test_a_replaced_message_may_become_another_kind_at_another_time(service: Service) -> None:
+    await service.append("s1", said(id="a"))
+    answer = await replaced(service, "a", {**CALL, "created_at": "2026-09-01T00:00:00Z", "observe": False})
+    assert (answer["kind"], answer["created_at"]) == ("tool_call", "2026-09-01T00:00:00Z")
+    assert (answer["observe"], answer["trust"]) == (False, "operator")
+
+
+async def test_all_that_is_counted_follows_the_new_size(service: Service) -> None:
+    await service.append("s1", said("one", id="a"), said("two", id="b"), said("three", id="c"))
+    grown = await replaced(service, "a", said(LONG))
+    await replaced(service, "b", said("two", observe=False))
+    stored = (await service.get(MESSAGES))["items"]
+    pending = sum(message["tokens"] for message in stored if message["observe"])
+    assert stored[0]["tokens"] == grown["tokens"] > 100
+    assert (await service.memory("s1"))["pending"]["tokens"] == pending
+    fits = sum(message["tokens"] for message in stored[1:])
+    context = await service.context("s1", message_budget=fits)  # found by the running sums
+    assert (context["tokens"]["messages"], context["omitted"]["messages"]) == (fits, 1)
+
+
+async def test_the_id_then_stands_for_the_new_content(service: Service) -> None:
+    await service.append("s1", said("I mo", id="a"))
+    await replaced(service, "a", said("I moved"))
+    assert (await service.append("s1", said("I moved", id="a")))["replayed"] == 1
+    again = await service.client.post(MESSAGES, json={"messages": [said("I mo", id="a")]})
+    problem(again, 409, "message-conflict")
+
+
+async def test_replacing_with_the_same_is_answered_the_same(service: Service) -> None:
+    await service.append("s1", said("one", id="a"))
+    first = await replaced(service, "a", said("two"))
+    assert await replaced(service, "a", said("two", id="a")) == first
+
+
+@pytest.mark.parametrize("config", [{"buffer_every": None}, {"buffer_every": 0.2, "message_tokens": 400}])
+async def test_what_is_observed_or_buffered_is_sealed(service: Service, config: dict[str, Any]) -> None:
+    await service.configure("s1", **{"message_tokens": 100, "keep_last": 0, **config})
+    await service.append("s1", said(LONG[:530], id="a"), said("new", id="b"), wait_ms=20_000)
+    sealed = (await service.get(f"{MESSAGES}/a"))["sealed"]
+    refused = await put(service, "a", said("other"))
+    assert sealed
+    problem(refused, 409, "message-sealed")
+    assert (await service.get(f"{MESSAGES}/a"))["content"] == [{"type": "text", "text": LONG[:530]}]
+    assert (await replaced(service, "b", said("newer")))["sealed"] is False
+
+
+async def test_a_message_that_is_not_there_is_404(service: Service) -> None:
+    problem(await put(service, "a", said()), 404, "session-not-found")
+    await service.append("s1", said(id="a"))
+    problem(await put(service, "b", said()), 404, "message-not-found")
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        (said(id="b"), "/id"),
+        (said(metadata={"a": "\x00"}), "/metadata/a"),
+        ({"role": "nobody", "content": "Hi"}, "/role"),
+        ({"role": "tool", "content": "Hi"}, "/content"),
+        ({"role": "user", "kind": "summary", "content": "Hi"}, "/kind"),
+    ],
+)
+async def test_a_body_that_is_no_message_is_refused_with_its_pointer(
+    service: Service, body: dict[str, Any], pointer: str
+) -> None:
+    await service.append("s1", said(id="a"))
+    answer = await put(service, "a", body)
+    assert [error["pointer"] for error in problem(answer, 422, "invalid")["errors"]] == [pointer]
+
+
+async def test_a_message_may_not_grow_past_its_limit(start_service: StartService) -> None:
+    async with start_service(sessions={"message_bytes_max": 1_024}) as service:
+        await service.append("s1", said(id="a"))
+        problem(await put(service, "a", said("x" * 1_024)), 413, "message-too-large")
+        assert (await replaced(service, "a", said("x" * 900)))["tokens"] > 100
+
+
+async def test_growing_past_a_threshold_has_the_memory_observe(service: Service) -> None:
+    await service.configure("s1", message_tokens=100, buffer_every=None, retain_tokens=0)
+    await service.append("s1", said("one", id="a"), said("two"), wait_ms=20_000)
+    await replaced(service, "a", said(LONG))
+    memory = await service.get("/sessions/s1/context", min_seq=2, wait_ms=20_000)
+    assert memory["memory_version"] == 1
+
+
+async def test_a_call_that_turns_into_words_holds_nothing_up_any_more(service: Service) -> None:
+    await service.configure("s1", message_tokens=100, buffer_every=None, retain_tokens=0, block_after=100_000)
+    await service.append("s1", CALL | {"id": "call"}, {"role": "assistant", "content": LONG}, wait_ms=20_000)
+    waiting = await service.memory("s1")
+    await replaced(service, "call", {"role": "assistant", "content": "No."})
+    await service.context("s1", min_seq=2, wait_ms=20_000)
+    assert (waiting["log"]["version"], waiting["status"]) == (0, "idle")
+    assert (await service.memory("s1"))["log"]["version"] == 1
