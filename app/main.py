@@ -17,6 +17,10 @@ import uvicorn
 import uvloop
 from fastapi import FastAPI
 
+from app.artifacts import routes as artifacts_routes
+from app.artifacts.examples import EXAMPLES as ARTIFACTS_EXAMPLES
+from app.artifacts.service import ArtifactConfig, ArtifactService
+from app.artifacts.store import ArtifactStore
 from app.context import routes as context_routes
 from app.context.examples import EXAMPLES as CONTEXT_EXAMPLES
 from app.context.service import ContextService
@@ -184,6 +188,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     app.state.replacing = Replacing(
         database=pool, store=session_store, memory=memory, bytes_max=limits.message_bytes_max
     )
+    app.state.artifacts = ArtifactService(ArtifactStore(pool), _artifact_config(settings))
     app.state.controls = Controls(database=pool, store=memory_store, memory=memory)
     app.state.context = ContextService(store=ContextStore(pool), memory=memory, clock=SystemClock())
     app.state.diagnostics = DiagnosticsService(
@@ -195,13 +200,14 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     )
     for router in (
         sessions_routes.router,
+        artifacts_routes.router,
         context_routes.router,
         memory_routes.router,
         diagnostics_routes.router,
         diagnostics_routes.health_router,
     ):
         app.include_router(router)
-    documented(app, SESSIONS_EXAMPLES | CONTEXT_EXAMPLES | MEMORY_EXAMPLES | DIAGNOSTICS_EXAMPLES)
+    documented(app, SESSIONS_EXAMPLES | ARTIFACTS_EXAMPLES | CONTEXT_EXAMPLES | MEMORY_EXAMPLES | DIAGNOSTICS_EXAMPLES)
     install_problems(app)
     http = HttpConfig(request_bytes_max=settings.http.request_bytes_max, access_log=settings.http.access_log)
     app.add_middleware(Gate, config=http)
@@ -230,6 +236,16 @@ def build_roles(settings: Settings) -> tuple[Observer, Reflector, list[Model]]:
 
 def _llm_config(settings: Settings) -> LlmConfig:
     return LlmConfig(timeout_seconds=settings.llm.timeout_seconds, reasoning_tokens=settings.llm.reasoning_tokens)
+
+
+def _artifact_config(settings: Settings) -> ArtifactConfig:
+    artifacts = settings.artifacts
+    return ArtifactConfig(
+        bytes_max=artifacts.bytes_max,
+        versions_max=artifacts.versions_max,
+        session_max=artifacts.session_max,
+        part_bytes_inline_max=artifacts.part_bytes_inline_max,
+    )
 
 
 def _guard_config(settings: Settings) -> GuardConfig:

@@ -56,6 +56,20 @@ class SessionSettings(_Group):
     message_bytes_max: int = Field(1024 * 1024, ge=1_024, le=1024**3, description="one message as JSON; 413 over it")
 
 
+class ArtifactSettings(_Group):
+    bytes_max: int = Field(
+        8 * 1024 * 1024,
+        ge=1,
+        le=512 * 1024**2,
+        description="one artifact; 413 over it, and over HTTP__REQUEST_BYTES_MAX",
+    )
+    versions_max: int = Field(100, ge=1, le=100_000, description="versions of one artifact; 413 over it")
+    session_max: int = Field(1_000, ge=1, le=100_000, description="versions of all artifacts of a session")
+    part_bytes_inline_max: int = Field(
+        10_000, ge=4_096, le=1024**3, description="a message's part of more bytes is an artifact too"
+    )
+
+
 class EngineSettings(_Group):
     concurrency: int = Field(4, ge=1, le=1_000, description="memories worked on at once, per process")
     lease_seconds: float = Field(
@@ -117,6 +131,7 @@ class Settings(BaseSettings):
         MemoryConfig(), description="The memory's rules; a session's own config stands above them."
     )
     sessions: SessionSettings = Field(SessionSettings(), description="Limits of an append.")
+    artifacts: ArtifactSettings = Field(ArtifactSettings(), description="Payloads kept by name.")
     engine: EngineSettings = Field(EngineSettings(), description="The work in the background.")
     llm: LlmSettings = Field(LlmSettings(), description="Calls of a model.")
     http: HttpSettings = Field(HttpSettings(), description="Requests.")

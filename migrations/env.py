@@ -7,6 +7,7 @@ from sqlalchemy import Connection, pool
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlmodel import SQLModel
 
+import app.artifacts.tables
 import app.memory.tables
 import app.sessions.tables  # noqa: F401 - fills the metadata
 

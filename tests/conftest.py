@@ -40,6 +40,7 @@ SHARED = Path(__file__).parents[1].parent / "shared" / "data"
 RUN = "PYTEST_XDIST_TESTRUNUID"
 TEMPLATE = "daybook_template"
 TABLES = (
+    "artifacts",
     "messages",
     "sessions",
     "session_configs",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
-from app.kit.openapi import JSON, operations
+from app.kit.openapi import operations
 from app.main import create_app
 from app.settings import Settings
 from tests.conftest import Service
@@ -19,8 +19,9 @@ DOCUMENT: dict[str, Any] = create_app(Settings(provider="extractive")).openapi()
 CONTRACT = Contract(DOCUMENT)
 OPERATIONS = {operation["operationId"]: (method, path, operation) for method, path, operation in operations(DOCUMENT)}
 WITH_BODY = sorted(name for name, (_, _, operation) in OPERATIONS.items() if "requestBody" in operation)
-CONTROLS = sorted(name for name, (method, _, _) in OPERATIONS.items() if method in {"PATCH", "DELETE"})
-REPEATABLE = [name for name in WITH_BODY if name not in CONTROLS]
+CHANGES = sorted(name for name, (method, _, _) in OPERATIONS.items() if method in {"PATCH", "DELETE"})
+CONTROLS = [name for name in CHANGES if "/memory/" in OPERATIONS[name][1]]
+REPEATABLE = [name for name in WITH_BODY if name not in CHANGES]
 STREAMS = {"memoryEvents"}  # have no end
 READS = sorted(name for name, (method, _, _) in OPERATIONS.items() if method == "GET" and name not in STREAMS)
 
@@ -40,12 +41,12 @@ def answers(operation: dict[str, Any]) -> dict[str, Any]:
 
 
 def requests(name: str) -> dict[str, Any]:
-    body: dict[str, Any] = OPERATIONS[name][2]["requestBody"]["content"][JSON]
+    (body,) = OPERATIONS[name][2]["requestBody"]["content"].values()
     return {label: example["value"] for label, example in body["examples"].items()}
 
 
 def path_of(name: str, key: str = "s1") -> str:
-    return OPERATIONS[name][1].replace("{key}", key).replace("{message_id}", "m-1")
+    return OPERATIONS[name][1].replace("{key}", key).replace("{message_id}", "m-1").replace("{name}", "report.csv")
 
 
 def test_the_published_document_is_that_of_the_code() -> None:
@@ -80,10 +81,10 @@ def test_every_answer_has_an_example_that_is_of_its_schema(name: str) -> None:
 
 @pytest.mark.parametrize("name", WITH_BODY)
 def test_every_request_body_has_examples_that_are_of_its_schema(name: str) -> None:
-    schema = OPERATIONS[name][2]["requestBody"]["content"][JSON]["schema"]
+    (content,) = OPERATIONS[name][2]["requestBody"]["content"].values()
     assert requests(name)
     for body in requests(name).values():
-        CONTRACT.validate(schema, body)
+        CONTRACT.validate(content["schema"], body)
 
 
 @by_operation
@@ -94,11 +95,13 @@ def test_problems_are_documented_as_problems(name: str) -> None:
 
 
 async def test_every_example_of_a_request_is_accepted_twice_and_answered_like_its_example(service: Service) -> None:
-    for name in REPEATABLE:
+    await service.configure("s0")
+    for name in sorted(REPEATABLE, key=lambda name: name == "grepArtifact"):  # which needs what was put
         method, _, operation = OPERATIONS[name]
         for number, body in enumerate(requests(name).values()):
             for _ in range(2):
-                answer = await service.client.request(method, path_of(name, f"s{number}"), json=body)
+                sent = {"content": body} if isinstance(body, str) else {"json": body}
+                answer = await service.client.request(method, path_of(name, f"s{number}"), **sent)
                 assert answer.status_code in {200, 201}, name
                 if number == 0:
                     assert_alike(answer.json(), answers(operation)[str(answer.status_code)]["example"], name)
@@ -106,7 +109,7 @@ async def test_every_example_of_a_request_is_accepted_twice_and_answered_like_it
 
 @pytest.fixture
 async def remembered(service: Service) -> Service:
-    """A service with a session that has a reflection of an observation, and a live observation."""
+    """A service with a session that has a reflection of an observation, a live observation, and an artifact."""
     appended = requests("appendMessages")
     assert (await service.client.put("/sessions/s1", json=requests("putSession")["compact"])).status_code == 201
     for example, steps in (("neutral", ("observe", "reflect")), ("tools", ("observe",))):
@@ -114,13 +117,16 @@ async def remembered(service: Service) -> Service:
         for step in steps:
             answer = await service.client.post(f"/sessions/s1/memory/{step}", params={"wait_ms": 20_000})
             assert answer.status_code == 200
+    answer = await service.client.put(path_of("putArtifact"), content=requests("putArtifact")["csv"])
+    assert answer.status_code == 201
     return service
 
 
 async def test_an_example_of_a_read_has_the_fields_that_the_service_answers(remembered: Service) -> None:
     for name in READS:
-        answer = await remembered.get(path_of(name))
-        assert_alike(answer, answers(OPERATIONS[name][2])["200"]["example"], name)
+        answer = await remembered.client.get(path_of(name))
+        example = answers(OPERATIONS[name][2])["200"]["example"]
+        assert_alike(answer.text if isinstance(example, str) else answer.json(), example, name)
 
 
 @pytest.mark.parametrize("name", CONTROLS)
@@ -134,6 +140,11 @@ async def test_an_example_of_a_control_is_accepted_and_answered_alike(remembered
     answer = await remembered.client.request(method, path, json=cited_here)
     assert answer.status_code == 200
     assert_alike(answer.json(), answers(operation)["200"]["example"], name)
+
+
+async def test_an_example_of_a_deletion_is_answered_alike(remembered: Service) -> None:
+    answer = await remembered.client.delete(path_of("deleteArtifact"))
+    assert answer.json() == answers(OPERATIONS["deleteArtifact"][2])["200"]["example"]
 
 
 def assert_alike(answer: Any, example: Any, where: str) -> None:

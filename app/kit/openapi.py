@@ -16,11 +16,13 @@ VERSION = "0.1.0"
 DESCRIPTION = "Observational memory for agents: POST messages after each turn, GET a compiled context before the next."
 TAGS = {
     "sessions": "Conversations: append to them, read and configure them.",
+    "artifacts": "Payloads kept by name, in immutable versions.",
     "context": "What the agent's next call should see.",
     "memory": "What is remembered, how it stands, and what it cost.",
     "operation": "For load balancers and monitors.",
 }
 JSON = "application/json"
+BYTES = "*/*"  # of a body that is a payload, of whatever type it is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +84,8 @@ def _as_of_3_1(operation: dict[str, Any]) -> None:
 def _exemplify(operation: dict[str, Any], examples: Examples) -> None:
     """Put in afterwards, as FastAPI drops every null of an example that it is given."""
     if examples.requests:
-        operation["requestBody"]["content"][JSON]["examples"] = dict(examples.requests)
+        (content,) = operation["requestBody"]["content"].values()
+        content["examples"] = dict(examples.requests)
     for status, answer in examples.answers.items():
         (content,) = operation["responses"][str(status)]["content"].values()
         content["example"] = answer

@@ -92,7 +92,11 @@ class MessageRow(SQLModel, table=True):
     """
 
     __tablename__ = "messages"
-    __table_args__ = (UniqueConstraint("session_id", "id", name="messages_by_id"),)
+    __table_args__ = (
+        UniqueConstraint("session_id", "id", name="messages_by_id"),
+        # For the list of large parts, which are more than so many bytes at least (app/artifacts).
+        Index("messages_large", "session_id", "seq", postgresql_where=text("octet_length(parts::text) > 4096")),
+    )
 
     session_id: UUID = Field(sa_column=Column(Uuid, primary_key=True))
     seq: int = Field(sa_column=Column(BigInteger, primary_key=True, autoincrement=False))

@@ -1,0 +1,19 @@
+"""What can be wrong with an artifact."""
+
+from app.kit.errors import Category, DomainError
+
+
+class ArtifactNotFound(DomainError):
+    slug, title, category = "artifact-not-found", "There is no such artifact", Category.NOT_FOUND
+
+
+class ArtifactTooLarge(DomainError):
+    slug, title, category = "artifact-too-large", "The artifact is too large", Category.TOO_LARGE
+
+
+class ArtifactsFull(DomainError):
+    slug, title, category = "artifacts-full", "The session can keep no more of this", Category.TOO_LARGE
+
+
+class ArtifactNotText(DomainError):
+    slug, title, category = "artifact-not-text", "The artifact is not text", Category.INVALID

@@ -1,0 +1,123 @@
+"""Searching a text by lines, in time linear in its size whatever the pattern is (RE2). Pure."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import re2
+
+Regex: TypeAlias = Any  # of re2, which has no types: compiled for bytes, with search(text, position)
+
+LINE_CHARS_MAX = 500  # of a line in an answer: with a match in a longer one, the piece around it
+
+
+class PatternError(ValueError):
+    """Not a regular expression, or not one that RE2 takes; the text says why."""
+
+
+class NotText(ValueError):
+    """The bytes are not UTF-8, or hold a NUL."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineMatch:
+    """A line that matches, by its number from 1, and its neighbours."""
+
+    line: int
+    text: str
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """``truncated``: more lines match than were asked for."""
+
+    matches: tuple[LineMatch, ...]
+    truncated: bool
+
+
+def grep(content: bytes, pattern: str, *, limit: int, neighbours: int, ignore_case: bool) -> Found:
+    """The first ``limit`` lines that match, each with so many lines before and after. Raises PatternError, NotText."""
+    check_text(content)
+    regex = _compiled(pattern, ignore_case=ignore_case)
+    matches: list[LineMatch] = []
+    for match in _matches(regex, content, neighbours):
+        if len(matches) == limit:
+            return Found(matches=tuple(matches), truncated=True)
+        matches.append(match)
+    return Found(matches=tuple(matches), truncated=False)
+
+
+def check_text(content: bytes) -> str:
+    """The bytes as text. Raises NotText."""
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        raise NotText(f"it is not UTF-8 at byte {error.start}") from error
+    if "\0" in text:
+        raise NotText("it holds a NUL character")
+    return text
+
+
+def _compiled(pattern: str, *, ignore_case: bool) -> Regex:
+    options = re2.Options()
+    options.never_nl = True  # a match lies within one line
+    options.case_sensitive = not ignore_case
+    options.log_errors = False
+    try:
+        return re2.compile(b"(?m)" + pattern.encode(), options)
+    except (re2.error, UnicodeEncodeError) as error:
+        raise PatternError(_reason(error)) from error
+
+
+def _reason(error: Exception) -> str:
+    said = error.args[0] if error.args else ""
+    return said.decode(errors="replace") if isinstance(said, bytes) else str(error)
+
+
+def _matches(regex: Regex, content: bytes, neighbours: int) -> Iterator[LineMatch]:
+    line, counted, position = 1, 0, 0
+    while position <= len(content) and (found := regex.search(content, position)):
+        start = content.rfind(b"\n", 0, found.start()) + 1
+        end = _line_end(content, found.start())
+        if start == len(content):
+            return  # nothing follows the last line break: that is no line
+        line += content.count(b"\n", counted, start)
+        yield LineMatch(
+            line=line,
+            text=_piece(content[start:end], found.start() - start),
+            before=tuple(_before(content, start, neighbours)),
+            after=tuple(_after(content, end, neighbours)),
+        )
+        counted, position = start, end + 1
+
+
+def _before(content: bytes, start: int, count: int) -> list[str]:
+    lines: list[str] = []
+    while count > len(lines) and start > 0:
+        end = start - 1
+        start = content.rfind(b"\n", 0, end) + 1
+        lines.append(_piece(content[start:end], 0))
+    return lines[::-1]
+
+
+def _after(content: bytes, end: int, count: int) -> Iterator[str]:
+    for _ in range(count):
+        start = end + 1
+        if start >= len(content):
+            return
+        end = _line_end(content, start)
+        yield _piece(content[start:end], 0)
+
+
+def _line_end(content: bytes, position: int) -> int:
+    end = content.find(b"\n", position)
+    return len(content) if end < 0 else end
+
+
+def _piece(line: bytes, position: int) -> str:
+    """The line, or where it is long the piece of it with the byte at ``position`` in the middle."""
+    text, before = line.decode().removesuffix("\r"), len(line[:position].decode())
+    start = max(0, min(before - LINE_CHARS_MAX // 2, len(text) - LINE_CHARS_MAX))
+    return text[start : start + LINE_CHARS_MAX]

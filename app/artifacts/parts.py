@@ -1,0 +1,55 @@
+"""A message's parts as artifacts: the message is the store, and the handle a view of it. Pure.
+
+Nothing is copied at append, so nothing can differ from the message, outlive its erasure or go unnoticed by whoever
+replaces it (docs/decisions/0014-parts-are-artifacts-by-name.md).
+"""
+
+import re
+from typing import Any, NamedTuple
+
+from app.artifacts.model import PartAt, handle
+from app.kit.json import dumps
+from app.sessions.model import SEQ_MAX, Part, PartType
+
+VERSION = 1  # of a part: there is never another
+TEXT_TYPE, JSON_TYPE = "text/plain; charset=utf-8", "application/json"
+UTF8_BYTES_MAX = 4  # of one character
+
+_CONTENT: dict[str, str] = {PartType.TEXT: "text", PartType.TOOL_RESULT: "output", PartType.FILE: "content"}
+_NAME = re.compile(r"message:([1-9][0-9]{0,18}):(0|[1-9][0-9]{0,5})")
+
+
+class PartContent(NamedTuple):
+    text: str
+    media_type: str
+
+
+def part_name(at: PartAt) -> str:
+    return f"message:{at.seq}:{at.place}"
+
+
+def part_at(name: str) -> PartAt | None:
+    """The part that a name refers to; None for the names that callers choose."""
+    found = _NAME.fullmatch(name)
+    at = found and PartAt(int(found[1]), int(found[2]))
+    return at if at and at.seq <= SEQ_MAX else None
+
+
+def part_handle(key: str, at: PartAt) -> str:
+    return handle(key, part_name(at), VERSION)
+
+
+def part_content(part: Part) -> PartContent | None:
+    """What a part says, as text or as JSON; None of one whose bytes are not text (a call, an image, a data file)."""
+    value: Any = part.get(_CONTENT.get(part["type"], ""))
+    if value is None:
+        return None
+    return PartContent(value, TEXT_TYPE) if isinstance(value, str) else PartContent(dumps(value).decode(), JSON_TYPE)
+
+
+def is_large(part: Part, *, bytes_max: int) -> bool:
+    """Whether what the part says has more than ``bytes_max`` bytes in UTF-8."""
+    content = part_content(part)
+    if content is None or len(content.text) * UTF8_BYTES_MAX <= bytes_max:
+        return False
+    return len(content.text.encode()) > bytes_max

@@ -1,0 +1,35 @@
+"""The ``Range`` header of a request (RFC 9110 section 14): which bytes of a payload are asked for. Pure."""
+
+import re
+from typing import NamedTuple
+
+# One range of bytes. Several, and any other unit, may be answered with the whole (section 14.2).
+_RANGE = re.compile(r"bytes=\s*(?:(?P<first>\d{1,18})-(?P<last>\d{1,18})?|-(?P<suffix>\d{1,18}))\s*")
+
+
+class Span(NamedTuple):
+    """The bytes from ``start`` up to ``end``, which is not among them."""
+
+    start: int
+    end: int
+
+
+class Unsatisfiable(Exception):
+    """No byte of the payload is within the range."""
+
+
+def asked_span(header: str | None, *, size: int) -> Span | None:
+    """The bytes of a payload of ``size`` bytes that are asked for; None is the whole. Raises Unsatisfiable."""
+    found = _RANGE.fullmatch(header or "")
+    if found is None:
+        return None
+    if found["suffix"] is not None:
+        span = Span(max(size - int(found["suffix"]), 0), size)
+    else:
+        first, last = int(found["first"]), int(found["last"] or size)
+        if found["last"] is not None and last < first:
+            return None  # not a range at all: ignored (section 14.1.1)
+        span = Span(first, min(last + 1, size))
+    if span.start >= span.end:
+        raise Unsatisfiable
+    return span

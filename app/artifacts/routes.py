@@ -1,0 +1,187 @@
+"""HTTP of artifacts (api.md, Artifacts)."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import APIRouter, HTTPException, Request, Response
+
+from app.artifacts.model import Artifact, PartAt, handle
+from app.artifacts.ranges import Span, Unsatisfiable, asked_span
+from app.artifacts.schemas import (
+    ArtifactDeletedOut,
+    ArtifactOut,
+    ArtifactPage,
+    GrepIn,
+    GrepOut,
+    MatchOut,
+    Name,
+    Version,
+    artifact_out,
+)
+from app.artifacts.service import ArtifactService
+from app.kit.auth import Tenant
+from app.kit.errors import FieldError, Invalid
+from app.kit.openapi import BYTES
+from app.kit.paging import NUMBER_MAX, next_cursor, read_cursor
+from app.kit.problems import problem_responses
+from app.sessions.schemas import PAGE_DEFAULT, Cursor, Key, Limit
+
+DEFAULT_TYPE = "application/octet-stream"
+# RFC 9110 section 8.3.1: type "/" subtype and parameters, of visible characters; nothing else is echoed in a header.
+MEDIA_TYPE = re.compile(r"[\w.+*#$&^!-]+/[\w.+*#$&^!-]+(?:\s*;[\x20-\x7e]*)?", re.ASCII)
+MEDIA_TYPE_CHARS_MAX = 200
+PAYLOAD: dict[str, Any] = {BYTES: {"schema": {"type": "string", "format": "binary"}}}
+
+ARTIFACTS_PATH = "/sessions/{key}/artifacts"
+ARTIFACT_PATH = ARTIFACTS_PATH + "/{name}"
+
+router = APIRouter(tags=["artifacts"], responses=problem_responses(401, 404, 422, 503))
+
+
+def _service(request: Request) -> ArtifactService:
+    service: ArtifactService = request.app.state.artifacts
+    return service
+
+
+@router.put(
+    ARTIFACT_PATH,
+    status_code=201,
+    operation_id="putArtifact",
+    responses=problem_responses(413)
+    | {200: {"model": ArtifactOut, "description": "The newest version holds these bytes already"}},
+    openapi_extra={"requestBody": {"required": True, "content": PAYLOAD}},
+)
+async def put_artifact(key: Key, name: Name, tenant: Tenant, request: Request, response: Response) -> ArtifactOut:
+    """Keep the body's bytes as a new immutable version; the Content-Type is kept with them."""
+    media_type = _media_type(request.headers.get("content-type", DEFAULT_TYPE))
+    artifact, created = await _service(request).put(
+        tenant=tenant, key=key, name=name, media_type=media_type, content=await request.body()
+    )
+    response.status_code = 201 if created else 200
+    return artifact_out(artifact, key)
+
+
+@router.get(
+    ARTIFACT_PATH,
+    operation_id="getArtifact",
+    response_class=Response,
+    responses=problem_responses(416)
+    | {
+        200: {"description": "The bytes", "content": PAYLOAD},
+        206: {"description": "The bytes of the range", "content": PAYLOAD},
+        304: {"description": "The caller has them: If-None-Match"},
+    },
+)
+async def get_artifact(key: Key, name: Name, tenant: Tenant, request: Request, version: Version = None) -> Response:
+    """The bytes of a version, whole or a `Range` of them, with their Content-Type and their sha256 as the ETag."""
+    service = _service(request)
+    artifact = await service.get(tenant=tenant, key=key, name=name, version=version)
+    headers = _headers(artifact, key)
+    if _has_it(request.headers, headers["ETag"]):
+        return Response(status_code=304, headers=headers)
+    span = _span(request.headers, artifact, headers["ETag"])
+    if span is None:
+        return Response(await service.content(key, artifact, 0, artifact.size), headers=headers)
+    headers["Content-Range"] = f"bytes {span.start}-{span.end - 1}/{artifact.size}"
+    return Response(await service.content(key, artifact, *span), status_code=206, headers=headers)
+
+
+@router.get(ARTIFACTS_PATH, operation_id="listArtifacts")
+async def list_artifacts(
+    key: Key, tenant: Tenant, request: Request, limit: Limit = PAGE_DEFAULT, cursor: Cursor = None
+) -> ArtifactPage:
+    """Page through the newest versions: by name, and then the large parts of messages, by their place in the log."""
+    found = await _service(request).page(tenant=tenant, key=key, after=_after(cursor), limit=limit + 1)
+    page = found[:limit]
+    more = next_cursor(_place(page[-1])) if len(found) > limit else None
+    return ArtifactPage(items=[artifact_out(artifact, key) for artifact in page], next_cursor=more)
+
+
+@router.get(ARTIFACT_PATH + "/versions", operation_id="listArtifactVersions")
+async def list_versions(
+    key: Key, name: Name, tenant: Tenant, request: Request, limit: Limit = PAGE_DEFAULT, cursor: Cursor = None
+) -> ArtifactPage:
+    """Page through the versions of an artifact, newest first."""
+    before = read_cursor(cursor, int) or NUMBER_MAX
+    found = await _service(request).versions(tenant=tenant, key=key, name=name, before=before, limit=limit + 1)
+    page = found[:limit]
+    more = next_cursor(page[-1].version) if len(found) > limit else None
+    return ArtifactPage(items=[artifact_out(artifact, key) for artifact in page], next_cursor=more)
+
+
+@router.post(ARTIFACT_PATH + "/grep", operation_id="grepArtifact", responses=problem_responses(413))
+async def grep_artifact(key: Key, name: Name, body: GrepIn, tenant: Tenant, request: Request) -> GrepOut:
+    """The lines of a text that match a pattern, without loading it."""
+    artifact, found = await _service(request).grep(tenant=tenant, key=key, name=name, asked=body)
+    matches = [
+        MatchOut(line=match.line, text=match.text, before=list(match.before), after=list(match.after))
+        for match in found.matches
+    ]
+    return GrepOut(
+        session=key,
+        name=name,
+        version=artifact.version,
+        handle=handle(key, name, artifact.version),
+        matches=matches,
+        truncated=found.truncated,
+    )
+
+
+@router.delete(ARTIFACT_PATH, operation_id="deleteArtifact")
+async def delete_artifact(key: Key, name: Name, tenant: Tenant, request: Request) -> ArtifactDeletedOut:
+    """Delete every version. A later one of this name goes on counting, so that a handle never means other bytes."""
+    deleted = await _service(request).delete(tenant=tenant, key=key, name=name)
+    return ArtifactDeletedOut(session=key, name=name, deleted=deleted)
+
+
+def _media_type(given: str) -> str:
+    if len(given) > MEDIA_TYPE_CHARS_MAX or not MEDIA_TYPE.fullmatch(given):
+        detail = f"not a media type of at most {MEDIA_TYPE_CHARS_MAX} characters"
+        raise Invalid(f"Content-Type: {detail}", errors=[FieldError("Content-Type", detail)])
+    return given
+
+
+def _headers(artifact: Artifact, key: str) -> dict[str, str]:
+    """What a browser is told: never to guess a type, nor to show in a page what anyone may have put there."""
+    return {
+        "Content-Type": artifact.media_type,
+        "Content-Disposition": f'attachment; filename="{artifact.name}"',
+        "Content-Security-Policy": "sandbox; default-src 'none'",
+        "X-Content-Type-Options": "nosniff",
+        "Accept-Ranges": "bytes",
+        "Cache-Control": "private, no-cache",
+        "ETag": f'"{artifact.sha256}"',
+        "Artifact-Handle": handle(key, artifact.name, artifact.version),
+    }
+
+
+def _has_it(headers: Mapping[str, str], etag: str) -> bool:
+    known = [tag.strip().removeprefix("W/") for tag in headers.get("if-none-match", "").split(",")]
+    return etag in known or "*" in known
+
+
+def _span(headers: Mapping[str, str], artifact: Artifact, etag: str) -> Span | None:
+    """The range to answer; None: the whole, as for a caller whose ``If-Range`` is of other bytes."""
+    if headers.get("if-range", etag) != etag:
+        return None
+    try:
+        return asked_span(headers.get("range"), size=artifact.size)
+    except Unsatisfiable as error:
+        detail = f"the artifact has {artifact.size} bytes"
+        raise HTTPException(416, detail, headers={"Content-Range": f"bytes */{artifact.size}"}) from error
+
+
+def _place(last: Artifact) -> str:
+    return last.name if last.part is None else f"{last.part.seq}/{last.part.place}"
+
+
+def _after(cursor: str | None) -> str | PartAt:
+    """Where the page before ended: at a name, or at a message's part, which has a slash and a name never does."""
+    last = read_cursor(cursor, str) or ""
+    seq, slash, index = last.partition("/")
+    if not slash:
+        return last
+    if not (seq.isdecimal() and index.isdecimal() and max(len(seq), len(index)) < len(str(NUMBER_MAX))):
+        raise Invalid("not a cursor of this list", errors=[FieldError("cursor", "not a cursor of this list")])
+    return PartAt(int(seq), int(index))

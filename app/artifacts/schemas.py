@@ -1,0 +1,84 @@
+"""Artifacts on the wire (api.md)."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import Path, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.artifacts.model import Artifact, handle
+from app.kit.paging import NUMBER_MAX
+from app.sessions.schemas import KEY_PATTERN
+
+PATTERN_CHARS_MAX, MATCHES_MAX, NEIGHBOURS_MAX = 1_000, 200, 10
+MATCHES_DEFAULT, NEIGHBOURS_DEFAULT = 50, 2
+
+Name = Annotated[str, Path(pattern=KEY_PATTERN, description="`message:SEQ:PART` is a part of a message")]
+Version = Annotated[int | None, Query(ge=1, le=NUMBER_MAX, description="Default: the newest")]
+
+
+class ArtifactOut(BaseModel):
+    """One version; its bytes never change."""
+
+    session: str
+    name: str
+    version: int
+    handle: str = Field(description="How a context refers to it")
+    media_type: str
+    size: int = Field(description="In bytes")
+    sha256: str
+    created_at: datetime
+
+
+class ArtifactPage(BaseModel):
+    items: list[ArtifactOut]
+    next_cursor: str | None
+
+
+class GrepIn(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    pattern: str = Field(min_length=1, max_length=PATTERN_CHARS_MAX, description="A regular expression of RE2's syntax")
+    limit: int = Field(MATCHES_DEFAULT, ge=1, le=MATCHES_MAX, description="Lines at most")
+    neighbours: int = Field(NEIGHBOURS_DEFAULT, ge=0, le=NEIGHBOURS_MAX, description="Lines before and after each")
+    ignore_case: bool = False
+    version: int | None = Field(None, ge=1, le=NUMBER_MAX, description="Default: the newest")
+
+
+class MatchOut(BaseModel):
+    """A line that matches, by its number from 1; of a long line the piece around the match."""
+
+    line: int
+    text: str
+    before: list[str]
+    after: list[str]
+
+
+class GrepOut(BaseModel):
+    session: str
+    name: str
+    version: int
+    handle: str
+    matches: list[MatchOut]
+    truncated: bool = Field(description="More lines match")
+
+
+class ArtifactDeletedOut(BaseModel):
+    """Receipt: how many versions were deleted, 0 where there was nothing of this name."""
+
+    session: str
+    name: str
+    deleted: int
+
+
+def artifact_out(artifact: Artifact, key: str) -> ArtifactOut:
+    return ArtifactOut(
+        session=key,
+        name=artifact.name,
+        version=artifact.version,
+        handle=handle(key, artifact.name, artifact.version),
+        media_type=artifact.media_type,
+        size=artifact.size,
+        sha256=artifact.sha256,
+        created_at=artifact.created_at,
+    )

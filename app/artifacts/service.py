@@ -1,0 +1,197 @@
+"""What a caller can do with a session's artifacts: keep, read, list, search and delete them."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from uuid import UUID
+
+from app.artifacts.errors import ArtifactNotFound, ArtifactNotText, ArtifactsFull, ArtifactTooLarge
+from app.artifacts.grep import Found, NotText, PatternError, check_text, grep
+from app.artifacts.model import Artifact, NewArtifact, PartAt
+from app.artifacts.parts import VERSION, part_at
+from app.artifacts.schemas import GrepIn
+from app.artifacts.store import ArtifactStore, Put
+from app.kit.errors import FieldError, Invalid
+from app.sessions.errors import SessionNotFound
+from app.sessions.store import session_id
+
+FIRST_PART = PartAt(0, -1)  # before every part of a message
+INSERTED_BYTES_MAX = 64 * 1024  # of one artifact's text in a template
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArtifactConfig:
+    """Limits: bytes of one artifact, its versions, and those of all artifacts of a session.
+
+    ``part_bytes_inline_max``: a message's part of more bytes is an artifact too (api.md, issue 4).
+    """
+
+    bytes_max: int = 8 * 1024 * 1024
+    versions_max: int = 100
+    session_max: int = 1_000
+    part_bytes_inline_max: int = 10_000
+
+
+class ArtifactService:
+    def __init__(self, store: ArtifactStore, config: ArtifactConfig) -> None:
+        self._store = store
+        self._config = config
+
+    async def put(self, *, tenant: str, key: str, name: str, media_type: str, content: bytes) -> tuple[Artifact, bool]:
+        """Keep the bytes as the next version; what the newest one holds already is not kept again.
+
+        Answers the version and whether it is new. Raises SessionNotFound, Invalid, ArtifactTooLarge, ArtifactsFull.
+        """
+        _refuse_part(name)
+        self._refuse_size(content)
+        new = NewArtifact(
+            name=name,
+            media_type=media_type,
+            size=len(content),
+            sha256=sha256(content).digest(),
+            content=content,
+        )
+        put = await self._store.put(
+            session_id(tenant, key),
+            new,
+            session_max=self._config.session_max,
+            versions_max=self._config.versions_max,
+        )
+        if put is None:
+            raise _session_not_found(key)
+        if put.artifact is None:
+            raise self._full(put, name)
+        return put.artifact, put.created
+
+    async def get(self, *, tenant: str, key: str, name: str, version: int | None = None) -> Artifact:
+        """A version, or the newest one. Raises SessionNotFound, ArtifactNotFound."""
+        session, at = session_id(tenant, key), part_at(name)
+        if at is None:
+            found = await self._store.get(session, name, version)
+        else:
+            found = await self._store.part(session, at) if version in {None, VERSION} else None
+        if found is None:
+            await self._check_session(session, key)
+            raise _not_found(key, name, version)
+        return found
+
+    async def content(self, key: str, artifact: Artifact, start: int, end: int) -> bytes:
+        """The bytes from ``start`` up to ``end``. Raises ArtifactNotFound when they were deleted meanwhile."""
+        content = await self._store.content(artifact, start, end)
+        if content is None:
+            raise _not_found(key, artifact.name, artifact.version)
+        return content
+
+    async def page(self, *, tenant: str, key: str, after: str | PartAt, limit: int) -> list[Artifact]:
+        """The newest version of each artifact by name, then the large parts of the messages in their order."""
+        session = session_id(tenant, key)
+        found: list[Artifact] = []
+        if isinstance(after, str):
+            found = await self._store.newest(session, after=after, limit=limit)
+        if len(found) < limit:
+            found += await self._store.large_parts(
+                session,
+                after=FIRST_PART if isinstance(after, str) else after,
+                bytes_min=self._config.part_bytes_inline_max,
+                limit=limit - len(found),
+            )
+        if not found:
+            await self._check_session(session, key)
+        return found
+
+    async def versions(self, *, tenant: str, key: str, name: str, before: int, limit: int) -> list[Artifact]:
+        """The versions of an artifact below a number, newest first. Raises SessionNotFound, ArtifactNotFound."""
+        newest = await self.get(tenant=tenant, key=key, name=name)
+        if newest.part is not None:
+            return [newest] if newest.version < before else []
+        return await self._store.versions(newest.session_id, name, before=before, limit=limit)
+
+    async def grep(self, *, tenant: str, key: str, name: str, asked: GrepIn) -> tuple[Artifact, Found]:
+        """The lines of a text that match. Raises SessionNotFound, ArtifactNotFound, ArtifactNotText, Invalid."""
+        artifact = await self.get(tenant=tenant, key=key, name=name, version=asked.version)
+        content = await self.content(key, artifact, 0, artifact.size)
+        try:
+            found = await asyncio.to_thread(
+                grep,
+                content,
+                asked.pattern,
+                limit=asked.limit,
+                neighbours=asked.neighbours,
+                ignore_case=asked.ignore_case,
+            )
+        except PatternError as error:
+            raise Invalid(f"/pattern: {error}", errors=[FieldError("/pattern", str(error))]) from error
+        except NotText as error:
+            raise _not_text(name, error) from error
+        return artifact, found
+
+    async def delete(self, *, tenant: str, key: str, name: str) -> int:
+        """Delete every version; answers how many there were. Raises SessionNotFound, Invalid."""
+        _refuse_part(name)
+        session = session_id(tenant, key)
+        deleted = await self._store.delete(session, name)
+        if not deleted:
+            await self._check_session(session, key)
+        return len(deleted)
+
+    async def texts(self, session: UUID, names: Sequence[str]) -> dict[str, str]:
+        """The newest texts under these names, for a template; a name under which there is nothing is left out.
+
+        Raises ArtifactNotText, and ArtifactTooLarge over INSERTED_BYTES_MAX.
+        """
+        found = await self._store.named(session, names)
+        for artifact in found:
+            _refuse_insertion(artifact)
+        return {artifact.name: await self._text(artifact) for artifact in found}
+
+    async def _text(self, artifact: Artifact) -> str:
+        content = await self._store.content(artifact, 0, artifact.size)
+        try:
+            return check_text(content or b"")
+        except NotText as error:
+            raise _not_text(artifact.name, error) from error
+
+    async def _check_session(self, session: UUID, key: str) -> None:
+        if not await self._store.session_exists(session):
+            raise _session_not_found(key)
+
+    def _refuse_size(self, content: bytes) -> None:
+        limit = self._config.bytes_max
+        if len(content) > limit:
+            raise ArtifactTooLarge(f"an artifact may have at most {limit} bytes (DAYBOOK_ARTIFACTS__BYTES_MAX)")
+
+    def _full(self, put: Put, name: str) -> ArtifactsFull:
+        limit = self._config.versions_max
+        if put.versions >= limit:
+            return ArtifactsFull(f"'{name}' has {limit} versions (DAYBOOK_ARTIFACTS__VERSIONS_MAX); delete it first")
+        limit = self._config.session_max
+        return ArtifactsFull(
+            f"the session has {limit} versions of artifacts (DAYBOOK_ARTIFACTS__SESSION_MAX); delete one first"
+        )
+
+
+def _refuse_part(name: str) -> None:
+    if part_at(name) is not None:
+        detail = f"'{name}' is a part of a message, which is changed and deleted with its message"
+        raise Invalid(detail, errors=[FieldError("name", detail)])
+
+
+def _refuse_insertion(artifact: Artifact) -> None:
+    if artifact.size > INSERTED_BYTES_MAX:
+        raise ArtifactTooLarge(
+            f"'{artifact.name}' has {artifact.size} bytes; a template may insert one of {INSERTED_BYTES_MAX} at most"
+        )
+
+
+def _session_not_found(key: str) -> SessionNotFound:
+    return SessionNotFound(f"session '{key}' was never seen")
+
+
+def _not_found(key: str, name: str, version: int | None) -> ArtifactNotFound:
+    which = "" if version is None else f" in version {version}"
+    return ArtifactNotFound(f"session '{key}' has no artifact '{name}'{which}")
+
+
+def _not_text(name: str, error: NotText) -> ArtifactNotText:
+    return ArtifactNotText(f"'{name}' is not text: {error}")

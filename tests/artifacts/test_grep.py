@@ -1,0 +1,85 @@
+"""Searching a text by lines."""
+
+import re
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.artifacts.grep import LINE_CHARS_MAX, Found, NotText, PatternError, grep
+
+LINES = st.lists(st.text(st.sampled_from("ab é🔴\r"), max_size=6), min_size=1, max_size=12)
+# Patterns that mean the same to RE2 and to Python.
+PATTERNS = st.sampled_from(["a", "b$", "^a", "^$", "a+b", "é", "🔴.", "[^a]", "(a|b)é?", ".*", "b|^ ", r"\s"])
+
+
+def search(content: bytes, pattern: str, **asked: Any) -> Found:
+    return grep(content, pattern, **{"limit": 100, "neighbours": 0, "ignore_case": False, **asked})
+
+
+@given(lines=LINES, pattern=PATTERNS, ends=st.booleans())
+def test_it_finds_the_lines_that_match_by_their_numbers(lines: list[str], pattern: str, ends: bool) -> None:
+    text = "\n".join(lines) + "\n" * ends
+    lines = text.removesuffix("\n").split("\n") if text else []
+    found = search(text.encode(), pattern)
+    assert [(match.line, match.text) for match in found.matches] == [
+        (number, line.removesuffix("\r")) for number, line in enumerate(lines, start=1) if re.search(pattern, line)
+    ]
+    assert not found.truncated
+
+
+@given(lines=LINES, neighbours=st.integers(0, 3))
+def test_a_match_has_its_neighbours(lines: list[str], neighbours: int) -> None:
+    lines = [line.replace("\r", "") + "." for line in lines]
+    for match in search("\n".join(lines).encode(), ".", neighbours=neighbours).matches:
+        index = match.line - 1
+        assert list(match.before) == lines[max(index - neighbours, 0) : index]
+        assert list(match.after) == lines[index + 1 : index + 1 + neighbours]
+
+
+@pytest.mark.parametrize(("limit", "lines", "truncated"), [(3, 3, False), (2, 2, True), (1, 1, True)])
+def test_it_tells_when_there_are_more_than_were_asked_for(limit: int, lines: int, truncated: bool) -> None:
+    found = search(b"a\na\na\n", "a", limit=limit)
+    assert (len(found.matches), found.truncated) == (lines, truncated)
+
+
+def test_case_counts_unless_told_otherwise() -> None:
+    assert not search(b"Lisbon", "lisbon").matches
+    assert search(b"Lisbon", "lisbon", ignore_case=True).matches
+
+
+@pytest.mark.parametrize("pattern", [r"\n", "a\nb", r"a\sb", "(?s)a.b"])
+def test_a_match_never_goes_over_the_end_of_its_line(pattern: str) -> None:
+    assert not search(b"a\nb", pattern).matches
+
+
+def test_of_a_long_line_the_piece_around_the_match_is_shown() -> None:
+    line = "é" * 2_000 + "needle" + "é" * 2_000
+    [match] = search(f"first\n{line}\n".encode(), "needle").matches
+    assert len(match.text) == LINE_CHARS_MAX
+    assert match.text.strip("é") == "needle"
+    [match] = search(line.encode(), "^é").matches
+    assert match.text == line[:LINE_CHARS_MAX]
+
+
+@pytest.mark.parametrize("pattern", ["(", "[a", "a{1000}{1000}", r"(a)\1", "(?=a)", "\ud800", "*"])
+def test_what_is_no_pattern_of_re2_is_refused_with_the_reason(pattern: str) -> None:
+    with pytest.raises(PatternError) as raised:
+        search(b"a", pattern)
+    assert str(raised.value)
+
+
+@pytest.mark.parametrize("content", [b"\xff", b"a\0b", b"\xed\xa0\x80", b"caf\xc3"])
+def test_what_is_not_text_is_refused(content: bytes) -> None:
+    with pytest.raises(NotText):
+        search(content, "a")
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a*)*b", "(a|aa)+$", "(.*a){12}b"])
+def test_a_pattern_made_to_explode_takes_linear_time(pattern: str) -> None:
+    content = b"a" * 200_000 + b"!"
+    started = time.process_time()
+    search(content, pattern)
+    assert time.process_time() - started < 2
