@@ -1,7 +1,7 @@
 """A message's parts as artifacts: the message is the store, and the handle a view of it. Pure.
 
 Nothing is copied at append, so nothing can differ from the message, outlive its erasure or go unnoticed by whoever
-replaces it (docs/decisions/0014-parts-are-artifacts-by-name.md).
+replaces it (docs/decisions/0015-parts-are-artifacts-by-name.md).
 """
 
 import re
