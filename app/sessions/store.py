@@ -31,7 +31,8 @@ NAMESPACE = UUID("6f2e6f0e-5c43-4a0c-9d2b-6c0f7a1f9b5e")
 APPEND_TRIES = 3
 
 # What ``closes`` may end the wait for a tool's result without adding a token (memory-rules.md section 3, groups), so it
-# is a reason to look. It is also noted as a wish, for the engine that has already looked and is about to settle.
+# is a reason to look. It is also noted as a wish, for the engine that has already looked and is about to settle. A
+# reason to look ends a wait, but neither a lease nor a back-off.
 APPEND = """/* append */
 WITH input AS (
   SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int[], $7::bytea[],
@@ -87,7 +88,9 @@ WITH input AS (
                         THEN now() ELSE m.requested_at END,
     due_at = CASE WHEN m.pending_tokens + excluded.pending_tokens >= m.wake_tokens OR (SELECT closes FROM total)
                     OR (m.buffered_tokens >= $24 AND (SELECT cold FROM put))
-                  THEN coalesce(m.due_at, now()) ELSE m.due_at END
+                  THEN CASE WHEN m.lease_owner IS NULL AND m.attempts = 0 THEN least(m.due_at, now())
+                            ELSE coalesce(m.due_at, now()) END
+                  ELSE m.due_at END
   RETURNING m.*
 ), stored AS (
   INSERT INTO messages (session_id, seq, id, kind, role, name, parts, tokens, tokens_before, content_hash,
