@@ -45,6 +45,7 @@ from app.llm.guard import Guard, GuardConfig, GuardedModel
 from app.llm.port import Model, Provider
 from app.memory import routes as memory_routes
 from app.memory.activating import Activating
+from app.memory.charging import Charging
 from app.memory.controls import Controls
 from app.memory.engine import Engine, EngineConfig
 from app.memory.examples import EXAMPLES as MEMORY_EXAMPLES
@@ -55,6 +56,8 @@ from app.memory.observing import Observing
 from app.memory.reflecting import Reflecting
 from app.memory.reflector import ModelReflector
 from app.memory.service import MemoryService
+from app.memory.spending import Cap, Caps
+from app.memory.spending_store import SpendingStore
 from app.memory.store import MemoryStore
 from app.sessions import routes as sessions_routes
 from app.sessions.examples import EXAMPLES as SESSIONS_EXAMPLES
@@ -144,14 +147,16 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     """The service, built but not started: the lifespan opens the pool and starts the engine, and ends both."""
     pool = Database(_database_config(settings, "" if database is None else database.url))
     memory_store = MemoryStore(pool)
+    charging = Charging(database=pool, store=SpendingStore(pool), caps=_caps(settings))
     observer, reflector, models = build_roles(settings)
     service_rules = settings.memory.values()
     engine = Engine(
         database=pool,
         store=memory_store,
         activating=Activating(database=pool, store=memory_store),
-        observing=Observing(database=pool, store=memory_store, observer=observer),
-        reflecting=Reflecting(database=pool, store=memory_store, reflector=reflector),
+        observing=Observing(database=pool, store=memory_store, charging=charging, observer=observer),
+        reflecting=Reflecting(database=pool, store=memory_store, charging=charging, reflector=reflector),
+        charging=charging,
         service_rules=service_rules,
         config=EngineConfig(
             lease_seconds=settings.engine.lease_seconds,
@@ -166,6 +171,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         await pool.open()
+        await memory_store.resume()
         engine.start()
         try:
             yield
@@ -194,6 +200,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     app.state.diagnostics = DiagnosticsService(
         store=DiagnosticsStore(pool),
         memory=memory,
+        charging=charging,
         observer=observer.name,
         reflector=reflector.name,
         events=EventsConfig(poll_seconds=settings.events.poll_seconds, streams_max=settings.events.streams_max),
@@ -220,18 +227,36 @@ def build_roles(settings: Settings) -> tuple[Observer, Reflector, list[Model]]:
     guards: dict[Provider, Guard] = {}
     models: list[Model] = []
 
-    def build(role: Chosen) -> Model:
-        guard = guards.setdefault(role.provider, Guard(_guard_config(settings)))
-        models.append(GuardedModel(build_model(role.provider, role.model, _llm_config(settings)), guard))
+    def build(provider: Provider, name: str) -> Model:
+        guard = guards.setdefault(provider, Guard(_guard_config(settings)))
+        models.append(GuardedModel(build_model(provider, name, _llm_config(settings)), guard))
         return models[-1]
+
+    def both(role: Chosen) -> tuple[Model, Model | None]:
+        """The role's model, and the smaller one where one is configured."""
+        return build(role.provider, role.model), build(role.provider, role.small_model) if role.small_model else None
 
     observer: Observer = ExtractiveObserver(count=text_tokens)
     reflector: Reflector = ExtractiveReflector(count=text_tokens)
     if chosen.observer.provider is not Provider.EXTRACTIVE:
-        observer = ModelObserver(build(chosen.observer))
+        observer = ModelObserver(*both(chosen.observer))
     if chosen.reflector.provider is not Provider.EXTRACTIVE:
-        reflector = ModelReflector(build(chosen.reflector))
+        reflector = ModelReflector(*both(chosen.reflector))
     return observer, reflector, models
+
+
+def _caps(settings: Settings) -> Caps:
+    """The caps on cost, with the rungs that there are: no smaller model is one less."""
+    caps, chosen = settings.caps, chosen_models(settings)
+    roles = (chosen.observer, chosen.reflector)
+    return Caps(
+        session=Cap(tokens=caps.session_tokens_per_day or None, cost_usd=caps.session_usd_per_day or None),
+        tenant=Cap(tokens=caps.tenant_tokens_per_day or None, cost_usd=caps.tenant_usd_per_day or None),
+        small_model_at=caps.small_model_at if any(role.small_model for role in roles) else None,
+        larger_batches_at=caps.larger_batches_at,
+        observing=chosen.observer.provider is not Provider.EXTRACTIVE,
+        reflecting=chosen.reflector.provider is not Provider.EXTRACTIVE,
+    )
 
 
 def _llm_config(settings: Settings) -> LlmConfig:

@@ -37,6 +37,7 @@ class ModelSettings(_Group):
 
     provider: Provider | None = Field(None, description="default: PROVIDER")
     model: str | None = Field(None, description="default: MODEL, where the provider is that of PROVIDER")
+    small_model: str | None = Field(None, description="asked instead from CAPS__SMALL_MODEL_AT on; default: none")
 
 
 class PoolSettings(_Group):
@@ -94,6 +95,21 @@ class EventSettings(_Group):
     streams_max: int = Field(100, ge=0, le=100_000, description="listeners at once, per process; 503 over it")
 
 
+class CapsSettings(_Group):
+    session_tokens_per_day: int | None = Field(
+        None, ge=0, description="tokens of the models' calls for one session; 0: no cap"
+    )
+    session_usd_per_day: float | None = Field(None, ge=0, description="what those may cost; 0: no cap")
+    tenant_tokens_per_day: int | None = Field(
+        None, ge=0, description="tokens of the models' calls for all sessions of a tenant; 0: no cap"
+    )
+    tenant_usd_per_day: float | None = Field(None, ge=0, description="what those may cost; 0: no cap")
+    small_model_at: float = Field(0.7, ge=0, le=1, description="share of a cap at which the SMALL_MODEL is asked")
+    larger_batches_at: float = Field(
+        0.85, ge=0, le=1, description="share of a cap from which on nothing is observed before block_after"
+    )
+
+
 class Settings(BaseSettings):
     """Everything that can be set. Defaults are for a developer's machine: embedded Postgres, loopback, no model."""
 
@@ -134,6 +150,10 @@ class Settings(BaseSettings):
     artifacts: ArtifactSettings = Field(ArtifactSettings(), description="Payloads kept by name.")
     engine: EngineSettings = Field(EngineSettings(), description="The work in the background.")
     llm: LlmSettings = Field(LlmSettings(), description="Calls of a model.")
+    caps: CapsSettings = Field(
+        CapsSettings(),
+        description="What the models' calls may cost per UTC day; then the memory pauses until the next.",
+    )
     http: HttpSettings = Field(HttpSettings(), description="Requests.")
     events: EventSettings = Field(EventSettings(), description="Event streams.")
     pool: PoolSettings = Field(PoolSettings(), description="Connections to the database.")
@@ -222,6 +242,7 @@ def _default(name: str, field: FieldInfo) -> str:
 class Chosen:
     provider: Provider
     model: str
+    small_model: str | None = None
 
     @property
     def label(self) -> str:
@@ -253,7 +274,7 @@ def _chosen(
     name = own.model or (model if provider is service else None) or defaults.get(provider, "")
     if provider is Provider.SCRIPTED and not name:
         raise SettingsError(f"DAYBOOK_MODEL: the {role} is scripted, so it has to name the file of replies")
-    return Chosen(provider=provider, model=name)
+    return Chosen(provider=provider, model=name, small_model=own.small_model)
 
 
 _PASSWORDS = re.compile(r"(?<=://)([^:/?#]*):[^/?#]*@|([?&](?:ssl)?password=)[^&]*", re.IGNORECASE)

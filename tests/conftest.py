@@ -49,6 +49,8 @@ TABLES = (
     "observations",
     "reflections",
     "runs",
+    "spending",
+    "tenant_spending",
 )
 
 

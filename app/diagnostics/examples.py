@@ -30,6 +30,14 @@ _LAST_RUN = {
 }
 _SPENT = {"calls": 4, "input_tokens": 38000, "cached_input_tokens": 6000, "output_tokens": 2600, "cost_usd": 0.051}
 
+_ACCOUNT: dict[str, Any] = {
+    "tokens": 40600,
+    "cost_usd": 0.051,
+    "unpriced_tokens": 0,
+    "reserved": {"tokens": 0, "cost_usd": 0.0},
+    "cap": {"tokens": 200000, "cost_usd": None},
+}
+
 _MEMORY: dict[str, Any] = {
     "session": "s1",
     "scope": "session",
@@ -69,6 +77,12 @@ _MEMORY: dict[str, Any] = {
             "output_tokens": 30000,
             "cache_hit_ratio": 0.929,
         },
+    },
+    "spending": {
+        "day": "2026-08-15",
+        "rung": "small_model",
+        "session": _ACCOUNT,
+        "tenant": _ACCOUNT | {"tokens": 390000, "cost_usd": 0.74, "cap": {"tokens": None, "cost_usd": 1.0}},
     },
     "compression": {"source_tokens": 60000, "log_tokens": 5400, "ratio": 11.1},
 }

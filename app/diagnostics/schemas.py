@@ -1,10 +1,11 @@
 """Diagnostics on the wire (api.md, Memory)."""
 
-from datetime import datetime
+from datetime import date, datetime
 
 from pydantic import BaseModel, Field
 
 from app.memory.schemas import ObservationOut, ReflectionOut
+from app.memory.spending import Rung
 
 
 class CursorOut(BaseModel):
@@ -112,6 +113,33 @@ class CompressionOut(BaseModel):
     ratio: float | None
 
 
+class AmountOut(BaseModel):
+    tokens: int
+    cost_usd: float
+
+
+class CapOut(BaseModel):
+    """Per UTC day; null: no cap."""
+
+    tokens: int | None
+    cost_usd: float | None
+
+
+class AccountOut(AmountOut):
+    unpriced_tokens: int = Field(description="Of the tokens, those that no price is known for: no dollars are counted")
+    reserved: AmountOut = Field(description="By calls under way, at most")
+    cap: CapOut
+
+
+class SpendingOut(BaseModel):
+    """What the memory's model calls cost today, and what gives way because of it."""
+
+    day: date
+    rung: Rung = Field(description="full, small_model, larger_batches, or paused until the next day")
+    session: AccountOut
+    tenant: AccountOut
+
+
 class MemoryOut(BaseModel):
     """Everything about one memory: where it stands, what it covers, what it cost."""
 
@@ -136,6 +164,7 @@ class MemoryOut(BaseModel):
     last_observer_run: LastRunOut | None
     last_reflector_run: LastRunOut | None
     usage: UsageOut
+    spending: SpendingOut | None = Field(description="Null where no cap is set: nothing is counted by day")
     compression: CompressionOut
 
 

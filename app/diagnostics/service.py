@@ -13,12 +13,14 @@ from app.diagnostics.schemas import LogTextOut, MemoryOut
 from app.diagnostics.store import DiagnosticsStore
 from app.kit.db import Row
 from app.kit.tokens import text_tokens
+from app.memory.charging import Charging
 from app.memory.errors import VersionNotFound
 from app.memory.log import render
 from app.memory.model import Observation, Reflection, Status
 from app.memory.policy import Request
 from app.memory.rules import Rules
 from app.memory.service import MemoryService
+from app.memory.spending import Account, Accounts, Cap, Caps, allowance
 from app.memory.status import MemoryStatus, memory_status
 from app.memory.store import ranges_of
 from app.sessions.errors import SessionNotFound
@@ -26,6 +28,7 @@ from app.sessions.store import session_id
 
 STREAMS_RETRY_SECONDS = 5.0
 ROLES = ("observer", "reflector")
+RETRIES = frozenset({MemoryStatus.BACKING_OFF, MemoryStatus.STALLED, MemoryStatus.PAUSED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,10 +43,18 @@ class DiagnosticsService:
     """``observer`` and ``reflector`` are the names of the providers in use."""
 
     def __init__(
-        self, *, store: DiagnosticsStore, memory: MemoryService, observer: str, reflector: str, events: EventsConfig
+        self,
+        *,
+        store: DiagnosticsStore,
+        memory: MemoryService,
+        charging: Charging,
+        observer: str,
+        reflector: str,
+        events: EventsConfig,
     ) -> None:
         self._store = store
         self._memory = memory
+        self._charging = charging
         self._observer = observer
         self._reflector = reflector
         self._events = events
@@ -55,7 +66,11 @@ class DiagnosticsService:
         if row is None:
             raise _unknown(key)
         answer = _memory(row, self._memory.rules(row["config"]))
-        return MemoryOut.model_validate(answer | {"observer": self._observer, "reflector": self._reflector})
+        accounts = await self._charging.accounts(row["id"], tenant)
+        spending = None if accounts is None else _spending(self._charging.caps, accounts)
+        return MemoryOut.model_validate(
+            answer | {"observer": self._observer, "reflector": self._reflector, "spending": spending}
+        )
 
     async def ask(self, tenant: str, key: str, request: Request, wait_ms: int) -> MemoryOut | None:
         """Have a step done now. Answers what the memory is after it if ``wait_ms`` was given."""
@@ -149,6 +164,7 @@ def _memory(row: Row, rules: Rules) -> dict[str, Any]:
         lease_owner=row["lease_owner"],
         lease_step=row["lease_step"],
         attempts=row["attempts"] or 0,
+        paused=bool(row["paused"]),
     )
     live = [found for found in row["observations"] if found["status"] == "active"]
     buffered = [found for found in row["observations"] if found["status"] == "buffered"]
@@ -191,7 +207,7 @@ def _memory(row: Row, rules: Rules) -> dict[str, Any]:
         "suggested_response": row["suggested_response"],
         "lease": _lease(row),
         "attempts": row["attempts"] or 0,
-        "next_attempt_at": row["due_at"] if status in {MemoryStatus.BACKING_OFF, MemoryStatus.STALLED} else None,
+        "next_attempt_at": row["due_at"] if status in RETRIES else None,
         "last_error": row["last_error"],
         "last_observer_run": row["observer_run"],
         "last_reflector_run": row["reflector_run"],
@@ -250,3 +266,22 @@ def _usage(row: Row) -> dict[str, Any]:
     }
     usage = row["usage"] or {}
     return {role: usage.get(role, {}) for role in ROLES} | {"actor": actor}
+
+
+def _spending(caps: Caps, accounts: Accounts) -> dict[str, Any]:
+    return {
+        "day": accounts.day,
+        "rung": allowance(caps, accounts).rung,
+        "session": _account(caps.session, accounts.session),
+        "tenant": _account(caps.tenant, accounts.tenant),
+    }
+
+
+def _account(cap: Cap, account: Account) -> dict[str, Any]:
+    return {
+        "tokens": account.spent.tokens,
+        "cost_usd": round(account.spent.cost_usd, 6),
+        "unpriced_tokens": account.unpriced_tokens,
+        "reserved": asdict(account.reserved),
+        "cap": asdict(cap),
+    }

@@ -9,11 +9,11 @@ from app.memory.model import Observation, Reflection
 from app.memory.store import observation_of, reflection_of
 
 MEMORY = """/* diagnose */
-SELECT s.key, s.next_seq - 1 AS last_seq, s.observed_seq, s.buffered_seq, s.tail_from_seq, s.config, s.anchor_date,
-  s.actor_turns, s.actor_input_tokens, s.actor_cached_tokens, s.actor_output_tokens,
+SELECT s.id, s.key, s.next_seq - 1 AS last_seq, s.observed_seq, s.buffered_seq, s.tail_from_seq, s.config,
+  s.anchor_date, s.actor_turns, s.actor_input_tokens, s.actor_cached_tokens, s.actor_output_tokens,
   m.scope, m.pending_tokens, m.observation_tokens, m.log_version, m.generation, m.due_at,
   coalesce(m.due_at <= now(), false) AS due, m.lease_owner, m.lease_epoch, m.lease_step, m.attempts, m.last_error,
-  m.current_task, m.suggested_response, m.usage,
+  m.paused, m.current_task, m.suggested_response, m.usage,
   coalesce((SELECT extract(epoch FROM now() - ingested_at) FROM messages
             WHERE session_id = s.id AND seq = s.observed_seq + 1), 0)::float8 AS pending_seconds,
   (SELECT coalesce(jsonb_agg(jsonb_build_object('id', id, 'status', status, 'from', from_seq, 'to', to_seq,

@@ -35,13 +35,13 @@ class AnthropicModel:
     def __init__(self, name: str, *, timeout_seconds: float, reasoning_tokens: int) -> None:
         self.name = name
         self._timeout_seconds = timeout_seconds
-        self._reasoning_tokens = reasoning_tokens
+        self.reasoning_tokens = reasoning_tokens
         self._client = _client(timeout_seconds)
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         call = self._client.messages.create(
             model=self.name,
-            max_tokens=request.max_output_tokens + self._reasoning_tokens,
+            max_tokens=request.max_output_tokens + self.reasoning_tokens,
             system=[_cacheable(request.system)],
             messages=[{"role": "user", "content": request.prompt}],
             output_config={"effort": "low"} if THINKS_UNASKED.match(self.name) else anthropic.omit,

@@ -106,6 +106,10 @@ class GuardedModel:
     def name(self) -> str:
         return self._model.name
 
+    @property
+    def reasoning_tokens(self) -> int:
+        return self._model.reasoning_tokens
+
     async def complete(self, request: ModelRequest) -> ModelReply:
         return await self._guard.complete(self._model, request)
 

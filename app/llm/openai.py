@@ -39,7 +39,7 @@ class OpenAIModel:
     def __init__(self, name: str, *, timeout_seconds: float, reasoning_tokens: int) -> None:
         self.name = name
         self._timeout_seconds = timeout_seconds
-        self._reasoning_tokens = reasoning_tokens
+        self.reasoning_tokens = reasoning_tokens
         self._client = client(timeout_seconds)
         self._own = is_own(self._client)
 
@@ -47,7 +47,7 @@ class OpenAIModel:
         call = self._client.chat.completions.create(
             model=self.name,
             messages=[{"role": "system", "content": request.system}, {"role": "user", "content": request.prompt}],
-            **output_limit(self.name, tokens=request.max_output_tokens + self._reasoning_tokens, own=self._own),
+            **output_limit(self.name, tokens=request.max_output_tokens + self.reasoning_tokens, own=self._own),
         )
         completion: ChatCompletion = await answered(
             call, provider=self.provider, errors=ERRORS, timeout_seconds=self._timeout_seconds

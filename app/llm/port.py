@@ -53,6 +53,10 @@ class Model(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def reasoning_tokens(self) -> int:
+        """What a call may spend on thinking beyond ``max_output_tokens``."""
+
     async def complete(self, request: ModelRequest) -> ModelReply: ...
 
     async def close(self) -> None: ...

@@ -3,7 +3,10 @@
 import asyncio
 from dataclasses import replace
 
-from app.llm.port import Provider, Usage
+from app.kit.tokens import text_tokens
+from app.llm.port import Model, ModelRequest, Provider, Usage
+
+INPUT_MARGIN = 1.25  # tokens are an estimate, and providers count a little around the texts
 
 
 def cost_usd(provider: Provider, model: str, usage: Usage) -> float | None:
@@ -25,3 +28,12 @@ def cost_usd(provider: Provider, model: str, usage: Usage) -> float | None:
 async def priced(provider: Provider, model: str, usage: Usage) -> Usage:
     """``usage`` with its cost. In a thread: the first look-up imports the list, half a second."""
     return replace(usage, cost_usd=await asyncio.to_thread(cost_usd, provider, model, usage))
+
+
+async def estimated(model: Model, request: ModelRequest) -> Usage:
+    """What a call may use at most, with its cost: nothing read from a cache, and all of the output it may have."""
+    counted = await asyncio.to_thread(lambda: text_tokens(request.system) + text_tokens(request.prompt))
+    usage = Usage(
+        input_tokens=round(counted * INPUT_MARGIN), output_tokens=request.max_output_tokens + model.reasoning_tokens
+    )
+    return await priced(model.provider, model.name, usage)

@@ -52,6 +52,7 @@ RULES = TypeAdapter(list[Rule])
 
 class ScriptedModel:
     provider = Provider.SCRIPTED
+    reasoning_tokens = 0
 
     def __init__(self, path: Path) -> None:
         """Raises ModelSetupError, in one line, for a file that cannot be read or is no script."""

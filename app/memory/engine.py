@@ -17,6 +17,7 @@ import structlog
 
 from app.kit.db import AWAY, Database, is_away
 from app.memory.activating import Activating
+from app.memory.charging import Charging
 from app.memory.observing import Observing
 from app.memory.policy import (
     Activate,
@@ -30,11 +31,11 @@ from app.memory.policy import (
     Step,
     Wait,
     backoff,
-    next_step,
 )
 from app.memory.records import Lease, Loaded
 from app.memory.reflecting import Reflecting
 from app.memory.rules import ATTEMPTS_MAX, Rules
+from app.memory.spending import affordable_step
 from app.memory.steps import Outcome, StepFailed, add_usage
 from app.memory.store import MemoryStore
 
@@ -53,7 +54,7 @@ class EngineConfig:
 
 
 class Engine:
-    def __init__(
+    def __init__(  # noqa: PLR0913 - every part by its constructor
         self,
         *,
         database: Database,
@@ -61,6 +62,7 @@ class Engine:
         observing: Observing,
         activating: Activating,
         reflecting: Reflecting,
+        charging: Charging,
         service_rules: dict[str, Any],
         config: EngineConfig,
         owner: str,
@@ -70,6 +72,7 @@ class Engine:
         self._observing = observing
         self._activating = activating
         self._reflecting = reflecting
+        self._charging = charging
         self._service_rules = service_rules
         self._config = config
         self._owner = owner
@@ -169,7 +172,8 @@ class Engine:
                 return False
             rules = Rules.resolve(self._service_rules, loaded.config)
             seen = loaded.last_seq, loaded.requested_at
-            step = next_step(_state(loaded, rules, nothing_safe=seen == nothing_safe_in, activated=activated))
+            state = _state(loaded, rules, nothing_safe=seen == nothing_safe_in, activated=activated)
+            step = affordable_step(state, self._charging.caps, await self._charging.allowance(loaded))
             if isinstance(step, Wait):
                 return await self._store.settle(lease, step, loaded.requested_at)
             if self._stopping:

@@ -103,7 +103,7 @@ class ObserverInput:
 
     ``earlier`` are the lines already in the log, oldest first, cut to their budget. ``rejected`` is why the last try
     at the same span was refused, None at the first. ``input_tokens`` caps the messages' view (None: no cap); it bites
-    only where one group of messages is larger than that.
+    only where one group of messages is larger than that. ``small_model`` asks the smaller model, where there is one.
     """
 
     messages: tuple[Message, ...]
@@ -113,13 +113,15 @@ class ObserverInput:
     instruction: str | None = None
     rejected: str | None = None
     input_tokens: int | None = None
+    small_model: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReflectorInput:
     """What a reflector condenses: ``items`` oldest first, of ``source_tokens`` tokens, to about ``target_tokens``.
 
-    ``compression`` is 1-4 (about 8/10, 6/10, 4/10, 2/10 of the detail, memory-rules.md section 5).
+    ``compression`` is 1-4 (about 8/10, 6/10, 4/10, 2/10 of the detail, memory-rules.md section 5). ``small_model``
+    asks the smaller model, where there is one.
     """
 
     items: tuple[Item, ...]
@@ -130,6 +132,7 @@ class ReflectorInput:
     timezone: ZoneInfo = UTC
     instruction: str | None = None
     rejected: str | None = None
+    small_model: bool = False
 
 
 class Status(StrEnum):
@@ -194,6 +197,9 @@ class Observer(Protocol):
 
     async def observe(self, source: ObserverInput) -> Draft: ...
 
+    async def estimate(self, source: ObserverInput) -> Usage:
+        """What observing this uses at most; nothing where no model is called."""
+
 
 class Reflector(Protocol):
     """Turns a log into a shorter one."""
@@ -202,3 +208,6 @@ class Reflector(Protocol):
     def name(self) -> str: ...
 
     async def reflect(self, source: ReflectorInput) -> Draft: ...
+
+    async def estimate(self, source: ReflectorInput) -> Usage:
+        """What reflecting on this uses at most; nothing where no model is called."""

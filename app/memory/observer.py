@@ -2,7 +2,8 @@
 
 import asyncio
 
-from app.llm.port import Model, ModelRequest
+from app.llm.port import Model, ModelRequest, Usage
+from app.llm.prices import estimated
 from app.memory.drafting import block, drafted, task
 from app.memory.log import render
 from app.memory.model import Draft, ObserverInput
@@ -13,10 +14,16 @@ OUTPUT_TOKENS_MAX = 4_000
 
 
 class ModelObserver:
-    """``max_output_tokens`` bounds the answer; what the model spends on thinking comes on top (``LlmConfig``)."""
+    """``max_output_tokens`` bounds the answer; what the model spends on thinking comes on top (``LlmConfig``).
 
-    def __init__(self, model: Model, *, max_output_tokens: int = OUTPUT_TOKENS_MAX) -> None:
+    ``small_model`` is asked where the input says so.
+    """
+
+    def __init__(
+        self, model: Model, small_model: Model | None = None, *, max_output_tokens: int = OUTPUT_TOKENS_MAX
+    ) -> None:
         self._model = model
+        self._small_model = small_model or model
         self._max_output_tokens = max_output_tokens
 
     @property
@@ -25,11 +32,16 @@ class ModelObserver:
 
     async def observe(self, source: ObserverInput) -> Draft:
         """Raises ModelError where there is no answer, a refusal included."""
-        instructions = prompt("observer")
+        model = self._small_model if source.small_model else self._model
+        return await drafted(model, await self._request(source), prompt_version=prompt("observer").version)
+
+    async def estimate(self, source: ObserverInput) -> Usage:
+        return await estimated(self._model, await self._request(source))
+
+    async def _request(self, source: ObserverInput) -> ModelRequest:
         # In a thread: a span may hold megabytes, and counting them would hold up every other request.
         question = await asyncio.to_thread(observer_prompt, source)
-        request = ModelRequest(system=instructions.text, prompt=question, max_output_tokens=self._max_output_tokens)
-        return await drafted(self._model, request, prompt_version=instructions.version)
+        return ModelRequest(system=prompt("observer").text, prompt=question, max_output_tokens=self._max_output_tokens)
 
 
 def observer_prompt(source: ObserverInput) -> str:

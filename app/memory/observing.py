@@ -5,8 +5,9 @@ from dataclasses import replace
 
 from app.kit.db import Database, Tx
 from app.kit.tokens import text_tokens
+from app.memory.charging import Charging
 from app.memory.cursor import advance
-from app.memory.gates import Verdict, judge_observation
+from app.memory.gates import Rejection, Verdict, judge_observation
 from app.memory.log import render
 from app.memory.model import Item, Observer, ObserverInput, Parsed, Priority
 from app.memory.parsing import parse
@@ -21,9 +22,10 @@ KIND = "observe"
 
 
 class Observing:
-    def __init__(self, *, database: Database, store: MemoryStore, observer: Observer) -> None:
+    def __init__(self, *, database: Database, store: MemoryStore, charging: Charging, observer: Observer) -> None:
         self._database = database
         self._store = store
+        self._charging = charging
         self._observer = observer
 
     async def run(self, lease: Lease, loaded: Loaded, rules: Rules, step: Observe | Buffer) -> Outcome:
@@ -39,18 +41,29 @@ class Observing:
         )
         if span is None:
             return Outcome.NOTHING_SAFE
-        parsed, verdict, runs = await self._think(loaded, rules, span)
+        thought = await self._think(lease, loaded, rules, span)
+        if thought is None:
+            return Outcome.UNAFFORDABLE
+        parsed, verdict, runs = thought
         new = _new_observation(loaded, span, parsed, verdict)
         async with self._database.tx() as tx:
             return await self._record(tx, lease, loaded, rules, span, new, runs, ahead=ahead)
 
-    async def _think(self, loaded: Loaded, rules: Rules, span: Span) -> tuple[Parsed, Verdict, list[Run]]:
-        """A judged draft. A rejected one is tried once more with the reason (memory-rules.md section 4, gates)."""
+    async def _think(
+        self, lease: Lease, loaded: Loaded, rules: Rules, span: Span
+    ) -> tuple[Parsed, Verdict, list[Run]] | None:
+        """A judged draft. A rejected one is tried once more with the reason (memory-rules.md section 4, gates).
+
+        None where a cap on cost forbids the first call; it may forbid the second too.
+        """
         source = _observer_input(loaded, rules, span)
         runs: list[Run] = []
+        rejection: Rejection | None = None
         for _ in range(2):
-            thinking = self._observer.observe(source)
+            thinking = self._charging.paid(lease, loaded, self._observer.observe, self._observer.estimate, source)
             draft = await called(thinking, kind=KIND, provider=self._observer.name, runs=runs)
+            if draft is None:
+                break
             parsed = parse(draft.text)
             verdict = await asyncio.to_thread(  # a span may be long, and judging it would hold up every request
                 judge_observation,
@@ -66,6 +79,8 @@ class Observing:
                 return parsed, verdict, runs
             rejection = verdict.rejected
             source = replace(source, rejected=rejection.reason)
+        if rejection is None:
+            return None
         raise StepFailed(rejection, f"the observer's output was rejected: {rejection.reason}", runs=runs)
 
     async def _record(

@@ -4,7 +4,7 @@
 answers until it answers ``Wait``; everything about *when* is decided, and tested, here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -47,7 +47,8 @@ class State:
 
     ``buffered`` are the message tokens of the chunks observed ahead, oldest first; P holds them still.
     ``nothing_safe``: a look found no whole closed group among the pending messages. ``unhelped_tokens``: the size of
-    the log at which condensing it last gave nothing better.
+    the log at which condensing it last gave nothing better. ``may_observe``, ``may_reflect``: False where a cap on
+    cost forbids the step.
     """
 
     rules: Rules
@@ -61,6 +62,8 @@ class State:
     reflected_at: datetime | None = None
     unhelped_tokens: int | None = None
     nothing_safe: bool = False
+    may_observe: bool = True
+    may_reflect: bool = True
 
     @property
     def unbuffered_tokens(self) -> int:
@@ -116,20 +119,27 @@ class Consolidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait:
-    """Nothing to do until ``until`` (None: no time), or until an append brings P to ``at_tokens``."""
+    """Nothing to do until ``until`` (None: no time), or until an append brings P to ``at_tokens``.
+
+    ``paused``: there is, but a cap on cost forbids it.
+    """
 
     until: datetime | None = None
     at_tokens: int = NEVER
+    paused: bool = False
 
 
 Step: TypeAlias = Activate | Observe | Buffer | Reflect | Consolidate | Wait
+Rule: TypeAlias = Callable[[State], Step | None]
 
 
 def next_step(state: State) -> Step:
     """What this memory does next. The first rule that speaks decides; each is a function below, by its name."""
     if not state.rules.enabled:
         return Wait()
-    for rule in (activate, observe, buffer, reflect, consolidate):
+    observing: tuple[Rule, ...] = (observe, buffer) if state.may_observe else ()
+    reflecting: tuple[Rule, ...] = (reflect, consolidate) if state.may_reflect else ()
+    for rule in (activate, *observing, *reflecting):
         step = rule(state)
         if step is not None:
             return step

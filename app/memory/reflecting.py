@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from app.kit.db import Database, Tx
+from app.memory.charging import Charging
 from app.memory.gates import Rejection, Verdict, coverage, judge_reflection, protected, restore
 from app.memory.log import render
 from app.memory.model import Item, Observation, Ranges, Reflection, Reflector, ReflectorInput
@@ -56,23 +57,29 @@ def consolidate_sources(loaded: Loaded, step: Consolidate) -> Sources:
 
 
 class Reflecting:
-    def __init__(self, *, database: Database, store: MemoryStore, reflector: Reflector) -> None:
+    def __init__(self, *, database: Database, store: MemoryStore, charging: Charging, reflector: Reflector) -> None:
         self._database = database
         self._store = store
+        self._charging = charging
         self._reflector = reflector
 
     async def run(self, lease: Lease, loaded: Loaded, rules: Rules, step: Reflect | Consolidate) -> Outcome:
         """Condense. Raises StepFailed; what it raised for is recorded by the engine."""
         sources = reflect_sources(loaded, step) if isinstance(step, Reflect) else consolidate_sources(loaded, step)
-        best, runs = await self._think(loaded, rules, sources)
+        best, runs = await self._think(lease, loaded, rules, sources)
+        if not runs:
+            return Outcome.UNAFFORDABLE
         async with self._database.tx() as tx:
             return await self._record(tx, lease, loaded, sources, best, runs)
 
-    async def _think(self, loaded: Loaded, rules: Rules, sources: Sources) -> tuple[Verdict | None, list[Run]]:
+    async def _think(
+        self, lease: Lease, loaded: Loaded, rules: Rules, sources: Sources
+    ) -> tuple[Verdict | None, list[Run]]:
         """The smallest valid result of at most 4 tries, each asking for less detail (memory-rules.md section 5).
 
         Stops at the target. A result that lost protected lines is not followed by a harder try; the better earlier one
-        is taken. None where every try came out no smaller. Raises StepFailed where every try was bad otherwise.
+        is taken. None where every try came out no smaller. Raises StepFailed where every try was bad otherwise, or a
+        cap on cost forbade the next; where it forbade the first there is no run.
         """
         source = _reflector_input(loaded, rules, sources)
         guarded = protected(sources.items)
@@ -80,7 +87,9 @@ class Reflecting:
         runs: list[Run] = []
         reasons: list[Rejection] = []
         for compression in range(1, len(COMPRESSION_SHARES) + 1):
-            verdict = await self._try(replace(source, compression=compression), sources, runs)
+            verdict = await self._try(lease, loaded, replace(source, compression=compression), sources, runs)
+            if verdict is None:
+                break
             if verdict.rejected is not None:
                 reasons.append(verdict.rejected)
                 source = replace(source, rejected=verdict.rejected.reason)
@@ -90,13 +99,18 @@ class Reflecting:
                 best = verdict
             if not faithful or best.tokens <= source.target_tokens:
                 break
-        if best is None and any(reason is not Rejection.NOT_SMALLER for reason in reasons):
+        tried = len(runs) == len(COMPRESSION_SHARES)
+        if reasons and best is None and not (tried and all(reason is Rejection.NOT_SMALLER for reason in reasons)):
             raise StepFailed(reasons[-1], f"the reflector's output was rejected: {reasons[-1].reason}", runs=runs)
         return best and _restored(best, guarded, sources), runs
 
-    async def _try(self, source: ReflectorInput, sources: Sources, runs: list[Run]) -> Verdict:
-        thinking = self._reflector.reflect(source)
+    async def _try(
+        self, lease: Lease, loaded: Loaded, source: ReflectorInput, sources: Sources, runs: list[Run]
+    ) -> Verdict | None:
+        thinking = self._charging.paid(lease, loaded, self._reflector.reflect, self._reflector.estimate, source)
         draft = await called(thinking, kind=sources.kind, provider=self._reflector.name, runs=runs)
+        if draft is None:
+            return None
         verdict = await asyncio.to_thread(
             judge_reflection,
             parse(draft.text),

@@ -1,6 +1,7 @@
 """The reflector that asks a model: a log in, a shorter one out (memory-rules.md section 5)."""
 
-from app.llm.port import Model, ModelRequest
+from app.llm.port import Model, ModelRequest, Usage
+from app.llm.prices import estimated
 from app.memory.drafting import block, drafted, task
 from app.memory.log import render
 from app.memory.model import Draft, ReflectorInput
@@ -15,8 +16,11 @@ OUTPUT_TOKENS_MIN = 1_000
 
 
 class ModelReflector:
-    def __init__(self, model: Model) -> None:
+    """``small_model`` is asked where the input says so."""
+
+    def __init__(self, model: Model, small_model: Model | None = None) -> None:
         self._model = model
+        self._small_model = small_model or model
 
     @property
     def name(self) -> str:
@@ -24,13 +28,19 @@ class ModelReflector:
 
     async def reflect(self, source: ReflectorInput) -> Draft:
         """Raises ModelError where there is no answer, a refusal included."""
-        instructions = reflector_instructions()
-        request = ModelRequest(
-            system=instructions.text,
-            prompt=reflector_prompt(source),
-            max_output_tokens=max(OUTPUT_TOKENS_MIN, round(source.target_tokens * OUTPUT_PER_TARGET)),
-        )
-        return await drafted(self._model, request, prompt_version=instructions.version)
+        model = self._small_model if source.small_model else self._model
+        return await drafted(model, _request(source), prompt_version=reflector_instructions().version)
+
+    async def estimate(self, source: ReflectorInput) -> Usage:
+        return await estimated(self._model, _request(source))
+
+
+def _request(source: ReflectorInput) -> ModelRequest:
+    return ModelRequest(
+        system=reflector_instructions().text,
+        prompt=reflector_prompt(source),
+        max_output_tokens=max(OUTPUT_TOKENS_MIN, round(source.target_tokens * OUTPUT_PER_TARGET)),
+    )
 
 
 def reflector_instructions() -> Prompt:

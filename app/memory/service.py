@@ -51,6 +51,7 @@ class MemoryService:
                 lease_owner=counters.lease_owner,
                 lease_step=counters.lease_step,
                 attempts=counters.attempts,
+                paused=counters.paused,
             ),
             "pending_tokens": counters.pending_tokens,
             "observe_at": rules.message_tokens,

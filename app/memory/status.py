@@ -14,6 +14,7 @@ class MemoryStatus(StrEnum):
     REFLECTING = "reflecting"
     BACKING_OFF = "backing_off"
     STALLED = "stalled"
+    PAUSED = "paused"  # a cap on cost is reached
     DISABLED = "disabled"
 
 
@@ -27,7 +28,14 @@ STEPS = {
 
 
 def memory_status(
-    *, enabled: bool, due: bool, due_at: datetime | None, lease_owner: str | None, lease_step: str | None, attempts: int
+    *,
+    enabled: bool,
+    due: bool,
+    due_at: datetime | None,
+    lease_owner: str | None,
+    lease_step: str | None,
+    attempts: int,
+    paused: bool,
 ) -> MemoryStatus:
     """``due`` is ``due_at <= now`` by the database's clock: then a lease, if any, has run out."""
     if not enabled:
@@ -38,4 +46,6 @@ def memory_status(
         return MemoryStatus.STALLED
     if attempts and due_at is not None:
         return MemoryStatus.BACKING_OFF
-    return MemoryStatus.DUE if due else MemoryStatus.IDLE
+    if due:
+        return MemoryStatus.DUE
+    return MemoryStatus.PAUSED if paused and due_at is not None else MemoryStatus.IDLE

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Awaitable, Sequence
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 from app.llm.port import ModelError
 from app.memory.model import Call, Draft
@@ -11,12 +11,15 @@ from app.memory.records import Run
 
 REJECTED_CHARS_MAX = 20_000  # of a refused output kept for inspection
 
+D = TypeVar("D", bound=Draft | None)
+
 _COUNTED = ("input_tokens", "cached_input_tokens", "output_tokens")
 
 
 class Outcome(StrEnum):
     RECORDED = "recorded"
     NOTHING_SAFE = "nothing_safe"  # no whole closed group to observe
+    UNAFFORDABLE = "unaffordable"  # a cap on cost forbids the first call
     UNHELPED = "unhelped"  # condensing gave nothing smaller
     STALE = "stale"  # the lease, or what was read, is gone: nothing was written
 
@@ -34,8 +37,8 @@ class StepFailed(Exception):
         self.retry_after = retry_after
 
 
-async def called(thinking: Awaitable[Draft], *, kind: str, provider: str, runs: Sequence[Run]) -> Draft:
-    """Await a draft. Raises StepFailed with the record of the failed call."""
+async def called(thinking: Awaitable[D], *, kind: str, provider: str, runs: Sequence[Run]) -> D:
+    """Await a draft, or None where a cap forbids the call. Raises StepFailed with the record of the failed call."""
     started = time.perf_counter()
     try:
         return await thinking

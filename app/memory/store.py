@@ -41,15 +41,20 @@ UPDATE memories SET due_at = now() + make_interval(secs => $3), lease_step = coa
 WHERE id = $1 AND lease_epoch = $2 AND lease_owner IS NOT NULL RETURNING id
 """
 
+# A step that was asked for is still to be done when a cap on cost forbids it now.
 SETTLE = """/* settle */
 UPDATE memories SET
   due_at = CASE WHEN pending_tokens >= $3 OR (requested IS NOT NULL AND requested_at IS DISTINCT FROM $5)
                 THEN now() ELSE $4 END,
-  requested = CASE WHEN requested_at IS DISTINCT FROM $5 THEN requested END,
-  wake_tokens = $3, lease_owner = NULL, lease_step = NULL, attempts = 0, last_error = NULL
+  requested = CASE WHEN requested_at IS DISTINCT FROM $5 OR ($6 AND requested IN ('observe', 'reflect'))
+                   THEN requested END,
+  paused = $6, wake_tokens = $3, lease_owner = NULL, lease_step = NULL, attempts = 0, last_error = NULL
 WHERE id = $1 AND lease_epoch = $2
 RETURNING coalesce(due_at <= now(), false) AS due
 """
+
+# What a cap on cost put off under the settings before.
+RESUME = "/* resume */ UPDATE memories SET due_at = now() WHERE due_at > now() AND paused AND lease_owner IS NULL"
 
 GIVE_BACK = """/* give_back */
 UPDATE memories SET due_at = now(), lease_owner = NULL, lease_step = NULL
@@ -57,7 +62,8 @@ WHERE id = $1 AND lease_epoch = $2 AND lease_owner IS NOT NULL
 """
 
 FAIL = """/* fail */
-UPDATE memories SET attempts = $3, last_error = $4, due_at = $5, lease_owner = NULL, lease_step = NULL, wake_tokens = $6
+UPDATE memories SET attempts = $3, last_error = $4, due_at = $5, lease_owner = NULL, lease_step = NULL,
+  wake_tokens = $6, paused = false
 WHERE id = $1 AND lease_epoch = $2 RETURNING id
 """
 
@@ -320,6 +326,7 @@ def _loaded_of(row: Row, observations: list[Row], reflections: list[Row]) -> Loa
     return Loaded(
         memory_id=row["id"],
         session_id=row["session_id"],
+        tenant=row["tenant"],
         now=row["now"],
         config=row["config"],
         pending_tokens=row["pending_tokens"],
@@ -363,8 +370,15 @@ class MemoryStore:
     async def settle(self, lease: Lease, wait: Wait, seen_at: datetime | None) -> bool:
         """End the lease: wait as told, or stay due for what came meanwhile. Answers whether there is more to do."""
         async with self._database.connection() as connection:
-            due = await connection.fetchval(SETTLE, lease.memory_id, lease.epoch, wait.at_tokens, wait.until, seen_at)
+            due = await connection.fetchval(
+                SETTLE, lease.memory_id, lease.epoch, wait.at_tokens, wait.until, seen_at, wait.paused
+            )
         return bool(due)
+
+    async def resume(self) -> None:
+        """Have every paused memory looked at: the caps may have been raised."""
+        async with self._database.connection() as connection:
+            await connection.execute(RESUME)
 
     async def give_back(self, lease: Lease) -> None:
         async with self._database.connection() as connection:

@@ -4,7 +4,7 @@ from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import BigInteger, Column, Date, DateTime, Float, Identity, Index, Integer, Text, Uuid, text
+from sqlalchemy import BigInteger, Boolean, Column, Date, DateTime, Float, Identity, Index, Integer, Text, Uuid, text
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlmodel import Field, SQLModel
 
@@ -20,7 +20,7 @@ class MemoryRow(SQLModel, table=True):
     ``due_at`` is queue and lease in one (architecture.md 1.2): NULL is nothing to do, the past is claimable, the
     future is claimed (``lease_owner`` set) or waiting. ``wake_tokens`` is the ``pending_tokens`` (of which
     ``buffered_tokens`` were observed ahead) at which an append makes it due. ``requested`` is a look that somebody
-    asked for (``policy.Request``).
+    asked for (``policy.Request``). ``paused``: what is to be done waits until ``due_at`` because of a cap on cost.
     """
 
     __tablename__ = "memories"
@@ -52,6 +52,7 @@ class MemoryRow(SQLModel, table=True):
     current_task: str | None = Field(sa_column=Column(Text))
     suggested_response: str | None = Field(sa_column=Column(Text))
     usage: dict[str, Any] = Field(sa_column=Column(JSONB, nullable=False, server_default=text("'{}'")))
+    paused: bool = Field(sa_column=Column(Boolean, nullable=False, server_default=text("false")))
 
 
 class MemoryVersionRow(SQLModel, table=True):
@@ -154,3 +155,35 @@ class RunRow(SQLModel, table=True):
     error: str | None = Field(sa_column=Column(Text))
     grounded_share: float | None = Field(sa_column=Column(Float))
     rejected_output: str | None = Field(sa_column=Column(Text))
+
+
+class SpendingRow(SQLModel, table=True):
+    """What the model calls of one memory cost on one UTC day, where a cap is set; ``unpriced_tokens`` have no price.
+
+    ``reserved_*`` is of the call under way; it counts while ``reserved_epoch`` is the epoch of a lease that is held.
+    """
+
+    __tablename__ = "spending"
+    __table_args__ = (Index("spending_reserved", "tenant", "day", postgresql_where=text("reserved_epoch IS NOT NULL")),)
+
+    memory_id: UUID = Field(sa_column=Column(Uuid, primary_key=True))
+    day: date = Field(sa_column=Column(Date, primary_key=True))
+    tenant: str = Field(sa_column=Column(Text(collation="C"), nullable=False))
+    tokens: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
+    cost_usd: float = Field(sa_column=Column(Float, nullable=False, server_default=ZERO))
+    unpriced_tokens: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
+    reserved_epoch: int | None = Field(sa_column=Column(BigInteger))
+    reserved_tokens: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
+    reserved_usd: float = Field(sa_column=Column(Float, nullable=False, server_default=ZERO))
+
+
+class TenantSpendingRow(SQLModel, table=True):
+    """The same of all memories of a tenant."""
+
+    __tablename__ = "tenant_spending"
+
+    tenant: str = Field(sa_column=Column(Text(collation="C"), primary_key=True))
+    day: date = Field(sa_column=Column(Date, primary_key=True))
+    tokens: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
+    cost_usd: float = Field(sa_column=Column(Float, nullable=False, server_default=ZERO))
+    unpriced_tokens: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))

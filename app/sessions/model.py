@@ -138,6 +138,7 @@ class MemoryCounters:
     lease_owner: str | None
     lease_step: str | None
     attempts: int
+    paused: bool
 
 
 class MemoryPort(Protocol):

@@ -81,6 +81,9 @@ class FatedObserver:
         fate = await self._script.next()
         return _spoiled(Draft(text=observations(source, count=text_tokens), call=CALL), fate)
 
+    async def estimate(self, _source: ObserverInput) -> Usage:
+        return CALL.usage
+
 
 class FatedReflector:
     name = Provider.SCRIPTED.value
@@ -92,6 +95,9 @@ class FatedReflector:
     async def reflect(self, source: ReflectorInput) -> Draft:
         fate = await self._script.next()
         return _spoiled(replace(await self._reflector.reflect(source), call=CALL), fate)
+
+    async def estimate(self, _source: ReflectorInput) -> Usage:
+        return CALL.usage
 
 
 def _spoiled(draft: Draft, fate: Fate) -> Draft:

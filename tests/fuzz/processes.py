@@ -15,11 +15,14 @@ from app.kit.clock import SystemClock
 from app.kit.db import Database
 from app.main import create_app
 from app.memory.activating import Activating
+from app.memory.charging import Charging
 from app.memory.controls import Controls
 from app.memory.engine import Engine, EngineConfig
 from app.memory.observing import Observing
 from app.memory.reflecting import Reflecting
 from app.memory.service import MemoryService
+from app.memory.spending import Caps
+from app.memory.spending_store import SpendingStore
 from app.memory.store import MemoryStore
 from app.sessions.replacing import Replacing
 from app.sessions.service import SessionConfig, SessionService
@@ -86,13 +89,15 @@ class Process:
         self.life, self.script = Life(), Script()
         database = WatchedDatabase(self._database, self.life)
         store = MemoryStore(database)
+        charging = Charging(database=database, store=SpendingStore(database), caps=Caps())
         observer, reflector = FatedObserver(self.script), FatedReflector(self.script)
         self.engine = Engine(
             database=database,
             store=store,
             activating=Activating(database=database, store=store),
-            observing=Observing(database=database, store=store, observer=observer),
-            reflecting=Reflecting(database=database, store=store, reflector=reflector),
+            observing=Observing(database=database, store=store, charging=charging, observer=observer),
+            reflecting=Reflecting(database=database, store=store, charging=charging, reflector=reflector),
+            charging=charging,
             service_rules={},
             config=EngineConfig(lease_seconds=self.lease_seconds, grace_seconds=0),
             owner=f"process-{self._number}",
@@ -110,6 +115,7 @@ class Process:
         state.diagnostics = DiagnosticsService(
             store=DiagnosticsStore(database),
             memory=memory,
+            charging=charging,
             observer=observer.name,
             reflector=reflector.name,
             events=EventsConfig(),

@@ -28,6 +28,7 @@ SETTINGS: Json = {
     "http": {"access_log": False},
     "observer": {"provider": "extractive"},
     "pool": {"min": 1, "max": 3},
+    "caps": {"session_tokens_per_day": 10**9},  # never reached, but counted
     "engine": {"lease_seconds": 1, "sweep_seconds": 0.05, "grace_seconds": 0.1},
 }
 TOLD = (

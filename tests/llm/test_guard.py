@@ -20,6 +20,7 @@ class Played:
 
     provider = Provider.OPENAI
     name = "played"
+    reasoning_tokens = 0
 
     def __init__(self, *outcomes: ModelReply | ModelError) -> None:
         self.outcomes = list(outcomes)

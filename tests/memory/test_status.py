@@ -13,6 +13,7 @@ AT_REST: dict[str, Any] = {
     "lease_owner": None,
     "lease_step": None,
     "attempts": 0,
+    "paused": False,
 }
 
 
@@ -22,6 +23,11 @@ AT_REST: dict[str, Any] = {
         ({}, MemoryStatus.IDLE),
         ({"due_at": LATER}, MemoryStatus.IDLE),  # it waits for a time
         ({"due": True, "due_at": LATER}, MemoryStatus.DUE),
+        ({"due_at": LATER, "paused": True}, MemoryStatus.PAUSED),
+        ({"due_at": LATER, "paused": True, "due": True}, MemoryStatus.DUE),  # it is looked at again
+        ({"due_at": LATER, "paused": True, "lease_owner": "a"}, MemoryStatus.DUE),
+        ({"due_at": LATER, "paused": True, "attempts": 1}, MemoryStatus.BACKING_OFF),
+        ({"paused": True, "enabled": False, "due_at": LATER}, MemoryStatus.DISABLED),
         ({"lease_owner": "a", "due_at": LATER}, MemoryStatus.DUE),  # claimed, no step yet
         ({"lease_owner": "a", "due_at": LATER, "lease_step": "observe"}, MemoryStatus.OBSERVING),
         ({"lease_owner": "a", "due_at": LATER, "lease_step": "reflect"}, MemoryStatus.REFLECTING),

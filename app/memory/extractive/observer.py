@@ -53,6 +53,9 @@ class ExtractiveObserver:
         text = await asyncio.to_thread(observations, source, count=self.count)
         return Draft(text=text, call=extractive_call(started))
 
+    async def estimate(self, _source: ObserverInput) -> Usage:
+        return Usage()
+
 
 def extractive_call(started: float) -> Call:
     elapsed = round((time.monotonic() - started) * 1000)

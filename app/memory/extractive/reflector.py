@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from app.llm.port import Provider
+from app.llm.port import Provider, Usage
 from app.memory.extractive.observer import extractive_call
 from app.memory.extractive.scoring import assertion, specifics
 from app.memory.extractive.selection import LINE_TOKENS
@@ -43,6 +43,9 @@ class ExtractiveReflector:
         started = time.monotonic()
         text = await asyncio.to_thread(reflections, source, count=self.count)
         return Draft(text=text, call=extractive_call(started))
+
+    async def estimate(self, _source: ReflectorInput) -> Usage:
+        return Usage()
 
 
 def reflections(source: ReflectorInput, *, count: Callable[[str], int]) -> str:

@@ -1,0 +1,72 @@
+"""Each model call of the memory against the caps of its payers: reserved before it, booked after it (decision 0016).
+
+With no cap set nothing is counted, and no statement is made.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import TypeVar
+from uuid import UUID
+
+from app.kit.db import Database
+from app.llm.port import ModelError, Usage
+from app.memory.model import Draft, ObserverInput, ReflectorInput
+from app.memory.records import Lease, Loaded
+from app.memory.spending import Accounts, Allowance, Amount, Caps, Rung, allowance, amount
+from app.memory.spending_store import SpendingStore
+
+S = TypeVar("S", ObserverInput, ReflectorInput)
+
+
+class Charging:
+    def __init__(self, *, database: Database, store: SpendingStore, caps: Caps) -> None:
+        self._database = database
+        self._store = store
+        self.caps = caps
+
+    async def allowance(self, loaded: Loaded) -> Allowance:
+        """What this memory may do now."""
+        accounts = await self.accounts(loaded.memory_id, loaded.tenant)
+        return Allowance() if accounts is None else allowance(self.caps, accounts)
+
+    async def accounts(self, memory_id: UUID, tenant: str) -> Accounts | None:
+        """What was spent today; None where nothing is counted."""
+        return await self._store.accounts(memory_id, tenant) if self.caps.are_set else None
+
+    async def paid(
+        self,
+        lease: Lease,
+        loaded: Loaded,
+        think: Callable[[S], Awaitable[Draft]],
+        estimate: Callable[[S], Awaitable[Usage]],
+        source: S,
+    ) -> Draft | None:
+        """One call; None where a cap forbids it, and the provider was not asked. Raises what ``think`` does.
+
+        A call that is cancelled, or dies, leaves its reservation behind, which ends with the lease.
+        """
+        expected = amount(await estimate(source)) if self.caps.are_set else Amount()
+        if not expected.tokens:
+            return await think(source)
+        rung = await self._reserve(lease, loaded, expected)
+        if rung is Rung.PAUSED:
+            return None
+        try:
+            draft = await think(replace(source, small_model=rung is not Rung.FULL))
+        except ModelError:
+            await self._charge(lease, loaded, Usage())
+            raise
+        await self._charge(lease, loaded, draft.call.usage)
+        return draft
+
+    async def _reserve(self, lease: Lease, loaded: Loaded, expected: Amount) -> Rung:
+        async with self._database.tx() as tx:
+            allowed = allowance(self.caps, await self._store.lock(tx, loaded.memory_id, loaded.tenant))
+            if allowed.rung is not Rung.PAUSED:
+                await self._store.reserve(tx, lease, loaded.tenant, expected)
+        return allowed.rung
+
+    async def _charge(self, lease: Lease, loaded: Loaded, usage: Usage) -> None:
+        spent = amount(usage)
+        unpriced = spent.tokens if usage.cost_usd is None else 0
+        await self._store.charge(lease, loaded.tenant, spent, unpriced_tokens=unpriced)

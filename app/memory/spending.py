@@ -1,0 +1,153 @@
+"""What the memory's own model calls may cost in a day, and what gives way as a cap comes near (decision 0016).
+
+Days are UTC days of the database's clock. An account is what one payer, a memory or its tenant, has spent on a day, and
+what calls under way have reserved of it: an upper estimate, so that a cap is passed by one call at most.
+"""
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, time, timedelta
+from enum import StrEnum
+from typing import assert_never
+
+from app.llm.port import Usage
+from app.memory.policy import NEVER, Activate, State, Step, Wait, next_step
+from app.memory.rules import Rules
+
+# Calls under way have reserved what is left: when one of them has ended there may be room again.
+RESERVED_WAIT = timedelta(seconds=1)
+
+
+class Rung(StrEnum):
+    """How far down the ladder; each holds what stands above it too."""
+
+    FULL = "full"
+    SMALL_MODEL = "small_model"
+    LARGER_BATCHES = "larger_batches"  # nothing is observed ahead, and only at block_after
+    PAUSED = "paused"  # no call at all
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amount:
+    tokens: int = 0
+    cost_usd: float = 0.0
+
+
+def amount(usage: Usage) -> Amount:
+    """Tokens in and out, the cached ones too; a call without a known price costs nothing in dollars."""
+    return Amount(tokens=usage.input_tokens + usage.output_tokens, cost_usd=usage.cost_usd or 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cap:
+    """Of one payer and day; None is no cap."""
+
+    tokens: int | None = None
+    cost_usd: float | None = None
+
+    def share(self, *amounts: Amount) -> float:
+        """How much of the cap the amounts are, by whichever of the two is nearer to it."""
+        tokens = 0.0 if self.tokens is None else sum(one.tokens for one in amounts) / self.tokens
+        dollars = 0.0 if self.cost_usd is None else sum(one.cost_usd for one in amounts) / self.cost_usd
+        return max(tokens, dollars)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """``unpriced_tokens``: of those spent, what no price is known for."""
+
+    spent: Amount = field(default_factory=Amount)
+    reserved: Amount = field(default_factory=Amount)
+    unpriced_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accounts:
+    """Both payers of a memory's calls, at ``now``."""
+
+    now: datetime
+    session: Account
+    tenant: Account
+
+    @property
+    def day(self) -> date:
+        return self.now.astimezone(UTC).date()
+
+    @property
+    def day_end(self) -> datetime:
+        return datetime.combine(self.day + timedelta(days=1), time.min, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caps:
+    """``small_model_at`` and ``larger_batches_at`` are shares of a cap; None: there is no smaller model.
+
+    ``observing`` and ``reflecting``: whether these steps call a model at all; the built-in ones cost nothing.
+    """
+
+    session: Cap = field(default_factory=Cap)
+    tenant: Cap = field(default_factory=Cap)
+    small_model_at: float | None = None
+    larger_batches_at: float = 0.85
+    observing: bool = True
+    reflecting: bool = True
+
+    @property
+    def are_set(self) -> bool:
+        """Whether there is anything to count."""
+        return (self.session, self.tenant) != (Cap(), Cap()) and (self.observing or self.reflecting)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowance:
+    """``until``: when more may be allowed again."""
+
+    rung: Rung = Rung.FULL
+    until: datetime | None = None
+
+
+def allowance(caps: Caps, accounts: Accounts) -> Allowance:
+    """The rung that the payer nearer to its cap stands on. What is only reserved may pause, for a short while."""
+    spent = max(caps.session.share(accounts.session.spent), caps.tenant.share(accounts.tenant.spent))
+    claimed = max(
+        caps.session.share(accounts.session.spent, accounts.session.reserved),
+        caps.tenant.share(accounts.tenant.spent, accounts.tenant.reserved),
+    )
+    if spent >= 1:
+        return Allowance(rung=Rung.PAUSED, until=accounts.day_end)
+    if claimed >= 1:
+        return Allowance(rung=Rung.PAUSED, until=min(accounts.now + RESERVED_WAIT, accounts.day_end))
+    if spent >= caps.larger_batches_at:
+        return Allowance(rung=Rung.LARGER_BATCHES, until=accounts.day_end)
+    if caps.small_model_at is not None and spent >= caps.small_model_at:
+        return Allowance(rung=Rung.SMALL_MODEL, until=accounts.day_end)
+    return Allowance()
+
+
+def affordable_step(state: State, caps: Caps, allowed: Allowance) -> Step:
+    """What this memory does next of what it may. A step that has to wait for money is looked for again by itself."""
+    step = next_step(state)
+    if isinstance(step, Activate | Wait):
+        return step
+    match allowed.rung:
+        case Rung.FULL | Rung.SMALL_MODEL:
+            return step
+        case Rung.LARGER_BATCHES:
+            return _postponed(next_step(replace(state, rules=larger_batches(state.rules))), allowed)
+        case Rung.PAUSED:
+            may_observe, may_reflect = not caps.observing, not caps.reflecting
+            free = next_step(replace(state, may_observe=may_observe, may_reflect=may_reflect))
+            if isinstance(free, Wait):
+                free = replace(free, paused=True, at_tokens=free.at_tokens if may_observe else NEVER)
+            return _postponed(free, allowed)
+    assert_never(allowed.rung)
+
+
+def _postponed(step: Step, allowed: Allowance) -> Step:
+    if not isinstance(step, Wait):
+        return step
+    return replace(step, until=min((moment for moment in (step.until, allowed.until) if moment), default=None))
+
+
+def larger_batches(rules: Rules) -> Rules:
+    """The same rules with fewer, larger calls: nothing ahead of its time, and nothing before ``block_after``."""
+    return replace(rules, buffer_tokens=None, message_tokens=rules.block_tokens)

@@ -1,0 +1,101 @@
+"""The SQL of what the memory's model calls cost by day: one row per memory and day, one per tenant and day.
+
+A memory makes one call at a time, so its row holds what that call has reserved, under the epoch of its lease. It counts
+as long as that lease is held: what a killed worker reserved is free again when its lease ends, and nobody has to tidy
+up. Locks come in the order tenant, memory.
+"""
+
+from uuid import UUID
+
+from app.kit.db import Database, Row, Tx
+from app.memory.records import Lease
+from app.memory.spending import Account, Accounts, Amount
+
+TODAY = "(now() AT TIME ZONE 'UTC')::date"
+
+ACCOUNTS = f"""/* accounts */
+SELECT now() AS now, s.tokens, s.cost_usd, s.unpriced_tokens,
+  t.tokens AS tenant_tokens, t.cost_usd AS tenant_usd, t.unpriced_tokens AS tenant_unpriced_tokens, calls.*
+FROM (VALUES ($1::uuid, $2::text, {TODAY})) AS asked (memory_id, tenant, day)
+LEFT JOIN spending s USING (memory_id, day)
+LEFT JOIN tenant_spending t ON t.tenant = asked.tenant AND t.day = asked.day
+CROSS JOIN LATERAL (
+  SELECT sum(r.reserved_tokens)::bigint AS tenant_reserved_tokens, sum(r.reserved_usd) AS tenant_reserved_usd,
+    sum(r.reserved_tokens) FILTER (WHERE r.memory_id = asked.memory_id)::bigint AS reserved_tokens,
+    sum(r.reserved_usd) FILTER (WHERE r.memory_id = asked.memory_id) AS reserved_usd
+  FROM spending r JOIN memories m ON m.id = r.memory_id AND m.lease_epoch = r.reserved_epoch
+  WHERE r.tenant = asked.tenant AND r.day = asked.day AND r.reserved_epoch IS NOT NULL
+    AND m.lease_owner IS NOT NULL AND m.due_at > now()
+) AS calls
+"""  # noqa: S608 - our own expression
+
+LOCK_DAY = f"""/* lock_day */
+INSERT INTO tenant_spending (tenant, day) VALUES ($1, {TODAY})
+ON CONFLICT (tenant, day) DO UPDATE SET tenant = excluded.tenant
+"""  # noqa: S608 - our own expression
+
+RESERVE = f"""/* reserve */
+INSERT INTO spending (memory_id, day, tenant, reserved_epoch, reserved_tokens, reserved_usd)
+VALUES ($1, {TODAY}, $2, $3, $4, $5)
+ON CONFLICT (memory_id, day) DO UPDATE SET reserved_epoch = excluded.reserved_epoch,
+  reserved_tokens = excluded.reserved_tokens, reserved_usd = excluded.reserved_usd
+"""  # noqa: S608 - our own expression
+
+CHARGE = f"""/* charge */
+WITH day AS (
+  INSERT INTO tenant_spending AS t (tenant, day, tokens, cost_usd, unpriced_tokens) VALUES ($2, {TODAY}, $4, $5, $6)
+  ON CONFLICT (tenant, day) DO UPDATE SET tokens = t.tokens + excluded.tokens,
+    cost_usd = t.cost_usd + excluded.cost_usd, unpriced_tokens = t.unpriced_tokens + excluded.unpriced_tokens
+  RETURNING t.day
+)
+INSERT INTO spending AS s (memory_id, day, tenant, tokens, cost_usd, unpriced_tokens)
+SELECT $1, day, $2, $4, $5, $6 FROM day
+ON CONFLICT (memory_id, day) DO UPDATE SET tokens = s.tokens + excluded.tokens,
+  cost_usd = s.cost_usd + excluded.cost_usd, unpriced_tokens = s.unpriced_tokens + excluded.unpriced_tokens,
+  reserved_epoch = nullif(s.reserved_epoch, $3)
+"""  # noqa: S608 - our own expression
+
+
+class SpendingStore:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def accounts(self, memory_id: UUID, tenant: str) -> Accounts:
+        """Today's, of the memory and of its tenant."""
+        async with self._database.connection() as connection:
+            return _accounts_of(await connection.fetchrow(ACCOUNTS, memory_id, tenant))
+
+    async def lock(self, tx: Tx, memory_id: UUID, tenant: str) -> Accounts:
+        """Today's, and nobody else of the tenant reserves until the end of ``tx``."""
+        await tx.execute(LOCK_DAY, tenant)
+        return _accounts_of(await tx.fetchrow(ACCOUNTS, memory_id, tenant))
+
+    async def reserve(self, tx: Tx, lease: Lease, tenant: str, estimate: Amount) -> None:
+        await tx.execute(RESERVE, lease.memory_id, tenant, lease.epoch, estimate.tokens, estimate.cost_usd)
+
+    async def charge(self, lease: Lease, tenant: str, spent: Amount, *, unpriced_tokens: int) -> None:
+        """Book what a call has cost in the place of what it had reserved."""
+        async with self._database.connection() as connection:
+            await connection.execute(
+                CHARGE, lease.memory_id, tenant, lease.epoch, spent.tokens, spent.cost_usd, unpriced_tokens
+            )
+
+
+def _accounts_of(row: Row) -> Accounts:
+    return Accounts(
+        now=row["now"],
+        session=Account(
+            spent=_amount(row["tokens"], row["cost_usd"]),
+            reserved=_amount(row["reserved_tokens"], row["reserved_usd"]),
+            unpriced_tokens=row["unpriced_tokens"] or 0,
+        ),
+        tenant=Account(
+            spent=_amount(row["tenant_tokens"], row["tenant_usd"]),
+            reserved=_amount(row["tenant_reserved_tokens"], row["tenant_reserved_usd"]),
+            unpriced_tokens=row["tenant_unpriced_tokens"] or 0,
+        ),
+    )
+
+
+def _amount(tokens: int | None, cost_usd: float | None) -> Amount:
+    return Amount(tokens=tokens or 0, cost_usd=cost_usd or 0.0)

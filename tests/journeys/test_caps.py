@@ -1,0 +1,243 @@
+"""Caps on what the memory's own model calls cost: they give way rung by rung, and nothing is lost."""
+
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+
+import asyncpg
+import pytest
+
+from tests.conftest import Service, StartService
+from tests.journeys.looks import WAIT_MS, Json, until
+from tests.journeys.talk import plain_talk
+from tests.model_replies import PromptKind
+from tests.model_server import Fault, ModelServer
+
+KEY = "s"
+MEMORY: dict[str, Any] = {
+    "message_tokens": 400,
+    "message_budget": 4_000,
+    "keep_last": 0,
+    "buffer_every": None,
+    "retain_tokens": 0,
+}
+OBSERVE_AT = 8  # messages of plain_talk: over 400 tokens, below block_after
+
+
+def talk(first: int, last: int) -> list[Json]:
+    return plain_talk(last)[first - 1 :]
+
+
+async def memory_where(service: Service, status: str, key: str = KEY) -> Json:
+    return await until(partial(service.memory, key), lambda memory: memory["status"] == status)
+
+
+async def a_day_passes(database_url: str) -> None:
+    """What was spent today was spent yesterday, and what waits for the day's end is due."""
+    connection = await asyncpg.connect(database_url)
+    for table in ("spending", "tenant_spending"):
+        await connection.execute(f"UPDATE {table} SET day = day - 1")  # noqa: S608 - our own table names
+    await connection.execute("UPDATE memories SET due_at = now() WHERE due_at IS NOT NULL")
+    await connection.close()
+
+
+@pytest.mark.parametrize("payer", ["session", "tenant"])
+async def test_at_its_cap_a_memory_pauses_and_catches_up_by_itself_the_next_day(
+    start_service: StartService, models: ModelServer, database_url: str, provider: str, payer: str
+) -> None:
+    caps = {f"{payer}_tokens_per_day": 1}
+    async with start_service(provider=provider, memory=MEMORY, caps=caps) as service:
+        await service.append(KEY, *talk(1, OBSERVE_AT), wait_ms=WAIT_MS)
+        one_call = await service.memory(KEY)
+        await service.append(KEY, *talk(OBSERVE_AT + 1, 2 * OBSERVE_AT), wait_ms=WAIT_MS)
+        paused = await service.memory(KEY)
+        appended = await service.append(KEY, *talk(2 * OBSERVE_AT + 1, 2 * OBSERVE_AT + 2))
+        raw = await service.context(KEY)
+        asked = len(models.requests)
+        await a_day_passes(database_url)
+        caught_up = await memory_where(service, "idle")
+
+    spent = one_call["spending"][payer]
+    assert one_call["status"] == "idle"
+    assert (
+        spent["tokens"]
+        == one_call["last_observer_run"]["input_tokens"] + (one_call["last_observer_run"]["output_tokens"])
+    )
+    assert spent["cost_usd"] == pytest.approx(one_call["usage"]["observer"]["cost_usd"], abs=1e-6) != 0
+    assert spent["reserved"] == {"tokens": 0, "cost_usd": 0}
+    assert paused["status"] == appended["memory"]["status"] == "paused"
+    assert (paused["attempts"], paused["last_error"]) == (0, None)
+    tomorrow = (datetime.now(UTC) + timedelta(days=1)).date()
+    assert paused["next_attempt_at"] == f"{tomorrow}T00:00:00Z"
+    assert (paused["spending"]["rung"], paused["spending"][payer]["cap"]["tokens"]) == ("paused", 1)
+    assert paused["pending"]["messages"] == OBSERVE_AT
+    assert len(raw["payload"]["messages"]) >= OBSERVE_AT + 2
+    assert raw["omitted"]["unobserved_messages"] == 0
+    assert asked == 1
+    assert caught_up["cursor"]["observed_seq"] == 2 * OBSERVE_AT + 2
+    assert caught_up["coverage"]["gaps"] == []
+    assert len(models.requests) == 2
+
+
+async def test_the_ladder_asks_a_smaller_model_then_makes_larger_batches(
+    start_service: StartService, models: ModelServer, provider: str
+) -> None:
+    caps = {"session_tokens_per_day": 1_000_000, "small_model_at": 1e-9, "larger_batches_at": 0.0025}
+    small = {"small_model": "the-small-one"}
+    rungs = []
+    async with start_service(provider=provider, memory=MEMORY, caps=caps, observer=small) as service:
+        for turn in range(3):
+            first = turn * OBSERVE_AT + 1
+            await service.append(KEY, *talk(first, first + OBSERVE_AT - 1), wait_ms=WAIT_MS)
+            rungs.append((await service.memory(KEY))["spending"]["rung"])
+        waiting = await service.memory(KEY)
+        await service.append(KEY, *talk(3 * OBSERVE_AT + 1, 3 * OBSERVE_AT + 4), wait_ms=WAIT_MS)
+        done = await service.memory(KEY)
+
+    big, *smaller = [asked.model for asked in models.asked(PromptKind.OBSERVER)]
+    assert big != "the-small-one"
+    assert smaller == ["the-small-one"] * 2
+    assert rungs == ["small_model", "larger_batches", "larger_batches"]
+    assert (waiting["status"], waiting["pending"]["messages"]) == ("idle", OBSERVE_AT)
+    assert (done["status"], done["pending"]["messages"]) == ("idle", 0)
+
+
+async def test_a_cap_is_passed_by_one_call_at_most_whoever_calls(
+    start_service: StartService, models: ModelServer, provider: str
+) -> None:
+    keys, cap = ["a", "b", "c"], 12_000
+    settings: dict[str, Any] = {
+        "provider": provider,
+        "memory": MEMORY | {"observer_input_tokens": 450},
+        "caps": {"tenant_tokens_per_day": cap},
+        "engine": {"sweep_seconds": 0.1, "lease_seconds": 5},
+    }
+    async with start_service(**settings) as one, start_service(**settings) as other:
+        for turn in range(6):
+            first = turn * OBSERVE_AT + 1
+            for key, service in zip(keys, (one, other, one), strict=True):
+                await service.append(key, *talk(first, first + OBSERVE_AT - 1))
+        memories = [await memory_where(one, "paused", key) for key in keys]
+        while memories[0]["spending"]["tenant"]["tokens"] < cap:  # until then they pause for one another
+            memories = [await memory_where(one, "paused", key) for key in keys]
+        runs = [run for key in keys for run in (await one.get(f"/sessions/{key}/memory/runs"))["items"]]
+
+    used = [run["input_tokens"] + run["output_tokens"] for run in runs]
+    tenant = memories[0]["spending"]["tenant"]
+    assert len(used) == len(models.requests)
+    assert cap <= sum(used) < cap + max(used)
+    assert tenant["tokens"] == sum(used)
+    assert tenant["cap"] == {"tokens": cap, "cost_usd": None}
+
+
+async def test_what_a_call_under_way_has_reserved_is_nobody_elses(
+    start_service: StartService, models: ModelServer, provider: str
+) -> None:
+    models.fail_next(Fault.HANG)
+    caps = {"tenant_tokens_per_day": 5_000}  # less than a call may use
+    async with start_service(provider=provider, memory=MEMORY, caps=caps) as service:
+        await service.append("a", *talk(1, OBSERVE_AT))
+        calling = await until(partial(service.memory, "a"), lambda memory: memory["status"] == "observing")
+        await until(partial(service.memory, "a"), lambda _: bool(models.requests))
+        await service.append("b", *talk(1, OBSERVE_AT))
+        held_off = await memory_where(service, "paused", "b")
+        asked = len(models.requests)
+        models.release()
+        done = [await memory_where(service, "idle", key) for key in ("a", "b")]
+
+    assert calling["spending"]["rung"] in {"full", "paused"}
+    tenant, own = held_off["spending"]["tenant"], held_off["spending"]["session"]
+    assert tenant["reserved"]["tokens"] >= 5_000
+    assert tenant["reserved"]["cost_usd"] > 0
+    assert (tenant["tokens"], own["reserved"]["tokens"], asked) == (0, 0, 1)
+    assert [memory["cursor"]["observed_seq"] for memory in done] == [OBSERVE_AT, OBSERVE_AT]
+
+
+async def test_a_failed_call_gives_back_what_it_had_reserved(
+    start_service: StartService, models: ModelServer, provider: str
+) -> None:
+    models.fail_next(Fault.SERVER_ERROR)
+    caps = {"session_tokens_per_day": 1_000}  # less than a call may use
+    async with start_service(provider=provider, memory=MEMORY, caps=caps) as service:
+        await service.append(KEY, *talk(1, OBSERVE_AT))
+        failing = await memory_where(service, "backing_off")
+        done = await memory_where(service, "idle")
+
+    assert failing["spending"]["session"]["tokens"] == 0
+    assert failing["spending"]["session"]["reserved"] == {"tokens": 0, "cost_usd": 0}
+    assert done["spending"]["session"]["tokens"] > 0
+
+
+async def test_a_try_that_is_not_affordable_any_more_leaves_the_rejection_and_pauses(
+    start_service: StartService, models: ModelServer, provider: str
+) -> None:
+    models.fail_next(Fault.EMPTY)
+    async with start_service(provider=provider, memory=MEMORY, caps={"session_tokens_per_day": 1}) as service:
+        await service.append(KEY, *talk(1, OBSERVE_AT))
+        paused = await memory_where(service, "paused")
+        (run,) = (await service.get(f"/sessions/{KEY}/memory/runs"))["items"]
+
+    assert run["outcome"] == "rejected"
+    assert (paused["attempts"], paused["pending"]["messages"]) == (0, OBSERVE_AT)
+    assert len(models.requests) == 1
+
+
+async def test_dollars_are_capped_and_what_has_no_price_is_told(
+    start_service: StartService, models: ModelServer, provider: str
+) -> None:
+    caps = {"session_usd_per_day": 1e-6}
+    async with start_service(provider=provider, memory=MEMORY, caps=caps) as service:
+        await service.append(KEY, *talk(1, OBSERVE_AT), wait_ms=WAIT_MS)
+        capped = (await service.memory(KEY))["spending"]
+    async with start_service(provider=provider, model="of-ones-own-making", memory=MEMORY, caps=caps) as service:
+        await service.append("other", *talk(1, OBSERVE_AT), wait_ms=WAIT_MS)
+        unpriced = (await service.memory("other"))["spending"]
+
+    assert (capped["rung"], capped["session"]["unpriced_tokens"]) == ("paused", 0)
+    assert (unpriced["rung"], unpriced["session"]["cost_usd"]) == ("full", 0)
+    assert unpriced["session"]["unpriced_tokens"] == unpriced["session"]["tokens"] > 0
+    assert len(models.requests) == 2
+
+
+@pytest.mark.parametrize("raised", [{}, {"session_tokens_per_day": 1_000_000}], ids=["removed", "raised"])
+async def test_a_raised_cap_is_noticed_at_the_next_start(
+    start_service: StartService, models: ModelServer, raised: dict[str, int]
+) -> None:
+    async with start_service(provider="openai", memory=MEMORY, caps={"session_tokens_per_day": 1}) as service:
+        await service.append(KEY, *talk(1, OBSERVE_AT), wait_ms=WAIT_MS)
+        await service.append(KEY, *talk(OBSERVE_AT + 1, 2 * OBSERVE_AT))
+        await memory_where(service, "paused")
+        await service.client.post(f"/sessions/{KEY}/memory/redrive", params={"wait_ms": WAIT_MS})
+        await memory_where(service, "paused")
+        asked = len(models.requests)
+    async with start_service(provider="openai", memory=MEMORY, caps=raised) as service:
+        done = await memory_where(service, "idle")
+
+    assert (asked, len(models.requests)) == (1, 2)
+    assert done["pending"]["messages"] == 0
+
+
+async def test_a_step_that_was_asked_for_is_done_when_it_may_be(
+    start_service: StartService, models: ModelServer, database_url: str
+) -> None:
+    async with start_service(provider="openai", memory=MEMORY, caps={"session_tokens_per_day": 1}) as service:
+        await service.append(KEY, *talk(1, OBSERVE_AT), wait_ms=WAIT_MS)
+        await service.append(KEY, *talk(OBSERVE_AT + 1, OBSERVE_AT + 1))
+        asked = await service.client.post(f"/sessions/{KEY}/memory/observe", params={"wait_ms": WAIT_MS})
+        await a_day_passes(database_url)
+        done = await memory_where(service, "idle")
+
+    assert asked.json()["memory"]["status"] == "paused"
+    assert done["pending"]["messages"] == 0
+    assert len(models.requests) == 2
+
+
+async def test_the_built_in_memory_costs_nothing_and_is_never_capped(start_service: StartService) -> None:
+    caps = {"session_tokens_per_day": 1, "tenant_usd_per_day": 1e-6}
+    async with start_service(provider="extractive", memory=MEMORY, caps=caps) as service:
+        for turn in range(2):
+            first = turn * OBSERVE_AT + 1
+            await service.append(KEY, *talk(first, first + OBSERVE_AT - 1), wait_ms=WAIT_MS)
+        memory = await service.memory(KEY)
+
+    assert (memory["status"], memory["pending"]["messages"], memory["spending"]) == ("idle", 0, None)
