@@ -14,6 +14,8 @@ class Format(StrEnum):
     NEUTRAL = "neutral"
     ANTHROPIC = "anthropic"
     OPENAI = "openai"
+    OPENAI_RESPONSES = "openai-responses"
+    GEMINI = "gemini"
     TEXT = "text"
 
 

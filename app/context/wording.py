@@ -20,6 +20,9 @@ CONTINUATION = "(The conversation continues below; what came before it is in the
 # A provider that wants the user to speak first gets this where the tail begins with the assistant and no memory exists.
 OPENING = "(The conversation continues below.)"
 
+# What the tail's own system messages become where the roles are the user's and the model's alone.
+SYSTEM_MESSAGE = "<system-message>\n{}\n</system-message>"
+
 NO_RESULT = "(no result)"
 NO_OUTPUT = "(no output)"
 

@@ -145,12 +145,23 @@ def ask(shape: Format = Format.NEUTRAL, **fields: Any) -> Ask:
 
 
 # Random logs: whatever an agent may send, in any order. Ids are few, so calls and results meet, repeat and miss.
-IDS = st.sampled_from(["c1", "c2", "c3", "call with spaces/" * 5])
+IDS = st.sampled_from(["c1", "c2", "c3", "gemini:search:1", "call with spaces/" * 5])
 TEXTS = st.sampled_from(["", " ", "hello", "more\nlines", "Grüße, 서울", "x" * 300])
 REASONING = st.sampled_from(
     [
         {"type": "reasoning", "text": "hm", "signature": "sig", "provider": "anthropic"},
         {"type": "reasoning", "text": "hm", "provider": "gemini"},
+        {"type": "reasoning", "text": "hm", "provider": "gemini", "thoughtSignature": "c2ln"},
+        {"type": "reasoning", "text": "", "provider": "openai-responses", "native": "reasoning", "item_id": "rs_1"},
+        {
+            "type": "reasoning",
+            "text": "",
+            "provider": "openai-responses",
+            "native": "reasoning",
+            "item_id": "rs_2",
+            "summary": [],
+            "encrypted_content": "gAAA",
+        },
         {"type": "reasoning", "text": "", "provider": "anthropic", "native": "redacted_thinking", "data": "abc"},
     ]
 )
@@ -169,11 +180,22 @@ OUTPUTS = st.one_of(
     st.sampled_from(["found", "", {"hits": 3}, [1, 2], None, []]),
     st.lists(st.one_of(st.builds(text, TEXTS), MEDIA), max_size=2),
 )
-CALLS = st.builds(call, IDS, ARGUMENTS)
+CALLS = st.one_of(
+    st.builds(call, IDS, ARGUMENTS),
+    st.builds(lambda call_id: call(call_id) | {"item_id": "fc_1", "status": "completed"}, IDS),
+    st.builds(lambda call_id: call(call_id, "x") | {"provider": "openai-responses", "native": "custom_tool_call"}, IDS),
+    st.builds(
+        lambda signature: call("gemini:search:1") | {"thoughtSignature": signature}, st.sampled_from(["c2ln", 5])
+    ),
+)
 RESULTS = st.builds(
     lambda call_id, output, failed: result(call_id, output, is_error=failed), IDS, OUTPUTS, st.booleans()
 )
-SAID = st.builds(text, TEXTS)
+SAID = st.one_of(
+    st.builds(text, TEXTS),
+    st.builds(lambda said: text(said) | {"item_id": "msg_1"}, TEXTS),
+    st.builds(lambda said: text(said) | {"thoughtSignature": "c2ln"}, TEXTS),
+)
 MESSAGES = st.one_of(
     st.tuples(st.just(Role.USER), st.lists(st.one_of(SAID, MEDIA, RESULTS), max_size=3)),
     st.tuples(st.just(Role.ASSISTANT), st.lists(st.one_of(SAID, CALLS, REASONING), max_size=3)),

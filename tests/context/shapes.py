@@ -4,7 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from anthropic.types import MessageParam, TextBlockParam
+from google.genai.types import Content, GenerateContentConfig
 from openai.types.chat import ChatCompletionMessageParam
+from openai.types.responses import ResponseInputParam
 from pydantic import TypeAdapter
 
 from app.context.model import Format
@@ -12,6 +14,7 @@ from app.context.model import Format
 ANTHROPIC_MESSAGES: TypeAdapter[Any] = TypeAdapter(list[MessageParam])
 ANTHROPIC_SYSTEM: TypeAdapter[Any] = TypeAdapter(list[TextBlockParam])
 OPENAI_MESSAGES: TypeAdapter[Any] = TypeAdapter(list[ChatCompletionMessageParam])
+OPENAI_INPUT: TypeAdapter[Any] = TypeAdapter(ResponseInputParam)
 MARKS = ("cache_control", "prompt_cache_breakpoint")
 
 
@@ -52,6 +55,63 @@ def check_openai(payload: dict[str, Any]) -> None:
     assert count_marks(payload) <= 4
 
 
+def check_responses(payload: dict[str, Any]) -> None:
+    """The SDK's types, and: outputs answer the calls right before them, and reasoning leads to an item."""
+    _exhaust(OPENAI_INPUT.validate_python(payload["input"]))
+    waiting: list[str] = []
+    called: list[str] = []
+    before = ""
+    for item in payload["input"]:
+        kind = item["type"]
+        if kind.endswith("_output"):
+            waiting.remove(item["call_id"])
+            assert item["output"]
+        elif kind.endswith("_call"):
+            called.append(item["call_id"])
+            waiting.append(item["call_id"])
+        elif kind == "message":
+            assert not waiting
+            assert item["content"]
+        assert before != "reasoning" or kind.endswith("_call") or item["role"] == "assistant" or kind == before
+        before = kind
+    assert before != "reasoning"
+    assert len(called) == len(set(called))
+    assert all(text.strip() for text in _texts(payload["input"]))
+    assert count_marks(payload) <= 4
+
+
+def check_gemini(payload: dict[str, Any]) -> None:
+    """The SDK's types, and: turns alternate, and a turn of the user answers as many calls as the turn before made."""
+    for content in payload["contents"]:
+        Content.model_validate(content)
+    GenerateContentConfig.model_validate(payload.get("config", {}))
+    contents = payload["contents"]
+    assert [content["role"] for content in contents] == ["user", "model"] * (len(contents) // 2) + ["user"] * (
+        len(contents) % 2
+    )
+    calls: list[Any] = []
+    for index, content in enumerate(contents):
+        assert content["parts"]
+        answers = [part["function_response"] for part in content["parts"] if "function_response" in part]
+        names = sorted(answer["name"] for answer in answers)
+        assert names == sorted(call["name"] for call in calls) or index == len(contents) - 1
+        assert {answer.get("id") for answer in answers} <= {call.get("id") for call in calls}
+        calls = [part["function_call"] for part in content["parts"] if "function_call" in part]
+        assert all(
+            part["text"].strip() or "thought_signature" in part or "thought" in part
+            for part in content["parts"]
+            if "text" in part
+        )
+
+
+CHECKS = {
+    Format.ANTHROPIC: check_anthropic,
+    Format.OPENAI: check_openai,
+    Format.OPENAI_RESPONSES: check_responses,
+    Format.GEMINI: check_gemini,
+}
+
+
 def count_marks(value: Any) -> int:
     if isinstance(value, dict):
         return sum(key in MARKS for key in value) + sum(map(count_marks, value.values()))
@@ -63,15 +123,30 @@ def flat(payload: dict[str, Any], shape: Format) -> Any:
     if shape is Format.TEXT:
         return payload["text"]
     found: list[Any] = [("system", _unmarked(block)) for block in payload.get("system", [])]
-    for index, message in enumerate(payload["messages"]):
-        head = {key: value for key, value in message.items() if key not in {"content", "tool_calls"}}
-        parts = [*(message["content"] or []), *message.get("tool_calls", [])]
-        found.extend([(index, head), *((index, _unmarked(part)) for part in parts)])
+    for index, message in enumerate(_messages(payload)):
+        parts = message.get("content") or message.get("parts") or []
+        listed = parts if isinstance(parts, list) else [{"text": parts}]
+        head = {key: value for key, value in message.items() if key not in {"content", "parts", "tool_calls"}}
+        held = [*listed, *message.get("tool_calls", [])]
+        found.extend([(index, _unmarked(head)), *((index, _unmarked(part)) for part in held)])
     return found
 
 
+def _messages(payload: dict[str, Any]) -> list[Any]:
+    return list(payload.get("messages") or payload.get("input") or payload.get("contents") or [])
+
+
 def _unmarked(part: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in part.items() if key not in MARKS}
+    """Marks may be deeper: a Responses output holds a list of parts."""
+    return {key: _without_marks(value) for key, value in part.items() if key not in MARKS}
+
+
+def _without_marks(value: Any) -> Any:
+    return (
+        [_unmarked(item) for item in value]
+        if isinstance(value, list) and value and isinstance(value[0], dict)
+        else value
+    )
 
 
 def _calls_of(message: dict[str, Any]) -> list[str]:
@@ -80,7 +155,7 @@ def _calls_of(message: dict[str, Any]) -> list[str]:
 
 def _texts(value: Any) -> Iterable[str]:
     if isinstance(value, dict):
-        if value.get("type") == "text" and isinstance(value.get("text"), str):
+        if value.get("type") in {"text", "input_text", "output_text"} and isinstance(value.get("text"), str):
             yield value["text"]
         value = list(value.values())
     if isinstance(value, list):

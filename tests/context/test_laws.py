@@ -26,9 +26,8 @@ from tests.context.building import (
     tool,
     user,
 )
-from tests.context.shapes import check_anthropic, check_openai, count_marks, flat
+from tests.context.shapes import CHECKS, check_openai, count_marks, flat
 
-CHECKS = {Format.ANTHROPIC: check_anthropic, Format.OPENAI: check_openai}
 MEMORY = {"reflections": (reflection(1, "Old."),), "observations": (observation(2, "User moved."),)}
 
 
@@ -127,7 +126,7 @@ def test_compiling_changes_no_stored_message_and_is_repeatable(log: tuple[Messag
     assert [list(stored.parts) for stored in log] == copies
 
 
-@pytest.mark.parametrize("shape", list(CHECKS))
+@pytest.mark.parametrize("shape", [Format.ANTHROPIC, Format.OPENAI, Format.OPENAI_RESPONSES])
 def test_four_breakpoints_at_most_one_at_the_end_of_each_stable_part(shape: Format) -> None:
     compiled = compile_context(snapshot(log_of(user("Hi")), **MEMORY), ask(shape, system=("You help.",)))
     assert count_marks(compiled.payload) == 4

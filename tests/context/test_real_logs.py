@@ -12,10 +12,9 @@ from app.sessions.counting import message_tokens
 from app.sessions.model import Message
 from app.sessions.wire import normalise
 from tests.context.building import START, ask, snapshot
-from tests.context.shapes import check_anthropic, check_openai
+from tests.context.shapes import CHECKS
 
 TRANSCRIPTS = Path(__file__).parents[3] / "shared/data/tools/conversations.jsonl"
-CHECKS = {Format.ANTHROPIC: check_anthropic, Format.OPENAI: check_openai}
 
 pytestmark = pytest.mark.skipif(not TRANSCRIPTS.exists(), reason="no transcripts in ../shared/data/tools")
 

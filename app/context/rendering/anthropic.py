@@ -8,10 +8,17 @@ from typing import Any
 
 from app.context.model import Block, Layout, Rendered, Turn
 from app.context.rendering.pairing import Pairing
-from app.context.rendering.parts import identifier, media, output_parts, said_by_user, stand_in, text_part
+from app.context.rendering.parts import (
+    arguments_object,
+    identifier,
+    media,
+    output_parts,
+    said_by_user,
+    stand_in,
+    text_part,
+)
 from app.context.rendering.thread import Item, Thread
-from app.context.wording import OPENING
-from app.kit.json import loads
+from app.context.wording import OPENING, SYSTEM_MESSAGE
 from app.sessions.model import Part, PartType, Role
 
 PROVIDER = "anthropic"  # as the wire shapes name it on a part
@@ -19,7 +26,6 @@ EPHEMERAL = {"type": "ephemeral"}
 CACHEABLE = frozenset({"text", "tool_use", "tool_result", "image", "document"})
 IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 DOCUMENT_TYPES = frozenset({"application/pdf"})
-SYSTEM_MESSAGE = "<system-message>\n{}\n</system-message>"  # the roles here are the user's and the assistant's
 NAME_LENGTH, ID_LENGTH = 128, 64
 
 
@@ -76,19 +82,8 @@ def _tool_use(part: Part) -> Item:
         "type": "tool_use",
         "id": identifier(part["id"], length=ID_LENGTH),
         "name": identifier(part["name"], length=NAME_LENGTH),
-        "input": _object(part["arguments"]),
+        "input": arguments_object(part["arguments"]),
     }
-
-
-def _object(arguments: Any) -> dict[str, Any]:
-    """Arguments as the object Anthropic wants; what the model sent as broken JSON is kept under ``arguments``."""
-    value = arguments
-    if isinstance(arguments, str):
-        try:
-            value = loads(arguments.encode() or b"{}")
-        except ValueError:
-            value = arguments
-    return value if isinstance(value, dict) else {"arguments": value}
 
 
 def _tool_result(part: Part) -> Item:

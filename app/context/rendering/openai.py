@@ -29,7 +29,7 @@ CALL = "function"
 
 
 def render(layout: Layout, *, key: str) -> Rendered:
-    """``key`` is the session's; its hash, the same for every call of the session, routes them to one cache."""
+    """``key`` is the session's; see ``cache_key``."""
     pairing, thread = Pairing(), Thread()
     for turn in layout.stable:
         _add(thread, pairing, turn)
@@ -42,8 +42,12 @@ def render(layout: Layout, *, key: str) -> Rendered:
     messages = [_message(message) for message in thread.messages]
     if layout.system:
         messages.insert(0, {"role": "system", "content": [_system(block) for block in layout.system]})
-    cache_key = f"daybook-{sha256(key.encode()).hexdigest()[:32]}"
-    return Rendered(payload={"messages": messages, "prompt_cache_key": cache_key}, units=units)
+    return Rendered(payload={"messages": messages, "prompt_cache_key": cache_key(key)}, units=units)
+
+
+def cache_key(key: str) -> str:
+    """A hash of the session's key: the same for every call of the session, it routes them to one cache."""
+    return f"daybook-{sha256(key.encode()).hexdigest()[:32]}"
 
 
 def _system(block: Block) -> Item:

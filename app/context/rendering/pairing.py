@@ -5,7 +5,7 @@ becomes depends only on the turns before it, never on later ones: so a longer lo
 shorter one. The price: a result that comes after its call was closed is shown as text.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import groupby
 from typing import NamedTuple
 
@@ -23,14 +23,15 @@ class Said(NamedTuple):
 
 
 class Pairing:
-    def __init__(self) -> None:
+    def __init__(self, *, visible: Callable[[Part], bool] = visible) -> None:
+        self._visible = visible
         self._open: list[tuple[str, str]] = []  # calls without result: the id as stored, the id as shown
         self._answered = False  # results of the open calls were shown: the assistant's message is over
         self._used: set[str] = set()
 
     def said(self, turn: Turn) -> Iterator[Said]:
         """The turn as its user, assistant or system says it, and its results apart; nothing for a blank one."""
-        parts = [part for part in turn.parts if visible(part)]
+        parts = [part for part in turn.parts if self._visible(part)]
         if turn.role is not Role.ASSISTANT:  # whose results are a provider's own tool's and stand where they came
             parts.sort(key=lambda part: not _is_result(part))
         for is_result, run in groupby(parts, key=_is_result):

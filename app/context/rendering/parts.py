@@ -5,7 +5,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from app.context.model import Block, Turn
-from app.kit.json import dumps
+from app.kit.json import dumps, loads
 from app.sessions.model import Part, PartType, Role
 
 SHOWN_IN_OUTPUT = frozenset({PartType.TEXT, PartType.IMAGE, PartType.FILE})
@@ -60,6 +60,17 @@ def arguments_text(part: Part) -> str:
     """A call's arguments as JSON: byte for byte as the model wrote them, where that is known."""
     arguments = part.get("arguments_json", part["arguments"])
     return arguments if isinstance(arguments, str) else dumps(arguments).decode()
+
+
+def arguments_object(arguments: Any) -> dict[str, Any]:
+    """Arguments as the object some providers want; what the model sent as broken JSON is kept under ``arguments``."""
+    value = arguments
+    if isinstance(arguments, str):
+        try:
+            value = loads(arguments.encode() or b"{}")
+        except ValueError:
+            value = arguments
+    return value if isinstance(value, dict) else {"arguments": value}
 
 
 def late_result(part: Part) -> Part:

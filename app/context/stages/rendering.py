@@ -5,7 +5,7 @@ from typing import assert_never
 
 from app.context.draft import Draft
 from app.context.model import Ask, Format, Layout, Rendered, Snapshot
-from app.context.rendering import anthropic, neutral, openai, text
+from app.context.rendering import anthropic, gemini, neutral, openai, openai_responses, text
 
 
 def rendering(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
@@ -20,6 +20,10 @@ def _rendered(layout: Layout, shape: Format, *, key: str) -> Rendered:
             return anthropic.render(layout)
         case Format.OPENAI:
             return openai.render(layout, key=key)
+        case Format.OPENAI_RESPONSES:
+            return openai_responses.render(layout, key=key)
+        case Format.GEMINI:
+            return gemini.render(layout)
         case Format.TEXT:
             return text.render(layout)
         case _:

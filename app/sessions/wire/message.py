@@ -14,7 +14,7 @@ can give it back as it was:
 - ``provider`` and ``native`` (the provider's own type or field) stand on every part that is not the provider's usual
   form of the neutral type, ``provider`` on all reasoning; without them the usual form is the original;
 - ``arguments_json`` is the string of a call's arguments where it is not the compact JSON of ``arguments``;
-- ``item_id`` is the id of a Responses item.
+- ``item_id`` is the id of a Responses item, for a message's parts that of the message.
 
 Not kept are the difference between a string and a list of one text, and fields of a message (not of a part) that say
 nothing: ids, usage, stop reasons. An empty message (content "", [], or null from an assistant) has no parts.
@@ -78,7 +78,7 @@ def _said(raw: Wire) -> tuple[Role, list[Part]]:
         return Role.TOOL, [openai_chat.tool_result(raw, output)]
     parts = [] if content is None and _may_be_silent(raw, role) else content_parts(content, "/content")
     if role is Role.ASSISTANT:
-        parts = openai_chat.assistant_parts(raw, openai_responses.in_phase(raw, parts))
+        parts = openai_chat.assistant_parts(raw, openai_responses.of_message(raw, parts))
     return role, parts
 
 

@@ -2,7 +2,7 @@
 
 | item | message |
 |---|---|
-| message | as any message; parts input_text, output_text, input_image, input_file; ``phase`` goes to its first part |
+| message | as any message; parts input_text, output_text, input_image, input_file; see ``of_message`` |
 | function_call, custom_tool_call, and each ..._call that the caller runs | assistant, one tool_call |
 | a ..._call that OpenAI runs (web_search_call, mcp_call ...) | assistant, a tool_call and its tool_result in one |
 | function_call_output and the other outputs | tool, one tool_result |
@@ -30,6 +30,7 @@ from app.sessions.wire.neutral import Reader
 from app.sessions.wire.openai_chat import FILE_FIELDS, arguments_fields, data_url, file_fields, refusal
 
 PROVIDER = "openai-responses"
+MESSAGE_ID = "msg_"
 
 
 def text(raw: Wire, at: str) -> Part:
@@ -52,9 +53,15 @@ def file(raw: Wire, at: str) -> Part:
 PARTS: Mapping[str, Reader] = {"input_text": text, "output_text": text, "input_image": image, "input_file": file}
 
 
-def in_phase(raw: Wire, parts: list[Part]) -> list[Part]:
-    """``phase`` of a message (commentary, final_answer) has to be sent back, so its first part keeps it."""
-    phase = optional_string(raw, "phase", "")
+def of_message(raw: Wire, parts: list[Part]) -> list[Part]:
+    """The parts of an assistant's message, with what OpenAI wants back with them.
+
+    The first keeps the ``phase`` (commentary, final_answer), and each the id of the message, which belongs to the
+    reasoning before it. Ids of another form are the caller's.
+    """
+    phase, message_id = optional_string(raw, "phase", ""), raw.get("id")
+    if raw.get("type") == "message" and isinstance(message_id, str) and message_id.startswith(MESSAGE_ID):
+        parts = [{**part, "item_id": message_id} for part in parts]
     return parts if phase is None or not parts else [{**parts[0], "phase": phase}, *parts[1:]]
 
 

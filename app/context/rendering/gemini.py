@@ -1,0 +1,148 @@
+"""Gemini's contents: user and model take turns, and a call's results are the user's.
+
+Shapes are those of the google-genai SDK (``google.genai.types.Content``, with ``system_instruction`` in the config), in
+its own snake_case; bytes are base64. Calls and results meet by their place and name where Gemini gave them no id.
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from app.context.model import Layout, Rendered, Turn
+from app.context.rendering.pairing import Pairing
+from app.context.rendering.parts import (
+    arguments_object,
+    identifier,
+    media,
+    output_text,
+    said_by_user,
+    stand_in,
+    text_part,
+    visible,
+)
+from app.context.rendering.thread import Item, Thread
+from app.context.wording import NO_OUTPUT, OPENING, SYSTEM_MESSAGE
+from app.sessions.model import Part, PartType, Role
+from app.sessions.wire.gemini import ID_PREFIX, PROVIDER
+
+MODEL = "model"
+BEHIND_PATH = re.compile("[?#]")
+NAME_LENGTH, ID_LENGTH = 64, 64
+OWN_STORES = ("gs://", "https://generativelanguage.googleapis.com/")  # whose files need no media type
+MEDIA_TYPES: Mapping[str, str] = {
+    ".gif": "image/gif",
+    ".jpeg": "image/jpeg",
+    ".jpg": "image/jpeg",
+    ".pdf": "application/pdf",
+    ".png": "image/png",
+    ".webp": "image/webp",
+}
+
+
+def render(layout: Layout) -> Rendered:
+    contents = _Contents()
+    for turn in layout.stable:
+        contents.add(turn)
+    units = contents.thread.units([text_part(block.text) for block in layout.system])
+    for turn in layout.incoming:
+        contents.add(turn)
+    if layout.volatile:
+        contents.add(said_by_user(layout.volatile))
+    payload: dict[str, Any] = {
+        "contents": [{"role": message["role"], "parts": message["content"]} for message in contents.thread.messages]
+    }
+    if layout.system:
+        payload["config"] = {"system_instruction": {"parts": [{"text": block.text} for block in layout.system]}}
+    return Rendered(payload=payload, units=units)
+
+
+class _Contents:
+    def __init__(self) -> None:
+        self.thread = Thread()
+        self._pairing = Pairing(visible=_visible)
+        self._names: dict[str, str] = {}  # of the calls shown: a result has to tell it
+
+    def add(self, turn: Turn) -> None:
+        for said in self._pairing.said(turn):
+            role = MODEL if said.role is Role.ASSISTANT else Role.USER
+            parts = [item for part in said.parts if (item := self._part(part, said.role))]
+            if not parts:
+                continue
+            if role == MODEL and not self.thread.messages:
+                self.thread.add(Role.USER, [{"text": OPENING}])
+            self.thread.add(role, parts)
+
+    def _part(self, part: Part, role: Role) -> Item | None:
+        """The part with the signature it came with; None for others' reasoning."""
+        match part["type"]:
+            case PartType.TEXT:
+                text = SYSTEM_MESSAGE.format(part["text"]) if role is Role.SYSTEM else part["text"]
+                return {"text": text, **_signature(part)}
+            case PartType.TOOL_CALL:
+                return {"function_call": self._call(part), **_signature(part)}
+            case PartType.TOOL_RESULT:
+                return {"function_response": self._response(part)}
+            case PartType.REASONING:
+                own = part.get("provider") == PROVIDER
+                return {"text": part["text"], "thought": True, **_signature(part)} if own else None
+            case _:
+                shown = _media(part) if role is Role.USER else None
+                return shown or {"text": stand_in(part)}
+
+    def _call(self, part: Part) -> Item:
+        name = identifier(part["name"], length=NAME_LENGTH)
+        self._names[part["id"]] = name
+        return {**_id(part["id"]), "name": name, "args": arguments_object(part["arguments"])}
+
+    def _response(self, part: Part) -> Item:
+        call_id = part["tool_call_id"]
+        return {
+            **_more(part, "functionResponse"),
+            **_id(call_id),
+            "name": self._names[call_id],
+            "response": _answer(part),
+        }
+
+
+def _visible(part: Part) -> bool:
+    """Gemini ends a stream with an empty text that has but a signature."""
+    return visible(part) or bool(_signature(part))
+
+
+def _id(call_id: str) -> Item:
+    """Nothing where Gemini gave none (``sessions/wire/gemini.py``)."""
+    return {} if call_id.startswith(ID_PREFIX) else {"id": identifier(call_id, length=ID_LENGTH)}
+
+
+def _more(part: Part, key: str) -> Item:
+    """What Gemini's own object held beside the neutral fields."""
+    more = part.get(key)
+    return more if isinstance(more, dict) else {}
+
+
+def _signature(part: Part) -> Item:
+    signature = part.get("thoughtSignature")
+    return {"thought_signature": signature} if isinstance(signature, str) and signature else {}
+
+
+def _answer(part: Part) -> Item:
+    """An object as it is; anything else, and an error that does not say so itself, under Gemini's own keys."""
+    output = part["output"]
+    if isinstance(output, dict) and (not part.get("is_error") or "error" in output):
+        return output
+    return {"error" if part.get("is_error") else "output": output_text(output) or NO_OUTPUT}
+
+
+def _media(part: Part) -> Item | None:
+    """Bytes, or a place of which Gemini can tell what is there."""
+    media_type, url, data = media(part)
+    video = {"video_metadata": part["videoMetadata"]} if "videoMetadata" in part else {}
+    if data and media_type:
+        return {"inline_data": {"mime_type": media_type, "data": data, **_more(part, "inlineData")}, **video}
+    if not url:
+        return None
+    told = media_type or MEDIA_TYPES.get(PurePosixPath(BEHIND_PATH.split(url)[0]).suffix.lower())
+    if told:
+        return {"file_data": {"file_uri": url, "mime_type": told, **_more(part, "fileData")}, **video}
+    return {"file_data": {"file_uri": url}, **video} if url.startswith(OWN_STORES) else None

@@ -1,0 +1,220 @@
+"""OpenAI's Responses API: a list of items, of which the assistant's own go back as they came.
+
+Shapes are those of the installed SDK (``openai.types.responses.ResponseInputParam``, ``prompt_cache_breakpoint`` of the
+input parts, ``prompt_cache_key`` of ``response_create_params``). A reasoning item is only taken with its encrypted
+content and with the item it led to, and an item is only taken under its own id behind the reasoning that led to it.
+"""
+
+from itertools import groupby
+
+from app.context.model import Block, Layout, Rendered, Stability, Turn
+from app.context.rendering.openai import EXPLICIT, cache_key
+from app.context.rendering.pairing import Pairing, Said
+from app.context.rendering.parts import (
+    arguments_text,
+    identifier,
+    media,
+    output_parts,
+    said_by_user,
+    stand_in,
+    text_part,
+)
+from app.context.rendering.thread import Item
+from app.context.wording import NO_OUTPUT
+from app.kit.json import canonical
+from app.sessions.model import Part, PartType, Role
+from app.sessions.wire.openai_responses import MESSAGE_ID, PROVIDER
+
+CACHEABLE = frozenset({"input_text", "input_image", "input_file"})
+NAME_LENGTH, ID_LENGTH = 64, 64
+MESSAGE, CUSTOM_CALL = "message", "custom_tool_call"
+FILE_ID = "file-"
+CALL_FIELDS = ("namespace", "caller", "async", "status")  # what OpenAI sends with a call beside the neutral fields
+DETAILS = frozenset({"low", "high", "auto", "original"})
+
+
+def render(layout: Layout, *, key: str) -> Rendered:
+    """``key`` is the session's; see ``openai.cache_key``."""
+    thread = _Items()
+    for turn in layout.stable:
+        thread.add(turn)
+    units = (
+        *(canonical(["system", text_part(block.text)]) for block in layout.system),
+        *(canonical([index, item]) for index, item in enumerate(thread.items)),
+    )
+    thread.mark()
+    for turn in layout.incoming:
+        thread.add(turn)
+    if layout.volatile:
+        thread.add_volatile(layout.volatile)
+    system = [_message(Role.SYSTEM, [_system(block) for block in layout.system])] if layout.system else []
+    return Rendered(payload={"input": [*system, *thread.items], "prompt_cache_key": cache_key(key)}, units=units)
+
+
+class _Items:
+    """Items in the making. ``_whole``: the run of the assistant's items is there from its beginning."""
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+        self._pairing = Pairing()
+        self._reasoning: list[Item] = []  # waits for the item it led to
+        self._custom: set[str] = set()  # ids of calls whose results are of their kind
+        self._whole = False
+
+    def add(self, turn: Turn) -> None:
+        for said in self._pairing.said(turn):
+            if said.role is Role.ASSISTANT:
+                self._add_of_assistant(said)
+                continue
+            self._reasoning.clear()
+            self._whole = turn.stability is not Stability.STATIC  # what the continuation note stands before was cut off
+            if said.role is Role.TOOL:
+                self.items.extend(self._result(part) for part in said.parts)
+            elif content := [_input(part, said.role) for part in said.parts]:
+                self.items.append(_message(said.role, content))
+
+    def add_volatile(self, block: Block) -> None:
+        """To the user's last message, else as a message of its own: a tool's takes no more text."""
+        if self.items and self.items[-1].get("role") == Role.USER:
+            self.items[-1]["content"].append(_text(block.text))
+        else:
+            self.add(said_by_user(block))
+
+    def mark(self) -> None:
+        """Set the breakpoint on the last part that can carry one: never one of the assistant's."""
+        for item in reversed(self.items):
+            parts = item.get("content") if item["type"] == MESSAGE else item.get("output")
+            if isinstance(parts, list) and parts and parts[-1]["type"] in CACHEABLE:
+                parts[-1]["prompt_cache_breakpoint"] = EXPLICIT
+                return
+
+    def _add_of_assistant(self, said: Said) -> None:
+        ordered = sorted(said.parts, key=lambda part: part["type"] == PartType.TOOL_CALL)  # results follow right behind
+        for message_id, run in groupby(ordered, key=_message_id):
+            parts = list(run)
+            if message_id and self._whole:
+                self._append(_own_message(message_id, parts))
+                continue
+            for part in parts:
+                if part["type"] == PartType.REASONING:
+                    self._reason(part)
+                else:
+                    self._append(self._call(part) if part["type"] == PartType.TOOL_CALL else _said_by_assistant(part))
+
+    def _append(self, item: Item) -> None:
+        self.items.extend([*self._reasoning, item])
+        self._reasoning.clear()
+
+    def _reason(self, part: Part) -> None:
+        """Others' reasoning cannot be shown; where one's own cannot, what it led to loses its ids."""
+        if part.get("provider") != PROVIDER:
+            return
+        if (item := _reasoning(part)) and self._whole:
+            self._reasoning.append(item)
+        else:
+            self._whole = False
+
+    def _call(self, part: Part) -> Item:
+        call_id, name = identifier(part["id"], length=ID_LENGTH), identifier(part["name"], length=NAME_LENGTH)
+        came = {key: part[key] for key in CALL_FIELDS if part.get(key) is not None} if "item_id" in part else {}
+        item_id = {"id": part["item_id"]} if self._whole and isinstance(part.get("item_id"), str) else {}
+        if part.get("provider") == PROVIDER and part.get("native") == CUSTOM_CALL:
+            self._custom.add(call_id)
+            return {"type": CUSTOM_CALL, "call_id": call_id, "name": name, "input": arguments_text(part), **item_id}
+        called = {"call_id": call_id, "name": name, "arguments": arguments_text(part)}
+        return {"type": "function_call", **called, **item_id, **came}
+
+    def _result(self, part: Part) -> Item:
+        call_id = identifier(part["tool_call_id"], length=ID_LENGTH)
+        kind = CUSTOM_CALL if call_id in self._custom else "function_call"
+        return {"type": f"{kind}_output", "call_id": call_id, "output": _output(part)}
+
+
+def _message(role: Role, content: list[Item]) -> Item:
+    return {"type": MESSAGE, "role": role, "content": content}
+
+
+def _text(text: str) -> Item:
+    return {"type": "input_text", "text": text}
+
+
+def _system(block: Block) -> Item:
+    mark = {"prompt_cache_breakpoint": EXPLICIT} if block.breakpoint else {}
+    return {**_text(block.text), **mark}
+
+
+def _message_id(part: Part) -> str | None:
+    """The id of the assistant's message a text came with, where it is one that OpenAI gave."""
+    item_id = part.get("item_id") if part["type"] == PartType.TEXT else None
+    return item_id if isinstance(item_id, str) and item_id.startswith(MESSAGE_ID) else None
+
+
+def _own_message(message_id: str, parts: list[Part]) -> Item:
+    said = {"type": MESSAGE, "id": message_id, "role": Role.ASSISTANT, "status": "completed"}
+    return {**said, "content": [_own_text(part) for part in parts], **_phase(parts[0])}
+
+
+def _own_text(part: Part) -> Item:
+    if part.get("native") == "refusal":
+        return {"type": "refusal", "refusal": part["text"]}
+    return {"type": "output_text", "text": part["text"], "annotations": part.get("annotations") or []}
+
+
+def _said_by_assistant(part: Part) -> Item:
+    return {"type": MESSAGE, "role": Role.ASSISTANT, "content": stand_in(part), **_phase(part)}
+
+
+def _phase(part: Part) -> Item:
+    return {"phase": part["phase"]} if part.get("phase") in {"commentary", "final_answer"} else {}
+
+
+def _reasoning(part: Part) -> Item | None:
+    """The item as it came, less what was not set; None without the encrypted content that stands for it."""
+    item_id, encrypted = part.get("item_id"), part.get("encrypted_content")
+    if part.get("native") != "reasoning" or not (isinstance(item_id, str) and isinstance(encrypted, str)):
+        return None
+    content = {"content": part["content"]} if part.get("content") else {}
+    summary = part.get("summary") or []
+    return {"type": "reasoning", "id": item_id, "summary": summary, **content, "encrypted_content": encrypted}
+
+
+def _output(part: Part) -> str | list[Item]:
+    """One text as it is, else its parts; an error says so, for there is no field for it."""
+    shown = [_input(item, Role.USER) for item in output_parts(part["output"])] or [_text(NO_OUTPUT)]
+    if part.get("is_error"):
+        return [_text("[error]"), *shown]
+    return shown[0]["text"] if len(shown) == 1 and shown[0]["type"] == "input_text" else shown
+
+
+def _input(part: Part, role: Role) -> Item:
+    shown: Item | None = None
+    if role is Role.USER and part["type"] == PartType.IMAGE:
+        shown = _image(part)
+    elif role is Role.USER and part["type"] == PartType.FILE:
+        shown = _file(part)
+    return shown or _text(stand_in(part))
+
+
+def _image(part: Part) -> Item | None:
+    media_type, url, data = media(part)
+    held = {"image_url": f"data:{media_type};base64,{data}" if data and media_type else url, "file_id": _file_id(part)}
+    given = {key: value for key, value in held.items() if value}
+    detail = part["detail"] if part.get("detail") in DETAILS else "auto"
+    return {"type": "input_image", "detail": detail, **given} if given else None
+
+
+def _file(part: Part) -> Item | None:
+    media_type, url, data = media(part)
+    if data and media_type:
+        held = {"filename": part.get("name") or "file", "file_data": f"data:{media_type};base64,{data}"}
+        return {"type": "input_file", **held}
+    if url:
+        return {"type": "input_file", "file_url": url}
+    file_id = _file_id(part)
+    return {"type": "input_file", "file_id": file_id} if file_id else None
+
+
+def _file_id(part: Part) -> str | None:
+    """The id of a file in OpenAI's store; other providers' begin otherwise."""
+    file_id = part.get("file_id")
+    return file_id if isinstance(file_id, str) and file_id.startswith(FILE_ID) else None

@@ -1,0 +1,182 @@
+from typing import Any
+
+import pytest
+
+from app.context.compile import compile_context
+from app.context.model import Format
+from app.sessions.model import Part
+from tests.context.building import (
+    ask,
+    assistant,
+    call,
+    log_of,
+    observation,
+    result,
+    snapshot,
+    system,
+    text,
+    tool,
+    user,
+)
+from tests.context.shapes import check_responses
+
+MARK = {"prompt_cache_breakpoint": {"mode": "explicit"}}
+PROVIDER = {"provider": "openai-responses"}
+
+
+def rendered(*said: Any, asked: dict[str, Any] | None = None, **fields: Any) -> list[dict[str, Any]]:
+    taken = snapshot(log_of(*said), **fields)
+    payload = compile_context(taken, ask(Format.OPENAI_RESPONSES, **(asked or {}))).payload
+    check_responses(payload)
+    items: list[dict[str, Any]] = payload["input"]
+    return items
+
+
+def said_by_user(*content: Any) -> dict[str, Any]:
+    return {"type": "message", "role": "user", "content": list(content)}
+
+
+def input_text(value: str) -> dict[str, Any]:
+    return {"type": "input_text", "text": value}
+
+
+def thought(item_id: str, **fields: Any) -> Part:
+    return {"type": "reasoning", "text": "hm", **PROVIDER, "native": "reasoning", "item_id": item_id, **fields}
+
+
+SUMMARY = [{"type": "summary_text", "text": "hm"}]
+ENCRYPTED = thought("rs_1", summary=SUMMARY, encrypted_content="gAAA")
+SHOWN = {"type": "reasoning", "id": "rs_1", "summary": SUMMARY, "encrypted_content": "gAAA"}
+OWN_CALL = call("c1", {"q": "x"}) | {"item_id": "fc_1", "status": "completed"}
+
+
+def test_everything_said_is_an_item_of_its_own() -> None:
+    items = rendered(user("Find"), assistant("Looking.", call("c1", {"q": "x"})), tool(result("c1", "42")), user("Ok"))
+    assert items == [
+        said_by_user(input_text("Find")),
+        {"type": "message", "role": "assistant", "content": "Looking."},
+        {"type": "function_call", "call_id": "c1", "name": "search", "arguments": '{"q":"x"}'},
+        {"type": "function_call_output", "call_id": "c1", "output": "42"},
+        said_by_user(input_text("Ok") | MARK),
+    ]
+
+
+def test_the_system_prompt_is_the_first_message_with_its_breakpoints() -> None:
+    first = rendered(user("Hi"), asked={"system": ("A", "B")}, observations=(observation(1, "Moved."),))[0]
+    assert (first["type"], first["role"]) == ("message", "system")
+    assert ["prompt_cache_breakpoint" in part for part in first["content"]] == [False, True, False, True]
+
+
+def test_encrypted_reasoning_and_what_it_led_to_go_back_as_they_came() -> None:
+    items = rendered(user("Find"), assistant(ENCRYPTED), assistant(OWN_CALL), tool(result("c1", "42")))
+    called = {"type": "function_call", "call_id": "c1", "name": "search", "arguments": '{"q":"x"}'}
+    assert items[1:3] == [SHOWN, called | {"id": "fc_1", "status": "completed"}]
+
+
+def test_the_assistants_message_goes_back_under_its_own_id() -> None:
+    said = text("Done.") | {"item_id": "msg_1", "phase": "final_answer", "annotations": []}
+    refused = text("No.") | {"item_id": "msg_1", "provider": "openai", "native": "refusal"}
+    [_, _, message] = rendered(user("Find"), assistant(ENCRYPTED), assistant(said, refused))
+    assert message == {
+        "type": "message",
+        "id": "msg_1",
+        "role": "assistant",
+        "status": "completed",
+        "content": [
+            {"type": "output_text", "text": "Done.", "annotations": []},
+            {"type": "refusal", "refusal": "No."},
+        ],
+        "phase": "final_answer",
+    }
+
+
+@pytest.mark.parametrize(
+    "reasoning",
+    [
+        thought("rs_1", summary=SUMMARY),  # nothing encrypted: only known where it was stored
+        {"type": "reasoning", "text": "hm", "signature": "sig", "provider": "anthropic"},
+        {"type": "reasoning", "text": "hm", "provider": "gemini", "thoughtSignature": "c2ln"},
+    ],
+)
+def test_other_reasoning_is_not_shown(reasoning: Part) -> None:
+    items = rendered(user("Find"), assistant(reasoning, call("c1")), tool(result("c1")))
+    assert [item["type"] for item in items] == ["message", "function_call", "function_call_output"]
+
+
+def test_where_reasoning_is_missing_what_it_led_to_has_no_id() -> None:
+    [_, called, _] = rendered(user("Find"), assistant(thought("rs_1")), assistant(OWN_CALL), tool(result("c1")))
+    assert "id" not in called
+
+
+@pytest.mark.parametrize("memory", [(), (observation(1, "Moved."),)])
+def test_at_the_head_of_a_cut_tail_nothing_has_an_id(memory: Any) -> None:
+    """The reasoning that led to it may have been left out."""
+    items = rendered(assistant(OWN_CALL), tool(result("c1")), assistant(ENCRYPTED, "Ok"), observations=memory)
+    assert [item["id"] for item in items if "id" in item] == ["rs_1"]
+
+
+def test_reasoning_that_led_to_nothing_is_not_shown() -> None:
+    assert rendered(user("Find"), assistant(ENCRYPTED), user("Well?")) == [
+        said_by_user(input_text("Find")),
+        said_by_user(input_text("Well?") | MARK),
+    ]
+
+
+def test_a_custom_call_and_its_result_are_of_their_kind() -> None:
+    custom = call("c1", "ls -l", name="shell") | {**PROVIDER, "native": "custom_tool_call"}
+    assert rendered(user("List"), assistant(custom), tool(result("c1", "a.txt")))[1:] == [
+        {"type": "custom_tool_call", "call_id": "c1", "name": "shell", "input": "ls -l"},
+        {"type": "custom_tool_call_output", "call_id": "c1", "output": "a.txt"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "output"),
+    [
+        (result("c1", {"hits": 3}), '{"hits":3}'),
+        (result("c1", ""), "(no output)"),
+        (result("c1", "gone", is_error=True), [input_text("[error]"), input_text("gone") | MARK]),
+        (
+            result("c1", [{"type": "image", "url": "https://example.com/a.png"}]),
+            [{"type": "input_image", "detail": "auto", "image_url": "https://example.com/a.png"} | MARK],
+        ),
+    ],
+)
+def test_an_output_is_a_text_or_parts(answer: Part, output: Any) -> None:
+    assert rendered(user("Find"), assistant(call("c1")), tool(answer))[-1]["output"] == output
+
+
+@pytest.mark.parametrize(
+    ("part", "shown"),
+    [
+        (
+            {"type": "image", "data": "aGk=", "media_type": "image/png", "detail": "low"},
+            {"type": "input_image", "detail": "low", "image_url": "data:image/png;base64,aGk="},
+        ),
+        ({"type": "image", "file_id": "file-1"}, {"type": "input_image", "detail": "auto", "file_id": "file-1"}),
+        ({"type": "image", "file_id": "file_anthropic"}, input_text("[image]")),
+        (
+            {"type": "file", "data": "aGk=", "media_type": "application/pdf", "name": "a.pdf"},
+            {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,aGk="},
+        ),
+        (
+            {"type": "file", "url": "https://example.com/a.pdf"},
+            {"type": "input_file", "file_url": "https://example.com/a.pdf"},
+        ),
+        ({"type": "file", "file_id": "file-1"}, {"type": "input_file", "file_id": "file-1"}),
+        ({"type": "file", "content": "plain words", "name": "a.txt"}, input_text("[file: a.txt]\nplain words")),
+    ],
+)
+def test_images_and_files_are_input_where_they_can_be_seen(part: Part, shown: Any) -> None:
+    [message] = rendered(user(part))
+    assert message["content"] == [shown | MARK]
+
+
+def test_a_system_message_of_the_tail_keeps_its_role() -> None:
+    assert rendered(user("Hi"), system("New policy."))[-1]["role"] == "system"
+
+
+def test_what_is_volatile_stands_behind_a_tools_result_as_the_users() -> None:
+    items = rendered(user("Go"), assistant(call("c1")), tool(result("c1")), asked={"channel": "sms"})
+    assert items[-1]["role"] == "user"
+    assert "Channel: sms" in items[-1]["content"][0]["text"]

@@ -1,0 +1,132 @@
+"""What an agent's SDK gives it goes in as it is, and comes out for the same provider as it went in."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import anthropic
+import openai
+import pytest
+from google import genai
+from google.genai import types
+
+from app.context.compile import compile_context
+from app.context.model import Format
+from app.kit.json import dumps, loads
+from app.sessions.counting import message_tokens
+from app.sessions.model import Message
+from app.sessions.wire import normalise
+from tests.context.building import START, ask, snapshot
+from tests.context.rendering.capture import Capture
+from tests.context.rendering.streams import RESPONSE
+from tests.context.shapes import CHECKS, flat
+
+QUESTION = {"role": "user", "content": [{"type": "text", "text": "Where is it warmer?"}]}
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[Capture]:
+    with Capture() as capture:
+        yield capture
+
+
+def stored(raw: Sequence[Any]) -> tuple[Message, ...]:
+    """The wire messages as they are stored, by way of JSON."""
+    read = [normalise(loads(dumps(each))) for each in raw]
+    return tuple(
+        Message(
+            seq=seq,
+            id=f"m-{seq}",
+            kind=each.kind,
+            role=each.role,
+            parts=each.parts,
+            tokens=message_tokens(each.parts),
+            created_at=START,
+            name=each.name,
+        )
+        for seq, each in enumerate(read, start=1)
+    )
+
+
+def given_back(shape: Format, *raw: Any) -> list[Any]:
+    payload = compile_context(snapshot(stored(raw)), ask(shape)).payload
+    CHECKS[shape](payload)
+    return list(payload.get("messages") or payload.get("input") or payload["contents"])
+
+
+def without_marks(messages: list[Any]) -> list[Any]:
+    return [flat({"messages": [message]}, Format.NEUTRAL) for message in messages]
+
+
+def test_anthropic_s_final_message_comes_back_as_it_was(provider: Capture) -> None:
+    with (
+        anthropic.Anthropic(api_key="k", base_url=provider.url, max_retries=0) as client,
+        client.messages.stream(model="m", max_tokens=10, messages=[QUESTION]) as stream,  # type: ignore[list-item]  # plain JSON
+    ):
+        final = stream.get_final_message().model_dump(mode="json")
+    results = [
+        {"type": "tool_result", "tool_use_id": f"c{n}", "content": [{"type": "text", "text": "20"}]} for n in (1, 2)
+    ]
+    back = given_back(Format.ANTHROPIC, QUESTION, final, {"role": "user", "content": results})
+    said = {
+        "role": "assistant",
+        "content": [
+            {"type": "thinking", "thinking": "hm", "signature": "c2ln"},
+            {"type": "text", "text": "Let me look."},
+            {"type": "tool_use", "id": "c1", "name": "search", "input": {"q": "Lisbon"}},
+            {"type": "tool_use", "id": "c2", "name": "search", "input": {"q": "Porto"}},
+        ],
+    }
+    assert without_marks(back) == without_marks([QUESTION, said, {"role": "user", "content": results}])
+
+
+def test_openai_s_final_completion_comes_back_as_it_was(provider: Capture) -> None:
+    with (
+        openai.OpenAI(api_key="k", base_url=f"{provider.url}/v1", max_retries=0) as client,
+        client.chat.completions.stream(model="m", messages=[QUESTION]) as stream,  # type: ignore[list-item]  # plain JSON
+    ):
+        final = stream.get_final_completion().choices[0].message.model_dump(mode="json")
+    results = [{"role": "tool", "tool_call_id": f"c{n}", "content": [{"type": "text", "text": "20"}]} for n in (1, 2)]
+    back = given_back(Format.OPENAI, QUESTION, final, *results)
+    said = {
+        "role": "assistant",
+        "content": [{"type": "text", "text": "Let me look."}],
+        "tool_calls": [
+            {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"q":"Lisbon"}'}},
+            {"id": "c2", "type": "function", "function": {"name": "search", "arguments": '{"q": "Porto"}'}},
+        ],
+    }
+    assert without_marks(back) == without_marks([QUESTION, said, *results])
+
+
+def test_the_items_of_a_final_response_come_back_as_they_were(provider: Capture) -> None:
+    question = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Where is it warmer?"}]}
+    with (
+        openai.OpenAI(api_key="k", base_url=f"{provider.url}/v1", max_retries=0) as client,
+        client.responses.stream(model="m", input=[question]) as stream,  # type: ignore[list-item]  # plain JSON
+    ):
+        final = stream.get_final_response().model_dump(mode="json")
+    results = [{"type": "function_call_output", "call_id": f"c{n}", "output": "20"} for n in (1, 2)]
+    back = given_back(Format.OPENAI_RESPONSES, question, *final["output"], *results)
+    assert without_marks(back) == without_marks([question, *RESPONSE["output"], *results])
+
+
+def test_the_parts_of_gemini_s_chunks_come_back_as_they_were(provider: Capture) -> None:
+    options = types.HttpOptions(base_url=provider.url, retry_options=types.HttpRetryOptions(attempts=1))
+    with genai.Client(api_key="k", http_options=options) as client:
+        chunks = list(client.models.generate_content_stream(model="m", contents="Where is it warmer?"))
+    dumped = [chunk.model_dump(mode="json")["candidates"][0]["content"] for chunk in chunks]
+    question = {"role": "user", "parts": [{"text": "Where is it warmer?"}]}
+    responses = [{"function_response": {"name": "search", "response": {"celsius": n}}} for n in (20, 18)]
+    answer = {"role": "user", "parts": responses}
+    said = {
+        "role": "model",
+        "parts": [
+            {"text": "hm", "thought": True},
+            {"text": "Let me look."},
+            {"function_call": {"name": "search", "args": {"q": "Lisbon"}}, "thought_signature": "c2ln"},
+            {"function_call": {"name": "search", "args": {"q": "Porto"}}},
+            {"text": "", "thought_signature": "c2lnMg=="},
+        ],
+    }
+    joined = {"role": "model", "parts": [part for content in dumped for part in content["parts"]]}
+    assert given_back(Format.GEMINI, question, joined, answer) == [question, said, answer]
