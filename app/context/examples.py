@@ -61,7 +61,28 @@ _COMPILED: dict[str, Any] = {
     "notices": [],
 }
 
+_DIFF: dict[str, Any] = {
+    "session": "s1",
+    "from_version": 11,
+    "to_version": 12,
+    "entered": [
+        {
+            "kind": "observation",
+            "id": 41,
+            "version": 12,
+            "why": "activated",
+            "text": "Date: Aug 1, 2026\n* 🔴 (10:00) [fact] User moved to Lisbon. #81",
+            "tokens": 26,
+            "from_seq": 81,
+            "to_seq": 120,
+        }
+    ],
+    "left": [],
+    "messages": {"entered": [{"from": 127, "to": 130}], "left": [{"from": 69, "to": 108}]},
+}
+
 EXAMPLES = {
     "getContext": Examples(answers={200: _COMPILED}),
+    "diffContexts": Examples(answers={200: _DIFF}),
     "compileContext": Examples(requests=_REQUESTS, answers={200: _COMPILED}),
 }

@@ -5,11 +5,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Query, Request, Response
 
 from app.context.model import Compiled, Snapshot
-from app.context.schemas import ContextIn, ContextOut, ContextQuery
+from app.context.schemas import ContextIn, ContextOut, ContextQuery, DiffOut, diff_out
 from app.context.service import ContextService
 from app.kit.auth import Tenant
 from app.kit.json import dumps
 from app.kit.problems import problem_responses
+from app.sessions.model import SEQ_MAX
 from app.sessions.schemas import Key
 
 router = APIRouter(tags=["context"], responses=problem_responses(401, 404, 422, 503))
@@ -43,6 +44,19 @@ async def post_context(
     """The same, with the caller's own system prompt, knowledge and messages around it."""
     found = await _service(request).context(tenant=tenant, key=key, query=query, body=body)
     return _answer(*found, query)
+
+
+@router.get("/sessions/{key}/context/diff", operation_id="diffContexts")
+async def get_diff(
+    key: Key,
+    tenant: Tenant,
+    request: Request,
+    from_version: Annotated[int | None, Query(ge=0, le=SEQ_MAX, description="Default: the one before")] = None,
+    to_version: Annotated[int | None, Query(ge=0, le=SEQ_MAX, description="Default: the newest")] = None,
+) -> DiffOut:
+    """What entered the context and what left it between two versions of the log, whatever a budget leaves out."""
+    found = await _service(request).diff(tenant=tenant, key=key, since=from_version, until=to_version)
+    return diff_out(found, key)
 
 
 def _answer(snapshot: Snapshot, compiled: Compiled, query: ContextQuery) -> Response:

@@ -4,7 +4,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from app.context.diff import Change, Diff
 from app.context.model import Format
+from app.memory.model import Ranges
 from app.memory.rules import MESSAGE_TOKENS_MAX
 from app.sessions.model import SEQ_MAX
 from app.sessions.schemas import WAIT_MS_MAX, MessageIn, Time
@@ -124,3 +126,56 @@ class ContextOut(BaseModel):
     notices: list[str]
     segments: list[SegmentOut] | None = None
     decisions: list[DecisionOut] | None = None
+
+
+class ChangeOut(BaseModel):
+    """A note that entered or left; `why` is the cause of that version, or what retired the note."""
+
+    kind: Literal["observation", "reflection"]
+    id: int
+    version: int
+    why: str = Field(examples=["activated", "reflection:3", "edited", "deleted"])
+    text: str
+    tokens: int
+    from_seq: int
+    to_seq: int
+
+
+class SeqRangeOut(BaseModel):
+    first: int = Field(serialization_alias="from")
+    last: int = Field(serialization_alias="to")
+
+
+class TailChangesOut(BaseModel):
+    """Seqs of the messages that entered and left the tail."""
+
+    entered: list[SeqRangeOut]
+    left: list[SeqRangeOut]
+
+
+class DiffOut(BaseModel):
+    session: str
+    from_version: int
+    to_version: int
+    entered: list[ChangeOut]
+    left: list[ChangeOut]
+    messages: TailChangesOut
+
+
+def diff_out(found: Diff, key: str) -> DiffOut:
+    return DiffOut(
+        session=key,
+        from_version=found.since,
+        to_version=found.until,
+        entered=list(map(_change_out, found.entered)),
+        left=list(map(_change_out, found.left)),
+        messages=TailChangesOut(entered=_ranges(found.messages_entered), left=_ranges(found.messages_left)),
+    )
+
+
+def _change_out(change: Change) -> ChangeOut:
+    return ChangeOut.model_validate(change, from_attributes=True)
+
+
+def _ranges(ranges: Ranges) -> list[SeqRangeOut]:
+    return [SeqRangeOut(first=first, last=last) for first, last in ranges]

@@ -7,6 +7,7 @@ from datetime import date, datetime
 from uuid import UUID
 
 from app.context.compile import compile_context
+from app.context.diff import Diff, check, diff
 from app.context.model import Ask, Compiled, Knowledge, Snapshot
 from app.context.schemas import ContextIn, ContextQuery
 from app.context.store import PRESENT, Budgets, ContextStore, Head, Moment
@@ -14,7 +15,7 @@ from app.kit.clock import Clock
 from app.memory.errors import VersionNotFound
 from app.memory.rules import PRESETS, Rules
 from app.memory.service import MemoryService
-from app.sessions.errors import MessageNotFound
+from app.sessions.errors import MessageNotFound, SessionNotFound
 from app.sessions.model import Message
 from app.sessions.reading import read_message
 from app.sessions.store import session_id
@@ -48,6 +49,15 @@ class ContextService:
         ask = self._ask(query, body, snapshot, now=now, server=server)
         compiled = compile_context(_anchored(snapshot, now), ask)
         return snapshot, compiled if caught_up else replace(compiled, notices=(*compiled.notices, WAITED))
+
+    async def diff(self, *, tenant: str, key: str, since: int | None, until: int | None) -> Diff:
+        """What entered and what left between two versions. Raises SessionNotFound, VersionNotFound, Invalid."""
+        found = await self._store.changes(session_id(tenant, key), since=since, until=until)
+        if found is None:
+            raise SessionNotFound(f"session '{key}' was never seen")
+        span, changes = found
+        check(key, span)
+        return diff(span, changes)
 
     async def _wait(self, session: UUID, query: ContextQuery) -> bool:
         """Read your writes (api.md, ``min_seq`` and ``wait_ms``); False when the time ran out."""

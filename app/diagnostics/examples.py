@@ -95,6 +95,16 @@ _LOG: dict[str, Any] = {
     "text": OBSERVATION["text"].replace("2026\n", "2026 (2 weeks ago)\n"),
 }
 
+_VERSION: dict[str, Any] = {
+    "version": 12,
+    "cause": "activated",
+    "at": "2026-08-01T10:05:00Z",
+    "anchor_date": "2026-08-01",
+    "last_seq": 130,
+    "observed_seq": 120,
+    "tail_from_seq": 109,
+}
+
 
 def _page(item: dict[str, Any]) -> Examples:
     return Examples(answers={200: {"items": [item], "next_cursor": None}})
@@ -120,6 +130,7 @@ EXAMPLES = {
     "listObservations": _page(OBSERVATION),
     "listReflections": _page(REFLECTION),
     "listRuns": _page(_RUN),
+    "listVersions": _page(_VERSION),
     "memoryEvents": Examples(answers={200: _EVENTS}),
     "observeNow": _asked("observe"),
     "reflectNow": _asked("reflect"),

@@ -18,6 +18,8 @@ from app.diagnostics.schemas import (
     RunOut,
     RunPage,
     StepAsked,
+    VersionOut,
+    VersionPage,
 )
 from app.diagnostics.service import DiagnosticsService
 from app.kit.auth import Tenant
@@ -67,6 +69,17 @@ async def get_log(
 ) -> LogTextOut:
     """The log as the model sees it, now or at a past version."""
     return await _service(request).log(tenant, key, version)
+
+
+@router.get("/sessions/{key}/memory/versions", operation_id="listVersions")
+async def list_versions(
+    key: Key, tenant: Tenant, request: Request, limit: Limit = PAGE_DEFAULT, cursor: Cursor = None
+) -> VersionPage:
+    """Page through the versions of the log, newest first. Each is a past that a context can be asked for."""
+    found = await _service(request).versions(tenant, key, before=read_cursor(cursor, int) or SEQ_MAX, limit=limit + 1)
+    page = found[:limit]
+    cursor = next_cursor(page[-1]["version"]) if len(found) > limit else None
+    return VersionPage(items=[VersionOut.model_validate(version) for version in page], next_cursor=cursor)
 
 
 @router.get("/sessions/{key}/memory/observations", operation_id="listObservations")

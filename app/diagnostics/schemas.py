@@ -176,6 +176,18 @@ class LogTextOut(BaseModel):
     text: str = Field(description="As the model sees it")
 
 
+class VersionOut(BaseModel):
+    """A version of the log: what made it, and where the session stood when it was recorded."""
+
+    version: int
+    cause: str = Field(examples=["observed", "activated", "reflected", "consolidated", "edited", "deleted"])
+    at: datetime
+    anchor_date: date = Field(description="Relative dates are told from this day")
+    last_seq: int
+    observed_seq: int
+    tail_from_seq: int
+
+
 class RunOut(BaseModel):
     id: int
     at: datetime
@@ -195,6 +207,11 @@ class RunOut(BaseModel):
     error: str | None
     grounded_share: float | None
     rejected_output: str | None = Field(description="A refused output, kept for inspection")
+
+
+class VersionPage(BaseModel):
+    items: list[VersionOut]
+    next_cursor: str | None
 
 
 class ObservationPage(BaseModel):

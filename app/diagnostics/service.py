@@ -127,6 +127,10 @@ class DiagnosticsService:
         text = "\n\n".join(render(items, anchor=anchor) for items in notes)
         return LogTextOut(session=key, version=wanted, tokens=text_tokens(text), chars=len(text), text=text)
 
+    async def versions(self, tenant: str, key: str, *, before: int, limit: int) -> list[dict[str, Any]]:
+        session = await self._seen(tenant, key)
+        return await self._store.versions(session, before=before, limit=limit)
+
     async def observations(
         self, tenant: str, key: str, *, after: int, status: str | None, limit: int
     ) -> list[Observation]:

@@ -31,10 +31,17 @@ FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id WHERE s.id = $1
 """
 
 VERSION = """/* version */
-SELECT m.log_version, v.anchor_date, s.anchor_date AS anchor_now
-FROM sessions s JOIN memories m ON m.id = s.memory_id
+SELECT coalesce(m.log_version, 0) AS log_version, v.anchor_date, s.anchor_date AS anchor_now
+FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id
 LEFT JOIN memory_versions v ON v.memory_id = m.id AND v.version = coalesce($2, m.log_version)
 WHERE s.id = $1
+"""
+
+VERSIONS = """/* versions */
+SELECT version, cause, at, anchor_date, c.*
+FROM memory_versions,
+     jsonb_to_record(cursors->$1::uuid::text) AS c (last_seq bigint, observed_seq bigint, tail_from_seq bigint)
+WHERE memory_id = $1 AND version < $2 ORDER BY version DESC LIMIT $3
 """
 
 LOG_OBSERVATIONS = """/* log_observations */
@@ -130,6 +137,10 @@ class DiagnosticsStore:
             observations = await tx.fetch(LOG_OBSERVATIONS, session, wanted)
             reflections = await tx.fetch(LOG_REFLECTIONS, session, wanted)
         return row, [observation_of(found) for found in observations], [reflection_of(found) for found in reflections]
+
+    async def versions(self, session: UUID, *, before: int, limit: int) -> list[dict[str, Any]]:
+        async with self._database.connection() as connection:
+            return [dict(row) for row in await connection.fetch(VERSIONS, session, before, limit)]
 
     async def observations(self, session: UUID, *, after: int, status: str | None, limit: int) -> list[Observation]:
         async with self._database.connection() as connection:

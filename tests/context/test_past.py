@@ -8,23 +8,9 @@ from app.context.schemas import ContextIn, ContextQuery
 from app.context.service import ContextService
 from app.sessions.errors import MessageNotFound
 from tests.conftest import Service
+from tests.context.turns import FACTS, KEY, NOW, observe, say
 
-KEY = "s1"
 CONTEXT = f"/sessions/{KEY}/context"
-FACTS = ("I moved to Lisbon.", "I work at a bank in Porto.", "My dog is called Rex.")
-NOW = "2099-01-01T10:00:00Z"  # later than any anchor date
-
-
-async def say(service: Service, text: str, **fields: Any) -> dict[str, Any]:
-    """One message; answers the context after it."""
-    await service.append(KEY, {"role": "user", "content": text, **fields})
-    return await service.context(KEY, now=NOW)
-
-
-async def observe(service: Service) -> dict[str, Any]:
-    answer = await service.client.post(f"/sessions/{KEY}/memory/observe", params={"wait_ms": 20_000})
-    assert answer.status_code == 200
-    return await service.context(KEY, now=NOW)
 
 
 async def then(service: Service, **parameters: Any) -> dict[str, Any]:

@@ -137,6 +137,36 @@ async def test_lists_are_paged_and_filtered(service: Service) -> None:
     assert (await service.get(f"{MEMORY}/runs", outcome="failed"))["items"] == []
 
 
+async def test_the_versions_are_listed_newest_first_with_where_the_session_stood(service: Service) -> None:
+    await remember(service, *FACTS)
+    whole = await items(service, "versions")
+    assert [(v["version"], v["cause"], v["last_seq"], v["observed_seq"], v["tail_from_seq"]) for v in whole] == [
+        (3, "observed", 3, 3, 1),
+        (2, "observed", 2, 2, 1),
+        (1, "observed", 1, 1, 1),
+    ]
+    assert await items(service, "versions", limit=2) == whole
+    assert (await service.client.get("/sessions/never/memory/versions")).status_code == 404
+
+
+async def test_a_past_log_is_as_it_was(service: Service) -> None:
+    await service.client.put("/sessions/s1", json={"metadata": {"plan": "pro"}})
+    seen = {0: await service.get(f"{MEMORY}/log")}
+    assert seen[0]["text"] == ""
+    await service.configure("s1", cache_ttl=0)
+    for day, fact in enumerate(FACTS, start=1):
+        await service.append("s1", {"role": "user", "content": fact, "created_at": f"2030-01-{day:02}T10:00:00Z"})
+        await ask(service, "observe", **WAIT)
+        seen[day] = await service.get(f"{MEMORY}/log")
+    await ask(service, "reflect", **WAIT)
+    await service.append("s1", {"role": "user", "content": "Bye.", "created_at": "2030-02-01T10:00:00Z"})
+    for version, log in seen.items():
+        assert await service.get(f"{MEMORY}/log", version=version) == log
+    assert "(yesterday)" in seen[3]["text"]
+    answer = await service.client.get(f"{MEMORY}/log", params={"version": 5})
+    assert (answer.status_code, answer.json()["type"]) == (404, "/problems/version-not-found")
+
+
 @pytest.mark.parametrize("what", ["observations", "reflections", "runs"])
 async def test_wrong_parameters_of_a_list_are_refused_by_their_name(service: Service, what: str) -> None:
     await talk(service, FACTS[0])

@@ -1,0 +1,21 @@
+"""A session turn by turn, and the context after each."""
+
+from typing import Any
+
+from tests.conftest import Service
+
+KEY = "s1"
+FACTS = ("I moved to Lisbon.", "I work at a bank in Porto.", "My dog is called Rex.")
+NOW = "2099-01-01T10:00:00Z"  # later than any anchor date
+
+
+async def say(service: Service, text: str, **fields: Any) -> dict[str, Any]:
+    """One message; answers the context after it."""
+    await service.append(KEY, {"role": "user", "content": text, **fields})
+    return await service.context(KEY, now=NOW)
+
+
+async def observe(service: Service) -> dict[str, Any]:
+    answer = await service.client.post(f"/sessions/{KEY}/memory/observe", params={"wait_ms": 20_000})
+    assert answer.status_code == 200
+    return await service.context(KEY, now=NOW)
