@@ -165,14 +165,16 @@ class Engine:
     async def _steps(self, lease: Lease) -> bool:
         """Execute steps until policy says Wait. Answers whether the memory is due again already."""
         activated = False
-        nothing_safe_in: tuple[int, datetime | None] | None = None  # what came since may have closed a group
+        # What came since may have closed a group, or a topic.
+        fruitless: dict[Outcome, tuple[int, datetime | None]] = {}
         while True:
             loaded = await self._store.load(lease)
             if loaded is None:
                 return False
             rules = Rules.resolve(self._service_rules, loaded.config)
             seen = loaded.last_seq, loaded.requested_at
-            state = _state(loaded, rules, nothing_safe=seen == nothing_safe_in, activated=activated)
+            tried = frozenset(outcome for outcome, at in fruitless.items() if at == seen)
+            state = _state(loaded, rules, tried=tried, activated=activated)
             step = affordable_step(state, self._charging.caps, await self._charging.allowance(loaded))
             if isinstance(step, Wait):
                 return await self._store.settle(lease, step, loaded.requested_at)
@@ -184,8 +186,7 @@ class Engine:
                 await self._store.give_back(lease)
             if outcome is None or outcome is Outcome.STALE:
                 return False
-            if outcome is Outcome.NOTHING_SAFE:
-                nothing_safe_in = seen
+            fruitless[outcome] = seen
             activated = activated or isinstance(step, Activate)
 
     async def _attempt(self, lease: Lease, loaded: Loaded, rules: Rules, step: Step) -> Outcome | None:
@@ -236,8 +237,8 @@ class Engine:
         log.warning("step_failed", memory=str(loaded.memory_id), step=step, kind=failure.kind, attempts=attempts)
 
 
-def _state(loaded: Loaded, rules: Rules, *, nothing_safe: bool, activated: bool) -> State:
-    """``activated``: this run did so once, which is what a cold cache asks for."""
+def _state(loaded: Loaded, rules: Rules, *, tried: frozenset[Outcome] = frozenset(), activated: bool = False) -> State:
+    """``tried``: what came of looking at these messages. ``activated``: this run did, as a cold cache asks for."""
     return State(
         rules=rules,
         now=loaded.now,
@@ -249,5 +250,6 @@ def _state(loaded: Loaded, rules: Rules, *, nothing_safe: bool, activated: bool)
         requested=None if activated and loaded.requested is Request.ACTIVATE else loaded.requested,
         reflected_at=loaded.reflected_at,
         unhelped_tokens=loaded.unhelped_tokens,
-        nothing_safe=nothing_safe,
+        nothing_safe=Outcome.NOTHING_SAFE in tried,
+        no_boundary=Outcome.NO_BOUNDARY in tried,
     )

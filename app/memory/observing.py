@@ -1,10 +1,12 @@
 """The Observe and Buffer steps: load a safe span, have it observed, judge it, record it (architecture.md 1.4)."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 
 from app.kit.db import Database, Tx
 from app.kit.tokens import text_tokens
+from app.memory.boundaries import boundaries
 from app.memory.charging import Charging
 from app.memory.cursor import advance
 from app.memory.gates import Rejection, Verdict, judge_observation
@@ -14,9 +16,10 @@ from app.memory.parsing import parse
 from app.memory.policy import Buffer, Observe
 from app.memory.records import Lease, Loaded, NewObservation, Run
 from app.memory.rules import Rules
-from app.memory.spans import Span, safe_span
+from app.memory.spans import Span, ended_at, safe_span
 from app.memory.steps import Outcome, StepFailed, add_usage, called, run_of
 from app.memory.store import MemoryStore
+from app.sessions.model import Message
 
 KIND = "observe"
 
@@ -32,15 +35,9 @@ class Observing:
         """Observe the oldest safe span. Raises StepFailed; what it raised for is recorded by the engine."""
         messages = await self._store.pending_messages(loaded.session_id, loaded.buffered_seq)
         ahead = isinstance(step, Buffer)
-        span = safe_span(
-            messages,
-            want_tokens=step.want_tokens,
-            limit_tokens=rules.observer_input_tokens,
-            least_tokens=step.least_tokens if isinstance(step, Buffer) else 0,
-            force_closed=isinstance(step, Observe) and step.force_closed,
-        )
+        span = await asyncio.to_thread(span_of, step, messages, rules)
         if span is None:
-            return Outcome.NOTHING_SAFE
+            return Outcome.NO_BOUNDARY if isinstance(step, Buffer) and step.at_boundary else Outcome.NOTHING_SAFE
         thought = await self._think(lease, loaded, rules, span)
         if thought is None:
             return Outcome.UNAFFORDABLE
@@ -112,6 +109,27 @@ class Observing:
             await self._store.add_version(tx, loaded.memory_id, "observed")
         await self._store.add_runs(tx, lease, runs)
         return Outcome.RECORDED
+
+
+def span_of(step: Observe | Buffer, messages: Sequence[Message], rules: Rules) -> Span | None:
+    """What this step observes of the pending ``messages``: a safe span, cut at a boundary where it has one.
+
+    A boundary that was told goes before one that is only seen. What waited too long is not kept waiting for one.
+    """
+    least = step.least_tokens if isinstance(step, Buffer) else 0
+    forced = isinstance(step, Observe) and step.force_closed
+    limit = rules.observer_input_tokens
+    span = safe_span(
+        messages, want_tokens=step.want_tokens, limit_tokens=limit, least_tokens=least, force_closed=forced
+    )
+    if span is None or forced or (isinstance(step, Observe) and step.whole):
+        return span
+    found = boundaries(messages)
+    for ends in (found.told, found.seen):
+        cut = ended_at(span, messages, ends, least_tokens=least or span.tokens // 2)
+        if cut is not None:
+            return cut
+    return None if isinstance(step, Buffer) and step.at_boundary else span
 
 
 def _observer_input(loaded: Loaded, rules: Rules, span: Span) -> ObserverInput:

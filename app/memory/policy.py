@@ -15,6 +15,7 @@ from app.memory.rules import (
     ATTEMPTS_MAX,
     BACKOFF_FIRST,
     BACKOFF_MAX,
+    BOUNDARY_LOOKS,
     EARLY_TOKENS_MIN,
     LEFT_TOKENS_MIN,
     NEAR_STEPS,
@@ -46,9 +47,9 @@ class State:
     """A memory's counters. ``pending_tokens`` is P, ``unbuffered_tokens`` B, ``observation_tokens`` O of the rules.
 
     ``buffered`` are the message tokens of the chunks observed ahead, oldest first; P holds them still.
-    ``nothing_safe``: a look found no whole closed group among the pending messages. ``unhelped_tokens``: the size of
-    the log at which condensing it last gave nothing better. ``may_observe``, ``may_reflect``: False where a cap on
-    cost forbids the step.
+    ``nothing_safe``: a look found no whole closed group among the pending messages; ``no_boundary``: none of them ends
+    a topic. ``unhelped_tokens``: the size of the log at which condensing it last gave nothing better. ``may_observe``,
+    ``may_reflect``: False where a cap on cost forbids the step.
     """
 
     rules: Rules
@@ -62,6 +63,7 @@ class State:
     reflected_at: datetime | None = None
     unhelped_tokens: int | None = None
     nothing_safe: bool = False
+    no_boundary: bool = False
     may_observe: bool = True
     may_reflect: bool = True
 
@@ -80,18 +82,26 @@ class State:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observe:
-    """Observe the oldest safe span of up to ``want_tokens``, at least one whole group."""
+    """Observe the oldest safe span of up to ``want_tokens``, at least one whole group.
+
+    ``whole``: all of it was asked for, so it is not cut at a boundary.
+    """
 
     want_tokens: int
     force_closed: bool
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Buffer:
-    """Observe the oldest unbuffered safe span of ``least_tokens`` to about ``want_tokens`` ahead of its time."""
+    """Observe the oldest unbuffered safe span of ``least_tokens`` to about ``want_tokens`` ahead of its time.
+
+    ``at_boundary``: only one that ends where a topic does.
+    """
 
     want_tokens: int
     least_tokens: int
+    at_boundary: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,7 +202,8 @@ def observe(state: State) -> Observe | None:
     if state.nothing_safe or state.buffered or state.pending_tokens <= 0:
         return None
     if state.requested is Request.OBSERVE:
-        return Observe(want_tokens=state.pending_tokens, force_closed=state.pending_tokens >= rules.block_tokens)
+        blocked = state.pending_tokens >= rules.block_tokens
+        return Observe(want_tokens=state.pending_tokens, force_closed=blocked, whole=True)
     if state.pending_tokens < rules.message_tokens:
         return None
     return Observe(
@@ -202,15 +213,22 @@ def observe(state: State) -> Observe | None:
 
 
 def buffer(state: State) -> Buffer | None:
-    """Section 3.1: at B >= a step (half of one near the threshold) observe the oldest step in the background."""
+    """Section 3.1: at B >= a step (half of one near the threshold) observe the oldest step in the background.
+
+    Section 3.5: from half a step on too, what ends where a topic does.
+    """
     step = state.rules.buffer_tokens
-    if step is None or state.nothing_safe:
+    if step is None or state.nothing_safe or state.unbuffered_tokens < _half(step):
         return None
-    half = max(1, step // 2)
     near = state.pending_tokens >= _near_threshold(state.rules, step)
-    if state.unbuffered_tokens < (half if near else step):
+    early = state.unbuffered_tokens < step and not near
+    if early and state.no_boundary:
         return None
-    return Buffer(want_tokens=step, least_tokens=half)
+    return Buffer(want_tokens=step, least_tokens=_half(step), at_boundary=early)
+
+
+def _half(step: int) -> int:
+    return max(1, step // 2)
 
 
 def _near_threshold(rules: Rules, step: int) -> int:
@@ -275,11 +293,15 @@ def _look_again_at(state: State) -> datetime | None:
 
 
 def _wake_tokens(rules: Rules, *, pending_tokens: int, buffered_tokens: int) -> int:
-    """P at which to look again: the next threshold, or the next message when nothing safe was found above one."""
+    """P at which to look again: the next threshold, or the next message when nothing safe was found above one.
+
+    Between half a step and a whole one that is a few times, for a boundary among what came.
+    """
     at, step = rules.message_tokens, rules.buffer_tokens
     if step is not None:
-        near = max(buffered_tokens + max(1, step // 2), _near_threshold(rules, step))
-        at = min(at, buffered_tokens + step, near)
+        half = buffered_tokens + _half(step)
+        look = half if pending_tokens < half else pending_tokens + max(1, step // BOUNDARY_LOOKS)
+        at = min(at, buffered_tokens + step, max(half, _near_threshold(rules, step)), look)
     return max(at, pending_tokens + 1)
 
 

@@ -98,6 +98,24 @@ def safe_span(
     return _span(taken) if shown and tokens >= least_tokens else None
 
 
+def ended_at(span: Span, messages: Sequence[Message], ends: Iterable[int], *, least_tokens: int) -> Span | None:
+    """The span cut after the last of ``ends`` (seqs) at which it holds ``least_tokens`` and no group is parted.
+
+    ``messages`` are those it was taken from. None where there is none.
+    """
+    wanted, taken, tokens = frozenset(ends), 0, 0
+    fitting = None
+    for group in groups(messages):
+        taken += len(group.messages)
+        tokens += group.tokens
+        end = group.messages[-1].seq
+        if end > span.to_seq:
+            break
+        if end in wanted and tokens >= max(1, least_tokens):
+            fitting = taken
+    return None if fitting is None else _span(messages[:fitting])
+
+
 def group_start(messages: Sequence[Message], seq: int) -> int:
     """The seq at which the group holding ``seq`` starts; ``seq`` itself where no message has it."""
     for group in groups(messages):

@@ -19,6 +19,7 @@ _COUNTED = ("input_tokens", "cached_input_tokens", "output_tokens")
 class Outcome(StrEnum):
     RECORDED = "recorded"
     NOTHING_SAFE = "nothing_safe"  # no whole closed group to observe
+    NO_BOUNDARY = "no_boundary"  # no topic ends among the messages
     UNAFFORDABLE = "unaffordable"  # a cap on cost forbids the first call
     UNHELPED = "unhelped"  # condensing gave nothing smaller
     STALE = "stale"  # the lease, or what was read, is gone: nothing was written

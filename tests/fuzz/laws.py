@@ -11,9 +11,9 @@ from typing import Any
 from uuid import UUID
 
 from app.kit.db import Database
+from app.memory.observing import span_of
 from app.memory.policy import Buffer, Observe, State, Wait, next_step
 from app.memory.rules import Rules
-from app.memory.spans import safe_span
 from app.memory.store import DELETED, EDITED
 from app.sessions.model import Message
 from app.sessions.store import message_of
@@ -237,14 +237,7 @@ def nothing_is_forgotten(now: Facts, rules: Rules, state: State) -> None:
 
 
 def _safe(now: Facts, rules: Rules, step: Observe | Buffer) -> bool:
-    span = safe_span(
-        [_message(row) for row in now.messages[now.buffered_seq :]],
-        want_tokens=step.want_tokens,
-        limit_tokens=rules.observer_input_tokens,
-        least_tokens=step.least_tokens if isinstance(step, Buffer) else 0,
-        force_closed=isinstance(step, Observe) and step.force_closed,
-    )
-    return span is not None
+    return span_of(step, [_message(row) for row in now.messages[now.buffered_seq :]], rules) is not None
 
 
 def _message(row: Row) -> Message:

@@ -13,6 +13,7 @@ from app.kit.db import Database
 from app.memory.engine import _state
 from app.memory.records import Lease
 from app.memory.rules import Rules
+from app.memory.steps import Outcome
 from app.memory.store import MemoryStore
 from app.sessions.store import session_id
 from tests.conftest import TABLES
@@ -40,6 +41,7 @@ COLUMNS = {
     "messages": "session_id",
     "session_configs": "session_id",
 }  # else memory_id
+LOOKED = frozenset({Outcome.NO_BOUNDARY})  # boundaries are looked for from time to time only
 TENANT = "default"
 BUSY = 503
 
@@ -216,7 +218,7 @@ class World:
         lease = Lease(memory_id=self.memory, epoch=facts.memory.get("lease_epoch", 0))
         rules = Rules.resolve({}, facts.session["config"])
         loaded = await self._store.load(lease) if facts.memory else None
-        return (None if loaded is None else _state(loaded, rules, nothing_safe=False, activated=False)), rules
+        return (None if loaded is None else _state(loaded, rules, tried=LOOKED)), rules
 
     async def look(self, at: int) -> None:
         """What the API tells is right too, in every format, and extends what it told before."""

@@ -90,10 +90,10 @@ def test_at_least_one_token_is_wanted_however_much_is_retained(retain: float, wa
     [
         (-1, IDLE),
         (0, IDLE),
-        (1, Observe(want_tokens=1, force_closed=False)),
-        (999, Observe(want_tokens=999, force_closed=False)),
-        (1_199, Observe(want_tokens=1_199, force_closed=False)),
-        (1_200, Observe(want_tokens=1_200, force_closed=True)),
+        (1, Observe(want_tokens=1, force_closed=False, whole=True)),
+        (999, Observe(want_tokens=999, force_closed=False, whole=True)),
+        (1_199, Observe(want_tokens=1_199, force_closed=False, whole=True)),
+        (1_200, Observe(want_tokens=1_200, force_closed=True, whole=True)),
     ],
 )
 def test_who_asks_for_an_observation_gets_all_that_waits(pending: int, step: Step) -> None:
@@ -303,6 +303,7 @@ states = st.builds(
     reflected_at=st.none() | st.integers(0, 120).map(lambda seconds: NOW - timedelta(seconds=seconds)),
     unhelped_tokens=st.none() | sizes,
     nothing_safe=st.booleans(),
+    no_boundary=st.booleans(),
 )
 
 
@@ -346,7 +347,7 @@ class SimulatedMemory:
         self.reflected_at: datetime | None = None
         self.results = 0
         self.ahead: list[tuple[int, int]] = []  # message tokens and size of what was buffered
-        self.nothing_safe = False
+        self.nothing_safe = self.no_boundary = False
 
     @property
     def state(self) -> State:
@@ -356,6 +357,7 @@ class SimulatedMemory:
             pending_tokens=sum(self.groups) + sum(tokens for tokens, _ in self.ahead),
             buffered=tuple(tokens for tokens, _ in self.ahead),
             nothing_safe=self.nothing_safe,
+            no_boundary=self.no_boundary,
             observation_tokens=sum(self.chunks),
             observations=len(self.chunks),
             reflections=tuple(self.reflections),
@@ -387,8 +389,9 @@ class SimulatedMemory:
         return max(1, int(tokens * self.shares[self.results % len(self.shares)]))
 
     def _buffer(self, step: Buffer) -> None:
+        self.no_boundary = step.at_boundary and self.results % 2 == 0
         self.nothing_safe = sum(self.groups) < step.least_tokens
-        if not self.nothing_safe:
+        if not (self.no_boundary or self.nothing_safe):
             taken = self._take(step.want_tokens, step.least_tokens)
             self.ahead.append((taken, self._share(taken)))
 

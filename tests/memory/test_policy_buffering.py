@@ -22,17 +22,29 @@ def state(pending: int, *buffered: int, rules: Rules = DEFAULT, **more: Any) -> 
 
 
 STEP = Buffer(want_tokens=6_000, least_tokens=3_000)
+AT_BOUNDARY = replace(STEP, at_boundary=True)
 
 
 @pytest.mark.parametrize(
     ("found", "step"),
     [
-        (state(5_999), Wait(at_tokens=6_000)),
+        (state(2_999), Wait(at_tokens=3_000)),
+        # From half a step on up to the next boundary, which is looked for every eighth of a step.
+        (state(3_000), AT_BOUNDARY),
+        (state(3_000, no_boundary=True), Wait(at_tokens=3_750)),
+        (state(5_249, no_boundary=True), Wait(at_tokens=5_999)),
+        (state(5_250, no_boundary=True), Wait(at_tokens=6_000)),
+        (state(5_999), AT_BOUNDARY),
+        (state(5_999, no_boundary=True), Wait(at_tokens=6_000)),
         (state(6_000), STEP),
-        (state(11_999, 6_000), Wait(at_tokens=12_000)),
+        (state(6_000, no_boundary=True), STEP),
+        (state(8_999, 6_000), Wait(at_tokens=9_000)),
+        (state(9_000, 6_000), AT_BOUNDARY),
+        (state(9_000, 6_000, no_boundary=True), Wait(at_tokens=9_750)),
+        (state(11_999, 6_000, no_boundary=True), Wait(at_tokens=12_000)),
         (state(12_000, 6_000), STEP),
         # From 30,000 - 1.1 x 6,000 = 23,400 on half a step is enough.
-        (state(23_399, 6_000, 6_000, 6_000), Wait(at_tokens=23_400)),
+        (state(23_399, 6_000, 6_000, 6_000, no_boundary=True), Wait(at_tokens=23_400)),
         (state(23_400, 6_000, 6_000, 6_000), STEP),
         (state(26_999, 6_000, 6_000, 6_000, 6_000), Wait(at_tokens=27_000)),
         (state(27_000, 6_000, 6_000, 6_000, 6_000), STEP),
@@ -109,7 +121,7 @@ def test_what_the_chunks_do_not_cover_is_observed_at_once() -> None:
 
 @pytest.mark.parametrize(
     ("buffered", "step"),
-    [((999,), Wait(at_tokens=6_999)), ((1_000,), Activate(count=1)), ((6_000, 1_000), Activate(count=1))],
+    [((999,), Wait(at_tokens=3_999)), ((1_000,), Activate(count=1)), ((6_000, 1_000), Activate(count=1))],
 )
 def test_a_cold_cache_activates_early_unless_it_covers_too_little(buffered: tuple[int, ...], step: object) -> None:
     found = state(sum(buffered) + 100, *buffered, requested=Request.ACTIVATE)
@@ -124,12 +136,12 @@ def test_who_asks_for_an_observation_gets_what_was_observed_ahead_too() -> None:
     st.integers(0, 60_000),
     st.lists(st.integers(1, 9_000), max_size=8),
     st.sampled_from([None, *Request]),
-    st.booleans(),
+    st.sampled_from([{}, {"nothing_safe": True}, {"no_boundary": True}]),
 )
 def test_a_wait_is_never_for_what_is_there_already(
-    unbuffered: int, chunks: list[int], requested: Request | None, nothing_safe: bool
+    unbuffered: int, chunks: list[int], requested: Request | None, tried: dict[str, Any]
 ) -> None:
-    found = state(unbuffered + sum(chunks), *chunks, requested=requested, nothing_safe=nothing_safe)
+    found = state(unbuffered + sum(chunks), *chunks, requested=requested, **tried)
     step = next_step(found)
     if isinstance(step, Wait):
         assert step.at_tokens > found.pending_tokens

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.memory.spans import closed_calls, group_start, groups, late_results, ranges, safe_span
+from app.memory.spans import closed_calls, ended_at, group_start, groups, late_results, ranges, safe_span
 from app.sessions.model import Kind, Message, Part, Role
 
 ROLES = {
@@ -222,3 +222,28 @@ def _word(message: Message) -> str:
         return str(part["text"])
     ids = ",".join(part.get("id") or part["tool_call_id"] for part in message.parts)
     return ("c" if part["type"] == "tool_call" else "r") + ids
+
+
+@pytest.mark.parametrize(
+    ("written", "ends", "least", "expected"),
+    [
+        pytest.param("u a u a u a", {2}, 0, (1, 2, 20), id="at a boundary"),
+        pytest.param("u a u a u a", {2, 4}, 0, (1, 4, 40), id="the last one"),
+        pytest.param("u a u a u a", {2}, 20, (1, 2, 20), id="with as much as is wanted"),
+        pytest.param("u a u a u a", {2}, 21, None, id="never with less"),
+        pytest.param("u a u a u a", set(), 0, None, id="no boundary"),
+        pytest.param("u a u a u a", {5}, 0, None, id="beyond the span"),
+        pytest.param("u c1 r1 a", {2}, 0, None, id="within a group"),
+        pytest.param("u c1 r1 a", {3}, 0, (1, 3, 30), id="after a group"),
+        pytest.param("u a b u a", {3}, 0, (1, 3, 20), id="a boundary message ends what it closes"),
+        pytest.param("s b u a", {2}, 0, None, id="nothing to show before it"),
+    ],
+)
+def test_a_span_is_cut_at_the_last_boundary_that_leaves_enough(
+    written: str, ends: set[int], least: int, expected: tuple[int, int, int] | None
+) -> None:
+    messages = log(written)
+    span = safe_span(messages, want_tokens=40)
+    assert span is not None
+    found = ended_at(span, messages, ends, least_tokens=least)
+    assert (found and (found.from_seq, found.to_seq, found.tokens)) == expected

@@ -1,0 +1,109 @@
+"""Where one topic ends and another begins: where a span is best cut (memory-rules.md 3.5).
+
+Told: a ``boundary`` message, or a phrase of the user's. Seen: a topic shift, where neighbouring windows of messages
+have fewer words in common than elsewhere (Hearst, TextTiling, 1997; words weighted by how few messages hold them). A
+user's message opens a topic, so nothing is cut between a question and its answer. A boundary is named by the seq
+before it.
+
+How well, on conversations made of real sessions: so many of the chunks observed ahead end where a session does, with
+this rule and without. LongMemEval in steps of 6,000 tokens 77% and 4%; LoCoMo in steps of 2,000 26% and 6%; in steps
+of 600 MemoryBank in English 29% and 14%, in Chinese and XPersona 12% and 7%, XPersona in Korean 21% and 3%, in Japanese
+11% and none: small talk between strangers has few words in common anywhere. Of 10,481 messages the phrases took three,
+all of them rightly.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from math import log, sqrt
+from statistics import mean, pstdev
+from typing import Final, TypeAlias
+
+from app.memory.extractive.words import terms
+from app.memory.phrases import closes, opens
+from app.sessions.model import Kind, Message, PartType, Role
+
+WINDOW: Final = 4  # messages on either side of a place
+WINDOW_MIN: Final = 2  # and after one near the end of the log
+PLACES_MIN: Final = 8  # from so many on their mean tells something
+DROP_MIN: Final = 0.05  # below that mean, however alike the places are
+MESSAGES_MAX: Final = 400  # the oldest that are compared, and of each
+TERMS_MAX: Final = 200  # so many words
+
+Bag: TypeAlias = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Boundaries:
+    """The seqs after which a topic ends: as somebody said, or as it seems."""
+
+    told: frozenset[int]
+    seen: frozenset[int]
+
+
+def boundaries(messages: Sequence[Message]) -> Boundaries:
+    """The boundaries among messages in the order of the log. None is before the first."""
+    spoken = [one for one in messages if one.observe and one.role in {Role.USER, Role.ASSISTANT} and _text(one)]
+    told = (seq for seq in _told(messages, spoken) if seq >= messages[0].seq)
+    return Boundaries(told=frozenset(told), seen=frozenset(_shifts(spoken[:MESSAGES_MAX])))
+
+
+def _told(messages: Sequence[Message], spoken: Sequence[Message]) -> list[int]:
+    """After a ``boundary`` message; before what opens a topic; before what follows the answer to what closes one."""
+    told = [message.seq for message in messages if message.kind is Kind.BOUNDARY]
+    asked = [message for message in spoken if message.role is Role.USER]
+    for at, message in enumerate(asked):
+        text = _text(message)
+        if opens(text):
+            told.append(message.seq - 1)
+        elif closes(text):
+            told.append(asked[at + 1].seq - 1 if at + 1 < len(asked) else messages[-1].seq)
+    return told
+
+
+def _shifts(spoken: Sequence[Message]) -> list[int]:
+    """Where cohesion is lowest around, and lower than its mean by one standard deviation."""
+    cohesion = _cohesion(spoken)
+    if len(cohesion) < PLACES_MIN:
+        return []
+    limit = mean(cohesion.values()) - max(pstdev(cohesion.values()), DROP_MIN)
+    return [spoken[at].seq - 1 for at, score in cohesion.items() if score < limit and score <= _least(cohesion, at)]
+
+
+def _least(cohesion: Mapping[int, float], at: int) -> float:
+    return min(cohesion.get(near, 1.0) for near in range(at - WINDOW, at + WINDOW + 1))
+
+
+def _cohesion(spoken: Sequence[Message]) -> dict[int, float]:
+    """By index of each user's message: the cosine of the words before it and from it on, 0 to 1."""
+    bags = [Counter(islice(terms(_text(message)), TERMS_MAX)) for message in spoken]
+    held = Counter(term for bag in bags for term in bag)
+    weighted = [{term: count * log(1 + len(bags) / held[term]) for term, count in bag.items()} for bag in bags]
+    scores: dict[int, float] = {}
+    for at in range(WINDOW, len(spoken) - WINDOW_MIN + 1):
+        before, after = _sum(weighted[at - WINDOW : at]), _sum(weighted[at : at + WINDOW])
+        if spoken[at].role is Role.USER and before and after:
+            scores[at] = _cosine(before, after)
+    return scores
+
+
+def _sum(bags: Sequence[Bag]) -> Bag:
+    total: dict[str, float] = {}
+    for bag in bags:
+        for term, weight in bag.items():
+            total[term] = total.get(term, 0.0) + weight
+    return total
+
+
+def _cosine(one: Bag, other: Bag) -> float:
+    common = sum(weight * other[term] for term, weight in one.items() if term in other)
+    return common / (_length(one) * _length(other))
+
+
+def _length(bag: Bag) -> float:
+    return sqrt(sum(weight * weight for weight in bag.values()))
+
+
+def _text(message: Message) -> str:
+    return "\n".join(str(part.get("text") or "") for part in message.parts if part.get("type") == PartType.TEXT)
