@@ -67,11 +67,20 @@ class ModelError(Exception):
 
     ``kind`` is a short slug for diagnostics (rate_limited, overloaded, timeout, connection, server_error,
     bad_request, unauthorized, refused, bad_reply). ``retryable`` says whether the same call may succeed later;
-    ``retry_after`` is the provider's own wish in seconds.
+    ``retry_after`` is the provider's own wish in seconds. ``reply`` is what came and is no answer, but was paid for.
     """
 
-    def __init__(self, kind: str, message: str, *, retryable: bool, retry_after: float | None = None) -> None:
+    def __init__(
+        self,
+        kind: str,
+        message: str,
+        *,
+        retryable: bool,
+        retry_after: float | None = None,
+        reply: ModelReply | None = None,
+    ) -> None:
         super().__init__(message)
         self.kind = kind
         self.retryable = retryable
         self.retry_after = retry_after
+        self.reply = reply

@@ -11,7 +11,7 @@ async def drafted(model: Model, request: ModelRequest, *, prompt_version: str) -
     started = time.monotonic()
     reply = await model.complete(request)
     if reply.stop is Stop.REFUSAL:
-        raise ModelError("refused", f"{model.provider} refused to answer", retryable=False)
+        raise ModelError("refused", f"{model.provider} refused to answer", retryable=False, reply=reply)
     return Draft(
         text=reply.text,
         call=_call(model, reply, prompt_version=prompt_version, seconds=time.monotonic() - started),

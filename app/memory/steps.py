@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Sequence
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from app.llm.port import ModelError
+from app.llm.port import ModelError, Usage
 from app.memory.model import Call, Draft
 from app.memory.records import Run
 
@@ -45,18 +45,30 @@ async def called(thinking: Awaitable[D], *, kind: str, provider: str, runs: Sequ
         return await thinking
     except ModelError as error:
         latency = round((time.perf_counter() - started) * 1000)
-        failed = Run(
-            kind=kind,
-            provider=provider,
-            model="",
-            prompt_version="",
-            outcome="failed",
-            latency_ms=latency,
-            error=f"{error.kind}: {error}"[:REJECTED_CHARS_MAX],
-        )
+        failed = _failed(kind, error, provider=provider, latency_ms=latency)
         raise StepFailed(
             error.kind, str(error), runs=[*runs, failed], retryable=error.retryable, retry_after=error.retry_after
         ) from error
+
+
+def _failed(kind: str, error: ModelError, *, provider: str, latency_ms: int) -> Run:
+    """The record of a call without a draft; a refusal has its tokens, and what was said."""
+    reply = error.reply
+    usage = Usage() if reply is None else reply.usage
+    return Run(
+        kind=kind,
+        provider=provider,
+        model="" if reply is None else reply.model,
+        prompt_version="",
+        outcome="failed",
+        input_tokens=usage.input_tokens,
+        cached_input_tokens=usage.cached_input_tokens,
+        output_tokens=usage.output_tokens,
+        cost_usd=usage.cost_usd,
+        latency_ms=latency_ms,
+        error=f"{error.kind}: {error}"[:REJECTED_CHARS_MAX],
+        rejected_output=None if reply is None else reply.text[:REJECTED_CHARS_MAX],
+    )
 
 
 def run_of(kind: str, draft: Draft, *, rejected: str | None, grounded_share: float | None = None) -> Run:

@@ -3,6 +3,8 @@
 import itertools
 from typing import Any
 
+import pytest
+
 from tests.conftest import Service
 
 CONFIG = {"message_tokens": 4_000, "buffer_every": 0.25, "retain_tokens": 800, "observation_tokens": 50_000}
@@ -63,6 +65,33 @@ async def test_the_context_changes_once_per_threshold_and_not_once_per_call(serv
     assert memory["cursor"]["tail_from_seq"] <= memory["cursor"]["observed_seq"] + 1
     log = await service.get("/sessions/once/memory/observations", status="active")
     assert sum(item["message_tokens"] for item in log["items"]) + memory["pending"]["tokens"] == await total(service)
+
+
+async def test_a_topic_that_is_closed_is_observed_from_half_a_step_on_and_up_to_there(service: Service) -> None:
+    await service.configure("topic", **CONFIG)  # a step is 1,000 tokens
+    number = await fill(service, "topic", until_pending=550)
+    assert (await service.memory("topic"))["buffered"]["observations"] == 0
+    closed = {"role": "system", "kind": "boundary", "content": "The invoices are done."}
+    answer = await service.append("topic", closed, wait_ms=20_000)
+    end = answer["messages"][0]["seq"]
+    for _ in range(4):
+        await service.append("topic", turn(number), wait_ms=20_000)
+        number += 1
+    memory = await service.memory("topic")
+    assert (memory["buffered"]["observations"], memory["cursor"]["buffered_seq"]) == (1, end)
+    assert 500 <= memory["buffered"]["message_tokens"] < 1_000
+    assert memory["coverage"]["gaps"] == []
+
+
+@pytest.mark.parametrize("said", ["That's all for now, thanks!", "好的，就这些了，谢谢！"])
+async def test_what_a_user_closes_in_words_is_where_a_step_is_cut(service: Service, said: str) -> None:
+    await service.configure("words", **CONFIG)
+    number = await fill(service, "words", until_pending=600)
+    end = (await service.append("words", {"role": "user", "content": said}))["messages"][0]["seq"]
+    await service.append("words", {"role": "assistant", "content": "You are welcome."})
+    await fill(service, "words", until_pending=1_000, first=number)
+    memory = await service.memory("words")
+    assert (memory["buffered"]["observations"], memory["cursor"]["buffered_seq"]) == (1, end + 1)
 
 
 async def total(service: Service) -> int:

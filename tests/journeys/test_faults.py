@@ -183,6 +183,22 @@ async def test_what_no_retry_mends_stalls_until_it_is_redriven(
     assert (still["status"], still["pending"]["messages"], asked) == ("stalled", OBSERVE_AT + 4, 1)
 
 
+async def test_a_refusal_is_paid_for_and_so_it_is_counted(
+    start_service: StartService, models: ModelServer, provider: str
+) -> None:
+    models.fail_next(Fault.REFUSAL)
+    async with start_service(provider=provider, memory=MEMORY) as service:
+        await service.append(KEY, *talk(1, OBSERVE_AT))
+        stalled = await memory_where(service, status="stalled")
+        [refused] = await runs(service)
+
+    assert (refused["outcome"], refused["error"].partition(":")[0]) == ("failed", "refused")
+    assert min(refused["input_tokens"], refused["output_tokens"]) > 0
+    counted = stalled["usage"]["observer"]
+    assert (counted["calls"], counted["input_tokens"]) == (1, refused["input_tokens"])
+    assert counted["output_tokens"] == refused["output_tokens"]
+
+
 async def test_everything_answers_at_once_while_the_observer_hangs(
     start_service: StartService, models: ModelServer, provider: str
 ) -> None:
