@@ -53,8 +53,8 @@ class Charging:
             return None
         try:
             draft = await think(replace(source, small_model=rung is not Rung.FULL))
-        except ModelError:
-            await self._charge(lease, loaded, Usage())
+        except ModelError as error:
+            await self._charge(lease, loaded, Usage() if error.reply is None else error.reply.usage)
             raise
         await self._charge(lease, loaded, draft.call.usage)
         return draft

@@ -187,7 +187,7 @@ async def test_a_refusal_is_paid_for_and_so_it_is_counted(
     start_service: StartService, models: ModelServer, provider: str
 ) -> None:
     models.fail_next(Fault.REFUSAL)
-    async with start_service(provider=provider, memory=MEMORY) as service:
+    async with start_service(provider=provider, memory=MEMORY, caps={"session_tokens_per_day": 1_000_000}) as service:
         await service.append(KEY, *talk(1, OBSERVE_AT))
         stalled = await memory_where(service, status="stalled")
         [refused] = await runs(service)
@@ -197,6 +197,7 @@ async def test_a_refusal_is_paid_for_and_so_it_is_counted(
     counted = stalled["usage"]["observer"]
     assert (counted["calls"], counted["input_tokens"]) == (1, refused["input_tokens"])
     assert counted["output_tokens"] == refused["output_tokens"]
+    assert stalled["spending"]["session"]["tokens"] == refused["input_tokens"] + refused["output_tokens"]
 
 
 async def test_everything_answers_at_once_while_the_observer_hangs(

@@ -180,7 +180,7 @@ def test_a_pause_lasts_to_the_days_end_whatever_comes_meanwhile(pending: int) ->
 
 
 def test_a_pause_with_nothing_to_do_is_none() -> None:
-    assert affordable_step(state(10), CAPS, PAUSED) == next_step(state(10)) == Wait(at_tokens=200)
+    assert affordable_step(state(10), CAPS, PAUSED) == next_step(state(10)) == Wait(at_tokens=100)
 
 
 def test_the_built_in_observer_goes_on_while_the_reflector_is_paused() -> None:
@@ -189,7 +189,7 @@ def test_the_built_in_observer_goes_on_while_the_reflector_is_paused() -> None:
     assert isinstance(affordable_step(full_log, caps, PAUSED), Observe)
     rest = replace(full_log, pending_tokens=10)
     assert isinstance(next_step(rest), Reflect)
-    assert affordable_step(rest, caps, PAUSED) == Wait(until=MIDNIGHT, at_tokens=200, paused=True)
+    assert affordable_step(rest, caps, PAUSED) == Wait(until=MIDNIGHT, at_tokens=100, paused=True)
 
 
 def test_the_built_in_reflector_goes_on_while_the_observer_is_paused() -> None:
