@@ -23,6 +23,7 @@ from app.artifacts.service import ArtifactConfig, ArtifactService
 from app.artifacts.store import ArtifactStore
 from app.context import routes as context_routes
 from app.context.examples import EXAMPLES as CONTEXT_EXAMPLES
+from app.context.previous import PreviousCalls, PreviousConfig
 from app.context.service import ContextService
 from app.context.store import ContextStore
 from app.diagnostics import routes as diagnostics_routes
@@ -196,7 +197,12 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     )
     app.state.artifacts = ArtifactService(ArtifactStore(pool), _artifact_config(settings))
     app.state.controls = Controls(database=pool, store=memory_store, memory=memory)
-    app.state.context = ContextService(store=ContextStore(pool), memory=memory, clock=SystemClock())
+    app.state.context = ContextService(
+        store=ContextStore(pool),
+        memory=memory,
+        clock=SystemClock(),
+        previous=PreviousCalls(PreviousConfig(pieces_max=settings.context.previous_pieces_max)),
+    )
     app.state.diagnostics = DiagnosticsService(
         store=DiagnosticsStore(pool),
         memory=memory,

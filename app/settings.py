@@ -71,6 +71,16 @@ class ArtifactSettings(_Group):
     )
 
 
+class ContextSettings(_Group):
+    previous_pieces_max: int = Field(
+        1_000_000,
+        ge=0,
+        le=1_000_000_000,
+        description="blocks and messages of earlier contexts remembered, per process (24 bytes each), to tell what the"
+        " next one shares with the last; 0: it is not told",
+    )
+
+
 class EngineSettings(_Group):
     concurrency: int = Field(4, ge=1, le=1_000, description="memories worked on at once, per process")
     lease_seconds: float = Field(
@@ -148,6 +158,7 @@ class Settings(BaseSettings):
     )
     sessions: SessionSettings = Field(SessionSettings(), description="Limits of an append.")
     artifacts: ArtifactSettings = Field(ArtifactSettings(), description="Payloads kept by name.")
+    context: ContextSettings = Field(ContextSettings(), description="The compiled context.")
     engine: EngineSettings = Field(EngineSettings(), description="The work in the background.")
     llm: LlmSettings = Field(LlmSettings(), description="Calls of a model.")
     caps: CapsSettings = Field(

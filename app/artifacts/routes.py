@@ -22,6 +22,7 @@ from app.artifacts.schemas import (
 from app.artifacts.service import ArtifactService
 from app.kit.auth import Tenant
 from app.kit.errors import FieldError, Invalid
+from app.kit.http import has_etag
 from app.kit.openapi import BYTES
 from app.kit.paging import NUMBER_MAX, next_cursor, read_cursor
 from app.kit.problems import problem_responses
@@ -78,7 +79,7 @@ async def get_artifact(key: Key, name: Name, tenant: Tenant, request: Request, v
     service = _service(request)
     artifact = await service.get(tenant=tenant, key=key, name=name, version=version)
     headers = _headers(artifact, key)
-    if _has_it(request.headers, headers["ETag"]):
+    if has_etag(request.headers, headers["ETag"]):
         return Response(status_code=304, headers=headers)
     span = _span(request.headers, artifact, headers["ETag"])
     if span is None:
@@ -154,11 +155,6 @@ def _headers(artifact: Artifact, key: str) -> dict[str, str]:
         "ETag": f'"{artifact.sha256}"',
         "Artifact-Handle": handle(key, artifact.name, artifact.version),
     }
-
-
-def _has_it(headers: Mapping[str, str], etag: str) -> bool:
-    known = [tag.strip().removeprefix("W/") for tag in headers.get("if-none-match", "").split(",")]
-    return etag in known or "*" in known
 
 
 def _span(headers: Mapping[str, str], artifact: Artifact, etag: str) -> Span | None:

@@ -1,26 +1,123 @@
-"""What a caller can know of its prompt cache: the epoch, the hash and the size of the prefix."""
+"""What a caller can know of its prompt cache: epoch, hash and size of the prefix, and what became of the last one."""
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Mapping
+from dataclasses import replace
+from enum import StrEnum
 from hashlib import sha256
 
-from app.context.draft import Tail
-from app.context.model import Cache, Snapshot
+from app.context.draft import Draft
+from app.context.model import Ask, Block, Cache, Prefix, Section, Snapshot, Turn
+from app.kit.json import canonical
+
+ORDER = tuple(Section)
 
 
-def cache(snapshot: Snapshot, tail: Tail, *, units: Sequence[bytes], stable_tokens: int) -> Cache:
+class BreakReason(StrEnum):
+    """Why the next context does not begin with the whole of the last one."""
+
+    ACTIVATION = "activation"  # what was observed became part of the notes
+    REFLECTION = "reflection"
+    CONSOLIDATION = "consolidation"
+    EDIT = "edit"  # of a note, or of a message
+    DELETION = "deletion"
+    COMPACTION = "compaction"
+    MEMORY = "memory"  # any other change of the notes
+    ANCHOR = "anchor"  # the date that relative dates are told from moved
+    BUDGET = "budget"  # the limits of the notes changed
+    BUDGET_STEP = "budget_step"  # the tail begins later, or its newest group was cut to fit
+    STATE = "state"  # a value in the system prompt
+    SYSTEM = "system"
+    KNOWLEDGE = "knowledge"
+
+
+# The causes of the memory's versions.
+OF_CAUSE: Mapping[str, BreakReason] = {
+    "activated": BreakReason.ACTIVATION,
+    "observed": BreakReason.ACTIVATION,
+    "reflected": BreakReason.REFLECTION,
+    "consolidated": BreakReason.CONSOLIDATION,
+    "edited": BreakReason.EDIT,
+    "deleted": BreakReason.DELETION,
+    "compacted": BreakReason.COMPACTION,
+}
+
+
+def prefix(draft: Draft, snapshot: Snapshot, ask: Ask) -> Prefix:
+    pieces: list[Block | Turn] = [*draft.layout.system, *draft.layout.stable]
+    return Prefix(
+        version=snapshot.version,
+        anchor_date=snapshot.anchor_date,
+        epoch=epoch(draft, snapshot),
+        asked=hash(ask.system),
+        digests=array("q", map(_digest, pieces)),
+        tokens=array("q", [piece.tokens for piece in pieces]),
+        sections=tuple(piece.section for piece in pieces),
+    )
+
+
+def _digest(piece: Block | Turn) -> int:
+    return hash(piece.text if isinstance(piece, Block) else (piece.role, piece.name, canonical(piece.parts)))
+
+
+def cache(draft: Draft, found: Prefix) -> Cache:
     """``prefix_sha256`` is over the units of ``Rendered``, each ended by a line break, up to the end of the tail."""
     digest = sha256()
-    for unit in units:
+    for unit in draft.rendered.units:
         digest.update(unit + b"\n")
-    return Cache(epoch=epoch(snapshot, tail), prefix_sha256=digest.hexdigest(), stable_tokens=stable_tokens)
+    return Cache(epoch=found.epoch, prefix_sha256=digest.hexdigest(), stable_tokens=sum(found.tokens))
 
 
-def epoch(snapshot: Snapshot, tail: Tail) -> str:
+def epoch(draft: Draft, snapshot: Snapshot) -> str:
     """``version:anchor date:first seq of the tail``; within it each context extends the one before.
 
     While one group alone is over the budget its messages are cut evenly, and so again with each that joins it: the
     last seq then makes each such context an epoch of its own.
     """
+    tail = draft.tail
     first = tail.stored[0].seq if tail.stored else snapshot.tail_from_seq
     ending = f":{snapshot.last_seq}" if tail.cut else ""
     return f"{snapshot.version}:{snapshot.anchor_date.isoformat()}:{first}{ending}"
+
+
+def shared_pieces(before: Prefix, after: Prefix) -> int:
+    """How many pieces both begin with."""
+    pairs = enumerate(zip(before.digests, after.digests, strict=False))
+    return next((index for index, (one, other) in pairs if one != other), min(len(before), len(after)))
+
+
+def break_reason(before: Prefix, after: Prefix, causes: Mapping[int, str]) -> BreakReason | None:
+    """Why ``after`` does not begin with the whole of ``before``; None where it does.
+
+    ``causes`` are those of the memory's last versions; the first since ``before`` is the one that broke its prefix.
+    """
+    shared = shared_pieces(before, after)
+    if shared == len(before):
+        return None
+    where = min((each.sections[shared] for each in (before, after) if shared < len(each)), key=ORDER.index)
+    if where is Section.SYSTEM:
+        return BreakReason.STATE if before.asked == after.asked else BreakReason.SYSTEM
+    if where is Section.KNOWLEDGE:
+        return BreakReason.KNOWLEDGE
+    if before.version != after.version:
+        return _of_version(before.version, causes)
+    return _within_version(before, after, where)
+
+
+def _within_version(before: Prefix, after: Prefix, where: Section) -> BreakReason:
+    if before.anchor_date != after.anchor_date:
+        return BreakReason.ANCHOR
+    if where is not Section.MESSAGES:
+        return BreakReason.BUDGET
+    return BreakReason.EDIT if before.epoch == after.epoch else BreakReason.BUDGET_STEP
+
+
+def _of_version(before: int, causes: Mapping[int, str]) -> BreakReason:
+    first = min((version for version in causes if version > before), default=None)
+    return BreakReason.MEMORY if first is None else OF_CAUSE.get(causes[first], BreakReason.MEMORY)
+
+
+def compared(found: Cache, before: Prefix, after: Prefix, causes: Mapping[int, str]) -> Cache:
+    """The cache of ``after``, told what it shares with the call before it."""
+    shared = sum(after.tokens[: shared_pieces(before, after)])
+    return replace(found, shared_with_previous_tokens=shared, break_reason=break_reason(before, after, causes))

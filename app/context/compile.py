@@ -1,6 +1,6 @@
 """From a snapshot of a session to what the agent's next call should see. Pure: the same values, the same bytes."""
 
-from app.context.cache import cache
+from app.context.cache import cache, prefix
 from app.context.draft import Draft, Stage
 from app.context.explain import segments
 from app.context.model import Ask, Block, Compiled, Layout, Omitted, Section, Snapshot, Turn
@@ -35,12 +35,12 @@ def compile_context(snapshot: Snapshot, ask: Ask) -> Compiled:
     draft = Draft()
     for stage in STAGES:
         draft = stage(draft, snapshot, ask)
-    tokens = _tokens(draft.layout)
-    moving = tokens[Section.VOLATILE] + sum(turn.tokens for turn in draft.layout.incoming)
+    found = prefix(draft, snapshot, ask)
     return Compiled(
         payload=draft.rendered.payload,
-        tokens=tokens,
-        cache=cache(snapshot, draft.tail, units=draft.rendered.units, stable_tokens=tokens["total"] - moving),
+        tokens=_tokens(draft.layout),
+        cache=cache(draft, found),
+        prefix=found,
         omitted=draft.omitted,
         units=draft.rendered.units,
         notices=_notices(snapshot, draft.omitted),

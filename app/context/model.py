@@ -1,5 +1,6 @@
 """What a context is compiled from and into, as values."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
@@ -63,6 +64,7 @@ class Snapshot:
     unobserved_omitted: int = 0  # unobserved messages before the first of ``tail``
     current_task: str | None = None
     suggested_response: str | None = None
+    causes: dict[int, str] = field(default_factory=dict)  # of the memory's last versions
     lagging: bool = False  # the memory is behind: failing, stalled or over the block threshold
     metadata: dict[str, Any] = field(default_factory=dict)
 
@@ -190,6 +192,26 @@ class Cache:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Prefix:
+    """The cacheable part of a context, kept to hold the next one against: its pieces, and what they came of.
+
+    A piece is a block or a turn; its digest is only good within the process. ``asked`` is that of the system prompt as
+    the caller gave it. Equal pieces are rendered to equal bytes, in every format (architecture.md section 5, law 3).
+    """
+
+    version: int
+    anchor_date: date
+    epoch: str
+    asked: int
+    digests: Sequence[int]
+    tokens: Sequence[int]
+    sections: Sequence[Section]
+
+    def __len__(self) -> int:
+        return len(self.digests)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Omitted:
     """How many items the budgets left out. ``messages`` counts from ``tail_from_seq``, unobserved ones included."""
 
@@ -209,6 +231,7 @@ class Compiled:
     payload: dict[str, Any]
     tokens: dict[str, int]
     cache: Cache
+    prefix: Prefix
     omitted: Omitted
     units: tuple[bytes, ...]
     notices: tuple[str, ...] = ()

@@ -6,9 +6,11 @@ from dataclasses import replace
 from datetime import date, datetime
 from uuid import UUID
 
+from app.context.cache import compared
 from app.context.compile import compile_context
 from app.context.diff import Diff, check, diff
 from app.context.model import Ask, Compiled, Knowledge, Snapshot
+from app.context.previous import PreviousCalls
 from app.context.schemas import ContextIn, ContextQuery
 from app.context.store import PRESENT, Budgets, ContextStore, Head, Moment
 from app.kit.clock import Clock
@@ -25,8 +27,9 @@ WAITED = "the wait ended before the memory caught up with this session"
 
 
 class ContextService:
-    def __init__(self, *, store: ContextStore, memory: MemoryService, clock: Clock) -> None:
+    def __init__(self, *, store: ContextStore, memory: MemoryService, clock: Clock, previous: PreviousCalls) -> None:
         self._store = store
+        self._previous = previous
         self._memory = memory
         self._clock = clock
         service = memory.rules({})
@@ -47,8 +50,17 @@ class ContextService:
         snapshot = _empty(key, self._memory.rules({}), server) if read is None else self._snapshot(key, *read)
         now = body.now or query.now
         ask = self._ask(query, body, snapshot, now=now, server=server)
-        compiled = compile_context(_anchored(snapshot, now), ask)
+        compiled = self._compared(session, query, snapshot, compile_context(_anchored(snapshot, now), ask))
         return snapshot, compiled if caught_up else replace(compiled, notices=(*compiled.notices, WAITED))
+
+    def _compared(self, session: UUID, query: ContextQuery, snapshot: Snapshot, compiled: Compiled) -> Compiled:
+        """What it shares with the session's last call, if that is known. Looking at the past is no call."""
+        if _moment(query) != PRESENT:
+            return compiled
+        before = self._previous.swap(session, query.format, compiled.prefix)
+        if before is None:
+            return compiled
+        return replace(compiled, cache=compared(compiled.cache, before, compiled.prefix, snapshot.causes))
 
     async def diff(self, *, tenant: str, key: str, since: int | None, until: int | None) -> Diff:
         """What entered and what left between two versions. Raises SessionNotFound, VersionNotFound, Invalid."""
@@ -77,7 +89,7 @@ class ContextService:
         return True
 
     async def _read(self, key: str, session: UUID, query: ContextQuery) -> tuple[Head, tuple[Message, ...]] | None:
-        moment = Moment(version=query.as_of_version, seq=query.as_of_seq)
+        moment = _moment(query)
         if moment == PRESENT:
             return await self._store.snapshot(session, self._budgets(query))
         timezone = self._memory.defaults.timezone
@@ -115,6 +127,7 @@ class ContextService:
             unobserved_omitted=max(0, first - 1 - head.observed_seq),
             current_task=head.current_task,
             suggested_response=head.suggested_response,
+            causes=head.causes,
             lagging=remembered and (head.attempts > 0 or head.pending_tokens >= rules.block_tokens),
         )
 
@@ -136,6 +149,10 @@ class ContextService:
             max_observations=query.max_observations,
             explain=query.explain,
         )
+
+
+def _moment(query: ContextQuery) -> Moment:
+    return Moment(version=query.as_of_version, seq=query.as_of_seq)
 
 
 def _refuse(key: str, moment: Moment, *, newest_version: int, newest_seq: int) -> None:

@@ -19,6 +19,7 @@ from app.memory.store import observation_of, reflection_of
 from app.sessions.model import Message
 from app.sessions.store import message_of
 
+CAUSES = 8  # of the last versions, told why the prefix broke
 LOOK_BACK = 32  # messages read before the start, to find that of a group it falls into
 
 NOW = """
@@ -56,6 +57,8 @@ SELECT NULL::bigint AS seq, NULL AS id, NULL AS kind, NULL AS role, NULL AS name
        NULL::int AS tokens, NULL::bigint AS tokens_before, NULL::timestamptz AS created_at, NULL::bool AS observe,
        NULL AS trust, NULL::jsonb AS metadata, NULL::bytea AS content_hash,
        to_jsonb(s) || jsonb_build_object(
+         'causes', (SELECT jsonb_object_agg(version, cause) FROM memory_versions v
+                    WHERE v.memory_id = s.memory_id AND v.version > s.version - {causes} AND v.version <= s.version),
          'tail_tokens_before', (SELECT tokens_before FROM messages WHERE session_id = $1 AND seq = s.shown_from_seq),
          'observations', (SELECT jsonb_agg(to_jsonb(o) ORDER BY o.from_seq) FROM observations o
                           WHERE o.memory_id = s.memory_id AND {live}),
@@ -68,8 +71,8 @@ SELECT g.seq, g.id, g.kind, g.role, g.name, g.parts, g.tokens, g.tokens_before, 
 FROM session s, start, messages g WHERE g.session_id = $1 AND g.seq BETWEEN start.seq AND s.seq
 """
 
-SNAPSHOT = READ.format(name="snapshot", moment=NOW, live=LIVE_NOW)
-PAST_SNAPSHOT = READ.format(name="past_snapshot", moment=THEN, live=LIVE_THEN)
+SNAPSHOT = READ.format(name="snapshot", moment=NOW, live=LIVE_NOW, causes=CAUSES)
+PAST_SNAPSHOT = READ.format(name="past_snapshot", moment=THEN, live=LIVE_THEN, causes=CAUSES)
 
 NEWEST = """/* newest */
 SELECT coalesce(m.log_version, 0) AS version, s.next_seq - 1 AS seq
@@ -116,7 +119,8 @@ LAST_SEQ = "/* last_seq */ SELECT next_seq - 1 FROM sessions WHERE id = $1"
 class Head:
     """What a context is made of beside its tail. ``tail_skipped_tokens`` lie between tail_from_seq and the first.
 
-    ``at`` is when it was, for a moment of the past; there the memory is taken not to have been behind.
+    ``causes`` are those of the last versions. ``at`` is when it was, for a moment of the past; there the memory is
+    taken not to have been behind.
     """
 
     last_seq: int
@@ -132,6 +136,7 @@ class Head:
     suggested_response: str | None
     observations: tuple[Observation, ...]
     reflections: tuple[Reflection, ...]
+    causes: dict[int, str]
     at: datetime | None
 
 
@@ -239,6 +244,7 @@ def _head_of(head: dict[str, Any], tail: list[Row]) -> Head:
         suggested_response=head["suggested_response"],
         observations=tuple(observation_of(_dated(found)) for found in head["observations"] or ()),
         reflections=tuple(reflection_of(_dated(found)) for found in head["reflections"] or ()),
+        causes={int(version): cause for version, cause in (head["causes"] or {}).items()},
         at=datetime.fromisoformat(head["at"]) if "at" in head else None,
     )
 

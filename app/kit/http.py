@@ -3,6 +3,7 @@
 import re
 import time
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -92,6 +93,12 @@ class Gate:
                 ms=round(seconds * 1000, 1),
                 request_id=request_id,
             )
+
+
+def has_etag(headers: Mapping[str, str], etag: str) -> bool:
+    """Whether ``If-None-Match`` says that the caller has it: then it is answered 304, with no body."""
+    known = [tag.strip().removeprefix("W/") for tag in headers.get("if-none-match", "").split(",")]
+    return etag in known or "*" in known
 
 
 def _request_id(headers: Headers) -> str:

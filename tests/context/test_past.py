@@ -8,13 +8,13 @@ from app.context.schemas import ContextIn, ContextQuery
 from app.context.service import ContextService
 from app.sessions.errors import MessageNotFound
 from tests.conftest import Service
-from tests.context.turns import FACTS, KEY, NOW, observe, say
+from tests.context.turns import FACTS, KEY, NOW, alone, observe, say
 
 CONTEXT = f"/sessions/{KEY}/context"
 
 
 async def then(service: Service, **parameters: Any) -> dict[str, Any]:
-    return await service.context(KEY, now=NOW, **parameters)
+    return alone(await service.context(KEY, now=NOW, **parameters))
 
 
 async def problem(service: Service, **parameters: Any) -> tuple[int, str]:
@@ -30,7 +30,7 @@ async def test_a_seq_is_the_last_context_before_the_next_message(service: Servic
     assert await then(service, as_of_seq=1) == observed
     assert await then(service, as_of_seq=2) == second
     await observe(service)
-    assert await then(service, as_of_seq=2) == await service.context(KEY, now=NOW) != second
+    assert await then(service, as_of_seq=2) == await then(service) != second
     assert (await then(service, as_of_seq=0))["payload"] == {"system": [], "messages": []}
 
 
@@ -94,10 +94,10 @@ async def test_the_past_tells_the_day_it_was(service: Service) -> None:
     """Without a ``now`` of the caller's, today is the day of the newest message then."""
     await say(service, FACTS[0], created_at="2031-05-05T10:00:00Z")
     await observe(service)
-    first = await service.context(KEY)
+    first = alone(await service.context(KEY))
     await say(service, FACTS[1], created_at="2031-06-06T10:00:00Z")
     assert "Today is Monday, May 5, 2031" in first["payload"]["messages"][-1]["content"][-1]["text"]
-    assert await service.context(KEY, as_of_seq=1) == first
+    assert alone(await service.context(KEY, as_of_seq=1)) == first
 
 
 async def test_the_caller_s_own_parts_stand_in_the_past_too(service: Service) -> None:
@@ -106,7 +106,7 @@ async def test_the_caller_s_own_parts_stand_in_the_past_too(service: Service) ->
     live = (await service.client.post(CONTEXT, json=body)).json()
     await say(service, FACTS[1])
     answer = await service.client.post(CONTEXT, json=body, params={"as_of_seq": 1})
-    assert answer.json() == live
+    assert alone(answer.json()) == alone(live)
 
 
 async def test_a_long_tail_is_cut_as_it_was(service: Service) -> None:

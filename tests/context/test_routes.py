@@ -6,7 +6,8 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
-from tests.conftest import Service
+from tests.conftest import Service, StartService
+from tests.context.turns import alone
 
 CONTEXT = "/sessions/s1/context"
 FACTS = ["I moved to Lisbon.", "I work at a bank in Porto.", "My dog is called Rex."]
@@ -14,6 +15,8 @@ EMPTY: dict[str, dict[str, Any]] = {
     "neutral": {"system": [], "messages": []},
     "anthropic": {"messages": []},
     "openai": {"messages": []},
+    "openai-responses": {"input": []},
+    "gemini": {"contents": []},
     "text": {"text": ""},
 }
 
@@ -70,7 +73,9 @@ async def test_a_session_never_seen_is_empty_and_stays_unseen(service: Service) 
 
 async def test_without_a_memory_a_context_is_the_conversation_in_every_format(service: Service) -> None:
     await talk(service, "Hi", "Are you there?")
-    neutral, anthropic, openai, text = [await service.context("s1", format=shape) for shape in EMPTY]
+    neutral, anthropic, openai, text = [
+        await service.context("s1", format=shape) for shape in ("neutral", "anthropic", "openai", "text")
+    ]
     assert shown(neutral) == shown(anthropic) == shown(openai) == ["Hi", "Are you there?"]
     assert neutral["payload"]["system"] == []
     assert "system" not in anthropic["payload"]
@@ -127,7 +132,7 @@ async def test_a_session_s_own_budget_is_the_default(service: Service) -> None:
     await service.configure("s1", message_budget=100)
     own = await service.context("s1")
     assert 0 < own["tokens"]["messages"] <= 100
-    assert own == await service.context("s1", message_budget=100)
+    assert alone(own) == alone(await service.context("s1", message_budget=100))
     assert len(shown(await service.context("s1", message_budget=0))) == 20
 
 
@@ -141,10 +146,10 @@ async def test_a_disabled_memory_leaves_the_conversation(service: Service) -> No
 async def test_reading_changes_nothing(service: Service) -> None:
     await remember(service, *FACTS)
     now = "2026-12-01T10:00:00Z"
-    first = await service.context("s1", now=now)
-    assert await service.context("s1", now=now) == first
-    assert await compiled(service, {}, now=now) == first
-    assert await compiled(service, {"now": now}) == first
+    first = alone(await service.context("s1", now=now))
+    assert alone(await service.context("s1", now=now)) == first
+    assert alone(await compiled(service, {}, now=now)) == first
+    assert alone(await compiled(service, {"now": now})) == first
 
 
 # Read your writes
@@ -236,7 +241,7 @@ async def test_explain_tells_every_piece_and_what_was_decided(service: Service) 
     assert [(each["stage"], each["reason"]) for each in dropped] == [("budget", "over the number of observations")]
     assert verdicts["message:3"] == "kept"
     plain = await service.context("s1", max_observations=2)
-    assert {name: value for name, value in context.items() if name in plain} == plain
+    assert alone({name: value for name, value in context.items() if name in plain}) == alone(plain)
 
 
 async def test_what_cannot_be_compiled_is_refused_by_its_name(service: Service) -> None:
@@ -267,3 +272,72 @@ async def test_what_cannot_be_compiled_is_refused_by_its_name(service: Service) 
     for content, pointer in bodies:
         answer = await service.client.post(CONTEXT, content=content, headers={"Content-Type": "application/json"})
         assert pointers(answer) == [pointer], content
+
+
+# The cache
+
+
+async def shared(service: Service, **parameters: Any) -> tuple[int | None, str | None]:
+    cache = (await service.context("s1", **parameters))["cache"]
+    return cache["shared_with_previous_tokens"], cache["break_reason"]
+
+
+async def test_each_context_tells_what_it_shares_with_the_last_one_of_its_format(service: Service) -> None:
+    await talk(service, "Hi", "Are you there?")
+    first = await service.context("s1")
+    assert await shared(service, format="openai") == (None, None)
+    await talk(service, "Hello?")
+    assert await shared(service) == (first["cache"]["stable_tokens"], None)
+    assert await shared(service, format="openai") == (first["cache"]["stable_tokens"], None)
+
+
+async def test_the_answer_tells_why_the_prefix_broke(service: Service) -> None:
+    await service.configure("s1", keep_last=0)
+    await talk(service, *FACTS)
+    await service.context("s1")
+    assert (await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": 20_000})).status_code == 200
+    assert await shared(service) == (0, "activation")
+    tokens = (await compiled(service, {"system": "You help."}))["tokens"]
+    assert await shared(service) == (0, "system")
+    assert (await service.client.delete("/sessions/s1/memory/observations")).status_code == 200
+    assert await shared(service) == (0, "deletion")
+    assert tokens["observations"] > 0
+
+
+async def test_the_past_is_no_call(service: Service) -> None:
+    await talk(service, "Hi", "Are you there?")
+    whole = (await service.context("s1"))["cache"]["stable_tokens"]
+    assert await shared(service, as_of_seq=1) == (None, None)
+    assert await shared(service) == (whole, None)
+
+
+async def test_a_service_that_remembers_no_calls_says_null(start_service: StartService) -> None:
+    async with start_service(context={"previous_pieces_max": 0}) as service:
+        await talk(service, "Hi")
+        assert [await shared(service) for _ in range(2)] == [(None, None)] * 2
+
+
+async def test_who_has_the_context_is_not_sent_it_again(service: Service) -> None:
+    await talk(service, "Hi")
+    first = await service.client.get(CONTEXT, params={"format": "anthropic"})
+    etag = first.headers["etag"]
+    for known in (etag, f"W/{etag}", f'"other", {etag}', "*"):
+        again = await service.client.get(CONTEXT, params={"format": "anthropic"}, headers={"If-None-Match": known})
+        assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", etag)
+    posted = await service.client.post(
+        CONTEXT, json={}, params={"format": "anthropic"}, headers={"If-None-Match": etag, "X-Request-Id": "another"}
+    )
+    assert posted.status_code == 304
+
+
+async def test_another_context_has_another_etag(service: Service) -> None:
+    await talk(service, "Hi")
+    seen = {(await service.client.get(CONTEXT)).headers["etag"]}
+    for parameters in ({"format": "openai"}, {"explain": True}, {"message_budget": 1}, {"format": "text"}):
+        answer = await service.client.get(CONTEXT, params=parameters, headers={"If-None-Match": next(iter(seen))})
+        assert answer.status_code == 200
+        seen.add(answer.headers["etag"])
+    volatile = await service.client.post(CONTEXT, json={"channel": "sms"})
+    await talk(service, "Hello?")
+    seen |= {volatile.headers["etag"], (await service.client.get(CONTEXT)).headers["etag"]}
+    assert len(seen) == 7

@@ -9,13 +9,19 @@ FACTS = ("I moved to Lisbon.", "I work at a bank in Porto.", "My dog is called R
 NOW = "2099-01-01T10:00:00Z"  # later than any anchor date
 
 
+def alone(context: dict[str, Any]) -> dict[str, Any]:
+    """The answer without what it tells of the call before it."""
+    cache = {name: context["cache"][name] for name in ("epoch", "prefix_sha256", "stable_tokens")}
+    return {**context, "cache": cache}
+
+
 async def say(service: Service, text: str, **fields: Any) -> dict[str, Any]:
     """One message; answers the context after it."""
     await service.append(KEY, {"role": "user", "content": text, **fields})
-    return await service.context(KEY, now=NOW)
+    return alone(await service.context(KEY, now=NOW))
 
 
 async def observe(service: Service) -> dict[str, Any]:
     answer = await service.client.post(f"/sessions/{KEY}/memory/observe", params={"wait_ms": 20_000})
     assert answer.status_code == 200
-    return await service.context(KEY, now=NOW)
+    return alone(await service.context(KEY, now=NOW))

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import httpx2 as httpx
 
+from app.context.previous import PreviousCalls, PreviousConfig
 from app.context.service import ContextService
 from app.context.store import ContextStore
 from app.diagnostics.service import DiagnosticsService, EventsConfig
@@ -111,7 +112,12 @@ class Process:
             database=database, store=sessions, memory=memory, bytes_max=limits.message_bytes_max
         )
         state.controls = Controls(database=database, store=store, memory=memory)
-        state.context = ContextService(store=ContextStore(database), memory=memory, clock=SystemClock())
+        state.context = ContextService(
+            store=ContextStore(database),
+            memory=memory,
+            clock=SystemClock(),
+            previous=PreviousCalls(PreviousConfig()),
+        )
         state.diagnostics = DiagnosticsService(
             store=DiagnosticsStore(database),
             memory=memory,

@@ -17,10 +17,11 @@ from app.memory.steps import Outcome
 from app.memory.store import MemoryStore
 from app.sessions.store import session_id
 from tests.conftest import TABLES
+from tests.context.shapes import CHECKS
 from tests.fuzz import laws
 from tests.fuzz.model import Fate
 from tests.fuzz.processes import Process
-from tests.journeys.laws import CHECKS, calls_keep_their_results, prefix_holds, tail_is_verbatim
+from tests.journeys.laws import calls_keep_their_results, prefix_holds, tail_is_verbatim
 from tests.journeys.looks import Json, Look, look
 
 CONFIG: Final[dict[str, Any]] = {

@@ -8,11 +8,10 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from app.context.model import Format
 from tests.conftest import Service
-from tests.context.shapes import MARKS, check_anthropic, check_openai
+from tests.context.shapes import CHECKS, MARKS
 from tests.journeys.looks import Json, Look
-
-CHECKS = {"openai": check_openai, "anthropic": check_anthropic}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +97,8 @@ def tail_is_verbatim(look: Look) -> None:
 def calls_keep_their_results(look: Look) -> None:
     """Law 5: payloads are what the providers demand, and no cut parts a call from a result that came in time."""
     for shape, context in look.contexts.items():
-        if shape in CHECKS:
-            CHECKS[shape](context["payload"])
+        if check := CHECKS.get(Format(shape)):
+            check(context["payload"])
     first = min(_message_seq(s) for s in look.contexts["neutral"]["segments"] if s["section"] == "messages")
     for call, result in _pairs(look.stored):
         assert not call < first <= result

@@ -14,7 +14,7 @@ from tests.journeys.looks import Json, items
 from tests.journeys.talk import Requests, mixed_talk
 
 KEY = "s"
-FORMATS = ("neutral", "anthropic", "openai", "text")
+FORMATS = ("neutral", "anthropic", "openai", "openai-responses", "gemini", "text")
 WAIT_MS = 20_000
 NOW = "2099-01-01T10:00:00Z"  # later than any anchor, which a caller's ``now`` would move otherwise
 MEMORY = {
@@ -116,7 +116,7 @@ async def test_every_context_that_was_answered_is_rebuilt_byte_for_byte(
     start_service: StartService, memory: Json
 ) -> None:
     requests = day_by_day(mixed_talk(seed=11, scenes=16))
-    async with start_service(memory=memory) as service:
+    async with start_service(memory=memory, context={"previous_pieces_max": 0}) as service:  # each call for itself
         seen = await lived(service, requests)
         newest = await service.memory(KEY)
         for (version, seq), contexts in seen.contexts.items():
