@@ -21,6 +21,7 @@ from app.artifacts import routes as artifacts_routes
 from app.artifacts.examples import EXAMPLES as ARTIFACTS_EXAMPLES
 from app.artifacts.service import ArtifactConfig, ArtifactService
 from app.artifacts.store import ArtifactStore
+from app.console.routes import install as install_console
 from app.context import routes as context_routes
 from app.context.examples import EXAMPLES as CONTEXT_EXAMPLES
 from app.context.previous import PreviousCalls, PreviousConfig
@@ -221,6 +222,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     ):
         app.include_router(router)
     documented(app, SESSIONS_EXAMPLES | ARTIFACTS_EXAMPLES | CONTEXT_EXAMPLES | MEMORY_EXAMPLES | DIAGNOSTICS_EXAMPLES)
+    install_console(app)
     install_problems(app)
     http = HttpConfig(request_bytes_max=settings.http.request_bytes_max, access_log=settings.http.access_log)
     app.add_middleware(Gate, config=http)

@@ -1,0 +1,60 @@
+// The operator's page: a list of sessions, and one session in the light of its memory. The place is in the URL's hash.
+
+import { html, render, useEffect, useState } from "./vendor/htm-preact.js";
+import { Problem, get, key } from "./api.js";
+import { KeyAsk, Notice } from "./parts.js";
+import { SessionList } from "./sessions.js";
+import { SessionPage } from "./session.js";
+
+function place() {
+  const [, name = "", tab = "timeline"] = location.hash.replace(/^#/, "").split("/");
+  return { name: decodeURIComponent(name), tab };
+}
+
+export function usePlace() {
+  const [at, setAt] = useState(place());
+  useEffect(() => {
+    const moved = () => setAt(place());
+    addEventListener("hashchange", moved);
+    return () => removeEventListener("hashchange", moved);
+  }, []);
+  return at;
+}
+
+function App() {
+  const at = usePlace();
+  const [asked, setAsked] = useState(null); // null: not known yet; an object: a key is needed
+  const [failed, setFailed] = useState(null);
+  const knock = () =>
+    get("/sessions", { limit: 1 }).then(
+      () => (setAsked(false), setFailed(null)),
+      (error) => (error instanceof Problem && error.status === 401 ? setAsked({ wrong: key.get() !== "" }) : setFailed(error.message)),
+    );
+  useEffect(knock, []);
+  if (failed) return html`<main class="alone"><${Notice} kind="error">${failed}<//></main>`;
+  if (asked === null) return html`<main class="alone" aria-busy="true"><p>Loading</p></main>`;
+  if (asked)
+    return html`<main class="alone">
+      <${KeyAsk} wrong=${asked.wrong} onKey=${(given) => (key.set(given), knock())} />
+    </main>`;
+  return html`
+    <header class="top">
+      <a class="brand" href="#/"><img src="console/icon.svg" alt="" width="22" height="22" />Daybook</a>
+      <nav aria-label="Service">
+        <a href="docs">API</a>
+        ${key.get() && html`<button class="plain" onClick=${() => (key.forget(), setAsked({ wrong: false }))}>Forget key</button>`}
+      </nav>
+    </header>
+    <div class=${`columns ${at.name ? "chosen" : ""}`}>
+      <aside aria-label="Sessions"><${SessionList} chosen=${at.name} /></aside>
+      <main>
+        ${at.name
+          ? html`<${SessionPage} key=${at.name} name=${at.name} tab=${at.tab} />`
+          : html`<div class="empty"><h1>Choose a session</h1>
+              <p>Each shows what its memory holds, which messages stand behind it, and what the next call would see.</p></div>`}
+      </main>
+    </div>
+  `;
+}
+
+render(html`<${App} />`, document.getElementById("app"));

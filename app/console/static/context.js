@@ -1,0 +1,44 @@
+// The compiled context in any format, its segments coloured by how long each stays the same.
+
+import { html, useState } from "./vendor/htm-preact.js";
+import { get, session } from "./api.js";
+import { Notice, count, useLoaded } from "./parts.js";
+
+const FORMATS = ["neutral", "anthropic", "openai", "openai-responses", "gemini", "text"];
+
+export function ContextView({ name, change }) {
+  const [format, setFormat] = useState("anthropic");
+  const [found, error] = useLoaded(
+    (signal) => get(`${session(name)}/context`, { format, explain: true }, signal),
+    [name, change, format],
+  );
+  return html`
+    <div class="filters"><label>Format <select onChange=${(event) => setFormat(event.target.value)}>
+      ${FORMATS.map((each) => html`<option selected=${each === format}>${each}</option>`)}</select></label></div>
+    ${error && html`<${Notice} kind="error">${error}<//>`}
+    ${found && html`<${Compiled} found=${found} />`}
+  `;
+}
+
+function Compiled({ found }) {
+  const { tokens, cache, segments } = found;
+  const total = Math.max(tokens.total, 1);
+  return html`
+    <p class="hint">${count.format(tokens.total)} tokens, ${count.format(cache.stable_tokens)} of them in the cacheable prefix. Epoch ${cache.epoch}.
+      ${cache.break_reason && ` The prefix broke: ${cache.break_reason}.`}</p>
+    ${found.notices.map((notice) => html`<${Notice}>${notice}<//>`)}
+    <div class="strip" role="img" aria-label="Segments by size">${segments.map(
+      (segment) => html`<i class=${`stays-${segment.stability}`} style=${{ width: `${(100 * segment.tokens) / total}%` }}
+        title=${`${segment.id}: ${segment.tokens} tokens, ${segment.stability}`}></i>`)}</div>
+    <div class="scroll" role="region" aria-label="Segments" tabindex="0"><table><caption>Segments, in their order</caption>
+      <thead><tr><th>Segment</th><th>Section</th><th>Role</th><th>Stays the same</th><th class="number">Tokens</th><th>Hash</th><th>Cache</th></tr></thead>
+      <tbody>${segments.map((segment) => html`<tr><td>${segment.id}</td><td>${segment.section}</td><td>${segment.role}</td>
+        <td><i class=${`dot stays-${segment.stability}`}></i>${segment.stability}</td><td class="number">${count.format(segment.tokens)}</td>
+        <td><code>${segment.sha256.slice(0, 10)}</code></td><td>${segment.breakpoint ? "breakpoint" : ""}</td></tr>`)}</tbody>
+    </table></div>
+    <details open><summary>Payload</summary><pre class="payload" tabindex="0">${
+      found.payload.text ?? JSON.stringify(found.payload, null, 2)}</pre></details>
+    <details><summary>Decisions (${found.decisions.length})</summary>
+      <ul>${found.decisions.map((decision) => html`<li><b>${decision.id}</b> ${decision.verdict}: ${decision.reason}</li>`)}</ul></details>
+  `;
+}

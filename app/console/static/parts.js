@@ -1,0 +1,105 @@
+// Small parts that several views use.
+
+import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+
+export const count = new Intl.NumberFormat("en");
+export const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+export const dollars = new Intl.NumberFormat("en", { style: "currency", currency: "USD", maximumFractionDigits: 4 });
+const time = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
+
+export const when = (text) => (text ? time.format(new Date(text)) : "");
+
+export function ago(seconds) {
+  if (seconds < 90) return `${Math.round(seconds)} s`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+  return seconds < 129600 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86400)} days`;
+}
+
+export const Status = ({ of }) => html`<span class=${`status ${of}`}>${of.replace("_", " ")}</span>`;
+
+export const Notice = ({ kind = "info", children }) =>
+  html`<p class=${`notice ${kind}`} role=${kind === "error" ? "alert" : "status"}>${children}</p>`;
+
+export function KeyAsk({ wrong, onKey }) {
+  const [given, setGiven] = useState("");
+  return html`<form class="card" onSubmit=${(event) => (event.preventDefault(), given && onKey(given))}>
+    <h1>Daybook</h1>
+    <label>Key <input type="password" autocomplete="off" required autofocus value=${given}
+      onInput=${(event) => setGiven(event.target.value)} /></label>
+    <p class="hint">Kept in this tab until it is closed.</p>
+    ${wrong && html`<${Notice} kind="error">The service does not know this key.<//>`}
+    <button class="main">Open</button>
+  </form>`;
+}
+
+// A modal dialog: closes by Escape, by its Cancel, and after `onDo` went well.
+export function Ask({ title, does, danger, onDo, onClose, children }) {
+  const dialog = useRef();
+  const [busy, setBusy] = useState(false);
+  const [failed, setFailed] = useState(null);
+  useEffect(() => dialog.current.showModal(), []);
+  const submit = async (event) => {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      await onDo(new FormData(event.target));
+      onClose();
+    } catch (error) {
+      setFailed(error.message);
+      setBusy(false);
+    }
+  };
+  return html`<dialog ref=${dialog} onClose=${onClose} aria-labelledby="ask-title">
+    <form onSubmit=${submit}>
+      <h2 id="ask-title">${title}</h2>
+      ${children}
+      ${failed && html`<${Notice} kind="error">${failed}<//>`}
+      <div class="buttons">
+        <button type="button" onClick=${onClose}>Cancel</button>
+        <button class=${danger ? "danger" : "main"} disabled=${busy}>${does}</button>
+      </div>
+    </form>
+  </dialog>`;
+}
+
+// What `load` answers, loaded again when `keys` change; the former stays while the next is on its way.
+export function useLoaded(load, keys) {
+  const [state, setState] = useState({ value: null, error: null });
+  useEffect(() => {
+    const stop = new AbortController();
+    load(stop.signal).then(
+      (value) => stop.signal.aborted || setState({ value, error: null }),
+      (error) => stop.signal.aborted || setState((former) => ({ ...former, error: error.message })),
+    );
+    return () => stop.abort();
+  }, keys);
+  return [state.value, state.error];
+}
+
+// Numbers `#12` and `#12-15` of a text as links to the messages they cite.
+export function cited(text, onCite) {
+  return text.split(/(#\d+(?:-\d+)?)/).map((piece) => {
+    const found = /^#(\d+)(?:-(\d+))?$/.exec(piece);
+    if (!found) return piece;
+    const [from, to] = [Number(found[1]), Number(found[2] ?? found[1])];
+    return html`<button class="cite" title=${`Show message ${piece}`} onClick=${() => onCite(from, to)}>${piece}</button>`;
+  });
+}
+
+export function partText(part) {
+  if (part.type === "text") return part.text;
+  if (part.type === "reasoning") return part.text ?? part.thinking ?? "(reasoning)";
+  if (part.type === "tool_call") return `${part.name}(${JSON.stringify(part.arguments)})`;
+  if (part.type === "tool_result") return typeof part.output === "string" ? part.output : JSON.stringify(part.output);
+  return `(${part.type})`;
+}
+
+export const Message = ({ message, marked }) => html`
+  <li class=${`message ${message.role} ${marked ? "marked" : ""}`} id=${`message-${message.seq}`} tabindex="-1">
+    <div class="line"><b>#${message.seq}</b> <span>${message.role}</span>
+      ${message.kind.includes("tool") && html`<span class="tag">${message.kind.replace("_", " ")}</span>`}
+      ${message.trust !== "user" && html`<span class="tag">${message.trust}</span>`}
+      ${message.sealed && html`<span class="tag" title="An observation covers it">sealed</span>`}
+      <span class="right">${count.format(message.tokens)} tokens · ${when(message.created_at)}</span></div>
+    ${(message.content ?? []).map((part) => html`<pre>${partText(part)}</pre>`)}
+  </li>`;

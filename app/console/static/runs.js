@@ -1,0 +1,44 @@
+// Calls of the observer and the reflector: what they cost, how long they took, what became of them.
+
+import { html, useState } from "./vendor/htm-preact.js";
+import { get, session } from "./api.js";
+import { Notice, count, dollars, useLoaded, when } from "./parts.js";
+
+export function RunsView({ name, change }) {
+  const [outcome, setOutcome] = useState("");
+  const [pages, setPages] = useState(1);
+  const [found, error] = useLoaded(
+    async (signal) => {
+      const items = [];
+      let cursor = null;
+      for (let page = 0; page < pages; page += 1) {
+        const next = await get(`${session(name)}/memory/runs`, { outcome, cursor, limit: 50 }, signal);
+        items.push(...next.items);
+        cursor = next.next_cursor;
+        if (!cursor) break;
+      }
+      return { items, more: cursor !== null };
+    },
+    [name, change, outcome, pages],
+  );
+  if (error && !found) return html`<${Notice} kind="error">${error}<//>`;
+  if (!found) return html`<p aria-busy="true">Loading</p>`;
+  return html`
+    <div class="filters"><label>Outcome <select onChange=${(event) => setOutcome(event.target.value)}>
+      <option value="">any</option>${["recorded", "rejected", "failed"].map((each) => html`<option selected=${each === outcome}>${each}</option>`)}</select></label></div>
+    <div class="scroll" role="region" aria-label="Runs" tabindex="0"><table><caption>Newest first</caption>
+      <thead><tr><th>At</th><th>Step</th><th>Messages</th><th>Model</th><th class="number">In</th><th class="number">Cached</th>
+        <th class="number">Out</th><th class="number">Cost</th><th class="number">ms</th><th>Outcome</th></tr></thead>
+      <tbody>${found.items.map((run) => html`<tr class=${run.outcome}><td>${when(run.at)}</td><td>${run.kind}</td>
+        <td>${run.from_seq === null ? "" : `#${run.from_seq}-${run.to_seq}`}</td><td>${run.model}</td>
+        <td class="number">${count.format(run.input_tokens)}</td><td class="number">${count.format(run.cached_input_tokens)}</td>
+        <td class="number">${count.format(run.output_tokens)}</td>
+        <td class="number">${run.cost_usd === null ? "unknown" : dollars.format(run.cost_usd)}</td>
+        <td class="number">${count.format(run.latency_ms)}</td>
+        <td>${run.outcome}${run.error && html`<span class="wrong">${run.error}</span>`}
+          ${run.rejected_output && html`<details><summary>Output</summary><pre>${run.rejected_output}</pre></details>`}</td></tr>`)}</tbody>
+    </table></div>
+    ${found.items.length === 0 && html`<p class="hint">No call was made.</p>`}
+    ${found.more && html`<button onClick=${() => setPages(pages + 1)}>More</button>`}
+  `;
+}

@@ -1,0 +1,132 @@
+// One session: how its memory stands, and its views. Looks again whenever an event tells of something.
+
+import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { call, get, listen, session } from "./api.js";
+import { Ask, Notice, Status, ago, count, dollars, short, useLoaded, when } from "./parts.js";
+import { CoverageMap } from "./coverage.js";
+import { Timeline } from "./timeline.js";
+import { LogView } from "./log.js";
+import { ContextView } from "./context.js";
+import { RunsView } from "./runs.js";
+import { VersionsView } from "./versions.js";
+
+const VIEWS = {
+  timeline: ["Timeline", Timeline],
+  log: ["Log", LogView],
+  context: ["Context", ContextView],
+  versions: ["Versions", VersionsView],
+  runs: ["Runs", RunsView],
+};
+const TOLD_MAX = 40;
+
+// A number that changes at each event (many at once are one change), and the last things told.
+function useEvents(name) {
+  const [told, setTold] = useState([]);
+  const [live, setLive] = useState(false);
+  const [change, setChange] = useState(0);
+  useEffect(() => {
+    const stop = new AbortController();
+    let timer = null;
+    const onEvent = (event) => {
+      setTold((former) => [event, ...former].slice(0, TOLD_MAX));
+      timer ??= setTimeout(() => ((timer = null), setChange((number) => number + 1)), 200);
+    };
+    listen(name, { signal: stop.signal, onEvent, onState: setLive });
+    return () => (stop.abort(), clearTimeout(timer));
+  }, [name]);
+  return { told, live, change, again: () => setChange((number) => number + 1) };
+}
+
+export function SessionPage({ name, tab }) {
+  const events = useEvents(name);
+  const [cite, setCite] = useState(null);
+  const [memory, error] = useLoaded((signal) => get(`${session(name)}/memory`, {}, signal), [name, events.change]);
+  const [, View] = VIEWS[tab] ?? VIEWS.timeline;
+  const show = (from, to) => {
+    setCite({ from, to });
+    location.hash = `#/${encodeURIComponent(name)}/timeline`;
+  };
+  if (error && !memory) return html`<${Notice} kind="error">${error}<//>`;
+  if (!memory) return html`<p aria-busy="true">Loading</p>`;
+  return html`
+    <a class="back" href="#/">All sessions</a>
+    <${Head} name=${name} memory=${memory} events=${events} />
+    <${CoverageMap} memory=${memory} onShow=${show} />
+    <nav class="tabs" aria-label="Views">
+      ${Object.entries(VIEWS).map(
+        ([id, [label]]) => html`<a href=${`#/${encodeURIComponent(name)}/${id}`}
+          aria-current=${id === tab ? "page" : undefined}>${label}</a>`,
+      )}
+    </nav>
+    <section aria-label=${(VIEWS[tab] ?? VIEWS.timeline)[0]}>
+      <${View} name=${name} memory=${memory} change=${events.change} again=${events.again} cite=${cite} onCite=${show} />
+    </section>
+  `;
+}
+
+function Head({ name, memory, events }) {
+  const [done, setDone] = useState(null);
+  const [asking, setAsking] = useState(null);
+  const act = async (step) => {
+    setDone(null);
+    try {
+      await call("POST", `${session(name)}/memory/${step}`);
+      setDone({ kind: "info", text: `${step}: asked for` });
+    } catch (problem) {
+      setDone({ kind: "error", text: problem.message });
+    }
+    events.again();
+  };
+  const spent = (memory.usage.observer.cost_usd ?? 0) + (memory.usage.reflector.cost_usd ?? 0);
+  return html`
+    <div class="head">
+      <h1>${name}</h1> <${Status} of=${memory.status} />
+      <span class=${`live ${events.live ? "on" : ""}`} role="status">${events.live ? "live" : "not live"}</span>
+      <div class="buttons">
+        <button onClick=${() => act("observe")}>Observe</button>
+        <button onClick=${() => act("reflect")}>Reflect</button>
+        <button onClick=${() => act("redrive")}>Redrive</button>
+        <button class="danger" onClick=${() => setAsking("observations")}>Clear observations</button>
+        <button class="danger" onClick=${() => setAsking("reflections")}>Clear reflections</button>
+      </div>
+    </div>
+    ${asking && html`<${Ask} title=${`Take all ${asking} out of the log?`} does="Clear" danger
+        onClose=${() => setAsking(null)}
+        onDo=${async () => (await call("DELETE", `${session(name)}/memory/${asking}`), events.again())}>
+        <p>Past versions keep them. The messages stay, and are not observed again.</p><//>`}
+    ${done && html`<${Notice} kind=${done.kind}>${done.text}<//>`}
+    ${memory.last_error && html`<${Notice} kind="error">
+      ${memory.last_error.step}: ${memory.last_error.message} (attempt ${memory.attempts}${
+        memory.next_attempt_at ? `, next ${when(memory.next_attempt_at)}` : ""})<//>`}
+    ${memory.coverage.gaps.length > 0 && html`<${Notice} kind="error">Messages that nothing covers:
+      ${memory.coverage.gaps.map((gap) => `#${gap.from}-${gap.to}`).join(", ")}<//>`}
+    <dl class="figures">
+      <${Figure} name="Messages" value=${count.format(memory.cursor.last_seq)} />
+      <${Figure} name="Waiting" value=${`${short.format(memory.pending.tokens)} / ${short.format(memory.thresholds.observe_at)}`}
+        hint=${`tokens in ${memory.pending.messages} messages, ${ago(memory.pending.seconds)} old`} />
+      <${Figure} name="Log" value=${short.format(memory.log.tokens)}
+        hint=${`tokens: ${memory.log.observations} observations, ${memory.log.reflections} reflections, version ${memory.log.version}`} />
+      <${Figure} name="Compression" value=${memory.compression.ratio ? `${memory.compression.ratio} x` : "none yet"}
+        hint=${`${short.format(memory.compression.source_tokens)} tokens told in ${short.format(memory.compression.log_tokens)}`} />
+      <${Figure} name="Ahead" value=${count.format(memory.buffered.observations)}
+        hint=${`observed ahead, ${short.format(memory.buffered.message_tokens)} message tokens`} />
+      <${Figure} name="Spent" value=${dollars.format(spent)}
+        hint=${`${memory.usage.observer.calls} + ${memory.usage.reflector.calls} calls of ${memory.observer}, ${memory.reflector}`} />
+      <${Figure} name="Cache hits" value=${memory.usage.actor.cache_hit_ratio === null ? "not told"
+        : `${Math.round(memory.usage.actor.cache_hit_ratio * 100)} %`} hint=${`the agent's, in ${memory.usage.actor.turns} turns`} />
+    </dl>
+    ${memory.current_task && html`<p class="task"><b>Current task</b> ${memory.current_task}</p>`}
+    <details class="told"><summary>Events (${events.told.length})</summary>
+      <ol>${events.told.map((event) => html`<li><b>${event.name}</b> ${when(event.data.at)} ${told(event.data)}</li>`)}</ol>
+    </details>
+  `;
+}
+
+const Figure = ({ name, value, hint }) =>
+  html`<div><dt>${name}</dt><dd>${value}</dd>${hint && html`<dd class="hint">${hint}</dd>`}</div>`;
+
+function told(data) {
+  if (data.error) return data.error;
+  if (data.version !== undefined) return `version ${data.version}`;
+  return data.from_seq === undefined ? "" : `#${data.from_seq}-${data.to_seq}`;
+}

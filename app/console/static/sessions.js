@@ -1,0 +1,60 @@
+// The list of sessions, with where the memory of each stands.
+
+import { html, useEffect, useState } from "./vendor/htm-preact.js";
+import { get } from "./api.js";
+import { Notice, Status, ago, short } from "./parts.js";
+
+const STATUSES = ["idle", "due", "buffering", "observing", "reflecting", "backing_off", "stalled", "paused", "disabled"];
+const LOOK_MS = 5000;
+
+export function SessionList({ chosen }) {
+  const [search, setSearch] = useState("");
+  const [status, setStatus] = useState("");
+  const [pages, setPages] = useState(1);
+  const [found, setFound] = useState({ items: [], more: false, error: null, loaded: false });
+  useEffect(() => {
+    const stop = new AbortController();
+    const look = () =>
+      load({ search, status, pages, signal: stop.signal }).then(
+        (page) => setFound({ ...page, error: null, loaded: true }),
+        (error) => stop.signal.aborted || setFound((former) => ({ ...former, error: error.message, loaded: true })),
+      );
+    const soon = setTimeout(look, 150);
+    const often = setInterval(() => document.hidden || look(), LOOK_MS);
+    return () => (stop.abort(), clearTimeout(soon), clearInterval(often));
+  }, [search, status, pages]);
+  return html`
+    <div class="filters" role="search">
+      <label>Search <input type="search" value=${search} placeholder="part of a key"
+        onInput=${(event) => (setSearch(event.target.value.trim()), setPages(1))} /></label>
+      <label>Status <select onChange=${(event) => (setStatus(event.target.value), setPages(1))}>
+        <option value="">any</option>
+        ${STATUSES.map((name) => html`<option value=${name} selected=${name === status}>${name.replace("_", " ")}</option>`)}
+      </select></label>
+    </div>
+    ${found.error && html`<${Notice} kind="error">${found.error}<//>`}
+    ${found.loaded && !found.items.length && !found.error && html`<p class="hint">No session is so.</p>`}
+    <ul class="sessions">${found.items.map((item) => html`<${Item} item=${item} chosen=${item.session === chosen} />`)}</ul>
+    ${found.more && html`<button onClick=${() => setPages(pages + 1)}>More</button>`}
+  `;
+}
+
+async function load({ search, status, pages, signal }) {
+  const items = [];
+  let cursor = null;
+  for (let page = 0; page < pages; page += 1) {
+    const next = await get("/sessions", { search, status, cursor, limit: 50 }, signal);
+    items.push(...next.items);
+    cursor = next.next_cursor;
+    if (!cursor) break;
+  }
+  return { items, more: cursor !== null };
+}
+
+const Item = ({ item, chosen }) => html`<li>
+  <a href=${`#/${encodeURIComponent(item.session)}`} aria-current=${chosen ? "page" : undefined}>
+    <span class="key">${item.session}</span> <${Status} of=${item.memory.status} />
+    <span class="hint">${short.format(item.last_seq)} messages · lag ${short.format(item.memory.pending_tokens)} tokens
+      ${item.memory.pending_tokens > 0 && html` · ${ago(item.memory.pending_seconds)}`}</span>
+    ${item.memory.last_error && html`<span class="wrong">${item.memory.last_error.message}</span>`}
+  </a></li>`;

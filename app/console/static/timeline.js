@@ -1,0 +1,111 @@
+// Messages and the notes made of them, side by side, newest first; tokens over time as a chart.
+
+import { html, useEffect, useMemo, useRef, useState } from "./vendor/htm-preact.js";
+import uPlot from "./vendor/uplot.js";
+import { all, get, session } from "./api.js";
+import { Message, Notice, cited, count, useLoaded } from "./parts.js";
+import { growth } from "./growth.js";
+
+const PAGE = 60;
+const CHART_MESSAGES = 2000;
+
+export function Timeline({ name, memory, change, cite, onCite }) {
+  const [before, setBefore] = useState(null);
+  useEffect(() => {
+    if (cite) setBefore(cite.to + 1 + PAGE / 2);
+  }, [cite]);
+  const [found, error] = useLoaded(
+    async (signal) => {
+      const path = session(name);
+      const query = { order: "desc", limit: PAGE, before_seq: before && before <= memory.cursor.last_seq ? before : null };
+      const page = await get(`${path}/messages`, query, signal);
+      return { messages: page.items };
+    },
+    [name, change, before],
+  );
+  const [notes] = useLoaded(
+    async (signal) => ({
+      observations: await all(`${session(name)}/memory/observations`, {}, 2000, signal),
+      reflections: await all(`${session(name)}/memory/reflections`, {}, 2000, signal),
+    }),
+    [name, change],
+  );
+  useEffect(() => {
+    if (cite && found) document.getElementById(`message-${cite.from}`)?.focus();
+  }, [cite, found]);
+  if (error && !found) return html`<${Notice} kind="error">${error}<//>`;
+  if (!found) return html`<p aria-busy="true">Loading</p>`;
+  const { messages } = found;
+  const newest = messages[0]?.seq ?? 0;
+  const oldest = messages.at(-1)?.seq ?? 0;
+  return html`
+    <${Growth} name=${name} memory=${memory} notes=${notes} change=${change} />
+    <div class="pager">
+      <button disabled=${newest >= memory.cursor.last_seq} onClick=${() => setBefore(null)}>Newest</button>
+      <button disabled=${newest >= memory.cursor.last_seq} onClick=${() => setBefore(newest + PAGE + 1)}>Newer</button>
+      <span>#${oldest} to #${newest} of ${count.format(memory.cursor.last_seq)}</span>
+      <button disabled=${oldest <= 1} onClick=${() => setBefore(oldest)}>Older</button>
+    </div>
+    <div class="sides">
+      <ol class="messages" aria-label="Messages">${messages.map(
+        (message) => html`<${Message} message=${message} marked=${cite && message.seq >= cite.from && message.seq <= cite.to} />`,
+      )}</ol>
+      <${Notes} notes=${notes} oldest=${oldest} newest=${newest} onCite=${onCite} />
+    </div>
+  `;
+}
+
+function Notes({ notes, oldest, newest, onCite }) {
+  if (!notes) return html`<div class="notes" aria-busy="true"></div>`;
+  const near = (note) => note.status !== "retired" && note.from_seq <= newest && note.to_seq >= oldest;
+  const shown = [
+    ...notes.observations.filter(near).map((note) => ({ ...note, kind: "observation" })),
+    ...notes.reflections.filter(near).map((note) => ({ ...note, kind: "reflection" })),
+  ].sort((one, other) => other.to_seq - one.to_seq);
+  return html`<ol class="notes" aria-label="Notes of these messages">
+    ${shown.length === 0 && html`<li class="hint">No note covers these messages yet.</li>`}
+    ${shown.map((note) => html`<li class=${`note ${note.kind} ${note.status}`}>
+      <div class="line"><b>${note.kind} ${note.id}</b> <span class="tag">${note.status}</span>
+        ${note.level && html`<span class="tag">level ${note.level}</span>`}
+        <span class="right">#${note.from_seq}-${note.to_seq} · ${count.format(note.tokens)} tokens</span></div>
+      <pre>${cited(note.text, onCite)}</pre></li>`)}
+  </ol>`;
+}
+
+function Growth({ name, notes, change }) {
+  const [found] = useLoaded(
+    async (signal) => {
+      const messages = await all(`${session(name)}/messages`, { order: "desc" }, CHART_MESSAGES, signal);
+      const versions = await all(`${session(name)}/memory/versions`, {}, 2000, signal);
+      return { messages: messages.reverse(), versions };
+    },
+    [name, change],
+  );
+  const series = useMemo(() => (found && notes ? growth({ ...found, ...notes }) : null), [found, notes]);
+  if (!series || series.seqs.length < 2) return null;
+  return html`<figure class="chart"><figcaption>Tokens by message: what was said, the log, and what a call would see</figcaption>
+    <${Chart} series=${series} /></figure>`;
+}
+
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+function Chart({ series }) {
+  const place = useRef();
+  useEffect(() => {
+    const line = (label, name, fill) => ({ label, stroke: colour(name), width: 2, fill, points: { show: false } });
+    const axis = { stroke: colour("--ink-soft"), grid: { stroke: colour("--rule") }, ticks: { stroke: colour("--rule") } };
+    const options = {
+      width: place.current.clientWidth,
+      height: 190,
+      scales: { x: { time: false } },
+      legend: { live: true },
+      axes: [axis, { ...axis, size: 60, values: (_, ticks) => ticks.map((tick) => count.format(tick)) }],
+      series: [{ label: "#" }, line("raw", "--raw"), line("log", "--log"), line("context", "--context")],
+    };
+    const chart = new uPlot(options, [series.seqs, series.raw, series.log, series.context], place.current);
+    const resized = new ResizeObserver(() => chart.setSize({ width: place.current.clientWidth, height: 190 }));
+    resized.observe(place.current);
+    return () => (resized.disconnect(), chart.destroy());
+  }, [series]);
+  return html`<div ref=${place}></div>`;
+}

@@ -1,0 +1,49 @@
+"""A real browser: Debian's Chromium, driven by Playwright."""
+
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, Page, async_playwright
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+# A page of ours calls nobody else; nor is the browser to call home.
+QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Browser]:
+    found = next((path for path in map(shutil.which, NAMES) if path), None)
+    if found is None:
+        pytest.skip("no Chromium here; Debian has it as the package chromium")
+    async with async_playwright() as playwright:
+        started = await playwright.chromium.launch(executable_path=found, args=QUIET)
+        yield started
+        await started.close()
+
+
+@asynccontextmanager
+async def page_of(browser: Browser, url: str, **options: Any) -> AsyncIterator[Page]:
+    """A page that may log no error and ask no other host."""
+    origin = "/".join(url.split("/")[:3])
+    context = await browser.new_context(**{"viewport": {"width": 1300, "height": 900}} | options)
+    page = await context.new_page()
+    page.set_default_timeout(20_000)
+    wrong: list[str] = []
+    page.on("console", lambda said: wrong.append(said.text) if said.type in {"error", "warning"} else None)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("request", lambda asked: wrong.append(asked.url) if not asked.url.startswith(origin) else None)
+    await page.goto(url)
+    yield page
+    await context.close()
+    assert wrong == []

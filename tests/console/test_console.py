@@ -1,0 +1,173 @@
+"""The operator's page in a real browser (issue 5): what it shows is what the service says, as it happens."""
+
+from typing import Any
+
+import httpx2 as httpx
+import pytest
+from axe_playwright_python.async_playwright import Axe  # type: ignore[import-untyped] # is untyped
+from playwright.async_api import Browser, Page, expect
+
+from tests.conftest import Service, StartService
+from tests.console.conftest import page_of
+from tests.journeys.talk import plain_talk
+
+KEY = "a-key-of-sixteen-or-more"
+SMALL: dict[str, Any] = {
+    "preset": "compact",
+    "message_tokens": 300,
+    "observation_tokens": 400,
+    "memory_budget": 2_000,
+    "keep_last": 4,
+}
+
+
+async def talked(service: Service, key: str = "support-1", messages: int = 40) -> None:
+    await service.configure(key, **SMALL)
+    for message in plain_talk(messages):
+        await service.append(key, message, wait_ms=20_000)
+
+
+async def figure(page: Page, name: str) -> str:
+    return await page.locator(".figures div", has=page.get_by_text(name, exact=True)).locator("dd").first.inner_text()
+
+
+async def test_a_session_is_found_and_grows_as_messages_are_appended(service: Service, browser: Browser) -> None:
+    await talked(service)
+    await talked(service, "mail-7", messages=2)
+    async with page_of(browser, service.url) as page:
+        await page.get_by_label("Search").fill("SUPPORT")
+        await expect(page.locator(".sessions li")).to_have_count(1)
+        await page.get_by_role("link", name="support-1").click()
+        await expect(page.get_by_role("status").get_by_text("live", exact=True)).to_be_visible()
+        assert await figure(page, "Messages") == "40"
+        memory = await service.memory("support-1")
+        assert memory["log"]["version"] > 0
+        assert await page.locator(".coverage svg rect").count() == len(memory["coverage"]["intervals"]) + 1
+        await expect(page.locator(".chart canvas")).to_be_visible()
+
+        await service.append("support-1", {"role": "user", "content": "My new address is Rua Augusta 12."})
+        await expect(page.get_by_text("My new address is Rua Augusta 12.")).to_be_visible()
+        assert await figure(page, "Messages") == "41"
+
+
+async def test_a_citation_leads_to_the_message_behind_it(service: Service, browser: Browser) -> None:
+    await talked(service)
+    async with page_of(browser, f"{service.url}/#/support-1/log") as page:
+        citation = page.locator(".log .cite").first
+        number = (await citation.inner_text()).split("-")[0].removeprefix("#")
+        await citation.click()
+        await expect(page.locator(f"#message-{number}")).to_be_focused()
+        await expect(page.locator(f"#message-{number}.marked")).to_be_visible()
+
+
+async def test_the_log_is_shown_as_it_was_at_each_version(service: Service, browser: Browser) -> None:
+    await talked(service)
+    newest = (await service.memory("support-1"))["log"]["version"]
+    async with page_of(browser, f"{service.url}/#/support-1/versions") as page:
+        slider = page.get_by_label("Version")
+        await expect(page.locator("output")).to_have_text(f"{newest} of {newest}")
+        for version in (1, newest - 1):
+            await slider.fill(str(version))
+            log = await service.get("/sessions/support-1/memory/log", version=version)
+            await expect(page.locator("pre.payload")).to_have_text(log["text"])
+
+
+async def test_every_format_of_the_context_is_shown_with_its_segments(service: Service, browser: Browser) -> None:
+    await talked(service)
+    async with page_of(browser, f"{service.url}/#/support-1/context") as page:
+        options = await page.get_by_label("Format").locator("option").all_inner_texts()
+        for shape in options:
+            await page.get_by_label("Format").select_option(shape)
+            context = await service.context("support-1", format=shape, explain=True)
+            await expect(page.locator("tbody tr")).to_have_count(len(context["segments"]))
+            await expect(page.get_by_text(context["cache"]["epoch"])).to_be_visible()
+    answer = await service.client.get("/sessions/support-1/context", params={"format": "none"})
+    assert all(shape in answer.text for shape in options)
+
+
+async def test_a_stalled_memory_is_redriven_and_its_failures_are_told(
+    start_service: StartService, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9")  # where nobody answers
+    async with start_service(provider="openai", model="none") as service:
+        await service.append("s", *plain_talk(2))
+        async with page_of(browser, f"{service.url}/#/s/runs") as page:
+            await page.get_by_role("button", name="Observe").click()
+            await expect(page.locator("tr.failed")).to_have_count(1)
+            await expect(page.get_by_role("alert").first).to_contain_text("observe:")
+            await page.get_by_role("button", name="Redrive").click()
+            await expect(page.locator("tr.failed")).to_have_count(2)
+
+
+async def test_a_note_is_edited_and_deleted_only_after_a_question(service: Service, browser: Browser) -> None:
+    await talked(service)
+    before = (await service.memory("support-1"))["log"]["version"]
+    async with page_of(browser, f"{service.url}/#/support-1/log") as page:
+        notes = page.locator(".log > li")
+        await expect(notes.first).to_be_visible()
+        count = await notes.count()
+        await notes.last.get_by_role("button", name="Edit").click()
+        await page.get_by_label("Lines").fill("Date: Aug 1, 2026\n* 🔴 [fact] The parcel went to Faro. #39")
+        await page.get_by_role("button", name="Save").click()
+        await expect(page.get_by_text("The parcel went to Faro.")).to_be_visible()
+        await notes.last.get_by_role("button", name="Delete").click()
+        await page.get_by_role("button", name="Cancel").click()
+        await expect(notes).to_have_count(count)
+        await notes.last.get_by_role("button", name="Delete").click()
+        await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+        await expect(notes).to_have_count(count - 1)
+    assert (await service.memory("support-1"))["log"]["version"] == before + 2
+
+
+async def test_a_key_is_asked_for_once_and_kept_in_the_tab_only(start_service: StartService, browser: Browser) -> None:
+    async with start_service(bootstrap_key=KEY) as service:
+        service.client.headers["Authorization"] = f"Bearer {KEY}"
+        await service.append("s", *plain_talk(2))
+        context = await browser.new_context()
+        page = await context.new_page()
+        await page.goto(service.url)
+        await page.get_by_label("Key").fill("not-the-key-of-this-service")
+        await page.get_by_role("button", name="Open").click()
+        await expect(page.get_by_role("alert")).to_be_visible()
+        await page.get_by_label("Key").fill(KEY)
+        await page.get_by_role("button", name="Open").click()
+        await page.get_by_role("link", name="s 2 messages").or_(page.locator(".sessions a")).first.click()
+        await expect(page.get_by_role("status").get_by_text("live", exact=True)).to_be_visible()
+        await page.reload()
+        await expect(page.locator(".figures")).to_be_visible()
+        other = await context.new_page()
+        await other.goto(service.url)
+        await expect(other.get_by_label("Key")).to_be_visible()
+        assert await page.evaluate("localStorage.length") == 0
+        await context.close()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1300), ("dark", 390)])
+async def test_no_view_has_a_serious_fault_of_accessibility(
+    service: Service, browser: Browser, scheme: str, width: int
+) -> None:
+    await talked(service, messages=24)
+    screen = {"color_scheme": scheme, "viewport": {"width": width, "height": 850}}
+    async with page_of(browser, f"{service.url}/#/support-1", **screen) as page:
+        for view in ("Timeline", "Log", "Context", "Versions", "Runs"):
+            await page.get_by_role("link", name=view, exact=True).click()
+            await expect(page.locator("main section:not(:has([aria-busy]))")).to_be_visible()
+            found = await Axe().run(page)
+            faults = [
+                f"{fault['id']}: {fault['nodes'][0]['html'][:200]}"
+                for fault in found.response["violations"]
+                if fault["impact"] in {"serious", "critical"}
+            ]
+            assert faults == [], view
+            assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), view
+
+
+async def test_the_page_needs_no_key_and_its_files_are_its_own(start_service: StartService) -> None:
+    async with start_service(bootstrap_key=KEY) as service:
+        for path in ("/", "/console/console.js", "/console/vendor/uplot.css"):
+            answer = await service.client.get(path)
+            assert answer.status_code == 200
+            assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+            assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        for path in ("/console/none.js", "/console/../routes.py", "/console/%2e%2e/routes.py"):
+            assert (await service.client.get(path)).status_code == httpx.codes.NOT_FOUND
