@@ -17,7 +17,7 @@ from tests.conftest import Service, StartService, running_service
 
 KEY = "correct-horse-battery-staple"
 OPEN = {"/healthz", "/readyz"}
-UNLISTED = [("GET", "/openapi.json", None), ("GET", "/docs", None)]
+UNLISTED = [("GET", "/openapi.json", None)]
 PARAMETERS = {"key": "s1", "message_id": "m-1", "note_id": "999999999"}
 USER = {"role": "user", "content": "Hi"}
 

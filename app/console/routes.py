@@ -1,4 +1,7 @@
-"""The operator's page at ``/``: files of this package, open without a key, that load nothing from another host."""
+"""The operator's page at ``/`` and the API's at ``/docs``: files of this package, open without a key.
+
+They load nothing from another host; what they show they ask for with the key that they are given.
+"""
 
 from pathlib import Path
 
@@ -9,16 +12,17 @@ from starlette.types import Scope
 
 STATIC = Path(__file__).parent / "static"
 
+_OWN = "default-src 'none'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'"
 # Scripts, styles and calls of this origin only. uPlot and the views size elements by their style, which a script may.
 SECURITY = {
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
-        " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    ),
+    "Content-Security-Policy": f"{_OWN}; frame-ancestors 'none'; style-src 'self'; img-src 'self'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-cache",  # looked at again each time, by its ETag: an update shows at once
 }
+
+# Swagger UI writes styles into its elements, and its pictures are part of its style sheet.
+DOCS_POLICY = f"{_OWN}; frame-ancestors 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:"
 
 
 class ConsoleFiles(StaticFiles):
@@ -27,12 +31,18 @@ class ConsoleFiles(StaticFiles):
 
 
 def install(app: FastAPI) -> None:
-    """Serve the console's page at ``/`` and its files under ``/console``."""
+    """Serve the pages, and their files under ``/console``."""
 
     async def page() -> Response:
         return _secured(FileResponse(STATIC / "index.html"))
 
+    async def docs() -> Response:
+        response = _secured(FileResponse(STATIC / "docs.html"))
+        response.headers["Content-Security-Policy"] = DOCS_POLICY
+        return response
+
     app.add_api_route("/", page, include_in_schema=False)
+    app.add_api_route("/docs", docs, include_in_schema=False)
     app.mount("/console", ConsoleFiles(directory=STATIC), name="console")
 
 

@@ -1,13 +1,11 @@
-"""The OpenAPI document, its route, and a page to read it."""
+"""The OpenAPI document and its route."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from fastapi import FastAPI
-from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.openapi.utils import get_openapi
-from starlette.responses import HTMLResponse
 
 from app.kit.auth import Tenant
 from app.kit.problems import Problem
@@ -34,7 +32,7 @@ class Examples:
 
 
 def documented(app: FastAPI, examples: Mapping[str, Examples]) -> None:
-    """Serve the document at /openapi.json and a page at /docs, behind the key; ``examples`` are by operation id."""
+    """Serve the document at /openapi.json, behind the key; ``examples`` are by operation id."""
 
     def document() -> dict[str, Any]:
         if not app.openapi_schema:
@@ -44,12 +42,8 @@ def documented(app: FastAPI, examples: Mapping[str, Examples]) -> None:
     async def openapi_json(_tenant: Tenant) -> dict[str, Any]:
         return document()
 
-    async def docs(_tenant: Tenant) -> HTMLResponse:
-        return get_swagger_ui_html(openapi_url="openapi.json", title=app.title)
-
     app.openapi = document  # type: ignore[method-assign] # FastAPI's own way to change its document
     app.add_api_route("/openapi.json", openapi_json, include_in_schema=False)
-    app.add_api_route("/docs", docs, include_in_schema=False, response_class=HTMLResponse)
 
 
 def operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:

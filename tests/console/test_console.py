@@ -162,9 +162,19 @@ async def test_no_view_has_a_serious_fault_of_accessibility(
             assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), view
 
 
+async def test_the_api_is_read_and_tried_on_its_page(service: Service, browser: Browser) -> None:
+    await service.append("s", *plain_talk(2))
+    async with page_of(browser, f"{service.url}/docs") as page:
+        operation = page.locator("#operations-sessions-listSessions")
+        await operation.get_by_role("button").first.click()
+        await operation.get_by_role("button", name="Try it out").click()
+        await operation.get_by_role("button", name="Execute").click()
+        await expect(operation.locator(".responses-wrapper .live-responses-table")).to_contain_text('"session": "s"')
+
+
 async def test_the_page_needs_no_key_and_its_files_are_its_own(start_service: StartService) -> None:
     async with start_service(bootstrap_key=KEY) as service:
-        for path in ("/", "/console/console.js", "/console/vendor/uplot.css"):
+        for path in ("/", "/docs", "/console/console.js", "/console/vendor/uplot.css"):
             answer = await service.client.get(path)
             assert answer.status_code == 200
             assert "default-src 'none'" in answer.headers["Content-Security-Policy"]

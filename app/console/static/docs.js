@@ -1,0 +1,14 @@
+// The API's document to read and to try, with the key that the console was given in this tab.
+
+import { key } from "./api.js";
+
+SwaggerUIBundle({
+  url: "openapi.json",
+  dom_id: "#docs",
+  deepLinking: true,
+  validatorUrl: null,
+  requestInterceptor: (request) => {
+    if (key.get() && !request.headers.Authorization) request.headers.Authorization = `Bearer ${key.get()}`;
+    return request;
+  },
+});
