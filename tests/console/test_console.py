@@ -64,7 +64,7 @@ async def test_the_log_is_shown_as_it_was_at_each_version(service: Service, brow
     await talked(service)
     newest = (await service.memory("support-1"))["log"]["version"]
     async with page_of(browser, f"{service.url}/#/support-1/versions") as page:
-        slider = page.get_by_label("Version")
+        slider = page.get_by_role("slider", name="Version")
         await expect(page.locator("output")).to_have_text(f"{newest} of {newest}")
         for version in (1, newest - 1):
             await slider.fill(str(version))
