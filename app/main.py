@@ -67,6 +67,11 @@ from app.sessions.replacing import Replacing
 from app.sessions.service import SessionConfig, SessionService
 from app.sessions.store import SessionStore
 from app.settings import Chosen, Settings, chosen_models, without_password
+from app.state import routes as state_routes
+from app.state.examples import EXAMPLES as STATE_EXAMPLES
+from app.state.model import StateConfig
+from app.state.service import StateService
+from app.state.store import StateStore
 
 log = structlog.get_logger("daybook")
 
@@ -197,6 +202,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         database=pool, store=session_store, memory=memory, bytes_max=limits.message_bytes_max
     )
     app.state.artifacts = ArtifactService(ArtifactStore(pool), _artifact_config(settings))
+    app.state.values = StateService(database=pool, store=StateStore(pool), config=_state_config(settings))
     app.state.controls = Controls(database=pool, store=memory_store, memory=memory)
     app.state.context = ContextService(
         store=ContextStore(pool),
@@ -216,12 +222,21 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         sessions_routes.router,
         artifacts_routes.router,
         context_routes.router,
+        state_routes.router,
         memory_routes.router,
         diagnostics_routes.router,
         diagnostics_routes.health_router,
     ):
         app.include_router(router)
-    documented(app, SESSIONS_EXAMPLES | ARTIFACTS_EXAMPLES | CONTEXT_EXAMPLES | MEMORY_EXAMPLES | DIAGNOSTICS_EXAMPLES)
+    documented(
+        app,
+        SESSIONS_EXAMPLES
+        | ARTIFACTS_EXAMPLES
+        | STATE_EXAMPLES
+        | CONTEXT_EXAMPLES
+        | MEMORY_EXAMPLES
+        | DIAGNOSTICS_EXAMPLES,
+    )
     install_console(app)
     install_problems(app)
     http = HttpConfig(request_bytes_max=settings.http.request_bytes_max, access_log=settings.http.access_log)
@@ -278,6 +293,13 @@ def _artifact_config(settings: Settings) -> ArtifactConfig:
         versions_max=artifacts.versions_max,
         session_max=artifacts.session_max,
         part_bytes_inline_max=artifacts.part_bytes_inline_max,
+    )
+
+
+def _state_config(settings: Settings) -> StateConfig:
+    state = settings.state
+    return StateConfig(
+        value_bytes_max=state.value_bytes_max, entries_max=state.entries_max, scope_bytes_max=state.scope_bytes_max
     )
 
 

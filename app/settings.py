@@ -81,6 +81,12 @@ class ContextSettings(_Group):
     )
 
 
+class StateSettings(_Group):
+    value_bytes_max: int = Field(64 * 1024, ge=1, le=1024**3, description="one value as JSON; 413 over it")
+    entries_max: int = Field(1_000, ge=1, le=100_000, description="values of one session, resource or tenant")
+    scope_bytes_max: int = Field(1024 * 1024, ge=1, le=1024**3, description="their bytes together; 413 over it")
+
+
 class EngineSettings(_Group):
     concurrency: int = Field(4, ge=1, le=1_000, description="memories worked on at once, per process")
     lease_seconds: float = Field(
@@ -158,6 +164,7 @@ class Settings(BaseSettings):
     )
     sessions: SessionSettings = Field(SessionSettings(), description="Limits of an append.")
     artifacts: ArtifactSettings = Field(ArtifactSettings(), description="Payloads kept by name.")
+    state: StateSettings = Field(StateSettings(), description="Limits of the state.")
     context: ContextSettings = Field(ContextSettings(), description="The compiled context.")
     engine: EngineSettings = Field(EngineSettings(), description="The work in the background.")
     llm: LlmSettings = Field(LlmSettings(), description="Calls of a model.")

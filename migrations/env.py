@@ -9,7 +9,8 @@ from sqlmodel import SQLModel
 
 import app.artifacts.tables
 import app.memory.tables
-import app.sessions.tables  # noqa: F401 - fills the metadata
+import app.sessions.tables
+import app.state.tables  # noqa: F401 - fills the metadata
 
 LOCK = 7_235_011  # any number of processes may start at once: one migrates, the others wait
 

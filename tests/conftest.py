@@ -51,6 +51,7 @@ TABLES = (
     "runs",
     "spending",
     "tenant_spending",
+    "state_entries",
 )
 
 

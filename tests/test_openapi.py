@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
-from app.kit.openapi import operations
+from app.kit.openapi import JSON, operations
 from app.main import create_app
 from app.settings import Settings
 from tests.conftest import Service
@@ -46,7 +46,8 @@ def requests(name: str) -> dict[str, Any]:
 
 
 def path_of(name: str, key: str = "s1") -> str:
-    return OPERATIONS[name][1].replace("{key}", key).replace("{message_id}", "m-1").replace("{name}", "report.csv")
+    path = OPERATIONS[name][1].replace("{key}", key).replace("{message_id}", "m-1")
+    return path.replace("/state/{name}", "/state/city").replace("{name}", "report.csv")
 
 
 def test_the_published_document_is_that_of_the_code() -> None:
@@ -100,7 +101,7 @@ async def test_every_example_of_a_request_is_accepted_twice_and_answered_like_it
         method, _, operation = OPERATIONS[name]
         for number, body in enumerate(requests(name).values()):
             for _ in range(2):
-                sent = {"content": body} if isinstance(body, str) else {"json": body}
+                sent = {"json" if JSON in operation["requestBody"]["content"] else "content": body}
                 answer = await service.client.request(method, path_of(name, f"s{number}"), **sent)
                 assert answer.status_code in {200, 201}, name
                 if number == 0:
@@ -109,9 +110,11 @@ async def test_every_example_of_a_request_is_accepted_twice_and_answered_like_it
 
 @pytest.fixture
 async def remembered(service: Service) -> Service:
-    """A service with a session that has a reflection of an observation, a live observation, and an artifact."""
+    """A service with a session that has state, a reflection of an observation, a live one, and an artifact."""
     appended = requests("appendMessages")
-    assert (await service.client.put("/sessions/s1", json=requests("putSession")["compact"])).status_code == 201
+    created = requests("putSession")["compact"] | {"resource_id": "user-42"}
+    assert (await service.client.put("/sessions/s1", json=created)).status_code == 201
+    assert (await service.client.patch("/sessions/s1/state", json=requests("patchState")["set"])).status_code == 200
     for example, steps in (("neutral", ("observe", "reflect")), ("tools", ("observe",))):
         await service.append("s1", *appended[example]["messages"])
         for step in steps:

@@ -19,7 +19,7 @@ KEY = "correct-horse-battery-staple"
 OPEN = {"/healthz", "/readyz"}
 PAGES = {"/", "/docs", "/console"}
 UNLISTED = [("GET", "/openapi.json", None)]
-PARAMETERS = {"key": "s1", "message_id": "m-1", "note_id": "999999999", "name": "n-1"}
+PARAMETERS = {"key": "s1", "message_id": "m-1", "note_id": "999999999", "name": "x"}
 USER = {"role": "user", "content": "Hi"}
 
 

@@ -16,6 +16,7 @@ class Category(StrEnum):
     NOT_FOUND = "not_found"
     CONFLICT = "conflict"
     GONE = "gone"
+    PRECONDITION = "precondition"
     TOO_LARGE = "too_large"
     INVALID = "invalid"
     UNAVAILABLE = "unavailable"

@@ -16,6 +16,7 @@ TAGS = {
     "sessions": "Conversations: append to them, read and configure them.",
     "artifacts": "Payloads kept by name, in immutable versions.",
     "context": "What the agent's next call should see.",
+    "state": "Values beside a conversation, and the templates they are put into.",
     "memory": "What is remembered, how it stands, and what it cost.",
     "operation": "For load balancers and monitors.",
 }

@@ -25,6 +25,7 @@ STATUS: dict[Category, HTTPStatus] = {
     Category.NOT_FOUND: HTTPStatus.NOT_FOUND,
     Category.CONFLICT: HTTPStatus.CONFLICT,
     Category.GONE: HTTPStatus.GONE,
+    Category.PRECONDITION: HTTPStatus.PRECONDITION_FAILED,
     Category.TOO_LARGE: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     Category.INVALID: HTTPStatus.UNPROCESSABLE_ENTITY,
     Category.UNAVAILABLE: HTTPStatus.SERVICE_UNAVAILABLE,
@@ -125,7 +126,7 @@ def _field_error(found: Mapping[str, Any]) -> FieldError:
     match found:
         case {"type": "json_invalid", "loc": (_, position), "ctx": {"error": reason}}:
             return FieldError("", f"not JSON, at character {position}: {reason}")
-        case {"type": "model_attributes_type", "loc": ("body",)}:  # so is JSON that was not declared as such
+        case {"type": "model_attributes_type" | "dict_type", "loc": ("body",)}:  # so is JSON not declared as such
             return FieldError("", "a JSON object is expected, sent as Content-Type: application/json")
         case _:
             return FieldError(_pointer(found["loc"]), _storable(found["msg"]))

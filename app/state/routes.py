@@ -1,0 +1,99 @@
+"""HTTP of the state and of templates (api.md, Sessions, state)."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Request, Response
+
+from app.kit.auth import Tenant
+from app.kit.json import dumps
+from app.kit.problems import problem_responses
+from app.sessions.schemas import Key
+from app.state.linting import lint
+from app.state.schemas import (
+    ETAG,
+    FindingOut,
+    IfMatch,
+    JsonBody,
+    LintIn,
+    LintOut,
+    PlaceOut,
+    StateName,
+    Values,
+)
+from app.state.service import StateService
+
+router = APIRouter(tags=["state"], responses=problem_responses(401, 404, 422, 503))
+
+STATE_PATH = "/sessions/{key}/state"
+CHANGE = problem_responses(409, 412, 413) | {200: ETAG}
+
+
+def _service(request: Request) -> StateService:
+    service: StateService = request.app.state.values
+    return service
+
+
+@router.get(STATE_PATH, operation_id="getState", response_model=Values, responses={200: ETAG})
+async def get_state(key: Key, tenant: Tenant, request: Request) -> Response:
+    """All that a session sees: its own values, its resource's (`user:`) and its tenant's (`app:`)."""
+    state = await _service(request).state(tenant, key)
+    return _answer(state.values, state.etag)
+
+
+@router.patch(STATE_PATH, operation_id="patchState", response_model=Values, responses=CHANGE)
+async def patch_state(key: Key, body: Values, tenant: Tenant, request: Request, if_match: IfMatch = None) -> Response:
+    """Set the names given, delete those given as null, all or none."""
+    state = await _service(request).patch(tenant=tenant, key=key, values=body, if_match=if_match)
+    return _answer(state.values, state.etag)
+
+
+@router.get(STATE_PATH + "/{name}", operation_id="getStateValue", response_model=Any, responses={200: ETAG})
+async def get_value(key: Key, name: StateName, tenant: Tenant, request: Request) -> Response:
+    """One value, as it is."""
+    entry = await _service(request).entry(tenant, key, name)
+    return _answer(entry.value, entry.etag)
+
+
+@router.put(
+    STATE_PATH + "/{name}",
+    operation_id="putStateValue",
+    response_model=Any,
+    responses=CHANGE | {201: {"description": "Created", "model": Any} | ETAG},
+)
+async def put_value(
+    key: Key,
+    name: StateName,
+    body: Annotated[JsonBody, Body()],
+    tenant: Tenant,
+    request: Request,
+    if_match: IfMatch = None,
+) -> Response:
+    """Set one value to the JSON that is the body."""
+    entry, created = await _service(request).put(tenant=tenant, key=key, name=name, value=body, if_match=if_match)
+    return _answer(entry.value, entry.etag, status=201 if created else 200)
+
+
+@router.delete(STATE_PATH + "/{name}", operation_id="deleteStateValue", response_model=Values, responses=CHANGE)
+async def delete_value(
+    key: Key, name: StateName, tenant: Tenant, request: Request, if_match: IfMatch = None
+) -> Response:
+    """Delete one value; where there is none it answers the same: the state that is left."""
+    state = await _service(request).delete(tenant=tenant, key=key, name=name, if_match=if_match)
+    return _answer(state.values, state.etag)
+
+
+@router.post("/templates/lint", operation_id="lintTemplate")
+async def lint_template(body: LintIn, tenant: Tenant, request: Request) -> LintOut:
+    """What is wrong with a template, which names it uses, and what of the cached prefix they make volatile."""
+    state = None if body.session is None else await _service(request).state(tenant, body.session)
+    found = lint([*body.template, *body.system], None if state is None else state.values)
+    return LintOut(
+        names={scope: list(names) for scope, names in found.names.items()},
+        volatile_from=found.volatile_from and PlaceOut(text=found.volatile_from[0], position=found.volatile_from[1]),
+        findings=[FindingOut.model_validate(finding, from_attributes=True) for finding in found.findings],
+    )
+
+
+def _answer(value: Any, etag: str, *, status: int = 200) -> Response:
+    """The value as it is stored, key for key."""
+    return Response(dumps(value), status_code=status, media_type="application/json", headers={"ETag": etag})

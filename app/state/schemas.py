@@ -1,0 +1,77 @@
+"""State and templates on the wire (api.md, Sessions, state)."""
+
+from typing import Annotated, Any
+
+from fastapi import Header, Path
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
+
+from app.sessions.schemas import KEY_PATTERN
+from app.state.linting import Code, Severity
+from app.state.templates import NAME, Scope
+
+NAME_PATTERN = rf"^(?:(?:user|app|temp):)?{NAME}$"
+TEXT_CHARS_MAX = 1024 * 1024
+
+StateName = Annotated[
+    str,
+    Path(
+        pattern=NAME_PATTERN,
+        description="`x` is the session's, `user:x` its resource's, `app:x` the tenant's",
+        examples=["user:city"],
+    ),
+]
+IfMatch = Annotated[
+    str | None, Header(max_length=1_000, description="The `ETag` that is expected; 412 if it is another by now")
+]
+Values = dict[str, Any]
+
+ETAG = {"headers": {"ETag": {"description": "For `If-Match`", "schema": {"type": "string"}}}}
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, bytes):
+        raise PydanticCustomError("json_value", "a JSON value is expected, sent as Content-Type: application/json")
+    return value
+
+
+JsonBody = Annotated[Any, BeforeValidator(_json, json_schema_input_type=Any)]
+
+
+def _listed(value: Any) -> Any:
+    if value is None:
+        return []
+    return [value] if isinstance(value, str) else value
+
+
+Text = Annotated[str, Field(max_length=TEXT_CHARS_MAX)]
+Texts = Annotated[list[Text], BeforeValidator(_listed, json_schema_input_type=Text | list[Text] | None)]
+
+
+class LintIn(BaseModel):
+    """What to look at: `template`, `system` as a context takes it, or both, one after the other."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    template: Texts = Field(default_factory=list)
+    system: Texts = Field(default_factory=list)
+    session: str | None = Field(None, pattern=KEY_PATTERN, description="Whose state the names are looked for in")
+
+
+class PlaceOut(BaseModel):
+    """A place in the texts: which of them, and how many characters come before it."""
+
+    text: int
+    position: int
+
+
+class FindingOut(PlaceOut):
+    severity: Severity
+    code: Code
+    message: str
+
+
+class LintOut(BaseModel):
+    names: dict[Scope, list[str]] = Field(description="The names used, by scope")
+    volatile_from: PlaceOut | None = Field(description="Where the part of the prefix begins that values can change")
+    findings: list[FindingOut]

@@ -1,0 +1,112 @@
+"""What a caller can do with the state a session sees: read it, change it, and be sure of what is changed."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from app.kit.db import Database
+from app.kit.errors import FieldError, Invalid
+from app.sessions.errors import SessionNotFound
+from app.sessions.reading import UNSTORABLE
+from app.sessions.wire import unstorable
+from app.state.errors import NoResource, StateChanged, StateNotFound
+from app.state.model import Changes, Entry, State, StateConfig, check_growth, check_size
+from app.state.schemas import NAME_PATTERN
+from app.state.store import StateStore
+from app.state.templates import Scope, scope_of
+
+_NAME = re.compile(NAME_PATTERN)
+NAMES = "a name has 1-100 letters, digits and _, none of the digits first, after nothing, 'user:' or 'app:'"
+TEMP = "a 'temp:' value is not stored: send it as `state` with the request for a context"
+
+
+class StateService:
+    def __init__(self, *, database: Database, store: StateStore, config: StateConfig) -> None:
+        self._database = database
+        self._store = store
+        self._config = config
+
+    async def state(self, tenant: str, key: str) -> State:
+        state = await self._store.state(tenant, key)
+        if state is None:
+            raise _not_seen(key)
+        return state
+
+    async def entry(self, tenant: str, key: str, name: str) -> Entry:
+        _check_name(name, "name")
+        state = await self._store.entry(tenant, key, name)
+        if state is None:
+            raise _not_seen(key)
+        if name not in state.entries:
+            raise StateNotFound(f"session '{key}' has no value '{name}'")
+        return state.entries[name]
+
+    async def patch(self, *, tenant: str, key: str, values: Mapping[str, Any], if_match: str | None) -> State:
+        """Set the names given, delete those given as null, all or none; answers the whole state."""
+        for name, value in values.items():
+            self._check(name, value, name_at=f"/{_escaped(name)}", value_at=f"/{_escaped(name)}")
+        put = {name: value for name, value in values.items() if value is not None}
+        changes = Changes(put=put, deleted=values.keys() - put.keys())
+        _, after = await self._change(tenant=tenant, key=key, changes=changes, if_match=if_match)
+        return after
+
+    async def put(self, *, tenant: str, key: str, name: str, value: Any, if_match: str | None) -> tuple[Entry, bool]:
+        """Set one value, of which null is one too; answers it and whether it is new."""
+        self._check(name, value, name_at="name", value_at="")
+        changes = Changes(put={name: value})
+        before, after = await self._change(tenant=tenant, key=key, changes=changes, if_match=if_match, of=name)
+        return after.entries[name], name not in before.entries
+
+    async def delete(self, *, tenant: str, key: str, name: str, if_match: str | None) -> State:
+        """Delete one value, if it is there; answers the state that is left."""
+        _check_name(name, "name")
+        changes = Changes(deleted=frozenset({name}))
+        _, after = await self._change(tenant=tenant, key=key, changes=changes, if_match=if_match, of=name)
+        return after
+
+    async def _change(
+        self, *, tenant: str, key: str, changes: Changes, if_match: str | None, of: str | None = None
+    ) -> tuple[State, State]:
+        """The state before and after. ``if_match`` is about the value named ``of``, else about the whole state."""
+        async with self._database.tx() as tx:
+            owners = await self._store.hold(tx, tenant, key)
+            if owners is None:
+                raise _not_seen(key)
+            if changes.scopes - owners.keys():
+                raise NoResource(f"session '{key}' belongs to no resource: PUT /sessions/{key} with its resource_id")
+            locked = owners.keys() if if_match and of is None else changes.scopes
+            before = await self._store.locked(tx, tenant, key, {scope: owners[scope] for scope in locked})
+            _check_match(if_match, before.etag if of is None else before.etag_of(of))
+            check_growth(before, changes, self._config)
+            put = await self._store.write(tx, tenant, owners, changes)
+            return before, before.after(put, changes.deleted)
+
+    def _check(self, name: str, value: Any, *, name_at: str, value_at: str) -> None:
+        _check_name(name, name_at)
+        found = unstorable(value)
+        if found is not None:
+            raise Invalid(UNSTORABLE, errors=[FieldError(value_at + found, UNSTORABLE)])
+        check_size(value, value_at, self._config)
+
+
+def _not_seen(key: str) -> SessionNotFound:
+    return SessionNotFound(f"session '{key}' was never seen")
+
+
+def _check_name(name: str, pointer: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise Invalid(NAMES, errors=[FieldError(pointer, NAMES)])
+    if scope_of(name) is Scope.TEMP:
+        raise Invalid(TEMP, errors=[FieldError(pointer, TEMP)])
+
+
+def _check_match(if_match: str | None, etag: str | None) -> None:
+    """RFC 9110 section 13.1.1: one of the tags is the present one, compared strongly; * is any."""
+    if if_match is None or (if_match.strip() == "*" and etag is not None):
+        return
+    if etag not in [tag.strip() for tag in if_match.split(",")]:
+        raise StateChanged(f"the ETag is {etag}" if etag else "there is no such value")
+
+
+def _escaped(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")

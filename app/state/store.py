@@ -1,0 +1,109 @@
+"""All SQL of the state.
+
+Who writes holds the session and takes the owners' locks first, and reads in a statement after it: a statement that
+waited for a lock still sees what was there when it began. The locks are those of the transaction, so that they work
+behind a pooler too.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TypeAlias
+
+from app.kit.db import Database, Row, Tx
+from app.kit.json import dumps
+from app.sessions.store import session_id
+from app.state.model import Changes, Entry, State
+from app.state.templates import Scope, scope_of
+
+Owners: TypeAlias = Mapping[Scope, str]
+
+STATE = """/* state */
+SELECT e.scope, e.name, e.value, e.version, octet_length(e.value::text) AS size
+FROM sessions s
+CROSS JOIN LATERAL (VALUES ('session', s.key), ('user', s.resource_id), ('app', '')) AS o (scope, owner)
+LEFT JOIN state_entries e ON e.tenant = s.tenant AND e.scope = o.scope AND e.owner = o.owner
+WHERE s.id = $1
+"""
+
+STATE_ENTRY = """/* state_entry */
+SELECT e.scope, e.name, e.value, e.version, octet_length(e.value::text) AS size
+FROM sessions s LEFT JOIN state_entries e ON e.tenant = s.tenant AND e.scope = $2 AND e.name = $3
+  AND e.owner = CASE $2 WHEN 'session' THEN s.key WHEN 'user' THEN s.resource_id ELSE '' END
+WHERE s.id = $1
+"""
+
+HOLD_SESSION = "/* hold_session */ SELECT resource_id FROM sessions WHERE id = $1 FOR KEY SHARE"
+
+LOCK_OWNERS = """/* lock_owners */
+SELECT pg_advisory_xact_lock(hashtextextended(owner, 0)) FROM unnest($1::text[]) AS o (owner)
+"""
+
+WRITE_STATE = """/* write_state */
+WITH deleted AS (
+  DELETE FROM state_entries e USING unnest($2::text[], $3::text[], $4::text[]) AS d (scope, owner, name)
+  WHERE e.tenant = $1 AND e.scope = d.scope AND e.owner = d.owner AND e.name = d.name
+)
+INSERT INTO state_entries AS e (tenant, scope, owner, name, value)
+SELECT $1, p.scope, p.owner, p.name, p.value::json
+FROM unnest($5::text[], $6::text[], $7::text[], $8::text[]) AS p (scope, owner, name, value)
+ON CONFLICT (tenant, scope, owner, name) DO UPDATE SET value = excluded.value, version = excluded.version
+RETURNING e.scope, e.name, e.value, e.version, octet_length(e.value::text) AS size
+"""
+
+
+class StateStore:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def state(self, tenant: str, key: str) -> State | None:
+        """All that the session sees; None: never seen."""
+        async with self._database.connection() as connection:
+            return _state_of(await connection.fetch(STATE, session_id(tenant, key)))
+
+    async def entry(self, tenant: str, key: str, name: str) -> State | None:
+        """The same, but for one name."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(STATE_ENTRY, session_id(tenant, key), scope_of(name), _bare(name))
+        return _state_of(rows)
+
+    async def hold(self, tx: Tx, tenant: str, key: str) -> Owners | None:
+        """Whose state the session sees; it is there until the transaction ends. None: never seen."""
+        session = await tx.fetchrow(HOLD_SESSION, session_id(tenant, key))
+        if session is None:
+            return None
+        resource = session["resource_id"]
+        return {Scope.SESSION: key, Scope.APP: ""} | ({} if resource is None else {Scope.USER: resource})
+
+    async def locked(self, tx: Tx, tenant: str, key: str, owners: Owners) -> State:
+        """The state of a session that is held. Nobody else writes what is these owners' until the transaction ends.
+
+        The locks are taken in one order, so that no two wait for each other.
+        """
+        await tx.execute(LOCK_OWNERS, sorted(f"{tenant}/{scope}/{owner}" for scope, owner in owners.items()))
+        return _state_of(await tx.fetch(STATE, session_id(tenant, key))) or State(entries={})
+
+    async def write(self, tx: Tx, tenant: str, owners: Owners, changes: Changes) -> dict[str, Entry]:
+        """Answers the entries put, by name."""
+        values = [dumps(value).decode() for value in changes.put.values()]
+        columns = (*_columns(changes.deleted, owners), *_columns(changes.put, owners), values)
+        return {entry.name: entry for entry in map(_entry_of, await tx.fetch(WRITE_STATE, tenant, *columns))}
+
+
+def _columns(names: Collection[str], owners: Owners) -> tuple[list[str], list[str], list[str]]:
+    scopes = [scope_of(name) for name in names]
+    return [*scopes], [owners[scope] for scope in scopes], [_bare(name) for name in names]
+
+
+def _bare(name: str) -> str:
+    return name.rpartition(":")[2]
+
+
+def _state_of(rows: Sequence[Row]) -> State | None:
+    if not rows:
+        return None
+    entries = [_entry_of(row) for row in rows if row["name"] is not None]
+    return State(entries={entry.name: entry for entry in entries})
+
+
+def _entry_of(row: Row) -> Entry:
+    prefix = "" if row["scope"] == Scope.SESSION else f"{row['scope']}:"
+    return Entry(name=prefix + row["name"], value=row["value"], version=row["version"], size=row["size"])

@@ -1,0 +1,202 @@
+"""Templates (memory-rules.md section 7): a text, with the names in its braces replaced by values. Pure.
+
+``{name}`` is replaced once; ``{name?}`` may be missing, ``{name|default}`` has something to fall back to. Doubled
+braces that pair up are literal ones: ``{{name}}`` is the text ``{name}``. Everything else is left as it is, so that
+JSON and code survive: also the ``}}`` at the end of ``{"a":{"b":1}}``, whose braces were opened one by one.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from app.kit.json import dumps
+
+NAME_CHARS_MAX = 100
+NAME = rf"[A-Za-z_][A-Za-z0-9_]{{0,{NAME_CHARS_MAX - 1}}}"
+_STEP = r"\.[A-Za-z0-9_]+"
+_ARTIFACT = r"artifact\.(?P<artifact>[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?)"
+_PLACEHOLDER = re.compile(
+    rf"\{{(?:{_ARTIFACT}|(?P<name>(?:(?:user|app|temp):)?{NAME})(?P<path>(?:{_STEP})*))"
+    r"(?:(?P<optional>\?)|\|(?P<default>[^{}]*))?\}"
+)
+_BRACE = re.compile(r"[{}]")
+
+
+class Scope(StrEnum):
+    """Whose a value is: the session's, its resource's, its tenant's; of one request only; or an artifact's text."""
+
+    SESSION = "session"
+    USER = "user"
+    APP = "app"
+    TEMP = "temp"
+    ARTIFACT = "artifact"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placeholder:
+    """What stands in braces. ``name`` has its prefix; ``path`` are the steps into its value.
+
+    ``default`` is what a missing value is replaced by; None: it must not be missing. ``position`` is in characters.
+    """
+
+    scope: Scope
+    name: str
+    path: tuple[str, ...]
+    default: str | None
+    position: int
+
+    @property
+    def wanted(self) -> str:
+        """The name and the path, as they are written."""
+        return ".".join((self.name, *self.path))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """A text, read: its literal texts and its placeholders. ``unpaired`` are the positions of braces without a pair."""
+
+    pieces: tuple[str | Placeholder, ...]
+    unpaired: tuple[int, ...]
+
+    @property
+    def placeholders(self) -> Iterator[Placeholder]:
+        return (piece for piece in self.pieces if isinstance(piece, Placeholder))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendered:
+    """The text; the names whose values it holds or would hold; and what is missing that must not be, each once."""
+
+    text: str
+    used: frozenset[str]
+    missing: tuple[str, ...]
+
+
+class RenderedTooLarge(ValueError):
+    """The values would make the text longer than is allowed."""
+
+
+def render(text: str, values: Mapping[str, Any], *, chars_max: int | None = None) -> Rendered:
+    """``text`` with the ``values``, which are by prefixed name; null is no value. What is inserted is not read again.
+
+    Texts are inserted as they are, other values as compact JSON. Raises RenderedTooLarge.
+    """
+    template = read(text)
+    found = {place.wanted: text_at(values, place) for place in template.placeholders}
+    texts = [piece if isinstance(piece, str) else _shown(found[piece.wanted], piece) for piece in template.pieces]
+    if chars_max is not None and sum(map(len, texts)) > chars_max:
+        raise RenderedTooLarge(f"a text with its values may have at most {chars_max} characters")
+    required = (place.wanted for place in template.placeholders if place.default is None)
+    return Rendered(
+        text="".join(texts),
+        used=frozenset(place.name for place in template.placeholders),
+        missing=tuple(dict.fromkeys(wanted for wanted in required if found[wanted] is None)),
+    )
+
+
+def read(text: str) -> Template:
+    """The text taken apart: each brace begins a placeholder, has its pair, or is only itself."""
+    reader = _Reader(text)
+    while brace := _BRACE.search(text, reader.position):
+        reader.keep_until(brace.start())
+        if brace[0] == "{":
+            reader.open()
+        else:
+            reader.close()
+    reader.keep_until(len(text))
+    return reader.template()
+
+
+class _Reader:
+    """Reads from one brace to the next; an opened brace waits on a stack for its pair."""
+
+    def __init__(self, text: str) -> None:
+        self.position = 0
+        self._text = text
+        self._pieces: list[str | Placeholder] = []
+        self._opened: list[_Opened] = []
+        self._unpaired: list[int] = []
+
+    def template(self) -> Template:
+        unpaired = [*self._unpaired, *(brace.position for brace in self._opened)]
+        return Template(pieces=tuple(self._pieces), unpaired=tuple(sorted(unpaired)))
+
+    def keep_until(self, end: int) -> None:
+        if self.position < end:
+            self._pieces.append(self._text[self.position : end])
+            self.position = end
+
+    def open(self) -> None:
+        """A placeholder, or a brace or two that have to be closed."""
+        doubled = self._text.startswith("{{", self.position)
+        found = None if doubled else _PLACEHOLDER.match(self._text, self.position)
+        if found:
+            self._pieces.append(_placeholder(found))
+            self.position = found.end()
+            return
+        self._opened.append(_Opened(position=self.position, piece=len(self._pieces), doubled=doubled))
+        self.keep_until(self.position + 1 + doubled)
+
+    def close(self) -> None:
+        """Two braces close two, one closes one."""
+        doubled = self._text.startswith("}}", self.position)
+        if not self._opened or (self._opened[-1].doubled and not doubled):
+            self._unpaired.append(self.position)
+        elif (pair := self._opened.pop()).doubled:
+            self._pieces[pair.piece] = "{"
+            self.position += 1
+        self.keep_until(self.position + 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Opened:
+    """An opened brace: where it is in the text, which piece it is, and whether it is two."""
+
+    position: int
+    piece: int
+    doubled: bool
+
+
+def _placeholder(found: re.Match[str]) -> Placeholder:
+    default = "" if found["optional"] else found["default"]
+    if found["artifact"] is not None:
+        name = f"artifact.{found['artifact']}"
+        return Placeholder(scope=Scope.ARTIFACT, name=name, path=(), default=default, position=found.start())
+    return Placeholder(
+        scope=scope_of(found["name"]),
+        name=found["name"],
+        path=tuple(found["path"].split(".")[1:]),
+        default=default,
+        position=found.start(),
+    )
+
+
+def scope_of(name: str) -> Scope:
+    """The scope that a name's prefix says; without one it is the session's."""
+    prefix, colon, _ = name.partition(":")
+    return Scope(prefix) if colon else Scope.SESSION
+
+
+def text_at(values: Mapping[str, Any], place: Placeholder) -> str | None:
+    """What a placeholder is replaced by, None where there is no value."""
+    value = values.get(place.name)
+    for step in place.path:
+        value = _within(value, step)
+    if value is None or isinstance(value, str):
+        return value
+    return dumps(value).decode()
+
+
+def _within(value: Any, step: str) -> Any:
+    """An object's field, or a list's item by its number from 0."""
+    if isinstance(value, dict):
+        return value.get(step)
+    if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+        return value[int(step)]
+    return None
+
+
+def _shown(value: str | None, place: Placeholder) -> str:
+    return value if value is not None else place.default or ""

@@ -1,0 +1,116 @@
+"""What is said of a template before it is used, as values and over HTTP."""
+
+from typing import Any
+
+import pytest
+
+from app.state.linting import Code, Lint, Severity, lint
+from app.state.templates import Scope
+from tests.conftest import Service
+from tests.test_problems import assert_problem
+
+VALUES = {"plan": "pro", "user:profile": {"city": "Lisbon"}}
+
+
+def codes(found: Lint, code: Code) -> list[tuple[Severity, int, int]]:
+    return [(finding.severity, finding.text, finding.position) for finding in found.findings if finding.code is code]
+
+
+def test_a_text_without_names_and_stray_braces_has_no_findings() -> None:
+    found = lint(['Answer as {"a": {"b": 1}} or {{plan}}.', "Be brief."], {})
+    assert (found.findings, found.volatile_from) == ((), None)
+    assert set(found.names) == set(Scope)
+    assert not any(found.names.values())
+
+
+def test_the_names_are_told_by_scope_once_each_and_sorted() -> None:
+    found = lint(["{b} {a} {user:profile.city}", "{a?} {temp:page} {artifact.notes.md} {app:x|y}"], None)
+    assert found.names == {
+        Scope.SESSION: ["a", "b"],
+        Scope.USER: ["user:profile"],
+        Scope.APP: ["app:x"],
+        Scope.TEMP: ["temp:page"],
+        Scope.ARTIFACT: ["artifact.notes.md"],
+    }
+
+
+def test_a_name_without_a_value_is_an_error_only_where_it_is_required() -> None:
+    found = lint(["{plan} {gone}", "{user:profile.street} {gone?} {gone|none} {temp:page}"], VALUES)
+    assert codes(found, Code.UNKNOWN_NAME) == [
+        (Severity.ERROR, 0, 7),
+        (Severity.ERROR, 1, 0),
+        (Severity.INFO, 1, 22),
+        (Severity.INFO, 1, 30),
+    ]
+
+
+def test_without_a_state_no_name_is_unknown() -> None:
+    assert codes(lint(["{gone}"], None), Code.UNKNOWN_NAME) == []
+
+
+def test_a_brace_without_a_pair_is_told_by_its_position() -> None:
+    assert codes(lint(["fine {x}", "{{ x } {"], None), Code.UNBALANCED_BRACE) == [
+        (Severity.WARNING, 1, 0),
+        (Severity.WARNING, 1, 5),
+        (Severity.WARNING, 1, 7),
+    ]
+
+
+def test_each_value_in_the_cached_prefix_is_warned_of_and_the_first_is_where_it_becomes_volatile() -> None:
+    found = lint(["Be brief.", "You help {user:name}, on {temp:page}."], None)
+    assert codes(found, Code.CACHED_VALUE) == [(Severity.WARNING, 1, 9), (Severity.WARNING, 1, 25)]
+    assert found.volatile_from == (1, 9)
+    stored, sent = [finding.message for finding in found.findings]
+    assert ("is stored" in stored, "with each request" in sent) == (True, True)
+
+
+def test_findings_come_in_the_order_of_the_text() -> None:
+    found = lint(["} {a} } {b}", "{"], {})
+    places = [(finding.text, finding.position) for finding in found.findings]
+    assert places == sorted(places)
+
+
+async def linted(service: Service, body: dict[str, Any]) -> dict[str, Any]:
+    answer = await service.client.post("/templates/lint", json=body)
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+async def test_a_template_is_linted_against_the_state_of_a_session(service: Service) -> None:
+    await service.append("s1", {"role": "user", "content": "Hi"})
+    await service.client.patch("/sessions/s1/state", json={"plan": "pro", "app:brand": "Acme"})
+    found = await linted(service, {"template": "{plan} of {app:brand}, {user:name}", "session": "s1"})
+    assert found["names"] == {
+        "session": ["plan"],
+        "user": ["user:name"],
+        "app": ["app:brand"],
+        "temp": [],
+        "artifact": [],
+    }
+    assert found["volatile_from"] == {"text": 0, "position": 0}
+    [unknown] = [finding for finding in found["findings"] if finding["code"] == "unknown-name"]
+    assert (unknown["severity"], unknown["position"]) == ("error", 23)
+    assert "user:name" in unknown["message"]
+
+
+@pytest.mark.parametrize(
+    "body", [{"template": "a }"}, {"template": ["a }"]}, {"system": "a }"}, {"system": ["a }"], "session": None}]
+)
+async def test_a_template_is_taken_as_a_text_or_as_the_system_of_a_context(
+    service: Service, body: dict[str, Any]
+) -> None:
+    found = await linted(service, body)
+    assert [(finding["code"], finding["text"], finding["position"]) for finding in found["findings"]] == [
+        ("unbalanced-brace", 0, 2)
+    ]
+
+
+async def test_a_session_never_seen_has_no_state_to_lint_against(service: Service) -> None:
+    answer = await service.client.post("/templates/lint", json={"template": "{x}", "session": "never"})
+    assert_problem(answer, 404, "session-not-found")
+
+
+@pytest.mark.parametrize("body", [{"template": 5}, {"templates": "x"}, {"template": "x", "session": "a b"}, []])
+async def test_what_is_not_a_template_is_refused(service: Service, body: Any) -> None:
+    assert_problem(await service.client.post("/templates/lint", json=body), 422, "invalid")
