@@ -34,7 +34,7 @@ from app.memory.policy import (
 )
 from app.memory.records import Lease, Loaded
 from app.memory.reflecting import Reflecting
-from app.memory.rules import ATTEMPTS_MAX, Rules
+from app.memory.rules import Rules
 from app.memory.spending import affordable_step
 from app.memory.steps import Outcome, StepFailed, add_usage
 from app.memory.store import MemoryStore
@@ -222,9 +222,21 @@ class Engine:
 
     async def _fail(self, lease: Lease, loaded: Loaded, step: str, failure: StepFailed) -> None:
         """Record what happened and back off (memory-rules.md 3.8); a failure that no retry mends stalls at once."""
-        attempts = loaded.attempts + 1 if failure.retryable else max(loaded.attempts + 1, ATTEMPTS_MAX)
-        wait = backoff(attempts, now=loaded.now, retry_after=failure.retry_after, jitter=random.random())  # noqa: S311 - spreads retries, guards nothing
-        error = {"at": loaded.now.isoformat(), "step": step, "kind": failure.kind, "message": str(failure)[:1000]}
+        attempts = loaded.attempts + 1
+        wait = backoff(
+            attempts,
+            retryable=failure.retryable,
+            now=loaded.now,
+            retry_after=failure.retry_after,
+            jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
+        )
+        error = {
+            "at": loaded.now.isoformat(),
+            "step": step,
+            "kind": failure.kind,
+            "message": str(failure)[:1000],
+            "retryable": failure.retryable,
+        }
         async with self._database.tx() as tx:
             fenced = await self._store.fence(tx, lease, loaded.session_id)
             if fenced is None:

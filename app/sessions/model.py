@@ -126,7 +126,10 @@ class MemoryDefaults:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryCounters:
-    """The memory's side of an append: what its status and thresholds are told from. ``due``: claimable now."""
+    """The memory's side of an append: what its status and thresholds are told from. ``due``: claimable now.
+
+    ``attempts`` are failures in a row, ``retryable`` is whether the last was one that a retry may mend.
+    """
 
     memory_id: UUID
     config: dict[str, Any]
@@ -138,6 +141,7 @@ class MemoryCounters:
     lease_owner: str | None
     lease_step: str | None
     attempts: int
+    retryable: bool
     paused: bool
 
 

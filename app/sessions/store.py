@@ -113,7 +113,7 @@ WITH input AS (
 SELECT i.id, coalesce(k.seq, f.seq) AS seq, coalesce(k.kind, i.kind) AS kind, coalesce(k.tokens, i.tokens) AS tokens,
        k.id IS NOT NULL AS replayed, k.differs, k.erased, session.resource_id, session.config, m.id AS memory_id,
        m.pending_tokens, m.observation_tokens, m.reflection_tokens, m.due_at, coalesce(m.due_at <= now(), false) AS due,
-       m.lease_owner, m.lease_step, m.attempts, m.paused
+       m.lease_owner, m.lease_step, m.attempts, m.paused, m.last_error
 FROM input i LEFT JOIN known k ON k.id = i.id LEFT JOIN stored f ON f.id = i.id
 LEFT JOIN session ON true LEFT JOIN memory m ON true ORDER BY i.ord
 """
@@ -175,7 +175,7 @@ ORDER BY seq {order} LIMIT $8
 
 COUNTERS = """/* counters */
 SELECT m.id AS memory_id, s.config, m.pending_tokens, m.observation_tokens, m.reflection_tokens, m.due_at,
-       coalesce(m.due_at <= now(), false) AS due, m.lease_owner, m.lease_step, m.attempts, m.paused
+       coalesce(m.due_at <= now(), false) AS due, m.lease_owner, m.lease_step, m.attempts, m.paused, m.last_error
 FROM memories m JOIN sessions s ON s.id = m.id WHERE m.id = $1
 """
 
@@ -305,6 +305,7 @@ def counters_of(row: Row) -> MemoryCounters:
         lease_owner=row["lease_owner"],
         lease_step=row["lease_step"],
         attempts=row["attempts"],
+        retryable=(row["last_error"] or {}).get("retryable", True),
         paused=row["paused"],
     )
 
