@@ -22,8 +22,7 @@ from hypothesis.reporting import with_reporter
 from app.kit.embedded import EmbeddedConfig, EmbeddedPostgres
 from app.kit.logging import configure
 from tests.conftest import RUN, _clone, _database, _run_folder
-from tests.fuzz.crashes import NAMES, NEVER_REACHED, Lanes
-from tests.fuzz.crashing import Point
+from tests.fuzz.crashes import Lanes, single, unreached
 from tests.fuzz.engine_laws import EngineLaws
 from tests.fuzz.running import PHASES, machine, run_state_machine_as_test
 
@@ -85,21 +84,16 @@ def failing_seeds(laws: type[EngineLaws], seeds: range, how: settings) -> list[i
 
 
 async def failing_deaths(dsn: str) -> dict[str, str]:
-    """Points at which a death shows in the end. One that is never reached the third time does not."""
-    points = [
-        Point(name=name, number=number, after=after)
-        for name in NAMES
-        for number in range(1, RUNS + 1)
-        for after in (False, True)
-    ]
+    """Deaths that show in the end, and statements that no death was tried at."""
     with tempfile.TemporaryDirectory() as folder:
         async with Lanes(dsn, Path(folder), number=LANES) as lanes:
-            found = await lanes.wrong(points, told=_progress)
-    wrong = {point: how for point, how in found.items() if how != NEVER_REACHED or point.number == 1}
+            undisturbed = await lanes.run()
+            wrong = dict.fromkeys(unreached(undisturbed), "the scenario does not reach it")
+            wrong |= await lanes.wrong(undisturbed, single(undisturbed, number_max=RUNS), told=_progress)
     for point, how in wrong.items():
         sys.stdout.write(f"\n{point}: {how}")
     sys.stdout.write("\n")
-    return {str(point): how for point, how in wrong.items()}
+    return wrong
 
 
 def _settings(steps: int, *, shrink: bool) -> settings:

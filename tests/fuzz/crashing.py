@@ -7,6 +7,7 @@ costs a tenth of a second then, not two.
 import json
 import os
 import signal
+import socket
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -23,6 +24,9 @@ from app.main import Location, create_app
 from app.settings import Settings
 from tests.fuzz.statements import Watched
 
+PORT, STATEMENTS = "port", "statements"  # files a life writes: where it listens, and what it has made
+DIED = "died"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
@@ -35,12 +39,11 @@ class Point:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Life:
-    """One process: ``dies_at`` None lives. ``marker`` is written to where it dies."""
+    """One process, which tells of itself in ``folder``. ``dies_at`` None lives."""
 
     url: str
-    port: int
     settings: dict[str, Any]
-    marker: str
+    folder: str
     dies_at: Point | None = None
 
     def line(self) -> bytes:
@@ -54,23 +57,24 @@ class Life:
 
 
 class Killer:
-    """Ends its process the hard way."""
+    """Ends its process the hard way. Each statement is a line of ``statements``, the death another."""
 
     def __init__(self, life: Life) -> None:
         self._point = life.dies_at
-        self._marker = Path(life.marker)
         self._seen = Counter[str]()
+        self._statements = (Path(life.folder) / STATEMENTS).open("a", buffering=1, encoding="utf-8")
 
     def before(self, name: str) -> None:
         self._seen[name] += 1
         self._pass(name, after=False)
 
     def after(self, name: str) -> None:
+        self._statements.write(f"{name}\n")
         self._pass(name, after=True)
 
     def _pass(self, name: str, *, after: bool) -> None:
         if self._point == Point(name=name, number=self._seen[name], after=after):
-            self._marker.touch()
+            self._statements.write(f"{DIED}\n")
             os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -91,8 +95,21 @@ def live(life: Life) -> None:
     configure(json=False, level="error")
     app = create_app(Settings(**life.settings), Location(url=life.url, name="the tests' database"))
     watch(app.state.database, Killer(life))
-    config = uvicorn.Config(app, port=life.port, loop="uvloop", http="httptools", ws="none", log_config=None)
-    uvicorn.Server(config).run()
+    config = uvicorn.Config(app, loop="uvloop", http="httptools", ws="none", log_config=None)
+    # Listens before it serves, so that whoever reads the port can connect, and no other can have taken it.
+    # Of protocol TCP by name, as in tests/conftest.py.
+    listening = socket.socket(proto=socket.IPPROTO_TCP)
+    listening.bind(("127.0.0.1", 0))
+    listening.listen()
+    _tell_port(Path(life.folder), listening.getsockname()[1])
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+def _tell_port(folder: Path, port: int) -> None:
+    """All at once, or a reader might find half of it."""
+    written = folder / f"{PORT}.new"
+    written.write_text(str(port), encoding="utf-8")
+    written.rename(folder / PORT)
 
 
 def _child(line: str) -> None:

@@ -1,4 +1,10 @@
-"""What callers do while the service dies: it reaches every statement, and every step of it can be repeated."""
+"""What callers do while the service dies: it reaches every statement that writes, and every step can be repeated.
+
+A step is made again when the service dies in it, so what was done already must not be done twice. Between two steps
+the memory comes to rest, so that what is observed together does not depend on who is faster. To add a point for a new
+statement, add a step to ``STEPS`` that makes the service execute it, and where it is part of what a caller can see,
+that to ``crashes.outline``; the tables are compared as they are.
+"""
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -37,7 +43,9 @@ TOLD = (
 )
 CITIES = ("Porto", "Turin", "Osaka", "Quito")
 WAIT: Json = {"wait_ms": 20_000}
+REST_SECONDS = 120.0
 EDITED = "The shops are Ana's."
+STREAMED: Json = {"role": "assistant", "content": "I will", "created_at": "2026-05-04T10:00:00Z"}
 
 
 def messages(first: int, last: int) -> list[Json]:
@@ -75,14 +83,32 @@ async def _done(request: Awaitable[httpx.Response]) -> None:
 
 async def edit(notes: str, client: httpx.AsyncClient) -> None:
     """Edit the oldest live note, once."""
-    live = (await client.get(f"{SESSION}/memory/{notes}", params={"status": "active"})).json()["items"]
-    assert live, f"no live {notes} to edit"
-    if EDITED not in live[0]["text"]:
-        await _done(client.patch(f"{SESSION}/memory/{notes}/{live[0]['id']}", json={"text": f"* 🟡 {EDITED}"}))
+    path = f"{SESSION}/memory/{notes}"
+    found = (await client.get(path, params={"limit": 500})).json()["items"]
+    if not any(note["retired_by"] == "edited" for note in found):
+        live = next(note["id"] for note in found if note["status"] == "active")
+        await _done(client.patch(f"{path}/{live}", json={"text": f"* 🟡 {EDITED}"}))
 
 
-async def delete_observations(client: httpx.AsyncClient) -> None:
-    await _done(client.delete(f"{SESSION}/memory/observations"))
+async def replace(message: str, replacement: Json, client: httpx.AsyncClient) -> None:
+    await _done(client.put(f"{SESSION}/messages/{message}", json=replacement))
+
+
+async def keep(artifact: str, content: bytes, client: httpx.AsyncClient) -> None:
+    await _done(client.put(f"{SESSION}/artifacts/{artifact}", content=content))
+
+
+async def set_state(values: Json, client: httpx.AsyncClient) -> None:
+    await _done(client.patch(f"{SESSION}/state", json=values))
+
+
+async def delete(path: str, client: httpx.AsyncClient) -> None:
+    await _done(client.delete(f"{SESSION}/{path}"))
+
+
+async def rest(client: httpx.AsyncClient) -> None:
+    """Until the memory has nothing to do."""
+    await until(partial(_status, client), "idle".__eq__, seconds=REST_SECONDS)
 
 
 async def begin_to_reflect(client: httpx.AsyncClient) -> None:
@@ -95,21 +121,31 @@ async def _status(client: httpx.AsyncClient) -> str:
     return str((await client.get(f"{SESSION}/memory")).json()["status"])
 
 
-# One by one, so that what is observed together does not depend on who is faster.
 STEPS: list[Step] = [
     partial(configure, CONFIG),
-    partial(append, messages(1, 6)),  # over the threshold with nothing observed ahead
+    partial(append, messages(1, 6)),
     *(partial(append, messages(number, number)) for number in range(7, 28)),
     partial(ask, "observe"),
     partial(edit, "observations"),
     partial(edit, "reflections"),
-    delete_observations,
+    partial(delete, "memory/observations"),
+    *(partial(keep, "plan", content) for content in (b"first", b"second")),
+    partial(keep, "draft", b"to be deleted"),
+    partial(delete, "artifacts/draft"),
+    partial(set_state, {"page": "billing", "app:plan": "free", "draft": 1}),
+    partial(set_state, {"page": "orders", "draft": None}),
     read,
     partial(append, messages(28, 31)),
-    begin_to_reflect,
+    partial(append, [{"id": "streamed", **STREAMED}]),
+    partial(replace, "streamed", STREAMED | {"content": "I will pay invoice 28."}),
 ]
+LAST: Step = begin_to_reflect
 
-# The reflector. At first it cannot make the log smaller; it ends with what hangs, in the first life only.
+# What only a reflector executes that fails, or hangs.
+OF_FAULTS = frozenset({"fail", "count_usage", "give_back"})
+
+# The reflector. At first it cannot make the log smaller. In the first life, and where OF_FAULTS is to be reached, it
+# also fails once, and hangs in the last step.
 LINE = "* 🟡 [fact] Line {} of an answer that is longer than what it condenses. #1\n"
 LONG = "".join(LINE.format(number) for number in range(90))
 SHORT = "<observations>\nDate: May 2, 2026\n* 🟡 [fact] Ana pays the invoices of the shops. #1\n</observations>"
@@ -118,7 +154,7 @@ SOUND: list[Json] = [
     {"reply": SHORT},
 ]
 FAULTY: list[Json] = [
-    {"error": {"kind": "overloaded"}, "times": 1},
     {"match": "invoice 28 of", "reply": SHORT, "delay_ms": 600_000},
+    {"error": {"kind": "overloaded"}, "times": 1},
     *SOUND,
 ]

@@ -3,8 +3,9 @@
 A statement is called by the name in its leading comment, the ends of a transaction ``begin`` and ``commit``.
 """
 
+import ast
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,6 +13,7 @@ from typing import Any, Protocol
 from app.kit.db import Database, Tx
 
 NAME = re.compile(r"/\* (\w+) \*/")
+WRITE = re.compile(r"\b(INSERT INTO|MERGE INTO|DELETE FROM|TRUNCATE|(?<!FOR )(?<!KEY )(?<!DO )UPDATE \w+)\b")
 UNNAMED = "unnamed"
 
 
@@ -91,6 +93,26 @@ class WatchedDatabase(Database):
                 raise
 
 
-def names(*modules: Path) -> list[str]:
-    """The names of all statements in these files, in their order."""
-    return [name for module in modules for name in NAME.findall(module.read_text(encoding="utf-8"))]
+def writes(folder: Path) -> list[str]:
+    """The names of all statements in the code of ``folder`` that write. Raises ValueError for one without a name."""
+    return [_name(text, file) for file in sorted(folder.rglob("*.py")) for text in _texts(file) if WRITE.search(text)]
+
+
+def _name(statement: str, file: Path) -> str:
+    found = NAME.match(statement)
+    if found is None:
+        raise ValueError(f"{file.name} has a statement that does not begin with its name, /* so */: {statement[:80]}")
+    return found[1]
+
+
+def _texts(file: Path) -> Iterator[str]:
+    """The texts written in a file, but for docstrings; of one with values in it what stands around them."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    known = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            pieces = [piece for piece in node.values if isinstance(piece, ast.Constant)]
+            known |= {id(piece) for piece in pieces}
+            yield "".join(str(piece.value) for piece in pieces)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in known:
+            yield node.value

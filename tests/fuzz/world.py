@@ -36,12 +36,6 @@ CONFIG: Final[dict[str, Any]] = {
     "block_after": 3,
 }
 STEPS_MAX = 60  # looks of an engine until a memory has caught up
-COLUMNS = {
-    "sessions": "id",
-    "memories": "id",
-    "messages": "session_id",
-    "session_configs": "session_id",
-}  # else memory_id
 LOOKED = frozenset({Outcome.NO_BOUNDARY})  # boundaries are looked for from time to time only
 TENANT = "default"
 BUSY = 503
@@ -292,6 +286,5 @@ class World:
         for process in self.processes:
             await process.kill()
         async with self.database.connection() as connection:
-            for table in {*TABLES} - {"tenant_spending"}:  # which no cap, and so no row, is of
-                column = COLUMNS.get(table, "memory_id")
-                await connection.execute(f"DELETE FROM {table} WHERE {column} = $1", self.memory)  # noqa: S608 - our own names
+            for table in TABLES:
+                await connection.execute(f"DELETE FROM {table}")  # noqa: S608 - our own table names
