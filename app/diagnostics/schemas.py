@@ -97,7 +97,9 @@ class ActorUsageOut(BaseModel):
     turns: int
     input_tokens: int
     cached_input_tokens: int
+    cache_write_tokens: int
     output_tokens: int
+    cost_usd: float | None = Field(description="Of the turns whose model has a known price; null: there is none")
     cache_hit_ratio: float | None
 
 

@@ -266,7 +266,9 @@ def _usage(row: Row) -> dict[str, Any]:
         "turns": row["actor_turns"],
         "input_tokens": spent,
         "cached_input_tokens": cached,
+        "cache_write_tokens": row["actor_written_tokens"],
         "output_tokens": row["actor_output_tokens"],
+        "cost_usd": row["actor_cost_usd"],
         "cache_hit_ratio": round(cached / spent, 3) if spent else None,
     }
     usage = row["usage"] or {}

@@ -10,7 +10,8 @@ from app.memory.store import observation_of, reflection_of
 
 MEMORY = """/* diagnose */
 SELECT s.id, s.key, s.next_seq - 1 AS last_seq, s.observed_seq, s.buffered_seq, s.tail_from_seq, s.config,
-  s.anchor_date, s.actor_turns, s.actor_input_tokens, s.actor_cached_tokens, s.actor_output_tokens,
+  s.anchor_date, s.actor_turns, s.actor_input_tokens, s.actor_cached_tokens, s.actor_written_tokens,
+  s.actor_output_tokens, s.actor_cost_usd,
   m.scope, m.pending_tokens, m.observation_tokens, m.log_version, m.generation, m.due_at,
   coalesce(m.due_at <= now(), false) AS due, m.lease_owner, m.lease_epoch, m.lease_step, m.attempts, m.last_error,
   m.paused, m.current_task, m.suggested_response, m.usage,

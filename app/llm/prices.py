@@ -9,8 +9,11 @@ from app.llm.port import Model, ModelRequest, Provider, Usage
 INPUT_MARGIN = 1.25  # tokens are an estimate, and providers count a little around the texts
 
 
-def cost_usd(provider: Provider, model: str, usage: Usage) -> float | None:
-    """US dollars by the list price of the day, or None where the list does not know the model."""
+def cost_usd(provider: Provider | None, model: str, usage: Usage) -> float | None:
+    """US dollars by the list price of the day, or None where the list does not know the model.
+
+    Without a provider it is the one that the model's name tells.
+    """
     import genai_prices
 
     tokens = genai_prices.Usage(
@@ -20,12 +23,12 @@ def cost_usd(provider: Provider, model: str, usage: Usage) -> float | None:
         output_tokens=usage.output_tokens,
     )
     try:
-        return float(genai_prices.calc_price(tokens, model, provider_id=provider.value).total_price)
+        return float(genai_prices.calc_price(tokens, model, provider_id=provider and provider.value).total_price)
     except (LookupError, ValueError):  # unknown model; counts that contradict each other
         return None
 
 
-async def priced(provider: Provider, model: str, usage: Usage) -> Usage:
+async def priced(provider: Provider | None, model: str, usage: Usage) -> Usage:
     """``usage`` with its cost. In a thread: the first look-up imports the list, half a second."""
     return replace(usage, cost_usd=await asyncio.to_thread(cost_usd, provider, model, usage))
 

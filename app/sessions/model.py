@@ -103,12 +103,17 @@ class MessageFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActorUsage:
-    """The agent's own last model call; ``input_tokens`` includes the cached ones."""
+    """The agent's own last model call; ``input_tokens`` includes those read from the cache and those written to it.
+
+    ``cost_usd`` is None where the price of the model is not known.
+    """
 
     model: str | None = None
     input_tokens: int = 0
     cached_input_tokens: int = 0
+    cache_write_tokens: int = 0
     output_tokens: int = 0
+    cost_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

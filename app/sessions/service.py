@@ -1,12 +1,14 @@
 """What a caller can do with a session's log: append to it, read it, configure it."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from app.kit.errors import FieldError, Invalid
 from app.kit.tokens import OFFLOAD_BYTES
+from app.llm.port import Usage
+from app.llm.prices import priced
 from app.sessions.errors import (
     MessageConflict,
     MessageErased,
@@ -55,7 +57,7 @@ class SessionService:
             key=key,
             messages=messages,
             resource_id=body.resource_id,
-            usage=self._usage(body),
+            usage=await _usage(body),
             defaults=self._memory.defaults,
         )
         _refuse(result, body.resource_id)
@@ -69,10 +71,6 @@ class SessionService:
         await self._memory.idle(result.memory.memory_id, wait_ms)
         counters = await self._store.counters(result.memory.memory_id)
         return self._memory.summary(counters)
-
-    @staticmethod
-    def _usage(body: AppendIn) -> ActorUsage | None:
-        return None if body.usage is None else actor_usage(body.usage.model_dump(exclude_none=True))
 
     async def _read(self, body: AppendIn, idempotency_key: str | None, body_bytes: int) -> list[NewMessage]:
         """The messages of a request, normalised, counted and hashed. Raises Invalid, MessageTooLarge."""
@@ -138,6 +136,22 @@ class SessionService:
             await self.get(tenant, key)
             raise MessageNotFound(f"session '{key}' has no message '{message_id}'")
         return found
+
+
+async def _usage(body: AppendIn) -> ActorUsage | None:
+    """The agent's own call, with what it cost."""
+    if body.usage is None:
+        return None
+    usage = actor_usage(body.usage.model_dump(exclude_none=True))
+    if usage.model is None:
+        return usage
+    call = Usage(
+        input_tokens=usage.input_tokens,
+        cached_input_tokens=usage.cached_input_tokens,
+        cache_write_tokens=usage.cache_write_tokens,
+        output_tokens=usage.output_tokens,
+    )
+    return replace(usage, cost_usd=(await priced(None, usage.model, call)).cost_usd)
 
 
 def _refuse(result: AppendResult, resource_id: str | None) -> None:

@@ -53,8 +53,10 @@ WITH input AS (
   FROM fresh HAVING count(*) > 0
 ), put AS (
   INSERT INTO sessions AS s (id, tenant, key, resource_id, memory_id, next_seq, total_tokens, anchor_date,
-                             actor_turns, actor_input_tokens, actor_cached_tokens, actor_output_tokens, actor_model)
-  SELECT $12, $13, $14, $15, $12, 1 + n, tokens, (newest AT TIME ZONE $16)::date, $17, $18, $19, $20, $23 FROM total
+                             actor_turns, actor_input_tokens, actor_cached_tokens, actor_written_tokens,
+                             actor_output_tokens, actor_cost_usd, actor_model)
+  SELECT $12, $13, $14, $15, $12, 1 + n, tokens, (newest AT TIME ZONE $16)::date, $17, $18, $19, $25, $20, $26, $23
+  FROM total
   ON CONFLICT (id) DO UPDATE SET
     next_seq = s.next_seq + excluded.next_seq - 1,
     total_tokens = s.total_tokens + excluded.total_tokens,
@@ -72,7 +74,9 @@ WITH input AS (
     actor_turns = s.actor_turns + excluded.actor_turns,
     actor_input_tokens = s.actor_input_tokens + excluded.actor_input_tokens,
     actor_cached_tokens = s.actor_cached_tokens + excluded.actor_cached_tokens,
-    actor_output_tokens = s.actor_output_tokens + excluded.actor_output_tokens
+    actor_written_tokens = s.actor_written_tokens + excluded.actor_written_tokens,
+    actor_output_tokens = s.actor_output_tokens + excluded.actor_output_tokens,
+    actor_cost_usd = coalesce(s.actor_cost_usd + excluded.actor_cost_usd, excluded.actor_cost_usd, s.actor_cost_usd)
   WHERE excluded.resource_id IS NULL OR s.next_seq = 1 OR s.resource_id = excluded.resource_id
   RETURNING s.id, s.memory_id, s.next_seq, s.total_tokens, s.resource_id, s.config, s.anchor_date,
             coalesce(s.cold_at = now(), false) AS cold
@@ -377,6 +381,8 @@ class SessionStore:
             defaults.wake_tokens,
             actor.model,
             defaults.early_tokens,
+            actor.cache_write_tokens,
+            actor.cost_usd,
         )
         rows = await self._append(arguments)
         return AppendResult(

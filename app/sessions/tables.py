@@ -14,6 +14,7 @@ from sqlalchemy import (
     Column,
     Date,
     DateTime,
+    Float,
     Index,
     Integer,
     LargeBinary,
@@ -60,7 +61,9 @@ class SessionRow(SQLModel, table=True):
     actor_turns: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
     actor_input_tokens: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
     actor_cached_tokens: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
+    actor_written_tokens: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
     actor_output_tokens: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
+    actor_cost_usd: float | None = Field(sa_column=Column(Float))
     config: dict[str, Any] = Field(sa_column=Column(JSONB, nullable=False, server_default=text("'{}'")))
     config_changes: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
     meta: dict[str, Any] = Field(sa_column=Column("metadata", JSONB, nullable=False, server_default=text("'{}'")))

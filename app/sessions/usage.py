@@ -8,6 +8,7 @@ from app.sessions.model import ActorUsage
 # The first that is there counts. Gemini's names come as its REST API and as its Python SDK write them.
 INPUT = ("input_tokens", "prompt_tokens", "promptTokenCount", "prompt_token_count")
 CACHED = ("cached_input_tokens", "cache_read_input_tokens", "cachedContentTokenCount", "cached_content_token_count")
+WRITTEN = ("cache_write_tokens", "cache_creation_input_tokens")
 OUTPUT = ("output_tokens", "completion_tokens", "candidatesTokenCount", "candidates_token_count")
 THOUGHTS = ("thoughtsTokenCount", "thoughts_token_count")
 
@@ -20,12 +21,13 @@ def actor_usage(usage: Mapping[str, Any]) -> ActorUsage:
     """
     beside = _number(usage, "cache_read_input_tokens") + _number(usage, "cache_creation_input_tokens")
     details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
-    cached = _first(usage, *CACHED) or (_number(details, "cached_tokens") if isinstance(details, Mapping) else 0)
+    within = details if isinstance(details, Mapping) else {}
     model = usage.get("model")
     return ActorUsage(
         model=model if isinstance(model, str) else None,
         input_tokens=beside + _first(usage, *INPUT),
-        cached_input_tokens=cached,
+        cached_input_tokens=_first(usage, *CACHED) or _number(within, "cached_tokens"),
+        cache_write_tokens=_first(usage, *WRITTEN) or _number(within, "cache_write_tokens"),
         output_tokens=_first(usage, *OUTPUT) + _first(usage, *THOUGHTS),
     )
 

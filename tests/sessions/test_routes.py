@@ -6,6 +6,8 @@ from typing import Any, get_args
 import httpx2 as httpx
 import pytest
 
+from app.llm.port import Provider, Usage
+from app.llm.prices import cost_usd
 from app.memory.status import MemoryStatus
 from app.sessions.schemas import StatusName
 from tests.conftest import Service, StartService
@@ -258,16 +260,41 @@ async def test_a_session_is_of_one_resource(service: Service) -> None:
 
 
 async def test_the_usage_of_the_agent_is_counted_turn_by_turn(service: Service) -> None:
-    usage = {"input_tokens": 50, "cache_read_input_tokens": 150, "output_tokens": 80}
+    usage = {
+        "input_tokens": 40,
+        "cache_read_input_tokens": 150,
+        "cache_creation_input_tokens": 10,
+        "output_tokens": 80,
+    }
     for turn in ("a", "b", "b"):  # the last one is a retry
         await post(service, said(id=turn), usage=usage)
     assert (await service.memory("s1"))["usage"]["actor"] == {
         "turns": 2,
         "input_tokens": 400,
         "cached_input_tokens": 300,
+        "cache_write_tokens": 20,
         "output_tokens": 160,
+        "cost_usd": None,
         "cache_hit_ratio": 0.75,
     }
+
+
+async def test_the_agents_calls_are_priced_each_by_its_own_model(service: Service) -> None:
+    async def cost() -> float | None:
+        found: float | None = (await service.memory("s1"))["usage"]["actor"]["cost_usd"]
+        return found
+
+    usage = {"input_tokens": 10_000, "cached_input_tokens": 6_000, "output_tokens": 500}
+    models = ("of-ones-own-making", "claude-haiku-5-5", "gpt-6-luna", "of-ones-own-making")
+    costs = []
+    for number, model in enumerate(models):
+        await post(service, said(id=f"m-{number}"), usage=usage | {"model": model})
+        costs.append(await cost())
+    counted = Usage(input_tokens=10_000, cached_input_tokens=6_000, output_tokens=500)
+    first, second = cost_usd(Provider.ANTHROPIC, models[1], counted), cost_usd(Provider.OPENAI, models[2], counted)
+    assert first is not None
+    assert second is not None
+    assert costs == [None, pytest.approx(first), pytest.approx(first + second), pytest.approx(first + second)]
 
 
 async def test_an_append_may_wait_for_the_memory(service: Service) -> None:

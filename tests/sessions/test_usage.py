@@ -1,5 +1,6 @@
 """The agent's own usage: our names, or what an SDK's response carries, dumped as it is."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -70,7 +71,22 @@ def read(usage: dict[str, Any]) -> ActorUsage:
 )
 def test_one_call_costs_the_same_whoever_tells_it(usage: dict[str, Any]) -> None:
     counts = ActorUsage(model=usage.get("model"), input_tokens=900, cached_input_tokens=700, output_tokens=80)
-    assert read(usage) == counts
+    assert replace(read(usage), cache_write_tokens=0) == counts
+
+
+@pytest.mark.parametrize(
+    ("usage", "written"),
+    [
+        (OURS, 100),
+        (ANTHROPIC, 150),
+        (OPENAI_RESPONSES | {"input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 60}}, 60),
+        (OPENAI_CHAT, 0),
+        (GEMINI_SDK, 0),
+    ],
+    ids=["ours", "anthropic", "openai responses", "openai chat", "gemini sdk"],
+)
+def test_what_was_written_to_the_cache_is_counted_where_it_is_told(usage: dict[str, Any], written: int) -> None:
+    assert read(usage).cache_write_tokens == written
 
 
 @pytest.mark.parametrize(
@@ -83,7 +99,7 @@ def test_one_call_costs_the_same_whoever_tells_it(usage: dict[str, Any]) -> None
         ({"prompt_tokens": 5, "prompt_tokens_details": {"cached_tokens": None}}, ActorUsage(input_tokens=5)),
         ({"input_tokens": 5, "cache_read_input_tokens": None}, ActorUsage(input_tokens=5)),
         ({"cache_read_input_tokens": 7}, ActorUsage(input_tokens=7, cached_input_tokens=7)),
-        ({"cache_creation_input_tokens": 7}, ActorUsage(input_tokens=7)),
+        ({"cache_creation_input_tokens": 7}, ActorUsage(input_tokens=7, cache_write_tokens=7)),
         ({"promptTokenCount": 5, "promptTokensDetails": [{"modality": "TEXT"}]}, ActorUsage(input_tokens=5)),
         ({"prompt_tokens": "many", "completion_tokens": -1, "cached_input_tokens": 2**40}, ActorUsage()),
     ],
@@ -102,5 +118,10 @@ ANY_JSON = st.recursive(
 @given(st.dictionaries(st.sampled_from([*OURS, *OPENAI_CHAT, *ANTHROPIC, *GEMINI_REST, *GEMINI_SDK]), ANY_JSON))
 def test_any_usage_can_be_counted(usage: dict[str, Any]) -> None:
     counted = actor_usage(usage)
-    counts = (counted.input_tokens, counted.cached_input_tokens, counted.output_tokens)
+    counts = (
+        counted.input_tokens,
+        counted.cached_input_tokens,
+        counted.cache_write_tokens,
+        counted.output_tokens,
+    )
     assert all(type(count) is int and 0 <= count < 2**42 for count in counts)
