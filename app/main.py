@@ -207,6 +207,8 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     app.state.context = ContextService(
         store=ContextStore(pool),
         memory=memory,
+        state=app.state.values,
+        artifacts=app.state.artifacts,
         clock=SystemClock(),
         previous=PreviousCalls(PreviousConfig(pieces_max=settings.context.previous_pieces_max)),
     )

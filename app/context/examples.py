@@ -8,7 +8,8 @@ _REQUESTS: dict[str, Any] = {
     "agent": {
         "summary": "An agent's own prompt and a document",
         "value": {
-            "system": "You are a helpful assistant.",
+            "system": "You are a helpful assistant of {app:brand|Acme}.",
+            "state": {"temp:page": "opening hours"},
             "knowledge": [{"title": "Opening hours", "text": "Monday to Friday, 9-17.", "placement": "prefix"}],
             "channel": "mobile app",
             "incoming": [{"role": "user", "content": "When do you open tomorrow?"}],
@@ -24,7 +25,7 @@ _COMPILED: dict[str, Any] = {
     "format": "neutral",
     "payload": {
         "system": [
-            {"type": "text", "text": "You are a helpful assistant."},
+            {"type": "text", "text": "You are a helpful assistant of Acme."},
             {"type": "text", "text": "## Opening hours\n\nMonday to Friday, 9-17."},
         ],
         "messages": [
@@ -34,26 +35,27 @@ _COMPILED: dict[str, Any] = {
                     {"type": "text", "text": "When do you open tomorrow?"},
                     {
                         "type": "text",
-                        "text": "<context>\nToday is Saturday, August 1, 2026.\nChannel: mobile app\n</context>",
+                        "text": "<context>\nToday is Saturday, August 1, 2026.\n"
+                        'State temp:page = "opening hours"\nChannel: mobile app\n</context>',
                     },
                 ],
             }
         ],
     },
     "tokens": {
-        "total": 50,
-        "system": 6,
+        "total": 61,
+        "system": 8,
         "guide": 0,
         "knowledge": 12,
         "reflections": 0,
         "observations": 0,
         "messages": 10,
-        "volatile": 22,
+        "volatile": 31,
     },
     "cache": {
         "epoch": "0:2026-08-01:1",
-        "prefix_sha256": "4d76455dbf33ba5ba740ed5ea6934ab8084ef951daae014c6dcb5c25cdaf594f",
-        "stable_tokens": 18,
+        "prefix_sha256": "0c0917bae382f9c0c974ee150c5dd5de4f4cefd446835043d2855c584413b1d5",
+        "stable_tokens": 20,
         "shared_with_previous_tokens": None,
         "break_reason": None,
     },

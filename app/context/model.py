@@ -66,7 +66,7 @@ class Snapshot:
     suggested_response: str | None = None
     causes: dict[int, str] = field(default_factory=dict)  # of the memory's last versions
     lagging: bool = False  # the memory is behind: failing, stalled or over the block threshold
-    metadata: dict[str, Any] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)  # stored ones and artifacts' texts that a template uses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,10 @@ class Knowledge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """What the caller asked for. A budget of None is the session's own; 0 is no limit."""
+    """What the caller asked for. A budget of None is the session's own; 0 is no limit.
+
+    ``system`` are templates. ``state`` are values of this request only, by their names with ``temp:``.
+    """
 
     format: Format
     now: datetime

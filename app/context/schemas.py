@@ -1,8 +1,8 @@
 """Contexts on the wire (api.md, Context)."""
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from app.context.diff import Change, Diff
 from app.context.model import Format
@@ -10,8 +10,9 @@ from app.memory.model import Ranges
 from app.memory.rules import MESSAGE_TOKENS_MAX
 from app.sessions.model import SEQ_MAX
 from app.sessions.schemas import WAIT_MS_MAX, MessageIn, Time
+from app.state.schemas import Text, Texts
 
-TEXT_CHARS_MAX = 1024 * 1024
+TEMP_VALUES_MAX = 100
 
 
 class ContextQuery(BaseModel):
@@ -39,16 +40,6 @@ class ContextQuery(BaseModel):
     explain: bool = Field(False, description="Add the segments, and what was cut or left out")
 
 
-def _listed(value: Any) -> Any:
-    if value is None:
-        return []
-    return [value] if isinstance(value, str) else value
-
-
-Text = Annotated[str, Field(max_length=TEXT_CHARS_MAX)]
-Texts = Annotated[list[Text], BeforeValidator(_listed, json_schema_input_type=Text | list[Text] | None)]
-
-
 class KnowledgeIn(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -62,8 +53,16 @@ class ContextIn(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    system: Texts = Field(default_factory=list, description="The agent's own system prompt, before everything else")
+    system: Texts = Field(
+        default_factory=list,
+        description="The agent's own system prompt, before everything else; a template: `{user:name|the customer}`",
+    )
     knowledge: list[KnowledgeIn] = Field(default_factory=list, max_length=100)
+    state: dict[str, Any] = Field(
+        default_factory=dict,
+        max_length=TEMP_VALUES_MAX,
+        description="Values of this request, named `temp:x`: for templates, and shown after the messages",
+    )
     channel: str | None = Field(None, max_length=1_000, description="Where the user writes from")
     incoming: list[MessageIn] = Field(default_factory=list, max_length=100, description="Shown, not stored")
     now: Time | None = None

@@ -2,10 +2,12 @@
 
 import asyncio
 import time
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from uuid import UUID
 
+from app.artifacts.service import ArtifactService
 from app.context.cache import compared
 from app.context.compile import compile_context
 from app.context.diff import Diff, check, diff
@@ -21,14 +23,28 @@ from app.sessions.errors import MessageNotFound, SessionNotFound
 from app.sessions.model import Message
 from app.sessions.reading import read_message
 from app.sessions.store import session_id
+from app.state.reading import check_temp
+from app.state.service import StateService
+from app.state.templates import STORED, Scope, names_of, read
 
 POLL_SECONDS = 0.02
 WAITED = "the wait ended before the memory caught up with this session"
 
 
 class ContextService:
-    def __init__(self, *, store: ContextStore, memory: MemoryService, clock: Clock, previous: PreviousCalls) -> None:
+    def __init__(
+        self,
+        *,
+        store: ContextStore,
+        memory: MemoryService,
+        state: StateService,
+        artifacts: ArtifactService,
+        clock: Clock,
+        previous: PreviousCalls,
+    ) -> None:
         self._store = store
+        self._state = state
+        self._artifacts = artifacts
         self._previous = previous
         self._memory = memory
         self._clock = clock
@@ -43,15 +59,32 @@ class ContextService:
 
         Raises VersionNotFound and MessageNotFound for what the past has not.
         """
+        check_temp(body.state)
         session = session_id(tenant, key)
         caught_up = await self._wait(session, query)
-        read = await self._read(key, session, query)
-        server = self._clock.now() if read is None or read[0].at is None else read[0].at
-        snapshot = _empty(key, self._memory.rules({}), server) if read is None else self._snapshot(key, *read)
+        snapshot, server = await self._looked(tenant, key, query, names_of(map(read, body.system)))
         now = body.now or query.now
         ask = self._ask(query, body, snapshot, now=now, server=server)
         compiled = self._compared(session, query, snapshot, compile_context(_anchored(snapshot, now), ask))
         return snapshot, compiled if caught_up else replace(compiled, notices=(*compiled.notices, WAITED))
+
+    async def _looked(
+        self, tenant: str, key: str, query: ContextQuery, names: Mapping[Scope, Sequence[str]]
+    ) -> tuple[Snapshot, datetime]:
+        """The session with the values that the templates use, and what time it is there.
+
+        A session never seen sees what is its tenant's: its first prompt may need it.
+        """
+        stored = [name for scope in STORED for name in names[scope]]
+        found = await self._read(key, session_id(tenant, key), query, stored)
+        if found is not None:
+            server, snapshot = found[0].at or self._clock.now(), self._snapshot(key, *found)
+        else:
+            server = self._clock.now()
+            values = await self._state.tenant_values(tenant, stored) if stored else {}
+            snapshot = replace(_empty(key, self._memory.rules({}), server), values=values)
+        texts = await self._artifact_texts(session_id(tenant, key), names[Scope.ARTIFACT])
+        return replace(snapshot, values={**snapshot.values, **texts}), server
 
     def _compared(self, session: UUID, query: ContextQuery, snapshot: Snapshot, compiled: Compiled) -> Compiled:
         """What it shares with the session's last call, if that is known. Looking at the past is no call."""
@@ -88,16 +121,25 @@ class ContextService:
             await asyncio.sleep(POLL_SECONDS)
         return True
 
-    async def _read(self, key: str, session: UUID, query: ContextQuery) -> tuple[Head, tuple[Message, ...]] | None:
+    async def _read(
+        self, key: str, session: UUID, query: ContextQuery, names: Collection[str]
+    ) -> tuple[Head, tuple[Message, ...]] | None:
         moment = _moment(query)
         if moment == PRESENT:
-            return await self._store.snapshot(session, self._budgets(query))
+            return await self._store.snapshot(session, self._budgets(query), names)
         timezone = self._memory.defaults.timezone
-        read = await self._store.past(session, self._budgets(query), moment, timezone=timezone)
+        read = await self._store.past(session, self._budgets(query), moment, timezone=timezone, names=names)
         if read is None:
             newest_version, newest_seq = await self._store.newest(session)
             _refuse(key, moment, newest_version=newest_version, newest_seq=newest_seq)
         return read
+
+    async def _artifact_texts(self, session: UUID, names: Sequence[str]) -> dict[str, str]:
+        if not names:
+            return {}
+        prefix = f"{Scope.ARTIFACT}."
+        texts = await self._artifacts.texts(session, [name.removeprefix(prefix) for name in names])
+        return {prefix + name: text for name, text in texts.items()}
 
     def _budgets(self, query: ContextQuery) -> Budgets:
         return Budgets(
@@ -128,6 +170,7 @@ class ContextService:
             current_task=head.current_task,
             suggested_response=head.suggested_response,
             causes=head.causes,
+            values=head.values,
             lagging=remembered and (head.attempts > 0 or head.pending_tokens >= rules.block_tokens),
         )
 
@@ -139,7 +182,8 @@ class ContextService:
         return Ask(
             format=query.format,
             now=now or (server if newest is None else max(server, newest)),
-            system=tuple(text for text in body.system if text),
+            system=tuple(body.system),
+            state=body.state,
             knowledge=tuple(Knowledge(title=k.title, text=k.text, placement=k.placement) for k in body.knowledge),
             channel=body.channel,
             incoming=_incoming(body, snapshot.last_seq, server),

@@ -1,11 +1,12 @@
 """The read behind a context, of now or of the past: one statement, one snapshot (architecture.md section 3).
 
-Its first row is the head: session, memory and live log as one JSON value; the rows after it are messages of the tail.
+Its first row is the head: session, memory and live log as one JSON value, and the state that templates use as another;
+the rows after it are messages of the tail.
 Where the tail starts is found by halving: seqs have no gaps and ``tokens_before`` only grows, so that a tail of any
 length costs some twenty index look-ups and what is shown of it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -18,6 +19,7 @@ from app.memory.moments import MOMENT
 from app.memory.store import observation_of, reflection_of
 from app.sessions.model import Message
 from app.sessions.store import message_of
+from app.state.store import VALUES, scopes_and_names
 
 CAUSES = 8  # of the last versions, told why the prefix broke
 LOOK_BACK = 32  # messages read before the start, to find that of a group it falls into
@@ -31,7 +33,9 @@ moment AS (
 )
 """
 
-THEN = MOMENT.format(session="$1", version="$7::bigint", seq="$8::bigint", timezone="$9")
+THEN = MOMENT.format(session="$1", version="$9::bigint", seq="$10::bigint", timezone="$11")
+
+STATE = VALUES.format(session="$1", scopes="$7", names="$8")
 
 LIVE_NOW = "status = 'active'"
 LIVE_THEN = "born_version <= s.version AND (retired_version IS NULL OR retired_version > s.version)"
@@ -63,16 +67,17 @@ SELECT NULL::bigint AS seq, NULL AS id, NULL AS kind, NULL AS role, NULL AS name
          'observations', (SELECT jsonb_agg(to_jsonb(o) ORDER BY o.from_seq) FROM observations o
                           WHERE o.memory_id = s.memory_id AND {live}),
          'reflections', (SELECT jsonb_agg(to_jsonb(r) ORDER BY r.level DESC, r.from_seq) FROM reflections r
-                         WHERE r.memory_id = s.memory_id AND {live})) AS head
+                         WHERE r.memory_id = s.memory_id AND {live})) AS head,
+       ({state}) AS state
 FROM session s
 UNION ALL
 SELECT g.seq, g.id, g.kind, g.role, g.name, g.parts, g.tokens, g.tokens_before, g.created_at, g.observe, g.trust,
-       g.metadata, g.content_hash, NULL
+       g.metadata, g.content_hash, NULL, NULL
 FROM session s, start, messages g WHERE g.session_id = $1 AND g.seq BETWEEN start.seq AND s.seq
 """
 
-SNAPSHOT = READ.format(name="snapshot", moment=NOW, live=LIVE_NOW, causes=CAUSES)
-PAST_SNAPSHOT = READ.format(name="past_snapshot", moment=THEN, live=LIVE_THEN, causes=CAUSES)
+SNAPSHOT = READ.format(name="snapshot", moment=NOW, live=LIVE_NOW, causes=CAUSES, state=STATE)
+PAST_SNAPSHOT = READ.format(name="past_snapshot", moment=THEN, live=LIVE_THEN, causes=CAUSES, state=STATE)
 
 NEWEST = """/* newest */
 SELECT coalesce(m.log_version, 0) AS version, s.next_seq - 1 AS seq
@@ -119,8 +124,8 @@ LAST_SEQ = "/* last_seq */ SELECT next_seq - 1 FROM sessions WHERE id = $1"
 class Head:
     """What a context is made of beside its tail. ``tail_skipped_tokens`` lie between tail_from_seq and the first.
 
-    ``causes`` are those of the last versions. ``at`` is when it was, for a moment of the past; there the memory is
-    taken not to have been behind.
+    ``causes`` are those of the last versions, ``values`` the state asked for by name. ``at`` is when it was, for a
+    moment of the past; there the memory is taken not to have been behind.
     """
 
     last_seq: int
@@ -138,6 +143,7 @@ class Head:
     reflections: tuple[Reflection, ...]
     causes: dict[int, str]
     at: datetime | None
+    values: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,15 +174,20 @@ class ContextStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def snapshot(self, session: UUID, budgets: Budgets) -> tuple[Head, tuple[Message, ...]] | None:
-        """The session as it is now, and at least as much of its tail as the budget takes; None: never seen."""
-        return await self._read(SNAPSHOT, *_arguments(session, budgets))
+    async def snapshot(
+        self, session: UUID, budgets: Budgets, names: Collection[str] = ()
+    ) -> tuple[Head, tuple[Message, ...]] | None:
+        """The session as it is now, and at least as much of its tail as the budget takes; None: never seen.
+
+        ``names`` are those of the values to read with it.
+        """
+        return await self._read(SNAPSHOT, *_arguments(session, budgets, names))
 
     async def past(
-        self, session: UUID, budgets: Budgets, moment: Moment, *, timezone: str
+        self, session: UUID, budgets: Budgets, moment: Moment, *, timezone: str, names: Collection[str] = ()
     ) -> tuple[Head, tuple[Message, ...]] | None:
         """The same at a moment of the past; None: there was none. ``timezone`` dates a session without messages."""
-        arguments = _arguments(session, budgets)
+        arguments = _arguments(session, budgets, names)
         return await self._read(PAST_SNAPSHOT, *arguments, moment.version, moment.seq, timezone)
 
     async def _read(self, statement: str, *arguments: Any) -> tuple[Head, tuple[Message, ...]] | None:
@@ -184,9 +195,9 @@ class ContextStore:
             rows = await connection.fetch(statement, *arguments)
         if not rows:
             return None
-        head = next(row["head"] for row in rows if row["head"] is not None)
+        head = next(row for row in rows if row["head"] is not None)
         tail = sorted((row for row in rows if row["head"] is None), key=lambda row: row["seq"])
-        return _head_of(head, tail), tuple(message_of(row) for row in tail)
+        return _head_of(head["head"], tail, head["state"] or {}), tuple(message_of(row) for row in tail)
 
     async def newest(self, session: UUID) -> tuple[int, int]:
         """The newest version and seq; 0 and 0 of a session never seen."""
@@ -214,8 +225,16 @@ class ContextStore:
             return await connection.fetchval(LAST_SEQ, session) or 0
 
 
-def _arguments(session: UUID, budgets: Budgets) -> tuple[Any, ...]:
-    return session, budgets.asked, dict(budgets.presets), budgets.service, LOOK_BACK, budgets.enabled
+def _arguments(session: UUID, budgets: Budgets, names: Collection[str]) -> tuple[Any, ...]:
+    return (
+        session,
+        budgets.asked,
+        dict(budgets.presets),
+        budgets.service,
+        LOOK_BACK,
+        budgets.enabled,
+        *scopes_and_names(names),
+    )
 
 
 def _span_of(row: Row) -> Span:
@@ -228,7 +247,7 @@ def _span_of(row: Row) -> Span:
     )
 
 
-def _head_of(head: dict[str, Any], tail: list[Row]) -> Head:
+def _head_of(head: dict[str, Any], tail: list[Row], values: dict[str, Any]) -> Head:
     first = tail[0]["tokens_before"] if tail else 0
     return Head(
         last_seq=head["seq"],
@@ -246,6 +265,7 @@ def _head_of(head: dict[str, Any], tail: list[Row]) -> Head:
         reflections=tuple(reflection_of(_dated(found)) for found in head["reflections"] or ()),
         causes={int(version): cause for version, cause in (head["causes"] or {}).items()},
         at=datetime.fromisoformat(head["at"]) if "at" in head else None,
+        values=values,
     )
 
 

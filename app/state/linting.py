@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from app.state.templates import Placeholder, Scope, Template, read, text_at
+from app.state.templates import STORED, Placeholder, Scope, Template, names_of, read, text_at
 
 
 class Severity(StrEnum):
@@ -41,12 +41,12 @@ class Lint:
 
 
 def lint(texts: Sequence[str], values: Mapping[str, Any] | None) -> Lint:
-    """``values`` are the state that the names are looked for in; None: they are not. Findings are in their order."""
+    """``values`` are the state that stored names are looked for in; None: they are not. Findings are in their order."""
     templates = [read(text) for text in texts]
     findings = [finding for index, template in enumerate(templates) for finding in _findings(index, template, values)]
     used = [(index, place) for index, template in enumerate(templates) for place in template.placeholders]
     return Lint(
-        names={scope: sorted({place.name for _, place in used if place.scope is scope}) for scope in Scope},
+        names=names_of(templates),
         volatile_from=next(((index, place.position) for index, place in used), None),
         findings=tuple(sorted(findings, key=lambda finding: (finding.text, finding.position))),
     )
@@ -62,7 +62,7 @@ def _findings(index: int, template: Template, values: Mapping[str, Any] | None) 
             position=position,
         )
     for place in template.placeholders:
-        if values is not None and place.scope is not Scope.TEMP and text_at(values, place) is None:
+        if values is not None and place.scope in STORED and text_at(values, place) is None:
             yield _unknown(index, place)
         yield _cached(index, place)
 

@@ -8,10 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from app.sessions.schemas import KEY_PATTERN
 from app.state.linting import Code, Severity
-from app.state.templates import NAME, Scope
-
-NAME_PATTERN = rf"^(?:(?:user|app|temp):)?{NAME}$"
-TEXT_CHARS_MAX = 1024 * 1024
+from app.state.templates import NAME_PATTERN, TEXT_CHARS_MAX, Scope
 
 StateName = Annotated[
     str,

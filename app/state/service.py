@@ -1,23 +1,14 @@
 """What a caller can do with the state a session sees: read it, change it, and be sure of what is changed."""
 
-import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from app.kit.db import Database
-from app.kit.errors import FieldError, Invalid
 from app.sessions.errors import SessionNotFound
-from app.sessions.reading import UNSTORABLE
-from app.sessions.wire import unstorable
 from app.state.errors import NoResource, StateChanged, StateNotFound
 from app.state.model import Changes, Entry, State, StateConfig, check_growth, check_size
-from app.state.schemas import NAME_PATTERN
+from app.state.reading import check_name, check_value, escaped
 from app.state.store import StateStore
-from app.state.templates import Scope, scope_of
-
-_NAME = re.compile(NAME_PATTERN)
-NAMES = "a name has 1-100 letters, digits and _, none of the digits first, after nothing, 'user:' or 'app:'"
-TEMP = "a 'temp:' value is not stored: send it as `state` with the request for a context"
 
 
 class StateService:
@@ -33,7 +24,7 @@ class StateService:
         return state
 
     async def entry(self, tenant: str, key: str, name: str) -> Entry:
-        _check_name(name, "name")
+        check_name(name, "name")
         state = await self._store.entry(tenant, key, name)
         if state is None:
             raise _not_seen(key)
@@ -41,10 +32,14 @@ class StateService:
             raise StateNotFound(f"session '{key}' has no value '{name}'")
         return state.entries[name]
 
+    async def tenant_values(self, tenant: str, names: Collection[str]) -> dict[str, Any]:
+        """Those of the names that a session not seen yet can see."""
+        return await self._store.tenant_values(tenant, names)
+
     async def patch(self, *, tenant: str, key: str, values: Mapping[str, Any], if_match: str | None) -> State:
         """Set the names given, delete those given as null, all or none; answers the whole state."""
         for name, value in values.items():
-            self._check(name, value, name_at=f"/{_escaped(name)}", value_at=f"/{_escaped(name)}")
+            self._check(name, value, name_at=f"/{escaped(name)}", value_at=f"/{escaped(name)}")
         put = {name: value for name, value in values.items() if value is not None}
         changes = Changes(put=put, deleted=values.keys() - put.keys())
         _, after = await self._change(tenant=tenant, key=key, changes=changes, if_match=if_match)
@@ -59,7 +54,7 @@ class StateService:
 
     async def delete(self, *, tenant: str, key: str, name: str, if_match: str | None) -> State:
         """Delete one value, if it is there; answers the state that is left."""
-        _check_name(name, "name")
+        check_name(name, "name")
         changes = Changes(deleted=frozenset({name}))
         _, after = await self._change(tenant=tenant, key=key, changes=changes, if_match=if_match, of=name)
         return after
@@ -82,22 +77,13 @@ class StateService:
             return before, before.after(put, changes.deleted)
 
     def _check(self, name: str, value: Any, *, name_at: str, value_at: str) -> None:
-        _check_name(name, name_at)
-        found = unstorable(value)
-        if found is not None:
-            raise Invalid(UNSTORABLE, errors=[FieldError(value_at + found, UNSTORABLE)])
+        check_name(name, name_at)
+        check_value(value, value_at)
         check_size(value, value_at, self._config)
 
 
 def _not_seen(key: str) -> SessionNotFound:
     return SessionNotFound(f"session '{key}' was never seen")
-
-
-def _check_name(name: str, pointer: str) -> None:
-    if not _NAME.fullmatch(name):
-        raise Invalid(NAMES, errors=[FieldError(pointer, NAMES)])
-    if scope_of(name) is Scope.TEMP:
-        raise Invalid(TEMP, errors=[FieldError(pointer, TEMP)])
 
 
 def _check_match(if_match: str | None, etag: str | None) -> None:
@@ -106,7 +92,3 @@ def _check_match(if_match: str | None, etag: str | None) -> None:
         return
     if etag not in [tag.strip() for tag in if_match.split(",")]:
         raise StateChanged(f"the ETag is {etag}" if etag else "there is no such value")
-
-
-def _escaped(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")

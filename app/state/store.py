@@ -6,7 +6,7 @@ behind a pooler too.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from app.kit.db import Database, Row, Tx
 from app.kit.json import dumps
@@ -29,6 +29,19 @@ SELECT e.scope, e.name, e.value, e.version, octet_length(e.value::text) AS size
 FROM sessions s LEFT JOIN state_entries e ON e.tenant = s.tenant AND e.scope = $2 AND e.name = $3
   AND e.owner = CASE $2 WHEN 'session' THEN s.key WHEN 'user' THEN s.resource_id ELSE '' END
 WHERE s.id = $1
+"""
+
+# What a context's templates use, for the statement that reads the rest of it (app/context/store.py).
+VALUES = """
+SELECT json_object_agg(CASE w.scope WHEN 'session' THEN '' ELSE w.scope || ':' END || w.name, e.value)
+FROM sessions s CROSS JOIN unnest({scopes}::text[], {names}::text[]) AS w (scope, name)
+JOIN state_entries e ON e.tenant = s.tenant AND e.scope = w.scope AND e.name = w.name
+  AND e.owner = CASE w.scope WHEN 'session' THEN s.key WHEN 'user' THEN s.resource_id ELSE '' END
+WHERE s.id = {session}
+"""
+
+TENANT_VALUES = """/* tenant_values */
+SELECT name, value FROM state_entries WHERE tenant = $1 AND scope = 'app' AND owner = '' AND name = ANY($2::text[])
 """
 
 HOLD_SESSION = "/* hold_session */ SELECT resource_id FROM sessions WHERE id = $1 FOR KEY SHARE"
@@ -65,6 +78,13 @@ class StateStore:
             rows = await connection.fetch(STATE_ENTRY, session_id(tenant, key), scope_of(name), _bare(name))
         return _state_of(rows)
 
+    async def tenant_values(self, tenant: str, names: Collection[str]) -> dict[str, Any]:
+        """The values of the tenant among these names: all that a session not seen yet can see."""
+        bare = [_bare(name) for name in names if scope_of(name) is Scope.APP]
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(TENANT_VALUES, tenant, bare)
+        return {f"{Scope.APP}:{row['name']}": row["value"] for row in rows}
+
     async def hold(self, tx: Tx, tenant: str, key: str) -> Owners | None:
         """Whose state the session sees; it is there until the transaction ends. None: never seen."""
         session = await tx.fetchrow(HOLD_SESSION, session_id(tenant, key))
@@ -89,8 +109,13 @@ class StateStore:
 
 
 def _columns(names: Collection[str], owners: Owners) -> tuple[list[str], list[str], list[str]]:
-    scopes = [scope_of(name) for name in names]
-    return [*scopes], [owners[scope] for scope in scopes], [_bare(name) for name in names]
+    scopes, bare = scopes_and_names(names)
+    return scopes, [owners[Scope(scope)] for scope in scopes], bare
+
+
+def scopes_and_names(names: Collection[str]) -> tuple[list[str], list[str]]:
+    """The names taken apart, as two columns."""
+    return [scope_of(name).value for name in names], [_bare(name) for name in names]
 
 
 def _bare(name: str) -> str:

@@ -6,7 +6,7 @@ JSON and code survive: also the ``}}`` at the end of ``{"a":{"b":1}}``, whose br
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -15,8 +15,10 @@ from app.kit.json import dumps
 
 NAME_CHARS_MAX = 100
 NAME = rf"[A-Za-z_][A-Za-z0-9_]{{0,{NAME_CHARS_MAX - 1}}}"
+NAME_PATTERN = rf"^(?:(?:user|app|temp):)?{NAME}$"
+TEXT_CHARS_MAX = 1024 * 1024  # of a template, and of what it becomes
 _STEP = r"\.[A-Za-z0-9_]+"
-_ARTIFACT = r"artifact\.(?P<artifact>[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?)"
+_ARTIFACT = r"artifact\.(?P<artifact>[A-Za-z0-9._:@~=+-]{1,200})"
 _PLACEHOLDER = re.compile(
     rf"\{{(?:{_ARTIFACT}|(?P<name>(?:(?:user|app|temp):)?{NAME})(?P<path>(?:{_STEP})*))"
     r"(?:(?P<optional>\?)|\|(?P<default>[^{}]*))?\}"
@@ -32,6 +34,9 @@ class Scope(StrEnum):
     APP = "app"
     TEMP = "temp"
     ARTIFACT = "artifact"
+
+
+STORED = frozenset({Scope.SESSION, Scope.USER, Scope.APP})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +176,12 @@ def _placeholder(found: re.Match[str]) -> Placeholder:
         default=default,
         position=found.start(),
     )
+
+
+def names_of(templates: Iterable[Template]) -> dict[Scope, list[str]]:
+    """The names used, by scope and with their prefixes, each once and in order."""
+    places = {(place.scope, place.name) for template in templates for place in template.placeholders}
+    return {scope: sorted(name for its, name in places if its is scope) for scope in Scope}
 
 
 def scope_of(name: str) -> Scope:

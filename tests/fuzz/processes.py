@@ -7,6 +7,8 @@ from uuid import UUID
 
 import httpx2 as httpx
 
+from app.artifacts.service import ArtifactConfig, ArtifactService
+from app.artifacts.store import ArtifactStore
 from app.context.previous import PreviousCalls, PreviousConfig
 from app.context.service import ContextService
 from app.context.store import ContextStore
@@ -29,6 +31,9 @@ from app.sessions.replacing import Replacing
 from app.sessions.service import SessionConfig, SessionService
 from app.sessions.store import SessionStore
 from app.settings import HttpSettings, Settings
+from app.state.model import StateConfig
+from app.state.service import StateService
+from app.state.store import StateStore
 from tests.conftest import Service
 from tests.fuzz.model import FatedObserver, FatedReflector, Script
 from tests.fuzz.statements import Cut, WatchedDatabase
@@ -115,6 +120,8 @@ class Process:
         state.context = ContextService(
             store=ContextStore(database),
             memory=memory,
+            state=StateService(database=database, store=StateStore(database), config=StateConfig()),
+            artifacts=ArtifactService(ArtifactStore(database), ArtifactConfig()),
             clock=SystemClock(),
             previous=PreviousCalls(PreviousConfig()),
         )

@@ -120,7 +120,7 @@ async def test_the_read_behind_a_context_is_one_statement(database: Database) ->
     store = ContextStore(database)
 
     async def read() -> None:
-        await store.snapshot(session_id("default", "s1"), BUDGETS)
+        await store.snapshot(session_id("default", "s1"), BUDGETS, ["x", "user:x", "app:x"])
 
     sent = await statements_of(database, read)
     assert [query.split("\n")[0] for query in sent] == ["/* snapshot */"]

@@ -21,6 +21,7 @@ VALUES: dict[str, Any] = {
     "temp:page": "billing",
     "artifact": {"name": "a value of the session's own"},
     "artifact.report.txt": "Sold 12.",
+    "artifact.a:b@c~d=e+f-g": "any artifact's name",
 }
 LONGEST = "x" * NAME_CHARS_MAX
 
@@ -39,6 +40,7 @@ LONGEST = "x" * NAME_CHARS_MAX
         ("{cart.0.sku} {cart.1}", "a-1 loose"),
         ("On {temp:page}.", "On billing."),
         ("{artifact.report.txt}", "Sold 12."),
+        ("{artifact.a:b@c~d=e+f-g}", "any artifact's name"),
         ("{app:motto}", "{name} {{name}} {app:motto}"),
         ("[{gone?}]", "[]"),
         ("[{nothing?}]", "[]"),
@@ -103,6 +105,7 @@ def test_doubled_braces_that_pair_up_are_literal_ones(text: str, rendered: str) 
         "{other:name}",
         "{user:app:name}",
         "{artifact.}",
+        "{artifact.a b}",
         "{name\n}",
         f"{{{LONGEST}x}}",
         "a }} b",

@@ -1,0 +1,45 @@
+"""Names and values off the wire: checked, with the place of what is wrong. Pure."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from app.kit.errors import FieldError, Invalid
+from app.sessions.reading import UNSTORABLE
+from app.sessions.wire import unstorable
+from app.state.templates import NAME_PATTERN, Scope, scope_of
+
+NAMES = "a name has 1-100 letters, digits and _, none of the digits first, after nothing, 'user:' or 'app:'"
+STORED_TEMP = "a 'temp:' value is not stored: send it as `state` with the request for a context"
+NOT_TEMP = "only 'temp:' values, named like 'temp:page', come with a request; others are stored in the session's state"
+
+_NAME = re.compile(NAME_PATTERN)
+
+
+def check_name(name: str, pointer: str) -> None:
+    """Raises Invalid for what cannot be the name of a stored value."""
+    if not _NAME.fullmatch(name):
+        raise Invalid(NAMES, errors=[FieldError(pointer, NAMES)])
+    if scope_of(name) is Scope.TEMP:
+        raise Invalid(STORED_TEMP, errors=[FieldError(pointer, STORED_TEMP)])
+
+
+def check_value(value: Any, pointer: str) -> None:
+    """Raises Invalid."""
+    found = unstorable(value)
+    if found is not None:
+        raise Invalid(UNSTORABLE, errors=[FieldError(pointer + found, UNSTORABLE)])
+
+
+def check_temp(values: Mapping[str, Any]) -> None:
+    """The values of one request, in its body's ``state``. Raises Invalid."""
+    for name, value in values.items():
+        pointer = f"/state/{escaped(name)}"
+        if not _NAME.fullmatch(name) or scope_of(name) is not Scope.TEMP:
+            raise Invalid(NOT_TEMP, errors=[FieldError(pointer, NOT_TEMP)])
+        check_value(value, pointer)
+
+
+def escaped(name: str) -> str:
+    """As a step of a JSON pointer."""
+    return name.replace("~", "~0").replace("/", "~1")
