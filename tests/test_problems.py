@@ -147,7 +147,7 @@ async def test_every_route_answers_with_the_key(keyed: Service) -> None:
         for method, path, body in [*listed(keyed), *UNLISTED]:
             asked = keyed.client.stream(method, path, json=body, headers={"Authorization": header})
             async with asked as answer:  # some answer without an end
-                assert answer.status_code in {200, 201, 202, 404}
+                assert answer.status_code in {200, 201, 202, 404, 409}  # the message to replace may be sealed by now
 
 
 async def test_every_path_there_is_is_listed(service: Service) -> None:
