@@ -22,7 +22,7 @@ SELECT s.id, s.key, s.next_seq - 1 AS last_seq, s.observed_seq, s.buffered_seq, 
    FROM observations WHERE memory_id = m.id AND (status <> 'retired' OR retired_by = 'deleted')) AS observations,
   (SELECT coalesce(jsonb_agg(jsonb_build_object('id', id, 'status', status, 'from', from_seq, 'to', to_seq,
      'covers', covers->s.id::text, 'tokens', tokens, 'message_tokens', source_tokens, 'chars', length(text))), '[]')
-   FROM reflections WHERE memory_id = m.id AND (status <> 'retired' OR retired_by = 'deleted')) AS reflections,
+   FROM reflections WHERE memory_id = m.id AND (status = 'active' OR retired_by = 'deleted')) AS reflections,
   (SELECT to_jsonb(r) FROM runs r WHERE memory_id = m.id AND kind = 'observe' ORDER BY id DESC LIMIT 1) AS observer_run,
   (SELECT to_jsonb(r) FROM (
      (SELECT * FROM runs WHERE memory_id = m.id AND kind = 'reflect' ORDER BY id DESC LIMIT 1) UNION ALL

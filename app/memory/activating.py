@@ -1,4 +1,4 @@
-"""The Activate step: chunks observed ahead become live in one new version (memory-rules.md 3.2). Calls no model."""
+"""The steps that make live, in one new version, what was made ahead (memory-rules.md 3.2, 3.6). They call no model."""
 
 from app.kit.db import Database
 from app.memory.cursor import advance
@@ -23,4 +23,16 @@ class Activating:
             await self._store.activate(tx, loaded, fenced, chunks)
             await advance(self._store, tx, loaded, rules, fenced, to_seq=chunks[-1].to_seq)
             await self._store.add_version(tx, loaded.memory_id, "activated")
+        return Outcome.RECORDED
+
+    async def reflection(self, lease: Lease, loaded: Loaded) -> Outcome:
+        """Put the reflection made ahead in the place of its sources; where one of them is gone it goes too."""
+        async with self._database.tx() as tx:
+            fenced = await self._store.fence(tx, lease, loaded.session_id)
+            if fenced is None:
+                return Outcome.STALE
+            if await self._store.discard_ahead(tx, loaded.memory_id):
+                return Outcome.DISCARDED
+            await self._store.activate_reflection(tx, loaded, fenced)
+            await self._store.add_version(tx, loaded.memory_id, "reflected")
         return Outcome.RECORDED

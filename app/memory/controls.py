@@ -16,12 +16,12 @@ from app.memory.drafting import block
 from app.memory.errors import NotLive
 from app.memory.gates import clip_citations
 from app.memory.log import render
-from app.memory.model import Item, Ranges, Status
+from app.memory.model import Item, Observation, Ranges, Reflection, Status
 from app.memory.parsing import OBSERVATIONS as LOG
 from app.memory.parsing import parse
 from app.memory.records import Locked, NewText
 from app.memory.service import MemoryService
-from app.memory.store import DELETED, EDITED, MemoryStore, N, Notes
+from app.memory.store import DELETED, EDITED, SOURCES_CHANGED, MemoryStore, N, Notes
 from app.sessions.errors import SessionNotFound
 from app.sessions.store import session_id
 
@@ -49,8 +49,7 @@ class Controls:
         async with self._database.tx() as tx:
             locked = await self._locked(tx, tenant, key)
             old = await self._note(tx, notes, locked, note_id)
-            if old.status is Status.RETIRED:
-                raise _not_live(notes, old)
+            _refuse_what_is_not_live(notes, old)
             new = new_text(items, text, covers=old.covers)
             self._refuse_growth(locked, old, new)
             edited = await self._store.edit_note(tx, notes, locked, old, new)
@@ -92,8 +91,7 @@ class Controls:
         note = await self._store.note(tx, notes, locked.memory_id, note_id)
         if note is None or note.retired_by == DELETED:
             return []
-        if note.status is Status.RETIRED:
-            raise _not_live(notes, note)
+        _refuse_what_is_not_live(notes, note)
         return [note]
 
     def _refuse_growth(self, locked: Locked, old: N, new: NewText) -> None:
@@ -123,7 +121,16 @@ def new_text(items: tuple[Item, ...], text: str, *, covers: Ranges) -> NewText:
     return NewText(text=rendered, items=clipped, tokens=text_tokens(rendered))
 
 
-def _not_live(notes: Notes[N], note: N) -> NotLive:
-    """Tells what became of a retired note."""
+def _refuse_what_is_not_live(notes: Notes[N], note: N) -> None:
+    """Raises NotLive, telling what became of a note. A reflection made ahead has its sources to be changed."""
+    if note.status is Status.RETIRED:
+        raise NotLive(f"{notes.name} {note.id} is live no more: {_fate(note)}")
+    if note.status is Status.BUFFERED and isinstance(note, Reflection):
+        raise NotLive(f"{notes.name} {note.id} is not live yet: change what it condenses, which is")
+
+
+def _fate(note: Observation | Reflection) -> str:
+    if note.retired_by == SOURCES_CHANGED:
+        return "what it condenses has changed before it was"
     became = f"it was {note.retired_by}" if note.retired_by in {EDITED, DELETED} else f"{note.retired_by} condensed it"
-    return NotLive(f"{notes.name} {note.id} is live no more: {became} in version {note.retired_version}")
+    return f"{became} in version {note.retired_version}"

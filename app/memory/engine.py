@@ -21,6 +21,7 @@ from app.memory.charging import Charging
 from app.memory.observing import Observing
 from app.memory.policy import (
     Activate,
+    ActivateReflection,
     Buffer,
     Consolidate,
     LiveReflection,
@@ -211,6 +212,8 @@ class Engine:
         match step:
             case Activate():
                 return await self._activating.run(lease, loaded, rules, step)
+            case ActivateReflection():
+                return await self._activating.reflection(lease, loaded)
             case Observe() | Buffer():
                 return await self._observing.run(lease, loaded, rules, step)
             case Reflect() | Consolidate():
@@ -262,6 +265,7 @@ def _state(loaded: Loaded, rules: Rules, *, tried: frozenset[Outcome] = frozense
         requested=None if activated and loaded.requested is Request.ACTIVATE else loaded.requested,
         reflected_at=loaded.reflected_at,
         unhelped_tokens=loaded.unhelped_tokens,
+        ahead=loaded.ahead is not None,
         nothing_safe=Outcome.NOTHING_SAFE in tried,
         no_boundary=Outcome.NO_BOUNDARY in tried,
     )

@@ -183,7 +183,7 @@ class Reflection:
     from_seq: int
     to_seq: int
     sources: tuple[int, ...]
-    born_version: int
+    born_version: int | None
     retired_version: int | None = None
     retired_by: str | None = None
     created_at: datetime

@@ -48,8 +48,8 @@ class State:
 
     ``buffered`` are the message tokens of the chunks observed ahead, oldest first; P holds them still.
     ``nothing_safe``: a look found no whole closed group among the pending messages; ``no_boundary``: none of them ends
-    a topic. ``unhelped_tokens``: the size of the log at which condensing it last gave nothing better. ``may_observe``,
-    ``may_reflect``: False where a cap on cost forbids the step.
+    a topic. ``ahead``: there is a reflection made ahead of its time. ``unhelped_tokens``: the size of the log at which
+    condensing it last gave nothing better. ``may_observe``, ``may_reflect``: False where a cap on cost forbids it.
     """
 
     rules: Rules
@@ -62,6 +62,7 @@ class State:
     requested: Request | None = None
     reflected_at: datetime | None = None
     unhelped_tokens: int | None = None
+    ahead: bool = False
     nothing_safe: bool = False
     no_boundary: bool = False
     may_observe: bool = True
@@ -78,6 +79,11 @@ class State:
     @property
     def log_tokens(self) -> int:
         return self.observation_tokens + self.reflection_tokens
+
+    @property
+    def condensable_tokens(self) -> int:
+        """What is compared with ``observation_tokens``: O, in ``rewrite`` the whole live log."""
+        return self.log_tokens if self.rules.strategy == "rewrite" else self.observation_tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,10 +119,19 @@ class Activate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reflect:
-    """Condense the oldest observations, all but the newest ``keep_tokens``; the whole log when ``whole``."""
+    """Condense the oldest observations, all but the newest ``keep_tokens``; the whole log when ``whole``.
+
+    ``ahead``: before its time, to be kept until it is activated.
+    """
 
     keep_tokens: int
     whole: bool = False
+    ahead: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActivateReflection:
+    """Put the reflection made ahead in the place of its sources, in one new version. Calls no model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +154,7 @@ class Wait:
     paused: bool = False
 
 
-Step: TypeAlias = Activate | Observe | Buffer | Reflect | Consolidate | Wait
+Step: TypeAlias = Activate | Observe | Buffer | ActivateReflection | Reflect | Consolidate | Wait
 Rule: TypeAlias = Callable[[State], Step | None]
 
 
@@ -148,8 +163,8 @@ def next_step(state: State) -> Step:
     if not state.rules.enabled:
         return Wait()
     observing: tuple[Rule, ...] = (observe, buffer) if state.may_observe else ()
-    reflecting: tuple[Rule, ...] = (reflect, consolidate) if state.may_reflect else ()
-    for rule in (activate, *observing, *reflecting):
+    reflecting: tuple[Rule, ...] = (reflect, consolidate, reflect_ahead) if state.may_reflect else ()
+    for rule in (activate, *observing, activate_reflection, *reflecting):
         step = rule(state)
         if step is not None:
             return step
@@ -235,6 +250,12 @@ def _near_threshold(rules: Rules, step: int) -> int:
     return rules.message_tokens - round(NEAR_STEPS * step)
 
 
+def activate_reflection(state: State) -> ActivateReflection | None:
+    """Section 3.6: at O >= observation_tokens what was condensed ahead takes the place of its sources."""
+    due = state.condensable_tokens >= state.rules.observation_tokens
+    return ActivateReflection() if state.ahead and due and _interval_end(state) is None else None
+
+
 def reflect(state: State) -> Reflect | None:
     """Section 3.6: at O >= observation_tokens condense the oldest observations, leaving the newest reflect_keep.
 
@@ -244,10 +265,25 @@ def reflect(state: State) -> Reflect | None:
     whole = rules.strategy == "rewrite"
     if state.requested is Request.REFLECT and state.observations and state.unhelped_tokens != state.log_tokens:
         return Reflect(keep_tokens=0, whole=whole)
-    size = state.log_tokens if whole else state.observation_tokens
+    size = state.condensable_tokens
     if size < rules.observation_tokens or not _may_condense(state):
         return None
     return Reflect(keep_tokens=min(rules.reflect_keep, size - 1), whole=whole)
+
+
+def reflect_ahead(state: State) -> Reflect | None:
+    """Section 3.6: in the background the oldest observation_tokens - reflect_keep are condensed as soon as they exist.
+
+    One at a time, and where buffering is on; after a result that did not help only at the threshold.
+    """
+    rules = state.rules
+    least = rules.observation_tokens - rules.reflect_keep
+    if rules.buffer_tokens is None or state.ahead or state.unhelped_tokens is not None or not state.observations:
+        return None
+    if not 0 < least <= state.condensable_tokens or least == rules.observation_tokens:
+        return None
+    keep = state.condensable_tokens - least
+    return Reflect(keep_tokens=keep, whole=rules.strategy == "rewrite", ahead=True)
 
 
 def consolidate(state: State) -> Consolidate | None:
@@ -289,7 +325,7 @@ def _look_again_at(state: State) -> datetime | None:
     if end is None:
         return None
     later = replace(state, now=end)
-    return end if reflect(later) or consolidate(later) else None
+    return end if activate_reflection(later) or reflect(later) or consolidate(later) else None
 
 
 def _wake_tokens(rules: Rules, *, pending_tokens: int, buffered_tokens: int) -> int:

@@ -20,7 +20,7 @@ class Loaded:
     """A memory as a worker finds it.
 
     ``last_seq`` is the newest message, ``observed_seq`` the cursor; ``buffered_seq``, never before it, is where what
-    was observed ahead ends. ``observations`` are live, ``buffered`` are not yet.
+    was observed ahead ends. ``observations`` and ``reflections`` are live, ``buffered`` and ``ahead`` are not yet.
     """
 
     memory_id: UUID
@@ -41,6 +41,7 @@ class Loaded:
     observations: tuple[Observation, ...]
     buffered: tuple[Observation, ...]
     reflections: tuple[Reflection, ...]
+    ahead: Reflection | None = None
 
     @property
     def chunks(self) -> list[Observation | Reflection]:
@@ -107,8 +108,6 @@ class NewReflection:
     items: tuple[Item, ...]
     tokens: int
     source_tokens: int
-    observation_tokens: int  # of the sources, what were observations
-    reflection_tokens: int  # and what were reflections
     covers: Ranges
     from_seq: int
     to_seq: int

@@ -69,8 +69,9 @@ class Reflecting:
         best, runs = await self._think(lease, loaded, rules, sources)
         if not runs:
             return Outcome.UNAFFORDABLE
+        ahead = isinstance(step, Reflect) and step.ahead
         async with self._database.tx() as tx:
-            return await self._record(tx, lease, loaded, sources, best, runs)
+            return await self._record(tx, lease, loaded, sources, best, runs, ahead=ahead)
 
     async def _think(
         self, lease: Lease, loaded: Loaded, rules: Rules, sources: Sources
@@ -123,7 +124,15 @@ class Reflecting:
         return verdict
 
     async def _record(
-        self, tx: Tx, lease: Lease, loaded: Loaded, sources: Sources, best: Verdict | None, runs: list[Run]
+        self,
+        tx: Tx,
+        lease: Lease,
+        loaded: Loaded,
+        sources: Sources,
+        best: Verdict | None,
+        runs: list[Run],
+        *,
+        ahead: bool,
     ) -> Outcome:
         fenced = await self._store.fence(tx, lease, loaded.session_id)
         if fenced is None:
@@ -134,7 +143,11 @@ class Reflecting:
             log_tokens = sum(chunk.tokens for chunk in loaded.chunks)
             await self._store.record_unhelped(tx, loaded, log_tokens=log_tokens, usage=usage)
             return Outcome.UNHELPED
-        await self._store.record_reflection(tx, loaded, fenced, _new_reflection(sources, best), usage=usage)
+        new = _new_reflection(sources, best)
+        if ahead:
+            await self._store.buffer_reflection(tx, loaded, fenced, new, usage=usage)
+            return Outcome.RECORDED
+        await self._store.record_reflection(tx, loaded, fenced, new, usage=usage)
         await self._store.add_version(tx, loaded.memory_id, f"{sources.kind}d".replace("reflectd", "reflected"))
         return Outcome.RECORDED
 
@@ -164,8 +177,6 @@ def _new_reflection(sources: Sources, best: Verdict) -> NewReflection:
         items=best.items,
         tokens=best.tokens,
         source_tokens=sum(_message_tokens(chunk) for chunk in chunks),
-        observation_tokens=sum(chunk.tokens for chunk in sources.observations),
-        reflection_tokens=sum(chunk.tokens for chunk in sources.reflections),
         covers=merged(pair for chunk in chunks for pair in chunk.covers),
         from_seq=min(chunk.from_seq for chunk in chunks),
         to_seq=max(chunk.to_seq for chunk in chunks),

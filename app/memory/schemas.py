@@ -59,7 +59,7 @@ class ReflectionOut(BaseModel):
     to_seq: int
     session: str
     sources: list[int]
-    born_version: int
+    born_version: int | None
     retired_version: int | None
     retired_by: str | None
     created_at: datetime

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import assert_never
 
 from app.llm.port import Usage
-from app.memory.policy import NEVER, Activate, State, Step, Wait, next_step
+from app.memory.policy import NEVER, Activate, ActivateReflection, State, Step, Wait, next_step
 from app.memory.rules import Rules
 
 # Calls under way have reserved what is left: when one of them has ended there may be room again.
@@ -126,7 +126,7 @@ def allowance(caps: Caps, accounts: Accounts) -> Allowance:
 def affordable_step(state: State, caps: Caps, allowed: Allowance) -> Step:
     """What this memory does next of what it may. A step that has to wait for money is looked for again by itself."""
     step = next_step(state)
-    if isinstance(step, Activate | Wait):
+    if isinstance(step, Activate | ActivateReflection | Wait):
         return step
     match allowed.rung:
         case Rung.FULL | Rung.SMALL_MODEL:

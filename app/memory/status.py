@@ -23,6 +23,7 @@ STEPS = {
     "activate": MemoryStatus.OBSERVING,
     "observe": MemoryStatus.OBSERVING,
     "reflect": MemoryStatus.REFLECTING,
+    "activatereflection": MemoryStatus.REFLECTING,
     "consolidate": MemoryStatus.REFLECTING,
 }
 

@@ -21,6 +21,7 @@ class Outcome(StrEnum):
     NOTHING_SAFE = "nothing_safe"  # no whole closed group to observe
     NO_BOUNDARY = "no_boundary"  # no topic ends among the messages
     UNAFFORDABLE = "unaffordable"  # a cap on cost forbids the first call
+    DISCARDED = "discarded"  # what was made ahead has lost a source
     UNHELPED = "unhelped"  # condensing gave nothing smaller
     STALE = "stale"  # the lease, or what was read, is gone: nothing was written
 

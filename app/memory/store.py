@@ -24,6 +24,7 @@ N = TypeVar("N", Observation, Reflection)
 
 PENDING_MESSAGES_MAX = 2_000  # messages one look reads; a span ends there at the latest
 EDITED, DELETED = "edited", "deleted"  # by whom a note was retired if not by a reflection; causes of versions too
+SOURCES_CHANGED = "sources_changed"  # by which a reflection made ahead was
 
 CLAIM = """/* claim */
 UPDATE memories SET lease_epoch = nextval('lease_epochs'), lease_owner = $2, lease_step = NULL,
@@ -85,7 +86,7 @@ SELECT * FROM observations WHERE memory_id = $1 AND status <> 'retired' ORDER BY
 """
 
 LIVE_REFLECTIONS = """/* live_reflections */
-SELECT * FROM reflections WHERE memory_id = $1 AND status = 'active' ORDER BY level DESC, from_seq
+SELECT * FROM reflections WHERE memory_id = $1 AND status <> 'retired' ORDER BY level DESC, from_seq
 """
 
 PENDING_MESSAGES = """/* pending_messages */
@@ -136,19 +137,34 @@ WHERE memory_id = $1 AND id = ANY($2::bigint[]) AND status = 'buffered'
 """
 
 ADD_REFLECTION = """/* add_reflection */
-INSERT INTO reflections (memory_id, level, generation, status, text, items, tokens, source_tokens, from_seq, to_seq,
-                         covers, sources, born_version)
-VALUES ($1, $2, $3, 'active', $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING id
+INSERT INTO reflections (memory_id, level, generation, text, items, tokens, source_tokens, from_seq, to_seq,
+                         covers, sources, status, born_version)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) RETURNING *
+"""
+
+ACTIVATE_REFLECTION = """/* activate_reflection */
+UPDATE reflections SET status = 'active', born_version = $2, generation = $3
+WHERE memory_id = $1 AND status = 'buffered' RETURNING *
+"""
+
+DISCARD_AHEAD = """/* discard_ahead */
+UPDATE reflections r SET status = 'retired', retired_by = $2
+WHERE memory_id = $1 AND status = 'buffered' AND (
+  EXISTS (SELECT FROM observations o WHERE o.memory_id = $1 AND o.status = 'retired'
+            AND o.id IN (SELECT id::bigint FROM jsonb_array_elements_text(r.sources->'observations') AS s (id)))
+  OR EXISTS (SELECT FROM reflections o WHERE o.memory_id = $1 AND o.status = 'retired'
+               AND o.id IN (SELECT id::bigint FROM jsonb_array_elements_text(r.sources->'reflections') AS s (id))))
+RETURNING id
 """
 
 RETIRE_OBSERVATIONS = """/* retire_observations */
 UPDATE observations SET status = 'retired', retired_version = $3, retired_by = $4
-WHERE memory_id = $1 AND id = ANY($2::bigint[]) AND status <> 'retired'
+WHERE memory_id = $1 AND id = ANY($2::bigint[]) AND status <> 'retired' RETURNING tokens
 """
 
 RETIRE_REFLECTIONS = """/* retire_reflections */
 UPDATE reflections SET status = 'retired', retired_version = $3, retired_by = $4
-WHERE memory_id = $1 AND id = ANY($2::bigint[]) AND status <> 'retired'
+WHERE memory_id = $1 AND id = ANY($2::bigint[]) AND status <> 'retired' RETURNING tokens
 """
 
 EDIT_OBSERVATION = """/* edit_observation */
@@ -323,6 +339,7 @@ REFLECTIONS = Notes(
 
 def _loaded_of(row: Row, observations: list[Row], reflections: list[Row]) -> Loaded:
     chunks = [observation_of(found) for found in observations]
+    condensed = [reflection_of(found) for found in reflections]
     return Loaded(
         memory_id=row["id"],
         session_id=row["session_id"],
@@ -341,7 +358,8 @@ def _loaded_of(row: Row, observations: list[Row], reflections: list[Row]) -> Loa
         current_task=row["current_task"],
         observations=tuple(chunk for chunk in chunks if chunk.status is Status.ACTIVE),
         buffered=tuple(chunk for chunk in chunks if chunk.status is Status.BUFFERED),
-        reflections=tuple(reflection_of(found) for found in reflections),
+        reflections=tuple(note for note in condensed if note.status is Status.ACTIVE),
+        ahead=next((note for note in condensed if note.status is Status.BUFFERED), None),
     )
 
 
@@ -525,12 +543,35 @@ class MemoryStore:
         self, tx: Tx, loaded: Loaded, fenced: Fenced, new: NewReflection, *, usage: dict[str, Any]
     ) -> None:
         """Make the next version: one reflection in the place of what it condenses."""
-        version, generation = fenced.version + 1, fenced.generation + 1
-        added = await tx.fetchval(
+        version = fenced.version + 1
+        added = await self._add_reflection(tx, loaded, fenced, new, Status.ACTIVE, born_version=version)
+        await self._replace_sources(tx, loaded, fenced, added, usage=usage)
+        await self.discard_ahead(tx, loaded.memory_id)
+
+    async def buffer_reflection(
+        self, tx: Tx, loaded: Loaded, fenced: Fenced, new: NewReflection, *, usage: dict[str, Any]
+    ) -> None:
+        """Keep a reflection made ahead: no new version, and its sources stay."""
+        await self._add_reflection(tx, loaded, fenced, new, Status.BUFFERED, born_version=None)
+        await tx.execute(BUFFERED, loaded.memory_id, 0, usage)
+
+    async def activate_reflection(self, tx: Tx, loaded: Loaded, fenced: Fenced) -> None:
+        """Make the next version: the reflection made ahead in the place of what it condenses."""
+        row = await tx.fetchrow(ACTIVATE_REFLECTION, loaded.memory_id, fenced.version + 1, fenced.generation + 1)
+        await self._replace_sources(tx, loaded, fenced, row, usage=fenced.usage)
+
+    async def discard_ahead(self, tx: Tx, memory_id: UUID) -> bool:
+        """Retire the reflection made ahead, which is in no version, if a source of it is. Answers whether it was."""
+        return await tx.fetchval(DISCARD_AHEAD, memory_id, SOURCES_CHANGED) is not None
+
+    async def _add_reflection(
+        self, tx: Tx, loaded: Loaded, fenced: Fenced, new: NewReflection, status: Status, *, born_version: int | None
+    ) -> Row:
+        return await tx.fetchrow(
             ADD_REFLECTION,
             loaded.memory_id,
             new.level,
-            generation,
+            fenced.generation + 1,
             new.text,
             items_to_json(new.items),
             new.tokens,
@@ -539,13 +580,21 @@ class MemoryStore:
             new.to_seq,
             {str(loaded.session_id): new.covers},
             {"observations": new.observations, "reflections": new.reflections},
-            version,
+            status,
+            born_version,
         )
-        retired_by = f"reflection:{added}"
-        await tx.execute(RETIRE_OBSERVATIONS, loaded.memory_id, new.observations, version, retired_by)
-        await tx.execute(RETIRE_REFLECTIONS, loaded.memory_id, new.reflections, version, retired_by)
-        grown = new.tokens - new.reflection_tokens
-        await tx.execute(REFLECTED, loaded.memory_id, new.observation_tokens, grown, version, generation, usage)
+
+    async def _replace_sources(
+        self, tx: Tx, loaded: Loaded, fenced: Fenced, reflection: Row, *, usage: dict[str, Any]
+    ) -> None:
+        """Retire the sources of a live reflection, and count what that makes of the log."""
+        memory_id, version, by = loaded.memory_id, fenced.version + 1, f"reflection:{reflection['id']}"
+        sources = reflection["sources"]
+        observed = await tx.fetch(RETIRE_OBSERVATIONS, memory_id, sources["observations"], version, by)
+        reflected = await tx.fetch(RETIRE_REFLECTIONS, memory_id, sources["reflections"], version, by)
+        shrunk = sum(row["tokens"] for row in observed)
+        grown = reflection["tokens"] - sum(row["tokens"] for row in reflected)
+        await tx.execute(REFLECTED, memory_id, shrunk, grown, version, fenced.generation + 1, usage)
 
     async def advance_cursor(
         self, tx: Tx, session_id: UUID, *, observed_seq: int, tail_from_seq: int, anchor_date: date
@@ -575,7 +624,11 @@ class MemoryStore:
         await tx.execute(notes.retire, locked.memory_id, ids, locked.version + 1, DELETED)
 
     async def record_control(self, tx: Tx, locked: Locked, cause: str, *, forget_task: bool) -> None:
-        """Make the next version of the notes as they are now, due at once, and take a new epoch."""
+        """Make the next version of the notes as they are now, due at once, and take a new epoch.
+
+        A reflection made ahead of notes that are gone goes with them.
+        """
+        await self.discard_ahead(tx, locked.memory_id)
         await tx.execute(CONTROLLED, locked.memory_id, locked.version + 1, forget_task)
         await self.add_version(tx, locked.memory_id, cause)
 

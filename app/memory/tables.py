@@ -107,10 +107,16 @@ class ObservationRow(SQLModel, table=True):
 
 
 class ReflectionRow(SQLModel, table=True):
-    """One condensed note. ``sources`` are observation ids at level 1, reflection ids above (and in a rewrite both)."""
+    """One condensed note. ``sources`` are observation ids at level 1, reflection ids above (and in a rewrite both).
+
+    One that is ``buffered`` was made ahead of its time: its sources are live still, and it is in no version.
+    """
 
     __tablename__ = "reflections"
-    __table_args__ = (Index("reflections_live", "memory_id", "level", "from_seq", postgresql_where=REMEMBERED),)
+    __table_args__ = (
+        Index("reflections_live", "memory_id", "level", "from_seq", postgresql_where=REMEMBERED),
+        Index("reflections_ahead", "memory_id", unique=True, postgresql_where=text("status = 'buffered'")),
+    )
 
     memory_id: UUID = Field(sa_column=Column(Uuid, primary_key=True))
     id: int = Field(sa_column=Column(BigInteger, Identity(), primary_key=True))
@@ -125,7 +131,7 @@ class ReflectionRow(SQLModel, table=True):
     to_seq: int = Field(sa_column=Column(BigInteger, nullable=False))
     covers: dict[str, list[list[int]]] = Field(sa_column=Column(JSONB, nullable=False))
     sources: dict[str, list[int]] = Field(sa_column=Column(JSONB, nullable=False))
-    born_version: int = Field(sa_column=Column(BigInteger, nullable=False))
+    born_version: int | None = Field(sa_column=Column(BigInteger))
     retired_version: int | None = Field(sa_column=Column(BigInteger))
     retired_by: str | None = Field(sa_column=Column(Text))
     created_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False, server_default=NOW))

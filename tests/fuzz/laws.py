@@ -14,7 +14,7 @@ from app.kit.db import Database
 from app.memory.observing import span_of
 from app.memory.policy import Buffer, Observe, State, Wait, next_step
 from app.memory.rules import Rules
-from app.memory.store import DELETED, EDITED
+from app.memory.store import DELETED, EDITED, SOURCES_CHANGED
 from app.sessions.model import Message
 from app.sessions.store import message_of
 
@@ -96,6 +96,7 @@ def check(now: Facts, before: Facts | None) -> None:
     log_is_whole(now)
     each_message_is_derived_once(now)
     live_log_covers_what_is_observed(now)
+    what_is_made_ahead_can_be_used(now)
     counters_are_sums(now)
     versions_follow_one_another(now)
     past_logs_cover_their_past(now)
@@ -137,13 +138,27 @@ def live_log_covers_what_is_observed(now: Facts) -> None:
     """Law 2: each observable message up to the cursor is in one live chunk; one retired is told by its reflection."""
     live = [*now.having("active"), *now.live_reflections]
     assert _covered(live) == now.remembered(now.observed_seq, now.memory["log_version"])
-    by_id = {f"reflection:{row['id']}": row for row in now.reflections}
+    by_id = {f"reflection:{row['id']}": row for row in now.reflections if row["born_version"] is not None}
     for kind, rows in (("observations", now.observations), ("reflections", now.reflections)):
         for row in rows:
-            if row["status"] == "retired" and row["retired_by"] not in CONTROLS:
+            if row["status"] == "retired" and row["retired_by"] not in {*CONTROLS, SOURCES_CHANGED}:
                 heir = by_id[row["retired_by"]]
                 assert row["id"] in heir["sources"][kind]
                 assert heir["born_version"] == row["retired_version"] > row["born_version"]
+
+
+def what_is_made_ahead_can_be_used(now: Facts) -> None:
+    """A reflection made ahead is in no version; those it condenses are live, else it was dropped as they were."""
+    notes = {"observations": now.having("active"), "reflections": now.live_reflections}
+    live = {kind: {row["id"] for row in rows} for kind, rows in notes.items()}
+    ahead = [row for row in now.reflections if row["status"] == "buffered"]
+    assert len(ahead) <= 1
+    for row in ahead:
+        assert all(live[kind].issuperset(ids) for kind, ids in row["sources"].items())
+    for row in now.reflections:
+        made_ahead = row["status"] == "buffered" or row["retired_by"] == SOURCES_CHANGED
+        assert (row["born_version"] is None) == made_ahead, row["id"]
+        assert (row["retired_version"] is None) == (made_ahead or row["status"] == "active"), row["id"]
 
 
 def counters_are_sums(now: Facts) -> None:

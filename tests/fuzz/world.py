@@ -9,6 +9,7 @@ from itertools import count
 from typing import Any, Final
 from uuid import UUID
 
+from app.context.model import Format
 from app.kit.db import Database
 from app.memory.engine import _state
 from app.memory.records import Lease
@@ -223,10 +224,11 @@ class World:
         now = await look(self.processes[at].service, self.key)
         if now.memory["enabled"]:
             tail_is_verbatim(now)
+        for shape, context in now.contexts.items():
+            if valid := CHECKS.get(Format(shape)):
+                valid(context["payload"])
         if not self._forced:
             calls_keep_their_results(now)
-        for shape, valid in CHECKS.items():
-            valid(now.contexts[shape]["payload"])
         self._intervals_follow(now)
         self._budgets_hold(now)
         if self._look is not None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from app.memory.policy import (
     NEVER,
     Activate,
+    ActivateReflection,
     Buffer,
     Consolidate,
     LiveReflection,
@@ -144,6 +145,53 @@ def test_something_is_condensed_however_much_is_to_be_kept(keep: float, kept: in
 )
 def test_a_rewrite_looks_at_the_whole_log(tokens: int, reflected: int, step: Step) -> None:
     assert next_step(with_log(tokens, (1, reflected), config={"strategy": "rewrite"})) == step
+
+
+AHEAD = {"buffer_every": 0.2}  # of O, 1,500 are condensed ahead of the threshold at 2,000, so that 500 stay
+REFLECT_AHEAD = Reflect(keep_tokens=0, ahead=True)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "config", "counters", "step"),
+    [
+        (1_499, AHEAD, {}, None),
+        (1_500, AHEAD, {}, REFLECT_AHEAD),
+        (1_999, AHEAD, {}, replace(REFLECT_AHEAD, keep_tokens=499)),
+        (1_999, {}, {}, None),  # with buffering off nothing is done ahead
+        (1_999, AHEAD | {"reflect_keep": 0}, {}, None),  # then it would be done at the threshold
+        (1_999, AHEAD | {"reflect_keep": 2_000}, {}, None),
+        (1, AHEAD | {"reflect_keep": 1_999}, {}, REFLECT_AHEAD),
+        (1_999, AHEAD, {"ahead": True}, None),  # one at a time
+        (2_000, AHEAD, {"ahead": True}, ActivateReflection()),
+        (2_000, AHEAD, {}, Reflect(keep_tokens=500)),
+        (2_000, {}, {"ahead": True}, ActivateReflection()),  # it was made while buffering was on
+        (1_999, AHEAD, {"unhelped_tokens": 1_600}, None),  # it did not help, and waits for the threshold
+        (2_000, AHEAD, {"unhelped_tokens": 1_600}, Reflect(keep_tokens=500)),
+        (1_999, AHEAD, {"ahead": True, "requested": Request.REFLECT}, Reflect(keep_tokens=0)),
+        (1_999, AHEAD, {"may_reflect": False}, None),
+        (2_000, AHEAD, {"may_reflect": False, "ahead": True}, ActivateReflection()),  # which costs nothing
+    ],
+)
+def test_what_the_threshold_will_condense_is_condensed_ahead_and_then_activated(
+    tokens: int, config: dict[str, Any], counters: dict[str, Any], step: Step | None
+) -> None:
+    found = next_step(with_log(tokens, config=config, **counters))
+    assert isinstance(found, Wait) if step is None else found == step
+
+
+def test_an_interval_holds_back_the_activation_and_not_the_work_ahead() -> None:
+    config = AHEAD | {"min_interval": 60}
+    found = with_log(2_000, config=config, reflected_at=NOW - timedelta(seconds=20))
+    assert next_step(found) == Reflect(keep_tokens=500, ahead=True)
+    waiting = next_step(replace(found, ahead=True))
+    assert isinstance(waiting, Wait)
+    assert waiting.until == NOW + timedelta(seconds=40)
+    assert next_step(replace(found, ahead=True, now=NOW + timedelta(seconds=40))) == ActivateReflection()
+
+
+def test_a_rewrite_is_made_ahead_of_the_whole_log() -> None:
+    found = with_log(1_000, (1, 600), config=AHEAD | {"strategy": "rewrite"})
+    assert next_step(found) == Reflect(keep_tokens=100, whole=True, ahead=True)
 
 
 def test_a_rewrite_never_consolidates() -> None:
@@ -313,6 +361,7 @@ states = st.builds(
     unhelped_tokens=st.none() | sizes,
     nothing_safe=st.booleans(),
     no_boundary=st.booleans(),
+    ahead=st.booleans(),
 )
 
 
@@ -356,6 +405,7 @@ class SimulatedMemory:
         self.reflected_at: datetime | None = None
         self.results = 0
         self.ahead: list[tuple[int, int]] = []  # message tokens and size of what was buffered
+        self.made_ahead: tuple[int, list[LiveReflection], int] | None = None  # chunks, what else of the log, result
         self.nothing_safe = self.no_boundary = False
 
     @property
@@ -373,6 +423,7 @@ class SimulatedMemory:
             requested=self.requested,
             reflected_at=self.reflected_at,
             unhelped_tokens=self.unhelped,
+            ahead=self.made_ahead is not None,
         )
 
     def apply(self, step: Step) -> None:
@@ -387,11 +438,20 @@ class SimulatedMemory:
                 self.requested = None if self.requested is Request.ACTIVATE else self.requested
             case Reflect():
                 count = oldest_to_condense(self.chunks, step.keep_tokens)
-                condensed = self.reflections if step.whole else []
-                self._condense(self.chunks[:count], condensed, into_level=1)
+                condensed = list(self.reflections) if step.whole else []
+                result = self._result(count, condensed)
+                if step.ahead:
+                    self.made_ahead = (count, condensed, result) if result else None
+                else:
+                    self.made_ahead = None  # its sources are gone
+                    self._replace(count, condensed, result, into_level=1)
+            case ActivateReflection():
+                assert self.made_ahead is not None
+                self._replace(*self.made_ahead, into_level=1)
+                self.made_ahead = None
             case Consolidate():
                 condensed = [found for found in self.reflections if found.level in step.levels]
-                self._condense([], condensed, into_level=step.into_level)
+                self._replace(0, condensed, self._result(0, condensed), into_level=step.into_level)
 
     def _share(self, tokens: int) -> int:
         self.results += 1
@@ -412,18 +472,22 @@ class SimulatedMemory:
         del self.groups[:count]
         return taken
 
-    def _condense(self, chunks: list[int], condensed: list[LiveReflection], *, into_level: int) -> None:
-        tokens = sum(chunks) + sum(found.tokens for found in condensed)
+    def _result(self, count: int, condensed: list[LiveReflection]) -> int:
+        """The size of what comes of the oldest chunks and these reflections; 0 where that did not help."""
+        tokens = sum(self.chunks[:count]) + sum(found.tokens for found in condensed)
         limit = max((found.tokens for found in condensed), default=tokens) if len(condensed) > 1 else tokens
         result = min(self._share(tokens), limit)
-        self.reflected_at = NOW
         if result >= tokens:
-            self.unhelped = self.state.log_tokens
-            return
-        self.unhelped = None
-        del self.chunks[: len(chunks)]
-        self.reflections = [found for found in self.reflections if found not in condensed]
-        self.reflections.append(LiveReflection(level=into_level, tokens=result))
+            self.unhelped, self.reflected_at = self.state.log_tokens, NOW
+            return 0
+        return result
+
+    def _replace(self, count: int, condensed: list[LiveReflection], result: int, *, into_level: int) -> None:
+        if result:
+            self.unhelped, self.reflected_at = None, NOW
+            del self.chunks[:count]
+            self.reflections = [found for found in self.reflections if found not in condensed]
+            self.reflections.append(LiveReflection(level=into_level, tokens=result))
 
 
 def steps_of(memory: SimulatedMemory, steps_max: int) -> Iterator[Step]:
