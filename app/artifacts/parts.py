@@ -15,7 +15,12 @@ VERSION = 1  # of a part: there is never another
 TEXT_TYPE, JSON_TYPE = "text/plain; charset=utf-8", "application/json"
 UTF8_BYTES_MAX = 4  # of one character
 
-_CONTENT: dict[str, str] = {PartType.TEXT: "text", PartType.TOOL_RESULT: "output", PartType.FILE: "content"}
+_CONTENT: dict[str, str] = {
+    PartType.TEXT: "text",
+    PartType.TOOL_CALL: "arguments",
+    PartType.TOOL_RESULT: "output",
+    PartType.FILE: "content",
+}
 _NAME = re.compile(r"message:([1-9][0-9]{0,18}):(0|[1-9][0-9]{0,5})")
 
 
@@ -40,7 +45,7 @@ def part_handle(key: str, at: PartAt) -> str:
 
 
 def part_content(part: Part) -> PartContent | None:
-    """What a part says, as text or as JSON; None of one whose bytes are not text (a call, an image, a data file)."""
+    """What a part says, as text or as JSON; None of one that says nothing in words (an image, data, reasoning)."""
     value: Any = part.get(_CONTENT.get(part["type"], ""))
     if value is None:
         return None

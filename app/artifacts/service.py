@@ -38,6 +38,11 @@ class ArtifactService:
         self._store = store
         self._config = config
 
+    @property
+    def part_bytes_inline_max(self) -> int:
+        """A message's part of more bytes is an artifact too, and a preview where it is old."""
+        return self._config.part_bytes_inline_max
+
     async def put(self, *, tenant: str, key: str, name: str, media_type: str, content: bytes) -> tuple[Artifact, bool]:
         """Keep the bytes as the next version; what the newest one holds already is not kept again.
 

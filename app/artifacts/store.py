@@ -92,7 +92,8 @@ FROM messages m, LATERAL (
   SELECT n, CASE json_typeof(value) WHEN 'string' THEN $2 ELSE $3 END AS media_type,
          convert_to(value #>> '{}', 'UTF8') AS content
   FROM json_array_elements(m.parts) WITH ORDINALITY AS p (part, n), LATERAL (
-    SELECT CASE part->>'type' WHEN 'text' THEN part->'text' WHEN 'tool_result' THEN part->'output'
+    SELECT CASE part->>'type' WHEN 'text' THEN part->'text' WHEN 'tool_call' THEN part->'arguments'
+                              WHEN 'tool_result' THEN part->'output'
                               WHEN 'file' THEN part->'content' END AS value
   ) AS own WHERE json_typeof(value) <> 'null'
 ) AS said

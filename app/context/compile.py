@@ -9,6 +9,7 @@ from app.context.stages.budget import budget
 from app.context.stages.continuation import continuation
 from app.context.stages.knowledge import knowledge
 from app.context.stages.observations import observations
+from app.context.stages.previews import previews
 from app.context.stages.reflections import reflections
 from app.context.stages.rendering import rendering
 from app.context.stages.tail import tail
@@ -26,6 +27,7 @@ STAGES: tuple[Stage, ...] = (
     tail,
     volatile,
     budget,
+    previews,
     breakpoints,
     rendering,
 )

@@ -2,8 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+from app.artifacts.model import PartAt
+from app.artifacts.parts import part_handle
 from app.context.rendering.parts import is_part, stand_in, text_part
 from app.context.wording import cut_mark
 from app.sessions.counting import message_tokens
@@ -12,24 +15,28 @@ from app.sessions.model import Message, Part, PartType
 HEAD_SHARE = 2 / 3  # of what is kept of a text; the rest is its end
 
 
-def cut_evenly(messages: Sequence[Message], *, tokens_max: int) -> tuple[Message, ...]:
+def cut_evenly(messages: Sequence[Message], *, key: str, tokens_max: int) -> tuple[Message, ...]:
     """The messages within ``tokens_max`` together: small ones whole, the others with an equal share of what is left.
 
-    A share too small even for a message's marks and names is exceeded: a message never vanishes.
+    ``key`` is the session's: where text was taken out, a handle of the part stands. A share too small even for a
+    message's marks and names is exceeded: a message never vanishes.
     """
     if sum(message.tokens for message in messages) <= tokens_max:
         return tuple(messages)
     share = _share([message.tokens for message in messages], tokens_max)
-    return tuple(message if message.tokens <= share else shortened(message, tokens_max=share) for message in messages)
+    return tuple(
+        message if message.tokens <= share else shortened(message, key=key, tokens_max=share) for message in messages
+    )
 
 
-def shortened(message: Message, *, tokens_max: int) -> Message:
+def shortened(message: Message, *, key: str, tokens_max: int) -> Message:
     """The message with its texts cut to one length, the longest that fits; images and files only if they fit too."""
 
     def cut(limit: int) -> tuple[Part, ...]:
-        return tuple(_cut_part(part, lambda text: _cut(text, limit, message.seq)) for part in parts)
+        return tuple(_cut_part(part, partial(_cut, limit, handle)) for part, handle in zip(parts, handles, strict=True))
 
     parts = message.parts
+    handles = [part_handle(key, PartAt(message.seq, place)) for place in range(len(parts))]
     if message_tokens(cut(0)) > tokens_max:
         parts = tuple(map(_without_media, parts))
     limit = _largest(lambda limit: message_tokens(cut(limit)), at_most=tokens_max, up_to=_longest(parts))
@@ -56,8 +63,8 @@ def _largest(size: Callable[[int], int], *, at_most: int, up_to: int) -> int:
     return low
 
 
-def _cut(text: str, limit: int, seq: int) -> str:
-    mark = cut_mark(len(text) - limit, seq)
+def _cut(limit: int, handle: str, text: str) -> str:
+    mark = cut_mark(len(text) - limit, handle)
     if len(text) <= limit + len(mark):
         return text
     head = round(limit * HEAD_SHARE)

@@ -110,7 +110,7 @@ class TailStarts:
         return [start for start in starts if self.messages[start].role is not Role.TOOL] or [0]
 
 
-def fitting_tail(tail: Tail, starts: TailStarts, *, budget: int | None) -> Tail:
+def fitting_tail(tail: Tail, starts: TailStarts, *, key: str, budget: int | None) -> Tail:
     """The messages from the first group start after the cut on, oldest first.
 
     The newest group is always shown, evenly cut if it alone is over the budget. Incoming messages count as if they
@@ -118,7 +118,7 @@ def fitting_tail(tail: Tail, starts: TailStarts, *, budget: int | None) -> Tail:
     """
     start = starts.within(budget)
     shown = tail.messages[start:]
-    cut = shown if budget is None else cut_evenly(shown, tokens_max=budget)
+    cut = shown if budget is None else cut_evenly(shown, key=key, tokens_max=budget)
     boundary = max(len(tail.stored) - start, 0)
     return Tail(
         stored=cut[:boundary],

@@ -60,6 +60,8 @@ class Snapshot:
     reflections: tuple[Reflection, ...]
     observations: tuple[Observation, ...]
     tail: tuple[Message, ...]
+    activated_seq: int = 0  # the newest message at the last activation
+    part_bytes_inline_max: int = 10_000  # a part that says more may be shown as a preview
     tail_skipped_tokens: int = 0  # tokens from tail_from_seq to the first of ``tail``: 0 unless the tail was cut
     unobserved_omitted: int = 0  # unobserved messages before the first of ``tail``
     current_task: str | None = None

@@ -158,6 +158,8 @@ class ContextService:
             version=head.version,
             last_seq=head.last_seq,
             observed_seq=head.observed_seq,
+            activated_seq=head.activated_seq,
+            part_bytes_inline_max=self._artifacts.part_bytes_inline_max,
             tail_from_seq=head.tail_from_seq,
             anchor_date=head.anchor_date,
             newest_created_at=max((message.created_at for message in tail), default=None),

@@ -27,8 +27,8 @@ LOOK_BACK = 32  # messages read before the start, to find that of a group it fal
 NOW = """
 moment AS (
   SELECT s.memory_id, coalesce(m.log_version, 0) AS version, s.next_seq - 1 AS seq, m.current_task,
-         m.suggested_response, s.observed_seq, s.tail_from_seq, s.total_tokens, s.anchor_date, s.config,
-         m.attempts, m.pending_tokens
+         m.suggested_response, s.observed_seq, s.activated_seq, s.tail_from_seq, s.total_tokens,
+         s.anchor_date, s.config, m.attempts, m.pending_tokens
   FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id WHERE s.id = $1
 )
 """
@@ -130,6 +130,7 @@ class Head:
 
     last_seq: int
     observed_seq: int
+    activated_seq: int
     tail_from_seq: int
     tail_skipped_tokens: int
     anchor_date: date
@@ -252,6 +253,7 @@ def _head_of(head: dict[str, Any], tail: list[Row], values: dict[str, Any]) -> H
     return Head(
         last_seq=head["seq"],
         observed_seq=head["observed_seq"],
+        activated_seq=head["activated_seq"],
         tail_from_seq=head["shown_from_seq"],
         tail_skipped_tokens=first - (head["tail_tokens_before"] if head["tail_tokens_before"] is not None else first),
         anchor_date=date.fromisoformat(head["anchor_date"]),

@@ -37,11 +37,18 @@ def today(day: date) -> str:
     return f"Today is {day:%A, %B} {day.day}, {day.year}."
 
 
+def preview_text(*, handle: str, media_type: str, size: int, head: str, end: str, left_out: int) -> str:
+    """Stands for what a large part says: where the whole is, what it is, and its head and end."""
+    return (
+        f"[{handle} {media_type}, {size} bytes; its beginning and end:]\n{head}\n[... {left_out} characters ...]\n{end}"
+    )
+
+
 def left_out(messages: int) -> str:
     """The lag notice: what the budget left out before the memory could note it."""
     return f"{messages} earlier messages are neither shown nor in the notes yet."
 
 
-def cut_mark(characters: int, seq: int) -> str:
-    """Stands where text was taken out of message ``seq``."""
-    return f"\n[... {characters} characters of message #{seq} left out ...]\n"
+def cut_mark(characters: int, handle: str) -> str:
+    """Stands where text was taken out of a part of a message, which the handle leads to."""
+    return f"\n[... {characters} characters left out; {handle} has them ...]\n"

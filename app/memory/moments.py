@@ -25,6 +25,7 @@ recorded AS (
 ), moment AS (
   SELECT r.id, r.memory_id, r.version, r.seq, r.current_task, r.suggested_response,
          coalesce((r.cursor->>'observed_seq')::bigint, 0) AS observed_seq,
+         coalesce((r.cursor->>'activated_seq')::bigint, 0) AS activated_seq,
          coalesce((r.cursor->>'tail_from_seq')::bigint, 1) AS tail_from_seq,
          coalesce(m.tokens_before + m.tokens, 0) AS total_tokens,
          CASE WHEN r.seq > r.last_seq THEN m.ingested_at ELSE coalesce(r.at, r.created_at) END AS at,

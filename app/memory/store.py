@@ -191,7 +191,8 @@ FROM old RETURNING *
 """
 
 ADVANCE_CURSOR = """/* advance_cursor */
-UPDATE sessions SET observed_seq = $2, buffered_seq = greatest(buffered_seq, $2), tail_from_seq = $3, anchor_date = $4
+UPDATE sessions SET observed_seq = $2, buffered_seq = greatest(buffered_seq, $2), tail_from_seq = $3, anchor_date = $4,
+  activated_seq = next_seq - 1
 WHERE id = $1
 """
 
@@ -241,6 +242,7 @@ ADD_VERSION = """/* add_version */
 INSERT INTO memory_versions (memory_id, version, cause, anchor_date, current_task, suggested_response, cursors)
 SELECT m.id, m.log_version, $2, s.anchor_date, m.current_task, m.suggested_response,
        jsonb_build_object(s.id::text, jsonb_build_object('last_seq', s.next_seq - 1, 'observed_seq', s.observed_seq,
+                                                         'activated_seq', s.activated_seq,
                                                          'tail_from_seq', s.tail_from_seq))
 FROM memories m JOIN sessions s ON s.memory_id = m.id WHERE m.id = $1
 """

@@ -33,6 +33,7 @@ ZERO = text("0")
 class SessionRow(SQLModel, table=True):
     """One conversation. ``id`` is uuid5 of tenant and key. ``next_seq`` is the seq the next message gets.
 
+    ``activated_seq`` was the newest message when ``observed_seq`` and ``tail_from_seq`` last moved, at an activation.
     ``cold_at`` is when an append last found the provider's cache cold: after an idle gap, or a change of the model.
     ``config_changes`` is the ``number`` of the newest ``session_configs``.
     """
@@ -53,6 +54,7 @@ class SessionRow(SQLModel, table=True):
     total_tokens: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
     observed_seq: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
     buffered_seq: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
+    activated_seq: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
     tail_from_seq: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=text("1")))
     anchor_date: date = Field(sa_column=Column(Date, nullable=False, server_default=text("CURRENT_DATE")))
     cold_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True)))

@@ -39,7 +39,7 @@ def test_a_handle_names_the_session_and_the_part() -> None:
         ),
         ({"type": "file", "content": "words"}, ("words", "text/plain; charset=utf-8")),
         ({"type": "tool_result", "output": None}, None),
-        ({"type": "tool_call", "arguments": {"q": "x"}}, None),
+        ({"type": "tool_call", "arguments": {"q": "x"}}, ('{"q":"x"}', "application/json")),
         ({"type": "image", "data": "aGk="}, None),
         ({"type": "file", "data": "aGk="}, None),
         ({"type": "reasoning", "text": "hm"}, None),

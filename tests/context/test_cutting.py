@@ -24,34 +24,36 @@ LONG = "begin " + "word " * 4_000 + "end"
         call("c1", {"q": LONG}) | {"arguments_json": dumps({"q": LONG}).decode()},
     ],
 )
-def test_a_cut_part_keeps_its_head_its_end_and_says_which_message_it_is_of(part: Part) -> None:
-    cut = shortened(message(417, Role.USER, part), tokens_max=300)
+def test_a_cut_part_keeps_its_head_its_end_and_says_where_the_whole_is(part: Part) -> None:
+    cut = shortened(message(417, Role.USER, part), key="s1", tokens_max=300)
     shown = dumps(cut.parts).decode()
     assert 200 < cut.tokens == message_tokens(cut.parts) <= 300
     assert "begin word" in shown
     assert "word end" in shown
-    assert "of message #417 left out" in shown
+    assert "characters left out; artifact://s1/message:417:0?version=1 has them" in shown
     assert cut.parts[0]["type"] == part["type"]
 
 
 def test_names_ids_and_numbers_are_never_cut() -> None:
-    cut = shortened(message(1, Role.ASSISTANT, call("c" * 500, {"n": 5, "q": LONG}, name="search")), tokens_max=100)
+    cut = shortened(
+        message(1, Role.ASSISTANT, call("c" * 500, {"n": 5, "q": LONG}, name="search")), key="s1", tokens_max=100
+    )
     assert cut.parts[0]["id"] == "c" * 500
     assert cut.parts[0]["arguments"]["n"] == 5
 
 
 def test_media_that_do_not_fit_are_named_instead() -> None:
     image = {"type": "image", "data": "aGk=", "media_type": "image/png", "tokens": 1_600}
-    cut = shortened(message(1, Role.USER, text("Look"), image), tokens_max=100)
+    cut = shortened(message(1, Role.USER, text("Look"), image), key="s1", tokens_max=100)
     assert cut.parts == (text("Look"), text("[image: image/png]"))
-    cut = shortened(message(1, Role.TOOL, result("c1", [text("Look"), image])), tokens_max=100)
+    cut = shortened(message(1, Role.TOOL, result("c1", [text("Look"), image])), key="s1", tokens_max=100)
     assert cut.parts == (result("c1", [text("Look"), text("[image: image/png]")]),)
 
 
 def test_small_messages_stay_whole_and_the_others_share_what_is_left() -> None:
     small = message(1, Role.USER, text("Hi"))
     large = [message(seq, Role.USER, text(LONG)) for seq in (2, 3)]
-    first, *rest = cut_evenly([small, *large], tokens_max=1_000)
+    first, *rest = cut_evenly([small, *large], key="s1", tokens_max=1_000)
     assert first is small
     assert all(480 < cut.tokens <= (1_000 - small.tokens) // 2 for cut in rest)
 
@@ -62,6 +64,6 @@ def test_small_messages_stay_whole_and_the_others_share_what_is_left() -> None:
 )
 def test_messages_cut_evenly_are_within_the_limit(words: list[int], tokens_max: int) -> None:
     messages = [message(seq, Role.USER, text("word " * count)) for seq, count in enumerate(words, start=1)]
-    cut = cut_evenly(messages, tokens_max=tokens_max)
+    cut = cut_evenly(messages, key="s1", tokens_max=tokens_max)
     assert sum(each.tokens for each in cut) <= tokens_max
     assert all(after is before for before, after in zip(messages, cut, strict=True) if before.tokens < tokens_max / 5)

@@ -84,7 +84,7 @@ def fitting(
     stored: tuple[Message, ...], incoming: tuple[Message, ...] = (), *, skipped_tokens: int = 0, budget: int | None
 ) -> Tail:
     tail = Tail(stored=stored, incoming=incoming)
-    return fitting_tail(tail, TailStarts.of(tail.messages, skipped_tokens=skipped_tokens), budget=budget)
+    return fitting_tail(tail, TailStarts.of(tail.messages, skipped_tokens=skipped_tokens), key="s1", budget=budget)
 
 
 def seqs(log: tuple[Message, ...]) -> list[int]:

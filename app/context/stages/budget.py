@@ -49,7 +49,7 @@ def _notes(draft: Draft, snapshot: Snapshot) -> Notes:
 def _messages(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
     limit = effective(ask.message_budget, snapshot.rules.message_budget)
     starts = TailStarts.of(draft.tail.messages, skipped_tokens=snapshot.tail_skipped_tokens)
-    tail = fitting_tail(draft.tail, starts, budget=limit)
+    tail = fitting_tail(draft.tail, starts, key=snapshot.key, budget=limit)
     first = tail.stored[0].seq if tail.stored else snapshot.last_seq + 1
     omitted = replace(
         draft.omitted,
