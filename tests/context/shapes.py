@@ -66,7 +66,7 @@ def check_responses(payload: dict[str, Any]) -> None:
         if kind.endswith("_output"):
             waiting.remove(item["call_id"])
             assert item["output"]
-        elif kind.endswith("_call"):
+        elif kind.endswith("_call") and "call_id" in item:  # one that OpenAI runs holds its result itself
             called.append(item["call_id"])
             waiting.append(item["call_id"])
         elif kind == "message":

@@ -1,5 +1,6 @@
 """The laws of architecture.md section 5 that a compiled context keeps, over random logs."""
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -189,3 +190,28 @@ def test_a_message_without_words_leaves_the_others_valid() -> None:
     log = (message(1, Role.USER, text(" ")), message(2, Role.ASSISTANT), message(3, Role.USER, text("Hi")))
     payload = compile_context(snapshot(log), ask(Format.ANTHROPIC)).payload
     assert [part["text"] for part in payload["messages"][0]["content"]] == ["Hi"]
+
+
+# What a part may hold beside its neutral fields: anything, under any name that a rendering looks at.
+FIELDS = st.sampled_from(
+    ["provider", "native", "item_id", "phase", "detail", "summary", "content", "annotations", "encrypted_content",
+     "thoughtSignature", "videoMetadata", "inlineData", "functionResponse", "signature", "status", "file_id", "error"]
+)  # fmt: skip
+ANYTHING = st.sampled_from(
+    [None, True, 5, "x", [], ["x"], {}, {"type": "x"}, "anthropic", "gemini", "openai-responses", "reasoning",
+     "server_tool_use", "web_search_tool_result", "code_interpreter_call", "image_generation_call", "mcp_call",
+     "executableCode", "codeExecutionResult", "custom_tool_call", "msg_1", "c2ln"]
+)  # fmt: skip
+EXTRAS = st.dictionaries(FIELDS, ANYTHING, max_size=4)
+
+
+@given(log=LOGS, extras=st.lists(EXTRAS, min_size=1, max_size=4), shape=FORMATS)
+def test_whatever_a_part_holds_the_context_is_compiled_and_extended(
+    log: tuple[Message, ...], extras: list[dict[str, Any]], shape: Format
+) -> None:
+    odd = tuple(
+        replace(stored, parts=tuple({**extras[(seq + n) % len(extras)], **part} for n, part in enumerate(stored.parts)))
+        for seq, stored in enumerate(log)
+    )
+    for before, after in pairwise(growing(odd, shape)):
+        assert after.units[: len(before.units)] == before.units

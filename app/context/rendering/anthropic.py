@@ -7,6 +7,8 @@ Shapes are those of the installed SDK (``anthropic.types.MessageParam``); roles,
 from typing import Any
 
 from app.context.model import Block, Layout, Rendered, Turn
+from app.context.rendering import own
+from app.context.rendering.own import as_they_came, rest
 from app.context.rendering.pairing import Pairing
 from app.context.rendering.parts import (
     arguments_object,
@@ -26,6 +28,7 @@ EPHEMERAL = {"type": "ephemeral"}
 CACHEABLE = frozenset({"text", "tool_use", "tool_result", "image", "document"})
 IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 DOCUMENT_TYPES = frozenset({"application/pdf"})
+OWN_USES = frozenset({"server_tool_use", "mcp_tool_use"})
 NAME_LENGTH, ID_LENGTH = 128, 64
 
 
@@ -51,7 +54,7 @@ def _system(block: Block) -> Item:
 
 
 def _add(thread: Thread, pairing: Pairing, turn: Turn) -> None:
-    for said in pairing.said(turn):
+    for said in pairing.said(as_they_came(turn, PROVIDER, _own_tool)):
         role = Role.ASSISTANT if said.role is Role.ASSISTANT else Role.USER
         blocks = [block for part in said.parts if (block := _block(part, said.role))]
         if not blocks:
@@ -64,6 +67,9 @@ def _add(thread: Thread, pairing: Pairing, turn: Turn) -> None:
 def _block(part: Part, role: Role) -> Item | None:
     """The part as a block; None where it cannot be shown and says nothing to the model."""
     match part["type"]:
+        case own.AS_IT_CAME:
+            block: Item = part["item"]
+            return block
         case PartType.TEXT:
             return text_part(SYSTEM_MESSAGE.format(part["text"]) if role is Role.SYSTEM else part["text"])
         case PartType.TOOL_CALL:
@@ -75,6 +81,26 @@ def _block(part: Part, role: Role) -> Item | None:
         case _:
             shown = _media(part) if role is Role.USER else None
             return shown or text_part(stand_in(part))
+
+
+def _own_tool(call: Part, result: Part) -> list[Item]:
+    """A server tool's use and its result (``server_tool_use``, ``web_search_tool_result`` ...)."""
+    if call["native"] not in OWN_USES or not str(result["native"]).endswith("_tool_result"):
+        return []
+    if not isinstance(call["arguments"], dict):
+        return []
+    used = {"id": call["id"], "name": call["name"], "input": call["arguments"]}
+    failed = {"is_error": result["is_error"]} if result["native"] == "mcp_tool_result" and "is_error" in result else {}
+    return [
+        {"type": call["native"], **used, **rest(call, "id", "name", "arguments", "cache_control")},
+        {
+            "type": result["native"],
+            "tool_use_id": call["id"],
+            "content": result["output"],
+            **failed,
+            **rest(result, "tool_call_id", "output", "is_error", "cache_control"),
+        },
+    ]
 
 
 def _tool_use(part: Part) -> Item:

@@ -10,6 +10,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from app.context.model import Layout, Rendered, Turn
+from app.context.rendering import own
+from app.context.rendering.own import as_they_came
 from app.context.rendering.pairing import Pairing
 from app.context.rendering.parts import (
     arguments_object,
@@ -64,7 +66,7 @@ class _Contents:
         self._names: dict[str, str] = {}  # of the calls shown: a result has to tell it
 
     def add(self, turn: Turn) -> None:
-        for said in self._pairing.said(turn):
+        for said in self._pairing.said(as_they_came(turn, PROVIDER, _own_tool)):
             role = MODEL if said.role is Role.ASSISTANT else Role.USER
             parts = [item for part in said.parts if (item := self._part(part, said.role))]
             if not parts:
@@ -76,6 +78,9 @@ class _Contents:
     def _part(self, part: Part, role: Role) -> Item | None:
         """The part with the signature it came with; None for others' reasoning."""
         match part["type"]:
+            case own.AS_IT_CAME:
+                item: Item = part["item"]
+                return item
             case PartType.TEXT:
                 text = SYSTEM_MESSAGE.format(part["text"]) if role is Role.SYSTEM else part["text"]
                 return {"text": text, **_signature(part)}
@@ -84,8 +89,8 @@ class _Contents:
             case PartType.TOOL_RESULT:
                 return {"function_response": self._response(part)}
             case PartType.REASONING:
-                own = part.get("provider") == PROVIDER
-                return {"text": part["text"], "thought": True, **_signature(part)} if own else None
+                said = {"text": part["text"], "thought": True, **_signature(part)}
+                return said if part.get("provider") == PROVIDER else None
             case _:
                 shown = _media(part) if role is Role.USER else None
                 return shown or {"text": stand_in(part)}
@@ -103,6 +108,18 @@ class _Contents:
             "name": self._names[call_id],
             "response": _answer(part),
         }
+
+
+def _own_tool(call: Part, result: Part) -> list[Item]:
+    """Code that Gemini runs, and what came of it."""
+    if (call["native"], result["native"]) != ("executableCode", "codeExecutionResult"):
+        return []
+    if not (isinstance(call["arguments"], dict) and isinstance(result["output"], dict)):
+        return []
+    return [
+        {"executable_code": call["arguments"], **_signature(call)},
+        {"code_execution_result": result["output"], **_signature(result)},
+    ]
 
 
 def _visible(part: Part) -> bool:
@@ -137,12 +154,12 @@ def _answer(part: Part) -> Item:
 def _media(part: Part) -> Item | None:
     """Bytes, or a place of which Gemini can tell what is there."""
     media_type, url, data = media(part)
-    video = {"video_metadata": part["videoMetadata"]} if "videoMetadata" in part else {}
+    video = {"video_metadata": more} if (more := _more(part, "videoMetadata")) else {}
     if data and media_type:
-        return {"inline_data": {"mime_type": media_type, "data": data, **_more(part, "inlineData")}, **video}
+        return {"inline_data": {**_more(part, "inlineData"), "mime_type": media_type, "data": data}, **video}
     if not url:
         return None
     told = media_type or MEDIA_TYPES.get(PurePosixPath(BEHIND_PATH.split(url)[0]).suffix.lower())
     if told:
-        return {"file_data": {"file_uri": url, "mime_type": told, **_more(part, "fileData")}, **video}
+        return {"file_data": {**_more(part, "fileData"), "file_uri": url, "mime_type": told}, **video}
     return {"file_data": {"file_uri": url}, **video} if url.startswith(OWN_STORES) else None

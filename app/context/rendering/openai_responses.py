@@ -6,9 +6,13 @@ content and with the item it led to, and an item is only taken under its own id 
 """
 
 from itertools import groupby
+from typing import Any
 
 from app.context.model import Block, Layout, Rendered, Stability, Turn
+from app.context.rendering import own
 from app.context.rendering.openai import EXPLICIT, cache_key
+from app.context.rendering.openai_hosted import hosted
+from app.context.rendering.own import as_they_came
 from app.context.rendering.pairing import Pairing, Said
 from app.context.rendering.parts import (
     arguments_text,
@@ -30,7 +34,8 @@ NAME_LENGTH, ID_LENGTH = 64, 64
 MESSAGE, CUSTOM_CALL = "message", "custom_tool_call"
 FILE_ID = "file-"
 CALL_FIELDS = ("namespace", "caller", "async", "status")  # what OpenAI sends with a call beside the neutral fields
-DETAILS = frozenset({"low", "high", "auto", "original"})
+DETAILS = ("low", "high", "auto", "original")
+PHASES = ("commentary", "final_answer")
 
 
 def render(layout: Layout, *, key: str) -> Rendered:
@@ -62,7 +67,8 @@ class _Items:
         self._whole = False
 
     def add(self, turn: Turn) -> None:
-        for said in self._pairing.said(turn):
+        shown = as_they_came(turn, PROVIDER, hosted) if self._whole else turn
+        for said in self._pairing.said(shown):
             if said.role is Role.ASSISTANT:
                 self._add_of_assistant(said)
                 continue
@@ -99,7 +105,17 @@ class _Items:
                 if part["type"] == PartType.REASONING:
                     self._reason(part)
                 else:
-                    self._append(self._call(part) if part["type"] == PartType.TOOL_CALL else _said_by_assistant(part))
+                    self._append(self._item(part))
+
+    def _item(self, part: Part) -> Item:
+        match part["type"]:
+            case own.AS_IT_CAME:
+                item: Item = part["item"]
+                return item
+            case PartType.TOOL_CALL:
+                return self._call(part)
+            case _:
+                return _said_by_assistant(part)
 
     def _append(self, item: Item) -> None:
         self.items.extend([*self._reasoning, item])
@@ -157,7 +173,7 @@ def _own_message(message_id: str, parts: list[Part]) -> Item:
 def _own_text(part: Part) -> Item:
     if part.get("native") == "refusal":
         return {"type": "refusal", "refusal": part["text"]}
-    return {"type": "output_text", "text": part["text"], "annotations": part.get("annotations") or []}
+    return {"type": "output_text", "text": part["text"], "annotations": _listed(part, "annotations")}
 
 
 def _said_by_assistant(part: Part) -> Item:
@@ -165,7 +181,7 @@ def _said_by_assistant(part: Part) -> Item:
 
 
 def _phase(part: Part) -> Item:
-    return {"phase": part["phase"]} if part.get("phase") in {"commentary", "final_answer"} else {}
+    return {"phase": part["phase"]} if part.get("phase") in PHASES else {}
 
 
 def _reasoning(part: Part) -> Item | None:
@@ -173,9 +189,15 @@ def _reasoning(part: Part) -> Item | None:
     item_id, encrypted = part.get("item_id"), part.get("encrypted_content")
     if part.get("native") != "reasoning" or not (isinstance(item_id, str) and isinstance(encrypted, str)):
         return None
-    content = {"content": part["content"]} if part.get("content") else {}
-    summary = part.get("summary") or []
-    return {"type": "reasoning", "id": item_id, "summary": summary, **content, "encrypted_content": encrypted}
+    content = {"content": part["content"]} if _listed(part, "content") else {}
+    held = {"summary": _listed(part, "summary"), **content, "encrypted_content": encrypted}
+    return {"type": "reasoning", "id": item_id, **held}
+
+
+def _listed(part: Part, key: str) -> list[Any]:
+    """What OpenAI sent as a list; a caller may write anything there."""
+    value = part.get(key)
+    return value if isinstance(value, list) else []
 
 
 def _output(part: Part) -> str | list[Item]:

@@ -130,3 +130,105 @@ def test_the_parts_of_gemini_s_chunks_come_back_as_they_were(provider: Capture) 
     }
     joined = {"role": "model", "parts": [part for content in dumped for part in content["parts"]]}
     assert given_back(Format.GEMINI, question, joined, answer) == [question, said, answer]
+
+
+# Tools that the provider runs itself
+
+
+def test_anthropic_s_server_tools_come_back_as_they_were() -> None:
+    found = {
+        "type": "web_search_result",
+        "url": "https://example.com",
+        "title": "Weather",
+        "encrypted_content": "gAAA",
+        "page_age": None,
+    }
+    said = {
+        "role": "assistant",
+        "content": [
+            {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "Lisbon"}},
+            {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [found]},
+            {"type": "text", "text": "It is warmer in Lisbon."},
+        ],
+    }
+    back = given_back(Format.ANTHROPIC, QUESTION, said, QUESTION)
+    assert without_marks(back) == without_marks([QUESTION, said, QUESTION])
+
+
+def test_a_server_tool_s_use_without_its_result_is_shown_like_the_agent_s_own() -> None:
+    use = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+    [_, said, answer] = given_back(Format.ANTHROPIC, QUESTION, {"role": "assistant", "content": [use]}, QUESTION)
+    assert (said["content"][0]["type"], answer["content"][0]["type"]) == ("tool_use", "tool_result")
+
+
+def test_gemini_s_code_comes_back_as_it_was() -> None:
+    question = {"role": "user", "parts": [{"text": "What is 6 times 7?"}]}
+    said = {
+        "role": "model",
+        "parts": [
+            {"executable_code": {"language": "PYTHON", "code": "6 * 7"}, "thought_signature": "c2ln"},
+            {"code_execution_result": {"outcome": "OUTCOME_OK", "output": "42"}},
+            {"text": "42."},
+        ],
+    }
+    turns = [question, said, question, said, question]
+    assert given_back(Format.GEMINI, *turns) == turns
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "x"}},
+        {
+            "type": "file_search_call",
+            "id": "fs_1",
+            "status": "completed",
+            "queries": ["x"],
+            "results": [{"text": "y"}],
+        },
+        {
+            "type": "code_interpreter_call",
+            "id": "ci_1",
+            "status": "completed",
+            "container_id": "cntr_1",
+            "code": "6 * 7",
+            "outputs": None,
+        },
+        {
+            "type": "code_interpreter_call",
+            "id": "ci_1",
+            "status": "completed",
+            "container_id": "cntr_1",
+            "code": "6 * 7",
+            "outputs": [{"type": "logs", "logs": "42"}],
+        },
+        {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": "iVBO"},
+        {
+            "type": "mcp_call",
+            "id": "mcp_1",
+            "name": "roll",
+            "arguments": '{"sides": 6}',
+            "server_label": "dice",
+            "output": "4",
+        },
+        {
+            "type": "mcp_call",
+            "id": "mcp_1",
+            "name": "roll",
+            "arguments": "{}",
+            "server_label": "dice",
+            "error": {"type": "mcp_protocol_error", "code": 5, "message": "no dice"},
+        },
+    ],
+)
+def test_the_items_of_openai_s_own_tools_come_back_as_they_were(item: dict[str, Any]) -> None:
+    question = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Look it up."}]}
+    back = given_back(Format.OPENAI_RESPONSES, question, item, question)
+    assert without_marks(back) == without_marks([question, item, question])
+
+
+def test_for_another_provider_its_tools_are_the_agent_s_own() -> None:
+    item = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "x"}}
+    [_, said, answer] = given_back(Format.ANTHROPIC, QUESTION, item, QUESTION)
+    assert said["content"][0]["name"] == "web_search"
+    assert answer["content"][0]["type"] == "tool_result"

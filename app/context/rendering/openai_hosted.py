@@ -1,0 +1,36 @@
+"""The tools that OpenAI runs itself, as the one item of the Responses API that holds call and result."""
+
+from typing import Any
+
+from app.context.rendering.own import rest
+from app.context.rendering.parts import arguments_object, arguments_text, media, output_parts
+from app.context.rendering.thread import Item
+from app.sessions.model import Part
+from app.sessions.wire.openai_responses import HOSTED_CALLS
+
+MCP_CALL, IMAGE_CALL = "mcp_call", "image_generation_call"
+NEEDS_RESULT = frozenset({"code_interpreter_call", IMAGE_CALL})
+
+
+def hosted(call: Part, result: Part) -> list[Item]:
+    """``web_search_call``, ``code_interpreter_call`` ...; nothing for what is none of them."""
+    kind = call["native"]
+    if result["native"] != kind or kind not in HOSTED_CALLS:
+        return []
+    fields, held = HOSTED_CALLS[kind]
+    if kind == MCP_CALL:
+        asked: Item = {"name": call["name"], "arguments": arguments_text(call)}
+    else:
+        asked = {key: value for key, value in arguments_object(call["arguments"]).items() if key in fields}
+    answered = {} if "error" in call else _held(kind, held, result["output"])
+    more = rest(call, "id", "name", "arguments", "arguments_json", *asked, *answered)
+    return [{"type": kind, "id": call["id"], **asked, **answered, **more}]
+
+
+def _held(kind: str, held: str, output: Any) -> Item:
+    """The result under the item's own field; OpenAI's null was read as an empty text."""
+    if output == "":
+        return {held: None} if kind in NEEDS_RESULT else {}
+    if kind == IMAGE_CALL:
+        return {held: "".join(media(part).data or "" for part in output_parts(output))}
+    return {held: output}

@@ -1,0 +1,49 @@
+"""Tools that the provider runs itself: call and result stand in one message of the assistant, and go back as they came.
+
+For any other provider, and where one of the two is missing, they are shown like the agent's own tools.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+
+from app.context.model import Turn
+from app.context.rendering.thread import Item
+from app.sessions.model import Part, PartType, Role
+
+AS_IT_CAME = "as_it_came"  # the type of a part that holds, as ``item``, what the provider sent
+PAIR = 2
+OURS = frozenset({"type", "provider", "native", "item_id", "tokens"})
+
+
+def as_they_came(turn: Turn, provider: str, restored: Callable[[Part, Part], list[Item]]) -> Turn:
+    """The turn with its provider's own calls and results restored: in the place of each call, what both were.
+
+    ``restored`` gives nothing for what the provider cannot have sent: a caller may write any field on a part.
+    """
+    came = {id_: items for id_, call, result in _own(turn, provider) if (items := restored(call, result))}
+    if not came:
+        return turn
+    parts: list[Part] = []
+    for part in turn.parts:
+        if part["type"] == PartType.TOOL_CALL and part["id"] in came:
+            parts.extend({"type": AS_IT_CAME, "item": item} for item in came[part["id"]])
+        elif part["type"] != PartType.TOOL_RESULT or part["tool_call_id"] not in came:
+            parts.append(part)
+    return replace(turn, parts=tuple(parts))
+
+
+def rest(part: Part, *used: str) -> Item:
+    """What the provider sent beside the fields already used, less what was not set."""
+    return {key: value for key, value in part.items() if key not in {*OURS, *used} and value is not None}
+
+
+def _own(turn: Turn, provider: str) -> list[tuple[str, Part, Part]]:
+    """The provider's own calls by their ids, each with its result."""
+    if turn.role is not Role.ASSISTANT:
+        return []
+    native = [part for part in turn.parts if isinstance(part.get("native"), str) and part.get("provider") == provider]
+    calls = {part["id"]: part for part in native if part["type"] == PartType.TOOL_CALL}
+    results = {part["tool_call_id"]: part for part in native if part["type"] == PartType.TOOL_RESULT}
+    ids = Counter(part.get("id", part.get("tool_call_id")) for part in turn.parts)
+    return [(id_, call, results[id_]) for id_, call in calls.items() if id_ in results and ids[id_] == PAIR]
