@@ -6,7 +6,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ import structlog
 import uvicorn
 import uvloop
 from fastapi import FastAPI
+from prometheus_client import CollectorRegistry, ProcessCollector, disable_created_metrics
 
 from app.artifacts import routes as artifacts_routes
 from app.artifacts.examples import EXAMPLES as ARTIFACTS_EXAMPLES
@@ -29,6 +30,7 @@ from app.context.service import ContextService
 from app.context.store import ContextStore
 from app.diagnostics import routes as diagnostics_routes
 from app.diagnostics.examples import EXAMPLES as DIAGNOSTICS_EXAMPLES
+from app.diagnostics.metrics import Metrics
 from app.diagnostics.service import DiagnosticsService, EventsConfig
 from app.diagnostics.store import DiagnosticsStore
 from app.kit import migrate as schema
@@ -39,6 +41,7 @@ from app.kit.embedded import EmbeddedConfig, EmbeddedError, EmbeddedPostgres, de
 from app.kit.errors import StartError
 from app.kit.http import Gate, HttpConfig
 from app.kit.logging import configure
+from app.kit.metrics import HttpMetrics
 from app.kit.openapi import documented
 from app.kit.problems import install as install_problems
 from app.kit.tokens import text_tokens
@@ -52,6 +55,7 @@ from app.memory.controls import Controls
 from app.memory.engine import Engine, EngineConfig
 from app.memory.examples import EXAMPLES as MEMORY_EXAMPLES
 from app.memory.extractive import ExtractiveObserver, ExtractiveReflector
+from app.memory.metrics import MemoryMetrics
 from app.memory.model import Observer, Reflector
 from app.memory.observer import ModelObserver
 from app.memory.observing import Observing
@@ -63,6 +67,7 @@ from app.memory.spending_store import SpendingStore
 from app.memory.store import MemoryStore
 from app.sessions import routes as sessions_routes
 from app.sessions.examples import EXAMPLES as SESSIONS_EXAMPLES
+from app.sessions.metrics import SessionMetrics
 from app.sessions.replacing import Replacing
 from app.sessions.service import SessionConfig, SessionService
 from app.sessions.store import SessionStore
@@ -153,16 +158,21 @@ def _kept_up(embedded: EmbeddedPostgres) -> Iterator[None]:
 def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     """The service, built but not started: the lifespan opens the pool and starts the engine, and ends both."""
     pool = Database(_database_config(settings, "" if database is None else database.url))
-    memory_store = MemoryStore(pool)
+    registry = CollectorRegistry()
+    # When a counter began, which would double their number.
+    disable_created_metrics()  # type: ignore[no-untyped-call] # the library's own
+    ProcessCollector(registry=registry)
+    memory_metrics = MemoryMetrics(registry)
+    memory_store = MemoryStore(pool, memory_metrics)
     charging = Charging(database=pool, store=SpendingStore(pool), caps=_caps(settings))
-    observer, reflector, models = build_roles(settings)
+    roles = build_roles(settings)
     service_rules = settings.memory.values()
     engine = Engine(
         database=pool,
         store=memory_store,
         activating=Activating(database=pool, store=memory_store),
-        observing=Observing(database=pool, store=memory_store, charging=charging, observer=observer),
-        reflecting=Reflecting(database=pool, store=memory_store, charging=charging, reflector=reflector),
+        observing=Observing(database=pool, store=memory_store, charging=charging, observer=roles.observer),
+        reflecting=Reflecting(database=pool, store=memory_store, charging=charging, reflector=roles.reflector),
         charging=charging,
         service_rules=service_rules,
         config=EngineConfig(
@@ -171,6 +181,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
             concurrency=settings.engine.concurrency,
             grace_seconds=settings.engine.grace_seconds,
         ),
+        metrics=memory_metrics,
         owner=f"{socket.gethostname()}:{os.getpid()}",
     )
     memory = MemoryService(store=memory_store, engine=engine, service_rules=service_rules)
@@ -184,7 +195,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
             yield
         finally:
             await engine.stop()
-            await asyncio.gather(*(model.close() for model in models))
+            await asyncio.gather(*(model.close() for model in roles.models))
             await pool.close()
 
     app = FastAPI(
@@ -197,7 +208,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         messages_max=settings.sessions.messages_max, message_bytes_max=settings.sessions.message_bytes_max
     )
     session_store = SessionStore(pool)
-    app.state.sessions = SessionService(session_store, memory, limits)
+    app.state.sessions = SessionService(session_store, memory, limits, SessionMetrics(registry))
     app.state.replacing = Replacing(
         database=pool, store=session_store, memory=memory, bytes_max=limits.message_bytes_max
     )
@@ -212,12 +223,14 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         clock=SystemClock(),
         previous=PreviousCalls(PreviousConfig(pieces_max=settings.context.previous_pieces_max)),
     )
+    diagnostics_store = DiagnosticsStore(pool)
+    app.state.metrics = Metrics(registry, database=pool, store=diagnostics_store, guards=roles.guards)
     app.state.diagnostics = DiagnosticsService(
-        store=DiagnosticsStore(pool),
+        store=diagnostics_store,
         memory=memory,
         charging=charging,
-        observer=observer.name,
-        reflector=reflector.name,
+        observer=roles.observer.name,
+        reflector=roles.reflector.name,
         events=EventsConfig(poll_seconds=settings.events.poll_seconds, streams_max=settings.events.streams_max),
     )
     for router in (
@@ -242,12 +255,21 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     install_console(app)
     install_problems(app)
     http = HttpConfig(request_bytes_max=settings.http.request_bytes_max, access_log=settings.http.access_log)
-    app.add_middleware(Gate, config=http)
+    app.add_middleware(Gate, config=http, metrics=HttpMetrics(registry))
     return app
 
 
-def build_roles(settings: Settings) -> tuple[Observer, Reflector, list[Model]]:
-    """The observer and the reflector, and the models behind them (none for the extractive ones)."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roles:
+    """The observer and the reflector, and what stands behind them (nothing behind the extractive ones)."""
+
+    observer: Observer
+    reflector: Reflector
+    models: Sequence[Model]
+    guards: Mapping[Provider, Guard]
+
+
+def build_roles(settings: Settings) -> Roles:
     chosen = chosen_models(settings)
     guards: dict[Provider, Guard] = {}
     models: list[Model] = []
@@ -267,7 +289,7 @@ def build_roles(settings: Settings) -> tuple[Observer, Reflector, list[Model]]:
         observer = ModelObserver(*both(chosen.observer))
     if chosen.reflector.provider is not Provider.EXTRACTIVE:
         reflector = ModelReflector(*both(chosen.reflector))
-    return observer, reflector, models
+    return Roles(observer=observer, reflector=reflector, models=models, guards=guards)
 
 
 def _caps(settings: Settings) -> Caps:

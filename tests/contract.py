@@ -36,7 +36,8 @@ class Contract:
             return
         await response.aread()
         if media_type in contents:
-            self.validate(contents[media_type]["schema"], response.json())
+            value = response.json() if media_type.endswith("json") else response.text
+            self.validate(contents[media_type]["schema"], value)
         else:
             assert BYTES in contents or not response.content, f"{media_type} is not documented"
 

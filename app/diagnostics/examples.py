@@ -126,6 +126,12 @@ def _asked(step: str) -> Examples:
     return Examples(answers={202: asked, 200: asked | {"memory": _MEMORY}})
 
 
+_METRICS = """\
+# HELP daybook_memories Memories that have something to do or to wait for, by status
+# TYPE daybook_memories gauge
+daybook_memories{status="observing"} 1.0
+"""
+
 EXAMPLES = {
     "getMemory": Examples(answers={200: _MEMORY}),
     "getLog": Examples(answers={200: _LOG}),
@@ -137,6 +143,7 @@ EXAMPLES = {
     "observeNow": _asked("observe"),
     "reflectNow": _asked("reflect"),
     "redrive": _asked("look"),
+    "metrics": Examples(answers={200: _METRICS}),
     "health": Examples(answers={200: {"status": "ok"}}),
     "ready": Examples(answers={200: {"status": "ready", "database": "embedded PostgreSQL", "migration": "0001"}}),
 }

@@ -4,10 +4,13 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi.responses import PlainTextResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
+from prometheus_client import CONTENT_TYPE_LATEST
 
 from app.diagnostics.events import Event, read_place
 from app.diagnostics.health import readiness
+from app.diagnostics.metrics import Metrics
 from app.diagnostics.schemas import (
     HealthOut,
     LogTextOut,
@@ -187,3 +190,15 @@ async def healthz() -> HealthOut:
 async def readyz(request: Request) -> ReadyOut:
     """The database answers and has the schema this code needs."""
     return await readiness(request.app.state.database, request.app.state.database_name)
+
+
+@health_router.get(
+    "/metrics",
+    operation_id="metrics",
+    response_class=PlainTextResponse,
+    responses={200: {"description": "Prometheus's text format"}, **problem_responses(401)},
+)
+async def metrics(_tenant: Tenant, request: Request) -> Response:
+    """Counters of this process, and the backlog of all of them; docs/metrics.md tells what each is."""
+    told: Metrics = request.app.state.metrics
+    return Response(await told.text(), media_type=CONTENT_TYPE_LATEST)

@@ -1,11 +1,15 @@
 """The reads of diagnostics, the only ones across domains. ``/memory`` is one statement over what is live or deleted."""
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from app.diagnostics.events import Place
 from app.kit.db import Database, Row
 from app.memory.model import Observation, Reflection
+from app.memory.status import MemoryStatus, memory_status
 from app.memory.store import observation_of, reflection_of
 
 MEMORY = """/* diagnose */
@@ -101,9 +105,33 @@ SELECT p.*, now() AS now, m.last_seq, p.seq + 1 AS first_seq, m.last_seq > p.seq
 FROM memory m, place p
 """
 
+# What is due or waits, the longest first; a group is told of by ``memory_status``, and the age is that of its messages.
+BACKLOG = """/* backlog */
+WITH waiting AS (SELECT * FROM memories WHERE due_at IS NOT NULL ORDER BY due_at LIMIT $1), looked AS (
+  SELECT m.*, coalesce((SELECT extract(epoch FROM now() - min(g.ingested_at)) FROM sessions s
+                        JOIN messages g ON g.session_id = s.id AND g.seq = s.observed_seq + 1
+                        WHERE s.memory_id = m.id), 0)::float8 AS seconds
+  FROM waiting m
+)
+SELECT due_at <= now() AS due, max(due_at) AS due_at, lease_owner IS NOT NULL AS leased, lease_step, attempts, paused,
+  coalesce((last_error->>'retryable')::bool, true) AS retryable,
+  width_bucket(seconds, $2::float8[]) AS age, count(*) AS memories, sum(pending_tokens)::bigint AS pending_tokens,
+  max(seconds) AS seconds
+FROM looked GROUP BY due, leased, lease_step, attempts, paused, retryable, age
+"""
+
 EVENTS_MAX = 200  # of each kind that one look tells; the next one goes on from there
 
 SEEN = "/* seen */ SELECT true FROM sessions WHERE id = $1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backlog:
+    """``pending_tokens`` is one number more than there are bounds of age: below each, and over the last."""
+
+    memories: Mapping[MemoryStatus, int]
+    pending_tokens: tuple[int, ...]
+    oldest_seconds: float
 
 
 class DiagnosticsStore:
@@ -113,6 +141,11 @@ class DiagnosticsStore:
     async def memory(self, session: UUID) -> Row | None:
         async with self._database.connection() as connection:
             return await connection.fetchrow(MEMORY, session)
+
+    async def backlog(self, *, ages: Sequence[float], limit: int) -> Backlog:
+        """What is due or waits, of all tenants; ``ages`` are ascending seconds."""
+        async with self._database.connection() as connection:
+            return _backlog_of(await connection.fetch(BACKLOG, limit, ages), ages)
 
     async def seen(self, session: UUID) -> bool:
         async with self._database.connection() as connection:
@@ -157,3 +190,22 @@ class DiagnosticsStore:
         async with self._database.connection() as connection:
             rows = await connection.fetch(RUNS, session, before, outcome, limit)
         return [dict(row) for row in rows]
+
+
+def _backlog_of(rows: Sequence[Row], ages: Sequence[float]) -> Backlog:
+    memories, tokens = Counter[MemoryStatus](), [0] * (len(ages) + 1)
+    for row in rows:
+        status = memory_status(
+            enabled=True,
+            due=row["due"],
+            due_at=row["due_at"],
+            lease_owner="somebody" if row["leased"] else None,
+            lease_step=row["lease_step"],
+            attempts=row["attempts"],
+            retryable=row["retryable"],
+            paused=row["paused"],
+        )
+        memories[status] += row["memories"]
+        tokens[row["age"]] += row["pending_tokens"]
+    oldest = max((row["seconds"] for row in rows), default=0.0)
+    return Backlog(memories=memories, pending_tokens=tuple(tokens), oldest_seconds=oldest)

@@ -59,6 +59,7 @@ class Database:
     def __init__(self, config: DatabaseConfig) -> None:
         self._config = config
         self._pool: Any = None
+        self._waiting = 0
 
     async def open(self) -> None:
         await check_server(self._config)
@@ -79,8 +80,20 @@ class Database:
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Tx]:
         """A connection for one statement, which commits by itself."""
-        async with self._pool.acquire(timeout=self._config.connect_seconds) as connection:
+        self._waiting += 1
+        try:
+            connection = await self._pool.acquire(timeout=self._config.connect_seconds)
+        finally:
+            self._waiting -= 1
+        try:
             yield connection
+        finally:
+            await self._pool.release(connection)
+
+    def pool_state(self) -> dict[str, int]:
+        """Connections by what they are at; ``waiting`` are those who wait for one."""
+        size, idle = self._pool.get_size(), self._pool.get_idle_size()
+        return {"size": size, "in_use": size - idle, "waiting": self._waiting, "max": self._pool.get_max_size()}
 
     @asynccontextmanager
     async def tx(self) -> AsyncIterator[Tx]:

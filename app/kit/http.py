@@ -12,6 +12,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.kit.metrics import HttpMetrics
 from app.kit.problems import problem_response
 
 log = structlog.get_logger("daybook.http")
@@ -27,11 +28,12 @@ class HttpConfig:
 
 
 class Gate:
-    """ASGI middleware: X-Request-Id in and out, 413 over the size limit, one log line per request."""
+    """ASGI middleware: X-Request-Id in and out, 413 over the size limit, one log line and one count per request."""
 
-    def __init__(self, app: ASGIApp, config: HttpConfig) -> None:
+    def __init__(self, app: ASGIApp, config: HttpConfig, metrics: HttpMetrics) -> None:
         self._app = app
         self._config = config
+        self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -41,12 +43,13 @@ class Gate:
         request_id = _request_id(headers)
         scope["request_id"] = request_id
         started = time.perf_counter()
-        status = HTTPStatus.INTERNAL_SERVER_ERROR.value
+        structlog.contextvars.bind_contextvars(request_id=request_id)  # of this request's task, and those it starts
+        status, answered = HTTPStatus.INTERNAL_SERVER_ERROR.value, started
 
         async def send_with_id(message: Message) -> None:
-            nonlocal status
+            nonlocal status, answered
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, answered = message["status"], time.perf_counter()
                 MutableHeaders(scope=message)["X-Request-Id"] = request_id
             await send(message)
 
@@ -56,7 +59,8 @@ class Gate:
             else:
                 await self._app(scope, self._counted(receive), send_with_id)
         finally:
-            self._access_log(scope, status, request_id, time.perf_counter() - started)
+            self._metrics.answered(scope, status=status, seconds=answered - started)
+            self._access_log(scope, status, time.perf_counter() - started)
 
     def _counted(self, receive: Receive) -> Receive:
         """A body sent in chunks declares no length: it is counted as it comes."""
@@ -83,7 +87,7 @@ class Gate:
     def _limit_text(self) -> str:
         return f"a request may have at most {self._config.request_bytes_max} bytes (DAYBOOK_HTTP__REQUEST_BYTES_MAX)"
 
-    def _access_log(self, scope: Scope, status: int, request_id: str, seconds: float) -> None:
+    def _access_log(self, scope: Scope, status: int, seconds: float) -> None:
         if self._config.access_log and scope["path"] not in _QUIET:
             log.info(
                 "request",
@@ -91,7 +95,6 @@ class Gate:
                 path=scope["path"],
                 status=status,
                 ms=round(seconds * 1000, 1),
-                request_id=request_id,
             )
 
 

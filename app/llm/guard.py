@@ -64,6 +64,10 @@ class Guard:
         self.breaker = Breaker(config)
         self._clock = clock
 
+    def is_open(self) -> bool:
+        """Whether no call passes now, or only the one that is to see."""
+        return self.breaker.failures >= self.breaker.config.failures_max
+
     async def complete(self, model: Model, request: ModelRequest) -> ModelReply:
         """One guarded call. Raises ModelError ``circuit_open``, with when to come back, while the circuit is open."""
         async with self.places:

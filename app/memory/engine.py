@@ -18,6 +18,7 @@ import structlog
 from app.kit.db import AWAY, Database, is_away
 from app.memory.activating import Activating
 from app.memory.charging import Charging
+from app.memory.metrics import MemoryMetrics
 from app.memory.observing import Observing
 from app.memory.policy import (
     Activate,
@@ -66,6 +67,7 @@ class Engine:
         charging: Charging,
         service_rules: dict[str, Any],
         config: EngineConfig,
+        metrics: MemoryMetrics,
         owner: str,
     ) -> None:
         self._database = database
@@ -76,6 +78,7 @@ class Engine:
         self._charging = charging
         self._service_rules = service_rules
         self._config = config
+        self._metrics = metrics
         self._owner = owner
         self._places = asyncio.Semaphore(config.concurrency)
         self._tasks: dict[UUID, asyncio.Task[None]] = {}
@@ -194,6 +197,7 @@ class Engine:
         """One step; None when it failed, which is then recorded and the lease ended."""
         name = type(step).__name__.lower()
         await self._store.renew(lease, seconds=self._config.lease_seconds, step=name)
+        structlog.contextvars.bind_contextvars(session=loaded.session_key, step=name, epoch=lease.epoch)
         try:
             outcome = await self._execute(lease, loaded, rules, step)
         except StepFailed as failure:
@@ -202,10 +206,11 @@ class Engine:
         except Exception as error:
             if is_away(error):
                 raise
-            log.exception("step_broke", memory=str(loaded.memory_id), step=name)
+            log.exception("step_broke")
             await self._fail(lease, loaded, name, StepFailed("internal", type(error).__name__, runs=()))
             return None
-        log.info("step", memory=str(loaded.memory_id), step=name, outcome=outcome, epoch=lease.epoch)
+        self._metrics.stepped(name, outcome)
+        log.info("step", outcome=outcome)
         return outcome
 
     async def _execute(self, lease: Lease, loaded: Loaded, rules: Rules, step: Step) -> Outcome:
@@ -249,7 +254,8 @@ class Engine:
             late = fenced.now - loaded.now
             wait = replace(wait, until=None if wait.until is None else wait.until + late)
             await self._store.fail(tx, lease, attempts=attempts, error=error, wait=wait)
-        log.warning("step_failed", memory=str(loaded.memory_id), step=step, kind=failure.kind, attempts=attempts)
+        self._metrics.stepped(step, failure.kind)
+        log.warning("step_failed", kind=failure.kind, attempts=attempts)
 
 
 def _state(loaded: Loaded, rules: Rules, *, tried: frozenset[Outcome] = frozenset(), activated: bool = False) -> State:

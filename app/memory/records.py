@@ -25,6 +25,7 @@ class Loaded:
 
     memory_id: UUID
     session_id: UUID
+    session_key: str
     tenant: str
     now: datetime
     config: dict[str, Any]

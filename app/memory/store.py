@@ -14,6 +14,7 @@ from app.kit.db import Database, Row, Tx
 from app.kit.errors import DomainError
 from app.memory.errors import ObservationNotFound, ReflectionNotFound
 from app.memory.log import items_from_json, items_to_json
+from app.memory.metrics import MemoryMetrics
 from app.memory.model import Observation, Ranges, Reflection, Status
 from app.memory.policy import Request, Wait
 from app.memory.records import Fenced, Lease, Loaded, Locked, NewObservation, NewReflection, NewText, Run
@@ -27,9 +28,10 @@ EDITED, DELETED = "edited", "deleted"  # by whom a note was retired if not by a 
 SOURCES_CHANGED = "sources_changed"  # by which a reflection made ahead was
 
 CLAIM = """/* claim */
-UPDATE memories SET lease_epoch = nextval('lease_epochs'), lease_owner = $2, lease_step = NULL,
+UPDATE memories m SET lease_epoch = nextval('lease_epochs'), lease_owner = $2, lease_step = NULL,
   due_at = now() + make_interval(secs => $3)
-WHERE id = $1 AND due_at <= now() RETURNING id, lease_epoch
+FROM (SELECT id, due_at FROM memories WHERE id = $1 AND due_at <= now() FOR UPDATE) AS due
+WHERE m.id = due.id RETURNING m.id, m.lease_epoch, extract(epoch FROM now() - due.due_at)::float8 AS waited_seconds
 """
 
 DUE = """/* due */
@@ -77,7 +79,8 @@ WHERE id = $1 RETURNING id
 """
 
 MEMORY = """/* memory */
-SELECT m.*, now() AS now, s.id AS session_id, s.next_seq, s.observed_seq, s.buffered_seq, s.config
+SELECT m.*, now() AS now, s.id AS session_id, s.key AS session_key, s.next_seq, s.observed_seq,
+  s.buffered_seq, s.config
 FROM memories m JOIN sessions s ON s.memory_id = m.id WHERE m.id = $1 AND m.lease_epoch = $2
 """
 
@@ -345,6 +348,7 @@ def _loaded_of(row: Row, observations: list[Row], reflections: list[Row]) -> Loa
     return Loaded(
         memory_id=row["id"],
         session_id=row["session_id"],
+        session_key=row["session_key"],
         tenant=row["tenant"],
         now=row["now"],
         config=row["config"],
@@ -368,14 +372,18 @@ def _loaded_of(row: Row, observations: list[Row], reflections: list[Row]) -> Loa
 class MemoryStore:
     """Statements that need a transaction take ``tx``; the others are one statement on a connection of their own."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, metrics: MemoryMetrics | None = None) -> None:
         self._database = database
+        self._metrics = metrics or MemoryMetrics()
 
     async def claim(self, memory_id: UUID, *, owner: str, seconds: float) -> Lease | None:
         """Take the memory if it is due and nobody else has; None otherwise."""
         async with self._database.connection() as connection:
             row = await connection.fetchrow(CLAIM, memory_id, owner, seconds)
-        return None if row is None else Lease(memory_id=row["id"], epoch=row["lease_epoch"])
+        if row is None:
+            return None
+        self._metrics.claimed(row["waited_seconds"])
+        return Lease(memory_id=row["id"], epoch=row["lease_epoch"])
 
     async def due(self, limit: int) -> list[UUID]:
         async with self._database.connection() as connection:
@@ -640,9 +648,11 @@ class MemoryStore:
     async def add_version(self, tx: Tx, memory_id: UUID, cause: str) -> None:
         """Note what the version just made is beside its lines; call it last, it reads the updated rows."""
         await tx.execute(ADD_VERSION, memory_id, cause)
+        self._metrics.versioned(cause)
 
     async def add_runs(self, tx: Tx, lease: Lease, runs: Sequence[Run]) -> None:
         await tx.executemany(ADD_RUN, [_run_columns(lease, run) for run in runs])
+        self._metrics.called(runs)
 
 
 def _run_columns(lease: Lease, run: Run) -> tuple[Any, ...]:

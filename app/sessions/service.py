@@ -16,6 +16,7 @@ from app.sessions.errors import (
     ResourceConflict,
     SessionNotFound,
 )
+from app.sessions.metrics import SessionMetrics
 from app.sessions.model import ActorUsage, MemoryPort, Message, MessageFilter, NewMessage
 from app.sessions.reading import UNSTORABLE, read_messages
 from app.sessions.schemas import AppendIn
@@ -42,25 +43,31 @@ class SessionConfig:
 
 
 class SessionService:
-    def __init__(self, store: SessionStore, memory: MemoryPort, config: SessionConfig) -> None:
+    def __init__(
+        self, store: SessionStore, memory: MemoryPort, config: SessionConfig, metrics: SessionMetrics | None = None
+    ) -> None:
         self._store = store
         self._memory = memory
         self._config = config
+        self._metrics = metrics or SessionMetrics()
 
     async def append(
         self, *, tenant: str, key: str, body: AppendIn, idempotency_key: str | None, wait_ms: int, body_bytes: int
     ) -> tuple[AppendResult, dict[str, Any]]:
         """Store the messages, once each, all or none. Answers what is stored and the memory's summary."""
         messages = await self._read(body, idempotency_key, body_bytes)
+        usage = await _usage(body)
         result = await self._store.append(
             tenant=tenant,
             key=key,
             messages=messages,
             resource_id=body.resource_id,
-            usage=await _usage(body),
+            usage=usage,
             defaults=self._memory.defaults,
         )
         _refuse(result, body.resource_id)
+        fresh = sum(not stored.replayed for stored in result.messages)
+        self._metrics.appended(messages=fresh, usage=usage if fresh else None)
         if result.memory.due:
             self._memory.wake(result.memory.memory_id)
         if wait_ms:

@@ -21,6 +21,7 @@ from app.memory.activating import Activating
 from app.memory.charging import Charging
 from app.memory.controls import Controls
 from app.memory.engine import Engine, EngineConfig
+from app.memory.metrics import MemoryMetrics
 from app.memory.observing import Observing
 from app.memory.reflecting import Reflecting
 from app.memory.service import MemoryService
@@ -106,6 +107,7 @@ class Process:
             charging=charging,
             service_rules={},
             config=EngineConfig(lease_seconds=self.lease_seconds, grace_seconds=0),
+            metrics=MemoryMetrics(),
             owner=f"process-{self._number}",
         )
         memory = MemoryService(store=store, engine=self.engine, service_rules={})

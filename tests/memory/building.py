@@ -61,6 +61,7 @@ def loaded(*chunks: Observation | Reflection) -> Loaded:
 EMPTY = Loaded(
     memory_id=MEMORY_ID,
     session_id=MEMORY_ID,
+    session_key="s",
     tenant="default",
     now=NOW,
     config={},

@@ -1,0 +1,77 @@
+"""What Prometheus is told: the counters of this process, and what is read at the moment it asks.
+
+The counters are each process's own; what is read of the database is of all of them, and the same whoever is asked.
+"""
+
+from collections.abc import Mapping
+
+from prometheus_client import CollectorRegistry, Gauge, generate_latest
+
+from app.diagnostics.store import Backlog, DiagnosticsStore
+from app.kit.db import AWAY, Database
+from app.kit.openapi import VERSION
+from app.llm.guard import Guard
+from app.llm.port import Provider
+from app.memory.status import MemoryStatus
+
+# Seconds that the oldest message not yet observed has waited, and what those below each are called.
+AGES: Mapping[float, str] = {60: "1m", 600: "10m", 3_600: "1h", 86_400: "1d"}
+OLDER = "older"
+BACKLOG_MAX = 5_000  # memories that one answer looks at, those that wait longest
+
+
+class Metrics:
+    def __init__(
+        self,
+        registry: CollectorRegistry,
+        *,
+        database: Database,
+        store: DiagnosticsStore,
+        guards: Mapping[Provider, Guard],
+    ) -> None:
+        self._registry = registry
+        self._database = database
+        self._store = store
+        self._guards = guards
+
+        def gauge(name: str, about: str, *labels: str) -> Gauge:
+            return Gauge(f"daybook_{name}", about, labels, registry=registry)
+
+        gauge("build_info", "1, of this version", "version").labels(VERSION).set(1)
+        self._up = gauge("database_up", "1 if the database answered when this was asked for")
+        self._memories = gauge("memories", "Memories that have something to do or to wait for, by status", "status")
+        self._pending = gauge(
+            "pending_tokens", "Tokens they have not observed, by the age of their oldest such message", "age"
+        )
+        self._oldest = gauge("pending_seconds_max", "Age of the oldest of these messages")
+        self._pool = gauge("pool_connections", "Connections to the database: size, in_use, waiting, max", "state")
+        self._open = gauge("provider_circuit_open", "1 while no call is made to this provider", "provider")
+
+    async def text(self) -> bytes:
+        """The exposition format. What the database does not tell now is left out."""
+        self._told(await self._backlog())
+        pool = self._database.pool_state()
+        for state, connections in pool.items():
+            self._pool.labels(state).set(connections)
+        for provider, guard in self._guards.items():
+            self._open.labels(provider.value).set(guard.is_open())
+        return generate_latest(self._registry)
+
+    async def _backlog(self) -> Backlog | None:
+        try:
+            return await self._store.backlog(ages=list(AGES), limit=BACKLOG_MAX)
+        except AWAY:
+            return None
+
+    def _told(self, backlog: Backlog | None) -> None:
+        self._up.set(backlog is not None)
+        self._memories.clear()
+        self._pending.clear()
+        self._oldest.set(0 if backlog is None else backlog.oldest_seconds)
+        if backlog is None:
+            return
+        for status in MemoryStatus:
+            if status is not MemoryStatus.DISABLED:  # which have nothing to do
+                self._memories.labels(status.value).set(backlog.memories.get(status, 0))
+        for age, tokens in zip((*AGES.values(), OLDER), backlog.pending_tokens, strict=True):
+            self._pending.labels(age).set(tokens)

@@ -1,0 +1,36 @@
+"""Counters of requests (Prometheus). Each process counts its own; labels never hold a key, a tenant or a text.
+
+A registry belongs to one service and not to the interpreter, so that two in one process do not share their numbers.
+"""
+
+from functools import cache
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from starlette.types import Scope
+
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+UNMATCHED = "unmatched"  # no route is of this path, or the method is none
+REQUEST_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+
+
+class HttpMetrics:
+    """With no registry it counts for nobody."""
+
+    def __init__(self, registry: CollectorRegistry | None = None) -> None:
+        self._requests = Counter(
+            "daybook_http_requests", "Requests, by route", ["route", "method", "status"], registry=registry
+        )
+        self._seconds = Histogram(
+            "daybook_http_request_seconds",
+            "Seconds until the answer begins, waiting for the memory by wait_ms included",
+            ["route", "method"],
+            buckets=REQUEST_SECONDS,
+            registry=registry,
+        )
+        self._counter, self._timer = cache(self._requests.labels), cache(self._seconds.labels)
+
+    def answered(self, scope: Scope, *, status: int, seconds: float) -> None:
+        route = getattr(scope.get("route"), "path", UNMATCHED)
+        method = scope["method"] if scope["method"] in METHODS else UNMATCHED
+        self._counter(route, method, status).inc()
+        self._timer(route, method).observe(seconds)

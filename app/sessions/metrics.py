@@ -1,0 +1,25 @@
+"""Counters of what is appended, and of what the agents say their own model calls used."""
+
+from prometheus_client import CollectorRegistry, Counter
+
+from app.sessions.model import ActorUsage
+
+
+class SessionMetrics:
+    """With no registry it counts for nobody."""
+
+    def __init__(self, registry: CollectorRegistry | None = None) -> None:
+        self._messages = Counter("daybook_messages_appended", "Messages stored", registry=registry)
+        self._tokens = Counter(
+            "daybook_actor_tokens",
+            "Tokens of the agents' own model calls: input (cached ones included), cached, output",
+            ["kind"],
+            registry=registry,
+        )
+
+    def appended(self, *, messages: int, usage: ActorUsage | None) -> None:
+        self._messages.inc(messages)
+        if usage is not None:
+            self._tokens.labels("input").inc(usage.input_tokens)
+            self._tokens.labels("cached").inc(usage.cached_input_tokens)
+            self._tokens.labels("output").inc(usage.output_tokens)
