@@ -221,7 +221,7 @@ class World:
         if self._facts is None or not self._facts.messages or self.processes[at].life.is_bounded:
             return
         await asyncio.gather(*(process.quiet() for process in self.processes))  # else two reads are of two moments
-        now = await look(self.processes[at].service, self.key)
+        now = await look(self.processes[at].service, self.key, formats=("neutral", *CHECKS))
         if now.memory["enabled"]:
             tail_is_verbatim(now)
         for shape, context in now.contexts.items():
