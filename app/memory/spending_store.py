@@ -36,7 +36,7 @@ ON CONFLICT (tenant, day) DO UPDATE SET tenant = excluded.tenant
 
 RESERVE = f"""/* reserve */
 INSERT INTO spending (memory_id, day, tenant, reserved_epoch, reserved_tokens, reserved_usd)
-VALUES ($1, {TODAY}, $2, $3, $4, $5)
+SELECT id, {TODAY}, $2::text, lease_epoch, $4::bigint, $5::float8 FROM memories WHERE id = $1 AND lease_epoch = $3
 ON CONFLICT (memory_id, day) DO UPDATE SET reserved_epoch = excluded.reserved_epoch,
   reserved_tokens = excluded.reserved_tokens, reserved_usd = excluded.reserved_usd
 """  # noqa: S608 - our own expression

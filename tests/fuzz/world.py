@@ -9,7 +9,6 @@ from itertools import count
 from typing import Any, Final
 from uuid import UUID
 
-from app.context.model import Format
 from app.kit.db import Database
 from app.memory.engine import _state
 from app.memory.records import Lease
@@ -221,14 +220,14 @@ class World:
         if self._facts is None or not self._facts.messages or self.processes[at].life.is_bounded:
             return
         await asyncio.gather(*(process.quiet() for process in self.processes))  # else two reads are of two moments
-        now = await look(self.processes[at].service, self.key, formats=("neutral", *CHECKS))
+        now = await look(self.processes[at].service, self.key)
         if now.memory["enabled"]:
             tail_is_verbatim(now)
-        for shape, context in now.contexts.items():
-            if valid := CHECKS.get(Format(shape)):
-                valid(context["payload"])
         if not self._forced:
             calls_keep_their_results(now)
+        for shape, valid in CHECKS.items():
+            told = now.contexts.get(shape) or await self.processes[at].service.context(self.key, format=shape)
+            valid(told["payload"])
         self._intervals_follow(now)
         self._budgets_hold(now)
         if self._look is not None:

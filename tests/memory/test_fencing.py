@@ -1,0 +1,114 @@
+"""Law 7 at the store: whoever's lease was taken over writes nothing. Methods are found, so a new one is asked."""
+
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from app.kit.db import Database, DatabaseConfig, Tx
+from app.memory.policy import Wait
+from app.memory.records import Lease
+from app.memory.spending import Amount
+from app.memory.spending_store import SpendingStore
+from app.memory.store import MemoryStore
+from app.sessions.store import SessionStore, session_id
+from tests.conftest import TABLES
+
+LEASED = [
+    f"{store.__name__}.{name}"
+    for store in (MemoryStore, SpendingStore)
+    for name, method in inspect.getmembers(store, inspect.isfunction)
+    if Lease in (parameter.annotation for parameter in inspect.signature(method).parameters.values())
+]
+UNFENCED = {
+    "MemoryStore.add_runs",  # stands behind `fence` in its transaction
+    "SpendingStore.charge",  # what a call has cost was spent, whoever has the lease by then
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """A memory that one worker had claimed, and another has."""
+
+    database: Database
+    stale: Lease
+    held: Lease
+
+    async def rows(self) -> list[str]:
+        async with self.database.connection() as connection:
+            tables = [await connection.fetch(f"SELECT * FROM {table}") for table in TABLES]  # noqa: S608 - our own names
+        return sorted(repr(row) for table in tables for row in table)
+
+    async def call(self, name: str, lease: Lease) -> Any:
+        async with self.database.tx() as tx:
+            return await CALLS[name](self.database, tx, lease)
+
+
+@pytest.fixture
+async def scene(database_url: str) -> AsyncIterator[Scene]:
+    database = Database(DatabaseConfig(url=database_url, pool_min=1, pool_max=3))
+    await database.open()
+    try:
+        sessions, store, memory = SessionStore(database), MemoryStore(database), session_id("default", "s")
+        config = {"message_tokens": 400}
+        await sessions.put(tenant="default", key="s", resource_id=None, config=config, metadata={}, timezone="UTC")
+        stale = await store.claim(memory, owner="one", seconds=60)
+        async with database.connection() as connection:
+            await connection.execute("UPDATE memories SET due_at = now()")
+        held = await store.claim(memory, owner="other", seconds=60)
+        assert stale is not None
+        assert held is not None
+        yield Scene(database=database, stale=stale, held=held)
+    finally:
+        await database.close()
+
+
+async def fail(database: Database, tx: Tx, lease: Lease) -> None:
+    await MemoryStore(database).fail(tx, lease, attempts=1, error={"kind": "timeout"}, wait=Wait(at_tokens=1))
+
+
+async def reserve(database: Database, tx: Tx, lease: Lease) -> None:
+    await SpendingStore(database).reserve(tx, lease, "default", Amount(tokens=1))
+
+
+WRITES: dict[str, Callable[[Database, Tx, Lease], Awaitable[Any]]] = {
+    "MemoryStore.renew": lambda database, _, lease: MemoryStore(database).renew(lease, seconds=90, step="observe"),
+    "MemoryStore.settle": lambda database, _, lease: MemoryStore(database).settle(lease, Wait(at_tokens=1), None),
+    "MemoryStore.give_back": lambda database, _, lease: MemoryStore(database).give_back(lease),
+    "MemoryStore.fail": fail,
+    "SpendingStore.reserve": reserve,
+}
+READS: dict[str, Callable[[Database, Tx, Lease], Awaitable[Any]]] = {
+    "MemoryStore.load": lambda database, _, lease: MemoryStore(database).load(lease),
+    "MemoryStore.fence": lambda database, tx, lease: MemoryStore(database).fence(tx, lease, lease.memory_id),
+}
+CALLS = WRITES | READS
+
+
+def test_every_method_that_takes_a_lease_is_asked() -> None:
+    assert {*LEASED} == {*CALLS} | UNFENCED
+
+
+@pytest.mark.parametrize("name", WRITES)
+async def test_a_write_under_a_lease_that_was_taken_over_changes_nothing(scene: Scene, name: str) -> None:
+    before = await scene.rows()
+    answer = await scene.call(name, scene.stale)
+
+    assert not answer
+    assert await scene.rows() == before
+
+
+@pytest.mark.parametrize("name", WRITES)
+async def test_the_same_write_under_the_lease_that_is_held_changes_something(scene: Scene, name: str) -> None:
+    before = await scene.rows()
+    await scene.call(name, scene.held)
+
+    assert await scene.rows() != before
+
+
+@pytest.mark.parametrize("name", READS)
+async def test_what_stands_before_a_write_tells_whether_the_lease_is_held(scene: Scene, name: str) -> None:
+    assert await scene.call(name, scene.stale) is None
+    assert await scene.call(name, scene.held) is not None
