@@ -51,6 +51,7 @@ from app.llm.port import Model, Provider
 from app.memory import routes as memory_routes
 from app.memory.activating import Activating
 from app.memory.charging import Charging
+from app.memory.compacting import Compacting
 from app.memory.controls import Controls
 from app.memory.engine import Engine, EngineConfig
 from app.memory.examples import EXAMPLES as MEMORY_EXAMPLES
@@ -214,6 +215,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     )
     app.state.artifacts = ArtifactService(ArtifactStore(pool), _artifact_config(settings))
     app.state.values = StateService(database=pool, store=StateStore(pool), config=_state_config(settings))
+    app.state.compacting = Compacting(database=pool, store=memory_store, memory=memory)
     app.state.controls = Controls(database=pool, store=memory_store, memory=memory)
     app.state.context = ContextService(
         store=ContextStore(pool),

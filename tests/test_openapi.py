@@ -46,7 +46,7 @@ def requests(name: str) -> dict[str, Any]:
 
 
 def path_of(name: str, key: str = "s1") -> str:
-    path = OPERATIONS[name][1].replace("{key}", key).replace("{message_id}", "m-1")
+    path = OPERATIONS[name][1].replace("{key}", key).replace("{message_id}", "m-2")
     return path.replace("/state/{name}", "/state/city").replace("{name}", "report.csv")
 
 

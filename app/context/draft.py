@@ -17,11 +17,12 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tail:
-    """The messages shown, stored ones and then incoming ones; ``dropped`` came before them.
+    """The messages shown, stored ones and then incoming ones; ``dropped`` came before them, and so does ``summary``.
 
     ``cut`` are the seqs of the messages that were shortened: only ever of the newest group, alone over the budget.
     """
 
+    summary: Message | None = None
     stored: tuple[Message, ...] = ()
     incoming: tuple[Message, ...] = ()
     dropped: tuple[Message, ...] = ()

@@ -110,6 +110,15 @@ class TailStarts:
         return [start for start in starts if self.messages[start].role is not Role.TOOL] or [0]
 
 
+def fitting_summary(summary: Message | None, *, key: str, budget: int | None) -> tuple[Message | None, int | None]:
+    """The summary within half the budget, and what it leaves of it to the messages."""
+    if summary is None or budget is None:
+        return summary, budget
+    share = min(summary.tokens, budget // 2)
+    (fitted,) = cut_evenly([summary], key=key, tokens_max=share)
+    return fitted, budget - share
+
+
 def fitting_tail(tail: Tail, starts: TailStarts, *, key: str, budget: int | None) -> Tail:
     """The messages from the first group start after the cut on, oldest first.
 
@@ -121,6 +130,7 @@ def fitting_tail(tail: Tail, starts: TailStarts, *, key: str, budget: int | None
     cut = shown if budget is None else cut_evenly(shown, key=key, tokens_max=budget)
     boundary = max(len(tail.stored) - start, 0)
     return Tail(
+        summary=tail.summary,
         stored=cut[:boundary],
         incoming=cut[boundary:],
         dropped=tail.messages[:start],

@@ -60,6 +60,8 @@ class Snapshot:
     reflections: tuple[Reflection, ...]
     observations: tuple[Observation, ...]
     tail: tuple[Message, ...]
+    summary: Message | None = None  # what the tail begins with: it stands for messages that are shown no longer
+    summaries: tuple[int, ...] = ()  # the seqs from tail_from_seq on that are no messages of the tail
     activated_seq: int = 0  # the newest message at the last activation
     part_bytes_inline_max: int = 10_000  # a part that says more may be shown as a preview
     tail_skipped_tokens: int = 0  # tokens from tail_from_seq to the first of ``tail``: 0 unless the tail was cut

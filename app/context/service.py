@@ -153,6 +153,7 @@ class ContextService:
         rules = self._memory.rules(head.config)
         remembered = rules.enabled
         first = tail[0].seq if tail else head.last_seq + 1
+        passed_by = sum(head.observed_seq < seq < first for seq in head.summaries)
         return Snapshot(
             key=key,
             version=head.version,
@@ -168,7 +169,9 @@ class ContextService:
             observations=head.observations if remembered else (),
             tail=tail,
             tail_skipped_tokens=head.tail_skipped_tokens,
-            unobserved_omitted=max(0, first - 1 - head.observed_seq),
+            summary=head.summary,
+            summaries=head.summaries,
+            unobserved_omitted=max(0, first - 1 - head.observed_seq - passed_by),
             current_task=head.current_task,
             suggested_response=head.suggested_response,
             causes=head.causes,

@@ -1,7 +1,8 @@
 """The read behind a context, of now or of the past: one statement, one snapshot (architecture.md section 3).
 
 Its first row is the head: session, memory and live log as one JSON value, and the state that templates use as another;
-the rows after it are messages of the tail.
+the rows after it are messages of the tail, and the summary that it begins with, which leaves it the rest of the budget
+(``fitting.fitting_summary``).
 Where the tail starts is found by halving: seqs have no gaps and ``tokens_before`` only grows, so that a tail of any
 length costs some twenty index look-ups and what is shown of it.
 """
@@ -17,7 +18,7 @@ from app.kit.db import Database, Row
 from app.memory.model import Observation, Reflection
 from app.memory.moments import MOMENT
 from app.memory.store import observation_of, reflection_of
-from app.sessions.model import Message
+from app.sessions.model import Kind, Message
 from app.sessions.store import message_of
 from app.state.store import VALUES, scopes_and_names
 
@@ -27,8 +28,8 @@ LOOK_BACK = 32  # messages read before the start, to find that of a group it fal
 NOW = """
 moment AS (
   SELECT s.memory_id, coalesce(m.log_version, 0) AS version, s.next_seq - 1 AS seq, m.current_task,
-         m.suggested_response, s.observed_seq, s.activated_seq, s.tail_from_seq, s.total_tokens,
-         s.anchor_date, s.config, m.attempts, m.pending_tokens
+         m.suggested_response, s.observed_seq, s.activated_seq, s.tail_from_seq, s.compacted_seq, s.summary_seq,
+         s.total_tokens, s.anchor_date, s.config, m.attempts, m.pending_tokens
   FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id WHERE s.id = $1
 )
 """
@@ -41,16 +42,21 @@ LIVE_NOW = "status = 'active'"
 LIVE_THEN = "born_version <= s.version AND (retired_version IS NULL OR retired_version > s.version)"
 
 READ = """/* {name} */
-WITH RECURSIVE {moment}, session AS (
-  SELECT *, CASE WHEN coalesce((config->>'enabled')::bool, $6) THEN tail_from_seq ELSE 1 END AS shown_from_seq,
-         coalesce($2, (config->>'message_budget')::bigint, ($3::jsonb->>(config->>'preset'))::bigint, $4) AS budget
+WITH RECURSIVE {moment}, ruled AS (
+  SELECT *, coalesce((config->>'enabled')::bool, $6) AS enabled,
+         coalesce($2, (config->>'message_budget')::bigint, ($3::jsonb->>(config->>'preset'))::bigint, $4) AS whole
   FROM moment
+), session AS (
+  SELECT r.*, CASE WHEN enabled THEN tail_from_seq ELSE compacted_seq + 1 END AS shown_from_seq, m.seq AS first_shown,
+         whole - least(coalesce(m.tokens, 0), whole / 2) AS budget
+  FROM ruled r LEFT JOIN messages m
+    ON m.session_id = $1 AND m.seq = r.summary_seq AND (r.enabled OR r.compacted_seq > 0)
 ), seek (low, high) AS (
   SELECT shown_from_seq, greatest(seq, shown_from_seq) FROM session
   UNION ALL
   SELECT CASE WHEN fits THEN low ELSE middle + 1 END, CASE WHEN fits THEN middle ELSE high END
   FROM seek, session, LATERAL (SELECT (low + high) / 2 AS middle) AS halved, LATERAL (
-    SELECT budget = 0 OR tokens_before >= total_tokens - budget AS fits
+    SELECT whole = 0 OR tokens_before >= total_tokens - budget AS fits
     FROM messages WHERE session_id = $1 AND seq = middle
   ) AS looked
   WHERE low < high
@@ -59,10 +65,12 @@ WITH RECURSIVE {moment}, session AS (
 )
 SELECT NULL::bigint AS seq, NULL AS id, NULL AS kind, NULL AS role, NULL AS name, NULL::json AS parts,
        NULL::int AS tokens, NULL::bigint AS tokens_before, NULL::timestamptz AS created_at, NULL::bool AS observe,
-       NULL AS trust, NULL::jsonb AS metadata, NULL::bytea AS content_hash,
+       NULL AS trust, NULL::jsonb AS metadata, NULL::bytea AS content_hash, NULL::bigint AS up_to_seq,
        to_jsonb(s) || jsonb_build_object(
          'causes', (SELECT jsonb_object_agg(version, cause) FROM memory_versions v
                     WHERE v.memory_id = s.memory_id AND v.version > s.version - {causes} AND v.version <= s.version),
+         'summaries', (SELECT jsonb_agg(seq) FROM messages
+                       WHERE session_id = $1 AND kind = 'summary' AND seq BETWEEN s.shown_from_seq AND s.seq),
          'tail_tokens_before', (SELECT tokens_before FROM messages WHERE session_id = $1 AND seq = s.shown_from_seq),
          'observations', (SELECT jsonb_agg(to_jsonb(o) ORDER BY o.from_seq) FROM observations o
                           WHERE o.memory_id = s.memory_id AND {live}),
@@ -72,8 +80,12 @@ SELECT NULL::bigint AS seq, NULL AS id, NULL AS kind, NULL AS role, NULL AS name
 FROM session s
 UNION ALL
 SELECT g.seq, g.id, g.kind, g.role, g.name, g.parts, g.tokens, g.tokens_before, g.created_at, g.observe, g.trust,
-       g.metadata, g.content_hash, NULL, NULL
-FROM session s, start, messages g WHERE g.session_id = $1 AND g.seq BETWEEN start.seq AND s.seq
+       g.metadata, g.content_hash, g.up_to_seq, NULL, NULL
+FROM session s, start, messages g WHERE g.session_id = $1 AND g.seq BETWEEN start.seq AND s.seq AND g.kind <> 'summary'
+UNION ALL
+SELECT g.seq, g.id, g.kind, g.role, g.name, g.parts, g.tokens, g.tokens_before, g.created_at, g.observe, g.trust,
+       g.metadata, g.content_hash, g.up_to_seq, NULL, NULL
+FROM session s, messages g WHERE g.session_id = $1 AND g.seq = s.first_shown
 """
 
 SNAPSHOT = READ.format(name="snapshot", moment=NOW, live=LIVE_NOW, causes=CAUSES, state=STATE)
@@ -143,6 +155,8 @@ class Head:
     observations: tuple[Observation, ...]
     reflections: tuple[Reflection, ...]
     causes: dict[int, str]
+    summary: Message | None
+    summaries: tuple[int, ...]
     at: datetime | None
     values: dict[str, Any]
 
@@ -162,7 +176,8 @@ PRESENT = Moment()
 class Budgets:
     """Where the message budget comes from, in this order: the request, the session, its preset, the service.
 
-    ``enabled``: whether the service's memory is, for a session that does not say. A disabled one's tail is the log.
+    ``enabled``: whether the service's memory is, for a session that does not say. A disabled one's tail is the log,
+    from where a summary ends that stands for itself and not for notes.
     """
 
     asked: int | None
@@ -197,8 +212,10 @@ class ContextStore:
         if not rows:
             return None
         head = next(row for row in rows if row["head"] is not None)
-        tail = sorted((row for row in rows if row["head"] is None), key=lambda row: row["seq"])
-        return _head_of(head["head"], tail, head["state"] or {}), tuple(message_of(row) for row in tail)
+        said = sorted((row for row in rows if row["head"] is None), key=lambda row: row["seq"])
+        tail = [row for row in said if row["kind"] != Kind.SUMMARY]
+        summary = next((message_of(row) for row in said if row["kind"] == Kind.SUMMARY), None)
+        return _head_of(head, tail, summary), tuple(message_of(row) for row in tail)
 
     async def newest(self, session: UUID) -> tuple[int, int]:
         """The newest version and seq; 0 and 0 of a session never seen."""
@@ -248,7 +265,8 @@ def _span_of(row: Row) -> Span:
     )
 
 
-def _head_of(head: dict[str, Any], tail: list[Row], values: dict[str, Any]) -> Head:
+def _head_of(row: Row, tail: list[Row], summary: Message | None) -> Head:
+    head: dict[str, Any] = row["head"]
     first = tail[0]["tokens_before"] if tail else 0
     return Head(
         last_seq=head["seq"],
@@ -266,8 +284,10 @@ def _head_of(head: dict[str, Any], tail: list[Row], values: dict[str, Any]) -> H
         observations=tuple(observation_of(_dated(found)) for found in head["observations"] or ()),
         reflections=tuple(reflection_of(_dated(found)) for found in head["reflections"] or ()),
         causes={int(version): cause for version, cause in (head["causes"] or {}).items()},
+        summary=summary,
+        summaries=tuple(head["summaries"] or ()),
         at=datetime.fromisoformat(head["at"]) if "at" in head else None,
-        values=values,
+        values=row["state"] or {},
     )
 
 

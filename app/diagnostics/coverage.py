@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.memory.model import Ranges
-from app.memory.reflecting import merged
+from app.memory.spans import merged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

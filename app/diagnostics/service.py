@@ -184,7 +184,7 @@ def _memory(row: Row, rules: Rules) -> dict[str, Any]:
         "status": status,
         "cursor": {name: row[name] for name in ("observed_seq", "buffered_seq", "last_seq", "tail_from_seq")},
         "pending": {
-            "messages": row["last_seq"] - row["observed_seq"],
+            "messages": row["last_seq"] - row["observed_seq"] - (row["pending_summaries"] or 0),
             "tokens": row["pending_tokens"] or 0,
             "seconds": int(row["pending_seconds"]),
         },
@@ -230,6 +230,9 @@ def _coverage(row: Row) -> dict[str, Any]:
         Covered(first=found["from"], last=found["to"], by=_by(kind, found), covers=ranges_of(found["covers"]))
         for kind in ("reflection", "observation")
         for found in row[f"{kind}s"]
+    ] + [
+        Covered(first=first, last=last, by=f"summary:{row['summary']['seq']}", covers=((first, last),))
+        for first, last in (row["summary"] or {"covers": ()})["covers"]
     ]
     derived = max(row["observed_seq"], row["buffered_seq"])
     found = coverage(chunks, derived_seq=derived, last_seq=row["last_seq"])

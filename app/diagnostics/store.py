@@ -18,7 +18,9 @@ SELECT s.id, s.key, s.next_seq - 1 AS last_seq, s.observed_seq, s.buffered_seq, 
   s.actor_output_tokens, s.actor_cost_usd,
   m.scope, m.pending_tokens, m.observation_tokens, m.log_version, m.generation, m.due_at,
   coalesce(m.due_at <= now(), false) AS due, m.lease_owner, m.lease_epoch, m.lease_step, m.attempts, m.last_error,
-  m.paused, m.current_task, m.suggested_response, m.usage,
+  m.paused, m.current_task, m.suggested_response, m.usage, (s.summary_seq > s.observed_seq)::int AS pending_summaries,
+  (SELECT jsonb_build_object('seq', seq, 'covers', covers) FROM messages
+   WHERE session_id = s.id AND seq = s.summary_seq) AS summary,
   coalesce((SELECT extract(epoch FROM now() - ingested_at) FROM messages
             WHERE session_id = s.id AND seq = s.observed_seq + 1), 0)::float8 AS pending_seconds,
   (SELECT coalesce(jsonb_agg(jsonb_build_object('id', id, 'status', status, 'from', from_seq, 'to', to_seq,

@@ -19,7 +19,7 @@ from app.memory.log import render
 from app.memory.model import Item, Observation, Ranges, Reflection, Status
 from app.memory.parsing import OBSERVATIONS as LOG
 from app.memory.parsing import parse
-from app.memory.records import Locked, NewText
+from app.memory.records import FORGOTTEN, Locked, NewText
 from app.memory.service import MemoryService
 from app.memory.store import DELETED, EDITED, SOURCES_CHANGED, MemoryStore, N, Notes
 from app.sessions.errors import SessionNotFound
@@ -53,7 +53,7 @@ class Controls:
             new = new_text(items, text, covers=old.covers)
             self._refuse_growth(locked, old, new)
             edited = await self._store.edit_note(tx, notes, locked, old, new)
-            await self._store.record_control(tx, locked, EDITED, forget_task=False)
+            await self._store.record_control(tx, locked, EDITED)
         self._memory.wake(locked.memory_id)
         return edited
 
@@ -69,7 +69,7 @@ class Controls:
                 return Deleted(version=locked.version, retired=0)
             await self._store.delete_notes(tx, notes, locked, old)
             newest = any(note.to_seq == locked.observed_seq for note in old)
-            await self._store.record_control(tx, locked, DELETED, forget_task=newest)
+            await self._store.record_control(tx, locked, DELETED, told=FORGOTTEN if newest else None)
         self._memory.wake(locked.memory_id)
         return Deleted(version=locked.version + 1, retired=len(old))
 

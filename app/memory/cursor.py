@@ -1,34 +1,53 @@
 """Where the cursor and the tail stand after an activation (memory-rules.md section 6; the clocks of section 3)."""
 
 from datetime import date, datetime
+from uuid import UUID
 
 from app.kit.db import Tx
 from app.memory.records import Fenced, Loaded
 from app.memory.rules import Rules
 from app.memory.spans import group_start
 from app.memory.store import MemoryStore
+from app.memory.summary import new_summary
 
 LOOK_BACK = 200  # messages searched for the start of the group the tail begins with
 
 
 async def advance(store: MemoryStore, tx: Tx, loaded: Loaded, rules: Rules, fenced: Fenced, *, to_seq: int) -> None:
-    """Move the cursor to ``to_seq``, the tail's start after it, and the anchor to today."""
-    await store.advance_cursor(
+    """Move the cursor to ``to_seq``, the tail's start after it, and the anchor to today.
+
+    With ``compact_on_observe`` what left the tail is stood for by a summary at once (section 3.9).
+    """
+    tail_from_seq = await store.advance_cursor(
         tx,
         loaded.session_id,
         observed_seq=to_seq,
         tail_from_seq=await _tail_from(store, tx, loaded, rules, fenced, to_seq=to_seq),
         anchor_date=anchor_date(rules, fenced.now, fenced.newest_created_at),
     )
+    if rules.compact_on_observe:
+        await _point_to_notes(store, tx, loaded.session_id, up_to_seq=tail_from_seq - 1)
+
+
+async def start_of_group(store: MemoryStore, tx: Tx, session_id: UUID, seq: int) -> int:
+    """Where the group of message ``seq`` begins."""
+    return group_start(await store.around(tx, session_id, seq, LOOK_BACK), seq)
 
 
 async def _tail_from(store: MemoryStore, tx: Tx, loaded: Loaded, rules: Rules, fenced: Fenced, *, to_seq: int) -> int:
     """min(first unobserved, last - keep_last + 1), moved earlier to the start of a group; never past the newest."""
-    wanted = min(to_seq + 1, fenced.last_seq - max(rules.keep_last, 1) + 1)
+    keep_last = 1 if rules.compact_on_observe else max(rules.keep_last, 1)
+    wanted = min(to_seq + 1, fenced.newest_seq - keep_last + 1)
     if wanted > to_seq:
         return wanted
-    around = await store.around(tx, loaded.session_id, wanted, LOOK_BACK)
-    return group_start(around, max(wanted, 1))
+    return await start_of_group(store, tx, loaded.session_id, max(wanted, 1))
+
+
+async def _point_to_notes(store: MemoryStore, tx: Tx, session_id: UUID, *, up_to_seq: int) -> None:
+    former = await store.summary(tx, session_id)
+    if up_to_seq > (former.up_to_seq if former else 0):
+        untold, parts = (former.untold, former.message.parts) if former else ((), ())
+        await store.add_summary(tx, session_id, new_summary(None, up_to_seq=up_to_seq, untold=untold, former=parts))
 
 
 def anchor_date(rules: Rules, now: datetime, newest: datetime) -> date:

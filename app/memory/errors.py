@@ -15,5 +15,9 @@ class ReflectionNotFound(DomainError):
     slug, title, category = "reflection-not-found", "There is no such reflection", Category.NOT_FOUND
 
 
+class AlreadyCompacted(DomainError):
+    slug, title, category = "already-compacted", "A summary stands for more than that already", Category.CONFLICT
+
+
 class NotLive(DomainError):
     slug, title, category = "not-live", "This note is live no more", Category.CONFLICT

@@ -69,7 +69,35 @@ def _edited(note: dict[str, Any], line: str) -> Examples:
 
 _DELETED = Examples(answers={200: {"session": "s1", "version": 13, "retired": 1}})
 
+_COMPACTED: dict[str, Any] = {
+    "session": "s1",
+    "version": 13,
+    "up_to_seq": 120,
+    "summary": {
+        "id": "0b9d6f3f6f0c4a53a8c1b1f0c1f7c2de",
+        "seq": 201,
+        "kind": "summary",
+        "role": "user",
+        "name": None,
+        "content": [{"type": "text", "text": "The user moved to Lisbon and looks for a flat in Alfama."}],
+        "tokens": 35,
+        "created_at": "2026-08-01T10:05:00Z",
+        "metadata": {},
+        "observe": False,
+        "sealed": False,
+        "trust": "operator",
+        "up_to_seq": 120,
+    },
+}
+_COMPACT: dict[str, Any] = {
+    "given": {
+        "summary": "In the caller's words",
+        "value": {"up_to_seq": 1, "summary": "The user moved to Lisbon and looks for a flat in Alfama."},
+    },
+}
+
 EXAMPLES = {
+    "compactSession": Examples(requests=_COMPACT, answers={200: _COMPACTED}),
     "editObservation": _edited(OBSERVATION, "User moved to Porto."),
     "deleteObservation": _DELETED,
     "deleteObservations": _DELETED,

@@ -27,7 +27,9 @@ recorded AS (
          coalesce((r.cursor->>'observed_seq')::bigint, 0) AS observed_seq,
          coalesce((r.cursor->>'activated_seq')::bigint, 0) AS activated_seq,
          coalesce((r.cursor->>'tail_from_seq')::bigint, 1) AS tail_from_seq,
-         coalesce(m.tokens_before + m.tokens, 0) AS total_tokens,
+         coalesce((r.cursor->>'compacted_seq')::bigint, 0) AS compacted_seq,
+         (r.cursor->>'summary_seq')::bigint AS summary_seq,
+         coalesce(m.tokens_before + CASE WHEN m.kind = 'summary' THEN 0 ELSE m.tokens END, 0) AS total_tokens,
          CASE WHEN r.seq > r.last_seq THEN m.ingested_at ELSE coalesce(r.at, r.created_at) END AS at,
          CASE WHEN r.seq > r.last_seq THEN m.anchor_date
               ELSE coalesce(r.anchor_date, (r.created_at AT TIME ZONE {timezone})::date) END AS anchor_date,

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from app.memory.model import Item, Observation, Ranges, Reflection
 from app.memory.policy import Request
+from app.sessions.model import Message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,15 +53,15 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fenced:
-    """The locked memory at the moment of recording."""
+    """The locked memory at the moment of recording. ``newest_seq`` is the newest message that is no summary."""
 
     version: int
     generation: int
     usage: dict[str, Any]
     now: datetime
-    last_seq: int
     observed_seq: int
     buffered_seq: int
+    newest_seq: int
     newest_created_at: datetime
 
 
@@ -118,12 +119,53 @@ class NewReflection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Locked:
-    """Session and memory, locked by somebody who is no worker. ``version`` is 0 where there is no memory yet."""
+    """Session and memory, locked by somebody who is no worker. ``version`` is 0 where there is no memory yet.
 
+    ``newest_seq`` is the newest message that is no summary, 0 where there is none; ``tail_from_seq`` the tail's start.
+    """
+
+    session_id: UUID
     memory_id: UUID
     version: int
+    now: datetime
+    last_seq: int
     observed_seq: int
+    buffered_seq: int
+    tail_from_seq: int
+    newest_seq: int
+    newest_created_at: datetime
     config: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Derived:
+    """A chunk behind the cursor: one observed ahead (``buffered``), or one that was deleted before it was live."""
+
+    id: int
+    to_seq: int
+    buffered: bool
+    current_task: str | None
+    suggested_response: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What a control makes the session's current task and suggested response; None is that there is none."""
+
+    current_task: str | None = None
+    suggested_response: str | None = None
+
+
+FORGOTTEN = Told()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredSummary:
+    """The summary a tail begins with. ``untold`` are the messages before its end that no note tells."""
+
+    message: Message
+    up_to_seq: int
+    untold: Ranges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

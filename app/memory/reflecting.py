@@ -1,18 +1,18 @@
 """The Reflect and Consolidate steps: condense part of the log, judge it, put it in the place of what it condenses."""
 
 import asyncio
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from app.kit.db import Database, Tx
 from app.memory.charging import Charging
 from app.memory.gates import Rejection, Verdict, coverage, judge_reflection, protected, restore
 from app.memory.log import render
-from app.memory.model import Item, Observation, Ranges, Reflection, Reflector, ReflectorInput
+from app.memory.model import Item, Observation, Reflection, Reflector, ReflectorInput
 from app.memory.parsing import parse
 from app.memory.policy import Consolidate, Reflect, oldest_to_condense
 from app.memory.records import Lease, Loaded, NewReflection, Run
 from app.memory.rules import COMPRESSION_SHARES, PROTECTED_COVERAGE, Rules
+from app.memory.spans import merged
 from app.memory.steps import Outcome, StepFailed, add_usage, called, run_of
 from app.memory.store import MemoryStore
 
@@ -188,14 +188,3 @@ def _new_reflection(sources: Sources, best: Verdict) -> NewReflection:
 def _message_tokens(chunk: Observation | Reflection) -> int:
     """Tokens of the messages behind a chunk."""
     return chunk.message_tokens if isinstance(chunk, Observation) else chunk.source_tokens
-
-
-def merged(pairs: Iterable[tuple[int, int]]) -> Ranges:
-    """Ranges in ascending order, neighbours joined."""
-    joined: list[tuple[int, int]] = []
-    for first, last in sorted(pairs):
-        if joined and first <= joined[-1][1] + 1:
-            joined[-1] = (joined[-1][0], max(joined[-1][1], last))
-        else:
-            joined.append((first, last))
-    return tuple(joined)

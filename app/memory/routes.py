@@ -3,9 +3,13 @@
 from fastapi import APIRouter, Request
 
 from app.kit.auth import Tenant
+from app.kit.errors import FieldError, Invalid
 from app.kit.problems import problem_responses
+from app.memory.compacting import Compacting
 from app.memory.controls import Controls, Deleted
 from app.memory.schemas import (
+    CompactIn,
+    CompactOut,
     DeletedOut,
     EditIn,
     NoteId,
@@ -15,7 +19,9 @@ from app.memory.schemas import (
     reflection_out,
 )
 from app.memory.store import OBSERVATIONS, REFLECTIONS
-from app.sessions.schemas import Key
+from app.sessions.reading import UNSTORABLE
+from app.sessions.schemas import Key, message_out
+from app.sessions.wire import unstorable
 
 router = APIRouter(tags=["memory"], responses=problem_responses(401, 404, 422, 503))
 
@@ -62,6 +68,26 @@ async def delete_reflection(key: Key, note_id: NoteId, tenant: Tenant, request: 
 async def delete_reflections(key: Key, tenant: Tenant, request: Request) -> DeletedOut:
     """Take all live reflections out of the log, in one version."""
     return _deleted_out(await _controls(request).delete(tenant, key, REFLECTIONS), key)
+
+
+@router.post("/sessions/{key}/compact", operation_id="compactSession", responses=problem_responses(409))
+async def compact_session(key: Key, body: CompactIn, tenant: Tenant, request: Request) -> CompactOut:
+    """Let the messages up to `up_to_seq` leave the tail for a summary, which contexts show first; they stay readable.
+
+    What they say and no note tells yet is told by the summary alone: it is not observed any more.
+    """
+    found = unstorable(body.summary)
+    if found is not None or (body.summary is not None and not body.summary.strip()):
+        detail = "says nothing" if found is None else UNSTORABLE
+        raise Invalid(detail, errors=[FieldError("/summary", detail)])
+    compacting: Compacting = request.app.state.compacting
+    done = await compacting.compact(tenant, key, up_to_seq=body.up_to_seq, text=body.summary)
+    return CompactOut(
+        session=key,
+        version=done.version,
+        up_to_seq=done.summary.up_to_seq or 0,
+        summary=message_out(done.summary),
+    )
 
 
 def _deleted_out(deleted: Deleted, key: str) -> DeletedOut:

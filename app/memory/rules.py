@@ -86,6 +86,8 @@ BOUNDARY_LOOKS = 8
 # Section 3.4: an early activation covers at least so many message tokens.
 EARLY_TOKENS_MIN = 1_000
 
+# A compaction condenses so much of what no observer has seen, at some 10 ms per 1,000 tokens, under the session's lock.
+EXTRACT_TOKENS_MAX = 50_000
 # Section 4: what the observer is shown of one message.
 ARGUMENTS_TOKENS_MAX = 2_000
 RESULT_TOKENS_MAX = 5_000
@@ -171,17 +173,12 @@ class MemoryConfig(BaseModel):
     previous_observation_tokens: int | None = Field(
         None, ge=0, le=MESSAGE_TOKENS_MAX, description="tokens of the log that the observer is shown; 0: no limit"
     )
-    compact_on_observe: bool | None = Field(None, description="compaction is not available yet")
+    compact_on_observe: bool | None = Field(
+        None, description="true: what is observed is shown no longer, whatever keep_last says"
+    )
     retention: None = Field(None, description="retention is not available yet")
     instruction: str | None = Field(None, max_length=8_000, description="what observer and reflector are told besides")
     timezone: str | None = Field(None, description="IANA time zone of dates that are shown")
-
-    @field_validator("compact_on_observe")
-    @classmethod
-    def _not_available(cls, wanted: bool | None) -> bool | None:  # noqa: FBT001 - pydantic hands it over
-        if wanted:
-            raise ValueError("compaction is not available yet")
-        return wanted
 
     @field_validator("timezone")
     @classmethod
@@ -222,6 +219,7 @@ class Rules:
     reflect_to: float
     observer_input_tokens: int | None
     previous_observation_tokens: int | None
+    compact_on_observe: bool
     instruction: str | None
     timezone: str
 
@@ -262,6 +260,7 @@ class Rules:
             reflect_to=v["reflect_to"],
             observer_input_tokens=v["observer_input_tokens"] or None,
             previous_observation_tokens=v["previous_observation_tokens"] or None,
+            compact_on_observe=v["compact_on_observe"] or False,
             instruction=v["instruction"],
             timezone=v["timezone"],
         )

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.memory.log import items_to_json
 from app.memory.model import Observation, Reflection
 from app.sessions.model import SEQ_MAX
+from app.sessions.schemas import MessageOut
 
 TEXT_CHARACTERS_MAX = 2**18  # read within a tenth of a second; some 65,000 tokens
 
@@ -22,6 +23,25 @@ class EditIn(BaseModel):
         max_length=TEXT_CHARACTERS_MAX,
         description="The lines that are to stand there: `Date:` headers and bullets, as the note's own `text` has them",
     )
+
+
+class CompactIn(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    up_to_seq: int = Field(ge=1, le=SEQ_MAX, description="Moved to the end of a group, and before the newest one")
+    summary: str | None = Field(
+        None,
+        min_length=1,
+        max_length=TEXT_CHARACTERS_MAX,
+        description="What to show in their place; without it, what no note tells yet is condensed without a model",
+    )
+
+
+class CompactOut(BaseModel):
+    session: str
+    version: int = Field(description="Of the log, after it")
+    up_to_seq: int = Field(description="The last message that the summary stands for")
+    summary: MessageOut
 
 
 class DeletedOut(BaseModel):

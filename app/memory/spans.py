@@ -147,6 +147,17 @@ def ranges(seqs: Iterable[int]) -> Ranges:
     return tuple(found)
 
 
+def merged(pairs: Iterable[tuple[int, int]]) -> Ranges:
+    """Ranges in ascending order, neighbours joined."""
+    joined: list[tuple[int, int]] = []
+    for first, last in sorted(pairs):
+        if joined and first <= joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], last))
+        else:
+            joined.append((first, last))
+    return tuple(joined)
+
+
 def _span(taken: Sequence[Message]) -> Span:
     shown = tuple(message for message in taken if message.observe)
     return Span(

@@ -17,15 +17,31 @@ from app.memory.log import items_from_json, items_to_json
 from app.memory.metrics import MemoryMetrics
 from app.memory.model import Observation, Ranges, Reflection, Status
 from app.memory.policy import Request, Wait
-from app.memory.records import Fenced, Lease, Loaded, Locked, NewObservation, NewReflection, NewText, Run
-from app.sessions.model import Message
+from app.memory.records import (
+    FORGOTTEN,
+    Derived,
+    Fenced,
+    Lease,
+    Loaded,
+    Locked,
+    NewObservation,
+    NewReflection,
+    NewText,
+    Run,
+    StoredSummary,
+    Told,
+)
+from app.memory.summary import Summary
+from app.sessions.model import Message, Role
 from app.sessions.store import message_of
+from app.sessions.wire import content_hash
 
 N = TypeVar("N", Observation, Reflection)
 
 PENDING_MESSAGES_MAX = 2_000  # messages one look reads; a span ends there at the latest
 EDITED, DELETED = "edited", "deleted"  # by whom a note was retired if not by a reflection; causes of versions too
 SOURCES_CHANGED = "sources_changed"  # by which a reflection made ahead was
+COMPACTED = "compacted"
 
 CLAIM = """/* claim */
 UPDATE memories m SET lease_epoch = nextval('lease_epochs'), lease_owner = $2, lease_step = NULL,
@@ -108,9 +124,13 @@ OBSERVATION = "/* observation */ SELECT * FROM observations WHERE memory_id = $1
 REFLECTION = "/* reflection */ SELECT * FROM reflections WHERE memory_id = $1 AND id = $2"
 
 LOCK_SESSION = """/* lock_session */
-SELECT s.memory_id, s.config, s.next_seq, s.observed_seq, s.buffered_seq,
-       (SELECT created_at FROM messages WHERE session_id = s.id AND seq = s.next_seq - 1) AS newest_created_at
-FROM sessions s WHERE s.id = $1 FOR UPDATE
+SELECT s.id, s.memory_id, s.config, s.next_seq - 1 AS last_seq, s.observed_seq,
+       greatest(s.observed_seq, s.buffered_seq) AS buffered_seq, s.tail_from_seq, now() AS now,
+       coalesce(m.seq, 0) AS newest_seq, coalesce(m.created_at, now()) AS newest_created_at
+FROM sessions s LEFT JOIN LATERAL (
+  SELECT seq, created_at FROM messages WHERE session_id = s.id AND kind <> 'summary' ORDER BY seq DESC LIMIT 1
+) m ON true
+WHERE s.id = $1 FOR UPDATE OF s
 """
 
 FENCE = """/* fence */
@@ -193,10 +213,44 @@ SELECT memory_id, level, generation, $5, $6::jsonb, $7::int, source_tokens, from
 FROM old RETURNING *
 """
 
+# What has left the tail does not come back to it, whatever keep_last is now.
 ADVANCE_CURSOR = """/* advance_cursor */
-UPDATE sessions SET observed_seq = $2, buffered_seq = greatest(buffered_seq, $2), tail_from_seq = $3, anchor_date = $4,
-  activated_seq = next_seq - 1
-WHERE id = $1
+UPDATE sessions SET observed_seq = $2, buffered_seq = greatest(buffered_seq, $2),
+  tail_from_seq = greatest(tail_from_seq, $3), anchor_date = $4, activated_seq = next_seq - 1
+WHERE id = $1 RETURNING tail_from_seq
+"""
+
+SUMMARY = """/* summary */
+SELECT m.* FROM sessions s JOIN messages m ON m.session_id = s.id AND m.seq = s.summary_seq WHERE s.id = $1
+"""
+
+# The running sum passes a summary by (tables.py), and so does the observer. No caller chooses its id, which is the same
+# when a step is done again.
+ADD_SUMMARY = """/* add_summary */
+WITH session AS (
+  UPDATE sessions SET next_seq = next_seq + 1, summary_seq = next_seq, compacted_seq = greatest(compacted_seq, $7)
+  WHERE id = $1 RETURNING id, summary_seq, total_tokens, anchor_date
+)
+INSERT INTO messages (session_id, seq, id, kind, role, parts, tokens, tokens_before, content_hash, created_at, observe,
+                      trust, anchor_date, up_to_seq, covers)
+SELECT id, summary_seq, left(encode(sha256(convert_to(id || '/' || summary_seq, 'UTF8')), 'hex'), 32), 'summary',
+       'user', $2, $3, total_tokens, $4, now(), false, 'operator', anchor_date, $5, $6
+FROM session RETURNING *
+"""
+
+DERIVED = """/* derived */
+SELECT id, to_seq, status = 'buffered' AS buffered, current_task, suggested_response FROM observations
+WHERE memory_id = $1 AND session_id = $2 AND from_seq <= $4 AND to_seq > $3
+  AND (status = 'buffered' OR status = 'retired' AND retired_by = 'deleted')
+ORDER BY from_seq
+"""
+
+BETWEEN = """/* between */
+SELECT * FROM messages WHERE session_id = $1 AND seq BETWEEN $2 AND $3 AND observe ORDER BY seq
+"""
+
+OBSERVABLE_TOKENS = """/* observable_tokens */
+SELECT coalesce(sum(tokens), 0) FROM messages WHERE session_id = $1 AND seq BETWEEN $2 AND $3 AND observe
 """
 
 BUFFERED = """/* buffered */
@@ -227,10 +281,10 @@ WHERE id = $1
 CONTROLLED = """/* controlled */
 UPDATE memories m SET lease_epoch = nextval('lease_epochs'), lease_owner = NULL, lease_step = NULL, due_at = now(),
   log_version = $2, unhelped_tokens = NULL,
-  pending_tokens = m.pending_tokens - m.buffered_tokens + chunks.buffered, buffered_tokens = chunks.buffered,
+  pending_tokens = m.pending_tokens - m.buffered_tokens + chunks.buffered - $6, buffered_tokens = chunks.buffered,
   observation_tokens = chunks.active, reflection_tokens = condensed.active,
-  current_task = CASE WHEN $3 THEN NULL ELSE m.current_task END,
-  suggested_response = CASE WHEN $3 THEN NULL ELSE m.suggested_response END
+  current_task = CASE WHEN $3 THEN $4 ELSE m.current_task END,
+  suggested_response = CASE WHEN $3 THEN $5 ELSE m.suggested_response END
 FROM (SELECT coalesce(sum(message_tokens) FILTER (WHERE status = 'buffered'), 0) AS buffered,
              coalesce(sum(tokens) FILTER (WHERE status = 'active'), 0) AS active
       FROM observations WHERE memory_id = $1 AND status <> 'retired') AS chunks,
@@ -246,7 +300,9 @@ INSERT INTO memory_versions (memory_id, version, cause, anchor_date, current_tas
 SELECT m.id, m.log_version, $2, s.anchor_date, m.current_task, m.suggested_response,
        jsonb_build_object(s.id::text, jsonb_build_object('last_seq', s.next_seq - 1, 'observed_seq', s.observed_seq,
                                                          'activated_seq', s.activated_seq,
-                                                         'tail_from_seq', s.tail_from_seq))
+                                                         'tail_from_seq', s.tail_from_seq,
+                                                         'summary_seq', s.summary_seq,
+                                                         'compacted_seq', s.compacted_seq))
 FROM memories m JOIN sessions s ON s.memory_id = m.id WHERE m.id = $1
 """
 
@@ -457,10 +513,10 @@ class MemoryStore:
             generation=memory["generation"],
             usage=memory["usage"],
             now=memory["now"],
-            last_seq=session["next_seq"] - 1,
             observed_seq=session["observed_seq"],
-            buffered_seq=max(session["observed_seq"], session["buffered_seq"]),
-            newest_created_at=session["newest_created_at"] or memory["now"],
+            buffered_seq=session["buffered_seq"],
+            newest_seq=session["newest_seq"],
+            newest_created_at=session["newest_created_at"],
         )
 
     async def lock(self, tx: Tx, session_id: UUID) -> Locked | None:
@@ -469,9 +525,16 @@ class MemoryStore:
         if session is None:
             return None
         return Locked(
+            session_id=session["id"],
             memory_id=session["memory_id"],
             version=await tx.fetchval(LOCK_MEMORY, session["memory_id"]) or 0,
+            now=session["now"],
+            last_seq=session["last_seq"],
             observed_seq=session["observed_seq"],
+            buffered_seq=session["buffered_seq"],
+            tail_from_seq=session["tail_from_seq"],
+            newest_seq=session["newest_seq"],
+            newest_created_at=session["newest_created_at"],
             config=session["config"],
         )
 
@@ -515,7 +578,7 @@ class MemoryStore:
         """Make the next version: the buffered ``chunks`` live. The cursor is moved by ``advance_cursor``."""
         version = fenced.version + 1
         message_tokens = sum(chunk.message_tokens for chunk in chunks)
-        await tx.execute(ACTIVATE, loaded.memory_id, [chunk.id for chunk in chunks], version)
+        await self.make_live(tx, loaded.memory_id, [chunk.id for chunk in chunks], version=version)
         await tx.execute(
             OBSERVED,
             loaded.memory_id,
@@ -527,6 +590,9 @@ class MemoryStore:
             chunks[-1].suggested_response,
             fenced.usage,
         )
+
+    async def make_live(self, tx: Tx, memory_id: UUID, ids: Sequence[int], *, version: int) -> None:
+        await tx.execute(ACTIVATE, memory_id, ids, version)
 
     async def _add_observation(
         self, tx: Tx, loaded: Loaded, new: NewObservation, status: Status, *, born_version: int | None
@@ -608,8 +674,36 @@ class MemoryStore:
 
     async def advance_cursor(
         self, tx: Tx, session_id: UUID, *, observed_seq: int, tail_from_seq: int, anchor_date: date
-    ) -> None:
-        await tx.execute(ADVANCE_CURSOR, session_id, observed_seq, tail_from_seq, anchor_date)
+    ) -> int:
+        """Answers where the tail starts now: never before where it did."""
+        moved: int = await tx.fetchval(ADVANCE_CURSOR, session_id, observed_seq, tail_from_seq, anchor_date)
+        return moved
+
+    async def summary(self, tx: Tx, session_id: UUID) -> StoredSummary | None:
+        """The one the tail begins with."""
+        row = await tx.fetchrow(SUMMARY, session_id)
+        if row is None:
+            return None
+        return StoredSummary(message=message_of(row), up_to_seq=row["up_to_seq"], untold=ranges_of(row["covers"]))
+
+    async def add_summary(self, tx: Tx, session_id: UUID, new: Summary) -> Message:
+        """Store it as the next message, and begin the tail with it."""
+        hashed = content_hash(Role.USER, None, new.parts)
+        told = new.up_to_seq if new.tells else 0
+        columns = (new.parts, new.tokens, hashed, new.up_to_seq, new.covers, told)
+        return message_of(await tx.fetchrow(ADD_SUMMARY, session_id, *columns))
+
+    async def derived(self, tx: Tx, locked: Locked, *, up_to_seq: int) -> list[Derived]:
+        """The chunks that begin behind the cursor and not after ``up_to_seq``, oldest first."""
+        rows = await tx.fetch(DERIVED, locked.memory_id, locked.session_id, locked.observed_seq, up_to_seq)
+        return [Derived(**row) for row in rows]
+
+    async def observable(self, tx: Tx, session_id: UUID, *, from_seq: int, to_seq: int) -> list[Message]:
+        return [message_of(row) for row in await tx.fetch(BETWEEN, session_id, from_seq, to_seq)]
+
+    async def observable_tokens(self, tx: Tx, session_id: UUID, *, from_seq: int, to_seq: int) -> int:
+        found: int = await tx.fetchval(OBSERVABLE_TOKENS, session_id, from_seq, to_seq)
+        return found
 
     async def record_unhelped(self, tx: Tx, loaded: Loaded, *, log_tokens: int, usage: dict[str, Any]) -> None:
         """Note that condensing the log at this size gave nothing better."""
@@ -633,13 +727,18 @@ class MemoryStore:
         ids = [note.id for note in old]
         await tx.execute(notes.retire, locked.memory_id, ids, locked.version + 1, DELETED)
 
-    async def record_control(self, tx: Tx, locked: Locked, cause: str, *, forget_task: bool) -> None:
+    async def record_control(
+        self, tx: Tx, locked: Locked, cause: str, *, told: Told | None = None, left_tokens: int = 0
+    ) -> None:
         """Make the next version of the notes as they are now, due at once, and take a new epoch.
 
-        A reflection made ahead of notes that are gone goes with them.
+        ``told`` None leaves the current task as it is. ``left_tokens`` of messages are pending no more. A reflection
+        made ahead of notes that are gone goes with them.
         """
         await self.discard_ahead(tx, locked.memory_id)
-        await tx.execute(CONTROLLED, locked.memory_id, locked.version + 1, forget_task)
+        new = told or FORGOTTEN
+        tasks = (told is not None, new.current_task, new.suggested_response)
+        await tx.execute(CONTROLLED, locked.memory_id, locked.version + 1, *tasks, left_tokens)
         await self.add_version(tx, locked.memory_id, cause)
 
     async def count_usage(self, tx: Tx, memory_id: UUID, usage: dict[str, Any]) -> None:

@@ -93,6 +93,7 @@ _MESSAGE: dict[str, Any] = {
     "observe": True,
     "sealed": False,
     "trust": "user",
+    "up_to_seq": None,
 }
 
 _SESSION: dict[str, Any] = {

@@ -53,7 +53,8 @@ class Message:
     """One stored message.
 
     ``seq`` is its gap-free number in the session, from 1. ``tokens`` is counted once, at append. ``observe`` is False
-    for what the memory skips: system messages, control text, and what the caller asked to leave out.
+    for what the memory skips: system messages, control text, and what the caller asked to leave out. ``up_to_seq``: a
+    summary stands in the place of the messages up to there.
     """
 
     seq: int
@@ -69,6 +70,7 @@ class Message:
     trust: Trust = Trust.USER
     metadata: dict[str, Any] = field(default_factory=dict)
     content_hash: bytes = b""
+    up_to_seq: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,6 +58,8 @@ class Replacing:
         message, erased = found
         if erased:
             raise MessageErased(f"message '{message_id}' was erased")
+        if message.kind is Kind.SUMMARY:
+            raise MessageSealed(f"message '{message_id}' is a summary; POST .../compact puts another in its place")
         if message.sealed:
             raise MessageSealed(f"message '{message_id}' is part of an observation; append what changed as a new one")
         return message

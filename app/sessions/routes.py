@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Request, Response
 from app.kit.auth import Tenant
 from app.kit.paging import next_cursor, read_cursor
 from app.kit.problems import problem_responses
-from app.sessions.model import SEQ_MAX, Message, MessageFilter
+from app.sessions.model import SEQ_MAX, MessageFilter
 from app.sessions.replacing import Replacing
 from app.sessions.schemas import (
     UNSCHEDULED,
@@ -29,6 +29,7 @@ from app.sessions.schemas import (
     SessionQuery,
     StoredMessage,
     WaitMs,
+    message_out,
 )
 from app.sessions.service import SessionService
 from app.sessions.store import ListedSession, SessionFilter, SessionRecord
@@ -83,7 +84,7 @@ async def list_messages(
     found = await _service(request).messages(tenant=tenant, key=key, wanted=wanted, limit=query.limit + 1)
     page = found[: query.limit]
     cursor = next_cursor(page[-1].seq) if len(found) > query.limit else None
-    return MessagePage(items=[_message_out(message) for message in page], next_cursor=cursor)
+    return MessagePage(items=[message_out(message) for message in page], next_cursor=cursor)
 
 
 @router.get(
@@ -91,7 +92,7 @@ async def list_messages(
 )
 async def get_message(key: Key, message_id: MessageId, tenant: Tenant, request: Request) -> MessageOut:
     """One message by its id."""
-    return _message_out(await _service(request).message(tenant, key, message_id))
+    return message_out(await _service(request).message(tenant, key, message_id))
 
 
 @router.put(
@@ -108,7 +109,7 @@ async def replace_message(
     """
     replacing: Replacing = request.app.state.replacing
     size = int(request.headers.get("content-length", BODY_BYTES_UNKNOWN))
-    return _message_out(
+    return message_out(
         await replacing.replace(tenant=tenant, key=key, message_id=message_id, body=body, body_bytes=size)
     )
 
@@ -156,23 +157,6 @@ def _message_filter(query: MessageQuery) -> MessageFilter:
         kind=query.kind,
         tool=query.tool,
         descending=descending,
-    )
-
-
-def _message_out(message: Message) -> MessageOut:
-    return MessageOut(
-        id=message.id,
-        seq=message.seq,
-        kind=message.kind,
-        role=message.role,
-        name=message.name,
-        content=list(message.parts),
-        tokens=message.tokens,
-        created_at=message.created_at,
-        metadata=message.metadata,
-        observe=message.observe,
-        sealed=message.sealed,
-        trust=message.trust,
     )
 
 

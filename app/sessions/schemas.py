@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Header, Path, Query
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from app.sessions.model import SEQ_MAX, Kind
+from app.sessions.model import SEQ_MAX, Kind, Message
 
 KEY_PATTERN = r"^[A-Za-z0-9._:@~=+-]{1,200}$"
 MESSAGE_ID_PATTERN = r"^[A-Za-z0-9._:@~=+/-]{1,200}$"
@@ -123,6 +123,7 @@ class MessageOut(BaseModel):
     observe: bool
     sealed: bool
     trust: str
+    up_to_seq: int | None = Field(description="A summary's: it stands in the place of the messages up to there")
 
 
 class MessagePage(BaseModel):
@@ -175,3 +176,21 @@ class SessionQuery(BaseModel):
 class SessionPage(BaseModel):
     items: list[ListedSessionOut]
     next_cursor: str | None
+
+
+def message_out(message: Message) -> MessageOut:
+    return MessageOut(
+        id=message.id,
+        seq=message.seq,
+        kind=message.kind,
+        role=message.role,
+        name=message.name,
+        content=list(message.parts),
+        tokens=message.tokens,
+        created_at=message.created_at,
+        metadata=message.metadata,
+        observe=message.observe,
+        sealed=message.sealed,
+        trust=message.trust,
+        up_to_seq=message.up_to_seq,
+    )

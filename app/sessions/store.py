@@ -294,6 +294,7 @@ def message_of(row: Row, *, sealed_seq: int = 0) -> Message:
         trust=Trust(row["trust"]),
         metadata=row["metadata"] or {},
         content_hash=row["content_hash"],
+        up_to_seq=row["up_to_seq"],
     )
 
 

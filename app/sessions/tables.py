@@ -35,6 +35,8 @@ class SessionRow(SQLModel, table=True):
 
     ``activated_seq`` was the newest message when ``observed_seq`` and ``tail_from_seq`` last moved, at an activation.
     ``cold_at`` is when an append last found the provider's cache cold: after an idle gap, or a change of the model.
+    ``summary_seq`` is the summary that the tail begins with; what it tells itself, without the notes, ends at
+    ``compacted_seq``.
     ``config_changes`` is the ``number`` of the newest ``session_configs``.
     """
 
@@ -56,6 +58,8 @@ class SessionRow(SQLModel, table=True):
     buffered_seq: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
     activated_seq: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
     tail_from_seq: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=text("1")))
+    summary_seq: int | None = Field(sa_column=Column(BigInteger))
+    compacted_seq: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
     anchor_date: date = Field(sa_column=Column(Date, nullable=False, server_default=text("CURRENT_DATE")))
     cold_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True)))
     last_active_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False, server_default=NOW))
@@ -92,6 +96,9 @@ class SessionConfigRow(SQLModel, table=True):
 class MessageRow(SQLModel, table=True):
     """One message. ``tokens_before`` is the running sum of the session's tokens before it: a budget cut is a seek.
 
+    A summary stands outside of that sum, for it is shown wherever the tail is cut: in the place of the messages up to
+    ``up_to_seq``, of which no note tells those in ``covers``. Other messages have neither.
+
     ``parts`` is json and not jsonb, which orders the keys of objects anew: what is shown is what was sent, and a prefix
     that the provider has cached stays one. ``anchor_date`` is the session's as it was with this message the newest.
     """
@@ -101,6 +108,7 @@ class MessageRow(SQLModel, table=True):
         UniqueConstraint("session_id", "id", name="messages_by_id"),
         # For the list of large parts, which are more than so many bytes at least (app/artifacts).
         Index("messages_large", "session_id", "seq", postgresql_where=text("octet_length(parts::text) > 4096")),
+        Index("messages_summaries", "session_id", "seq", postgresql_where=text("kind = 'summary'")),
     )
 
     session_id: UUID = Field(sa_column=Column(Uuid, primary_key=True))
@@ -119,4 +127,6 @@ class MessageRow(SQLModel, table=True):
     observe: bool = Field(sa_column=Column(Boolean, nullable=False))
     trust: str = Field(sa_column=Column(Text, nullable=False))
     anchor_date: date = Field(sa_column=Column(Date, nullable=False))
+    up_to_seq: int | None = Field(sa_column=Column(BigInteger))
+    covers: list[list[int]] | None = Field(sa_column=Column(JSONB))
     erased_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True)))

@@ -34,6 +34,7 @@ configs = st.fixed_dictionaries(
         "consolidate_at": st.sampled_from([2, 3]),
         "strategy": st.sampled_from(["leveled", "rewrite"]),
         "min_interval": st.sampled_from([0, 3_600]),
+        "compact_on_observe": st.booleans(),
         "keep_last": st.sampled_from([0, 2, 12]),
         "observer_input_tokens": st.sampled_from([0, 50, 300]),
         "previous_observation_tokens": st.sampled_from([0, 200]),
@@ -119,6 +120,10 @@ class EngineLaws(RuleBasedStateMachine):
     @rule(at=processes, step=st.sampled_from(["observe", "reflect", "redrive"]))
     def request(self, at: int, step: str) -> None:
         self.do(self.world.request(at, step))
+
+    @rule(at=processes, back=st.integers(0, 8), given=st.booleans())
+    def compact(self, at: int, back: int, given: bool) -> None:
+        self.do(self.world.compact(at, back, WORDS.format(n=back) if given else None))
 
     @rule(at=processes, config=configs)
     def configure(self, at: int, config: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ from app.memory.observing import span_of
 from app.memory.policy import Buffer, Observe, State, Wait, next_step
 from app.memory.rules import Rules
 from app.memory.store import DELETED, EDITED, SOURCES_CHANGED
-from app.sessions.model import Message
+from app.sessions.model import Kind, Message
 from app.sessions.store import message_of
 
 CONTROLS = frozenset({EDITED, DELETED})
@@ -52,10 +52,18 @@ class Facts:
         return [row["seq"] for row in self.messages[first - 1 : last] if row["observe"]]
 
     def remembered(self, last: int, version: int) -> Seqs:
-        """What is to be in the log up to ``last``: all that is observable but what was deleted by then."""
+        """What is to be in the log up to ``last``: all observable but what was deleted or left to a summary by then."""
         gone = [row for row in (*self.observations, *self.reflections) if row["retired_by"] == DELETED]
         forgotten = set(_covered(row for row in gone if row["retired_version"] <= version))
+        forgotten.update(_seqs(self.untold(version)))
         return [seq for seq in self.observable(1, last) if seq not in forgotten]
+
+    def untold(self, version: int) -> list[list[int]]:
+        """The seqs that only the summary told when this was the version."""
+        cursors = [row["cursors"][str(self.session["id"])] for row in self.versions if row["version"] == version]
+        seq = cursors[0]["summary_seq"] if cursors else None
+        found: list[list[int]] = [] if seq is None else self.messages[seq - 1]["covers"]
+        return found
 
     @property
     def chunks(self) -> list[Row]:
@@ -83,7 +91,7 @@ async def read_facts(database: Database, session: UUID) -> Facts | None:
     """The session as it is committed now; None if it was never seen."""
     async with database.tx() as tx:
         await tx.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        found = await tx.fetchrow("SELECT s.*, now() AS now FROM sessions s WHERE id = $1", session)
+        found = await tx.fetchrow("SELECT s.*, clock_timestamp() AS now FROM sessions s WHERE id = $1", session)
         memory = await tx.fetchrow("SELECT * FROM memories WHERE id = $1", session)
         rows = {name: [dict(row) for row in await tx.fetch(query, session)] for name, query in ROWS.items()}
     if found is None:
@@ -113,18 +121,20 @@ def log_is_whole(now: Facts) -> None:
     total = 0
     for row in now.messages:
         assert row["tokens_before"] == total, row["seq"]
-        total += row["tokens"]
+        total += row["tokens"] if row["kind"] != Kind.SUMMARY else 0
     assert now.session["total_tokens"] == total
 
 
 def each_message_is_derived_once(now: Facts) -> None:
     """Laws 1 and 2: chunks follow one another from 1 to the cursor, and from there to what was observed ahead.
 
-    Retired chunks count: a reflection stands for them, or nothing does since they were deleted.
+    Retired chunks count: a reflection stands for them, or nothing does since they were deleted. What only a summary
+    tells is derived too.
     """
-    live = [row for row in now.chunks if row["from_seq"] <= now.observed_seq]
-    assert _end_of(live, start=0) == now.observed_seq
-    assert _end_of(now.chunks, start=0) == now.buffered_seq <= now.last_seq
+    untold = [{"from_seq": first, "to_seq": last} for first, last in now.untold(now.memory["log_version"])]
+    derived = [*now.chunks, *untold]
+    assert _end_of([row for row in derived if row["from_seq"] <= now.observed_seq], start=0) == now.observed_seq
+    assert _end_of(derived, start=0) == now.buffered_seq <= now.last_seq
     for row in now.observations:
         assert row["covers"], "an observation of nothing"
         assert _seqs(row["covers"]) == now.observable(row["from_seq"], row["to_seq"]), row["id"]
@@ -183,6 +193,8 @@ def versions_follow_one_another(now: Facts) -> None:
                 assert (born, retired) == ([1, 0], [])
             case "activated":
                 assert (born[0] > 0, born[1], retired) == (True, 0, [])
+            case "compacted":
+                assert (born[1], retired) == (0, [])
             case "edited":
                 assert (sum(born) <= 1, len(retired)) == (True, 1)
             case "deleted":
@@ -200,7 +212,8 @@ def past_logs_cover_their_past(now: Facts) -> None:
         assert 1 <= cursor["tail_from_seq"] <= cursor["observed_seq"] + 1
     for earlier, later in pairwise(now.versions):
         one, other = (row["cursors"][str(now.session["id"])] for row in (earlier, later))
-        assert all(one[name] <= other[name] for name in ("last_seq", "observed_seq"))
+        assert all(one[name] <= other[name] for name in ("last_seq", "observed_seq", "tail_from_seq", "compacted_seq"))
+        assert (one["summary_seq"] or 0) <= (other["summary_seq"] or 0)
 
 
 def calls_are_counted(now: Facts) -> None:

@@ -19,6 +19,7 @@ from app.kit.db import Database
 from app.main import create_app
 from app.memory.activating import Activating
 from app.memory.charging import Charging
+from app.memory.compacting import Compacting
 from app.memory.controls import Controls
 from app.memory.engine import Engine, EngineConfig
 from app.memory.metrics import MemoryMetrics
@@ -118,6 +119,7 @@ class Process:
         state.replacing = Replacing(
             database=database, store=sessions, memory=memory, bytes_max=limits.message_bytes_max
         )
+        state.compacting = Compacting(database=database, store=store, memory=memory)
         state.controls = Controls(database=database, store=store, memory=memory)
         state.context = ContextService(
             store=ContextStore(database),

@@ -106,6 +106,10 @@ async def delete(path: str, client: httpx.AsyncClient) -> None:
     await _done(client.delete(f"{SESSION}/{path}"))
 
 
+async def compact(up_to_seq: int, client: httpx.AsyncClient) -> None:
+    await _done(client.post(f"{SESSION}/compact", json={"up_to_seq": up_to_seq}))
+
+
 async def rest(client: httpx.AsyncClient) -> None:
     """Until the memory has nothing to do."""
     await until(partial(_status, client), "idle".__eq__, seconds=REST_SECONDS)
@@ -135,6 +139,7 @@ STEPS: list[Step] = [
     partial(set_state, {"page": "billing", "app:plan": "free", "draft": 1}),
     partial(set_state, {"page": "orders", "draft": None}),
     read,
+    partial(compact, 26),
     partial(append, messages(28, 31)),
     partial(append, [{"id": "streamed", **STREAMED}]),
     partial(replace, "streamed", STREAMED | {"content": "I will pay invoice 28."}),

@@ -15,6 +15,7 @@ from app.memory.records import Lease
 from app.memory.rules import Rules
 from app.memory.steps import Outcome
 from app.memory.store import MemoryStore
+from app.sessions.model import Kind
 from app.sessions.store import session_id
 from tests.conftest import TABLES
 from tests.context.shapes import CHECKS
@@ -106,6 +107,13 @@ class World:
             self.messages[known] = sent
             self._look = None  # the tail is another one
             self._forced = True  # and a result may have lost its call, or a call what closed it
+
+    async def compact(self, at: int, back: int, summary: str | None) -> None:
+        """All but so many of the newest seqs leave the tail. 422: there is nothing that can; 409: it has already."""
+        last = 0 if self._facts is None else self._facts.last_seq
+        body = {"up_to_seq": max(1, last - back), "summary": summary}
+        answer = await self.processes[at].service.client.post(f"/sessions/{self.key}/compact", json=body)
+        assert answer.status_code in {200, 404, 409, 422} or self._dead(at, answer.status_code), answer.text
 
     async def configure(self, at: int, config: dict[str, Any]) -> None:
         answer = await self.processes[at].service.client.put(f"/sessions/{self.key}", json={"config": config})
@@ -205,7 +213,7 @@ class World:
         return facts
 
     def _nothing_told_is_lost(self, facts: laws.Facts) -> None:
-        stored = {row["id"]: row["seq"] for row in facts.messages}
+        stored = {row["id"]: row["seq"] for row in facts.messages if row["kind"] != Kind.SUMMARY}
         assert self.told.items() <= stored.items()
         assert stored.keys() <= self.messages.keys()
 

@@ -48,13 +48,16 @@ def coverage_is_whole(look: Look) -> None:
     assert max((interval["to"] for interval in derived), default=0) == look.derived_seq
     skips = [interval for interval in derived if interval["by"] == "skip"]
     skipped = {seq for skip in skips for seq in range(skip["from"], skip["to"] + 1)}
-    assert skipped == {message["seq"] for message in look.stored[: look.derived_seq] if not message["observe"]}
+    untold = {seq for one in _by_summary(look) for seq in range(one[0], one[1] + 1)}
+    unseen = {message["seq"] for message in look.stored[: look.derived_seq] if not message["observe"]}
+    assert skipped == unseen - untold
 
 
 def observed_exactly_once(look: Look) -> None:
     """Law 2: each derived message is in one observation, whether it waits, lives or was condensed or deleted since."""
     kept = [one for one in look.observations if one["retired_by"] != "edited"]  # a copy took the place of the others
-    assert _follow_one_another(_spans(kept, "from_seq", "to_seq")) == look.derived_seq
+    spans = sorted([*_spans(kept, "from_seq", "to_seq"), *_by_summary(look)])
+    assert _follow_one_another(spans) == look.derived_seq
 
 
 def cursor_goes_forward(before: Look, now: Look) -> None:
@@ -83,11 +86,16 @@ def tail_is_verbatim(look: Look) -> None:
     """Law 4: the tail is what was stored, up to the newest message; only what alone is over the budget is cut."""
     context = look.contexts["neutral"]
     shown = [_message_seq(segment) for segment in context["segments"] if segment["section"] == "messages"]
+    summaries = {message["seq"] for message in look.stored if message["kind"] == "summary"}
+    if shown[0] in summaries:  # it stands for what came before the tail, and none of them stands in it
+        shown = shown[1:]
     first, last = shown[0], look.cursor["last_seq"]
-    assert shown == list(range(first, last + 1))
-    assert first == look.cursor["tail_from_seq"] + context["omitted"]["messages"] <= last
+    assert shown == [seq for seq in range(first, last + 1) if seq not in summaries]
+    before = set(range(look.cursor["tail_from_seq"], first)) - summaries
+    assert context["omitted"]["messages"] == len(before)
     cut = {_message_seq(one) for one in context["decisions"] if one["verdict"] == "cut"}
-    telling = [one for one in look.stored[first - 1 :] if one["content"]]  # what says nothing is not shown
+    tail = [one for one in look.stored[first - 1 :] if one["seq"] not in summaries]
+    telling = [one for one in tail if one["content"]]  # what says nothing is not shown
     messages = settled(context)
     for message, stored in zip(messages[len(messages) - len(telling) :], telling, strict=True):
         assert stored["seq"] in cut or message["content"] == stored["content"]
@@ -99,7 +107,9 @@ def calls_keep_their_results(look: Look) -> None:
     for shape, context in look.contexts.items():
         if check := CHECKS.get(Format(shape)):
             check(context["payload"])
-    first = min(_message_seq(s) for s in look.contexts["neutral"]["segments"] if s["section"] == "messages")
+    summaries = {message["seq"] for message in look.stored if message["kind"] == "summary"}
+    shown = {_message_seq(s) for s in look.contexts["neutral"]["segments"] if s["section"] == "messages"}
+    first = min(shown - summaries)
     for call, result in _pairs(look.stored):
         assert not call < first <= result
 
@@ -172,6 +182,12 @@ def _pairs(stored: list[Json]) -> Iterable[tuple[int, int]]:
                 waiting[part["id"]] = message["seq"]
             elif part["type"] == "tool_result" and part["tool_call_id"] in waiting:
                 yield waiting.pop(part["tool_call_id"]), message["seq"]
+
+
+def _by_summary(look: Look) -> list[tuple[int, int]]:
+    """What only a summary tells."""
+    intervals = look.memory["coverage"]["intervals"]
+    return [(one["from"], one["to"]) for one in intervals if one["by"].startswith("summary:")]
 
 
 def _message_seq(segment: Json) -> int:

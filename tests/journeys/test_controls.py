@@ -76,6 +76,28 @@ async def test_a_reflection_of_what_was_deleted_meanwhile_is_not_recorded(
     assert not any(f"#{seq}" in text.split() for text in told for seq in range(1, deleted["to"] + 1))
 
 
+async def test_a_step_in_flight_records_nothing_of_what_was_compacted_meanwhile(
+    start_service: StartService, models: ModelServer, provider: str
+) -> None:
+    models.fail_next(Fault.HANG)
+    async with start_service(provider=provider, memory=MEMORY, engine=ENGINE) as service:
+        await service.append(KEY, *plain_talk(OBSERVE_AT))
+        await until(partial(service.memory, KEY), lambda _: len(models.requests) == 1)
+        compacted = await service.client.post(
+            f"/sessions/{KEY}/compact", json={"up_to_seq": OBSERVE_AT - 1, "summary": "They talked."}
+        )
+        models.release()
+        await service.append(KEY, *plain_talk(2 * OBSERVE_AT)[OBSERVE_AT:], wait_ms=20_000)
+        await memory_where(service, status="idle", attempts=0)
+        now = await look(service, KEY)
+
+    check_all(LIMITS, now, None)
+    assert compacted.status_code == 200
+    intervals = now.memory["coverage"]["intervals"]
+    assert intervals[0] == {"from": 1, "to": OBSERVE_AT - 1, "by": f"summary:{OBSERVE_AT + 1}"}
+    assert [note["from_seq"] for note in now.observations] == [OBSERVE_AT]
+
+
 async def test_what_the_newest_note_said_of_the_current_task_goes_with_it(
     start_service: StartService, models: ModelServer
 ) -> None:

@@ -1,14 +1,10 @@
 """What is condensed into what, and what the result covers."""
 
-from itertools import pairwise
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from app.memory.model import Item, Observation, Reflection
 from app.memory.policy import Consolidate, Reflect
-from app.memory.reflecting import Sources, consolidate_sources, merged, reflect_sources
+from app.memory.reflecting import Sources, consolidate_sources, reflect_sources
 from tests.memory.building import loaded, observation, reflection
 
 LOG = loaded(reflection(1, level=2), reflection(2), observation(3), observation(4), observation(5))
@@ -66,28 +62,3 @@ def test_what_is_condensed_is_read_in_the_order_of_the_log() -> None:
     )
     assert [item.text for item in sources.items] == list("abcde")
     assert sources.tokens == 400
-
-
-@pytest.mark.parametrize(
-    ("pairs", "expected"),
-    [
-        ([], ()),
-        ([(5, 6), (1, 2)], ((1, 2), (5, 6))),
-        ([(1, 2), (3, 4)], ((1, 4),)),
-        ([(1, 2), (4, 5)], ((1, 2), (4, 5))),
-        ([(1, 5), (2, 3)], ((1, 5),)),
-        ([(1, 3), (3, 7), (9, 9)], ((1, 7), (9, 9))),
-    ],
-)
-def test_ranges_are_told_in_order_and_neighbours_as_one(
-    pairs: list[tuple[int, int]], expected: tuple[tuple[int, int], ...]
-) -> None:
-    assert merged(pairs) == expected
-
-
-@given(st.lists(st.tuples(st.integers(1, 40), st.integers(0, 8)).map(lambda pair: (pair[0], sum(pair))), max_size=12))
-def test_merged_ranges_cover_the_same_seqs_and_never_touch(pairs: list[tuple[int, int]]) -> None:
-    found = merged(pairs)
-    covered = [seq for first, last in found for seq in range(first, last + 1)]
-    assert covered == sorted({seq for first, last in pairs for seq in range(first, last + 1)})
-    assert all(one[1] + 1 < two[0] for one, two in pairwise(found))

@@ -189,7 +189,7 @@ def test_a_null_leaves_any_other_key_unset() -> None:
         ({"min_interval": -1}, "min_interval"),
         ({"min_interval": "NaN"}, "min_interval"),
         ({"cache_ttl": "Infinity"}, "cache_ttl"),
-        ({"compact_on_observe": True}, "compact_on_observe"),
+        ({"compact_on_observe": "now"}, "compact_on_observe"),
         ({"retention": "30d"}, "retention"),
         ({"timezone": "Mars/Olympus"}, "timezone"),
         ({"timezone": "../etc/passwd"}, "timezone"),

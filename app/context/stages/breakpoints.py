@@ -17,7 +17,8 @@ def breakpoints(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
     own, reflections, observations = map(
         _ending_in_breakpoint, ((*draft.system, *draft.knowledge), draft.reflections, draft.observations)
     )
-    stored = (_turn(message, f"message:{message.seq}", Stability.TAIL) for message in draft.tail.stored)
+    summary = [draft.tail.summary] if draft.tail.summary else []
+    stored = (_turn(message, f"message:{message.seq}", Stability.TAIL) for message in [*summary, *draft.tail.stored])
     incoming = (
         _turn(message, f"incoming:{number}", Stability.VOLATILE) for number, message in enumerate(draft.tail.incoming)
     )

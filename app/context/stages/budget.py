@@ -5,7 +5,7 @@ from dataclasses import replace
 from app.context.blocks import age, reflection_id
 from app.context.draft import Draft, Line, noting
 from app.context.explain import BUDGET, decision, of_notes, of_tail
-from app.context.fitting import NoteLimits, Notes, TailStarts, effective, fitting_tail
+from app.context.fitting import NoteLimits, Notes, TailStarts, effective, fitting_summary, fitting_tail
 from app.context.model import Ask, Block, Snapshot, Turn, Verdict
 from app.context.stages.volatile import TODAY
 from app.context.wording import left_out
@@ -47,13 +47,15 @@ def _notes(draft: Draft, snapshot: Snapshot) -> Notes:
 
 
 def _messages(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
-    limit = effective(ask.message_budget, snapshot.rules.message_budget)
+    whole = effective(ask.message_budget, snapshot.rules.message_budget)
+    summary, limit = fitting_summary(draft.tail.summary, key=snapshot.key, budget=whole)
     starts = TailStarts.of(draft.tail.messages, skipped_tokens=snapshot.tail_skipped_tokens)
-    tail = fitting_tail(draft.tail, starts, key=snapshot.key, budget=limit)
+    tail = fitting_tail(replace(draft.tail, summary=summary), starts, key=snapshot.key, budget=limit)
     first = tail.stored[0].seq if tail.stored else snapshot.last_seq + 1
+    passed_by = sum(seq < first for seq in snapshot.summaries)
     omitted = replace(
         draft.omitted,
-        messages=max(first - snapshot.tail_from_seq, 0),  # what the log stands for was not left out
+        messages=max(first - snapshot.tail_from_seq - passed_by, 0),  # what the log stands for was not left out
         unobserved_messages=snapshot.unobserved_omitted
         + sum(message.seq > snapshot.observed_seq for message in tail.dropped),
     )

@@ -4,8 +4,10 @@ from dataclasses import replace
 
 from app.context.draft import Draft, Tail
 from app.context.model import Ask, Snapshot
+from app.memory.summary import with_heading
 
 
 def tail(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
-    """The stored messages that were read, and the caller's own behind them."""
-    return replace(draft, tail=Tail(stored=snapshot.tail, incoming=ask.incoming))
+    """The stored messages that were read, what stands for those before them, and the caller's own behind them."""
+    summary = None if snapshot.summary is None else with_heading(snapshot.summary)
+    return replace(draft, tail=Tail(summary=summary, stored=snapshot.tail, incoming=ask.incoming))

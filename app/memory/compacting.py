@@ -1,0 +1,168 @@
+"""Compaction: messages leave the tail for a summary, in one transaction and one new version (docs/decisions/0020).
+
+Like the controls on the log it takes a new epoch: what a step was thinking about may be pending no more. The messages
+stay where they are. What was observed ahead of them becomes live, for the work is done; what nobody has observed is
+told by the summary alone, and the cursor passes it.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.kit.db import Database, Tx
+from app.kit.errors import FieldError, Invalid
+from app.kit.tokens import text_tokens
+from app.memory.cursor import anchor_date, start_of_group
+from app.memory.errors import AlreadyCompacted
+from app.memory.extractive.observer import observations
+from app.memory.log import render
+from app.memory.model import ObserverInput, Ranges
+from app.memory.parsing import parse
+from app.memory.records import Derived, Locked, StoredSummary, Told
+from app.memory.rules import EXTRACT_TOKENS_MAX, Rules
+from app.memory.service import MemoryService
+from app.memory.store import COMPACTED, MemoryStore
+from app.memory.summary import Summary, new_summary
+from app.sessions.errors import SessionNotFound
+from app.sessions.model import Message
+from app.sessions.store import session_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compacted:
+    """The summary that the tail begins with, and the version of the log."""
+
+    version: int
+    summary: Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaving:
+    """What a compaction to the message ``end`` moves the cursor over: ``chunks``, and then what is in none of them.
+
+    That is ``untold`` (one range, or none), ``tokens`` of it observable.
+    """
+
+    end: int
+    chunks: tuple[Derived, ...]
+    untold: Ranges
+    tokens: int
+
+    @property
+    def ahead(self) -> list[Derived]:
+        return [chunk for chunk in self.chunks if chunk.buffered]
+
+
+class Compacting:
+    def __init__(self, *, database: Database, store: MemoryStore, memory: MemoryService) -> None:
+        self._database = database
+        self._store = store
+        self._memory = memory
+
+    async def compact(self, tenant: str, key: str, *, up_to_seq: int, text: str | None) -> Compacted:
+        """Put a summary, the caller's ``text`` or one made here, in the place of the messages up to a group's end.
+
+        Said again it is answered the same. Raises SessionNotFound, Invalid, AlreadyCompacted.
+        """
+        async with self._database.tx() as tx:
+            locked = await self._store.lock(tx, session_id(tenant, key))
+            if locked is None:
+                raise SessionNotFound(f"session '{key}' was never seen")
+            end = await self._end(tx, locked, up_to_seq)
+            former = await self._store.summary(tx, locked.session_id)
+            if former is not None and _stands(former, end, text):
+                return Compacted(version=locked.version, summary=former.message)
+            leaving = await self._leaving(tx, locked, end)
+            summary = await self._summary(tx, locked, leaving, former, text)
+            stored = await self._record(tx, locked, leaving, summary)
+        self._memory.wake(locked.memory_id)
+        return Compacted(version=locked.version + 1, summary=stored)
+
+    async def _end(self, tx: Tx, locked: Locked, up_to_seq: int) -> int:
+        """The end of the last whole group up to there, but for the newest group, which stays. Raises Invalid."""
+        if up_to_seq > locked.last_seq:
+            raise _wrong("/up_to_seq", f"the newest message is {locked.last_seq}")
+        newest = await start_of_group(self._store, tx, locked.session_id, locked.newest_seq)
+        wanted = min(up_to_seq, newest - 1)
+        end = await start_of_group(self._store, tx, locked.session_id, wanted + 1) - 1
+        if end < 1:
+            raise _wrong("/up_to_seq", "no group of messages ends up to there and before the newest one")
+        return end
+
+    async def _leaving(self, tx: Tx, locked: Locked, end: int) -> Leaving:
+        first = locked.buffered_seq + 1
+        return Leaving(
+            end=end,
+            chunks=tuple(await self._store.derived(tx, locked, up_to_seq=end)),
+            untold=((first, end),) if first <= end else (),
+            tokens=await self._store.observable_tokens(tx, locked.session_id, from_seq=first, to_seq=end),
+        )
+
+    async def _summary(
+        self, tx: Tx, locked: Locked, leaving: Leaving, former: StoredSummary | None, text: str | None
+    ) -> Summary:
+        lines = "" if text is not None else await self._lines(tx, locked, leaving)
+        return new_summary(
+            text,
+            up_to_seq=leaving.end,
+            untold=(*(former.untold if former else ()), *leaving.untold),
+            former=former.message.parts if former else (),
+            lines=lines,
+        )
+
+    async def _lines(self, tx: Tx, locked: Locked, leaving: Leaving) -> str:
+        """What only the summary is to tell, condensed without a model. Raises Invalid where it is too much for that."""
+        if leaving.tokens > EXTRACT_TOKENS_MAX:
+            detail = (
+                f"{leaving.tokens} tokens of messages are in no note; more than {EXTRACT_TOKENS_MAX} need a summary"
+            )
+            raise _wrong("/summary", detail)
+        left = [
+            message
+            for first, last in leaving.untold
+            for message in await self._store.observable(tx, locked.session_id, from_seq=first, to_seq=last)
+        ]
+        return await asyncio.to_thread(extracted, left, self._memory.rules(locked.config)) if left else ""
+
+    async def _record(self, tx: Tx, locked: Locked, leaving: Leaving, summary: Summary) -> Message:
+        rules = self._memory.rules(locked.config)
+        version, ahead = locked.version + 1, leaving.ahead
+        await self._store.make_live(tx, locked.memory_id, [chunk.id for chunk in ahead], version=version)
+        await self._store.advance_cursor(
+            tx,
+            locked.session_id,
+            observed_seq=max([locked.observed_seq, leaving.end, *(chunk.to_seq for chunk in leaving.chunks)]),
+            tail_from_seq=leaving.end + 1,
+            anchor_date=anchor_date(rules, locked.now, locked.newest_created_at),
+        )
+        stored = await self._store.add_summary(tx, locked.session_id, summary)
+        await self._store.record_control(tx, locked, COMPACTED, told=_told(ahead), left_tokens=leaving.tokens)
+        return stored
+
+
+def extracted(messages: Sequence[Message], rules: Rules) -> str:
+    """The lines of a log for messages that no observer has seen."""
+    source = ObserverInput(messages=tuple(messages), timezone=rules.zone)
+    return render(parse(observations(source, count=text_tokens)).items)
+
+
+def _stands(former: StoredSummary, end: int, text: str | None) -> bool:
+    """Whether the summary there is, is what is asked for. Raises AlreadyCompacted where it stands for more."""
+    if end > former.up_to_seq:
+        return False
+    if text is None:
+        return True
+    if end < former.up_to_seq:
+        raise AlreadyCompacted(f"message {former.message.seq} stands for the messages up to {former.up_to_seq} already")
+    return [part["text"] for part in former.message.parts] == [text]
+
+
+def _told(ahead: Sequence[Derived]) -> Told | None:
+    """What the newest chunk that becomes live said of the current task."""
+    if not ahead:
+        return None
+    return Told(current_task=ahead[-1].current_task, suggested_response=ahead[-1].suggested_response)
+
+
+def _wrong(pointer: str, detail: str) -> Invalid:
+    return Invalid(f"{pointer}: {detail}", errors=[FieldError(pointer, detail)])

@@ -1,0 +1,64 @@
+"""What a summary says in the place of the messages that left the tail (docs/decisions/0020). Pure.
+
+What the notes tell is not told again: the summary points to them, and itself tells the rest.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from app.memory.model import Ranges
+from app.memory.spans import merged
+from app.sessions.counting import message_tokens
+from app.sessions.model import Message, Part
+
+IN_NOTES = "What was noted of them is in the notes above."
+NOTHING_SAID = "They say nothing that needs to be kept."
+OF_OUR_OWN = frozenset({IN_NOTES, NOTHING_SAID})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What is to be stored. No note tells the messages in ``covers``; ``tells``: it says more than where they are."""
+
+    parts: tuple[Part, ...]
+    tokens: int
+    up_to_seq: int
+    covers: Ranges
+    tells: bool
+
+
+def new_summary(
+    text: str | None, *, up_to_seq: int, untold: Sequence[tuple[int, int]], former: Sequence[Part], lines: str = ""
+) -> Summary:
+    """The caller's ``text``, or else where the notes are, what the former summary told, and the ``lines``.
+
+    ``untold``: what of the messages is in no note.
+    """
+    covers = merged(untold)
+    if text is not None:
+        parts: tuple[Part, ...] = (_part(text),)
+    else:
+        noted = [_part(IN_NOTES)] if covers != ((1, up_to_seq),) else []
+        told = [*own_parts(former), *([_part(lines)] if lines else [])]
+        parts = (*noted, *told) or (_part(NOTHING_SAID),)
+    tokens = message_tokens((_heading(up_to_seq), *parts))
+    return Summary(parts=parts, tokens=tokens, up_to_seq=up_to_seq, covers=covers, tells=bool(own_parts(parts)))
+
+
+def own_parts(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """What a summary tells itself."""
+    return tuple(part for part in parts if part["text"] not in OF_OUR_OWN)
+
+
+def with_heading(summary: Message) -> Message:
+    """A stored summary as it is shown, which is what its tokens were counted of."""
+    return replace(summary, parts=(_heading(summary.up_to_seq or 0), *summary.parts))
+
+
+def _heading(up_to_seq: int) -> Part:
+    which = "Message #1 is" if up_to_seq == 1 else f"Messages #1-#{up_to_seq} are"
+    return _part(f"({which} no longer shown. In short:)")
+
+
+def _part(text: str) -> Part:
+    return {"type": "text", "text": text}
