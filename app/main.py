@@ -20,8 +20,10 @@ from prometheus_client import CollectorRegistry, ProcessCollector, disable_creat
 
 from app.artifacts import routes as artifacts_routes
 from app.artifacts.examples import EXAMPLES as ARTIFACTS_EXAMPLES
+from app.artifacts.objects import open_objects
 from app.artifacts.service import ArtifactConfig, ArtifactService
 from app.artifacts.store import ArtifactStore
+from app.artifacts.sweeping import SweepConfig, Sweeping
 from app.console.routes import install as install_console
 from app.context import routes as context_routes
 from app.context.examples import EXAMPLES as CONTEXT_EXAMPLES
@@ -187,14 +189,19 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     )
     memory = MemoryService(store=memory_store, engine=engine, service_rules=service_rules)
 
+    artifacts, sweepings = _build_artifacts(settings, pool)
+
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         await pool.open()
         await memory_store.resume()
         engine.start()
+        for sweeping in sweepings:
+            sweeping.start()
         try:
             yield
         finally:
+            await asyncio.gather(*(sweeping.stop() for sweeping in sweepings))
             await engine.stop()
             await asyncio.gather(*(model.close() for model in roles.models))
             await pool.close()
@@ -213,7 +220,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     app.state.replacing = Replacing(
         database=pool, store=session_store, memory=memory, bytes_max=limits.message_bytes_max
     )
-    app.state.artifacts = ArtifactService(ArtifactStore(pool), _artifact_config(settings))
+    app.state.artifacts = artifacts
     app.state.values = StateService(database=pool, store=StateStore(pool), config=_state_config(settings))
     app.state.compacting = Compacting(database=pool, store=memory_store, memory=memory)
     app.state.controls = Controls(database=pool, store=memory_store, memory=memory)
@@ -310,6 +317,17 @@ def _caps(settings: Settings) -> Caps:
 
 def _llm_config(settings: Settings) -> LlmConfig:
     return LlmConfig(timeout_seconds=settings.llm.timeout_seconds, reasoning_tokens=settings.llm.reasoning_tokens)
+
+
+def _build_artifacts(settings: Settings, pool: Database) -> tuple[ArtifactService, list[Sweeping]]:
+    """The service of artifacts, and the sweep of its object store (none without one)."""
+    chosen, store = settings.artifacts, ArtifactStore(pool)
+    if chosen.url is None:
+        return ArtifactService(store, _artifact_config(settings)), []
+    objects = open_objects(chosen.url)
+    config = SweepConfig(sweep_seconds=chosen.sweep_seconds, orphan_seconds=chosen.orphan_seconds)
+    sweeping = Sweeping(objects=objects, store=store, clock=SystemClock(), config=config)
+    return ArtifactService(store, _artifact_config(settings), objects), [sweeping]
 
 
 def _artifact_config(settings: Settings) -> ArtifactConfig:

@@ -66,6 +66,11 @@ class ArtifactSettings(_Group):
     )
     versions_max: int = Field(100, ge=1, le=100_000, description="versions of one artifact; 413 over it")
     session_max: int = Field(1_000, ge=1, le=100_000, description="versions of all artifacts of a session")
+    url: str | None = Field(
+        None, description="object store of the bytes: file:///..., s3://, gs://, az://; unset: the database"
+    )
+    sweep_seconds: float = Field(3_600.0, ge=1, le=604_800, description="how often to look for objects of no artifact")
+    orphan_seconds: float = Field(3_600.0, ge=1, le=604_800, description="age at which such an object is deleted")
     part_bytes_inline_max: int = Field(
         10_000, ge=4_096, le=1024**3, description="a message's part of more bytes is an artifact too"
     )

@@ -6,15 +6,20 @@ from dataclasses import dataclass
 from hashlib import sha256
 from uuid import UUID
 
+import structlog
+
 from app.artifacts.errors import ArtifactNotFound, ArtifactNotText, ArtifactsFull, ArtifactTooLarge
 from app.artifacts.grep import Found, NotText, PatternError, check_text, grep
 from app.artifacts.model import Artifact, NewArtifact, PartAt
+from app.artifacts.objects import Objects
 from app.artifacts.parts import VERSION, part_at
 from app.artifacts.schemas import GrepIn
 from app.artifacts.store import ArtifactStore, Put
-from app.kit.errors import FieldError, Invalid
+from app.kit.errors import FieldError, Invalid, Unavailable
 from app.sessions.errors import SessionNotFound
 from app.sessions.store import session_id
+
+log = structlog.get_logger("daybook.artifacts")
 
 FIRST_PART = PartAt(0, -1)  # before every part of a message
 INSERTED_BYTES_MAX = 64 * 1024  # of one artifact's text in a template
@@ -34,9 +39,10 @@ class ArtifactConfig:
 
 
 class ArtifactService:
-    def __init__(self, store: ArtifactStore, config: ArtifactConfig) -> None:
+    def __init__(self, store: ArtifactStore, config: ArtifactConfig, objects: Objects | None = None) -> None:
         self._store = store
         self._config = config
+        self._objects = objects
 
     @property
     def part_bytes_inline_max(self) -> int:
@@ -50,19 +56,21 @@ class ArtifactService:
         """
         _refuse_part(name)
         self._refuse_size(content)
+        session = session_id(tenant, key)
+        object_key = None if self._objects is None else await self._objects.write(session, content)
         new = NewArtifact(
             name=name,
             media_type=media_type,
             size=len(content),
             sha256=sha256(content).digest(),
-            content=content,
+            content=content if object_key is None else None,
+            object_key=object_key,
         )
         put = await self._store.put(
-            session_id(tenant, key),
-            new,
-            session_max=self._config.session_max,
-            versions_max=self._config.versions_max,
+            session, new, session_max=self._config.session_max, versions_max=self._config.versions_max
         )
+        if object_key is not None and (put is None or not put.created):
+            await self._delete_objects([object_key])
         if put is None:
             raise _session_not_found(key)
         if put.artifact is None:
@@ -83,10 +91,17 @@ class ArtifactService:
 
     async def content(self, key: str, artifact: Artifact, start: int, end: int) -> bytes:
         """The bytes from ``start`` up to ``end``. Raises ArtifactNotFound when they were deleted meanwhile."""
-        content = await self._store.content(artifact, start, end)
+        content = await self._content(artifact, start, end)
         if content is None:
             raise _not_found(key, artifact.name, artifact.version)
         return content
+
+    async def _content(self, artifact: Artifact, start: int, end: int) -> bytes | None:
+        if artifact.object_key is None:
+            return await self._store.content(artifact, start, end)
+        if self._objects is None:
+            raise Unavailable("its bytes are in an object store, which is not configured (DAYBOOK_ARTIFACTS__URL)")
+        return await self._objects.read(artifact.object_key, start, end)
 
     async def page(self, *, tenant: str, key: str, after: str | PartAt, limit: int) -> list[Artifact]:
         """The newest version of each artifact by name, then the large parts of the messages in their order."""
@@ -138,7 +153,17 @@ class ArtifactService:
         deleted = await self._store.delete(session, name)
         if not deleted:
             await self._check_session(session, key)
+        await self._delete_objects([object_key for object_key in deleted if object_key is not None])
         return len(deleted)
+
+    async def _delete_objects(self, keys: Sequence[str]) -> None:
+        """Once no row has them; what cannot be deleted now is left to the sweep."""
+        if self._objects is None or not keys:
+            return
+        try:
+            await self._objects.delete(keys)
+        except Unavailable:
+            log.warning("objects_left", count=len(keys))
 
     async def texts(self, session: UUID, names: Sequence[str]) -> dict[str, str]:
         """The newest texts under these names, for a template; a name under which there is nothing is left out.
@@ -151,7 +176,7 @@ class ArtifactService:
         return {artifact.name: await self._text(artifact) for artifact in found}
 
     async def _text(self, artifact: Artifact) -> str:
-        content = await self._store.content(artifact, 0, artifact.size)
+        content = await self._content(artifact, 0, artifact.size)
         try:
             return check_text(content or b"")
         except NotText as error:

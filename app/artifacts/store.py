@@ -108,6 +108,12 @@ WHERE size > $6 AND (seq, n) > ($4, $5) ORDER BY seq, n LIMIT $7
 """  # noqa: S608 - our own statement
 
 
+KNOWN_OBJECTS = """/* known_objects */
+SELECT a.object_key FROM unnest($1::uuid[], $2::text[]) AS o (session_id, key)
+JOIN artifacts a ON a.session_id = o.session_id AND a.object_key = o.key
+"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Put:
     """What a put found or made; ``artifact`` None: the limits left no room beside these numbers of versions."""
@@ -188,6 +194,12 @@ class ArtifactStore:
         """Delete every version; answers the object keys they had, None for those whose bytes were in the database."""
         async with self._database.connection() as connection:
             return [row["object_key"] for row in await connection.fetch(DELETE, session, name)]
+
+    async def known_objects(self, objects: Sequence[tuple[UUID, str]]) -> set[str]:
+        """The keys among those of objects, each with its session, that an artifact has."""
+        sessions, keys = [session for session, _ in objects], [key for _, key in objects]
+        async with self._database.connection() as connection:
+            return {row["object_key"] for row in await connection.fetch(KNOWN_OBJECTS, sessions, keys)}
 
     async def part(self, session: UUID, at: PartAt) -> Artifact | None:
         """A message's part as an artifact; None of one that has no text."""

@@ -1,0 +1,68 @@
+"""What lies in the object store and belongs to no artifact is deleted: of a put that died, of an erased session.
+
+A row is written after its object and deleted before it, so an object without a row is never one that is missed.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+import structlog
+
+from app.artifacts.objects import Objects, Stored
+from app.artifacts.store import ArtifactStore
+from app.kit.clock import Clock
+from app.kit.db import AWAY
+from app.kit.errors import Unavailable
+
+log = structlog.get_logger("daybook.artifacts")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepConfig:
+    """How often to look, and how old an object without a row must be: the put may still be on its way to its row."""
+
+    sweep_seconds: float = 3_600.0
+    orphan_seconds: float = 3_600.0
+
+
+class Sweeping:
+    def __init__(self, *, objects: Objects, store: ArtifactStore, clock: Clock, config: SweepConfig) -> None:
+        self._objects = objects
+        self._store = store
+        self._clock = clock
+        self._config = config
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._for_ever(), name="daybook-artifacts-sweep")
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def sweep(self) -> int:
+        """Delete the orphans; answers how many. Raises Unavailable."""
+        deleted = 0
+        async for batch in self._objects.batches():
+            orphans = await self._orphans(batch)
+            if orphans:
+                await self._objects.delete(orphans)
+                deleted += len(orphans)
+        return deleted
+
+    async def _for_ever(self) -> None:
+        while True:
+            await asyncio.sleep(self._config.sweep_seconds)
+            try:
+                log.info("objects_swept", deleted=await self.sweep())
+            except (Unavailable, *AWAY) as error:
+                log.warning("objects_not_swept", error=type(error).__name__)
+
+    async def _orphans(self, batch: Sequence[Stored]) -> list[str]:
+        oldest = self._clock.now() - timedelta(seconds=self._config.orphan_seconds)
+        old = [stored for stored in batch if stored.written_at <= oldest]
+        known = await self._store.known_objects([(stored.session, stored.key) for stored in old])
+        return [stored.key for stored in old if stored.key not in known]

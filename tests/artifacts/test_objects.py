@@ -1,0 +1,193 @@
+"""Artifacts whose bytes lie in an object store: here a folder."""
+
+import asyncio
+import contextlib
+import socket
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from app.artifacts.objects import open_objects
+from app.artifacts.store import ArtifactStore
+from app.artifacts.sweeping import SweepConfig, Sweeping
+from app.kit.errors import StartError
+from app.sessions.store import session_id
+from tests.conftest import Service, StartService
+
+REPORT = "/sessions/s1/artifacts/report.csv"
+TEXT = b"city,people\nLisbon,545000\n"
+SESSION = session_id("default", "s1")
+
+
+def started(
+    start_service: StartService, folder: Path, **artifacts: Any
+) -> contextlib.AbstractAsyncContextManager[Service]:
+    return start_service(artifacts={"url": f"file://{folder}/objects", **artifacts})
+
+
+def objects_in(folder: Path) -> list[Path]:
+    return [path for path in (folder / "objects").rglob("*") if path.is_file()]
+
+
+async def put(service: Service, content: bytes = TEXT, path: str = REPORT) -> int:
+    return (await service.client.put(path, content=content)).status_code
+
+
+async def rows(service: Service) -> list[Any]:
+    async with service.app.state.database.connection() as connection:
+        found: list[Any] = await connection.fetch("SELECT * FROM artifacts ORDER BY name, version")
+        return found
+
+
+async def test_the_bytes_are_in_the_store_and_not_in_the_database(start_service: StartService, tmp_path: Path) -> None:
+    async with started(start_service, tmp_path) as service:
+        await service.configure("s1")
+        assert await put(service) == 201
+        [row] = await rows(service)
+        [stored] = objects_in(tmp_path)
+        assert row["content"] is None
+        assert str(stored).endswith(row["object_key"])
+        assert stored.read_bytes() == TEXT == (await service.client.get(REPORT)).content
+        answer = await service.client.post(f"{REPORT}/grep", json={"pattern": "Lisbon"})
+        assert [match["line"] for match in answer.json()["matches"]] == [2]
+        assert await service.app.state.artifacts.texts(SESSION, ["report.csv"]) == {"report.csv": TEXT.decode()}
+
+
+async def test_a_range_is_the_slice_of_its_bytes(start_service: StartService, tmp_path: Path) -> None:
+    async with started(start_service, tmp_path) as service:
+        await service.configure("s1")
+        await put(service)
+        for first, last in ((0, 0), (0, 100), (5, 9), (len(TEXT) - 1, len(TEXT))):
+            answer = await service.client.get(REPORT, headers={"Range": f"bytes={first}-{last}"})
+            assert (answer.status_code, answer.content) == (206, TEXT[first : last + 1])
+
+
+async def test_what_is_not_kept_leaves_no_object(start_service: StartService, tmp_path: Path) -> None:
+    async with started(start_service, tmp_path, versions_max=1) as service:
+        assert await put(service) == 404
+        await service.configure("s1")
+        assert [await put(service), await put(service), await put(service, b"other")] == [201, 200, 413]
+        assert len(objects_in(tmp_path)) == 1
+
+
+async def test_a_deletion_takes_the_objects_too(start_service: StartService, tmp_path: Path) -> None:
+    async with started(start_service, tmp_path) as service:
+        await service.configure("s1")
+        for content in (b"1", b"2", b""):
+            await put(service, content)
+        assert len(objects_in(tmp_path)) == 3
+        await service.client.delete(REPORT)
+        assert objects_in(tmp_path) == []
+
+
+async def test_the_same_bytes_under_two_names_are_deleted_apart(start_service: StartService, tmp_path: Path) -> None:
+    async with started(start_service, tmp_path) as service:
+        await service.configure("s1")
+        other = "/sessions/s1/artifacts/copy"
+        await asyncio.gather(put(service), put(service, path=other))
+        await service.client.delete(REPORT)
+        assert (await service.client.get(other)).content == TEXT
+
+
+async def test_what_was_kept_before_in_the_database_is_still_read(start_service: StartService, tmp_path: Path) -> None:
+    async with start_service() as service:
+        await service.configure("s1")
+        await put(service, b"in the database")
+    async with started(start_service, tmp_path) as service:
+        await put(service)
+        assert (await service.client.get(f"{REPORT}?version=1")).content == b"in the database"
+    async with start_service() as service:
+        answer = await service.client.get(REPORT)
+        assert (answer.status_code, answer.json()["type"]) == (503, "/problems/unavailable")
+        assert "DAYBOOK_ARTIFACTS__URL" in answer.json()["detail"]
+
+
+async def test_bytes_that_are_gone_from_the_store_are_not_found(start_service: StartService, tmp_path: Path) -> None:
+    async with started(start_service, tmp_path) as service:
+        await service.configure("s1")
+        await put(service)
+        objects_in(tmp_path)[0].unlink()
+        answer = await service.client.get(REPORT)
+        assert (answer.status_code, answer.json()["type"]) == (404, "/problems/artifact-not-found")
+
+
+async def test_a_store_that_cannot_be_reached_is_unavailable(
+    start_service: StartService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        for name, value in {
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{closed.getsockname()[1]}",
+            "AWS_ALLOW_HTTP": "true",
+            "AWS_ACCESS_KEY_ID": "none",
+            "AWS_SECRET_ACCESS_KEY": "none",
+        }.items():
+            monkeypatch.setenv(name, value)
+        async with start_service(artifacts={"url": "s3://bucket/daybook"}) as service:
+            await service.configure("s1")
+            answer = await service.client.put(REPORT, content=TEXT)
+            assert (answer.status_code, answer.json()["type"]) == (503, "/problems/unavailable")
+            assert answer.headers["retry-after"] == "1"
+            assert await rows(service) == []
+
+
+@pytest.mark.parametrize("url", ["nowhere", "ftp://host/x", "file://relative", "file:///proc/none/x"])
+def test_what_is_no_url_of_a_store_stops_the_start_with_one_line(url: str) -> None:
+    with pytest.raises(StartError, match="DAYBOOK_ARTIFACTS__URL") as raised:
+        open_objects(url)
+    assert "\n" not in str(raised.value)
+
+
+# The sweep
+
+
+class Later:
+    """A clock that is ahead."""
+
+    def __init__(self, seconds: float) -> None:
+        self._ahead = timedelta(seconds=seconds)
+
+    def now(self) -> datetime:
+        return datetime.now(UTC) + self._ahead
+
+
+def sweeping(service: Service, folder: Path, *, seconds_later: float) -> Sweeping:
+    return Sweeping(
+        objects=open_objects(f"file://{folder}/objects"),
+        store=ArtifactStore(service.app.state.database),
+        clock=Later(seconds_later),
+        config=SweepConfig(),
+    )
+
+
+async def test_objects_that_no_artifact_has_are_deleted_once_they_are_old(
+    start_service: StartService, tmp_path: Path
+) -> None:
+    async with started(start_service, tmp_path) as service:
+        await service.configure("s1")
+        await put(service)
+        [kept] = objects_in(tmp_path)
+        orphan = await open_objects(f"file://{tmp_path}/objects").write(SESSION, b"of a put that died")
+        foreign = tmp_path / "objects" / "not-ours.txt"
+        foreign.write_text("somebody else's")
+        assert await sweeping(service, tmp_path, seconds_later=3_500).sweep() == 0
+        assert await sweeping(service, tmp_path, seconds_later=3_700).sweep() == 1
+        assert set(objects_in(tmp_path)) == {kept, foreign}
+        assert not (tmp_path / "objects" / orphan).exists()
+
+
+async def test_the_objects_of_an_erased_session_go_with_the_sweep(
+    start_service: StartService, tmp_path: Path, database_url: str
+) -> None:
+    async with started(start_service, tmp_path, sweep_seconds=1, orphan_seconds=1) as service:
+        await service.configure("s1")
+        await put(service)
+        connection = await asyncpg.connect(database_url)
+        await connection.execute("DELETE FROM artifacts")
+        await connection.close()
+        async with asyncio.timeout(20):
+            while objects_in(tmp_path):  # noqa: ASYNC110 - a folder tells of no change
+                await asyncio.sleep(0.05)
