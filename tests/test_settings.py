@@ -90,7 +90,7 @@ def test_an_empty_setting_is_one_that_is_not_set(monkeypatch: pytest.MonkeyPatch
         ("DAYBOOK_MEMORY__MESSAGE_TOKENS", "0"),
         ("DAYBOOK_MEMORY__MESSAGE_TOKENS", "many"),
         ("DAYBOOK_MEMORY__TIMEZONE", "Mars/Olympus"),
-        ("DAYBOOK_MEMORY__COMPACT_ON_OBSERVE", "true"),
+        ("DAYBOOK_MEMORY__COMPACT_ON_OBSERVE", "perhaps"),
         ("DAYBOOK_SESSIONS__MESSAGES_MAX", "0"),
         ("DAYBOOK_ENGINE__LEASE_SECONDS", "0.5"),
         ("DAYBOOK_POOL__MAX", "0"),
