@@ -254,7 +254,7 @@ class Rules:
             consolidate_at=v["consolidate_at"],
             buffer_tokens=_share(v["buffer_every"], messages) if v["buffer_every"] else None,
             retain_tokens=min(_share(v["retain_tokens"], messages), messages),
-            block_tokens=_share(v["block_after"], messages),
+            block_tokens=max(_share(v["block_after"], messages), messages),
             cache_ttl=v["cache_ttl"],
             reflect_keep=_share(v["reflect_keep"], observations),
             reflect_to=v["reflect_to"],

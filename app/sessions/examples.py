@@ -115,6 +115,13 @@ _LISTED_MEMORY: dict[str, Any] = {
     "pending_seconds": 12,
     "last_error": None,
 }
+_CONFIG: dict[str, Any] = {
+    "number": 1,
+    "changed_at": "2026-08-01T10:00:01Z",
+    "from_seq": 1,
+    "memory_version": 0,
+    "config": {"preset": "compact"},
+}
 _NEW_SESSION = _SESSION | {"resource_id": None, "last_seq": 0, "last_active_at": "2026-08-01T10:00:01Z"}
 
 EXAMPLES = {
@@ -131,6 +138,7 @@ EXAMPLES = {
         answers={200: _MESSAGE},
     ),
     "putSession": Examples(requests=_PUT, answers={200: _SESSION, 201: _NEW_SESSION}),
+    "listConfigs": Examples(answers={200: {"items": [_CONFIG], "next_cursor": None}}),
     "getSession": Examples(answers={200: _SESSION}),
     "listSessions": Examples(answers={200: {"items": [_SESSION | {"memory": _LISTED_MEMORY}], "next_cursor": None}}),
 }

@@ -10,11 +10,16 @@ from app.kit.problems import problem_responses
 from app.sessions.model import SEQ_MAX, MessageFilter
 from app.sessions.replacing import Replacing
 from app.sessions.schemas import (
+    PAGE_DEFAULT,
     UNSCHEDULED,
     AppendIn,
     AppendOut,
+    ConfigOut,
+    ConfigPage,
+    Cursor,
     IdempotencyKey,
     Key,
+    Limit,
     ListedMemory,
     ListedSessionOut,
     MemorySummary,
@@ -32,7 +37,7 @@ from app.sessions.schemas import (
     message_out,
 )
 from app.sessions.service import SessionService
-from app.sessions.store import ListedSession, SessionFilter, SessionRecord
+from app.sessions.store import ConfigChange, ListedSession, SessionFilter, SessionRecord
 
 BODY_BYTES_UNKNOWN = 2**30  # a body sent in chunks: taken for a large one
 
@@ -134,6 +139,18 @@ async def get_session(key: Key, tenant: Tenant, request: Request) -> SessionOut:
     return _session_out(await _service(request).get(tenant, key))
 
 
+@router.get("/sessions/{key}/configs", operation_id="listConfigs", responses=problem_responses(404))
+async def list_configs(
+    key: Key, tenant: Tenant, request: Request, limit: Limit = PAGE_DEFAULT, cursor: Cursor = None
+) -> ConfigPage:
+    """Page through the changes of a session's config, oldest first: to what, and from when on."""
+    after = read_cursor(cursor, int) or 0
+    found = await _service(request).configs(tenant=tenant, key=key, after=after, limit=limit + 1)
+    page = found[:limit]
+    cursor = next_cursor(page[-1].number) if len(found) > limit else None
+    return ConfigPage(items=[_config_out(change) for change in page], next_cursor=cursor)
+
+
 @router.get("/sessions", operation_id="listSessions")
 async def list_sessions(tenant: Tenant, request: Request, query: Annotated[SessionQuery, Query()]) -> SessionPage:
     """Page through the sessions, by key, with where the memory of each stands."""
@@ -164,6 +181,16 @@ def _listed_out(listed: ListedSession, summary: dict[str, Any]) -> ListedSession
     lag = {"pending_seconds": int(listed.pending_seconds), "last_error": listed.last_error}
     return ListedSessionOut(
         **_session_out(listed.session).model_dump(), memory=ListedMemory.model_validate(summary | lag)
+    )
+
+
+def _config_out(change: ConfigChange) -> ConfigOut:
+    return ConfigOut(
+        number=change.number,
+        changed_at=change.changed_at,
+        from_seq=change.from_seq,
+        memory_version=change.version,
+        config=change.config,
     )
 
 

@@ -173,6 +173,21 @@ class SessionQuery(BaseModel):
     cursor: str | None = Field(None, max_length=400, description="`next_cursor` of the page before")
 
 
+class ConfigOut(BaseModel):
+    """What a session's config was changed to; before the first change it was empty."""
+
+    number: int
+    changed_at: datetime
+    from_seq: int = Field(description="The `seq` the next message was to get")
+    memory_version: int
+    config: dict[str, Any]
+
+
+class ConfigPage(BaseModel):
+    items: list[ConfigOut]
+    next_cursor: str | None
+
+
 class SessionPage(BaseModel):
     items: list[ListedSessionOut]
     next_cursor: str | None

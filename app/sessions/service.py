@@ -22,6 +22,7 @@ from app.sessions.reading import UNSTORABLE, read_messages
 from app.sessions.schemas import AppendIn
 from app.sessions.store import (
     AppendResult,
+    ConfigChange,
     ListedSession,
     SessionFilter,
     SessionRecord,
@@ -132,6 +133,10 @@ class SessionService:
             if status is None or len(found) >= limit or len(batch) < SCAN:
                 return found[:limit]
             after = batch[-1].session.key
+
+    async def configs(self, *, tenant: str, key: str, after: int, limit: int) -> list[ConfigChange]:
+        session = await self.get(tenant, key)
+        return await self._store.configs(session.id, after=after, limit=limit)
 
     async def messages(self, *, tenant: str, key: str, wanted: MessageFilter, limit: int) -> list[Message]:
         session = await self.get(tenant, key)

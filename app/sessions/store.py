@@ -168,6 +168,10 @@ WHERE s.tenant = $1 AND ($2::text IS NULL OR s.resource_id = $2) AND s.key > $3
 ORDER BY s.key LIMIT $6
 """
 
+CONFIGS = """/* configs */
+SELECT * FROM session_configs WHERE session_id = $1 AND number > $2 ORDER BY number LIMIT $3
+"""
+
 MESSAGES = """/* messages */
 SELECT * FROM messages
 WHERE session_id = $1 AND seq > $2 AND seq < $3
@@ -274,6 +278,17 @@ class ListedSession:
     last_error: dict[str, Any] | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigChange:
+    """What a session's config was changed to, and from which message and version of the log on."""
+
+    number: int
+    changed_at: datetime
+    from_seq: int
+    version: int
+    config: dict[str, Any]
+
+
 def session_id(tenant: str, key: str) -> UUID:
     """The id of a session: made of tenant and key, so that it needs no look-up (architecture.md section 3)."""
     return uuid5(NAMESPACE, f"{tenant}/{key}")
@@ -336,6 +351,16 @@ def _listed_of(row: Row) -> ListedSession:
         memory=counters_of(row),
         pending_seconds=row["pending_seconds"],
         last_error=row["last_error"],
+    )
+
+
+def _change_of(row: Row) -> ConfigChange:
+    return ConfigChange(
+        number=row["number"],
+        changed_at=row["changed_at"],
+        from_seq=row["from_seq"],
+        version=row["version"],
+        config=row["config"],
     )
 
 
@@ -451,6 +476,12 @@ class SessionStore:
                 SESSIONS, tenant, wanted.resource_id, after, wanted.search, wanted.scheduled, limit
             )
         return [_listed_of(row) for row in rows]
+
+    async def configs(self, session: UUID, *, after: int, limit: int) -> list[ConfigChange]:
+        """The changes of a session's config, oldest first, those after number ``after``."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(CONFIGS, session, after, limit)
+        return [_change_of(row) for row in rows]
 
     async def messages(self, session: UUID, wanted: MessageFilter, limit: int) -> list[Message]:
         statement = MESSAGES.format(order="DESC" if wanted.descending else "ASC")

@@ -1,10 +1,23 @@
 """What is condensed into what, and what the result covers."""
 
+from typing import Any
+
 import pytest
 
-from app.memory.model import Item, Observation, Reflection
+from app.kit.tokens import text_tokens
+from app.llm.port import Provider, Usage
+from app.memory.charging import Charging
+from app.memory.gates import Rejection, Verdict
+from app.memory.log import render
+from app.memory.model import Call, Cite, Draft, Item, Observation, Priority, Reflection, ReflectorInput
 from app.memory.policy import Consolidate, Reflect
-from app.memory.reflecting import Sources, consolidate_sources, reflect_sources
+from app.memory.records import Lease, Run
+from app.memory.reflecting import Reflecting, Sources, consolidate_sources, reflect_sources
+from app.memory.rules import Rules
+from app.memory.spending import Caps
+from app.memory.spending_store import SpendingStore
+from app.memory.steps import StepFailed
+from app.memory.store import MemoryStore
 from tests.memory.building import loaded, observation, reflection
 
 LOG = loaded(reflection(1, level=2), reflection(2), observation(3), observation(4), observation(5))
@@ -62,3 +75,100 @@ def test_what_is_condensed_is_read_in_the_order_of_the_log() -> None:
     )
     assert [item.text for item in sources.items] == list("abcde")
     assert sources.tokens == 400
+
+
+# The tries of one reflection.
+
+
+class ScriptedReflector:
+    """Answers with these logs, one a try; None is an answer cut off at its limit."""
+
+    name = Provider.SCRIPTED.value
+
+    def __init__(self, *logs: str | None) -> None:
+        self.asked: list[ReflectorInput] = []
+        self._logs = list(logs)
+
+    async def reflect(self, source: ReflectorInput) -> Draft:
+        self.asked.append(source)
+        log = self._logs[len(self.asked) - 1]
+        text = f"<observations>\nDate: May 2, 2026\n{log or MILD}\n</observations>"
+        call = Call(provider=self.name, model="", prompt_version="", usage=Usage(), latency_ms=0)
+        return Draft(text=text, call=call, cut_off=log is None)
+
+    async def estimate(self, source: ReflectorInput) -> Usage:
+        raise AssertionError(source)  # nothing is counted where no cap is set
+
+
+def lines(*texts: str) -> str:
+    return "\n".join(f"* 🟡 [fact] {text} #1" for text in texts)
+
+
+FACTS = tuple(f"The shop of street {word} sells bread and cheese on market days." for word in "abcdefgh")
+RENT = Item(text="User pays Olga Petrova 1250 euros of rent.", priority=Priority.HIGH, day="May 2, 2026")
+KEPT = "* 🔴 User pays Olga Petrova 1250 euros of rent. #1"
+MILD, HARDER, HARD = lines(*FACTS[:6]), lines(*FACTS[:3]), lines(FACTS[0])
+LARGE = lines(*FACTS, *FACTS[:2], "Another fact that makes it larger than it was.")
+
+
+def reflecting(reflector: ScriptedReflector) -> Reflecting:
+    """Only its thinking is asked for here, which needs no database."""
+    database: Any = None
+    charging = Charging(database=database, store=SpendingStore(database), caps=Caps(observing=True, reflecting=True))
+    return Reflecting(database=database, store=MemoryStore(database), charging=charging, reflector=reflector)
+
+
+async def tried(reflector: ScriptedReflector, *more: Item) -> tuple[Verdict | None, list[Run]]:
+    items = tuple(Item(text=text, priority=Priority.MEDIUM, day="May 2, 2026", cites=(Cite(1, 1),)) for text in FACTS)
+    chunk = observation(1, *items, *more, tokens=text_tokens(render([*items, *more])))
+    memory = loaded(chunk)
+    lease = Lease(memory_id=memory.memory_id, epoch=1)
+    sources = reflect_sources(memory, Reflect(keep_tokens=0))
+    return await reflecting(reflector)._think(lease, memory, Rules.resolve({}, {}), sources)
+
+
+@pytest.mark.parametrize(
+    ("logs", "calls", "best"),
+    [
+        pytest.param([HARD], 1, HARD, id="at its target at once"),
+        pytest.param([MILD, HARDER], 2, HARDER, id="harder until it is"),
+        pytest.param([MILD] * 4, 4, MILD, id="four times at most"),
+        pytest.param([HARDER + "\n" + lines(FACTS[5]), MILD, MILD, MILD], 4, 0, id="the smallest of them"),
+        pytest.param([None, LARGE, HARDER], 3, HARDER, id="after ones that are no answer"),
+        pytest.param([MILD, None, LARGE, LARGE], 4, MILD, id="before ones that are no answer"),
+        pytest.param([LARGE] * 4, 4, None, id="none is smaller"),
+    ],
+)
+async def test_the_smallest_valid_result_of_four_tries_is_taken(
+    logs: list[str | None], calls: int, best: str | int | None
+) -> None:
+    reflector = ScriptedReflector(*logs)
+    verdict, runs = await tried(reflector)
+    wanted = logs[best] if isinstance(best, int) else best
+    assert (verdict and verdict.text) == (wanted and f"Date: May 2, 2026\n{wanted}")
+    assert [asked.compression for asked in reflector.asked] == list(range(1, calls + 1))
+    assert len(runs) == calls
+
+
+async def test_where_no_try_is_an_answer_the_step_fails_with_its_calls() -> None:
+    with pytest.raises(StepFailed) as failed:
+        await tried(ScriptedReflector(None, None, LARGE, LARGE))
+    assert failed.value.kind == Rejection.NOT_SMALLER
+    assert [run.outcome for run in failed.value.runs] == ["rejected"] * 4
+
+
+@pytest.mark.parametrize(
+    ("logs", "calls"),
+    [
+        pytest.param([f"{KEPT}\n{MILD}", HARDER], 2, id="not harder than what lost a protected line"),
+        pytest.param([MILD], 1, id="the first lost it"),
+    ],
+)
+async def test_what_loses_protected_lines_is_not_followed_by_a_harder_try_and_they_are_put_back(
+    logs: list[str | None], calls: int
+) -> None:
+    reflector = ScriptedReflector(*logs)
+    verdict, _ = await tried(reflector, RENT)
+    assert verdict is not None
+    assert len(reflector.asked) == calls
+    assert "Olga Petrova 1250" in verdict.text

@@ -128,6 +128,7 @@ def test_a_session_s_preset_leaves_what_no_preset_sets_as_the_service_has_it() -
         ("block_after", 1, "block_tokens", 1_000),
         ("block_after", 1.5, "block_tokens", 1_500),
         ("block_after", 1_700, "block_tokens", 1_700),
+        ("block_after", 700, "block_tokens", 1_000),  # nothing waits too long before it is due
         ("buffer_every", 0.5, "buffer_tokens", 500),
         ("buffer_every", 300, "buffer_tokens", 300),
         ("reflect_keep", 0.25, "reflect_keep", 1_000),

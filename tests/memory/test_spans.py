@@ -273,3 +273,14 @@ def test_merged_ranges_cover_the_same_seqs_and_never_touch(pairs: list[tuple[int
     covered = [seq for first, last in found for seq in range(first, last + 1)]
     assert covered == sorted({seq for first, last in pairs for seq in range(first, last + 1)})
     assert all(one[1] + 1 < two[0] for one, two in pairwise(found))
+
+
+def test_ten_thousand_tiny_messages_are_taken_in_spans_within_the_limit() -> None:
+    rest, ends = log("u a " * 5_000), []
+    while rest:
+        span = safe_span(rest[:2_000], want_tokens=90_000, limit_tokens=15_000)
+        assert span is not None
+        assert span.tokens <= 15_000
+        ends.append(span.to_seq)
+        rest = rest[span.to_seq - rest[0].seq + 1 :]
+    assert ends == [1_500, 3_000, 4_500, 6_000, 7_500, 9_000, 10_000]

@@ -433,6 +433,25 @@ async def test_nothing_to_merge_changes_nothing(service: Service) -> None:
     assert (again.status_code, again.json()) == (200, first)
 
 
+async def test_the_changes_of_a_config_are_listed_with_where_they_begin(service: Service) -> None:
+    await put(service, config={"preset": "compact"})
+    await service.append("s1", said(), wait_ms=20_000)
+    await put(service, config={"keep_last": 3})
+    await put(service, config={"keep_last": 3}, metadata={"a": 1})  # which changes nothing of it
+    await put(service, config={"keep_last": None})
+    first = await service.get("/sessions/s1/configs", limit=2)
+    rest = await service.get("/sessions/s1/configs", limit=2, cursor=first["next_cursor"])
+    changes = first["items"] + rest["items"]
+    told = [(one["number"], one["from_seq"], one["memory_version"], one["config"]) for one in changes]
+    assert told == [
+        (1, 1, 0, {"preset": "compact"}),
+        (2, 2, 0, {"preset": "compact", "keep_last": 3}),
+        (3, 2, 0, {"preset": "compact"}),
+    ]
+    assert rest["next_cursor"] is None
+    problem(await service.client.get("/sessions/never/configs"), 404, "session-not-found")
+
+
 async def test_a_null_unsets_its_key(service: Service) -> None:
     await put(service, metadata={"a": 1, "b": 2}, config={"preset": "compact", "message_tokens": 500})
     session = (await put(service, metadata={"a": None, "c": None}, config={"message_tokens": None})).json()
