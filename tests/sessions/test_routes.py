@@ -397,6 +397,7 @@ async def test_a_message_is_read_by_its_id_with_a_slash_too(service: Service) ->
         "observe": False,
         "sealed": False,
         "trust": "user",
+        "up_to_seq": None,
     }
     problem(await service.client.get(f"{MESSAGES}/turn/1"), 404, "message-not-found")
     problem(await service.client.get("/sessions/never/messages/turn/1:0"), 404, "session-not-found")
