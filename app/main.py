@@ -52,6 +52,8 @@ from app.llm.guard import Guard, GuardConfig, GuardedModel
 from app.llm.port import Model, Provider
 from app.memory import routes as memory_routes
 from app.memory.activating import Activating
+from app.memory.branch_store import BranchStore
+from app.memory.branching import BranchConfig, Branching
 from app.memory.charging import Charging
 from app.memory.compacting import Compacting
 from app.memory.controls import Controls
@@ -223,6 +225,11 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     app.state.artifacts = artifacts
     app.state.values = StateService(database=pool, store=StateStore(pool), config=_state_config(settings))
     app.state.compacting = Compacting(database=pool, store=memory_store, memory=memory)
+    app.state.branching = Branching(
+        database=pool,
+        store=BranchStore(),
+        config=BranchConfig(messages_max=settings.sessions.branch_messages_max, timezone=memory.defaults.timezone),
+    )
     app.state.controls = Controls(database=pool, store=memory_store, memory=memory)
     app.state.context = ContextService(
         store=ContextStore(pool),
@@ -248,6 +255,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         context_routes.router,
         state_routes.router,
         memory_routes.router,
+        memory_routes.branch_router,
         diagnostics_routes.router,
         diagnostics_routes.health_router,
     ):

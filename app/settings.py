@@ -55,6 +55,9 @@ class HttpSettings(_Group):
 class SessionSettings(_Group):
     messages_max: int = Field(100, ge=1, le=10_000, description="messages per request")
     message_bytes_max: int = Field(1024 * 1024, ge=1_024, le=1024**3, description="one message as JSON; 413 over it")
+    branch_messages_max: int = Field(
+        200_000, ge=1, le=1_000_000_000, description="messages that a branch copies; 413 over it"
+    )
 
 
 class ArtifactSettings(_Group):
@@ -167,7 +170,7 @@ class Settings(BaseSettings):
     memory: MemoryConfig = Field(
         MemoryConfig(), description="The memory's rules; a session's own config stands above them."
     )
-    sessions: SessionSettings = Field(SessionSettings(), description="Limits of an append.")
+    sessions: SessionSettings = Field(SessionSettings(), description="Limits of an append and of a branch.")
     artifacts: ArtifactSettings = Field(ArtifactSettings(), description="Payloads kept by name.")
     state: StateSettings = Field(StateSettings(), description="Limits of the state.")
     context: ContextSettings = Field(ContextSettings(), description="The compiled context.")

@@ -21,7 +21,8 @@ OPERATIONS = {operation["operationId"]: (method, path, operation) for method, pa
 WITH_BODY = sorted(name for name, (_, _, operation) in OPERATIONS.items() if "requestBody" in operation)
 CHANGES = sorted(name for name, (method, _, _) in OPERATIONS.items() if method in {"PATCH", "DELETE"})
 CONTROLS = [name for name in CHANGES if "/memory/" in OPERATIONS[name][1]]
-REPEATABLE = [name for name in WITH_BODY if name not in CHANGES]
+ONCE = {"branchSession"}  # a key is taken once
+REPEATABLE = [name for name in WITH_BODY if name not in {*CHANGES, *ONCE}]
 STREAMS = {"memoryEvents"}  # have no end
 READS = sorted(name for name, (method, _, _) in OPERATIONS.items() if method == "GET" and name not in STREAMS)
 
@@ -143,6 +144,17 @@ async def test_an_example_of_a_control_is_accepted_and_answered_alike(remembered
     answer = await remembered.client.request(method, path, json=cited_here)
     assert answer.status_code == 200
     assert_alike(answer.json(), answers(operation)["200"]["example"], name)
+
+
+@pytest.mark.parametrize("name", sorted(ONCE))
+async def test_an_example_of_what_is_done_once_is_accepted_once_and_answered_alike(
+    remembered: Service, name: str
+) -> None:
+    method, _, operation = OPERATIONS[name]
+    for body in requests(name).values():
+        answers_of = [await remembered.client.request(method, path_of(name), json=body) for _ in range(2)]
+        assert [answer.status_code for answer in answers_of] == [201, 409]
+        assert_alike(answers_of[0].json(), answers(operation)["201"]["example"], name)
 
 
 async def test_an_example_of_a_deletion_is_answered_alike(remembered: Service) -> None:

@@ -1,10 +1,11 @@
-"""HTTP of the operator's controls on the log (api.md, Memory)."""
+"""HTTP of the operator's controls on the log, and of branches (api.md, Memory and Sessions)."""
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 
 from app.kit.auth import Tenant
 from app.kit.errors import FieldError, Invalid
 from app.kit.problems import problem_responses
+from app.memory.branching import Branching
 from app.memory.compacting import Compacting
 from app.memory.controls import Controls, Deleted
 from app.memory.schemas import (
@@ -20,10 +21,11 @@ from app.memory.schemas import (
 )
 from app.memory.store import OBSERVATIONS, REFLECTIONS
 from app.sessions.reading import UNSTORABLE
-from app.sessions.schemas import Key, message_out
+from app.sessions.schemas import BranchIn, Key, SessionOut, message_out, session_out
 from app.sessions.wire import unstorable
 
 router = APIRouter(tags=["memory"], responses=problem_responses(401, 404, 422, 503))
+branch_router = APIRouter(tags=["sessions"], responses=problem_responses(401, 404, 409, 413, 422, 503))
 
 OBSERVATIONS_PATH = "/sessions/{key}/memory/observations"
 REFLECTIONS_PATH = "/sessions/{key}/memory/reflections"
@@ -88,6 +90,15 @@ async def compact_session(key: Key, body: CompactIn, tenant: Tenant, request: Re
         up_to_seq=done.summary.up_to_seq or 0,
         summary=message_out(done.summary),
     )
+
+
+@branch_router.post("/sessions/{key}/branch", status_code=201, operation_id="branchSession")
+async def branch_session(key: Key, body: BranchIn, tenant: Tenant, request: Request, response: Response) -> SessionOut:
+    """Make a new session of this one as it was at a message: its messages, config and memory. No model is called."""
+    branching: Branching = request.app.state.branching
+    session = await branching.branch(tenant=tenant, key=key, into=body.key, at_seq=body.at_seq)
+    response.headers["Location"] = f"/sessions/{session.key}"
+    return session_out(session)
 
 
 def _deleted_out(deleted: Deleted, key: str) -> DeletedOut:

@@ -7,6 +7,10 @@ class SessionNotFound(DomainError):
     slug, title, category = "session-not-found", "There is no such session", Category.NOT_FOUND
 
 
+class SessionExists(DomainError):
+    slug, title, category = "session-exists", "There is such a session already", Category.CONFLICT
+
+
 class MessageNotFound(DomainError):
     slug, title, category = "message-not-found", "There is no such message", Category.NOT_FOUND
 

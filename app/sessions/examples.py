@@ -99,6 +99,7 @@ _MESSAGE: dict[str, Any] = {
 _SESSION: dict[str, Any] = {
     "session": "s1",
     "resource_id": "user-42",
+    "parent": None,
     "last_seq": 2,
     "config": {"preset": "compact"},
     "metadata": {"plan": "pro"},
@@ -122,6 +123,7 @@ _CONFIG: dict[str, Any] = {
     "memory_version": 0,
     "config": {"preset": "compact"},
 }
+_BRANCH = _SESSION | {"session": "s1-again", "parent": {"key": "s1", "at_seq": 2}}
 _NEW_SESSION = _SESSION | {"resource_id": None, "last_seq": 0, "last_active_at": "2026-08-01T10:00:01Z"}
 
 EXAMPLES = {
@@ -139,6 +141,13 @@ EXAMPLES = {
     ),
     "putSession": Examples(requests=_PUT, answers={200: _SESSION, 201: _NEW_SESSION}),
     "listConfigs": Examples(answers={200: {"items": [_CONFIG], "next_cursor": None}}),
+    "branchSession": Examples(
+        requests={
+            "newest": {"summary": "All there is", "value": {"key": "s1-again"}},
+            "earlier": {"summary": "As it was at a message", "value": {"key": "s1-earlier", "at_seq": 1}},
+        },
+        answers={201: _BRANCH},
+    ),
     "getSession": Examples(answers={200: _SESSION}),
     "listSessions": Examples(answers={200: {"items": [_SESSION | {"memory": _LISTED_MEMORY}], "next_cursor": None}}),
 }

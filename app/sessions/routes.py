@@ -35,9 +35,10 @@ from app.sessions.schemas import (
     StoredMessage,
     WaitMs,
     message_out,
+    session_out,
 )
 from app.sessions.service import SessionService
-from app.sessions.store import ConfigChange, ListedSession, SessionFilter, SessionRecord
+from app.sessions.store import ConfigChange, ListedSession, SessionFilter
 
 BODY_BYTES_UNKNOWN = 2**30  # a body sent in chunks: taken for a large one
 
@@ -130,13 +131,13 @@ async def put_session(key: Key, body: SessionIn, tenant: Tenant, request: Reques
         tenant=tenant, key=key, resource_id=body.resource_id, config=body.config, metadata=body.metadata
     )
     response.status_code = 201 if created else 200
-    return _session_out(session)
+    return session_out(session)
 
 
 @router.get("/sessions/{key}", operation_id="getSession", responses=problem_responses(404))
 async def get_session(key: Key, tenant: Tenant, request: Request) -> SessionOut:
     """One session."""
-    return _session_out(await _service(request).get(tenant, key))
+    return session_out(await _service(request).get(tenant, key))
 
 
 @router.get("/sessions/{key}/configs", operation_id="listConfigs", responses=problem_responses(404))
@@ -180,7 +181,7 @@ def _message_filter(query: MessageQuery) -> MessageFilter:
 def _listed_out(listed: ListedSession, summary: dict[str, Any]) -> ListedSessionOut:
     lag = {"pending_seconds": int(listed.pending_seconds), "last_error": listed.last_error}
     return ListedSessionOut(
-        **_session_out(listed.session).model_dump(), memory=ListedMemory.model_validate(summary | lag)
+        **session_out(listed.session).model_dump(), memory=ListedMemory.model_validate(summary | lag)
     )
 
 
@@ -191,17 +192,4 @@ def _config_out(change: ConfigChange) -> ConfigOut:
         from_seq=change.from_seq,
         memory_version=change.version,
         config=change.config,
-    )
-
-
-def _session_out(session: SessionRecord) -> SessionOut:
-    return SessionOut(
-        session=session.key,
-        resource_id=session.resource_id,
-        last_seq=session.last_seq,
-        config=session.config,
-        metadata=session.metadata,
-        created_at=session.created_at,
-        last_active_at=session.last_active_at,
-        ended_at=session.ended_at,
     )

@@ -8,6 +8,7 @@ from fastapi import Header, Path, Query
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from app.sessions.model import SEQ_MAX, Kind, Message
+from app.sessions.store import SessionRecord
 
 KEY_PATTERN = r"^[A-Za-z0-9._:@~=+-]{1,200}$"
 MESSAGE_ID_PATTERN = r"^[A-Za-z0-9._:@~=+/-]{1,200}$"
@@ -139,9 +140,24 @@ class SessionIn(BaseModel):
     config: dict[str, Any] = Field(default_factory=dict, description="The memory's rules for this session; merged")
 
 
+class BranchIn(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    key: str = Field(pattern=KEY_PATTERN, description="The new session's")
+    at_seq: int | None = Field(None, ge=1, le=SEQ_MAX, description="The last message copied; default: the newest")
+
+
+class ParentOut(BaseModel):
+    """What a session is a branch of, and its last message that was copied."""
+
+    key: str
+    at_seq: int
+
+
 class SessionOut(BaseModel):
     session: str
     resource_id: str | None
+    parent: ParentOut | None
     last_seq: int
     config: dict[str, Any]
     metadata: dict[str, Any]
@@ -209,3 +225,23 @@ def message_out(message: Message) -> MessageOut:
         trust=message.trust,
         up_to_seq=message.up_to_seq,
     )
+
+
+def session_out(session: SessionRecord) -> SessionOut:
+    return SessionOut(
+        session=session.key,
+        resource_id=session.resource_id,
+        parent=_parent_out(session),
+        last_seq=session.last_seq,
+        config=session.config,
+        metadata=session.metadata,
+        created_at=session.created_at,
+        last_active_at=session.last_active_at,
+        ended_at=session.ended_at,
+    )
+
+
+def _parent_out(session: SessionRecord) -> ParentOut | None:
+    if session.branched_from is None or session.branched_at_seq is None:
+        return None
+    return ParentOut(key=session.branched_from, at_seq=session.branched_at_seq)

@@ -257,6 +257,8 @@ class SessionRecord:
     created_at: datetime
     last_active_at: datetime
     ended_at: datetime | None
+    branched_from: str | None
+    branched_at_seq: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -330,7 +332,7 @@ def counters_of(row: Row) -> MemoryCounters:
     )
 
 
-def _session_of(row: Row) -> SessionRecord:
+def session_of(row: Row) -> SessionRecord:
     return SessionRecord(
         id=row["id"],
         key=row["key"],
@@ -342,12 +344,14 @@ def _session_of(row: Row) -> SessionRecord:
         created_at=row["created_at"],
         last_active_at=row["last_active_at"],
         ended_at=row["ended_at"],
+        branched_from=row["branched_from"],
+        branched_at_seq=row["branched_at_seq"],
     )
 
 
 def _listed_of(row: Row) -> ListedSession:
     return ListedSession(
-        session=_session_of(row),
+        session=session_of(row),
         memory=counters_of(row),
         pending_seconds=row["pending_seconds"],
         last_error=row["last_error"],
@@ -458,7 +462,7 @@ class SessionStore:
                 bool(config),
                 _unset(metadata),
             )
-        return None if row is None else (_session_of(row), row["created"])
+        return None if row is None else (session_of(row), row["created"])
 
     async def counters(self, memory: UUID) -> MemoryCounters:
         async with self._database.connection() as connection:
@@ -467,7 +471,7 @@ class SessionStore:
     async def get(self, tenant: str, key: str) -> SessionRecord | None:
         async with self._database.connection() as connection:
             row = await connection.fetchrow(SESSION, session_id(tenant, key))
-        return None if row is None else _session_of(row)
+        return None if row is None else session_of(row)
 
     async def page(self, tenant: str, wanted: SessionFilter, *, after: str, limit: int) -> list[ListedSession]:
         """Sessions by key, those after ``after``."""

@@ -37,13 +37,15 @@ class SessionRow(SQLModel, table=True):
     ``cold_at`` is when an append last found the provider's cache cold: after an idle gap, or a change of the model.
     ``summary_seq`` is the summary that the tail begins with; what it tells itself, without the notes, ends at
     ``compacted_seq``.
-    ``config_changes`` is the ``number`` of the newest ``session_configs``.
+    ``config_changes`` is the ``number`` of the newest ``session_configs``. A branch was copied from the
+    session with the key ``branched_from``, up to ``branched_at_seq``.
     """
 
     __tablename__ = "sessions"
     __table_args__ = (
         Index("sessions_by_key", "tenant", "key"),
         Index("sessions_by_resource", "tenant", "resource_id", "key"),
+        Index("sessions_by_parent", "tenant", "branched_from", postgresql_where=text("branched_from IS NOT NULL")),
         {"postgresql_with": {"fillfactor": 60}},
     )
 
@@ -75,6 +77,8 @@ class SessionRow(SQLModel, table=True):
     meta: dict[str, Any] = Field(sa_column=Column("metadata", JSONB, nullable=False, server_default=text("'{}'")))
     created_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False, server_default=NOW))
     ended_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True)))
+    branched_from: str | None = Field(sa_column=Column(Text(collation="C")))
+    branched_at_seq: int | None = Field(sa_column=Column(BigInteger))
 
 
 class SessionConfigRow(SQLModel, table=True):

@@ -1,4 +1,4 @@
-"""Any past context is rebuilt byte for byte from what its answer said of itself (architecture.md 1.5)."""
+"""Any past context is rebuilt byte for byte (architecture.md 1.5), and branches go on from any past."""
 
 import json
 from collections.abc import Iterator
@@ -12,6 +12,7 @@ import pytest
 from tests.conftest import Service, StartService
 from tests.journeys.looks import Json, items
 from tests.journeys.talk import Requests, mixed_talk
+from tests.memory.test_branching import check, facts
 
 KEY = "s"
 FORMATS = ("neutral", "anthropic", "openai", "openai-responses", "gemini", "text")
@@ -56,9 +57,9 @@ class Seen:
         return moment
 
 
-async def context(service: Service, shape: str, **parameters: Any) -> bytes:
+async def context(service: Service, shape: str, *, key: str = KEY, **parameters: Any) -> bytes:
     query = {"format": shape, "explain": True, "now": NOW, **parameters}
-    answer = await service.client.get(f"/sessions/{KEY}/context", params=query)
+    answer = await service.client.get(f"/sessions/{key}/context", params=query)
     assert answer.status_code == 200, answer.text
     return answer.content
 
@@ -76,7 +77,7 @@ def day_by_day(requests: Requests) -> Requests:
 async def control(service: Service, number: int) -> None:
     """An operator's hand: edits, deletions and steps by turns."""
     live = await items(service, f"/sessions/{KEY}/memory/observations", status="active")
-    match number % 4:
+    match number % 5:
         case 0 if live:
             text = f"* 🔴 [fact] User was edited {number} times. #{live[0]['from_seq']}"
             await service.client.patch(f"/sessions/{KEY}/memory/observations/{live[0]['id']}", json={"text": text})
@@ -84,6 +85,10 @@ async def control(service: Service, number: int) -> None:
             await service.client.delete(f"/sessions/{KEY}/memory/observations/{live[-1]['id']}")
         case 2:
             await service.client.post(f"/sessions/{KEY}/memory/reflect", params={"wait_ms": WAIT_MS})
+        case 3:
+            cursor = (await service.memory(KEY))["cursor"]
+            body = {"up_to_seq": cursor["last_seq"] - 3}
+            await service.client.post(f"/sessions/{KEY}/compact", json=body)
         case _:
             await service.client.post(f"/sessions/{KEY}/memory/observe", params={"wait_ms": WAIT_MS})
 
@@ -105,8 +110,8 @@ async def lived(service: Service, requests: Requests) -> Seen:
             await configure(service, seen, next(changes, {}))
         await service.append(KEY, *request, wait_ms=WAIT_MS if number % 3 else 0)
         await seen.look(service)
-        if number % 5 == 4:
-            await control(service, number // 5)
+        if number % 4 == 2:
+            await control(service, number // 4)
             await seen.look(service)
     return seen
 
@@ -119,11 +124,46 @@ async def test_every_context_that_was_answered_is_rebuilt_byte_for_byte(
     async with start_service(memory=memory, context={"previous_pieces_max": 0}) as service:  # each call for itself
         seen = await lived(service, requests)
         newest = await service.memory(KEY)
+        causes = {version["cause"] for version in await items(service, f"/sessions/{KEY}/memory/versions")}
         for (version, seq), contexts in seen.contexts.items():
             for shape, content in contexts.items():
                 rebuilt = await context(service, shape, as_of_version=version, as_of_seq=seq)
                 assert rebuilt == content, (version, seq, shape)
 
+    assert causes >= {"observed", "reflected", "edited", "deleted", "compacted"}
     assert newest["log"]["version"] > 10
-    assert newest["log"]["generation"] > 0
     assert len(seen.contexts) > 20
+
+
+async def test_a_branch_from_anywhere_begins_with_the_bytes_of_then_and_goes_on_soundly(
+    start_service: StartService,
+) -> None:
+    requests = day_by_day(mixed_talk(seed=3, scenes=14))
+    lived_through, goes_on = requests[:-4], requests[-4:]
+    async with start_service(memory=AHEAD) as service:
+        await lived(service, lived_through)
+        before = await facts(service, KEY)
+        for seq in range(1, before.last_seq + 1, 3):
+            name = f"{KEY}-{seq}"
+            answer = await service.client.post(f"/sessions/{KEY}/branch", json={"key": name, "at_seq": seq})
+            assert answer.status_code == 201, answer.text
+            for shape in FORMATS:
+                then = await context(service, shape, as_of_seq=seq)
+                assert unnamed(await context(service, shape, key=name)) == unnamed(then)
+            check(await facts(service, name))
+            if seq % 2:
+                for request in goes_on:
+                    await service.append(name, *request, wait_ms=WAIT_MS)
+                check(await facts(service, name))
+        after = await facts(service, KEY)
+
+    assert (after.messages, after.memory, after.observations) == (before.messages, before.memory, before.observations)
+    assert before.memory["log_version"] > 5
+
+
+def unnamed(content: bytes) -> Json:
+    """An answer without the names that the session's key is a part of."""
+    answer: Json = json.loads(content)
+    answer["session"] = ""
+    answer["payload"].pop("prompt_cache_key", None)
+    return answer

@@ -1,0 +1,53 @@
+"""A branch: a new session whose messages and memory are as another's were at a point (api.md, Sessions).
+
+Rows are copied and no model is called. Nothing is done to the branch by itself: its first append wakes its memory.
+"""
+
+from dataclasses import dataclass
+
+from app.kit.db import Database
+from app.kit.errors import FieldError, Invalid, TooLarge
+from app.memory.branch_store import Branch, BranchStore
+from app.sessions.errors import SessionExists, SessionNotFound
+from app.sessions.store import SessionRecord, session_id, session_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchConfig:
+    """``messages_max`` are copied at most; ``timezone`` is the service's."""
+
+    messages_max: int = 200_000
+    timezone: str = "UTC"
+
+
+class Branching:
+    def __init__(self, *, database: Database, store: BranchStore, config: BranchConfig) -> None:
+        self._database = database
+        self._store = store
+        self._config = config
+
+    async def branch(self, *, tenant: str, key: str, into: str, at_seq: int | None) -> SessionRecord:
+        """Make session ``into`` of the first ``at_seq`` messages of another (None: of all) and what was made of them.
+
+        Raises SessionNotFound, SessionExists, Invalid, TooLarge.
+        """
+        parent = session_id(tenant, key)
+        async with self._database.tx() as tx:
+            last_seq = await self._store.lock_parent(tx, parent)
+            if last_seq is None:
+                raise SessionNotFound(f"session '{key}' was never seen")
+            wanted = last_seq if at_seq is None else at_seq
+            self._check(key, wanted, last_seq)
+            branch = Branch(parent=parent, id=session_id(tenant, into), key=into, at_seq=wanted)
+            row = await self._store.copy(tx, branch, timezone=self._config.timezone)
+            if row is None:
+                raise SessionExists(f"session '{into}' exists already; nothing was copied")
+            return session_of(row)
+
+    def _check(self, key: str, at_seq: int, last_seq: int) -> None:
+        if not 0 < at_seq <= last_seq:
+            detail = f"session '{key}' has {last_seq} messages, and none is message {at_seq}"
+            raise Invalid(detail, errors=[FieldError("/at_seq", detail)])
+        if at_seq > self._config.messages_max:
+            limit = f"{self._config.messages_max} messages (DAYBOOK_SESSIONS__BRANCH_MESSAGES_MAX)"
+            raise TooLarge(f"a branch copies at most {limit}", errors=[FieldError("/at_seq", f"over {limit}")])
