@@ -1,6 +1,6 @@
 # Needs make and Python 3.11 or later with pip, nothing else. PYTHON= chooses another interpreter for .venv.
 .DEFAULT_GOAL := help
-.PHONY: help run demo test fuzz lint check lock openapi env
+.PHONY: help run demo test fuzz lint check bench-cache lock openapi env
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
@@ -44,10 +44,14 @@ lint: .venv/dev.stamp ## style, types and floors
 check: lint ## what CI runs: lint, then the tests with coverage
 	@$(MAKE) --no-print-directory test ARGS="--cov $(ARGS)"
 
+bench-cache: .venv/bench.stamp ## what conversations cost by turn, into docs/bench-cache.* (ARGS="--all")
+	@$(BIN)/python -m benchmarks.cache $(ARGS)
+
 lock: .venv/build.stamp ## renew the locks from pyproject.toml (UPGRADE=--upgrade for newer versions)
 	@$(compile) --group build -o requirements-build.lock
 	@$(compile) pyproject.toml -o requirements.lock
 	@$(compile) pyproject.toml --group dev -c requirements.lock -o requirements-dev.lock
+	@$(compile) --group bench -c requirements-dev.lock -o requirements-bench.lock
 
 openapi: .venv/run.stamp ## write openapi/openapi.json
 	$(BIN)/daybook openapi > openapi/openapi.json.new
@@ -74,4 +78,8 @@ env: .venv/run.stamp ## write .env.example
 
 .venv/dev.stamp: .venv/run.stamp requirements-dev.lock
 	@$(call install,requirements-dev.lock)
+	@touch $@
+
+.venv/bench.stamp: .venv/dev.stamp requirements-bench.lock
+	@$(call install,requirements-bench.lock)
 	@touch $@

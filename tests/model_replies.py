@@ -25,9 +25,9 @@ class Asked:
 
     @property
     def kind(self) -> PromptKind:
-        if _block(self.prompt, "messages") is not None:
+        if block(self.prompt, "messages") is not None:
             return PromptKind.OBSERVER
-        return PromptKind.OTHER if _block(self.prompt, "log") is None else PromptKind.REFLECTOR
+        return PromptKind.OTHER if block(self.prompt, "log") is None else PromptKind.REFLECTOR
 
 
 Answer = Callable[[Asked], str]
@@ -51,7 +51,7 @@ class Said:
 
 def observe(asked: Asked) -> str:
     """Well-formed observations that quote the messages of the prompt and cite every one of them."""
-    said = list(messages(_block(asked.prompt, "messages") or ""))
+    said = list(messages(block(asked.prompt, "messages") or ""))
     lines = ["<observations>"]
     for day, group in groupby(_chunks(said), key=lambda chunk: chunk[0].day):
         lines.append(f"Date: {day}")
@@ -97,7 +97,7 @@ def _quote(text: str) -> str:
 
 def reflect(asked: Asked) -> str:
     """The given log with fewer lines: the important ones, then the newest, as many as the asked-for size holds."""
-    log = _block(asked.prompt, "log") or ""
+    log = block(asked.prompt, "log") or ""
     lines = [line for line in log.split("\n") if line]
     kept = _kept(lines, chars=len(log) * _target_share(asked.prompt) * 0.8)
     shortened = [line for number, line in enumerate(lines) if number in kept or line.startswith("Date: ")]
@@ -128,6 +128,6 @@ def _target_share(prompt: str) -> float:
     return min(1.0, target / max(1, has))
 
 
-def _block(prompt: str, tag: str) -> str | None:
+def block(prompt: str, tag: str) -> str | None:
     found = re.search(rf"^<{tag}>\n(.*?)^</{tag}>$", prompt, re.MULTILINE | re.DOTALL)
     return found[1].rstrip("\n") if found else None

@@ -25,6 +25,7 @@ LOCKS = {
     "requirements-build.lock": PROJECT["dependency-groups"]["build"],
     "requirements.lock": PROJECT["project"]["dependencies"],
     "requirements-dev.lock": PROJECT["project"]["dependencies"] + PROJECT["dependency-groups"]["dev"],
+    "requirements-bench.lock": PROJECT["dependency-groups"]["bench"],
 }
 
 
@@ -77,6 +78,7 @@ def test_the_tests_run_on_the_versions_that_are_served() -> None:
         (["run", "PORT=9000"], ".venv/bin/daybook serve --port 9000"),
         (["test"], ".venv/bin/python -m pytest -n auto"),
         (["check"], ".venv/bin/lint-imports"),
+        (["bench-cache", "ARGS=--all"], ".venv/bin/python -m benchmarks.cache --all"),
     ],
 )
 def test_make_ends_in_the_command_of_the_one_venv(arguments: list[str], command: str) -> None:

@@ -1,0 +1,87 @@
+"""The real conversations beside the project (../shared/data), each as messages to post and questions about them."""
+
+import gzip
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from app.sessions.model import Role
+
+DATA = Path(__file__).parents[2].parent / "shared" / "data"
+LONGEST_OF_TOOLS = 40_000  # bytes of a line: a transcript worth compressing
+# Transcripts carry no times: an agent at work calls a tool every so often.
+TOOLS_BEGIN, TOOLS_EVERY = datetime(2026, 3, 2, 9, tzinfo=UTC), timedelta(seconds=20)
+ADVERSARIAL = 5  # LoCoMo's category of questions that have no answer, and so no evidence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """``messages`` as they are posted, their seqs are 1, 2, 3 ...; ``evidence`` are the seqs each question rests on."""
+
+    name: str
+    kind: str
+    messages: tuple[dict[str, Any], ...]
+    evidence: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def calls(self) -> Iterator[slice]:
+        """What is new at each call of the actor, who answers what a user said or a tool gave back."""
+        begin = 0
+        for at, message in enumerate(self.messages, start=1):
+            answered = at == len(self.messages) or self.messages[at]["role"] == Role.ASSISTANT
+            if message["role"] != Role.ASSISTANT and answered:
+                yield slice(begin, at)
+                begin = at
+
+
+def chosen(*, per_kind: int | None) -> list[Conversation]:
+    """The first so many of each kind, None: all. Raises FileNotFoundError where the data is not here."""
+    kinds = (longmemeval(), locomo(), tools())
+    return [one for kind in kinds for one, _ in zip(kind, range(per_kind or 10_000), strict=False)]
+
+
+def longmemeval() -> Iterator[Conversation]:
+    questions = _rows(DATA / "longmemeval" / "questions.jsonl")
+    with gzip.open(DATA / "longmemeval" / "messages.jsonl.gz") as file:
+        for name, lines in groupby(map(json.loads, file), key=lambda row: str(row["conversation"])):
+            yield _conversation(name, "longmemeval", list(lines), questions)
+
+
+def locomo() -> Iterator[Conversation]:
+    questions = [row for row in _rows(DATA / "locomo" / "questions.jsonl") if row["category"] != ADVERSARIAL]
+    for path in sorted((DATA / "locomo").glob("conv-*.jsonl")):
+        yield _conversation(path.stem, "locomo", _rows(path), questions)
+
+
+def tools() -> Iterator[Conversation]:
+    """Transcripts of agents with many calls, the longest first; only shapes that carry whole conversations."""
+    lines = (DATA / "tools" / "conversations.jsonl").read_text(encoding="utf-8").splitlines()
+    for line in sorted((line for line in lines if len(line) >= LONGEST_OF_TOOLS), key=len, reverse=True):
+        row = json.loads(line)
+        if row["source"] in {"tau-bench", "SWE-agent"}:
+            said = [message for message in row["messages"] if message["role"] != Role.SYSTEM]
+            timed = [
+                {**message, "created_at": (TOOLS_BEGIN + number * TOOLS_EVERY).isoformat()}
+                for number, message in enumerate(said)
+            ]
+            yield Conversation(name=row["conversation"], kind="tools", messages=tuple(timed))
+
+
+def _conversation(name: str, kind: str, rows: list[dict[str, Any]], questions: list[dict[str, Any]]) -> Conversation:
+    seqs = {row["turn_id"]: seq for seq, row in enumerate(rows, start=1)}
+    messages = [{field: row[field] for field in ("role", "content", "created_at")} for row in rows]
+    asked = [row["evidence_turn_ids"] for row in questions if row["conversation"] == name]
+    evidence = [_known(turns, seqs) for turns in asked]
+    return Conversation(name=name, kind=kind, messages=tuple(messages), evidence=tuple(filter(None, evidence)))
+
+
+def _known(turns: Sequence[str], seqs: dict[str, int]) -> tuple[int, ...]:
+    return tuple(seqs[turn] for turn in turns if turn in seqs)
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

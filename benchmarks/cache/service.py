@@ -1,0 +1,66 @@
+"""A Daybook of the benchmark's own: a process on a free port with an empty database, led to the model server."""
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+
+from app.settings import PREFIX
+from benchmarks.cache.rates import Models
+from tests.model_server import ModelServer
+
+START_SECONDS_MAX, STOP_SECONDS_MAX, ANSWER_SECONDS_MAX = 120.0, 30.0, 120.0
+
+
+@contextmanager
+def running_service(server: ModelServer, models: Models) -> Iterator[httpx2.Client]:
+    """A client of a service whose memory asks ``server``. Raises RuntimeError if it does not start."""
+    with tempfile.TemporaryDirectory(prefix="daybook-bench-") as folder:
+        Path(folder).chmod(0o755)  # the database's server may run as another user
+        port = _free_port()
+        command = [sys.executable, "-m", "app.cli", "serve", "--port", str(port), "--data-dir", f"{folder}/data"]
+        process = subprocess.Popen(command, env=_environment(server, models))  # noqa: S603 - our own module
+        try:
+            with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=ANSWER_SECONDS_MAX) as client:
+                _wait_until_ready(process, client)
+                yield client
+        finally:
+            process.terminate()
+            process.wait(STOP_SECONDS_MAX)
+
+
+def _environment(server: ModelServer, models: Models) -> dict[str, str]:
+    inherited = {name: value for name, value in os.environ.items() if not name.upper().startswith(PREFIX)}
+    return {
+        **inherited,
+        **server.environment(),
+        "DAYBOOK_PROVIDER": models.provider.value,
+        "DAYBOOK_OBSERVER__MODEL": models.memory,
+        "DAYBOOK_REFLECTOR__MODEL": models.memory,
+        "DAYBOOK_LOG_LEVEL": "error",
+    }
+
+
+def _wait_until_ready(process: subprocess.Popen[bytes], client: httpx2.Client) -> None:
+    until = time.monotonic() + START_SECONDS_MAX
+    while process.poll() is None and time.monotonic() < until:
+        try:
+            if client.get("/readyz").is_success:
+                return
+        except httpx2.TransportError:
+            time.sleep(0.1)
+    raise RuntimeError("the service did not start")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
