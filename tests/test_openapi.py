@@ -160,6 +160,9 @@ async def test_an_example_of_what_is_done_once_is_accepted_once_and_answered_ali
 async def test_an_example_of_a_deletion_is_answered_alike(remembered: Service) -> None:
     answer = await remembered.client.delete(path_of("deleteArtifact"))
     assert answer.json() == answers(OPERATIONS["deleteArtifact"][2])["200"]["example"]
+    for name in ("deleteResource", "deleteSession"):
+        answer = await remembered.client.delete(path_of(name).replace("{resource_id}", "nobody"))
+        assert_alike(answer.json(), answers(OPERATIONS[name][2])["200"]["example"], name)
 
 
 def assert_alike(answer: Any, example: Any, where: str) -> None:

@@ -13,7 +13,8 @@ import asyncpg
 
 from app.artifacts.model import Artifact, NewArtifact, PartAt
 from app.artifacts.parts import JSON_TYPE, TEXT_TYPE, VERSION, part_name
-from app.kit.db import Database, Row
+from app.kit.db import Database, Row, Tx
+from app.sessions.model import Gone
 
 PUT_TRIES = 5
 
@@ -84,6 +85,11 @@ WITH old AS (
 SELECT object_key FROM old
 """
 
+FORGET_ARTIFACTS = """/* forget_artifacts */
+WITH gone AS (DELETE FROM artifacts WHERE session_id = ANY($1::uuid[]) RETURNING 1)
+SELECT count(*) AS artifacts FROM gone
+"""
+
 # What a part says, as app/artifacts/parts.py has it. The first condition is that of an index (sessions/tables.py).
 _PARTS = """
 SELECT m.seq, said.n, m.created_at, said.media_type, octet_length(said.content) AS size,
@@ -131,6 +137,10 @@ class ArtifactStore:
     async def session_exists(self, session: UUID) -> bool:
         async with self._database.connection() as connection:
             return bool(await connection.fetchval(SESSION_EXISTS, session))
+
+    async def forget(self, tx: Tx, gone: Gone) -> dict[str, int]:
+        """Delete every artifact of sessions that are deleted."""
+        return dict(await tx.fetchrow(FORGET_ARTIFACTS, gone.sessions))
 
     async def put(self, session: UUID, new: NewArtifact, *, session_max: int, versions_max: int) -> Put | None:
         """Keep it as the next version, unless the newest one is the same; None: the session was never seen."""

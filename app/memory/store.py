@@ -32,7 +32,7 @@ from app.memory.records import (
     Told,
 )
 from app.memory.summary import Summary
-from app.sessions.model import Message, Role
+from app.sessions.model import Gone, Message, Role
 from app.sessions.store import message_of
 from app.sessions.wire import content_hash
 
@@ -291,6 +291,18 @@ FROM (SELECT coalesce(sum(message_tokens) FILTER (WHERE status = 'buffered'), 0)
      (SELECT coalesce(sum(tokens), 0) AS active
       FROM reflections WHERE memory_id = $1 AND status = 'active') AS condensed
 WHERE m.id = $1
+"""
+
+FORGET_MEMORIES = """/* forget_memories */
+WITH gone AS (DELETE FROM memories WHERE id = ANY($1::uuid[]) RETURNING 1),
+versions AS (DELETE FROM memory_versions WHERE memory_id = ANY($1::uuid[]) RETURNING 1),
+observed AS (DELETE FROM observations WHERE memory_id = ANY($1::uuid[]) RETURNING 1),
+condensed AS (DELETE FROM reflections WHERE memory_id = ANY($1::uuid[]) RETURNING 1),
+called AS (DELETE FROM runs WHERE memory_id = ANY($1::uuid[]) RETURNING 1),
+spent AS (DELETE FROM spending WHERE memory_id = ANY($1::uuid[]) RETURNING 1)
+SELECT (SELECT count(*) FROM gone) AS memories, (SELECT count(*) FROM versions) AS memory_versions,
+       (SELECT count(*) FROM observed) AS observations, (SELECT count(*) FROM condensed) AS reflections,
+       (SELECT count(*) FROM called) AS runs, (SELECT count(*) FROM spent) AS spending
 """
 
 COUNT_USAGE = "/* count_usage */ UPDATE memories SET usage = $2 WHERE id = $1"
@@ -740,6 +752,10 @@ class MemoryStore:
         tasks = (told is not None, new.current_task, new.suggested_response)
         await tx.execute(CONTROLLED, locked.memory_id, locked.version + 1, *tasks, left_tokens)
         await self.add_version(tx, locked.memory_id, cause)
+
+    async def forget(self, tx: Tx, gone: Gone) -> dict[str, int]:
+        """Delete memories with all that was made of them. What the tenant spent stays, for its caps hold on."""
+        return dict(await tx.fetchrow(FORGET_MEMORIES, gone.memories))
 
     async def count_usage(self, tx: Tx, memory_id: UUID, usage: dict[str, Any]) -> None:
         await tx.execute(COUNT_USAGE, memory_id, usage)

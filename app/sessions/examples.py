@@ -126,6 +126,20 @@ _CONFIG: dict[str, Any] = {
 _BRANCH = _SESSION | {"session": "s1-again", "parent": {"key": "s1", "at_seq": 2}}
 _NEW_SESSION = _SESSION | {"resource_id": None, "last_seq": 0, "last_active_at": "2026-08-01T10:00:01Z"}
 
+_DELETED_ROWS = {
+    "memories": 1,
+    "memory_versions": 13,
+    "observations": 12,
+    "reflections": 1,
+    "runs": 13,
+    "spending": 1,
+    "artifacts": 2,
+    "state_entries": 3,
+    "messages": 200,
+    "session_configs": 1,
+    "sessions": 1,
+}
+
 EXAMPLES = {
     "appendMessages": Examples(requests=_APPEND, answers={201: _STORED, 200: _STORED | {"replayed": 2}}),
     "listMessages": Examples(answers={200: {"items": [_MESSAGE], "next_cursor": "MQ"}}),
@@ -148,6 +162,8 @@ EXAMPLES = {
         },
         answers={201: _BRANCH},
     ),
+    "deleteSession": Examples(answers={200: {"session": "s1", "rows": _DELETED_ROWS}}),
+    "deleteResource": Examples(answers={200: {"resource_id": "user-42", "sessions": 1, "rows": _DELETED_ROWS}}),
     "getSession": Examples(answers={200: _SESSION}),
     "listSessions": Examples(answers={200: {"items": [_SESSION | {"memory": _LISTED_MEMORY}], "next_cursor": None}}),
 }

@@ -152,6 +152,20 @@ class MemoryCounters:
     paused: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gone:
+    """Sessions that are locked and being deleted, by all the names under which something is kept of them.
+
+    ``resource_id``: it goes with all its sessions, and what is kept of it alone goes too.
+    """
+
+    tenant: str
+    sessions: tuple[UUID, ...]
+    keys: tuple[str, ...]
+    memories: tuple[UUID, ...]
+    resource_id: str | None = None
+
+
 class MemoryPort(Protocol):
     """What the message log needs of the memory, which lives a floor above and is handed in by ``main``."""
 

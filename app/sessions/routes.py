@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query, Request, Response
 from app.kit.auth import Tenant
 from app.kit.paging import next_cursor, read_cursor
 from app.kit.problems import problem_responses
+from app.sessions.deleting import Deleting
 from app.sessions.model import SEQ_MAX, MessageFilter
 from app.sessions.replacing import Replacing
 from app.sessions.schemas import (
@@ -17,6 +18,8 @@ from app.sessions.schemas import (
     ConfigOut,
     ConfigPage,
     Cursor,
+    DeletedResourceOut,
+    DeletedSessionOut,
     IdempotencyKey,
     Key,
     Limit,
@@ -28,6 +31,7 @@ from app.sessions.schemas import (
     MessageOut,
     MessagePage,
     MessageQuery,
+    ResourceId,
     SessionIn,
     SessionOut,
     SessionPage,
@@ -48,6 +52,11 @@ router = APIRouter(tags=["sessions"], responses=problem_responses(401, 422, 503)
 def _service(request: Request) -> SessionService:
     service: SessionService = request.app.state.sessions
     return service
+
+
+def _deleting(request: Request) -> Deleting:
+    deleting: Deleting = request.app.state.deleting
+    return deleting
 
 
 @router.post(
@@ -150,6 +159,20 @@ async def list_configs(
     page = found[:limit]
     cursor = next_cursor(page[-1].number) if len(found) > limit else None
     return ConfigPage(items=[_config_out(change) for change in page], next_cursor=cursor)
+
+
+@router.delete("/sessions/{key}", operation_id="deleteSession", responses=problem_responses(404))
+async def delete_session(key: Key, tenant: Tenant, request: Request) -> DeletedSessionOut:
+    """Delete a session with its messages, its memory, its artifacts and its state. The key can be used anew."""
+    receipt = await _deleting(request).session(tenant, key)
+    return DeletedSessionOut(session=key, rows=receipt.rows)
+
+
+@router.delete("/resources/{resource_id}", operation_id="deleteResource")
+async def delete_resource(resource_id: ResourceId, tenant: Tenant, request: Request) -> DeletedResourceOut:
+    """Delete all sessions of a resource, and its state. Where there is nothing it answers the same."""
+    receipt = await _deleting(request).resource(tenant, resource_id)
+    return DeletedResourceOut(resource_id=resource_id, sessions=receipt.sessions, rows=receipt.rows)
 
 
 @router.get("/sessions", operation_id="listSessions")

@@ -21,6 +21,7 @@ PAGE_DEFAULT, PAGE_MAX = 50, 500
 WAIT_MS_MAX = 60_000
 
 Key = Annotated[str, Path(pattern=KEY_PATTERN, description="The session's key, chosen by the caller", examples=["s1"])]
+ResourceId = Annotated[str, Path(pattern=KEY_PATTERN, description="Whose sessions they are", examples=["user-42"])]
 MessageId = Annotated[str, Path(pattern=MESSAGE_ID_PATTERN, examples=["m-1"])]
 IdempotencyKey = Annotated[
     str | None,
@@ -202,6 +203,21 @@ class ConfigOut(BaseModel):
 class ConfigPage(BaseModel):
     items: list[ConfigOut]
     next_cursor: str | None
+
+
+class DeletedSessionOut(BaseModel):
+    """A receipt."""
+
+    session: str
+    rows: dict[str, int] = Field(description="Rows deleted, by their tables")
+
+
+class DeletedResourceOut(BaseModel):
+    """A receipt."""
+
+    resource_id: str
+    sessions: int = Field(description="How many sessions were deleted")
+    rows: dict[str, int] = Field(description="Rows deleted, by their tables")
 
 
 class SessionPage(BaseModel):

@@ -17,6 +17,7 @@ from app.kit.db import Database, Row, Tx
 from app.kit.json import dumps
 from app.sessions.model import (
     ActorUsage,
+    Gone,
     Kind,
     MemoryCounters,
     MemoryDefaults,
@@ -211,6 +212,22 @@ WITH total AS (
 UPDATE messages SET kind = $3, role = $4, name = $5, parts = $6, tokens = $7, content_hash = $8,
   created_at = coalesce($9, created_at), metadata = $10, observe = $11, trust = $12
 WHERE session_id = $1 AND seq = $2 RETURNING *
+"""
+
+LOCK_SESSION = """/* lock_session_to_delete */
+SELECT id, key, memory_id FROM sessions WHERE id = $1 FOR UPDATE
+"""
+
+LOCK_RESOURCE = """/* lock_resource_to_delete */
+SELECT id, key, memory_id FROM sessions WHERE tenant = $1 AND resource_id = $2 ORDER BY key FOR UPDATE
+"""
+
+FORGET_LOG = """/* forget_log */
+WITH said AS (DELETE FROM messages WHERE session_id = ANY($1::uuid[]) RETURNING 1),
+configs AS (DELETE FROM session_configs WHERE session_id = ANY($1::uuid[]) RETURNING 1),
+gone AS (DELETE FROM sessions WHERE id = ANY($1::uuid[]) RETURNING 1)
+SELECT (SELECT count(*) FROM said) AS messages, (SELECT count(*) FROM configs) AS session_configs,
+       (SELECT count(*) FROM gone) AS sessions
 """
 
 CURSOR = "/* cursor */ SELECT greatest(observed_seq, buffered_seq) AS sealed_seq FROM sessions WHERE id = $1"
@@ -545,6 +562,28 @@ class SessionStore:
             new.tokens - old.tokens,
         )
         return message_of(row, sealed_seq=log.sealed_seq)
+
+    async def lock_session(self, tx: Tx, tenant: str, key: str) -> Gone:
+        """The session alone; no session in it where the key was never seen."""
+        return _gone(tenant, await tx.fetch(LOCK_SESSION, session_id(tenant, key)), resource_id=None)
+
+    async def lock_resource(self, tx: Tx, tenant: str, resource_id: str) -> Gone:
+        """All sessions of the resource, locked in one order."""
+        return _gone(tenant, await tx.fetch(LOCK_RESOURCE, tenant, resource_id), resource_id=resource_id)
+
+    async def forget(self, tx: Tx, gone: Gone) -> dict[str, int]:
+        """Delete the sessions with their logs and configs. Answers how many rows, by their tables."""
+        return dict(await tx.fetchrow(FORGET_LOG, gone.sessions))
+
+
+def _gone(tenant: str, rows: Sequence[Row], *, resource_id: str | None) -> Gone:
+    return Gone(
+        tenant=tenant,
+        sessions=tuple(row["id"] for row in rows),
+        keys=tuple(row["key"] for row in rows),
+        memories=tuple(row["memory_id"] for row in rows),
+        resource_id=resource_id,
+    )
 
 
 def _set(values: dict[str, Any]) -> dict[str, Any]:

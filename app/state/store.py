@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from app.kit.db import Database, Row, Tx
 from app.kit.json import dumps
+from app.sessions.model import Gone
 from app.sessions.store import session_id
 from app.state.model import Changes, Entry, State
 from app.state.templates import Scope, scope_of
@@ -62,6 +63,14 @@ ON CONFLICT (tenant, scope, owner, name) DO UPDATE SET value = excluded.value, v
 RETURNING e.scope, e.name, e.value, e.version, octet_length(e.value::text) AS size
 """
 
+FORGET_STATE = """/* forget_state */
+WITH gone AS (
+  DELETE FROM state_entries
+  WHERE tenant = $1 AND (scope = 'session' AND owner = ANY($2::text[]) OR scope = 'user' AND owner = $3) RETURNING 1
+)
+SELECT count(*) AS state_entries FROM gone
+"""
+
 
 class StateStore:
     def __init__(self, database: Database) -> None:
@@ -106,6 +115,10 @@ class StateStore:
         values = [dumps(value).decode() for value in changes.put.values()]
         columns = (*_columns(changes.deleted, owners), *_columns(changes.put, owners), values)
         return {entry.name: entry for entry in map(_entry_of, await tx.fetch(WRITE_STATE, tenant, *columns))}
+
+    async def forget(self, tx: Tx, gone: Gone) -> dict[str, int]:
+        """Delete the state of sessions that are deleted, and of their resource if it is. The tenant's stays."""
+        return dict(await tx.fetchrow(FORGET_STATE, gone.tenant, gone.keys, gone.resource_id))
 
 
 def _columns(names: Collection[str], owners: Owners) -> tuple[list[str], list[str], list[str]]:

@@ -110,6 +110,13 @@ async def compact(up_to_seq: int, client: httpx.AsyncClient) -> None:
     await _done(client.post(f"{SESSION}/compact", json={"up_to_seq": up_to_seq}))
 
 
+async def delete_another(client: httpx.AsyncClient) -> None:
+    """A session comes and goes."""
+    await _done(client.post("/sessions/another/messages", json={"messages": messages(1, 2)}))
+    await _done(client.put("/sessions/another/state/page", json="billing"))
+    await _done(client.delete("/sessions/another"))
+
+
 async def rest(client: httpx.AsyncClient) -> None:
     """Until the memory has nothing to do."""
     await until(partial(_status, client), "idle".__eq__, seconds=REST_SECONDS)
@@ -139,6 +146,7 @@ STEPS: list[Step] = [
     partial(set_state, {"page": "billing", "app:plan": "free", "draft": 1}),
     partial(set_state, {"page": "orders", "draft": None}),
     read,
+    delete_another,
     partial(compact, 26),
     partial(append, messages(28, 31)),
     partial(append, [{"id": "streamed", **STREAMED}]),

@@ -1,0 +1,57 @@
+"""Sessions are deleted with all that is kept of them, in one transaction; their keys can be used anew.
+
+The sessions' rows are locked first, as everybody does who writes what belongs to them: an append comes before, and is
+deleted, or after, and begins another session. A step of the memory that comes back finds no row to record to.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from app.kit.db import Database, Tx
+from app.sessions.errors import SessionNotFound
+from app.sessions.model import Gone
+from app.sessions.store import SessionStore
+
+
+class Keeper(Protocol):
+    """What keeps rows that belong to sessions or to a resource: the store of each floor, handed in by ``main``."""
+
+    async def forget(self, tx: Tx, gone: Gone) -> dict[str, int]:
+        """Delete them. Answers how many they were, by their tables."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """How many sessions were deleted, and how many rows, by their tables."""
+
+    sessions: int
+    rows: dict[str, int]
+
+
+class Deleting:
+    """``keepers`` are asked in their order, the sessions' own store last."""
+
+    def __init__(self, *, database: Database, store: SessionStore, keepers: Sequence[Keeper]) -> None:
+        self._database = database
+        self._store = store
+        self._keepers = (*keepers, store)
+
+    async def session(self, tenant: str, key: str) -> Receipt:
+        """Raises SessionNotFound."""
+        async with self._database.tx() as tx:
+            gone = await self._store.lock_session(tx, tenant, key)
+            if not gone.sessions:
+                raise SessionNotFound(f"session '{key}' was never seen")
+            return await self._forget(tx, gone)
+
+    async def resource(self, tenant: str, resource_id: str) -> Receipt:
+        """All sessions of a resource, and what is kept of it alone. Where there is nothing it answers the same."""
+        async with self._database.tx() as tx:
+            return await self._forget(tx, await self._store.lock_resource(tx, tenant, resource_id))
+
+    async def _forget(self, tx: Tx, gone: Gone) -> Receipt:
+        rows: dict[str, int] = {}
+        for keeper in self._keepers:
+            rows |= await keeper.forget(tx, gone)
+        return Receipt(sessions=len(gone.sessions), rows=rows)

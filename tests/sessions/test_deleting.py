@@ -1,0 +1,117 @@
+"""Sessions are deleted over HTTP with all that is kept of them (api.md, Sessions)."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from tests.conftest import TABLES, Service, StartService
+from tests.sessions.test_routes import problem, said
+
+FACT = "I paid invoice {n} of {n}20 euros for Ana in Porto on May {n}, and we decided to keep the shop. "
+MEMORY = {"message_tokens": 100, "observation_tokens": 60, "buffer_every": None, "retain_tokens": 0, "keep_last": 0}
+CONDENSED = "<observations>\nDate: May 2, 2026\n* 🟡 [fact] Ana pays the invoices. #1\n</observations>"
+OF_THE_TENANT = {"tenant_spending"}  # its caps hold on, whatever is deleted
+
+
+async def fill(service: Service, key: str, **fields: Any) -> None:
+    """A session of which something is kept in every table there is."""
+    await service.configure(key, **MEMORY)
+    for first in range(1, 25, 6):
+        body = {"messages": [said(FACT.format(n=n)) for n in range(first, first + 6)], **fields}
+        await service.client.post(f"/sessions/{key}/messages", json=body, params={"wait_ms": 20_000})
+    await service.client.put(f"/sessions/{key}/artifacts/plan", content=b"first")
+    await service.client.patch(f"/sessions/{key}/state", json={"page": "billing"})
+    await service.client.post(f"/sessions/{key}/memory/reflect", params={"wait_ms": 20_000})
+
+
+async def counts(database_url: str) -> dict[str, int]:
+    connection = await asyncpg.connect(database_url)
+    found = {table: await connection.fetchval(f"SELECT count(*) FROM {table}") for table in TABLES}  # noqa: S608 - our own table names
+    await connection.close()
+    return found
+
+
+async def tables(database_url: str) -> set[str]:
+    connection = await asyncpg.connect(database_url)
+    rows = await connection.fetch("SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'")
+    await connection.close()
+    return {row["table_name"] for row in rows} - {"alembic_version"}
+
+
+@pytest.mark.parametrize("path", ["/sessions/s1", "/resources/user-1"])
+async def test_no_table_keeps_a_row_of_what_is_deleted(
+    start_service: StartService, database_url: str, tmp_path: Path, path: str
+) -> None:
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps([{"reply": CONDENSED}]), encoding="utf-8")
+    reflector = {"provider": "scripted", "model": str(script)}  # the built-in one costs nothing
+    async with start_service(reflector=reflector, caps={"session_tokens_per_day": 10**9}) as service:
+        await fill(service, "s1", resource_id="user-1")
+        before = await counts(database_url)
+        answer = await service.client.delete(path)
+        after = await counts(database_url)
+
+    assert set(TABLES) == await tables(database_url)
+    assert [table for table, count in before.items() if not count] == []
+    assert answer.status_code == 200
+    assert answer.json()["rows"] == {table: count for table, count in before.items() if table not in OF_THE_TENANT}
+    assert {table for table, count in after.items() if count} <= OF_THE_TENANT
+
+
+async def test_a_deleted_session_is_one_never_seen_until_its_key_is_used_again(service: Service) -> None:
+    await service.append("s1", said("Hello", id="m-1"), said("Goodbye"))
+    deleted = await service.client.delete("/sessions/s1")
+    problem(await service.client.get("/sessions/s1"), 404, "session-not-found")
+    problem(await service.client.get("/sessions/s1/messages/m-1"), 404, "session-not-found")
+    problem(await service.client.delete("/sessions/s1"), 404, "session-not-found")
+    assert (await service.context("s1"))["payload"]["messages"] == []
+    anew = await service.append("s1", said("Hello again", id="m-1"))
+    assert (deleted.json()["session"], deleted.json()["rows"]["messages"]) == ("s1", 2)
+    assert (anew["messages"][0]["seq"], anew["replayed"]) == (1, 0)
+
+
+async def test_deleting_a_session_leaves_the_others_alone(service: Service) -> None:
+    for key in ("s1", "s2"):
+        await service.append(key, said(f"Hello from {key}"))
+        await service.client.patch(f"/sessions/{key}/state", json={"page": key, "app:plan": "free"})
+    await service.client.delete("/sessions/s1")
+    assert (await service.get("/sessions/s2/messages"))["items"][0]["content"][0]["text"] == "Hello from s2"
+    assert await service.get("/sessions/s2/state") == {"page": "s2", "app:plan": "free"}
+
+
+async def test_a_resource_goes_with_all_its_sessions_and_its_own_state(service: Service) -> None:
+    for key, resource in (("a", "user-1"), ("b", "user-1"), ("c", "user-2")):
+        await service.client.post(
+            f"/sessions/{key}/messages", json={"messages": [said("Hello")], "resource_id": resource}
+        )
+    await service.client.patch("/sessions/a/state", json={"user:name": "Ana"})
+    await service.client.patch("/sessions/c/state", json={"user:name": "Boris"})
+    receipt = (await service.client.delete("/resources/user-1")).json()
+    left = [session["session"] for session in (await service.get("/sessions"))["items"]]
+    again = (await service.client.delete("/resources/user-1")).json()
+    assert (receipt["resource_id"], receipt["sessions"], receipt["rows"]["messages"]) == ("user-1", 2, 2)
+    assert receipt["rows"]["state_entries"] == 1
+    assert left == ["c"]
+    assert await service.get("/sessions/c/state") == {"user:name": "Boris"}
+    assert (again["sessions"], set(again["rows"].values())) == (0, {0})
+
+
+async def test_appends_while_a_session_is_deleted_are_stored_before_or_after_never_in_part(service: Service) -> None:
+    await service.append("s1", said("first"))
+
+    async def append(number: int) -> None:
+        await service.append("s1", *(said(f"{number}-{part}") for part in range(3)))
+
+    await asyncio.gather(*(append(number) for number in range(6)), service.client.delete("/sessions/s1"))
+    stored = (await service.get("/sessions/s1/messages"))["items"] if await seen(service) else []
+    assert [message["seq"] for message in stored] == list(range(1, len(stored) + 1))
+    assert len(stored) % 3 == 0
+    assert "first" not in [message["content"][0]["text"] for message in stored]
+
+
+async def seen(service: Service) -> bool:
+    return (await service.client.get("/sessions/s1")).status_code == 200
