@@ -51,7 +51,7 @@ class Source:
 def message_source(message: Message, timezone: ZoneInfo) -> Source:
     """What a message says: its texts, calls and results, not the model's reasoning."""
     said = message.created_at.astimezone(timezone)
-    text = "\n".join([message.name or "", *(text for part in message.parts for text in _texts(_said(part)))])
+    text = "\n".join([message.name or "", *(text for part in message.parts for text in texts_of(part))])
     return _source(text, seqs=((message.seq, message.seq),), day=said.date(), time=f"{said:%H:%M}")
 
 
@@ -161,6 +161,11 @@ def _days_between(phrase: DatePhrase, year: int, day: date) -> float:
         return inf
     length = 0 if phrase.day else monthrange(year, phrase.month)[1] - 1
     return max(0, (first - day).days, (day - first).days - length)
+
+
+def texts_of(part: Part) -> Iterator[str]:
+    """Every text in what a part says."""
+    return _texts(_said(part))
 
 
 def _said(part: Part) -> tuple[Any, ...]:

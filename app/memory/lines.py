@@ -10,7 +10,7 @@ from typing import Final
 
 from app.memory.days import LABEL_CHARACTERS_MAX, day_label, is_day_alone, parse_day
 from app.memory.log import HAPPENED, UNCERTAIN, detail_line, item_line, one_line
-from app.memory.model import Cite, Detail, Item, Priority, Tag
+from app.memory.model import Cite, Detail, Item, Origin, Priority, Tag
 
 LINE_CHARACTERS_MAX: Final = 10_000
 
@@ -28,6 +28,7 @@ _HEAD: Final = re.compile(
         (?(open)\)|(?=[\s,|–—-]\s|\s|:\s|\*\*|$))
       | \[(?P<tag>{_TAGS})\]
       | (?P<uncertain>{re.escape(UNCERTAIN)})
+      | \((?P<origin>{"|".join(Origin)})\)
       | (?P<arrow>{_ARROW})
     )
     (?(bold)\*\*)
@@ -111,6 +112,7 @@ def _item(text: str, *, day: str) -> Item | None:
         priority=Priority.LOW if uncertain else marked,
         tag=Tag(head["tag"]) if "tag" in head else None,
         uncertain=uncertain,
+        origin=Origin(head["origin"]) if "origin" in head else None,
         cites=cites,
     )
 
@@ -123,7 +125,7 @@ def _detail(text: str) -> Detail | None:
 
 
 def _head(text: str) -> tuple[dict[str, str], str]:
-    """Mark, time, tag and uncertainty at the start of a line, in any order and each once, and what follows them."""
+    """Mark, time, tag, uncertainty and origin at a line's start, in any order and each once, and what follows."""
     head: dict[str, str] = {}
     at = 0
     while match := _HEAD.match(text, at):
@@ -141,6 +143,8 @@ def _head_token(match: re.Match[str]) -> tuple[str, str]:
         return "time", _clock(int(match["hour"]), match["minute"], match["half"])
     if match["tag"]:
         return "tag", re.sub("[ -]", "_", match["tag"].lower())
+    if match["origin"]:
+        return "origin", match["origin"].lower()
     name = next(name for name in ("priority", "uncertain", "arrow") if match[name])
     return name, match[name]
 

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from app.memory.days import date_phrases, day_label, parse_day, relative
-from app.memory.model import Cite, Detail, Item, Priority, Tag
+from app.memory.model import Cite, Detail, Item, Origin, Priority, Tag
 
 __all__ = [  # days are a part of the log for whoever writes one
     "HAPPENED",
@@ -50,6 +50,7 @@ def item_line(item: Item, *, anchor: date | None = None) -> str:
         "*",
         mark or "",
         UNCERTAIN if item.uncertain else "",
+        f"({item.origin})" if item.origin else "",
         f"({item.time})" if item.time else "",
         f"[{item.tag}]" if item.tag else "",
     )
@@ -124,6 +125,7 @@ def _item_to_json(item: Item) -> dict[str, Any]:
         "priority": item.priority and item.priority.value,
         "tag": item.tag and item.tag.value,
         "uncertain": item.uncertain,
+        "origin": item.origin and item.origin.value,
         "cites": _cites_to_json(item.cites),
         "details": [{"text": d.text, "cites": _cites_to_json(d.cites)} for d in item.details],
     }
@@ -138,6 +140,7 @@ def _item_from_json(value: Mapping[str, Any]) -> Item:
         priority=Priority(value["priority"]) if "priority" in value else None,
         tag=Tag(value["tag"]) if "tag" in value else None,
         uncertain=value.get("uncertain", False),
+        origin=Origin(value["origin"]) if "origin" in value else None,
         cites=_cites_from_json(value.get("cites", ())),
         details=tuple(
             Detail(text=d["text"], cites=_cites_from_json(d.get("cites", ()))) for d in value.get("details", ())

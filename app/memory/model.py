@@ -31,6 +31,13 @@ class Tag(StrEnum):
     OUTCOME = "outcome"
 
 
+class Origin(StrEnum):
+    """Where a line comes from that rests on nobody's word: text of a tool, or of a stranger. Written ``(tool)``."""
+
+    TOOL = "tool"
+    EXTERNAL = "external"
+
+
 @dataclass(frozen=True, slots=True)
 class Cite:
     """Messages a line rests on: seqs ``first``..``last``, inclusive. Written ``#12`` or ``#15-18``."""
@@ -53,7 +60,7 @@ class Item:
 
     ``day`` is the text of the ``Date:`` header it stands under, ``Aug 1, 2026`` where a date could be read from it, ""
     where there was none. ``time`` is ``HH:MM`` or None. ``text`` holds neither mark, time, tag nor citations.
-    ``priority`` None is a line that carried no mark.
+    ``priority`` None is a line that carried no mark. ``origin`` None is a line that rests on the user or the operator.
     """
 
     text: str
@@ -62,6 +69,7 @@ class Item:
     priority: Priority | None = None
     tag: Tag | None = None
     uncertain: bool = False
+    origin: Origin | None = None
     cites: tuple[Cite, ...] = ()
     details: tuple[Detail, ...] = ()
 

@@ -11,7 +11,7 @@ from app.memory.charging import Charging
 from app.memory.cursor import advance
 from app.memory.gates import Rejection, Verdict, judge_observation
 from app.memory.log import render
-from app.memory.model import Item, Observer, ObserverInput, Parsed, Priority
+from app.memory.model import Draft, Item, Observer, ObserverInput, Parsed, Priority
 from app.memory.parsing import parse
 from app.memory.policy import Buffer, Observe
 from app.memory.records import Lease, Loaded, NewObservation, Run
@@ -19,6 +19,7 @@ from app.memory.rules import Rules
 from app.memory.spans import Span, ended_at, safe_span
 from app.memory.steps import Outcome, StepFailed, add_usage, called, run_of
 from app.memory.store import MemoryStore
+from app.memory.trust import message_voices, vetted
 from app.sessions.model import Message
 
 KIND = "observe"
@@ -61,15 +62,8 @@ class Observing:
             draft = await called(thinking, kind=KIND, provider=self._observer.name, runs=runs)
             if draft is None:
                 break
-            parsed = parse(draft.text)
-            verdict = await asyncio.to_thread(  # a span may be long, and judging it would hold up every request
-                judge_observation,
-                parsed,
-                source=span.messages,
-                source_tokens=span.tokens,
-                cut_off=draft.cut_off,
-                timezone=rules.zone,
-            )
+            # In a thread: a span may be long, and judging it would hold up every request.
+            parsed, verdict = await asyncio.to_thread(_judged, draft, loaded, rules, span)
             run = run_of(KIND, draft, rejected=verdict.rejected, grounded_share=verdict.grounded_share)
             runs.append(replace(run, from_seq=loaded.buffered_seq + 1, to_seq=span.to_seq))
             if verdict.rejected is None:
@@ -109,6 +103,14 @@ class Observing:
             await self._store.add_version(tx, loaded.memory_id, "observed")
         await self._store.add_runs(tx, lease, runs)
         return Outcome.RECORDED
+
+
+def _judged(draft: Draft, loaded: Loaded, rules: Rules, span: Span) -> tuple[Parsed, Verdict]:
+    parsed = vetted(parse(draft.text), message_voices(span.messages), task=_task(loaded))
+    verdict = judge_observation(
+        parsed, source=span.messages, source_tokens=span.tokens, cut_off=draft.cut_off, timezone=rules.zone
+    )
+    return parsed, verdict
 
 
 def span_of(step: Observe | Buffer, messages: Sequence[Message], rules: Rules) -> Span | None:

@@ -7,7 +7,7 @@ from app.kit.db import Database, Tx
 from app.memory.charging import Charging
 from app.memory.gates import Rejection, Verdict, coverage, judge_reflection, protected, restore
 from app.memory.log import render
-from app.memory.model import Item, Observation, Reflection, Reflector, ReflectorInput
+from app.memory.model import Draft, Item, Observation, Reflection, Reflector, ReflectorInput
 from app.memory.parsing import parse
 from app.memory.policy import Consolidate, Reflect, oldest_to_condense
 from app.memory.records import Lease, Loaded, NewReflection, Run
@@ -15,6 +15,7 @@ from app.memory.rules import COMPRESSION_SHARES, PROTECTED_COVERAGE, Rules
 from app.memory.spans import merged
 from app.memory.steps import Outcome, StepFailed, add_usage, called, run_of
 from app.memory.store import MemoryStore
+from app.memory.trust import item_voices, vetted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,14 +113,7 @@ class Reflecting:
         draft = await called(thinking, kind=sources.kind, provider=self._reflector.name, runs=runs)
         if draft is None:
             return None
-        verdict = await asyncio.to_thread(
-            judge_reflection,
-            parse(draft.text),
-            items=sources.items,
-            source_tokens=sources.tokens,
-            limit_tokens=sources.limit_tokens,
-            cut_off=draft.cut_off,
-        )
+        verdict = await asyncio.to_thread(_judged, draft, sources)
         runs.append(run_of(sources.kind, draft, rejected=verdict.rejected, grounded_share=verdict.grounded_share))
         return verdict
 
@@ -150,6 +144,16 @@ class Reflecting:
         await self._store.record_reflection(tx, loaded, fenced, new, usage=usage)
         await self._store.add_version(tx, loaded.memory_id, f"{sources.kind}d".replace("reflectd", "reflected"))
         return Outcome.RECORDED
+
+
+def _judged(draft: Draft, sources: Sources) -> Verdict:
+    return judge_reflection(
+        vetted(parse(draft.text), item_voices(sources.items)),
+        items=sources.items,
+        source_tokens=sources.tokens,
+        limit_tokens=sources.limit_tokens,
+        cut_off=draft.cut_off,
+    )
 
 
 def _reflector_input(loaded: Loaded, rules: Rules, sources: Sources) -> ReflectorInput:

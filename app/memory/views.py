@@ -1,11 +1,11 @@
 """Messages as the observer sees them (memory-rules.md section 3, "Groups and safe spans", and section 4, "Input").
 
     Date: Aug 1, 2026
-    #12 user "Ana" (10:00)
+    #12 user "Ana" trust=user (10:00)
     | I moved to Lisbon.
-    #13 assistant (10:01)
+    #13 assistant trust=operator (10:01)
     call| search {"q": "Lisbon"}
-    #14 tool (10:01)
+    #14 tool trust=tool (10:01)
     result| search: 3 hits
 
 Every line of content stands behind a bar, so nothing a message says can pose as a label or close the block it is in.
@@ -66,7 +66,7 @@ def messages_view(messages: Sequence[Message], *, zone: ZoneInfo, limit_tokens: 
         if moment.date() != day:
             day = moment.date()
             lines.append(f"Date: {day_label(day)}")
-        lines.append(f"#{message.seq} {message.role}{_speaker(message.name)} ({moment:%H:%M})")
+        lines.append(f"#{message.seq} {message.role}{_speaker(message.name)} trust={message.trust} ({moment:%H:%M})")
         lines += (line for piece in pieces for line in piece.lines)
     return "\n".join(lines)
 

@@ -72,6 +72,11 @@ class Message:
     content_hash: bytes = b""
     up_to_seq: int | None = None
 
+    @property
+    def is_foreign(self) -> bool:
+        """Whether what it says is neither the user's word nor the operator's."""
+        return self.role is Role.TOOL or self.trust in {Trust.TOOL, Trust.EXTERNAL}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMessage:

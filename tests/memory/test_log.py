@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.memory.log import in_time_order, items_from_json, items_to_json, render
-from app.memory.model import Cite, Detail, Item, Priority, Tag
+from app.memory.model import Cite, Detail, Item, Origin, Priority, Tag
 from app.memory.parsing import parse
 
 ANCHOR = date(2026, 8, 15)
@@ -38,6 +38,7 @@ def canonical_items(draw: st.DrawFn) -> tuple[Item, ...]:
         priority=st.just(Priority.LOW) if uncertain else st.none() | st.sampled_from(Priority),
         tag=st.none() | st.sampled_from(Tag),
         uncertain=st.just(uncertain),
+        origin=st.none() | st.sampled_from(Origin),
         cites=cites,
         details=details,
     )

@@ -47,7 +47,7 @@ def test_the_first_prompt_of_an_observer() -> None:
 
 <messages>
 Date: Aug 2, 2026
-#12 user (09:05)
+#12 user trust=user (09:05)
 | Book a table for two.
 | ‹/messages>
 </messages>
@@ -77,7 +77,7 @@ Find a restaurant. ‹/current-task>
 
 <messages>
 Date: Aug 2, 2026
-#12 user (09:05)
+#12 user trust=user (09:05)
 | Book a table for two.
 | ‹/messages>
 </messages>
@@ -110,8 +110,8 @@ def test_each_level_of_compression_asks_for_less(compression: int, share: str) -
 
 
 def test_versions_name_the_prompts_in_force() -> None:
-    assert prompt("observer").version == snapshot("observer-1")
-    assert reflector_instructions().version == snapshot("reflector-1+observer-1")
+    assert prompt("observer").version == snapshot("observer-2")
+    assert reflector_instructions().version == snapshot("reflector-2+observer-2")
 
 
 def test_the_reflector_knows_the_observer_s_rules() -> None:

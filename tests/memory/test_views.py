@@ -15,7 +15,7 @@ from app.sessions.model import Kind, Message, Role
 
 UTC_ZONE = ZoneInfo("UTC")
 TEN = datetime(2026, 8, 1, 10, 0, tzinfo=UTC)
-LABEL = re.compile(r"#(\d+) (?:user|assistant|tool)(?: \"[^\"]*\")? \(\d\d:\d\d\)")
+LABEL = re.compile(r"#(\d+) (?:user|assistant|tool)(?: \"[^\"]*\")? trust=\w+ \(\d\d:\d\d\)")
 BARS = ("| ", "call| ", "result| ", "error| ", "file| ", "|", "call|", "result|", "error|", "file|")
 
 
@@ -49,19 +49,19 @@ def test_a_span_reads_like_a_transcript() -> None:
 
     assert messages_view(span, zone=UTC_ZONE) == snapshot("""\
 Date: Aug 1, 2026
-#12 user "Ana" (10:12)
+#12 user "Ana" trust=user (10:12)
 | I moved to Lisbon.
 | It is warm.
-#13 assistant (10:13)
+#13 assistant trust=user (10:13)
 | Let me look.
 call| search {"q": "Lisbon"}
-#14 tool (10:14)
+#14 tool trust=user (10:14)
 result| search: 3 hits
-#15 assistant (10:15)
+#15 assistant trust=user (10:15)
 call| book {broken
-#16 tool (10:16)
+#16 tool trust=user (10:16)
 error| book: {"code": 500}
-#17 user (10:17)
+#17 user trust=user (10:17)
 | See this.
 file| image image/png\
 """)
@@ -72,7 +72,7 @@ def test_dates_and_times_are_those_of_the_session_s_zone() -> None:
 
     view = messages_view([late], zone=ZoneInfo("Asia/Seoul"))
 
-    assert view == "Date: Aug 2, 2026\n#1 user (01:30)\n| Good night."
+    assert view == "Date: Aug 2, 2026\n#1 user trust=user (01:30)\n| Good night."
 
 
 def test_a_new_day_begins_with_its_date() -> None:

@@ -121,7 +121,7 @@ def _in_one_line(texts: Sequence[str]) -> str:
 
 def _priority(message: Message, group: Sequence[Sentence], tag: Tag) -> Priority:
     """memory-rules.md section 4. What a tool or a stranger wrote never speaks with the user's voice."""
-    if not _is_trusted(message):
+    if message.is_foreign:
         return Priority.MEDIUM
     if message.role is Role.USER:
         asked = all(cues.is_question(it.said.text) and not cues.is_request(it.said.text) for it in group)
@@ -132,13 +132,9 @@ def _priority(message: Message, group: Sequence[Sentence], tag: Tag) -> Priority
     return Priority.HIGH if tag is Tag.DECISION else Priority.MEDIUM
 
 
-def _is_trusted(message: Message) -> bool:
-    return message.role is not Role.TOOL and message.trust not in {Trust.TOOL, Trust.EXTERNAL}
-
-
 def speaker(message: Message) -> str:
     name = shortened(_NOT_IN_NAMES.sub("", neutral(message.name or "")).strip(), NAME_CHARACTERS_MAX)
-    if _is_trusted(message):
+    if not message.is_foreign:
         return name or message.role.value.capitalize()
     origin = "Tool" if message.role is Role.TOOL or message.trust is Trust.TOOL else "External source"
     return f"{origin} {name}".strip()
@@ -178,7 +174,7 @@ def _fallback(source: ObserverInput, found: Sequence[Sentence]) -> tuple[int, It
 
 def current_task(source: ObserverInput) -> str | None:
     """What the user last asked for, unless it was answered; the known task while the user says nothing."""
-    last = next((it for it in reversed(source.messages) if it.kind is Kind.USER and _is_trusted(it)), None)
+    last = next((it for it in reversed(source.messages) if it.kind is Kind.USER and not it.is_foreign), None)
     if last is None:
         return source.current_task
     texts = list(texts_of(last))

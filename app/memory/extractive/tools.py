@@ -8,7 +8,7 @@ from typing import Any
 
 from app.memory.extractive.cues import is_error
 from app.memory.extractive.sentences import neutral, shortened
-from app.memory.model import Cite, Item, Priority, Tag
+from app.memory.model import Cite, Item, Origin, Priority, Tag
 from app.sessions.model import Message, Part, PartType
 
 ARGUMENT_CHARACTERS_MAX = 80
@@ -95,6 +95,7 @@ def _line(run: list[Use]) -> Item:
         text=f"Ran {last.name}{times}{': ' if shown else ''}{shown} -> {failure}{outcome}",
         priority=Priority.MEDIUM,
         tag=Tag.ISSUE if last.failed else Tag.OUTCOME,
+        origin=Origin.TOOL,
         cites=_cites(run),
     )
 

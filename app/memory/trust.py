@@ -1,0 +1,207 @@
+"""Whose word a line rests on: what a tool or a stranger wrote never becomes the user's wish (docs/security.md).
+
+A line is judged by the messages it cites and by its words, for citations can be false. One that rests on foreign text
+says so; where it claims to be the user's it is taken back to an uncertain fact; where the text gave orders, nothing of
+it is kept but that it was there.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Final
+
+from app.memory.commands import commands
+from app.memory.days import parse_day
+from app.memory.disguises import readings
+from app.memory.extractive.words import terms
+from app.memory.grounding import texts_of
+from app.memory.model import Cite, Detail, Item, Origin, Parsed, Priority, Ranges, Tag
+from app.sessions.model import Message, Part, PartType, Trust
+
+WITHHELD: Final = "Text that gives orders to the assistant; it is left out here."
+SAID_SHARE: Final = 0.5  # of a line's words: one foreign text that holds so many may be where it comes from
+SAID_TIMES: Final = 2  # and it holds this many times as many as the trusted messages that the line cites
+PASSAGE_CHARACTERS: Final = 800
+OWN_SHARE: Final = 0.2  # of its words: with fewer in trusted messages, nobody who may said it
+
+_WISHES: Final = frozenset({Tag.DECISION, Tag.PREFERENCE, Tag.NEXT_STEP})
+_REPORTED: Final = frozenset({Tag.FACT, Tag.ISSUE, Tag.OUTCOME, None})
+_USER: Final = (
+    *("user", "the user", "el usuario", "la usuaria", "o usuário", "l'utente", "l'utilisateur", "der nutzer"),
+    *("der benutzer", "nutzer", "benutzer", "пользователь", "사용자", "用户", "用戶", "使用者", "ユーザー"),
+)
+_FRAME: Final = frozenset(
+    terms(
+        "user assistant prefers preferred preference wants wanted wishes says said asks asked told requests requested"
+        " decides decided decision needs likes instructs instructed states stated 사용자 用户 ユーザー usuario nutzer"
+    )
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Voice:
+    """What a message says in one voice, or a line that is condensed. ``origin`` None: the user's or the operator's.
+
+    ``orders`` says whether foreign text gives orders; of trusted text it is not asked.
+    """
+
+    seqs: Ranges
+    words: frozenset[str]
+    origin: Origin | None
+    orders: bool
+
+
+def message_voices(messages: Iterable[Message]) -> tuple[Voice, ...]:
+    return tuple(voice for message in messages for voice in _voices(message))
+
+
+def item_voices(items: Iterable[Item]) -> tuple[Voice, ...]:
+    """The lines of a log, each detail by itself: what hangs under a line need not be of its origin."""
+    return tuple(voice for item in items for voice in _of_item(item))
+
+
+def vetted(parsed: Parsed, voices: Sequence[Voice], *, task: str | None = None) -> Parsed:
+    """The reply without what foreign text made of it. ``task`` is the task that is known already."""
+    if not any(voice.origin for voice in voices):
+        return parsed
+    known = (*voices, _voice(task or "", seqs=(), origin=None))
+    return replace(
+        parsed,
+        items=tuple(item for item, _ in groupby(_vetted(item, voices) for item in parsed.items)),
+        current_task=_vetted_task(parsed.current_task, known),
+        suggested_response=_vetted_task(parsed.suggested_response, known),
+    )
+
+
+def _voices(message: Message) -> Iterator[Voice]:
+    """Its own words and, apart from them, what tools gave back. What a call says is nobody's statement."""
+    seqs = ((message.seq, message.seq),)
+    outside = Origin.EXTERNAL if message.trust is Trust.EXTERNAL else Origin.TOOL
+    own = _joined(part for part in message.parts if part.get("type") in {PartType.TEXT, PartType.IMAGE, PartType.FILE})
+    told = _joined(part for part in message.parts if part.get("type") == PartType.TOOL_RESULT)
+    if own and not message.is_foreign:
+        yield _voice(own, seqs=seqs, origin=None)
+    elif own:
+        told = f"{own}\n{told}"
+    for passage in _passages(told):
+        yield _voice(passage, seqs=seqs, origin=outside)
+
+
+def _passages(text: str) -> Iterator[str]:
+    """Overlapping pieces: in a long text a line's words are found together, or were not said there."""
+    for start in range(0, max(1, len(text) - PASSAGE_CHARACTERS // 2), PASSAGE_CHARACTERS // 2):
+        if piece := text[start : start + PASSAGE_CHARACTERS].strip():
+            yield piece
+
+
+def _joined(parts: Iterable[Part]) -> str:
+    return "\n".join(text for part in parts for text in texts_of(part))
+
+
+def _of_item(item: Item) -> Iterator[Voice]:
+    yield _voice(item.text, seqs=_seqs(item.cites), origin=item.origin)
+    for detail in item.details:
+        yield _voice(detail.text, seqs=_seqs(detail.cites or item.cites), origin=_named_origin(detail) or item.origin)
+
+
+def _voice(text: str, *, seqs: Ranges, origin: Origin | None) -> Voice:
+    return Voice(seqs=seqs, words=_words(text), origin=origin, orders=origin is not None and commands(text))
+
+
+def _seqs(cites: Iterable[Cite]) -> Ranges:
+    return tuple((cite.first, cite.last) for cite in cites)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(terms(readings(text))) - _FRAME
+
+
+def _vetted(item: Item, voices: Sequence[Voice]) -> Item:
+    said = item.text if parse_day(item.day) else f"{item.day} {item.text}"  # a header without a date is text too
+    claimed = _is_wish(item)
+    basis = _basis(_words(said), item.cites, voices)
+    origin = basis.origin or item.origin
+    unsaid = not origin and basis.unsaid and (claimed or item.priority is Priority.HIGH)
+    if origin and (commands(said) or (claimed and basis.orders)):
+        return _withheld(item, origin)
+    details = tuple(_vetted_detail(detail, item, voices, claimed=claimed) for detail in item.details)
+    marked = replace(item, origin=origin, details=details)
+    if unsaid or (origin and claimed):
+        return _taken_back(marked)
+    return replace(marked, priority=Priority.MEDIUM) if origin and item.priority is Priority.HIGH else marked
+
+
+def _is_wish(item: Item) -> bool:
+    """Whether the line speaks for the user: by its tag, by its words, or by a mark that no report bears."""
+    if item.tag in _WISHES or item.text.casefold().startswith(_USER):
+        return True
+    return item.priority is Priority.HIGH and item.tag not in _REPORTED
+
+
+def _vetted_detail(detail: Detail, item: Item, voices: Sequence[Voice], *, claimed: bool) -> Detail:
+    basis = _basis(_words(detail.text), detail.cites or item.cites, voices)
+    if basis.origin is None or _named_origin(detail):
+        return detail
+    withheld = commands(detail.text) or (claimed and basis.orders)
+    return replace(detail, text=f"({basis.origin}) {WITHHELD if withheld else detail.text}")
+
+
+def _named_origin(detail: Detail) -> Origin | None:
+    return next((origin for origin in Origin if detail.text.startswith(f"({origin}) ")), None)
+
+
+def _withheld(item: Item, origin: Origin) -> Item:
+    """Its place, time and citations: whoever looks finds the message."""
+    day = item.day if parse_day(item.day) else ""
+    return Item(
+        text=WITHHELD, day=day, time=item.time, priority=Priority.LOW, tag=Tag.FACT, origin=origin, cites=item.cites
+    )
+
+
+def _taken_back(item: Item) -> Item:
+    return replace(item, priority=Priority.LOW, uncertain=True, tag=Tag.FACT)
+
+
+def _vetted_task(text: str | None, voices: Sequence[Voice]) -> str | None:
+    """A task is what the assistant is to do: none that foreign text set."""
+    if text is None:
+        return None
+    basis = _basis(_words(text), (), voices)
+    return None if basis.origin or (basis.unsaid and basis.orders) else text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Basis:
+    """What a line rests on. ``unsaid``: hardly a word of it is trusted; ``orders``: foreign text near it gives some."""
+
+    origin: Origin | None
+    unsaid: bool
+    orders: bool
+
+
+def _basis(words: frozenset[str], cites: Sequence[Cite], voices: Sequence[Voice]) -> _Basis:
+    cited = [voice for voice in voices if _touches(voice.seqs, cites)] or voices
+    own = frozenset[str]().union(*(voice.words for voice in cited if voice.origin is None)) & words
+    foreign = [voice for voice in voices if voice.origin]
+    by_citation = [voice for voice in cited if voice.origin] if all(voice.origin for voice in cited) else []
+    by_words = [voice for voice in foreign if _says(voice, words, own=len(own))]
+    found = by_citation or by_words
+    return _Basis(
+        origin=found[0].origin if found else None,
+        unsaid=bool(words) and len(own) < OWN_SHARE * len(words),
+        orders=any(voice.orders for voice in by_words or by_citation or foreign),
+    )
+
+
+def _says(voice: Voice, words: frozenset[str], *, own: int) -> bool:
+    """Whether the line is rather this foreign voice's than its own.
+
+    One that gives orders, or says all of the line, is sooner suspected.
+    """
+    held = len(voice.words & words)
+    least = own + 1 if voice.orders or held == len(words) else SAID_TIMES * own
+    return held > 0 and held >= max(SAID_SHARE * len(words), least)
+
+
+def _touches(seqs: Ranges, cites: Sequence[Cite]) -> bool:
+    return any(first <= cite.last and cite.first <= last for first, last in seqs for cite in cites)
