@@ -25,7 +25,7 @@ from benchmarks.cache.summary import SCHEMES, Replayed
 from tests.model_server import ModelServer
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "bench-cache.md"
-CONVERSATIONS_PER_KIND, LANES = 2, 3
+CONVERSATIONS_PER_KIND, LANES = 1, 4
 DRAWN_SCHEME = "Anthropic, 5 minutes"
 
 

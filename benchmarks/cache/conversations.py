@@ -12,7 +12,7 @@ from typing import Any
 from app.sessions.model import Role
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
-LONGEST_OF_TOOLS = 40_000  # bytes of a line: a transcript worth compressing
+TOOLS_BYTES_MIN = 40_000  # of a transcript: shorter ones are over before anything is condensed
 # Transcripts carry no times: an agent at work calls a tool every so often.
 TOOLS_BEGIN, TOOLS_EVERY = datetime(2026, 3, 2, 9, tzinfo=UTC), timedelta(seconds=20)
 ADVERSARIAL = 5  # LoCoMo's category of questions that have no answer, and so no evidence
@@ -60,7 +60,7 @@ def locomo() -> Iterator[Conversation]:
 def tools() -> Iterator[Conversation]:
     """Transcripts of agents with many calls, the longest first; only shapes that carry whole conversations."""
     lines = (DATA / "tools" / "conversations.jsonl").read_text(encoding="utf-8").splitlines()
-    for line in sorted((line for line in lines if len(line) >= LONGEST_OF_TOOLS), key=len, reverse=True):
+    for line in sorted((line for line in lines if len(line) >= TOOLS_BYTES_MIN), key=len, reverse=True):
         row = json.loads(line)
         if row["source"] in {"tau-bench", "SWE-agent"}:
             said = [message for message in row["messages"] if message["role"] != Role.SYSTEM]
