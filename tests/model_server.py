@@ -101,6 +101,7 @@ class ModelServer:
         port: int = 0,
     ) -> None:
         self.answers = {PromptKind.OBSERVER: observer, PromptKind.REFLECTOR: reflector, PromptKind.OTHER: other}
+        self.always: Fault | None = None  # what every request meets for which nothing is planned
         self.requests: list[Recorded] = []
         self.in_flight = 0
         self.most_at_once = 0
@@ -217,7 +218,8 @@ class ModelServer:
             plan = next((one for one in self._planned if one.kind in {None, kind}), None)
             if plan is not None:
                 self._planned.remove(plan)
-            return plan
+                return plan
+            return None if self.always is None else Planned(fault=self.always, kind=None, retry_after=None)
 
     async def _misbehave(self, fault: Fault | None, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Returns only from a hang that was released; else the connection ends here."""

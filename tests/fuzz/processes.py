@@ -41,7 +41,7 @@ from tests.fuzz.model import FatedObserver, FatedReflector, Script
 from tests.fuzz.statements import Cut, WatchedDatabase
 
 LONG_LEASE, SHORT_LEASE = 3_600.0, 0.03  # ends when the test says so; is renewed, or ends, within a step
-QUIET_SECONDS = 30.0
+QUIET_SECONDS = 120.0
 
 
 class Life:

@@ -1,5 +1,6 @@
 """A scripted model provider for the journeys, and the adapters that are led to it."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -21,3 +22,9 @@ def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
 @pytest.fixture(params=["anthropic", "openai"])
 def provider(request: pytest.FixtureRequest) -> str:
     return str(request.param)
+
+
+@pytest.fixture
+def at_length() -> bool:
+    """Whether there is time: `make fuzz` sets LONG, CI does not."""
+    return bool(os.environ.get("LONG"))

@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+import asyncpg
 import pytest
 
 from tests.conftest import Service, StartService
@@ -201,6 +202,31 @@ async def test_a_refusal_is_paid_for_and_so_it_is_counted(
     assert stalled["spending"]["session"]["tokens"] == refused["input_tokens"] + refused["output_tokens"]
 
 
+async def test_a_step_that_fails_eight_times_stalls_until_it_is_redriven(
+    start_service: StartService, models: ModelServer, database_url: str
+) -> None:
+    models.fail_next(Fault.SERVER_ERROR, times=8)
+    stages = []
+    patient = {"failures_max": 100}  # or the provider would not even be asked
+    async with start_service(provider="anthropic", memory=MEMORY, llm=patient) as service:
+        await service.append(KEY, *talk(1, OBSERVE_AT))
+        for attempts in range(1, 9):
+            stages.append(await memory_where(service, lease=None, attempts=attempts))
+            if attempts < 8:
+                await the_wait_ends(database_url)
+        asked = len(models.requests)
+        answer = await service.client.post(f"/sessions/{KEY}/memory/redrive", params={"wait_ms": WAIT_MS})
+        await assert_whole(service, models, talk(1, OBSERVE_AT))
+
+    waits = [seconds_between(stage["last_error"]["at"], stage["next_attempt_at"]) for stage in stages]
+    assert [stage["status"] for stage in stages] == ["backing_off"] * 7 + ["stalled"]
+    assert all(stage["last_error"]["kind"] == "server_error" for stage in stages)
+    assert all(stage["coverage"]["intervals"][-1]["by"] == "tail" for stage in stages)
+    assert all(2**number / 2 <= wait < 2**number + 5 for number, wait in enumerate(waits[:7]))
+    assert 600 <= waits[7] < 660
+    assert (asked, answer.json()["memory"]["status"]) == (8, "idle")
+
+
 async def test_everything_answers_at_once_while_the_observer_hangs(
     start_service: StartService, models: ModelServer, provider: str
 ) -> None:
@@ -254,6 +280,12 @@ async def test_a_reflector_that_fails_leaves_the_log_as_it_was(
     assert failing["log"]["reflections"] == 0
     assert failing["log"]["observations"] == len(before.observations)
     assert after["log"]["reflections"] >= 1
+
+
+async def the_wait_ends(database_url: str) -> None:
+    connection = await asyncpg.connect(database_url)
+    await connection.execute("UPDATE memories SET due_at = now() WHERE due_at IS NOT NULL AND lease_owner IS NULL")
+    await connection.close()
 
 
 def seconds_between(start: str, end: str) -> float:

@@ -1,0 +1,50 @@
+"""Law 9: however much is observed, the live log stays within its budget, and each message is told by it."""
+
+import random
+
+from tests.conftest import StartService
+from tests.journeys.laws import Limits, check_all
+from tests.journeys.looks import WAIT_MS, Json, items, look
+from tests.model_replies import Asked, PromptKind, block, messages
+from tests.model_server import ModelServer
+
+KEY = "s"
+RULES = {"message_tokens": 3_000, "observation_tokens": 6_000, "memory_budget": 9_000, "keep_last": 0}
+LIMITS = Limits(message_budget=45_000, memory_budget=9_000)
+MESSAGES = 10  # of a request
+TOKENS_EACH = 2_000  # of observations, that a request comes to at least
+TOKENS, TOKENS_AT_LENGTH = 24_000, 500_000  # of observations
+WORDS = ["harbour", "lamp", "invoice", "river", "cellar", "ticket", "garden", "violin", "cheese", "parcel", "winter"]
+
+
+def tell_all(asked: Asked) -> str:
+    """An observer that leaves nothing out but the ends of the messages, so that much is to be condensed."""
+    said = list(messages(block(asked.prompt, "messages") or ""))
+    lines = [f"* 🟡 ({one.time}) [fact] {one.text[: len(one.text) * 3 // 4]} #{one.seq}" for one in said]
+    return "\n".join(["<observations>", f"Date: {said[0].day}", *lines, "</observations>"])
+
+
+def request(number: int) -> list[Json]:
+    chance = random.Random(number)  # noqa: S311 - a conversation, no secret
+    texts = [" ".join([f"Item {number * 100 + n}:", *chance.choices(WORDS, k=250)]) for n in range(MESSAGES)]
+    return [{"id": f"m-{number}-{n}", "role": "user", "content": text} for n, text in enumerate(texts)]
+
+
+async def test_the_live_log_stays_within_its_budget_however_much_is_observed(
+    start_service: StartService, models: ModelServer, at_length: bool
+) -> None:
+    models.answers[PromptKind.OBSERVER] = tell_all
+    wanted, least = (TOKENS_AT_LENGTH if at_length else TOKENS), TOKENS_EACH
+    generations = set[int]()
+    async with start_service(provider="anthropic", memory=RULES) as service:
+        for number in range(wanted // least):
+            await service.append(KEY, *request(number), wait_ms=WAIT_MS)
+            memory = await service.memory(KEY)
+            generations.add(memory["log"]["generation"])
+            assert (memory["status"], memory["last_error"], memory["coverage"]["gaps"]) == ("idle", None, [])
+            assert memory["log"]["tokens"] <= RULES["memory_budget"]
+        observations = await items(service, f"/sessions/{KEY}/memory/observations")
+        check_all(LIMITS, await look(service, KEY), None)
+
+    assert sum(one["tokens"] for one in observations) >= wanted
+    assert len(generations) >= wanted // (2 * RULES["observation_tokens"])
