@@ -110,6 +110,13 @@ async def compact(up_to_seq: int, client: httpx.AsyncClient) -> None:
     await _done(client.post(f"{SESSION}/compact", json={"up_to_seq": up_to_seq}))
 
 
+async def branch(key: str, at_seq: int, client: httpx.AsyncClient) -> None:
+    """Branch the session, once, and let the branch come to rest."""
+    answer = await client.post(f"{SESSION}/branch", json={"key": key, "at_seq": at_seq})
+    assert answer.status_code in {201, 409}, answer.text
+    await until(partial(_status, client, f"/sessions/{key}"), "idle".__eq__, seconds=REST_SECONDS)
+
+
 async def delete_another(client: httpx.AsyncClient) -> None:
     """A session comes and goes."""
     await _done(client.post("/sessions/another/messages", json={"messages": messages(1, 2)}))
@@ -128,8 +135,8 @@ async def begin_to_reflect(client: httpx.AsyncClient) -> None:
     await until(partial(_status, client), {"reflecting", "idle"}.__contains__)
 
 
-async def _status(client: httpx.AsyncClient) -> str:
-    return str((await client.get(f"{SESSION}/memory")).json()["status"])
+async def _status(client: httpx.AsyncClient, session: str = SESSION) -> str:
+    return str((await client.get(f"{session}/memory")).json()["status"])
 
 
 STEPS: list[Step] = [
@@ -147,6 +154,7 @@ STEPS: list[Step] = [
     partial(set_state, {"page": "orders", "draft": None}),
     read,
     delete_another,
+    partial(branch, "branched", 20),
     partial(compact, 26),
     partial(append, messages(28, 31)),
     partial(append, [{"id": "streamed", **STREAMED}]),
