@@ -31,10 +31,10 @@ def serve(
 ) -> None:
     """Serve HTTP until stopped. Options win over DAYBOOK_* variables."""
     with _one_line_errors():
-        from app import main
+        from app import serving
         from app.settings import load_settings
 
-        main.serve(load_settings(host=host, port=port, workers=workers, data_dir=data_dir))
+        serving.serve(load_settings(host=host, port=port, workers=workers, data_dir=data_dir))
 
 
 @commands.command()
@@ -43,20 +43,20 @@ def migrate(
 ) -> None:
     """Bring the database up to this version's schema."""
     with _one_line_errors():
-        from app import main
+        from app import serving
         from app.settings import load_settings
 
-        main.migrate(load_settings(data_dir=data_dir))
+        serving.migrate(load_settings(data_dir=data_dir))
 
 
 @commands.command()
 def openapi() -> None:
     """Print the OpenAPI document."""
     with _one_line_errors():
-        from app import main
+        from app.main import create_app
         from app.settings import load_settings
 
-        document = main.create_app(load_settings()).openapi()
+        document = create_app(load_settings()).openapi()
     sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
 
 

@@ -1,20 +1,12 @@
-"""Builds every part by its constructor, and runs them: the database first, then the service, in reverse at the end."""
+"""Builds every part by its constructor."""
 
 import asyncio
 import os
-import signal
 import socket
-import sys
-import threading
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from types import FrameType
 
-import structlog
-import uvicorn
-import uvloop
 from fastapi import FastAPI
 from prometheus_client import CollectorRegistry, ProcessCollector, disable_created_metrics
 
@@ -35,14 +27,10 @@ from app.diagnostics.examples import EXAMPLES as DIAGNOSTICS_EXAMPLES
 from app.diagnostics.metrics import Metrics
 from app.diagnostics.service import DiagnosticsService, EventsConfig
 from app.diagnostics.store import DiagnosticsStore
-from app.kit import migrate as schema
-from app.kit.auth import LOOPBACK_HOSTS, Auth, AuthConfig
+from app.kit.auth import Auth, AuthConfig
 from app.kit.clock import SystemClock
-from app.kit.db import Database, DatabaseConfig, check_server
-from app.kit.embedded import EmbeddedConfig, EmbeddedError, EmbeddedPostgres, default_data_dir
-from app.kit.errors import StartError
+from app.kit.db import Database, DatabaseConfig
 from app.kit.http import Gate, HttpConfig
-from app.kit.logging import configure
 from app.kit.metrics import HttpMetrics
 from app.kit.openapi import documented
 from app.kit.problems import install as install_problems
@@ -77,16 +65,12 @@ from app.sessions.metrics import SessionMetrics
 from app.sessions.replacing import Replacing
 from app.sessions.service import SessionConfig, SessionService
 from app.sessions.store import SessionStore
-from app.settings import Chosen, Settings, chosen_models, without_password
+from app.settings import Chosen, Settings, chosen_models
 from app.state import routes as state_routes
 from app.state.examples import EXAMPLES as STATE_EXAMPLES
 from app.state.model import StateConfig
 from app.state.service import StateService
 from app.state.store import StateStore
-
-log = structlog.get_logger("daybook")
-
-KEEP_UP_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,73 +81,9 @@ class Location:
     name: str
 
 
-def serve(settings: Settings) -> None:
-    """Serve until SIGINT or SIGTERM. Raises StartError: one clear line."""
-    configure(json=_json_logs(settings), level=settings.log_level)
-    _refuse_open_host(settings)
-    _refuse_taken_port(settings)
-    for ending in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(ending, _leave)
-    with located(settings, exclusive=True) as database, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_prepare(settings, database))
-        runner.run(_serve(settings, database))
-
-
-def migrate(settings: Settings) -> None:
-    """Bring the database up to this version's schema. Raises StartError."""
-    configure(json=_json_logs(settings), level=settings.log_level)
-    with located(settings, exclusive=False) as database:
-        asyncio.run(_upgrade(settings, database))
-
-
-@contextmanager
-def located(settings: Settings, *, exclusive: bool) -> Iterator[Location]:
-    """The database to use: the one that is configured, or the embedded one, which runs as long as it is used."""
-    if settings.database_url is not None:
-        yield Location(url=settings.database_url, name=without_password(settings.database_url))
-        return
-    if settings.env == "production" and not settings.allow_embedded:
-        raise StartError(
-            "DAYBOOK_ENV is production and DAYBOOK_DATABASE_URL is not set:"
-            " set it, or DAYBOOK_ALLOW_EMBEDDED=1 to keep the data in the embedded database"
-        )
-    folder = settings.data_dir or default_data_dir(Path.cwd())
-    embedded = EmbeddedPostgres(
-        EmbeddedConfig(data_dir=folder, binaries=settings.postgres_binaries, exclusive=exclusive)
-    )
-    embedded.start()
-    try:
-        with _kept_up(embedded):
-            yield Location(url=embedded.dsn, name=embedded.description)
-    finally:
-        embedded.stop()
-
-
-@contextmanager
-def _kept_up(embedded: EmbeddedPostgres) -> Iterator[None]:
-    """Meanwhile look every second whether the server is still there, and start it again if not."""
-    ended = threading.Event()
-
-    def watch() -> None:
-        while not ended.wait(KEEP_UP_SECONDS):
-            try:
-                if embedded.keep_up():
-                    log.warning("database_started_again")
-            except EmbeddedError as error:
-                log.error("database_gone", error=str(error))  # noqa: TRY400 - the line says what to do; try again
-
-    watcher = threading.Thread(target=watch, name="daybook-keep-up", daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        watcher.join()
-
-
 def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     """The service, built but not started: the lifespan opens the pool and starts the engine, and ends both."""
-    pool = Database(_database_config(settings, "" if database is None else database.url))
+    pool = Database(database_config(settings, "" if database is None else database.url))
     registry = CollectorRegistry()
     # When a counter began, which would double their number.
     disable_created_metrics()  # type: ignore[no-untyped-call] # the library's own
@@ -197,7 +117,6 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         await pool.open()
-        await memory_store.resume()
         engine.start()
         for sweeping in sweepings:
             sweeping.start()
@@ -364,85 +283,7 @@ def _guard_config(settings: Settings) -> GuardConfig:
     return GuardConfig(concurrency=llm.concurrency, failures_max=llm.failures_max, open_seconds=llm.open_seconds)
 
 
-async def _prepare(settings: Settings, database: Location) -> None:
-    if settings.migrate == "auto":
-        await _upgrade(settings, database)
-    else:
-        await check_server(_database_config(settings, database.url))
-
-
-async def _upgrade(settings: Settings, database: Location) -> None:
-    await check_server(_database_config(settings, database.url))
-    await schema.upgrade(database.url)
-
-
-async def _serve(settings: Settings, database: Location) -> None:
-    app = create_app(settings, database)
-    chosen = chosen_models(settings)
-    log.info(
-        "starting",
-        url=f"http://{settings.host}:{settings.port}",
-        database=database.name,
-        observer=chosen.observer.label,
-        reflector=chosen.reflector.label,
-        keys="local mode, no key needed" if settings.bootstrap_key is None else "key needed",
-    )
-    if Provider.EXTRACTIVE in {chosen.observer.provider, chosen.reflector.provider}:
-        log.info("no_model", hint="the built-in extractive memory is in use; set ANTHROPIC_API_KEY or OPENAI_API_KEY")
-    config = uvicorn.Config(
-        app,
-        host=settings.host,
-        port=settings.port,
-        loop="uvloop",
-        http="httptools",
-        ws="none",
-        access_log=False,
-        log_config=None,
-        server_header=False,
-        proxy_headers=False,
-        timeout_graceful_shutdown=round(settings.engine.grace_seconds) + 1,
-    )
-    await _Server(config, diagnostics=app.state.diagnostics).serve()
-
-
-class _Server(uvicorn.Server):
-    """Uvicorn waits for the answers it still owes: those that never end by themselves are told to."""
-
-    def __init__(self, config: uvicorn.Config, *, diagnostics: DiagnosticsService) -> None:
-        super().__init__(config)
-        self._diagnostics = diagnostics
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self._diagnostics.leave()
-        super().handle_exit(sig, frame)
-
-
-def _leave(_signal: int, _frame: object) -> None:
-    """Before and after uvicorn's own handlers: leave through every ``finally``, so that the database is stopped."""
-    raise SystemExit(0)
-
-
-def _refuse_open_host(settings: Settings) -> None:
-    if settings.bootstrap_key is None and settings.host not in LOOPBACK_HOSTS:
-        raise StartError(
-            f"without a key only loopback is served, not {settings.host}:"
-            " set DAYBOOK_BOOTSTRAP_KEY (16 characters or more), or DAYBOOK_HOST=127.0.0.1"
-        )
-
-
-def _refuse_taken_port(settings: Settings) -> None:
-    """Told before a database is started for nothing, and in one line, which uvicorn, who binds it later, has not."""
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    try:
-        socket.create_server((settings.host, settings.port), family=family).close()
-    except OSError as error:
-        raise StartError(
-            f"cannot listen on {settings.host} port {settings.port}: {error.strerror}:"
-            " set DAYBOOK_PORT, or DAYBOOK_HOST, to one that is free"
-        ) from error
-
-
-def _database_config(settings: Settings, url: str) -> DatabaseConfig:
+def database_config(settings: Settings, url: str) -> DatabaseConfig:
     pool = settings.pool
     return DatabaseConfig(
         url=url,
@@ -455,7 +296,3 @@ def _database_config(settings: Settings, url: str) -> DatabaseConfig:
 
 def _secret(settings: Settings) -> str | None:
     return None if settings.bootstrap_key is None else settings.bootstrap_key.get_secret_value()
-
-
-def _json_logs(settings: Settings) -> bool:
-    return settings.log_json if settings.log_json is not None else not sys.stderr.isatty()

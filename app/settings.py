@@ -149,7 +149,7 @@ class Settings(BaseSettings):
     env: Literal["development", "production"] = Field("development", description="development or production")
     host: str = Field("127.0.0.1", description="address to bind; without a key only loopback")
     port: int = Field(8000, ge=0, le=65_535, description="port to bind")
-    workers: int = Field(1, ge=1, le=1, description="worker processes; more than one is not available yet")
+    workers: int = Field(1, ge=1, le=256, description="worker processes on one socket; each has a pool of its own")
     database_url: str | None = Field(None, description="postgresql://...; unset: embedded Postgres under DATA_DIR")
     data_dir: Path | None = Field(None, description="folder of embedded Postgres; default ./.daybook")
     postgres_binaries: Path | None = Field(None, description="folder of initdb and postgres for embedded Postgres")

@@ -120,14 +120,18 @@ class Engine:
             self.wake(memory_id)
 
     async def _sweep(self) -> None:
-        """Wake what is due, every ``sweep_seconds``, for ever."""
+        """Wake what is due, every ``sweep_seconds``, for ever; at first what a cap paused that may be higher now."""
+        resumed = False
         while True:
             await asyncio.sleep(self._config.sweep_seconds)
             try:
+                if not resumed:
+                    await self._store.resume()
+                    resumed = True
                 for memory_id in await self._store.due(self._config.sweep_limit):
                     if memory_id not in self._tasks:
                         self.wake(memory_id)
-            except AWAY as error:
+            except Exception as error:  # noqa: BLE001 - nothing ends the sweep: it tries again, also before a migration
                 log.warning("sweep_failed", error=type(error).__name__)
 
     async def _work(self, memory_id: UUID) -> None:

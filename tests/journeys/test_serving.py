@@ -1,13 +1,17 @@
 """``daybook serve`` as an operator meets it: its own database, and one clear line where it cannot start."""
 
+import asyncio
 import os
 import signal
 import socket
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import asyncpg
+import httpx2 as httpx
 import psutil
 import pytest
 
@@ -156,3 +160,63 @@ async def test_open_event_streams_end_when_the_service_is_told_to(database_url: 
             service.send(signal.SIGTERM)
             assert [line async for line in stream.aiter_lines() if line.startswith("event:")] == []
         assert await service.ended() == 0
+
+
+def workers_of(service: Running) -> list[psutil.Process]:
+    """The processes that serve, not the one that supervises them."""
+    found = []
+    for child in psutil.Process(service.child.pid).children():
+        with suppress(psutil.NoSuchProcess):  # one that has just ended
+            if "spawn_main" in " ".join(child.cmdline()):
+                found.append(child)
+    return found
+
+
+async def test_several_workers_serve_one_socket_and_are_replaced_under_load(database_url: str) -> None:
+    async with process({"DAYBOOK_DATABASE_URL": database_url, "DAYBOOK_WORKERS": "2"}) as service:
+        posted = plain_talk(120)
+        first = {worker.pid for worker in workers_of(service)}
+        assert len(first) == 2
+
+        async def append(message: dict[str, Any]) -> None:
+            await until(partial(appended, service, message), bool)
+
+        for number, message in enumerate(posted):
+            if number == 20:
+                min(workers_of(service), key=lambda worker: worker.pid).kill()
+            if number == 60:
+                await until(partial(asyncio.to_thread, workers_of, service), lambda found: len(found) == 2)
+                service.send(signal.SIGHUP)
+            await append(message)
+        await until(
+            partial(asyncio.to_thread, workers_of, service),
+            lambda found: len(found) == 2 and not first & {worker.pid for worker in found},
+        )
+        stored = await items(service, "/sessions/s/messages")
+        assert [message["id"] for message in stored] == [message["id"] for message in posted]
+        service.send(signal.SIGTERM)
+        assert await service.ended() == 0
+
+
+async def appended(service: Running, message: dict[str, Any]) -> bool:
+    """Whether it is stored. A worker that ends may close a connection under a request, which is then sent again."""
+    try:
+        await service.append("s", message)
+    except httpx.TransportError:
+        return False
+    return True
+
+
+async def test_workers_end_with_the_process_that_supervises_them(database_url: str) -> None:
+    async with process({"DAYBOOK_DATABASE_URL": database_url, "DAYBOOK_WORKERS": "2"}) as service:
+        workers = workers_of(service)
+        await service.kill()
+        gone, alive = await asyncio.to_thread(psutil.wait_procs, workers, timeout=20)
+        assert (len(gone), alive) == (2, [])
+
+
+def test_a_worker_that_cannot_start_ends_the_service(database_url: str) -> None:
+    environment = {"DAYBOOK_DATABASE_URL": database_url, "DAYBOOK_WORKERS": "2", "DAYBOOK_POOL__CONNECT_SECONDS": "1"}
+    without_sdk = {"DAYBOOK_PROVIDER": "scripted", "DAYBOOK_MODEL": "/nowhere.json"}
+    ended = command("serve", *ANY_PORT, environment=environment | without_sdk)
+    assert ended.returncode == EXIT_MISTAKE, ended.stderr

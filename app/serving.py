@@ -1,0 +1,227 @@
+"""Runs the service: the database first, then one process or several, in reverse at the end."""
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from types import FrameType
+
+import structlog
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors import Multiprocess
+
+from app.diagnostics.service import DiagnosticsService
+from app.kit import migrate as schema
+from app.kit.auth import LOOPBACK_HOSTS
+from app.kit.db import check_server
+from app.kit.embedded import EmbeddedConfig, EmbeddedError, EmbeddedPostgres, default_data_dir
+from app.kit.errors import StartError
+from app.kit.logging import configure
+from app.llm.port import Provider
+from app.main import Location, create_app, database_config
+from app.settings import Settings, chosen_models, without_password
+
+log = structlog.get_logger("daybook")
+
+KEEP_UP_SECONDS = 1.0
+WORKER_SECONDS = 60  # for one of several processes to start, or to answer, on a machine that is busy
+
+
+def serve(settings: Settings) -> None:
+    """Serve until SIGINT or SIGTERM. Raises StartError: one clear line."""
+    configure(json=_json_logs(settings), level=settings.log_level)
+    _refuse_open_host(settings)
+    _refuse_taken_port(settings)
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(ending, _leave)
+    with located(settings, exclusive=True) as database:
+        asyncio.run(_prepare(settings, database))
+        _tell(settings, database)
+        if settings.workers == 1:
+            uvicorn.Server(_served(settings, database)).run()
+        else:
+            _supervise(_served(settings, database))
+
+
+def migrate(settings: Settings) -> None:
+    """Bring the database up to this version's schema. Raises StartError."""
+    configure(json=_json_logs(settings), level=settings.log_level)
+    with located(settings, exclusive=False) as database:
+        asyncio.run(_upgrade(settings, database))
+
+
+@contextmanager
+def located(settings: Settings, *, exclusive: bool) -> Iterator[Location]:
+    """The database to use: the one that is configured, or the embedded one, which runs as long as it is used."""
+    if settings.database_url is not None:
+        yield Location(url=settings.database_url, name=without_password(settings.database_url))
+        return
+    if settings.env == "production" and not settings.allow_embedded:
+        raise StartError(
+            "DAYBOOK_ENV is production and DAYBOOK_DATABASE_URL is not set:"
+            " set it, or DAYBOOK_ALLOW_EMBEDDED=1 to keep the data in the embedded database"
+        )
+    folder = settings.data_dir or default_data_dir(Path.cwd())
+    embedded = EmbeddedPostgres(
+        EmbeddedConfig(data_dir=folder, binaries=settings.postgres_binaries, exclusive=exclusive)
+    )
+    embedded.start()
+    try:
+        with _kept_up(embedded):
+            yield Location(url=embedded.dsn, name=embedded.description)
+    finally:
+        embedded.stop()
+
+
+@contextmanager
+def _kept_up(embedded: EmbeddedPostgres) -> Iterator[None]:
+    """Meanwhile look every second whether the server is still there, and start it again if not."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(KEEP_UP_SECONDS):
+            try:
+                if embedded.keep_up():
+                    log.warning("database_started_again")
+            except EmbeddedError as error:
+                log.error("database_gone", error=str(error))  # noqa: TRY400 - the line says what to do; try again
+
+    watcher = threading.Thread(target=watch, name="daybook-keep-up", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()
+
+
+async def _prepare(settings: Settings, database: Location) -> None:
+    if settings.migrate == "auto":
+        await _upgrade(settings, database)
+    else:
+        await check_server(database_config(settings, database.url))
+
+
+async def _upgrade(settings: Settings, database: Location) -> None:
+    await check_server(database_config(settings, database.url))
+    await schema.upgrade(database.url)
+
+
+def _tell(settings: Settings, database: Location) -> None:
+    chosen = chosen_models(settings)
+    log.info(
+        "starting",
+        url=f"http://{settings.host}:{settings.port}",
+        workers=settings.workers,
+        database=database.name,
+        observer=chosen.observer.label,
+        reflector=chosen.reflector.label,
+        keys="local mode, no key needed" if settings.bootstrap_key is None else "key needed",
+    )
+    if Provider.EXTRACTIVE in {chosen.observer.provider, chosen.reflector.provider}:
+        log.info("no_model", hint="the built-in extractive memory is in use; set ANTHROPIC_API_KEY or OPENAI_API_KEY")
+
+
+def _served(settings: Settings, database: Location) -> uvicorn.Config:
+    return uvicorn.Config(
+        partial(_worker_app, settings, database),
+        factory=True,
+        workers=settings.workers,
+        timeout_worker_healthcheck=WORKER_SECONDS,
+        host=settings.host,
+        port=settings.port,
+        loop="uvloop",
+        http="httptools",
+        ws="none",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=round(settings.engine.grace_seconds) + 1,
+    )
+
+
+def _supervise(config: uvicorn.Config) -> None:
+    """Serve by several processes on one socket; one that dies is replaced. SIGHUP replaces one after the other."""
+    listening = config.bind_socket()
+    supervisor = Multiprocess(config, sockets=[listening])
+    supervisor.run()
+    listening.close()
+    if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes):
+        raise StartError("a worker process could not start; its log says why")
+
+
+def _worker_app(settings: Settings, database: Location) -> FastAPI:
+    """The service as one process runs it, made within that process once uvicorn's signal handlers are in place.
+
+    Uvicorn waits for the answers it still owes: those that never end by themselves are told to, before it begins to.
+    """
+    configure(json=_json_logs(settings), level=settings.log_level)
+    _end_with_parent()
+    app = create_app(settings, database)
+    diagnostics: DiagnosticsService = app.state.diagnostics
+
+    def chain(ending: signal.Signals) -> None:
+        uvicorns = signal.getsignal(ending)
+
+        def leave(number: int, frame: FrameType | None) -> None:
+            diagnostics.leave()
+            if callable(uvicorns):
+                uvicorns(number, frame)
+
+        signal.signal(ending, leave)
+
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        chain(ending)
+    return app
+
+
+def _end_with_parent() -> None:
+    """One of several processes ends when the one that supervises them was killed: it would hold the socket for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, name="daybook-end-with-parent", daemon=True).start()
+
+
+def _leave(_signal: int, _frame: object) -> None:
+    """Before and after uvicorn's own handlers: leave through every ``finally``, so that the database is stopped."""
+    raise SystemExit(0)
+
+
+def _refuse_open_host(settings: Settings) -> None:
+    if settings.bootstrap_key is None and settings.host not in LOOPBACK_HOSTS:
+        raise StartError(
+            f"without a key only loopback is served, not {settings.host}:"
+            " set DAYBOOK_BOOTSTRAP_KEY (16 characters or more), or DAYBOOK_HOST=127.0.0.1"
+        )
+
+
+def _refuse_taken_port(settings: Settings) -> None:
+    """Told before a database is started for nothing, and in one line, which uvicorn, who binds it later, has not."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        socket.create_server((settings.host, settings.port), family=family).close()
+    except OSError as error:
+        raise StartError(
+            f"cannot listen on {settings.host} port {settings.port}: {error.strerror}:"
+            " set DAYBOOK_PORT, or DAYBOOK_HOST, to one that is free"
+        ) from error
+
+
+def _json_logs(settings: Settings) -> bool:
+    return settings.log_json if settings.log_json is not None else not sys.stderr.isatty()
