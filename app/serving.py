@@ -45,6 +45,7 @@ def serve(settings: Settings) -> None:
         signal.signal(ending, _leave)
     with located(settings, exclusive=True) as database:
         asyncio.run(_prepare(settings, database))
+        create_app(settings, database)  # what keeps it from being built is told here, and not by each worker
         _tell(settings, database)
         if settings.workers == 1:
             uvicorn.Server(_served(settings, database)).run()
