@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from anthropic.types import MessageParam, TextBlockParam
+from anthropic.types.beta import BetaMessageParam
 from google.genai.types import Content, GenerateContentConfig
 from openai.types.chat import ChatCompletionMessageParam
 from openai.types.responses import ResponseInputParam
@@ -11,7 +12,8 @@ from pydantic import TypeAdapter
 
 from app.context.model import Format
 
-ANTHROPIC_MESSAGES: TypeAdapter[Any] = TypeAdapter(list[MessageParam])
+# Who used a tool that is in beta sends its blocks back through the beta client.
+ANTHROPIC_MESSAGES: TypeAdapter[Any] = TypeAdapter(list[MessageParam] | list[BetaMessageParam])
 ANTHROPIC_SYSTEM: TypeAdapter[Any] = TypeAdapter(list[TextBlockParam])
 OPENAI_MESSAGES: TypeAdapter[Any] = TypeAdapter(list[ChatCompletionMessageParam])
 OPENAI_INPUT: TypeAdapter[Any] = TypeAdapter(ResponseInputParam)
