@@ -8,12 +8,12 @@ from anthropic.types.beta import BetaMessageParam
 from google.genai.types import Content, GenerateContentConfig
 from openai.types.chat import ChatCompletionMessageParam
 from openai.types.responses import ResponseInputParam
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from app.context.model import Format
 
-# Who used a tool that is in beta sends its blocks back through the beta client.
-ANTHROPIC_MESSAGES: TypeAdapter[Any] = TypeAdapter(list[MessageParam] | list[BetaMessageParam])
+ANTHROPIC_MESSAGES: TypeAdapter[Any] = TypeAdapter(list[MessageParam])
+ANTHROPIC_BETA_MESSAGES: TypeAdapter[Any] = TypeAdapter(list[BetaMessageParam])
 ANTHROPIC_SYSTEM: TypeAdapter[Any] = TypeAdapter(list[TextBlockParam])
 OPENAI_MESSAGES: TypeAdapter[Any] = TypeAdapter(list[ChatCompletionMessageParam])
 OPENAI_INPUT: TypeAdapter[Any] = TypeAdapter(ResponseInputParam)
@@ -22,7 +22,10 @@ MARKS = ("cache_control", "prompt_cache_breakpoint")
 
 def check_anthropic(payload: dict[str, Any]) -> None:
     """The SDK's types, and what they cannot say: turns alternate, results come first and answer the message before."""
-    _exhaust(ANTHROPIC_MESSAGES.validate_python(payload["messages"]))
+    try:
+        _exhaust(ANTHROPIC_MESSAGES.validate_python(payload["messages"]))
+    except ValidationError:  # who used a tool that is in beta sends its blocks back through the beta client
+        _exhaust(ANTHROPIC_BETA_MESSAGES.validate_python(payload["messages"]))
     _exhaust(ANTHROPIC_SYSTEM.validate_python(payload.get("system", [])))
     messages = payload["messages"]
     assert [message["role"] for message in messages] == ["user", "assistant"] * (len(messages) // 2) + ["user"] * (
