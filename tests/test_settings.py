@@ -82,7 +82,7 @@ def test_an_empty_setting_is_one_that_is_not_set(monkeypatch: pytest.MonkeyPatch
         ("DAYBOOK_PORT", "-1"),
         ("DAYBOOK_ENV", "staging"),
         ("DAYBOOK_MIGRATE", "sometimes"),
-        ("DAYBOOK_WORKERS", "2"),
+        ("DAYBOOK_WORKERS", "0"),
         ("DAYBOOK_PROVIDER", "skynet"),
         ("DAYBOOK_OBSERVER__PROVIDER", "skynet"),
         ("DAYBOOK_LOG_LEVEL", "loud"),
