@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -47,6 +48,26 @@ def migrate(
         from app.settings import load_settings
 
         serving.migrate(load_settings(data_dir=data_dir))
+
+
+@commands.command()
+def doctor(
+    *,
+    redrive: Annotated[bool, typer.Option("--redrive", help="Try every stalled memory again at once.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    data_dir: Annotated[Path | None, typer.Option(help="Folder of the embedded database.")] = None,
+) -> None:
+    """Look at settings, database, migrations, clock, memories and models, and say what to do. Exit 1: it is wrong."""
+    with _one_line_errors():
+        from app.doctor import Verdict, diagnose
+        from app.settings import load_settings
+
+        findings = diagnose(load_settings(data_dir=data_dir), redrive=redrive)
+    for found in findings:
+        advice = f"\n{'':9}{found.advice}" if found.advice else ""
+        line = f"{found.verdict:8} {found.check}: {found.detail}{advice}"
+        typer.echo(json.dumps(asdict(found)) if as_json else line)
+    raise typer.Exit(1 if Verdict.WRONG in {found.verdict for found in findings} else 0)
 
 
 @commands.command()

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -124,6 +125,13 @@ FROM looked GROUP BY due, leased, lease_step, attempts, paused, retryable, age
 
 EVENTS_MAX = 200  # of each kind that one look tells; the next one goes on from there
 
+TROUBLED = """/* troubled */
+SELECT s.key, m.attempts, m.last_error FROM memories m JOIN sessions s ON s.memory_id = m.id
+WHERE m.due_at IS NOT NULL AND m.attempts > 0 ORDER BY m.attempts DESC, s.key LIMIT $1
+"""
+
+NOW = "/* now */ SELECT clock_timestamp()"
+
 SEEN = "/* seen */ SELECT true FROM sessions WHERE id = $1"
 
 
@@ -134,6 +142,16 @@ class Backlog:
     memories: Mapping[MemoryStatus, int]
     pending_tokens: tuple[int, ...]
     oldest_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Troubled:
+    """A memory whose last step failed. ``retryable``: a retry may mend it."""
+
+    key: str
+    attempts: int
+    retryable: bool
+    error: str
 
 
 class DiagnosticsStore:
@@ -162,6 +180,17 @@ class DiagnosticsStore:
             return None
         begun = Place(seq=row["seq"], version=row["version"], observation=row["observation"], run=row["run"])
         return begun, row
+
+    async def troubled(self, limit: int) -> list[Troubled]:
+        """The memories that are stalled or backing off, those that failed most often first."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(TROUBLED, limit)
+        return [_troubled_of(row) for row in rows]
+
+    async def now(self) -> datetime:
+        async with self._database.connection() as connection:
+            found: datetime = await connection.fetchval(NOW)
+        return found
 
     async def log(self, session: UUID, version: int | None) -> tuple[Row, list[Observation], list[Reflection]] | None:
         """The version's row and the log at it; None for a session never seen. ``version`` None is the newest."""
@@ -211,3 +240,13 @@ def _backlog_of(rows: Sequence[Row], ages: Sequence[float]) -> Backlog:
         tokens[row["age"]] += row["pending_tokens"]
     oldest = max((row["seconds"] for row in rows), default=0.0)
     return Backlog(memories=memories, pending_tokens=tuple(tokens), oldest_seconds=oldest)
+
+
+def _troubled_of(row: Row) -> Troubled:
+    error = row["last_error"] or {}
+    return Troubled(
+        key=row["key"],
+        attempts=row["attempts"],
+        retryable=error.get("retryable", True),
+        error=f"{error.get('step')}: {error.get('kind')}: {error.get('message')}",
+    )

@@ -94,6 +94,15 @@ UPDATE memories SET requested_at = clock_timestamp(),
 WHERE id = $1 RETURNING id
 """
 
+REDRIVE = """/* redrive */
+WITH redriven AS (
+  UPDATE memories SET requested_at = clock_timestamp(), requested = coalesce(requested, 'look'), attempts = 0,
+    due_at = now()
+  WHERE due_at IS NOT NULL AND attempts > 0 AND lease_owner IS NULL RETURNING id
+)
+SELECT count(*) FROM redriven
+"""
+
 MEMORY = """/* memory */
 SELECT m.*, now() AS now, s.id AS session_id, s.key AS session_key, s.next_seq, s.observed_seq,
   s.buffered_seq, s.config
@@ -475,6 +484,12 @@ class MemoryStore:
         """Have every paused memory looked at: the caps may have been raised."""
         async with self._database.connection() as connection:
             await connection.execute(RESUME)
+
+    async def redrive(self) -> int:
+        """Have every memory that is stalled or backing off tried again at once; answers how many."""
+        async with self._database.connection() as connection:
+            count: int = await connection.fetchval(REDRIVE)
+        return count
 
     async def give_back(self, lease: Lease) -> None:
         async with self._database.connection() as connection:

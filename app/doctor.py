@@ -1,0 +1,137 @@
+"""``daybook doctor``: looks at everything the service needs, and says what to do about what is wrong."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+
+import asyncpg
+
+from app.diagnostics.health import readiness
+from app.diagnostics.store import DiagnosticsStore
+from app.kit.db import Database, check_server
+from app.kit.errors import StartError, Unavailable
+from app.llm.port import Model, ModelError, ModelRequest, Provider
+from app.main import Location, build_roles, database_config
+from app.memory.policy import has_stalled
+from app.memory.store import MemoryStore
+from app.serving import located
+from app.settings import Settings, chosen_models
+
+CLOCK_SECONDS_MAX = 5.0  # between this machine's clock and the database's, which leases and gaps go by
+TROUBLED_MAX = 20  # memories told by name
+PROBE = ModelRequest(system="Answer with the word OK.", prompt="Are you there?", max_output_tokens=64)
+
+
+class Verdict(StrEnum):
+    OK = "ok"
+    WARNING = "warning"
+    WRONG = "wrong"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What one check found; ``advice`` is what to do about it, empty where there is nothing to do."""
+
+    check: str
+    verdict: Verdict
+    detail: str
+    advice: str = ""
+
+
+def diagnose(settings: Settings, *, redrive: bool) -> list[Finding]:
+    """Every finding. ``redrive`` has the stalled memories tried again. Raises StartError: no database to look at."""
+
+    async def found(database: Location) -> list[Finding]:
+        return [finding async for finding in examine(settings, database, redrive=redrive)]
+
+    with located(settings, exclusive=False) as database:
+        return asyncio.run(found(database))
+
+
+async def examine(settings: Settings, database: Location, *, redrive: bool) -> AsyncIterator[Finding]:
+    """Each finding as it is made. A check that needs what a former one found wrong is left out."""
+    try:
+        await check_server(database_config(settings, database.url))
+    except StartError as error:
+        yield Finding(check="database", verdict=Verdict.WRONG, detail=str(error), advice="see DAYBOOK_DATABASE_URL")
+        return
+    yield Finding(check="database", verdict=Verdict.OK, detail=database.name)
+    pool = Database(database_config(settings, database.url))
+    await pool.open()
+    try:
+        schema = await _schema(pool, database)
+        yield schema
+        yield await _clock(pool)
+        if schema.verdict is Verdict.OK:
+            async for finding in _memories(pool, redrive=redrive):
+                yield finding
+    finally:
+        await pool.close()
+    async for finding in _models(settings):
+        yield finding
+
+
+async def _schema(pool: Database, database: Location) -> Finding:
+    try:
+        found = await readiness(pool, database.name)
+    except (Unavailable, asyncpg.UndefinedTableError) as error:
+        return Finding(check="migrations", verdict=Verdict.WRONG, detail=str(error), advice="run 'daybook migrate'")
+    return Finding(check="migrations", verdict=Verdict.OK, detail=f"at {found.migration}, which this version needs")
+
+
+async def _clock(pool: Database) -> Finding:
+    there = await DiagnosticsStore(pool).now()
+    apart = abs((datetime.now(UTC) - there).total_seconds())
+    if apart <= CLOCK_SECONDS_MAX:
+        return Finding(check="clock", verdict=Verdict.OK, detail=f"{apart:.1f} s from the database's")
+    advice = "set both machines by NTP: dates in a context are told by this one, leases and gaps by the database's"
+    return Finding(check="clock", verdict=Verdict.WARNING, detail=f"{apart:.0f} s from the database's", advice=advice)
+
+
+async def _memories(pool: Database, *, redrive: bool) -> AsyncIterator[Finding]:
+    troubled = await DiagnosticsStore(pool).troubled(TROUBLED_MAX + 1)
+    for memory in troubled[:TROUBLED_MAX]:
+        stalled = has_stalled(memory.attempts, retryable=memory.retryable)
+        yield Finding(
+            check=f"memory of {memory.key}",
+            verdict=Verdict.WRONG if stalled else Verdict.WARNING,
+            detail=f"{'stalled' if stalled else 'backing off'} after {memory.attempts}: {memory.error}",
+            advice="" if redrive else "mend the cause, then run 'daybook doctor --redrive'",
+        )
+    if not troubled:
+        yield Finding(check="memories", verdict=Verdict.OK, detail="none is stalled or backing off")
+    if len(troubled) > TROUBLED_MAX:
+        yield Finding(
+            check="memories", verdict=Verdict.WARNING, detail=f"more than {TROUBLED_MAX}; the rest is not told"
+        )
+    if redrive:
+        count = await MemoryStore(pool).redrive()
+        yield Finding(check="redrive", verdict=Verdict.OK, detail=f"{count} memories are tried again at once")
+
+
+async def _models(settings: Settings) -> AsyncIterator[Finding]:
+    chosen = chosen_models(settings)
+    if Provider.EXTRACTIVE in {chosen.observer.provider, chosen.reflector.provider}:
+        advice = "set ANTHROPIC_API_KEY or OPENAI_API_KEY for one of a model"
+        detail = "the built-in extractive memory is in use"
+        yield Finding(check="model", verdict=Verdict.WARNING, detail=detail, advice=advice)
+    asked: set[str] = set()
+    roles = build_roles(settings)
+    for model in roles.models:
+        name = f"{model.provider}:{model.name}"
+        if name not in asked:
+            yield await _model(model, name)
+        asked.add(name)
+        await model.close()
+
+
+async def _model(model: Model, name: str) -> Finding:
+    """One small call, which costs a few tokens."""
+    try:
+        await model.complete(PROBE)
+    except ModelError as error:
+        advice = "see its key and its address" if not error.retryable else "try again; appends and contexts go on"
+        return Finding(check=name, verdict=Verdict.WRONG, detail=f"{error.kind}: {error}", advice=advice)
+    return Finding(check=name, verdict=Verdict.OK, detail="answers")

@@ -1,0 +1,57 @@
+"""``daybook doctor``: what it finds, what it advises, and that it mends (issue 5)."""
+
+import json
+
+from tests.journeys.looks import until
+from tests.journeys.processes import command, process
+from tests.journeys.talk import plain_talk
+from tests.model_server import Fault, ModelServer
+
+MISTAKES = 1
+
+
+def findings(*arguments: str, exit_code: int, **environment: str) -> dict[str, dict[str, str]]:
+    ended = command("doctor", "--json", *arguments, environment=environment)
+    assert ended.returncode == exit_code, ended.stderr + ended.stdout
+    told = map(json.loads, ended.stdout.splitlines())
+    return {finding["check"]: finding for finding in told}
+
+
+def test_a_sound_service_is_found_sound(database_url: str) -> None:
+    found = findings(exit_code=0, DAYBOOK_DATABASE_URL=database_url)
+    assert {check: finding["verdict"] for check, finding in found.items()} == {
+        "database": "ok",
+        "migrations": "ok",
+        "clock": "ok",
+        "memories": "ok",
+        "model": "warning",
+    }
+
+
+def test_a_database_that_was_not_migrated_is_told_with_what_to_do(postgres: str) -> None:
+    found = findings(exit_code=MISTAKES, DAYBOOK_DATABASE_URL=postgres)
+    assert found["migrations"]["verdict"] == "wrong"
+    assert "daybook migrate" in found["migrations"]["advice"]
+    assert "memories" not in found
+
+
+def test_a_database_that_is_not_there_is_told(postgres: str) -> None:
+    absent = postgres.replace("/postgres?", "/absent?", 1)
+    found = findings(exit_code=MISTAKES, DAYBOOK_DATABASE_URL=absent)
+    assert list(found) == ["database"]
+
+
+async def test_a_stalled_memory_is_told_and_redriven(database_url: str, models: ModelServer) -> None:
+    environment = {"DAYBOOK_DATABASE_URL": database_url, "DAYBOOK_PROVIDER": "openai", **models.environment()}
+    models.fail_next(Fault.UNAUTHORIZED, times=3)
+    async with process(environment) as service:
+        await service.append("s", *plain_talk(4))
+        await service.client.post("/sessions/s/memory/observe", params={"wait_ms": 2_000})
+        await until(lambda: service.memory("s"), lambda memory: memory["status"] == "stalled")
+        found = findings(exit_code=MISTAKES, **environment)
+        assert "stalled" in found["memory of s"]["detail"]
+        findings("--redrive", exit_code=MISTAKES, **environment)
+        memory = await until(lambda: service.memory("s"), lambda memory: memory["cursor"]["observed_seq"] > 0)
+    assert memory["attempts"] == 0
+    found = findings(exit_code=0, **environment)
+    assert found["memories"]["verdict"] == "ok"
