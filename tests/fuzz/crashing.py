@@ -61,19 +61,20 @@ class Killer:
 
     def __init__(self, life: Life) -> None:
         self._point = life.dies_at
-        self._seen = Counter[str]()
+        self._begun, self._made = Counter[str](), Counter[str]()  # apart: two of one name may be under way
         self._statements = (Path(life.folder) / STATEMENTS).open("a", buffering=1, encoding="utf-8")
 
     def before(self, name: str) -> None:
-        self._seen[name] += 1
-        self._pass(name, after=False)
+        self._begun[name] += 1
+        self._pass(name, self._begun[name], after=False)
 
     def after(self, name: str) -> None:
         self._statements.write(f"{name}\n")
-        self._pass(name, after=True)
+        self._made[name] += 1
+        self._pass(name, self._made[name], after=True)
 
-    def _pass(self, name: str, *, after: bool) -> None:
-        if self._point == Point(name=name, number=self._seen[name], after=after):
+    def _pass(self, name: str, number: int, *, after: bool) -> None:
+        if self._point == Point(name=name, number=number, after=after):
             self._statements.write(f"{DIED}\n")
             os.kill(os.getpid(), signal.SIGKILL)
 
