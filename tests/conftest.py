@@ -31,6 +31,9 @@ from app.main import Location, create_app
 from app.settings import Settings
 from tests.contract import Contract
 
+# Before any folder's tests import them: what they assert is told in full.
+pytest.register_assert_rewrite("tests.fuzz.laws", "tests.fuzz.world", "tests.journeys.laws", "tests.journeys.looks")
+
 hypothesis_settings.register_profile(
     "daybook", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )

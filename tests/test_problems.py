@@ -19,7 +19,7 @@ KEY = "correct-horse-battery-staple"
 OPEN = {"/healthz", "/readyz"}
 PAGES = {"/", "/docs", "/console"}
 UNLISTED = [("GET", "/openapi.json", None)]
-PARAMETERS = {"key": "s1", "message_id": "m-1", "note_id": "999999999", "name": "x"}
+PARAMETERS = {"key": "s1", "message_id": "m-1", "note_id": "999999999", "name": "x", "resource_id": "r-1"}
 USER = {"role": "user", "content": "Hi"}
 
 
@@ -89,8 +89,8 @@ async def test_what_is_asked_wrongly_is_told_as_a_problem(service: Service) -> N
 
 
 async def test_a_path_tells_which_methods_it_takes(service: Service) -> None:
-    answer = await service.client.delete("/sessions/s1")
-    assert set(answer.headers["allow"].split(", ")) == {"GET", "PUT"}
+    answer = await service.client.patch("/sessions/s1")
+    assert set(answer.headers["allow"].split(", ")) == {"GET", "PUT", "DELETE"}
 
 
 @pytest.mark.parametrize(

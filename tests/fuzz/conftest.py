@@ -4,11 +4,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-pytest.register_assert_rewrite("tests.fuzz.laws", "tests.fuzz.world", "tests.journeys.laws", "tests.journeys.looks")
-
-from app.kit.db import Database, DatabaseConfig  # noqa: E402 - after what has to come first
-from tests.fuzz.processes import Process  # noqa: E402 - its asserts are rewritten first
-from tests.fuzz.world import World  # noqa: E402 - its asserts are rewritten first
+from app.kit.db import Database, DatabaseConfig
+from tests.fuzz.processes import Process
+from tests.fuzz.world import World
 
 
 @pytest.fixture

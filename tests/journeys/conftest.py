@@ -7,8 +7,6 @@ import pytest
 
 from tests.model_server import ModelServer
 
-pytest.register_assert_rewrite("tests.journeys.laws", "tests.journeys.looks")
-
 
 @pytest.fixture
 def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:

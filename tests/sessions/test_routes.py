@@ -1,6 +1,8 @@
 """Messages and sessions over HTTP (api.md, Messages and Sessions)."""
 
 import json
+import operator
+from functools import partial
 from typing import Any, get_args
 
 import httpx2 as httpx
@@ -11,6 +13,8 @@ from app.llm.prices import cost_usd
 from app.memory.status import MemoryStatus
 from app.sessions.schemas import StatusName
 from tests.conftest import Service, StartService
+from tests.journeys.looks import until
+from tests.model_server import Fault, ModelServer
 
 MESSAGES = "/sessions/s1/messages"
 
@@ -506,20 +510,25 @@ async def test_sessions_are_found_by_a_part_of_their_key(service: Service) -> No
 async def test_a_list_tells_where_each_memory_stands_and_finds_those_that_stand_so(
     start_service: StartService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9")  # where nobody answers
-    async with start_service(provider="openai", model="none") as service:
-        for key in ("a", "b", "c"):
-            await post(service, said(), key=key)
-        await service.configure("c", enabled=False)
-        await service.client.post("/sessions/b/memory/observe", params={"wait_ms": 2_000})
-        listed = {found["session"]: found["memory"] for found in (await service.get("/sessions"))["items"]}
-        assert (listed["a"]["status"], listed["a"]["last_error"]) == ("idle", None)
-        assert listed["a"]["pending_tokens"] > 0
-        assert listed["b"]["status"] in {"backing_off", "stalled"}
-        assert listed["b"]["last_error"]["step"] == "observe"
-        for status, keys in ({"idle": ["a"], listed["b"]["status"]: ["b"], "disabled": ["c"], "observing": []}).items():
-            found = await service.get("/sessions", status=status)
-            assert [session["session"] for session in found["items"]] == keys
+    with ModelServer() as models:
+        for name, value in models.environment().items():
+            monkeypatch.setenv(name, value)
+        models.fail_next(Fault.UNAUTHORIZED, times=9)  # no retry mends it: it stalls at once, and stays so
+        async with start_service(provider="openai", model="none") as service:
+            for key in ("a", "b", "c"):
+                await post(service, said(), key=key)
+            await service.configure("c", enabled=False)
+            await service.client.post("/sessions/b/memory/observe", params={"wait_ms": 500})
+            for status, keys in ({"stalled": ["b"], "idle": ["a"], "disabled": ["c"], "observing": []}).items():
+                await until(partial(keys_of, service, status), partial(operator.eq, keys))
+            listed = {found["session"]: found["memory"] for found in (await service.get("/sessions"))["items"]}
+    assert (listed["a"]["status"], listed["a"]["last_error"]) == ("idle", None)
+    assert listed["a"]["pending_tokens"] > 0
+    assert listed["b"]["last_error"]["step"] == "observe"
+
+
+async def keys_of(service: Service, status: str) -> list[str]:
+    return [found["session"] for found in (await service.get("/sessions", status=status))["items"]]
 
 
 async def test_a_page_of_one_status_goes_on_behind_those_of_another(service: Service) -> None:
