@@ -1,57 +1,76 @@
 """Shortening messages that alone are over the budget: every long text of them keeps its head and its end."""
 
-from collections.abc import Callable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from app.artifacts.model import PartAt
 from app.artifacts.parts import part_handle
-from app.context.rendering.parts import is_part, stand_in, text_part
-from app.context.wording import cut_mark
+from app.context.rendering.parts import is_part, output_text, stand_in, text_part
+from app.context.wording import BARE_MARK, cut_mark
+from app.kit.json import dumps
 from app.sessions.counting import message_tokens
 from app.sessions.model import Message, Part, PartType
 
 HEAD_SHARE = 2 / 3  # of what is kept of a text; the rest is its end
 
+Cut = Callable[[str], str]  # a text to what is shown of it
+Cuts = Callable[[int], tuple[Part, ...]]  # characters kept of each text to the parts cut so
+
 
 def cut_evenly(messages: Sequence[Message], *, key: str, tokens_max: int) -> tuple[Message, ...]:
     """The messages within ``tokens_max`` together: small ones whole, the others with an equal share of what is left.
 
-    ``key`` is the session's: where text was taken out, a handle of the part stands. A share too small even for a
-    message's marks and names is exceeded: a message never vanishes.
+    ``key`` is the session's: where text was taken out, a handle of the part stands. Only names, ids and the bare marks
+    of what was taken out are never cut, so that no message vanishes: a limit too small even for them is exceeded.
     """
     if sum(message.tokens for message in messages) <= tokens_max:
         return tuple(messages)
-    share = _share([message.tokens for message in messages], tokens_max)
+    share = _share(messages, tokens_max)
     return tuple(
         message if message.tokens <= share else shortened(message, key=key, tokens_max=share) for message in messages
     )
 
 
 def shortened(message: Message, *, key: str, tokens_max: int) -> Message:
-    """The message with its texts cut to one length, the longest that fits; images and files only if they fit too."""
-
-    def cut(limit: int) -> tuple[Part, ...]:
-        return tuple(_cut_part(part, partial(_cut, limit, handle)) for part, handle in zip(parts, handles, strict=True))
-
-    parts = message.parts
-    handles = [part_handle(key, PartAt(message.seq, place)) for place in range(len(parts))]
-    if message_tokens(cut(0)) > tokens_max:
-        parts = tuple(map(_without_media, parts))
+    """The message with its texts cut to one length, the longest that fits, in the first of the ways that fits."""
+    handles = [part_handle(key, PartAt(message.seq, place)) for place in range(len(message.parts))]
+    for parts, cut in _ways(message.parts, handles):  # noqa: B007 - the last way it is if none fits
+        if message_tokens(cut(0)) <= tokens_max:
+            break
     limit = _largest(lambda limit: message_tokens(cut(limit)), at_most=tokens_max, up_to=_longest(parts))
     return replace(message, parts=cut(limit), tokens=message_tokens(cut(limit)))
 
 
-def _share(sizes: Sequence[int], whole: int) -> int:
-    """The largest share such that the sizes, each counted up to it at most, sum to no more than ``whole``."""
-    left = share = whole
-    for position, size in enumerate(sorted(sizes)):
-        share = left // (len(sizes) - position)
-        if size > share:
-            break
-        left -= size
-    return share
+def _ways(parts: Sequence[Part], handles: Sequence[str]) -> Iterator[tuple[Sequence[Part], Cuts]]:
+    """The ways to cut a message, the gentlest first: the parts as they are, media named, JSON as text, no handles."""
+    yield parts, partial(_cut_parts, parts, handles)
+    named = tuple(map(_without_media, parts))
+    yield named, partial(_cut_parts, named, handles)
+    flat = tuple(map(_without_structure, named))
+    yield flat, partial(_cut_parts, flat, handles)
+    yield flat, partial(_cut_parts, flat, [None] * len(parts))
+
+
+def _cut_parts(parts: Sequence[Part], handles: Sequence[str | None], limit: int) -> tuple[Part, ...]:
+    return tuple(_cut_part(part, partial(_cut, limit, handle)) for part, handle in zip(parts, handles, strict=True))
+
+
+def _share(messages: Sequence[Message], whole: int) -> int:
+    """The largest share such that all, each cut to it as far as it can be, sum to no more than ``whole``; else 0."""
+    sizes = [(message.tokens, _smallest(message)) for message in messages]
+
+    def sum_at(share: int) -> int:
+        return sum(min(size, max(share, smallest)) for size, smallest in sizes)
+
+    return max(bisect_right(range(whole + 1), whole, key=sum_at) - 1, 0)
+
+
+def _smallest(message: Message) -> int:
+    *_, (_, cut) = _ways(message.parts, [""] * len(message.parts))
+    return message_tokens(cut(0))
 
 
 def _largest(size: Callable[[int], int], *, at_most: int, up_to: int) -> int:
@@ -63,8 +82,8 @@ def _largest(size: Callable[[int], int], *, at_most: int, up_to: int) -> int:
     return low
 
 
-def _cut(limit: int, handle: str, text: str) -> str:
-    mark = cut_mark(len(text) - limit, handle)
+def _cut(limit: int, handle: str | None, text: str) -> str:
+    mark = BARE_MARK if handle is None else cut_mark(len(text) - limit, handle)
     if len(text) <= limit + len(mark):
         return text
     head = round(limit * HEAD_SHARE)
@@ -83,7 +102,7 @@ def _longest(parts: Sequence[Part]) -> int:
     return max(found)
 
 
-def _cut_part(part: Part, cut: Callable[[str], str]) -> Part:
+def _cut_part(part: Part, cut: Cut) -> Part:
     """The part with its texts cut, not its names and ids; what its sender counted or wrote of the whole is gone."""
     rest = {key: value for key, value in part.items() if key not in {"tokens", "arguments_json"}}
     match part["type"]:
@@ -99,7 +118,7 @@ def _cut_part(part: Part, cut: Callable[[str], str]) -> Part:
             return part
 
 
-def _cut_json(value: Any, cut: Callable[[str], str]) -> Any:
+def _cut_json(value: Any, cut: Cut) -> Any:
     if isinstance(value, str):
         return cut(value)
     if isinstance(value, list):
@@ -117,5 +136,18 @@ def _without_media(part: Part) -> Part:
             return text_part(stand_in(part))
         case PartType.TOOL_RESULT if isinstance(part["output"], list):
             return {**part, "output": [_without_media(item) if is_part(item) else item for item in part["output"]]}
+        case _:
+            return part
+
+
+def _without_structure(part: Part) -> Part:
+    """The part with its JSON as one text, which can be cut anywhere. Arguments stay an object, as providers want it."""
+    match part["type"]:
+        case PartType.TOOL_CALL if part["arguments"]:
+            return {**part, "arguments": {"arguments": dumps(part["arguments"]).decode()}}
+        case PartType.TOOL_RESULT:
+            return {**part, "output": output_text(part["output"])}
+        case PartType.FILE if "content" in part:
+            return {**part, "content": output_text(part["content"])}
         case _:
             return part

@@ -52,3 +52,6 @@ def left_out(messages: int) -> str:
 def cut_mark(characters: int, handle: str) -> str:
     """Stands where text was taken out of a part of a message, which the handle leads to."""
     return f"\n[... {characters} characters left out; {handle} has them ...]\n"
+
+
+BARE_MARK = "…"  # the same where there is no room to say so

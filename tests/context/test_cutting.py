@@ -58,12 +58,46 @@ def test_small_messages_stay_whole_and_the_others_share_what_is_left() -> None:
     assert all(480 < cut.tokens <= (1_000 - small.tokens) // 2 for cut in rest)
 
 
-@given(
-    words=st.lists(st.integers(0, 3_000), min_size=1, max_size=5),
-    tokens_max=st.integers(300, 4_000),
+BARE_TOKENS = 40  # of the messages below: their names, their ids, and a bare mark for each of their texts
+
+some_json = st.recursive(
+    st.integers(-(2**53), 2**53) | st.text(max_size=300) | st.none(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
 )
-def test_messages_cut_evenly_are_within_the_limit(words: list[int], tokens_max: int) -> None:
-    messages = [message(seq, Role.USER, text("word " * count)) for seq, count in enumerate(words, start=1)]
-    cut = cut_evenly(messages, key="s1", tokens_max=tokens_max)
-    assert sum(each.tokens for each in cut) <= tokens_max
+some_parts = st.one_of(
+    st.integers(0, 3_000).map(lambda count: text("word " * count)),
+    st.dictionaries(st.text(max_size=20), some_json, max_size=30).map(lambda arguments: call("c1", arguments)),
+    (some_json | st.lists(st.builds(text, st.text()))).map(lambda output: result("c1", output)),
+    st.just({"type": "image", "data": "aGk=", "media_type": "image/png", "tokens": 1_600}),
+)
+
+
+@given(
+    contents=st.lists(st.lists(some_parts, min_size=1, max_size=3), min_size=1, max_size=5),
+    tokens_max=st.integers(0, 4_000),
+    key=st.sampled_from(["s1", "k" * 200]),
+)
+def test_messages_cut_evenly_are_within_the_limit(contents: list[list[Part]], tokens_max: int, key: str) -> None:
+    messages = [message(seq, Role.USER, *parts) for seq, parts in enumerate(contents, start=1)]
+    cut = cut_evenly(messages, key=key, tokens_max=tokens_max)
+    assert sum(each.tokens for each in cut) <= max(tokens_max, len(messages) * BARE_TOKENS)
     assert all(after is before for before, after in zip(messages, cut, strict=True) if before.tokens < tokens_max / 5)
+
+
+@pytest.mark.parametrize(
+    "part", [call("c1", {"rows": list(range(5_000))}), result("c1", [list(range(5_000))] * 2), text(LONG)]
+)
+def test_json_without_long_texts_is_cut_as_one_and_a_handle_without_room_is_left_out(part: Part) -> None:
+    roomy = shortened(message(1, Role.USER, part), key="k" * 200, tokens_max=300)
+    assert 250 < roomy.tokens <= 300
+    assert "artifact://" in dumps(roomy.parts).decode()
+    tight = shortened(message(1, Role.USER, part), key="k" * 200, tokens_max=20)
+    assert tight.tokens <= 20
+    assert "…" in dumps(tight.parts).decode()
+
+
+def test_what_one_cannot_give_the_others_do() -> None:
+    stiff = message(1, Role.ASSISTANT, *[call("c1", {}, name="a_tool_of_a_long_name" * 4) for _ in range(10)])
+    cut = cut_evenly([stiff, message(2, Role.USER, text(LONG))], key="s1", tokens_max=stiff.tokens + 50)
+    assert cut[0].parts == stiff.parts
+    assert sum(each.tokens for each in cut) <= stiff.tokens + 50

@@ -38,7 +38,6 @@ CONFIG: Final[dict[str, Any]] = {
 }
 STEPS_MAX = 60  # looks of an engine until a memory has caught up
 LOOKED = frozenset({Outcome.NO_BOUNDARY})  # boundaries are looked for from time to time only
-MARKED_TOKENS = 40  # of a message cut down to its marks and names: no budget makes it vanish (context/cutting.py)
 TENANT = "default"
 BUSY = 503
 
@@ -258,9 +257,7 @@ class World:
         for context in now.contexts.values():
             tokens = context["tokens"]
             assert tokens["total"] == sum(size for section, size in tokens.items() if section != "total")
-            shown = sum(segment["section"] == "messages" for segment in context["segments"])
-            most = rules.message_budget and max(rules.message_budget, shown * MARKED_TOKENS)
-            assert most is None or tokens["messages"] <= most
+            assert rules.message_budget is None or tokens["messages"] <= rules.message_budget
             assert rules.memory_budget is None or tokens["reflections"] + tokens["observations"] <= rules.memory_budget
 
     # The end.
