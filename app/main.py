@@ -60,6 +60,7 @@ from app.memory.spending_store import SpendingStore
 from app.memory.store import MemoryStore
 from app.sessions import routes as sessions_routes
 from app.sessions.deleting import Deleting
+from app.sessions.ending import Ending
 from app.sessions.examples import EXAMPLES as SESSIONS_EXAMPLES
 from app.sessions.metrics import SessionMetrics
 from app.sessions.replacing import Replacing
@@ -144,6 +145,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     )
     app.state.artifacts = artifacts
     app.state.values = StateService(database=pool, store=StateStore(pool), config=_state_config(settings))
+    app.state.ending = Ending(pool)
     app.state.deleting = Deleting(
         database=pool, store=session_store, keepers=(memory_store, ArtifactStore(pool), StateStore(pool))
     )

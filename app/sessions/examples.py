@@ -164,6 +164,7 @@ EXAMPLES = {
     ),
     "deleteSession": Examples(answers={200: {"session": "s1", "rows": _DELETED_ROWS}}),
     "deleteResource": Examples(answers={200: {"resource_id": "user-42", "sessions": 1, "rows": _DELETED_ROWS}}),
+    "endSession": Examples(answers={200: _SESSION | {"ended_at": "2026-08-01T11:00:00Z"}}),
     "getSession": Examples(answers={200: _SESSION}),
     "listSessions": Examples(answers={200: {"items": [_SESSION | {"memory": _LISTED_MEMORY}], "next_cursor": None}}),
 }

@@ -8,6 +8,7 @@ from app.kit.auth import Tenant
 from app.kit.paging import next_cursor, read_cursor
 from app.kit.problems import problem_responses
 from app.sessions.deleting import Deleting
+from app.sessions.ending import Ending
 from app.sessions.model import SEQ_MAX, MessageFilter
 from app.sessions.replacing import Replacing
 from app.sessions.schemas import (
@@ -147,6 +148,13 @@ async def put_session(key: Key, body: SessionIn, tenant: Tenant, request: Reques
 async def get_session(key: Key, tenant: Tenant, request: Request) -> SessionOut:
     """One session."""
     return session_out(await _service(request).get(tenant, key))
+
+
+@router.post("/sessions/{key}/end", operation_id="endSession", responses=problem_responses(404))
+async def end_session(key: Key, tenant: Tenant, request: Request) -> SessionOut:
+    """Say that the conversation is over. Said again it is answered the same; the next append goes on with it."""
+    ending: Ending = request.app.state.ending
+    return session_out(await ending.end(tenant, key))
 
 
 @router.get("/sessions/{key}/configs", operation_id="listConfigs", responses=problem_responses(404))

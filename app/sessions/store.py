@@ -71,6 +71,7 @@ WITH input AS (
         OR s.actor_model <> excluded.actor_model
       THEN now() ELSE s.cold_at END,
     last_active_at = now(),
+    ended_at = NULL,
     actor_model = coalesce(excluded.actor_model, s.actor_model),
     actor_turns = s.actor_turns + excluded.actor_turns,
     actor_input_tokens = s.actor_input_tokens + excluded.actor_input_tokens,

@@ -71,6 +71,10 @@ async def ask(step: str, client: httpx.AsyncClient) -> None:
     await _done(client.post(f"{SESSION}/memory/{step}", params=WAIT))
 
 
+async def end(client: httpx.AsyncClient) -> None:
+    await _done(client.post(f"{SESSION}/end"))
+
+
 async def read(client: httpx.AsyncClient) -> None:
     for path in ("/sessions", SESSION, f"{SESSION}/messages", f"{SESSION}/messages/m-1"):
         await _done(client.get(path))
@@ -153,6 +157,7 @@ STEPS: list[Step] = [
     partial(set_state, {"page": "billing", "app:plan": "free", "draft": 1}),
     partial(set_state, {"page": "orders", "draft": None}),
     read,
+    end,
     delete_another,
     partial(branch, "branched", 20),
     partial(compact, 26),
