@@ -276,7 +276,10 @@ def _artifact_config(settings: Settings) -> ArtifactConfig:
 def _state_config(settings: Settings) -> StateConfig:
     state = settings.state
     return StateConfig(
-        value_bytes_max=state.value_bytes_max, entries_max=state.entries_max, scope_bytes_max=state.scope_bytes_max
+        value_bytes_max=state.value_bytes_max,
+        entries_max=state.entries_max,
+        scope_bytes_max=state.scope_bytes_max,
+        lint_findings_max=state.lint_findings_max,
     )
 
 

@@ -93,6 +93,7 @@ class StateSettings(_Group):
     value_bytes_max: int = Field(64 * 1024, ge=1, le=1024**3, description="one value as JSON; 413 over it")
     entries_max: int = Field(1_000, ge=1, le=100_000, description="values of one session, resource or tenant")
     scope_bytes_max: int = Field(1024 * 1024, ge=1, le=1024**3, description="their bytes together; 413 over it")
+    lint_findings_max: int = Field(1_000, ge=1, le=100_000, description="told of a template; the others are counted")
 
 
 class EngineSettings(_Group):

@@ -5,6 +5,7 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
+from functools import partial
 from uuid import UUID
 
 from app.artifacts.service import ArtifactService
@@ -16,6 +17,7 @@ from app.context.previous import PreviousCalls
 from app.context.schemas import ContextIn, ContextQuery
 from app.context.store import PRESENT, Budgets, ContextStore, Head, Moment
 from app.kit.clock import Clock
+from app.kit.offload import offloaded
 from app.memory.errors import VersionNotFound
 from app.memory.rules import PRESETS, Rules
 from app.memory.service import MemoryService
@@ -62,10 +64,13 @@ class ContextService:
         check_temp(body.state)
         session = session_id(tenant, key)
         caught_up = await self._wait(session, query)
-        snapshot, server = await self._looked(tenant, key, query, names_of(map(read, body.system)))
+        size = sum(map(len, body.system))
+        names = await offloaded(lambda: names_of(map(read, body.system)), size=size)
+        snapshot, server = await self._looked(tenant, key, query, names)
         now = body.now or query.now
         ask = self._ask(query, body, snapshot, now=now, server=server)
-        compiled = self._compared(session, query, snapshot, compile_context(_anchored(snapshot, now), ask))
+        compiled = await offloaded(partial(compile_context, _anchored(snapshot, now), ask), size=size)
+        compiled = self._compared(session, query, snapshot, compiled)
         return snapshot, compiled if caught_up else replace(compiled, notices=(*compiled.notices, WAITED))
 
     async def _looked(

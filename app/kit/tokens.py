@@ -15,9 +15,6 @@ import codecs
 from collections import Counter
 from collections.abc import Collection, Mapping
 
-OFFLOAD_BYTES = 64 * 1024
-"""Texts larger than this are counted off the event loop: the caller's duty, this module is pure."""
-
 SCALE = 1_000
 SEAM_LOSS_MAX = 650
 SEAM_GAIN_MAX = SCALE - SEAM_LOSS_MAX

@@ -6,12 +6,13 @@ reflection has it for a source. A chunk that is only observed ahead is in no ver
 buffered, deleted it never becomes live, and the cursor moves over it with the next chunk that does.
 """
 
-import asyncio
 from dataclasses import dataclass
+from functools import partial
 
 from app.kit.db import Database, Tx
 from app.kit.errors import FieldError, Invalid, TooLarge
-from app.kit.tokens import OFFLOAD_BYTES, text_tokens
+from app.kit.offload import offloaded
+from app.kit.tokens import text_tokens
 from app.memory.drafting import block
 from app.memory.errors import NotLive
 from app.memory.gates import clip_citations
@@ -45,7 +46,7 @@ class Controls:
 
         Raises SessionNotFound, ObservationNotFound or ReflectionNotFound, NotLive, Invalid, TooLarge.
         """
-        items = await asyncio.to_thread(read_items, text) if len(text) > OFFLOAD_BYTES else read_items(text)
+        items = await offloaded(partial(read_items, text), size=len(text))
         async with self._database.tx() as tx:
             locked = await self._locked(tx, tenant, key)
             old = await self._note(tx, notes, locked, note_id)

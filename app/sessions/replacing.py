@@ -4,12 +4,11 @@ One transaction under the session's lock. No new epoch is taken, or a turn that 
 step that runs meanwhile: a step compares what it read with what is there when it records (docs/decisions/0014).
 """
 
-import asyncio
 from functools import partial
 
 from app.kit.db import Database, Tx
 from app.kit.errors import FieldError, Invalid
-from app.kit.tokens import OFFLOAD_BYTES
+from app.kit.offload import offloaded
 from app.sessions.errors import MessageErased, MessageNotFound, MessageSealed, SessionNotFound
 from app.sessions.model import Kind, MemoryPort, Message, NewMessage
 from app.sessions.reading import read_message
@@ -49,7 +48,7 @@ class Replacing:
             raise Invalid(detail, errors=[FieldError("/id", detail)])
         named = body.model_copy(update={"id": message_id})
         read = partial(read_message, named, at="", bytes_max=self._bytes_max)
-        return await asyncio.to_thread(read) if body_bytes > OFFLOAD_BYTES else read()
+        return await offloaded(read, size=body_bytes)
 
     async def _unsealed(self, tx: Tx, log: LockedLog, key: str, message_id: str) -> Message:
         found = await self._store.locked_message(tx, log, message_id)

@@ -1,12 +1,11 @@
 """What a caller can do with a session's log: append to it, read it, configure it."""
 
-import asyncio
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from app.kit.errors import FieldError, Invalid
-from app.kit.tokens import OFFLOAD_BYTES
+from app.kit.offload import offloaded
 from app.llm.port import Usage
 from app.llm.prices import priced
 from app.sessions.errors import (
@@ -87,7 +86,7 @@ class SessionService:
             detail = f"a request may have at most {limit} messages (DAYBOOK_SESSIONS__MESSAGES_MAX)"
             raise Invalid(detail, errors=[FieldError("/messages", detail)])
         read = partial(read_messages, body.messages, idempotency_key, bytes_max=self._config.message_bytes_max)
-        return await asyncio.to_thread(read) if body_bytes > OFFLOAD_BYTES else read()
+        return await offloaded(read, size=body_bytes)
 
     async def get(self, tenant: str, key: str) -> SessionRecord:
         found = await self._store.get(tenant, key)

@@ -43,6 +43,7 @@ _LINTED: dict[str, Any] = {
         _finding("error", "unknown-name", "'user:tone' has no value", 48),
         _cached("user:tone", 48),
     ],
+    "omitted": 0,
 }
 
 EXAMPLES = {

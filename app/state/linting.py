@@ -38,17 +38,23 @@ class Lint:
     names: Mapping[Scope, Sequence[str]]
     volatile_from: tuple[int, int] | None
     findings: tuple[Finding, ...]
+    omitted: int
 
 
-def lint(texts: Sequence[str], values: Mapping[str, Any] | None) -> Lint:
-    """``values`` are the state that stored names are looked for in; None: they are not. Findings are in their order."""
+def lint(texts: Sequence[str], values: Mapping[str, Any] | None, *, findings_max: int) -> Lint:
+    """``values`` are the state that stored names are looked for in; None: they are not.
+
+    Findings are the first ``findings_max`` in their order; ``omitted`` counts the others.
+    """
     templates = [read(text) for text in texts]
     findings = [finding for index, template in enumerate(templates) for finding in _findings(index, template, values)]
+    findings.sort(key=lambda finding: (finding.text, finding.position))
     used = [(index, place) for index, template in enumerate(templates) for place in template.placeholders]
     return Lint(
         names=names_of(templates),
         volatile_from=next(((index, place.position) for index, place in used), None),
-        findings=tuple(sorted(findings, key=lambda finding: (finding.text, finding.position))),
+        findings=tuple(findings[:findings_max]),
+        omitted=max(len(findings) - findings_max, 0),
     )
 
 

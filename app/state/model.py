@@ -14,11 +14,15 @@ from app.state.templates import Scope, scope_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateConfig:
-    """Limits: bytes of one value as JSON; of each scope of one owner the number of values and their bytes together."""
+    """Limits: bytes of one value as JSON; of each scope of one owner the number of values and their bytes together.
+
+    Of what is found in a template so many are told at most.
+    """
 
     value_bytes_max: int = 64 * 1024
     entries_max: int = 1_000
     scope_bytes_max: int = 1024 * 1024
+    lint_findings_max: int = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

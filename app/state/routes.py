@@ -8,7 +8,6 @@ from app.kit.auth import Tenant
 from app.kit.json import dumps
 from app.kit.problems import problem_responses
 from app.sessions.schemas import Key
-from app.state.linting import lint
 from app.state.schemas import (
     ETAG,
     FindingOut,
@@ -85,12 +84,12 @@ async def delete_value(
 @router.post("/templates/lint", operation_id="lintTemplate")
 async def lint_template(body: LintIn, tenant: Tenant, request: Request) -> LintOut:
     """What is wrong with a template, which names it uses, and what of the cached prefix they make volatile."""
-    state = None if body.session is None else await _service(request).state(tenant, body.session)
-    found = lint([*body.template, *body.system], None if state is None else state.values)
+    found = await _service(request).lint(tenant, [*body.template, *body.system], key=body.session)
     return LintOut(
         names={scope: list(names) for scope, names in found.names.items()},
         volatile_from=found.volatile_from and PlaceOut(text=found.volatile_from[0], position=found.volatile_from[1]),
         findings=[FindingOut.model_validate(finding, from_attributes=True) for finding in found.findings],
+        omitted=found.omitted,
     )
 
 

@@ -72,3 +72,4 @@ class LintOut(BaseModel):
     names: dict[Scope, list[str]] = Field(description="The names used, by scope")
     volatile_from: PlaceOut | None = Field(description="Where the part of the prefix begins that values can change")
     findings: list[FindingOut]
+    omitted: int = Field(description="Findings past the limit (DAYBOOK_STATE__LINT_FINDINGS_MAX)")

@@ -1,11 +1,14 @@
 """What a caller can do with the state a session sees: read it, change it, and be sure of what is changed."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from app.kit.db import Database
+from app.kit.offload import offloaded
 from app.sessions.errors import SessionNotFound
 from app.state.errors import NoResource, StateChanged, StateNotFound
+from app.state.linting import Lint, lint
 from app.state.model import Changes, Entry, State, StateConfig, check_growth, check_size
 from app.state.reading import check_name, check_value, escaped
 from app.state.store import StateStore
@@ -35,6 +38,12 @@ class StateService:
     async def tenant_values(self, tenant: str, names: Collection[str]) -> dict[str, Any]:
         """Those of the names that a session not seen yet can see."""
         return await self._store.tenant_values(tenant, names)
+
+    async def lint(self, tenant: str, texts: Sequence[str], *, key: str | None) -> Lint:
+        """What is to be said of templates, with a ``key`` also of the values that its session has for them."""
+        values = None if key is None else (await self.state(tenant, key)).values
+        work = partial(lint, texts, values, findings_max=self._config.lint_findings_max)
+        return await offloaded(work, size=sum(map(len, texts)))
 
     async def patch(self, *, tenant: str, key: str, values: Mapping[str, Any], if_match: str | None) -> State:
         """Set the names given, delete those given as null, all or none; answers the whole state."""

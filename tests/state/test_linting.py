@@ -6,7 +6,7 @@ import pytest
 
 from app.state.linting import Code, Lint, Severity, lint
 from app.state.templates import Scope
-from tests.conftest import Service
+from tests.conftest import Service, StartService
 from tests.test_problems import assert_problem
 
 VALUES = {"plan": "pro", "user:profile": {"city": "Lisbon"}}
@@ -16,15 +16,19 @@ def codes(found: Lint, code: Code) -> list[tuple[Severity, int, int]]:
     return [(finding.severity, finding.text, finding.position) for finding in found.findings if finding.code is code]
 
 
+def linted_texts(texts: list[str], values: dict[str, Any] | None) -> Lint:
+    return lint(texts, values, findings_max=100)
+
+
 def test_a_text_without_names_and_stray_braces_has_no_findings() -> None:
-    found = lint(['Answer as {"a": {"b": 1}} or {{plan}}.', "Be brief."], {})
+    found = linted_texts(['Answer as {"a": {"b": 1}} or {{plan}}.', "Be brief."], {})
     assert (found.findings, found.volatile_from) == ((), None)
     assert set(found.names) == set(Scope)
     assert not any(found.names.values())
 
 
 def test_the_names_are_told_by_scope_once_each_and_sorted() -> None:
-    found = lint(["{b} {a} {user:profile.city}", "{a?} {temp:page} {artifact.notes.md} {app:x|y}"], None)
+    found = linted_texts(["{b} {a} {user:profile.city}", "{a?} {temp:page} {artifact.notes.md} {app:x|y}"], None)
     assert found.names == {
         Scope.SESSION: ["a", "b"],
         Scope.USER: ["user:profile"],
@@ -35,7 +39,7 @@ def test_the_names_are_told_by_scope_once_each_and_sorted() -> None:
 
 
 def test_a_name_without_a_value_is_an_error_only_where_it_is_required() -> None:
-    found = lint(["{plan} {gone}", "{user:profile.street} {gone?} {gone|none} {temp:page}"], VALUES)
+    found = linted_texts(["{plan} {gone}", "{user:profile.street} {gone?} {gone|none} {temp:page}"], VALUES)
     assert codes(found, Code.UNKNOWN_NAME) == [
         (Severity.ERROR, 0, 7),
         (Severity.ERROR, 1, 0),
@@ -45,11 +49,11 @@ def test_a_name_without_a_value_is_an_error_only_where_it_is_required() -> None:
 
 
 def test_without_a_state_no_name_is_unknown() -> None:
-    assert codes(lint(["{gone}"], None), Code.UNKNOWN_NAME) == []
+    assert codes(linted_texts(["{gone}"], None), Code.UNKNOWN_NAME) == []
 
 
 def test_a_brace_without_a_pair_is_told_by_its_position() -> None:
-    assert codes(lint(["fine {x}", "{{ x } {"], None), Code.UNBALANCED_BRACE) == [
+    assert codes(linted_texts(["fine {x}", "{{ x } {"], None), Code.UNBALANCED_BRACE) == [
         (Severity.WARNING, 1, 0),
         (Severity.WARNING, 1, 5),
         (Severity.WARNING, 1, 7),
@@ -57,7 +61,7 @@ def test_a_brace_without_a_pair_is_told_by_its_position() -> None:
 
 
 def test_each_value_in_the_cached_prefix_is_warned_of_and_the_first_is_where_it_becomes_volatile() -> None:
-    found = lint(["Be brief.", "You help {user:name}, on {temp:page}."], None)
+    found = linted_texts(["Be brief.", "You help {user:name}, on {temp:page}."], None)
     assert codes(found, Code.CACHED_VALUE) == [(Severity.WARNING, 1, 9), (Severity.WARNING, 1, 25)]
     assert found.volatile_from == (1, 9)
     stored, sent = [finding.message for finding in found.findings]
@@ -65,9 +69,16 @@ def test_each_value_in_the_cached_prefix_is_warned_of_and_the_first_is_where_it_
 
 
 def test_findings_come_in_the_order_of_the_text() -> None:
-    found = lint(["} {a} } {b}", "{"], {})
+    found = linted_texts(["} {a} } {b}", "{"], {})
     places = [(finding.text, finding.position) for finding in found.findings]
     assert places == sorted(places)
+
+
+async def test_of_many_findings_the_first_are_told_and_the_others_counted(start_service: StartService) -> None:
+    async with start_service(state={"lint_findings_max": 3}) as service:
+        found = await linted(service, {"template": "} " * 100_000})
+    assert [finding["position"] for finding in found["findings"]] == [0, 2, 4]
+    assert found["omitted"] == 100_000 - 3
 
 
 async def linted(service: Service, body: dict[str, Any]) -> dict[str, Any]:
