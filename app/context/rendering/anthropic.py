@@ -29,6 +29,7 @@ CACHEABLE = frozenset({"text", "tool_use", "tool_result", "image", "document"})
 IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 DOCUMENT_TYPES = frozenset({"application/pdf"})
 OWN_USES = frozenset({"server_tool_use", "mcp_tool_use"})
+WEB_CITATION = ("cited_text", "encrypted_index", "url")
 NAME_LENGTH, ID_LENGTH = 128, 64
 
 
@@ -71,7 +72,7 @@ def _block(part: Part, role: Role) -> Item | None:
             block: Item = part["item"]
             return block
         case PartType.TEXT:
-            return text_part(SYSTEM_MESSAGE.format(part["text"]) if role is Role.SYSTEM else part["text"])
+            return _text(part, role)
         case PartType.TOOL_CALL:
             return _tool_use(part)
         case PartType.TOOL_RESULT:
@@ -81,6 +82,35 @@ def _block(part: Part, role: Role) -> Item | None:
         case _:
             shown = _media(part) if role is Role.USER else None
             return shown or text_part(stand_in(part))
+
+
+def _text(part: Part, role: Role) -> Item:
+    if role is Role.SYSTEM:
+        return text_part(SYSTEM_MESSAGE.format(part["text"]))
+    citations = _citations(part) if role is Role.ASSISTANT else []
+    return {**text_part(part["text"]), **({"citations": citations} if citations else {})}
+
+
+def _citations(part: Part) -> list[Item]:
+    """What of the web a text rests on: the next turns need it (``encrypted_index``).
+
+    Citations of documents name them by their number in the request they answered, which this one is not.
+    """
+    citations = part.get("citations")
+    if not isinstance(citations, list):
+        return []
+    return [
+        {key: citation.get(key) for key in ("type", *WEB_CITATION, "title")} for citation in filter(_of_web, citations)
+    ]
+
+
+def _of_web(citation: Any) -> bool:
+    return (
+        isinstance(citation, dict)
+        and citation.get("type") == "web_search_result_location"
+        and all(isinstance(citation.get(key), str) for key in WEB_CITATION)
+        and isinstance(citation.get("title"), (str, type(None)))
+    )
 
 
 def _own_tool(call: Part, result: Part) -> list[Item]:

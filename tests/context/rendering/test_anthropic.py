@@ -43,6 +43,31 @@ def test_neighbours_of_one_role_become_one_message() -> None:
     ]
 
 
+WEB: dict[str, Any] = {
+    "type": "web_search_result_location",
+    "cited_text": "Lisbon is the capital.",
+    "encrypted_index": "Eo8B",
+    "url": "https://example.com",
+    "title": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("citations", "shown"),
+    [
+        ([WEB], [WEB]),
+        ([WEB | {"file_id": None}, {"type": "char_location", "cited_text": "x", "document_index": 0}], [WEB]),
+        ([WEB | {"encrypted_index": 5}, "junk"], None),
+        ("junk", None),
+        (None, None),
+    ],
+)
+def test_what_of_the_web_a_text_rests_on_goes_back_with_it(citations: Any, shown: Any) -> None:
+    part = text("Lisbon is the capital.") | {"citations": citations}
+    assert only_part(part, of=assistant).get("citations") == shown
+    assert "citations" not in only_part(part)
+
+
 def test_calls_and_results_are_blocks_of_the_two_roles() -> None:
     said = (user("Find"), assistant("Looking.", call("c1", {"q": "x"})), tool(result("c1", "42", is_error=True)))
     assert rendered(*said)["messages"][1:] == [
