@@ -61,9 +61,11 @@ openapi: .venv/run.stamp ## write openapi/openapi.json
 	$(BIN)/daybook openapi > openapi/openapi.json.new
 	mv openapi/openapi.json.new openapi/openapi.json
 
-env: .venv/run.stamp ## write .env.example
-	$(BIN)/python -c 'from app.settings import env_example; print(env_example(), end="")' > .env.example.new
+env: .venv/run.stamp ## write .env.example and docs/settings.md
+	$(BIN)/python -c 'from app.reference import env_example; print(env_example(), end="")' > .env.example.new
 	mv .env.example.new .env.example
+	$(BIN)/python -c 'from app.reference import settings_page; print(settings_page(), end="")' > docs/settings.md.new
+	mv docs/settings.md.new docs/settings.md
 
 # A stamp is written last, so that what was interrupted is done again. Without ensurepip (Debian's bare python3) the
 # interpreter's own pip brings one.

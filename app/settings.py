@@ -19,7 +19,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from app.kit.errors import StartError
 from app.llm.build import MID_MODELS, SMALL_MODELS, default_provider
 from app.llm.port import Provider
-from app.memory.rules import COMMON, PRESETS, MemoryConfig
+from app.memory.rules import MemoryConfig
 
 PREFIX = "DAYBOOK_"
 
@@ -210,10 +210,10 @@ def refuse_unknown(environ: Mapping[str, str]) -> None:
 
 def setting_names() -> set[str]:
     """The names of all settings as environment variables."""
-    return {name for _, settings in _groups() for name, _ in settings}
+    return {name for _, settings in setting_groups() for name, _ in settings}
 
 
-def _groups() -> Iterator[tuple[str, list[tuple[str, FieldInfo]]]]:
+def setting_groups() -> Iterator[tuple[str, list[tuple[str, FieldInfo]]]]:
     """The settings as variables: first those without a group, then each group with what it is about."""
     groups = {name: field for name, field in Settings.model_fields.items() if _members(field)}
     yield (
@@ -228,41 +228,6 @@ def _members(field: FieldInfo) -> Mapping[str, FieldInfo]:
     """The settings of a group; none of what is a setting itself."""
     group = field.annotation
     return group.model_fields if isinstance(group, type) and issubclass(group, BaseModel) else {}
-
-
-EXAMPLE_HEAD = """\
-# Every setting of Daybook with its default, written by `make env`. Copy it to .env, take the # from what you change,
-# and load it into the service's environment: `set -a; . ./.env; set +a`, or env_file in a compose file.
-
-# The providers' own variables, read by their SDKs: a key, and where it is not the provider's own an address.
-#ANTHROPIC_API_KEY=
-#ANTHROPIC_BASE_URL=
-#OPENAI_API_KEY=
-#OPENAI_BASE_URL=
-"""
-
-
-def env_example() -> str:
-    """The text of .env.example: every setting with its default and a line about it, all of them commented out."""
-    return "\n".join([EXAMPLE_HEAD, *(_example(head, settings) for head, settings in _groups())])
-
-
-def _example(head: str, settings: list[tuple[str, FieldInfo]]) -> str:
-    lines = [f"# {field.description}\n#{name}={_default(name, field)}\n" for name, field in settings]
-    return "".join([f"# {head}\n\n" if head else "", *lines])
-
-
-def _default(name: str, field: FieldInfo) -> str:
-    """A default as it would be written in the environment, "" for none. Those of the memory are its rules'."""
-    rule = name.removeprefix(f"{PREFIX}MEMORY__").lower()
-    value = ({"preset": "default"} | COMMON | PRESETS["default"]).get(rule, field.default)
-    match value:
-        case None:
-            return ""
-        case bool():
-            return str(value).lower()
-        case _:
-            return str(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,8 +3,6 @@
 import os
 import re
 from collections.abc import Mapping
-from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,13 +16,9 @@ from app.settings import (
     Settings,
     SettingsError,
     chosen_models,
-    env_example,
     load_settings,
-    setting_names,
     without_password,
 )
-
-EXAMPLE = Path(__file__).parents[1] / ".env.example"
 
 
 @pytest.fixture(autouse=True)
@@ -248,25 +242,3 @@ def test_a_model_is_told_with_its_provider_and_the_built_in_by_its_name() -> Non
 )
 def test_an_address_is_shown_without_its_password(url: str, shown: str) -> None:
     assert without_password(url) == shown
-
-
-def test_the_example_of_the_environment_is_what_make_env_writes() -> None:
-    assert EXAMPLE.read_text() == env_example(), "run `make env`"
-
-
-def test_the_example_names_every_setting_once_with_a_line_about_it() -> None:
-    lines = EXAMPLE.read_text().splitlines()
-    named = [line.removeprefix("#").partition("=")[0] for line in lines if line.startswith(f"#{PREFIX}")]
-    about = [above for above, line in pairwise(lines) if line.startswith(f"#{PREFIX}")]
-    assert sorted(named) == sorted(setting_names())
-    assert all(re.fullmatch(r"# \S.+", line) and line != "# None" for line in about)
-
-
-def test_a_copy_of_the_example_with_nothing_commented_out_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    for line in EXAMPLE.read_text().splitlines():
-        name, _, value = line.removeprefix("#").partition("=")
-        if name.startswith(PREFIX):
-            monkeypatch.setenv(name, value)
-    settings = load_settings()
-    assert settings.model_dump(exclude={"memory"}) == Settings().model_dump(exclude={"memory"})
-    assert Rules.resolve(settings.memory.values(), {}) == Rules.resolve({}, {})
