@@ -38,6 +38,7 @@ from app.kit.tokens import text_tokens
 from app.llm.build import LlmConfig, build_model
 from app.llm.guard import Guard, GuardConfig, GuardedModel
 from app.llm.port import Model, Provider
+from app.mcp.routes import install as install_mcp
 from app.memory import routes as memory_routes
 from app.memory.activating import Activating
 from app.memory.branch_store import BranchStore
@@ -195,6 +196,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         | DIAGNOSTICS_EXAMPLES,
     )
     install_console(app)
+    install_mcp(app, local=settings.bootstrap_key is None, request_bytes_max=settings.http.request_bytes_max)
     install_problems(app)
     http = HttpConfig(request_bytes_max=settings.http.request_bytes_max, access_log=settings.http.access_log)
     app.add_middleware(Gate, config=http, metrics=HttpMetrics(registry))

@@ -23,9 +23,11 @@ CHANGES = sorted(name for name, (method, _, _) in OPERATIONS.items() if method i
 CONTROLS = [name for name in CHANGES if "/memory/" in OPERATIONS[name][1]]
 ONCE = {"branchSession"}  # a key is taken once
 REPEATABLE = [name for name in WITH_BODY if name not in {*CHANGES, *ONCE}]
-STREAMS = {"memoryEvents"}  # have no end
+STREAMS = {"streamEvents"}  # have no end
 READS = sorted(name for name, (method, _, _) in OPERATIONS.items() if method == "GET" and name not in STREAMS)
 
+# A generated client's methods: short, and of few verbs.
+VERBS = "append|branch|compact|compile|delete|diff|edit|end|get|grep|lint|list|observe|patch|put|redrive|reflect|replace|stream"
 PROBLEM = "application/problem+json"
 by_operation = pytest.mark.parametrize("name", sorted(OPERATIONS))
 
@@ -62,6 +64,11 @@ def test_the_document_is_valid_by_the_openapi_specification() -> None:
 
 def test_operations_have_ids_of_their_own() -> None:
     assert len(OPERATIONS) == len(list(operations(DOCUMENT)))
+
+
+@by_operation
+def test_an_operation_is_called_by_a_verb_and_what_it_is_about(name: str) -> None:
+    assert re.fullmatch(rf"({VERBS})([A-Z][a-z]+)+", name)
 
 
 @by_operation

@@ -139,11 +139,13 @@ EXAMPLES = {
     "listReflections": _page(REFLECTION),
     "listRuns": _page(_RUN),
     "listVersions": _page(_VERSION),
-    "memoryEvents": Examples(answers={200: _EVENTS}),
+    "streamEvents": Examples(answers={200: _EVENTS}),
     "observeNow": _asked("observe"),
     "reflectNow": _asked("reflect"),
-    "redrive": _asked("look"),
-    "metrics": Examples(answers={200: _METRICS}),
-    "health": Examples(answers={200: {"status": "ok"}}),
-    "ready": Examples(answers={200: {"status": "ready", "database": "embedded PostgreSQL", "migration": "0001"}}),
+    "redriveMemory": _asked("look"),
+    "getMetrics": Examples(answers={200: _METRICS}),
+    "getHealth": Examples(answers={200: {"status": "ok"}}),
+    "getReadiness": Examples(
+        answers={200: {"status": "ready", "database": "embedded PostgreSQL", "migration": "0001"}}
+    ),
 }

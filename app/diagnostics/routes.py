@@ -141,7 +141,7 @@ async def list_runs(
 
 @router.get(
     "/sessions/{key}/memory/events",
-    operation_id="memoryEvents",
+    operation_id="streamEvents",
     response_class=EventSourceResponse,
     responses={200: {"description": _EVENTS}},
 )
@@ -174,19 +174,19 @@ async def reflect_now(key: Key, tenant: Tenant, request: Request, response: Resp
     return await _ask(request, response, tenant, key, Asked.REFLECT, wait_ms)
 
 
-@router.post("/sessions/{key}/memory/redrive", status_code=202, operation_id="redrive", responses=_ASKED)
+@router.post("/sessions/{key}/memory/redrive", status_code=202, operation_id="redriveMemory", responses=_ASKED)
 async def redrive(key: Key, tenant: Tenant, request: Request, response: Response, wait_ms: WaitMs = 0) -> StepAsked:
     """Try again at once what failed and is backing off or stalled."""
     return await _ask(request, response, tenant, key, Asked.LOOK, wait_ms)
 
 
-@health_router.get("/healthz", operation_id="health")
+@health_router.get("/healthz", operation_id="getHealth")
 async def healthz() -> HealthOut:
     """The process is alive."""
     return HealthOut(status="ok")
 
 
-@health_router.get("/readyz", operation_id="ready", responses=problem_responses(503))
+@health_router.get("/readyz", operation_id="getReadiness", responses=problem_responses(503))
 async def readyz(request: Request) -> ReadyOut:
     """The database answers and has the schema this code needs."""
     return await readiness(request.app.state.database, request.app.state.database_name)
@@ -194,7 +194,7 @@ async def readyz(request: Request) -> ReadyOut:
 
 @health_router.get(
     "/metrics",
-    operation_id="metrics",
+    operation_id="getMetrics",
     response_class=PlainTextResponse,
     responses={200: {"description": "Prometheus's text format"}, **problem_responses(401)},
 )

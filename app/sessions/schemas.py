@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import Header, Path, Query
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
 from app.sessions.model import SEQ_MAX, Kind, Message
 from app.sessions.store import SessionRecord
@@ -31,7 +31,17 @@ Limit = Annotated[int, Query(ge=1, le=PAGE_MAX)]
 Cursor = Annotated[str | None, Query(max_length=400, description="`next_cursor` of the page before")]
 # Far enough from the ends of what a date can be that it is one in every time zone, and the days around it are too.
 TIME_MIN, TIME_MAX = datetime(2, 1, 1, tzinfo=UTC), datetime(9998, 12, 31, tzinfo=UTC)
-Time = Annotated[AwareDatetime, Field(ge=TIME_MIN, le=TIME_MAX)]
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+def _dated(value: Any) -> Any:
+    """Pydantic takes a number for seconds since 1970, which times on the wire are not (api.md: ISO 8601)."""
+    if isinstance(value, datetime) or (isinstance(value, str) and _DATE.match(value)):
+        return value
+    raise ValueError("a time in ISO 8601 with a zone is expected")
+
+
+Time = Annotated[AwareDatetime, BeforeValidator(_dated), Field(ge=TIME_MIN, le=TIME_MAX)]
 # The words of the memory, a floor above; a test compares them.
 StatusName = Literal[
     "idle", "due", "buffering", "observing", "reflecting", "backing_off", "stalled", "paused", "disabled"

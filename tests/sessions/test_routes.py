@@ -207,6 +207,8 @@ def refused() -> dict[str, tuple[Any, str]]:
         "an id too long": ({"messages": [said(id="k" * 201)]}, "/messages/0/id"),
         "a resource with a slash": ({"messages": [said()], "resource_id": "a/b"}, "/resource_id"),
         "a time without a zone": ({"messages": [said(created_at="2026-08-01T10:00:00")]}, "/messages/0/created_at"),
+        "seconds since 1970": ({"messages": [said(created_at=1_785_578_400)]}, "/messages/0/created_at"),
+        "these as text": ({"messages": [said(created_at="1785578400.5")]}, "/messages/0/created_at"),
         "no time": ({"messages": [said(created_at="yesterday")]}, "/messages/0/created_at"),
         "the first day": ({"messages": [said(created_at="0001-01-01T00:00:00+14:00")]}, "/messages/0/created_at"),
         "the last day": ({"messages": [said(created_at="9999-12-31T23:59:59-14:00")]}, "/messages/0/created_at"),

@@ -1,0 +1,58 @@
+"""The MCP endpoint /mcp: streamable HTTP, by the kept library, with the service's keys."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI, Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from app.kit.auth import Tenant
+
+if TYPE_CHECKING:
+    from app.mcp.server import McpServer
+
+
+class Endpoint:
+    """Makes the server at the first request: importing its library takes longer than all of a start."""
+
+    def __init__(self, app: FastAPI, *, local: bool, request_bytes_max: int) -> None:
+        self._app = app
+        self._local = local
+        self._request_bytes_max = request_bytes_max
+        self._server: McpServer | None = None
+
+    async def server(self) -> "McpServer":
+        if self._server is None:
+            made = await asyncio.to_thread(self._make)  # meanwhile other requests are answered
+            self._server = self._server or made
+        return self._server
+
+    def _make(self) -> "McpServer":
+        from app.mcp.server import McpServer
+
+        return McpServer(self._app, local=self._local, request_bytes_max=self._request_bytes_max)
+
+
+class _Handed(Response):
+    """The request handed on to an ASGI app, once the key was checked."""
+
+    def __init__(self, server: "McpServer") -> None:
+        super().__init__()
+        self._server = server
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._server(scope, receive, send)
+
+
+def install(app: FastAPI, *, local: bool, request_bytes_max: int) -> None:
+    """Serve MCP at /mcp: JSON-RPC, and so no part of the OpenAPI document.
+
+    POST alone: nothing is kept that a GET could stream or a DELETE end, and the protocol lets a server have neither.
+    """
+    endpoint = Endpoint(app, local=local, request_bytes_max=request_bytes_max)
+
+    async def mcp(_tenant: Tenant, _request: Request) -> Response:
+        return _Handed(await endpoint.server())
+
+    app.add_api_route("/mcp", mcp, methods=["POST"], include_in_schema=False)

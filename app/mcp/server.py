@@ -1,0 +1,122 @@
+"""The MCP server: lists the tools, and sends each call to the service's own routes with the caller's key.
+
+Imported at the first request to /mcp: the library takes 0.7 s and 24 MB, which who does not use it need not spend.
+"""
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import httpx2
+from mcp import MCPError
+from mcp.server import Server, ServerRequestContext
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    TextContent,
+    ToolAnnotations,
+)
+from mcp.types import Tool as ListedTool
+from pydantic import ValidationError
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.kit.auth import LOOPBACK_HOSTS
+from app.kit.openapi import VERSION
+from app.mcp.tools import TOOLS, Tool
+
+PASSED_ON = ("authorization", "x-request-id")
+INSTRUCTIONS = (
+    "Daybook remembers conversations. Before a turn call get_context, and after it append_messages with what was said."
+)
+
+
+class McpServer:
+    """ASGI: one request, one answer. Nothing is kept between two, so any replica answers any of them."""
+
+    def __init__(self, app: ASGIApp, *, local: bool, request_bytes_max: int) -> None:
+        """``app`` is the service; ``local``: without keys, when another page's scripts must not reach it."""
+        self._app = app
+        self._security = _security(local=local)
+        self._request_bytes_max = request_bytes_max
+        self._server = Server(
+            "daybook",
+            version=VERSION,
+            instructions=INSTRUCTIONS,
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        manager = StreamableHTTPSessionManager(
+            self._server,
+            json_response=True,
+            stateless=True,
+            security_settings=self._security,
+            max_request_body_size=self._request_bytes_max,
+        )
+        async with manager.run():
+            await manager.handle_request(scope, receive, send)
+
+    async def _list_tools(self, _context: ServerRequestContext[Any], _page: PaginatedRequestParams | None) -> Any:
+        return ListToolsResult(tools=[_listed(name, tool) for name, tool in TOOLS.items()])
+
+    async def _call_tool(self, context: ServerRequestContext[Any], asked: CallToolRequestParams) -> CallToolResult:
+        if asked.name not in TOOLS:
+            raise MCPError(INVALID_PARAMS, f"there is no tool '{asked.name}'")
+        try:
+            tool = TOOLS[asked.name].model_validate(asked.arguments or {})
+        except ValidationError as error:
+            return _told(_complaint(error), is_error=True)
+        return await self._ask(tool, context.request)
+
+    async def _ask(self, tool: Tool, request: Request | None) -> CallToolResult:
+        """The route's answer; of a problem what it says."""
+        call = tool.call()
+        came = {} if request is None else request.headers
+        headers = {name: came[name] for name in PASSED_ON if name in came}
+        transport = httpx2.ASGITransport(self._app, raise_app_exceptions=False)
+        # No time-out: it is this process, and each route has bounds of its own.
+        async with httpx2.AsyncClient(transport=transport, base_url="http://daybook", timeout=None) as client:
+            path = f"/sessions/{tool.session}/{call.path}"
+            answer = await client.request(call.method, path, params=dict(call.query), json=call.body, headers=headers)
+        body = answer.json()
+        return _told(body["detail"], is_error=True) if answer.is_error else _told(tool.told(body))
+
+
+def _listed(name: str, tool: type[Tool]) -> ListedTool:
+    return ListedTool(
+        name=name,
+        description=inspect.cleandoc(tool.__doc__ or ""),
+        input_schema=_described(tool.model_json_schema()),
+        annotations=ToolAnnotations(read_only_hint=tool.reads, destructive_hint=False, open_world_hint=False),
+    )
+
+
+def _described(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A model's schema without what the listing says beside it."""
+    return {name: value for name, value in schema.items() if name not in {"title", "description"}}
+
+
+def _told(text: str, *, is_error: bool = False) -> CallToolResult:
+    return CallToolResult(content=[TextContent(text=text)], is_error=is_error)
+
+
+def _complaint(error: ValidationError) -> str:
+    found = error.errors(include_url=False, include_input=False)
+    return "; ".join(f"{'/'.join(map(str, one['loc']))}: {one['msg']}" for one in found)
+
+
+def _security(*, local: bool) -> TransportSecuritySettings:
+    """Without keys only a loopback name is answered to: a page that had its own name lead here is refused."""
+    hosts = [f"[{host}]" if ":" in host else host for host in LOOPBACK_HOSTS]
+    return TransportSecuritySettings(
+        enable_dns_rebinding_protection=local,
+        allowed_hosts=[pattern for host in hosts for pattern in (host, f"{host}:*")],
+        allowed_origins=[pattern for host in hosts for pattern in (f"http://{host}", f"http://{host}:*")],
+    )

@@ -1,0 +1,96 @@
+"""What an agent can do over MCP: each tool is one request to a route of api.md, with the caller's own key.
+
+So a tool checks, refuses and answers as its route does. A model's docstring is what the agent's model is told of it.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.kit.json import dumps
+from app.sessions.schemas import KEY_PATTERN, WAIT_MS_MAX
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A request to the service; ``path`` is below the session."""
+
+    method: str
+    path: str
+    query: Mapping[str, Any] = field(default_factory=dict)
+    body: Mapping[str, Any] | None = None
+
+
+class Tool(BaseModel, ABC):
+    """The arguments of a tool, and the request they ask for."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    reads: ClassVar[bool] = True  # changes nothing
+
+    session: str = Field(pattern=KEY_PATTERN, description="Key of the conversation, chosen by whoever appends to it")
+
+    @abstractmethod
+    def call(self) -> Call: ...
+
+    def told(self, answer: Any) -> str:
+        """The route's answer, as text for a model."""
+        return dumps(answer).decode()
+
+    def _given(self) -> dict[str, Any]:
+        """The arguments that were given, but for the session, as JSON."""
+        return self.model_dump(mode="json", exclude={"session"}, exclude_none=True)
+
+
+class Said(BaseModel):
+    """A message, in the neutral shape or as a provider's SDK produces it."""
+
+    model_config = ConfigDict(extra="allow")
+
+    role: str = Field(description="user, assistant, tool or system")
+    content: str | list[dict[str, Any]] | None = Field(None, description="The text, or its parts")
+    id: str | None = Field(None, description="The same id with the same content is stored once")
+
+
+class AppendMessages(Tool):
+    """Store messages of a conversation, in their order, so that they are remembered. Call it after each turn."""
+
+    reads: ClassVar[bool] = False
+
+    messages: list[Said] = Field(min_length=1)
+    resource_id: str | None = Field(None, pattern=KEY_PATTERN, description="Whose conversation it is, e.g. a user's id")
+
+    def call(self) -> Call:
+        return Call(method="POST", path="messages", body=self._given())
+
+
+class GetContext(Tool):
+    """What is remembered of a conversation, as text: notes of what was said and done, then the newest messages."""
+
+    memory_budget: int | None = Field(None, ge=0, description="Tokens of notes at most; 0: no limit")
+    message_budget: int | None = Field(None, ge=0, description="Tokens of messages at most; 0: no limit")
+    wait_ms: int = Field(0, ge=0, le=WAIT_MS_MAX, description="Wait so long for what was appended to be noted")
+
+    def call(self) -> Call:
+        return Call(method="GET", path="context", query=self._given() | {"format": "text"})
+
+    def told(self, answer: Any) -> str:
+        text: str = answer["payload"]["text"]
+        return text
+
+
+class MemoryStatus(Tool):
+    """Where the memory of a conversation stands: what waits to be noted, what the notes cover, errors and costs."""
+
+    def call(self) -> Call:
+        return Call(method="GET", path="memory")
+
+
+TOOLS: Mapping[str, type[Tool]] = {
+    "append_messages": AppendMessages,
+    "get_context": GetContext,
+    "memory_status": MemoryStatus,
+}

@@ -1,0 +1,138 @@
+"""The MCP endpoint, by the library's own client over real HTTP (issue 5)."""
+
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2 as httpx
+import pytest
+from mcp import Client, MCPError
+from mcp.client.streamable_http import streamable_http_client
+from mcp.types import TextContent
+
+from app.mcp.tools import TOOLS
+from tests.conftest import Service, StartService
+
+KEY = "a key of sixteen or more"
+SAID = [{"id": "m-1", "role": "user", "content": "I moved to Lisbon in May 2026."}]
+PING = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+ACCEPT = {"accept": "application/json, text/event-stream"}
+
+
+@asynccontextmanager
+async def connected(service: Service, key: str | None = None, *, mode: str = "auto") -> AsyncIterator[Client]:
+    headers = {} if key is None else {"authorization": f"Bearer {key}"}
+    async with (
+        httpx.AsyncClient(headers=headers, timeout=30) as http,
+        Client(streamable_http_client(f"{service.url}/mcp", http_client=http), mode=mode) as client,
+    ):
+        yield client
+
+
+async def call(client: Client, name: str, **arguments: Any) -> tuple[bool, str]:
+    """Whether the tool failed, and what it told."""
+    result = await client.call_tool(name, arguments)
+    (told,) = result.content
+    assert isinstance(told, TextContent)
+    return result.is_error, told.text
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_a_turn_appended_over_mcp_is_in_the_context_and_in_the_log(service: Service, mode: str) -> None:
+    async with connected(service, mode=mode) as client:
+        failed, appended = await call(client, "append_messages", session="s1", messages=SAID, resource_id="ana")
+        _, context = await call(client, "get_context", session="s1")
+        _, memory = await call(client, "memory_status", session="s1")
+
+    assert not failed
+    assert json.loads(appended)["messages"] == [{"id": "m-1", "seq": 1, "kind": "user_message", "tokens": 13}]
+    assert "I moved to Lisbon in May 2026." in context
+    assert json.loads(memory)["coverage"] == {"intervals": [{"from": 1, "to": 1, "by": "tail"}], "gaps": []}
+    assert (await service.get("/sessions/s1"))["resource_id"] == "ana"
+
+
+async def test_every_tool_is_listed_with_what_it_does_and_a_schema_of_its_arguments(service: Service) -> None:
+    async with connected(service) as client:
+        listed = {tool.name: tool for tool in (await client.list_tools()).tools}
+
+    assert set(listed) == set(TOOLS)
+    for tool in listed.values():
+        assert (tool.description or "").endswith(".")
+        assert "session" in tool.input_schema["required"]
+    assert {name for name, tool in listed.items() if tool.annotations and not tool.annotations.read_only_hint} == {
+        "append_messages"
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "told"),
+    [
+        pytest.param("memory_status", {"session": "nobody"}, "session 'nobody' was never seen", id="a problem"),
+        pytest.param("memory_status", {"session": "../readyz"}, "session: String should match", id="no key"),
+        pytest.param("get_context", {"session": "s1", "budget": 5}, "budget: Extra inputs", id="an unknown argument"),
+        pytest.param("append_messages", {"session": "s1"}, "messages: Field required", id="a missing one"),
+        pytest.param(
+            "append_messages",
+            {"session": "s1", "messages": [{"role": "robot", "content": "hi"}]},
+            "/messages/0/role: ",
+            id="a message that the route refuses",
+        ),
+    ],
+)
+async def test_what_is_wrong_is_told_to_the_model(
+    service: Service, name: str, arguments: dict[str, Any], told: str
+) -> None:
+    async with connected(service) as client:
+        failed, text = await call(client, name, **arguments)
+
+    assert failed
+    assert text.startswith(told)
+
+
+async def test_a_tool_there_is_not_is_an_error_of_the_protocol(service: Service) -> None:
+    async with connected(service) as client:
+        with pytest.raises(MCPError, match="there is no tool 'forget'"):
+            await client.call_tool("forget", {"session": "s1"})
+
+
+async def test_the_key_of_the_service_is_that_of_its_tools(start_service: StartService) -> None:
+    async with start_service(bootstrap_key=KEY) as service:
+        async with connected(service, KEY) as client:
+            failed, _ = await call(client, "append_messages", session="s1", messages=SAID)
+        refused = await service.client.post("/mcp", json=PING, headers=ACCEPT)
+
+    assert not failed
+    assert (refused.status_code, refused.json()["type"]) == (401, "/problems/unauthorized")
+
+
+@pytest.mark.parametrize("headers", [{"host": "evil.example"}, {"origin": "http://evil.example"}])
+async def test_without_keys_another_site_s_page_is_refused(service: Service, headers: dict[str, str]) -> None:
+    answer = await service.client.post("/mcp", json=PING, headers=ACCEPT | headers)
+
+    assert answer.status_code in {403, 421}
+
+
+async def test_a_request_over_the_limit_is_refused(start_service: StartService) -> None:
+    async with start_service(http={"request_bytes_max": 2_000, "access_log": False}) as service:
+        answer = await service.client.post("/mcp", json=PING | {"params": {"text": "x" * 2_000}}, headers=ACCEPT)
+
+    assert answer.status_code == 413
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+async def test_there_is_no_stream_to_hold_and_no_session_to_end(service: Service, method: str) -> None:
+    answer = await service.client.request(method, "/mcp", headers=ACCEPT)
+
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+
+
+def test_who_does_not_use_it_does_not_load_the_library() -> None:
+    script = "import sys, app.main; print(*sys.modules)"
+
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+
+    assert "app.mcp.routes" in loaded
+    assert not {"mcp", "mcp_types"} & set(loaded)
