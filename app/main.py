@@ -175,6 +175,12 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         reflector=roles.reflector.name,
         events=EventsConfig(poll_seconds=settings.events.poll_seconds, streams_max=settings.events.streams_max),
     )
+    _serve_http(app, settings, registry)
+    return app
+
+
+def _serve_http(app: FastAPI, settings: Settings, registry: CollectorRegistry) -> None:
+    """The routes, and what stands around them."""
     for router in (
         sessions_routes.router,
         artifacts_routes.router,
@@ -200,7 +206,6 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     install_problems(app)
     http = HttpConfig(request_bytes_max=settings.http.request_bytes_max, access_log=settings.http.access_log)
     app.add_middleware(Gate, config=http, metrics=HttpMetrics(registry))
-    return app
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,10 @@ STREAMS = {"streamEvents"}  # have no end
 READS = sorted(name for name, (method, _, _) in OPERATIONS.items() if method == "GET" and name not in STREAMS)
 
 # A generated client's methods: short, and of few verbs.
-VERBS = "append|branch|compact|compile|delete|diff|edit|end|get|grep|lint|list|observe|patch|put|redrive|reflect|replace|stream"
+VERBS = (
+    "append|branch|compact|compile|delete|diff|edit|end|get|grep|lint|list|observe|patch|put|redrive|reflect|replace"
+    "|stream"
+)
 PROBLEM = "application/problem+json"
 by_operation = pytest.mark.parametrize("name", sorted(OPERATIONS))
 
