@@ -1,6 +1,6 @@
 # Needs make and Python 3.11 or later with pip, nothing else. PYTHON= chooses another interpreter for .venv.
 .DEFAULT_GOAL := help
-.PHONY: help run demo test fuzz lint check bench-cache bench-down lock openapi env
+.PHONY: help run demo test fuzz lint check bench bench-cache bench-down lock openapi env
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
@@ -47,6 +47,9 @@ lint: .venv/dev.stamp ## style, types and floors
 
 check: lint ## what CI runs: lint, then the tests with coverage
 	@$(MAKE) --no-print-directory test ARGS="--cov $(ARGS)"
+
+bench: .venv/bench.stamp ## throughput, latency and CPU beside a floor, into docs/benchmarks/speed.* (ARGS="--case append")
+	@$(BIN)/python -m benchmarks.speed $(ARGS)
 
 bench-cache: .venv/bench.stamp ## what conversations cost by turn, into docs/bench-cache.* (ARGS="--all")
 	@$(BIN)/python -m benchmarks.cache $(ARGS)

@@ -18,10 +18,11 @@ from benchmarks.cache.observer import observed, reflected
 from benchmarks.cache.picture import draw
 from benchmarks.cache.rates import ANTHROPIC
 from benchmarks.cache.replay import Agent, Turn, replayed
-from benchmarks.cache.report import as_json, markdown, tables, with_figures
+from benchmarks.cache.report import as_json, markdown, tables
 from benchmarks.cache.service import running_service
 from benchmarks.cache.strategies import BASELINES, DAYBOOK
 from benchmarks.cache.summary import SCHEMES, Replayed
+from benchmarks.document import with_figures
 from tests.model_server import ModelServer
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "bench-cache.md"

@@ -1,6 +1,5 @@
 """The figures as a table on the terminal, as Markdown for the document and as JSON."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
@@ -10,6 +9,7 @@ from rich.table import Table
 
 from benchmarks.cache.strategies import CACHED, PLAIN
 from benchmarks.cache.summary import SCHEMES, Figures, Replayed, figures
+from benchmarks.document import markdown_table
 
 HEADINGS = (
     "strategy",
@@ -23,7 +23,6 @@ HEADINGS = (
     "prefix read while warm",
     "evidence covered",
 )
-REGION = re.compile(r"(?<=<!-- figures -->\n).*?(?=<!-- end of figures -->)", re.DOTALL)
 Row = tuple[str, ...]
 
 
@@ -69,17 +68,8 @@ def markdown(replays: Sequence[Replayed]) -> str:
     """Every table under its title."""
     lines: list[str] = []
     for title, found in _titled(replays):
-        lines += ["", f"### {title}", "", _line(HEADINGS), _line(["---"] + ["---:"] * (len(HEADINGS) - 1))]
-        lines += map(_line, found)
+        lines += ["", f"### {title}", "", *markdown_table(HEADINGS, found)]
     return "\n".join(lines) + "\n\n"
-
-
-def with_figures(document: str, text: str) -> str:
-    """The document with the region between its two marks replaced. Raises ValueError if it has no such region."""
-    replaced, count = REGION.subn(lambda _: text, document)
-    if count != 1:
-        raise ValueError("the document has no region for the figures")
-    return replaced
 
 
 def as_json(replays: Sequence[Replayed]) -> list[dict[str, Any]]:
@@ -102,10 +92,6 @@ def _titled(replays: Sequence[Replayed]) -> Iterator[tuple[str, list[Row]]]:
             models = SCHEMES[scheme].models
             title = f"{kind}: {len(some)} conversations, {calls:,} calls of {models.actor}; {scheme}"
             yield title, list(rows(strategies, scheme))
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def _change(one: Figures, other: Figures) -> str:

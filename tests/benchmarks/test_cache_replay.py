@@ -11,9 +11,10 @@ from benchmarks.cache.evidence import covered
 from benchmarks.cache.observer import observed, reflected
 from benchmarks.cache.pricing import Block, Request
 from benchmarks.cache.replay import Agent, MemoryCall, Turn, replayed
-from benchmarks.cache.report import markdown, with_figures
+from benchmarks.cache.report import markdown
 from benchmarks.cache.strategies import CACHED, PLAIN
 from benchmarks.cache.summary import SCHEMES, Replayed, figures, prices, warm_reads
+from benchmarks.document import with_figures
 from tests.conftest import StartService
 from tests.model_server import ModelServer
 

@@ -1,0 +1,25 @@
+"""The documents that benchmarks write their figures into."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+REGION = re.compile(r"(?<=<!-- figures -->\n).*?(?=<!-- end of figures -->)", re.DOTALL)
+
+
+def with_figures(document: str, text: str) -> str:
+    """The document with the region between its two marks replaced. Raises ValueError if it has no such region."""
+    replaced, count = REGION.subn(lambda _: text, document)
+    if count != 1:
+        raise ValueError("the document has no region for the figures")
+    return replaced
+
+
+def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Its lines; the first column to the left, the others to the right."""
+    yield _line(headings)
+    yield _line(["---"] + ["---:"] * (len(headings) - 1))
+    yield from map(_line, rows)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,1 @@
+"""How fast the service is, beside a floor that does the least such a service could do (docs/benchmarks/speed.md)."""

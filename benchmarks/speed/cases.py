@@ -1,0 +1,70 @@
+"""What is asked of every target: one kind of request each, over sessions of one length."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+
+from benchmarks.speed.targets import Target
+
+APPENDED_BEFORE = 10  # messages that the sessions of an append hold at first
+VARIANTS = 20  # of a session's request, so that what it hears is not always the same
+REQUESTS_MAX = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """``sessions`` of ``messages`` each, and the requests that a target gets about them. ``down``: no observer."""
+
+    name: str
+    sessions: int
+    messages: int
+    asked: Callable[[Target, str, int], bytes]
+    down: bool = False
+
+    @property
+    def appends(self) -> bool:
+        return self.name.startswith("append")
+
+    @property
+    def keys(self) -> list[str]:
+        """Cases that only read sessions of one length share them; each that appends has its own."""
+        kind = self.name.replace(" ", "-").replace(",", "") if self.appends else f"long-{self.messages}"
+        return [f"{kind}-{number}" for number in range(self.sessions)]
+
+    def requests(self, target: Target) -> list[bytes]:
+        variants = max(1, min(VARIANTS, REQUESTS_MAX // self.sessions))
+        return [self.asked(target, key, number) for number, key in product(range(variants), self.keys)]
+
+
+def _append(messages: int) -> Callable[[Target, str, int], bytes]:
+    def asked(target: Target, session: str, number: int) -> bytes:
+        return target.append(session, number * messages, messages)
+
+    return asked
+
+
+def _context(target: Target, session: str, _number: int) -> bytes:
+    return target.context(session)
+
+
+def _memory(target: Target, session: str, _number: int) -> bytes:
+    return target.memory(session)
+
+
+LENGTHS = {50: 100, 1_000: 20, 20_000: 4, 1_000_000: 1}  # of the read sessions, and how many of them
+DOWN_LENGTHS = (1_000, 1_000_000)
+
+# Those that read come first: what an append leaves for the memory to do would go on into the cases after it.
+CASES = (
+    *(
+        Case(name=f"{name} of {length:,}", sessions=sessions, messages=length, asked=asked)
+        for (name, asked), (length, sessions) in product((("context", _context), ("memory", _memory)), LENGTHS.items())
+    ),
+    Case(name="append 1, 10,000 sessions", sessions=10_000, messages=APPENDED_BEFORE, asked=_append(1)),
+    Case(name="append 1, 100 sessions", sessions=100, messages=APPENDED_BEFORE, asked=_append(1)),
+    Case(name="append 20, 100 sessions", sessions=100, messages=APPENDED_BEFORE, asked=_append(20)),
+    *(
+        Case(name=f"context of {length:,}, observer down", sessions=1, messages=length, asked=_context, down=True)
+        for length in DOWN_LENGTHS
+    ),
+)

@@ -1,0 +1,129 @@
+"""What a run needs around it: Postgres that keeps what it is given (fsync on), the floor, and the service."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import asyncpg
+import httpx2
+import psutil
+
+from app.kit.embedded import EmbeddedConfig, EmbeddedPostgres
+from app.settings import PREFIX
+from benchmarks.speed.targets import KEY
+from tests.journeys.processes import free_port
+
+START_SECONDS_MAX, STOP_SECONDS_MAX = 60.0, 30.0
+POLL_SECONDS = 0.005
+MODEL_KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")  # a key in the surroundings would choose the provider
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Postgres:
+    """``dsn`` of its maintenance database, ``pid`` of its first process: all others are that one's children."""
+
+    dsn: str
+    pid: int
+    version: str
+
+    async def database(self, name: str) -> str:
+        """DSN of a new, empty database."""
+        connection = await asyncpg.connect(self.dsn)
+        try:
+            await connection.execute(f"CREATE DATABASE {name}")
+        finally:
+            await connection.close()
+        return self.dsn.replace("/postgres?", f"/{name}?", 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """A started process: when it answered first, and how large it was then."""
+
+    port: int
+    pid: int
+    start_seconds: float
+    idle_rss: int
+
+
+@asynccontextmanager
+async def postgres() -> AsyncIterator[Postgres]:
+    """The embedded one, as the service would start it, in a folder that is removed at the end."""
+    folder = _folder()
+    embedded = EmbeddedPostgres(EmbeddedConfig(data_dir=folder / "data"))
+    embedded.start()
+    try:
+        connection = await asyncpg.connect(embedded.dsn)
+        backend, version = await connection.fetchrow("SELECT pg_backend_pid(), current_setting('server_version')")
+        parent = psutil.Process(backend).parent()
+        await connection.close()
+        assert parent is not None  # noqa: S101 - a backend has one
+        yield Postgres(dsn=embedded.dsn, pid=parent.pid, version=version)
+    finally:
+        embedded.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _folder() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="daybook-speed-"))
+    folder.chmod(0o755)  # the server may run as another user
+    return folder
+
+
+@contextmanager
+def daybook(dsn: str, *, down: bool = False) -> Iterator[Server]:
+    """``daybook serve``, one worker, a key, the access log on (into a file). ``down``: its model does not answer."""
+    gone = {"ANTHROPIC_API_KEY": "none", "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{free_port()}"} if down else {}
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.upper().startswith(PREFIX) and name not in MODEL_KEYS
+    }
+    settings = {f"{PREFIX}DATABASE_URL": dsn, f"{PREFIX}BOOTSTRAP_KEY": KEY}
+    port = free_port()
+    command = [sys.executable, "-m", "app.cli", "serve", "--port", str(port)]
+    with server(command, port, inherited | settings | gone) as served:
+        yield served
+
+
+@contextmanager
+def floor(dsn: str) -> Iterator[Server]:
+    port = free_port()
+    command = [sys.executable, "-m", "benchmarks.speed.floor", str(port)]
+    with server(command, port, os.environ | {"FLOOR_DSN": dsn}) as served:
+        yield served
+
+
+@contextmanager
+def server(command: list[str], port: int, environment: Mapping[str, str]) -> Iterator[Server]:
+    """The command's process once it answers; ended at the end. Raises RuntimeError if it does not start."""
+    started = time.perf_counter()
+    with tempfile.TemporaryFile() as log:
+        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)  # noqa: S603 - our own modules
+        try:
+            _wait_until_ready(process, port)
+            seconds = time.perf_counter() - started
+            idle = psutil.Process(process.pid).memory_info().rss
+            yield Server(port=port, pid=process.pid, start_seconds=seconds, idle_rss=idle)
+        finally:
+            process.terminate()
+            process.wait(STOP_SECONDS_MAX)
+
+
+def _wait_until_ready(process: subprocess.Popen[bytes], port: int) -> None:
+    until = time.monotonic() + START_SECONDS_MAX
+    with httpx2.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client:
+        while process.poll() is None and time.monotonic() < until:
+            try:
+                if client.get("/readyz").is_success:
+                    return
+            except httpx2.TransportError:
+                time.sleep(POLL_SECONDS)
+    raise RuntimeError("the server did not start")
