@@ -19,6 +19,10 @@ commands = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+keys = typer.Typer(help="Keys of callers: make one, list them, end one.", no_args_is_help=True)
+commands.add_typer(keys, name="keys")
+
+DataDir = Annotated[Path | None, typer.Option(help="Folder of the embedded database.")]
 Url = Annotated[str, typer.Option(help="A running service.")]
 Key = Annotated[str | None, typer.Option(help="Its API key.", envvar="DAYBOOK_BOOTSTRAP_KEY", show_envvar=True)]
 
@@ -28,7 +32,7 @@ def serve(
     host: Annotated[str | None, typer.Option(help="Address to bind; without keys only loopback.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to bind.")] = None,
     workers: Annotated[int | None, typer.Option(help="Number of processes.")] = None,
-    data_dir: Annotated[Path | None, typer.Option(help="Folder of the embedded database.")] = None,
+    data_dir: DataDir = None,
 ) -> None:
     """Serve HTTP until stopped. Options win over DAYBOOK_* variables."""
     with _one_line_errors():
@@ -40,7 +44,7 @@ def serve(
 
 @commands.command()
 def migrate(
-    data_dir: Annotated[Path | None, typer.Option(help="Folder of the embedded database.")] = None,
+    data_dir: DataDir = None,
 ) -> None:
     """Bring the database up to this version's schema."""
     with _one_line_errors():
@@ -55,7 +59,7 @@ def doctor(
     *,
     redrive: Annotated[bool, typer.Option("--redrive", help="Try every stalled memory again at once.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
-    data_dir: Annotated[Path | None, typer.Option(help="Folder of the embedded database.")] = None,
+    data_dir: DataDir = None,
 ) -> None:
     """Look at settings, database, migrations, clock, memories and models, and say what to do. Exit 1: it is wrong."""
     with _one_line_errors():
@@ -68,6 +72,59 @@ def doctor(
         line = f"{found.verdict:8} {found.check}: {found.detail}{advice}"
         typer.echo(json.dumps(asdict(found)) if as_json else line)
     raise typer.Exit(1 if Verdict.WRONG in {found.verdict for found in findings} else 0)
+
+
+@keys.command()
+def create(
+    *,
+    tenant: Annotated[str, typer.Option(help="Whose sessions it opens.")] = "default",
+    scope: Annotated[
+        list[str] | None, typer.Option(help="read, write (default) or admin; each includes the former.")
+    ] = None,
+    name: Annotated[str, typer.Option(help="What it is for, as the list shows it.")] = "",
+    expires: Annotated[str | None, typer.Option(metavar="WHEN", help="90d, 12h, or 2027-01-31; else never.")] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Make a key and print it, which is done only once: it is stored hashed."""
+    with _one_line_errors():
+        from app import issuing
+        from app.settings import load_settings
+
+        wanted = issuing.wanted(tenant=tenant, scopes=scope or ["write"], name=name, expires=expires)
+        secret, key = issuing.create(load_settings(data_dir=data_dir), wanted)
+    typer.echo(f"key {issuing.line(key)}", err=True)
+    typer.echo(secret)
+
+
+@keys.command(name="list")
+def list_keys(
+    *,
+    tenant: Annotated[str | None, typer.Option(help="Only the keys of this tenant.")] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """The keys there are, revoked ones too: id, tenant, scopes, state, name."""
+    with _one_line_errors():
+        from app import issuing
+        from app.settings import load_settings
+
+        found = issuing.listed(load_settings(data_dir=data_dir), tenant)
+    for key in found:
+        typer.echo(issuing.line(key))
+
+
+@keys.command()
+def revoke(
+    key_id: Annotated[str, typer.Argument(metavar="ID", help="As the list shows it.")],
+    *,
+    tenant: Annotated[str | None, typer.Option(help="Only if it is a key of this tenant.")] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """End a key at once; a running service refuses it within KEYS__CACHE_SECONDS."""
+    with _one_line_errors():
+        from app import issuing
+        from app.settings import load_settings
+
+        typer.echo(issuing.line(issuing.revoke(load_settings(data_dir=data_dir), key_id, tenant)))
 
 
 @commands.command()

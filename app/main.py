@@ -27,7 +27,9 @@ from app.diagnostics.examples import EXAMPLES as DIAGNOSTICS_EXAMPLES
 from app.diagnostics.metrics import Metrics
 from app.diagnostics.service import DiagnosticsService, EventsConfig
 from app.diagnostics.store import DiagnosticsStore
-from app.kit.auth import Auth, AuthConfig
+from app.keys.auth import Auth, AuthConfig
+from app.keys.store import KeyStore
+from app.kit.auth import LOOPBACK_HOSTS
 from app.kit.clock import SystemClock
 from app.kit.db import Database, DatabaseConfig
 from app.kit.http import Gate, HttpConfig
@@ -115,11 +117,13 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     memory = MemoryService(store=memory_store, engine=engine, service_rules=service_rules)
 
     artifacts, sweepings = _build_artifacts(settings, pool)
+    auth = Auth(auth_config(settings), store=KeyStore(pool), clock=SystemClock())
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         await pool.open()
         engine.start()
+        await auth.start()
         for sweeping in sweepings:
             sweeping.start()
         try:
@@ -127,6 +131,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         finally:
             await asyncio.gather(*(sweeping.stop() for sweeping in sweepings))
             await engine.stop()
+            await auth.stop()
             await asyncio.gather(*(model.close() for model in roles.models))
             await pool.close()
 
@@ -135,7 +140,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     )
     app.state.database = pool
     app.state.database_name = "" if database is None else database.name
-    app.state.auth = Auth(AuthConfig(bootstrap_key=_secret(settings)))
+    app.state.auth = auth
     limits = SessionConfig(
         messages_max=settings.sessions.messages_max, message_bytes_max=settings.sessions.message_bytes_max
     )
@@ -189,6 +194,7 @@ def _serve_http(app: FastAPI, settings: Settings, registry: CollectorRegistry) -
         memory_routes.router,
         memory_routes.branch_router,
         diagnostics_routes.router,
+        diagnostics_routes.metrics_router,
         diagnostics_routes.health_router,
     ):
         app.include_router(router)
@@ -202,7 +208,7 @@ def _serve_http(app: FastAPI, settings: Settings, registry: CollectorRegistry) -
         | DIAGNOSTICS_EXAMPLES,
     )
     install_console(app)
-    install_mcp(app, local=settings.bootstrap_key is None, request_bytes_max=settings.http.request_bytes_max)
+    install_mcp(app, local=_may_be_local(settings), request_bytes_max=settings.http.request_bytes_max)
     install_problems(app)
     http = HttpConfig(request_bytes_max=settings.http.request_bytes_max, access_log=settings.http.access_log)
     app.add_middleware(Gate, config=http, metrics=HttpMetrics(registry))
@@ -306,5 +312,17 @@ def database_config(settings: Settings, url: str) -> DatabaseConfig:
     )
 
 
-def _secret(settings: Settings) -> str | None:
-    return None if settings.bootstrap_key is None else settings.bootstrap_key.get_secret_value()
+def _may_be_local(settings: Settings) -> bool:
+    """Whether it serves without a key while there is none."""
+    return settings.bootstrap_key is None and settings.host in LOOPBACK_HOSTS
+
+
+def auth_config(settings: Settings) -> AuthConfig:
+    bootstrap, keys = settings.bootstrap_key, settings.keys
+    return AuthConfig(
+        bootstrap_key=None if bootstrap is None else bootstrap.get_secret_value(),
+        loopback=settings.host in LOOPBACK_HOSTS,
+        cache_seconds=keys.cache_seconds,
+        cached_max=keys.cached_max,
+        used_seconds=keys.used_seconds,
+    )

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -20,9 +21,10 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from app.diagnostics.service import DiagnosticsService
+from app.keys.store import KeyStore
 from app.kit import migrate as schema
 from app.kit.auth import LOOPBACK_HOSTS
-from app.kit.db import check_server
+from app.kit.db import Database, check_server
 from app.kit.embedded import EmbeddedConfig, EmbeddedError, EmbeddedPostgres, default_data_dir
 from app.kit.errors import StartError
 from app.kit.logging import configure
@@ -36,17 +38,26 @@ KEEP_UP_SECONDS = 1.0
 WORKER_SECONDS = 60  # for one of several processes to start, or to answer, on a machine that is busy
 
 
+class Keys(StrEnum):
+    """Whether callers need a key; the value is what the log says."""
+
+    NONE = "local mode, no key needed"
+    UNUSABLE = "key needed, and none is valid: run 'daybook keys create'"
+    VALID = "key needed"
+
+
 def serve(settings: Settings) -> None:
     """Serve until SIGINT or SIGTERM. Raises StartError: one clear line."""
     configure(json=_json_logs(settings), level=settings.log_level)
-    _refuse_open_host(settings)
     _refuse_taken_port(settings)
     for ending in (signal.SIGINT, signal.SIGTERM):
         signal.signal(ending, _leave)
     with located(settings, exclusive=True) as database:
         asyncio.run(_prepare(settings, database))
+        keys = asyncio.run(_keys(settings, database))
+        _refuse_open_host(settings, keys)
         create_app(settings, database)  # what keeps it from being built is told here, and not by each worker
-        _tell(settings, database)
+        _tell(settings, database, keys)
         if settings.workers == 1:
             uvicorn.Server(_served(settings, database)).run()
         else:
@@ -117,7 +128,7 @@ async def _upgrade(settings: Settings, database: Location) -> None:
     await schema.upgrade(database.url)
 
 
-def _tell(settings: Settings, database: Location) -> None:
+def _tell(settings: Settings, database: Location, keys: Keys) -> None:
     chosen = chosen_models(settings)
     log.info(
         "starting",
@@ -126,7 +137,7 @@ def _tell(settings: Settings, database: Location) -> None:
         database=database.name,
         observer=chosen.observer.label,
         reflector=chosen.reflector.label,
-        keys="local mode, no key needed" if settings.bootstrap_key is None else "key needed",
+        keys=keys.value,
     )
     if Provider.EXTRACTIVE in {chosen.observer.provider, chosen.reflector.provider}:
         log.info("no_model", hint="the built-in extractive memory is in use; set ANTHROPIC_API_KEY or OPENAI_API_KEY")
@@ -204,11 +215,26 @@ def _leave(_signal: int, _frame: object) -> None:
     raise SystemExit(0)
 
 
-def _refuse_open_host(settings: Settings) -> None:
-    if settings.bootstrap_key is None and settings.host not in LOOPBACK_HOSTS:
+async def _keys(settings: Settings, database: Location) -> Keys:
+    """Which keys there are."""
+    if settings.bootstrap_key is not None:
+        return Keys.VALID
+    pool = Database(database_config(settings, database.url))
+    await pool.open()
+    try:
+        store = KeyStore(pool)
+        if await store.is_empty():
+            return Keys.NONE
+        return Keys.VALID if await store.has_usable() else Keys.UNUSABLE
+    finally:
+        await pool.close()
+
+
+def _refuse_open_host(settings: Settings, keys: Keys) -> None:
+    if keys is not Keys.VALID and settings.host not in LOOPBACK_HOSTS:
         raise StartError(
-            f"without a key only loopback is served, not {settings.host}:"
-            " set DAYBOOK_BOOTSTRAP_KEY (16 characters or more), or DAYBOOK_HOST=127.0.0.1"
+            f"without a key only loopback is served, not {settings.host}: set DAYBOOK_BOOTSTRAP_KEY (16 characters or"
+            " more), or make one by 'daybook keys create', or set DAYBOOK_HOST=127.0.0.1"
         )
 
 

@@ -52,6 +52,14 @@ class HttpSettings(_Group):
     access_log: bool = Field(True, description="one line per request")
 
 
+class KeySettings(_Group):
+    cache_seconds: float = Field(
+        10.0, ge=0, le=3_600, description="for which a key is not looked up again; so long works one that was revoked"
+    )
+    cached_max: int = Field(10_000, ge=1, le=1_000_000, description="keys remembered so, per process")
+    used_seconds: float = Field(60.0, ge=1, le=86_400, description="how often it is written when each was last used")
+
+
 class SessionSettings(_Group):
     messages_max: int = Field(100, ge=1, le=10_000, description="messages per request")
     message_bytes_max: int = Field(1024 * 1024, ge=1_024, le=1024**3, description="one message as JSON; 413 over it")
@@ -157,7 +165,9 @@ class Settings(BaseSettings):
     allow_embedded: bool = Field(False, description="embedded Postgres although ENV is production")
     migrate: Literal["auto", "never"] = Field("auto", description="auto migrates the database at start; never does not")
     bootstrap_key: SecretStr | None = Field(
-        None, min_length=16, description="admin key of tenant 'default'; unset: local mode, no key needed"
+        None,
+        min_length=16,
+        description="admin key of tenant 'default'; without any key: local mode, none needed",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="debug, info, warning or error")
     log_json: bool | None = Field(None, description="default: JSON unless stderr is a terminal")
@@ -182,6 +192,7 @@ class Settings(BaseSettings):
         description="What the models' calls may cost per UTC day; then the memory pauses until the next.",
     )
     http: HttpSettings = Field(HttpSettings(), description="Requests.")
+    keys: KeySettings = Field(KeySettings(), description="Keys made by `daybook keys create`.")
     events: EventSettings = Field(EventSettings(), description="Event streams.")
     pool: PoolSettings = Field(PoolSettings(), description="Connections to the database.")
 

@@ -43,6 +43,7 @@ SHARED = Path(__file__).parents[1].parent / "shared" / "data"
 RUN = "PYTEST_XDIST_TESTRUNUID"
 TEMPLATE = "daybook_template"
 TABLES = (
+    "api_keys",
     "artifacts",
     "messages",
     "sessions",

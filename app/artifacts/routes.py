@@ -20,7 +20,7 @@ from app.artifacts.schemas import (
     artifact_out,
 )
 from app.artifacts.service import ArtifactService
-from app.kit.auth import Tenant
+from app.kit.auth import Access, Guarded, Tenant, needs
 from app.kit.errors import FieldError, Invalid
 from app.kit.http import has_etag
 from app.kit.openapi import BYTES
@@ -37,7 +37,7 @@ PAYLOAD: dict[str, Any] = {BYTES: {"schema": {"type": "string", "format": "binar
 ARTIFACTS_PATH = "/sessions/{key}/artifacts"
 ARTIFACT_PATH = ARTIFACTS_PATH + "/{name}"
 
-router = APIRouter(tags=["artifacts"], responses=problem_responses(401, 404, 422, 503))
+router = APIRouter(route_class=Guarded, tags=["artifacts"], responses=problem_responses(404, 422, 503))
 
 
 def _service(request: Request) -> ArtifactService:
@@ -112,6 +112,7 @@ async def list_versions(
 
 
 @router.post(ARTIFACT_PATH + "/grep", operation_id="grepArtifact", responses=problem_responses(413))
+@needs(Access.READ)
 async def grep_artifact(key: Key, name: Name, body: GrepIn, tenant: Tenant, request: Request) -> GrepOut:
     """The lines of a text that match a pattern, without loading it."""
     artifact, found = await _service(request).grep(tenant=tenant, key=key, name=name, asked=body)

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Body, Query, Request, Response
 from app.context.model import Compiled, Snapshot
 from app.context.schemas import ContextIn, ContextOut, ContextQuery, DiffOut, diff_out
 from app.context.service import ContextService
-from app.kit.auth import Tenant
+from app.kit.auth import Access, Guarded, Tenant, needs
 from app.kit.http import has_etag
 from app.kit.json import dumps, written
 from app.kit.problems import problem_responses
@@ -18,7 +18,7 @@ from app.sessions.schemas import Key
 
 NOT_MODIFIED: dict[int | str, dict[str, Any]] = {304: {"description": "The caller has it: If-None-Match"}}
 
-router = APIRouter(tags=["context"], responses=problem_responses(401, 404, 422, 503) | NOT_MODIFIED)
+router = APIRouter(route_class=Guarded, tags=["context"], responses=problem_responses(404, 422, 503) | NOT_MODIFIED)
 
 
 def _service(request: Request) -> ContextService:
@@ -39,6 +39,7 @@ async def get_context(key: Key, tenant: Tenant, request: Request, query: Annotat
     response_model=ContextOut,
     responses=problem_responses(413),
 )
+@needs(Access.READ)
 async def post_context(
     key: Key,
     tenant: Tenant,

@@ -25,7 +25,7 @@ from app.diagnostics.schemas import (
     VersionPage,
 )
 from app.diagnostics.service import DiagnosticsService
-from app.kit.auth import Tenant
+from app.kit.auth import Access, Guarded, Tenant, needs
 from app.kit.paging import next_cursor, read_cursor
 from app.kit.problems import problem_responses
 from app.memory.model import Status
@@ -34,8 +34,9 @@ from app.memory.schemas import observation_out, reflection_out
 from app.sessions.model import SEQ_MAX
 from app.sessions.schemas import PAGE_DEFAULT, Cursor, Key, Limit, WaitMs
 
-router = APIRouter(tags=["memory"], responses=problem_responses(401, 404, 422, 503))
-health_router = APIRouter(tags=["operation"])
+router = APIRouter(route_class=Guarded, tags=["memory"], responses=problem_responses(404, 422, 503))
+metrics_router = APIRouter(route_class=Guarded, tags=["operation"])
+health_router = APIRouter(tags=["operation"])  # open without a key
 
 _EVENTS = (
     "appended, due, buffered, activated, reflected, consolidated, compacted, edited, deleted, failed: each with `at`,"
@@ -192,13 +193,14 @@ async def readyz(request: Request) -> ReadyOut:
     return await readiness(request.app.state.database, request.app.state.database_name)
 
 
-@health_router.get(
+@metrics_router.get(
     "/metrics",
     operation_id="getMetrics",
     response_class=PlainTextResponse,
-    responses={200: {"description": "Prometheus's text format"}, **problem_responses(401)},
+    responses={200: {"description": "Prometheus's text format"}},
 )
-async def metrics(_tenant: Tenant, request: Request) -> Response:
+@needs(Access.ADMIN)
+async def metrics(request: Request) -> Response:
     """Counters of this process, and the backlog of all of them; docs/metrics.md tells what each is."""
     told: Metrics = request.app.state.metrics
     return Response(await told.text(), media_type=CONTENT_TYPE_LATEST)

@@ -1,49 +1,91 @@
-"""Who is asking: the tenant behind a request. Without keys configured everything is tenant ``default`` (local mode)."""
+"""Who is asking, and what they may do: settled before a route looks at anything else of the request."""
 
-import hmac
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated
+from enum import StrEnum
+from typing import Annotated, Any, Protocol, TypeVar
 
-from fastapi import Depends, Request, Security
-from fastapi.security import HTTPBearer
+from fastapi import Depends, Request
+from fastapi.routing import APIRoute
+from starlette.datastructures import Headers
+from starlette.types import Receive, Scope, Send
 
-from app.kit.errors import Unauthorized
+from app.kit.errors import Forbidden
+from app.kit.problems import problem_responses
 
 DEFAULT_TENANT = "default"
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
+SCHEME = "bearer"
+READING = frozenset({"GET", "HEAD"})
+
+Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
+
+
+class Access(StrEnum):
+    """The scopes of a key, each with what it includes: admin may write, and who writes may read."""
+
+    READ = "read"
+    WRITE = "write"
+    ADMIN = "admin"
+
+    def covers(self, needed: "Access") -> bool:
+        ranks = list(Access)
+        return ranks.index(self) >= ranks.index(needed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuthConfig:
-    """``bootstrap_key`` is an admin key of tenant ``default``; None is local mode."""
+class Caller:
+    """``key`` is the id of the key that was sent; None in local mode, where nobody is told from another."""
 
-    bootstrap_key: str | None = None
-
-
-class Auth:
-    """The FastAPI dependency that names the tenant of a request, or refuses it with 401."""
-
-    def __init__(self, config: AuthConfig) -> None:
-        self._key = None if config.bootstrap_key is None else config.bootstrap_key.encode()
-
-    def tenant(self, authorization: str | None) -> str:
-        """The tenant of an ``Authorization`` header. Raises Unauthorized."""
-        if self._key is None:
-            return DEFAULT_TENANT
-        scheme, _, given = (authorization or "").partition(" ")
-        if scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode("latin-1", "replace"), self._key):
-            return DEFAULT_TENANT
-        raise Unauthorized("send a valid key as 'Authorization: Bearer <key>'")
+    tenant: str
+    access: Access
+    key: str | None
 
 
-_BEARER = HTTPBearer(auto_error=False, description="Not needed in local mode")
+class Authority(Protocol):
+    """Who knows the keys (app/keys); kept as ``app.state.auth``."""
+
+    async def caller(self, authorization: str | None) -> Caller:
+        """Whose request this is, by its ``Authorization``. Raises Unauthorized."""
 
 
-async def _tenant(request: Request, _documented: Annotated[object, Security(_BEARER)]) -> str:
+def needs(access: Access) -> Callable[[Endpoint], Endpoint]:
+    """What a key must be allowed for this endpoint, where its method does not say it: GET reads, the others write."""
+
+    def declare(endpoint: Endpoint) -> Endpoint:
+        endpoint.__dict__["needs"] = access
+        return endpoint
+
+    return declare
+
+
+class Guarded(APIRoute):
+    """A route that wants a key, and tells so in the document. FastAPI's own dependencies run after it read the body."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        by_method = Access.READ if set(options.get("methods") or READING) <= READING else Access.WRITE
+        self.needs: Access = getattr(endpoint, "needs", by_method)
+        options["responses"] = problem_responses(401, 403, 503) | (options.get("responses") or {})
+        options["openapi_extra"] = {"security": [{SCHEME: [self.needs.value]}]} | (options.get("openapi_extra") or {})
+        super().__init__(path, endpoint, **options)
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["caller"] = await self._admitted(scope)
+        await super().handle(scope, receive, send)
+
+    async def _admitted(self, scope: Scope) -> Caller:
+        authority: Authority = scope["app"].state.auth
+        caller = await authority.caller(Headers(scope=scope).get("authorization"))
+        if not caller.access.covers(self.needs):
+            raise Forbidden(f"this needs a key with scope '{self.needs}'; the scope of this one is '{caller.access}'")
+        return caller
+
+
+async def _tenant(request: Request) -> str:
     # Async although it waits for nothing: FastAPI sends a plain function to a thread.
-    auth: Auth = request.app.state.auth
-    return auth.tenant(request.headers.get("authorization"))
+    caller: Caller = request.scope["caller"]
+    return caller.tenant
 
 
 Tenant = Annotated[str, Depends(_tenant)]
-"""A route's parameter of this type checks the key and is the caller's tenant."""
+"""A parameter of this type is the caller's tenant; only a Guarded route has one."""

@@ -52,6 +52,10 @@ class Unauthorized(DomainError):
     slug, title, category = "unauthorized", "No valid key was given", Category.UNAUTHORIZED
 
 
+class Forbidden(DomainError):
+    slug, title, category = "forbidden", "The key may not do this", Category.FORBIDDEN
+
+
 class TooLarge(DomainError):
     slug, title, category = "too-large", "The request is too large", Category.TOO_LARGE
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from app.kit.auth import Tenant
+from app.kit.auth import SCHEME, Guarded
 from app.kit.problems import Problem
 
 VERSION = "0.1.0"
@@ -20,6 +20,8 @@ TAGS = {
     "memory": "What is remembered, how it stands, and what it cost.",
     "operation": "For load balancers and monitors.",
 }
+# An operation names the scope it needs where OpenAPI 3.1 has the roles of a scheme.
+BEARER = {"type": "http", "scheme": "bearer", "description": "A key; not needed in local mode"}
 JSON = "application/json"
 BYTES = "*/*"  # of a body that is a payload, of whatever type it is
 
@@ -40,11 +42,13 @@ def documented(app: FastAPI, examples: Mapping[str, Examples]) -> None:
             app.openapi_schema = _document(app, examples)
         return app.openapi_schema
 
-    async def openapi_json(_tenant: Tenant) -> dict[str, Any]:
+    async def openapi_json() -> dict[str, Any]:
         return document()
 
     app.openapi = document  # type: ignore[method-assign] # FastAPI's own way to change its document
-    app.add_api_route("/openapi.json", openapi_json, include_in_schema=False)
+    router = APIRouter(route_class=Guarded)
+    router.add_api_route("/openapi.json", openapi_json, include_in_schema=False)
+    app.include_router(router)
 
 
 def operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -57,6 +61,7 @@ def operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str
 def _document(app: FastAPI, examples: Mapping[str, Examples]) -> dict[str, Any]:
     tags = [{"name": name, "description": about} for name, about in TAGS.items()]
     made = get_openapi(title=app.title, version=VERSION, description=DESCRIPTION, routes=app.routes, tags=tags)
+    made["components"]["securitySchemes"] = {SCHEME: BEARER}
     schemas = made["components"]["schemas"]
     schemas["Problem"] = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     for schema in list(schemas.values()):

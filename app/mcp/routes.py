@@ -3,11 +3,11 @@
 import asyncio
 from typing import TYPE_CHECKING
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from app.kit.auth import Tenant
+from app.kit.auth import Access, Guarded, needs
 
 if TYPE_CHECKING:
     from app.mcp.server import McpServer
@@ -52,7 +52,11 @@ def install(app: FastAPI, *, local: bool, request_bytes_max: int) -> None:
     """
     endpoint = Endpoint(app, local=local, request_bytes_max=request_bytes_max)
 
-    async def mcp(_tenant: Tenant, _request: Request) -> Response:
+    router = APIRouter(route_class=Guarded)
+
+    @router.post("/mcp", include_in_schema=False)
+    @needs(Access.READ)  # the tools that write are refused by the routes they ask
+    async def mcp(_request: Request) -> Response:
         return _Handed(await endpoint.server())
 
-    app.add_api_route("/mcp", mcp, methods=["POST"], include_in_schema=False)
+    app.include_router(router)

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter, Request, Response
 
-from app.kit.auth import Tenant
+from app.kit.auth import Guarded, Tenant
 from app.kit.errors import FieldError, Invalid
 from app.kit.problems import problem_responses
 from app.memory.branching import Branching
@@ -24,8 +24,8 @@ from app.sessions.reading import UNSTORABLE
 from app.sessions.schemas import BranchIn, Key, SessionOut, message_out, session_out
 from app.sessions.wire import unstorable
 
-router = APIRouter(tags=["memory"], responses=problem_responses(401, 404, 422, 503))
-branch_router = APIRouter(tags=["sessions"], responses=problem_responses(401, 404, 409, 413, 422, 503))
+router = APIRouter(route_class=Guarded, tags=["memory"], responses=problem_responses(404, 422, 503))
+branch_router = APIRouter(route_class=Guarded, tags=["sessions"], responses=problem_responses(404, 409, 413, 422, 503))
 
 OBSERVATIONS_PATH = "/sessions/{key}/memory/observations"
 REFLECTIONS_PATH = "/sessions/{key}/memory/reflections"

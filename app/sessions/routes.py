@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from app.kit.auth import Tenant
+from app.kit.auth import Guarded, Tenant
 from app.kit.paging import next_cursor, read_cursor
 from app.kit.problems import problem_responses
 from app.sessions.deleting import Deleting
@@ -47,7 +47,7 @@ from app.sessions.store import ConfigChange, ListedSession, SessionFilter
 
 BODY_BYTES_UNKNOWN = 2**30  # a body sent in chunks: taken for a large one
 
-router = APIRouter(tags=["sessions"], responses=problem_responses(401, 422, 503))
+router = APIRouter(route_class=Guarded, tags=["sessions"], responses=problem_responses(422, 503))
 
 
 def _service(request: Request) -> SessionService:

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Request, Response
 
-from app.kit.auth import Tenant
+from app.kit.auth import Access, Guarded, Tenant, needs
 from app.kit.json import dumps
 from app.kit.problems import problem_responses
 from app.sessions.schemas import Key
@@ -21,7 +21,7 @@ from app.state.schemas import (
 )
 from app.state.service import StateService
 
-router = APIRouter(tags=["state"], responses=problem_responses(401, 404, 422, 503))
+router = APIRouter(route_class=Guarded, tags=["state"], responses=problem_responses(404, 422, 503))
 
 STATE_PATH = "/sessions/{key}/state"
 CHANGE = problem_responses(409, 412, 413) | {200: ETAG}
@@ -82,6 +82,7 @@ async def delete_value(
 
 
 @router.post("/templates/lint", operation_id="lintTemplate")
+@needs(Access.READ)
 async def lint_template(body: LintIn, tenant: Tenant, request: Request) -> LintOut:
     """What is wrong with a template, which names it uses, and what of the cached prefix they make volatile."""
     found = await _service(request).lint(tenant, [*body.template, *body.system], key=body.session)

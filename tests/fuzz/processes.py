@@ -14,6 +14,7 @@ from app.context.service import ContextService
 from app.context.store import ContextStore
 from app.diagnostics.service import DiagnosticsService, EventsConfig
 from app.diagnostics.store import DiagnosticsStore
+from app.keys.auth import Auth, AuthConfig
 from app.kit.clock import SystemClock
 from app.kit.db import Database
 from app.main import create_app
@@ -114,6 +115,7 @@ class Process:
         memory = MemoryService(store=store, engine=self.engine, service_rules={})
         state = self._app.state
         state.database = database
+        state.auth = Auth(AuthConfig(), store=None, clock=SystemClock())
         sessions, limits = SessionStore(database), SessionConfig()
         state.sessions = SessionService(sessions, memory, limits)
         state.replacing = Replacing(

@@ -15,6 +15,8 @@ import httpx2 as httpx
 import psutil
 import pytest
 
+from app import issuing
+from app.settings import Settings
 from tests.journeys.looks import items, until
 from tests.journeys.processes import Running, command, free_port, process, reachable_folder
 from tests.journeys.talk import plain_talk
@@ -119,11 +121,24 @@ def test_a_database_that_does_not_exist_is_one_clear_line(postgres: str) -> None
     )
 
 
+async def test_a_key_in_the_database_lets_it_be_served_off_loopback(database_url: str) -> None:
+    asked = issuing.wanted(tenant="acme", scopes=["read"], name="", expires=None)
+    secret, _ = await asyncio.to_thread(issuing.create, Settings(database_url=database_url), asked)
+    open_host = {"DAYBOOK_DATABASE_URL": database_url, "DAYBOOK_HOST": "0.0.0.0"}  # noqa: S104 - behind a key
+    async with process(open_host) as service:
+        answers = [
+            await service.client.get("/sessions", headers=headers)
+            for headers in ({}, {"Authorization": f"Bearer {secret}"})
+        ]
+    assert [answer.status_code for answer in answers] == [401, 200]
+
+
 def test_without_a_key_only_loopback_is_served(database_url: str) -> None:
     said = one_line("serve", *ANY_PORT, DAYBOOK_HOST="0.0.0.0", DAYBOOK_DATABASE_URL=database_url)  # noqa: S104 - to be refused
 
     assert "DAYBOOK_BOOTSTRAP_KEY" in said
     assert "DAYBOOK_HOST=127.0.0.1" in said
+    assert "daybook keys create" in said
 
 
 def test_a_taken_port_is_one_clear_line() -> None:

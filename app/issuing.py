@@ -1,0 +1,131 @@
+"""``daybook keys``: makes, lists and ends the keys of callers, beside a running service or without one."""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+import asyncpg
+
+from app.keys.model import ApiKey, hashed, id_of, new_secret
+from app.keys.store import KeyStore
+from app.kit.auth import Access
+from app.kit.db import Database
+from app.kit.errors import StartError
+from app.main import Location, database_config
+from app.serving import located
+from app.settings import Settings
+
+T = TypeVar("T")
+
+TENANT = re.compile(r"[A-Za-z0-9._:@~=+-]{1,200}")  # as a session's key (api.md); no slash, which ends it in an id
+NAME_CHARS_MAX = 200
+SPAN = re.compile(r"(\d{1,5})([dh])")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """A key to be made. ``expires_at`` None: never."""
+
+    tenant: str
+    scopes: Sequence[Access]
+    name: str
+    expires_at: datetime | None
+
+
+def wanted(*, tenant: str, scopes: Sequence[str], name: str, expires: str | None) -> Wanted:
+    """What was asked for on the command line. Raises StartError."""
+    if not TENANT.fullmatch(tenant):
+        raise StartError(f"a tenant is 1-200 characters of A-Z a-z 0-9 . _ : @ ~ = + -, not {tenant!r}")
+    if len(name) > NAME_CHARS_MAX or not name.isprintable():
+        raise StartError(f"a name is at most {NAME_CHARS_MAX} printable characters")
+    unknown = [scope for scope in scopes if scope not in set(Access)]
+    if unknown:
+        raise StartError(f"{unknown[0]!r} is not a scope: {', '.join(Access)}")
+    now = datetime.now(UTC)
+    expires_at = None if expires is None else expiry(expires, now)
+    if expires_at is not None and expires_at <= now:
+        raise StartError(f"{expires} has passed already")
+    return Wanted(
+        tenant=tenant, scopes=[scope for scope in Access if scope in scopes], name=name, expires_at=expires_at
+    )
+
+
+def expiry(text: str, now: datetime) -> datetime:
+    """``90d`` or ``12h`` from now, or a date or time, in UTC where it has no zone. Raises StartError."""
+    if span := SPAN.fullmatch(text):
+        return now + (timedelta(days=int(span[1])) if span[2] == "d" else timedelta(hours=int(span[1])))
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise StartError(f"{text!r} is no time: write 90d, 12h or 2027-01-31") from error
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def create(settings: Settings, asked: Wanted) -> tuple[str, ApiKey]:
+    """The key itself, which nobody can tell again, and what is stored of it. Raises StartError."""
+    secret = new_secret()
+    key_id = id_of(secret)
+    assert key_id is not None  # noqa: S101 - it was made so
+
+    async def insert(store: KeyStore) -> ApiKey:
+        return await store.insert(
+            key_id=key_id,
+            tenant=asked.tenant,
+            name=asked.name,
+            scopes=asked.scopes,
+            digest=hashed(secret),
+            expires_at=asked.expires_at,
+        )
+
+    return secret, _with_store(settings, insert)
+
+
+def listed(settings: Settings, tenant: str | None) -> list[ApiKey]:
+    """The keys of a tenant, or all, revoked ones too. Raises StartError."""
+    return _with_store(settings, lambda store: store.listed(tenant))
+
+
+def revoke(settings: Settings, key_id: str, tenant: str | None) -> ApiKey:
+    """The key as it is now. Raises StartError: there is none."""
+    key = _with_store(settings, lambda store: store.revoke(key_id, tenant))
+    if key is None:
+        raise StartError(f"there is no key {key_id}{f' of tenant {tenant}' if tenant else ''}: see 'daybook keys list'")
+    return key
+
+
+def line(key: ApiKey) -> str:
+    """A key in one line, without what would open anything."""
+    used = "never used" if key.last_used_at is None else f"used {_told(key.last_used_at)}"
+    scopes = ",".join(key.scopes)
+    return "  ".join([key.id, key.tenant, scopes, _state(key, datetime.now(UTC)), used, key.name]).rstrip()
+
+
+def _state(key: ApiKey, now: datetime) -> str:
+    if key.revoked_at is not None:
+        return f"revoked {_told(key.revoked_at)}"
+    if key.expires_at is None:
+        return "valid"
+    return f"{'valid until' if now < key.expires_at else 'expired'} {_told(key.expires_at)}"
+
+
+def _told(when: datetime) -> str:
+    return when.astimezone(UTC).isoformat(timespec="seconds").removesuffix("+00:00") + "Z"
+
+
+def _with_store(settings: Settings, work: Callable[[KeyStore], Awaitable[T]]) -> T:
+    with located(settings, exclusive=False) as database:
+        return asyncio.run(_opened(settings, database, work))
+
+
+async def _opened(settings: Settings, database: Location, work: Callable[[KeyStore], Awaitable[T]]) -> T:
+    pool = Database(database_config(settings, database.url))
+    await pool.open()
+    try:
+        return await work(KeyStore(pool))
+    except asyncpg.UndefinedTableError as error:
+        raise StartError("the database has no keys yet: run 'daybook migrate'") from error
+    finally:
+        await pool.close()

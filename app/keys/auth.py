@@ -1,0 +1,144 @@
+"""Whose key it is: asked of the database once in a while, and of this process's memory in between."""
+
+import asyncio
+import hmac
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import structlog
+
+from app.keys.model import ApiKey, id_of
+from app.keys.store import KeyStore
+from app.kit.auth import DEFAULT_TENANT, Access, Caller
+from app.kit.clock import Clock
+from app.kit.db import AWAY, is_away
+from app.kit.errors import Unauthorized
+
+log = structlog.get_logger("daybook.keys")
+
+BOOTSTRAP_ID = "bootstrap"
+LOCAL = Caller(tenant=DEFAULT_TENANT, access=Access.ADMIN, key=None)
+BOOTSTRAP = Caller(tenant=DEFAULT_TENANT, access=Access.ADMIN, key=BOOTSTRAP_ID)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthConfig:
+    """``bootstrap_key`` is an admin key of tenant ``default``.
+
+    Without it, and with no key in the database, a service that is reached from its own machine only (``loopback``)
+    asks for none: local mode. What the database said is believed for ``cache_seconds``: as long does a key work that
+    was just revoked.
+    """
+
+    bootstrap_key: str | None = None
+    loopback: bool = True
+    cache_seconds: float = 10.0
+    cached_max: int = 10_000
+    used_seconds: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    key: ApiKey
+    until: datetime
+
+
+class Auth:
+    """The Authority. ``store`` None knows no key but the bootstrap key."""
+
+    def __init__(self, config: AuthConfig, *, store: KeyStore | None, clock: Clock) -> None:
+        self._config = config
+        self._bootstrap = None if config.bootstrap_key is None else config.bootstrap_key.encode()
+        self._store = store
+        self._clock = clock
+        self._believed = timedelta(seconds=config.cache_seconds)
+        self._known: dict[str, _Known] = {}
+        self._used: dict[str, datetime] = {}
+        self._local: tuple[bool, datetime] | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        await self._is_local(self._clock.now())  # known from now on, also while the database is away
+        self._task = asyncio.create_task(self._note_for_ever(), name="daybook-keys-used")
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        await self.note_used()
+
+    async def caller(self, authorization: str | None) -> Caller:
+        """Whose request this is. Raises Unauthorized, and what the database raises when a key is not known yet."""
+        now = self._clock.now()
+        secret = _bearer(authorization)
+        if self._bootstrap is not None and hmac.compare_digest(secret.encode(), self._bootstrap):
+            return BOOTSTRAP
+        if await self._is_local(now):
+            return LOCAL
+        key = await self._find(secret, now)
+        if key is None or not key.is_of(secret) or not key.is_usable(now):
+            raise Unauthorized("send a valid key as 'Authorization: Bearer <key>'")
+        self._used[key.id] = now
+        return Caller(tenant=key.tenant, access=key.access, key=key.id)
+
+    async def note_used(self) -> None:
+        """Write when each key was last used, of those that were since the last time."""
+        used, self._used = self._used, {}
+        if not used or self._store is None:
+            return
+        try:
+            await self._store.touch(used)
+        except AWAY as error:
+            self._used = used | self._used
+            log.warning("keys_used_not_noted", error=type(error).__name__)
+
+    async def _note_for_ever(self) -> None:
+        while True:
+            await asyncio.sleep(self._config.used_seconds)
+            await self.note_used()
+
+    async def _is_local(self, now: datetime) -> bool:
+        """Once there is a key the service is never open again, not even when the last one is revoked."""
+        if self._bootstrap is not None or not self._config.loopback:
+            return False
+        if self._store is None:
+            return True
+        if self._local is None or now >= self._local[1]:
+            try:
+                self._local = await self._store.is_empty(), now + self._believed
+            except AWAY as error:
+                if self._local is None or not is_away(error):
+                    raise
+        return self._local[0]
+
+    async def _find(self, secret: str, now: datetime) -> ApiKey | None:
+        """The key of this id, whose secret may be another.
+
+        While the database is away, as it was last known: nothing but the metrics can be asked for then.
+        """
+        key_id = id_of(secret)
+        if key_id is None or self._store is None:
+            return None
+        known = self._known.get(key_id)
+        if known is not None and now < known.until:
+            return known.key
+        try:
+            return self._remember(key_id, await self._store.find(key_id), now)
+        except AWAY as error:
+            if known is None or not is_away(error):
+                raise
+            return known.key
+
+    def _remember(self, key_id: str, key: ApiKey | None, now: datetime) -> ApiKey | None:
+        self._known.pop(key_id, None)
+        if key is not None:
+            self._known[key_id] = _Known(key, now + self._believed)
+            if len(self._known) > self._config.cached_max:
+                self._known.pop(next(iter(self._known)))  # the one longest ago
+        return key
+
+
+def _bearer(authorization: str | None) -> str:
+    """The key in an ``Authorization`` header; "" where there is none."""
+    scheme, _, given = (authorization or "").partition(" ")
+    return given.strip() if scheme.lower() == "bearer" else ""

@@ -1,0 +1,171 @@
+"""Who is let in, to do what, and for how long: by the Authority alone, on a clock of the test's own."""
+
+from datetime import UTC, datetime, timedelta
+
+import asyncpg
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.keys.auth import BOOTSTRAP, LOCAL, Auth, AuthConfig
+from app.keys.model import hashed, id_of, new_secret
+from app.keys.store import KeyStore
+from app.kit.auth import Access
+from app.kit.db import Database, DatabaseConfig
+from app.kit.errors import Unauthorized
+from tests.keys.conftest import MakeKey
+
+NOW = datetime(2026, 8, 1, tzinfo=UTC)
+BELIEVED = timedelta(seconds=10)
+
+
+class HandClock:
+    def __init__(self) -> None:
+        self.time = NOW
+
+    def now(self) -> datetime:
+        return self.time
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+def auth(key_store: KeyStore, clock: HandClock) -> Auth:
+    return Auth(AuthConfig(cache_seconds=BELIEVED.total_seconds(), cached_max=2), store=key_store, clock=clock)
+
+
+async def access_of(auth: Auth, secret: str) -> Access | None:
+    """What the key may do; None: it is refused."""
+    try:
+        return (await auth.caller(f"Bearer {secret}")).access
+    except Unauthorized:
+        return None
+
+
+@given(held=st.sampled_from(Access), needed=st.sampled_from(Access))
+def test_admin_includes_write_and_write_includes_read(held: Access, needed: Access) -> None:
+    included = {Access.READ: {"read"}, Access.WRITE: {"read", "write"}, Access.ADMIN: {"read", "write", "admin"}}
+    assert held.covers(needed) is (needed.value in included[held])
+
+
+def test_a_key_tells_its_id_and_no_two_are_alike() -> None:
+    made = [new_secret() for _ in range(100)]
+    assert len({id_of(secret) for secret in made}) == len(made)
+    assert len(new_secret()) > 43 + len("daybook_")  # 32 bytes of chance
+
+
+@pytest.mark.parametrize(
+    "text", ["", "daybook", "daybook_abc", "daybook_abc_def", "other_0123456789ab_x", "daybook_0123456789äb_x"]
+)
+def test_what_is_no_key_has_no_id(text: str) -> None:
+    assert id_of(text) is None
+
+
+async def test_a_key_opens_its_tenant_with_the_widest_of_its_scopes(auth: Auth, make_key: MakeKey) -> None:
+    secret = await make_key("acme", Access.READ, Access.WRITE)
+    caller = await auth.caller(f"Bearer {secret}")
+    assert (caller.tenant, caller.access, caller.key) == ("acme", Access.WRITE, id_of(secret))
+
+
+async def test_a_key_with_the_id_of_another_is_refused(auth: Auth, make_key: MakeKey) -> None:
+    secret = await make_key("acme", Access.ADMIN)
+    forged = f"daybook_{id_of(secret)}_{new_secret().split('_', 2)[2]}"
+    assert await access_of(auth, secret) is Access.ADMIN
+    assert await access_of(auth, forged) is None
+    assert await access_of(auth, secret[:-1]) is None
+
+
+async def test_a_revoked_key_is_refused_once_it_is_no_longer_believed(
+    auth: Auth, make_key: MakeKey, key_store: KeyStore, clock: HandClock
+) -> None:
+    secret = await make_key("acme", Access.READ)
+    assert await access_of(auth, secret) is Access.READ
+    await key_store.revoke(id_of(secret) or "", None)
+    clock.time = NOW + BELIEVED - timedelta(milliseconds=1)
+    assert await access_of(auth, secret) is Access.READ
+    clock.time = NOW + BELIEVED
+    assert await access_of(auth, secret) is None
+
+
+async def test_a_key_expires_to_the_moment_although_it_is_remembered(
+    auth: Auth, make_key: MakeKey, clock: HandClock
+) -> None:
+    secret = await make_key("acme", Access.READ, expires_at=NOW + timedelta(seconds=5))
+    assert await access_of(auth, secret) is Access.READ
+    clock.time = NOW + timedelta(seconds=5)
+    assert await access_of(auth, secret) is None
+
+
+async def test_only_so_many_keys_are_remembered(auth: Auth, make_key: MakeKey, key_store: KeyStore) -> None:
+    secrets = [await make_key("acme", Access.READ) for _ in range(3)]
+    for secret in secrets:
+        await access_of(auth, secret)
+        await key_store.revoke(id_of(secret) or "", None)
+    assert [await access_of(auth, secret) for secret in reversed(secrets)] == [Access.READ, Access.READ, None]
+
+
+async def test_the_first_key_ends_local_mode_for_ever(
+    auth: Auth, make_key: MakeKey, key_store: KeyStore, clock: HandClock
+) -> None:
+    assert await auth.caller(None) == LOCAL
+    secret = await make_key("acme", Access.ADMIN)
+    clock.time = NOW + BELIEVED
+    assert await access_of(auth, "") is None
+    await key_store.revoke(id_of(secret) or "", None)
+    clock.time = NOW + 2 * BELIEVED
+    assert await access_of(auth, "") is None
+
+
+async def test_without_loopback_there_is_no_local_mode(key_store: KeyStore, clock: HandClock) -> None:
+    auth = Auth(AuthConfig(loopback=False), store=key_store, clock=clock)
+    assert await access_of(auth, "") is None
+
+
+async def test_a_bootstrap_key_is_an_admin_s_beside_the_others(
+    key_store: KeyStore, clock: HandClock, make_key: MakeKey
+) -> None:
+    auth = Auth(AuthConfig(bootstrap_key="a-key-of-sixteen-or-more"), store=key_store, clock=clock)
+    assert await auth.caller("Bearer a-key-of-sixteen-or-more") == BOOTSTRAP
+    assert await access_of(auth, "a-key-of-sixteen-or-mor") is None
+    assert await access_of(auth, await make_key("acme", Access.READ)) is Access.READ
+
+
+async def test_the_last_use_is_written_behind_and_never_moved_back(
+    auth: Auth, make_key: MakeKey, key_store: KeyStore, clock: HandClock
+) -> None:
+    secret = await make_key("acme", Access.READ)
+    noted = []
+    for seconds in (2, 1, 3):
+        clock.time = NOW + timedelta(seconds=seconds)
+        await access_of(auth, secret)
+        noted.append((await key_store.listed("acme"))[0].last_used_at)
+        await auth.note_used()
+    two = NOW + timedelta(seconds=2)
+    assert noted == [None, two, two]
+
+
+async def test_a_key_is_stored_as_its_hash_only(make_key: MakeKey, database_url: str) -> None:
+    secret = await make_key("acme", Access.READ)
+    connection = await asyncpg.connect(database_url)
+    row = await connection.fetchval("SELECT api_keys::text FROM api_keys")
+    await connection.close()
+    assert hashed(secret).hex() in row
+    assert secret.split("_", 2)[2] not in row
+
+
+async def test_while_the_database_is_away_who_is_known_stays_known(
+    database_url: str, clock: HandClock, make_key: MakeKey
+) -> None:
+    database = Database(DatabaseConfig(url=database_url, pool_min=1, pool_max=1))
+    await database.open()
+    auth = Auth(AuthConfig(), store=KeyStore(database), clock=clock)
+    secret = await make_key("acme", Access.READ)
+    assert await access_of(auth, secret) is Access.READ
+    await database.close()
+    clock.time = NOW + timedelta(days=1)
+    assert await access_of(auth, secret) is Access.READ
+    with pytest.raises(asyncpg.InterfaceError):
+        await auth.caller(f"Bearer {new_secret()}")
