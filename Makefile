@@ -1,6 +1,6 @@
 # Needs make and Python 3.11 or later with pip, nothing else. PYTHON= chooses another interpreter for .venv.
 .DEFAULT_GOAL := help
-.PHONY: help run demo test fuzz lint check bench bench-cache bench-down lock openapi env
+.PHONY: help run demo test fuzz schemathesis lint check bench bench-cache bench-down lock openapi env
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
@@ -21,7 +21,7 @@ install_project = $(UV) install --quiet --python $(BIN)/python --no-deps --build
 compile = $(UV) compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" $(UPGRADE)
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
 run: .venv/run.stamp ## set up and serve on 127.0.0.1:8000 (PORT= overrides)
 	@exec $(BIN)/daybook serve $(if $(PORT),--port $(PORT))
@@ -35,6 +35,9 @@ test: .venv/dev.stamp ## set up and run the whole test suite (ARGS= for pytest)
 fuzz: .venv/dev.stamp ## random histories and deaths, at length (SEEDS=2000)
 	@$(BIN)/python -m tests.fuzz --seeds $(or $(SEEDS),2000)
 	@LONG=1 $(BIN)/python -m pytest -q tests/journeys/test_load.py tests/journeys/test_bound.py
+
+schemathesis: .venv/dev.stamp ## the running service against its OpenAPI document, at length
+	@LONG=1 $(BIN)/python -m pytest -q tests/fuzz/test_schema.py
 
 bench-down: .venv/dev.stamp ## latency while the observer is down, beside that while it is not (ARGS= of benchmarks.down)
 	@$(BIN)/python -m benchmarks.down $(ARGS)
