@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
+from typing import Any
 
 
 class PromptKind(StrEnum):
@@ -22,6 +23,7 @@ class Asked:
     system: str
     prompt: str
     max_tokens: int
+    results: tuple[str, ...] = ()  # what tools returned, in the whole request
 
     @property
     def kind(self) -> PromptKind:
@@ -30,7 +32,15 @@ class Asked:
         return PromptKind.OTHER if block(self.prompt, "log") is None else PromptKind.REFLECTOR
 
 
-Answer = Callable[[Asked], str]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A reply that asks for a tool instead of saying something."""
+
+    name: str
+    arguments: dict[str, Any]
+
+
+Answer = Callable[[Asked], str | ToolCall]
 
 LABEL = re.compile(r"#(\d+) (\w+).*\((\d\d:\d\d)\)$")
 LINE_CHARS = 110  # about what one line of the answer costs

@@ -24,7 +24,7 @@ from typing import Any, Self
 
 from tests import model_http as http
 from tests import model_wire as wire
-from tests.model_replies import Answer, Asked, PromptKind, observe, reflect
+from tests.model_replies import Answer, Asked, PromptKind, ToolCall, observe, reflect
 from tests.model_wire import Ending
 
 
@@ -205,7 +205,10 @@ class ModelServer:
             return await http.send(writer, 200, *BODIES[fault])
         if fault in WAITS:
             await self._misbehave(fault, reader, writer)
-        text, ending = _reply_text(self.answers[asked.kind](asked), fault)
+        answer = self.answers[asked.kind](asked)
+        if isinstance(answer, ToolCall):
+            return await http.send_json(writer, 200, wire.call(api, asked, answer))
+        text, ending = _reply_text(answer, fault)
         return await http.send_json(writer, 200, wire.reply(api, asked, text, ending))
 
     def _record(self, request: Recorded) -> None:

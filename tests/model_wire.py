@@ -4,10 +4,12 @@ Sources: the types of the installed SDKs (anthropic.types.Message, openai.types.
 bodies both providers document.
 """
 
+import json
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
 
-from tests.model_replies import Asked
+from tests.model_replies import Asked, ToolCall
 
 CACHED_TOKENS, CACHE_WRITE_TOKENS = 8, 4  # of every input
 PATHS = {"/v1/messages": "anthropic", "/v1/chat/completions": "openai"}
@@ -17,10 +19,16 @@ class Ending(StrEnum):
     END = "end"
     LENGTH = "length"
     REFUSAL = "refusal"
+    CALL = "call"
 
 
-STOP_REASONS = {Ending.END: "end_turn", Ending.LENGTH: "max_tokens", Ending.REFUSAL: "refusal"}
-FINISH_REASONS = {Ending.END: "stop", Ending.LENGTH: "length", Ending.REFUSAL: "stop"}
+STOP_REASONS = {
+    Ending.END: "end_turn",
+    Ending.LENGTH: "max_tokens",
+    Ending.REFUSAL: "refusal",
+    Ending.CALL: "tool_use",
+}
+FINISH_REASONS = {Ending.END: "stop", Ending.LENGTH: "length", Ending.REFUSAL: "stop", Ending.CALL: "tool_calls"}
 ERROR_TYPES = {
     400: "invalid_request_error",
     401: "authentication_error",
@@ -39,12 +47,35 @@ def asked(api: str, body: dict[str, Any]) -> Asked:
         system = "\n".join(_text(one["content"]) for one in body["messages"] if one["role"] == "system")
         limit = body.get("max_completion_tokens", body.get("max_tokens", 0))
     prompt = "\n".join(_text(one["content"]) for one in body["messages"] if one["role"] == "user")
-    return Asked(model=body["model"], system=system, prompt=prompt, max_tokens=limit)
+    results = tuple(_results(body["messages"]))
+    return Asked(model=body["model"], system=system, prompt=prompt, max_tokens=limit, results=results)
+
+
+def _results(messages: list[dict[str, Any]]) -> Iterator[str]:
+    """What tools returned: OpenAI's messages of the role, Anthropic's blocks of the type."""
+    for message in messages:
+        if message["role"] == "tool":
+            yield _text(message["content"])
+        elif isinstance(message["content"], list):
+            yield from (_text(part["content"]) for part in message["content"] if part["type"] == "tool_result")
 
 
 def reply(api: str, question: Asked, text: str, ending: Ending) -> dict[str, Any]:
     whole, out = max(16, (len(question.system) + len(question.prompt)) // 4), len(text) // 4 + 1
     return (_anthropic if api == "anthropic" else _openai)(question.model, text, ending, whole, out)
+
+
+def call(api: str, question: Asked, asked_for: ToolCall) -> dict[str, Any]:
+    """A reply that calls a tool. Each call of a conversation has an id of its own: it is the next after its results."""
+    body = reply(api, question, "", Ending.CALL)
+    name, number = asked_for.name, f"call_{len(question.results) + 1}"
+    if api == "anthropic":
+        body["content"].append({"type": "tool_use", "id": number, "name": name, "input": asked_for.arguments})
+    else:
+        function = {"name": name, "arguments": json.dumps(asked_for.arguments)}
+        called = {"content": None, "tool_calls": [{"id": number, "type": "function", "function": function}]}
+        body["choices"][0]["message"] |= called
+    return body
 
 
 def error(api: str, status: int) -> dict[str, Any]:

@@ -8,10 +8,15 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DOCUMENTS = [
+    ROOT / "README.md",
+    ROOT / "examples" / "README.md",
+    ROOT / "clients" / "typescript" / "README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 DECISION_LINES_MAX = 40
 # A path of the project, in backticks or as the target of a link.
-PATH = re.compile(r"(?:`|\]\()((?:app|docs|migrations|openapi|tests)/[\w./-]+)[`)]")
+PATH = re.compile(r"(?:`|\]\()((?:app|clients|docs|examples|migrations|openapi|tests)/[\w./-]+)[`)]")
 
 
 def named(document: Path) -> list[str]:

@@ -1,0 +1,46 @@
+"""Examples are run as a reader runs them: as processes, with what the environment says."""
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from tests.conftest import Service
+from tests.model_replies import Asked, ToolCall
+
+ROOT = Path(__file__).parents[2]
+
+
+class Run(Protocol):
+    async def __call__(self, *command: str | Path, talk: str = "", **environment: str) -> str:
+        """What the command prints; it fails where the command does."""
+        ...
+
+
+@pytest.fixture
+def run(service: Service) -> Run:
+    """Runs a command with the service as MEMORY_URL; ``talk`` is what is typed into it."""
+
+    async def started(*command: str | Path, talk: str = "", **environment: str) -> str:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            cwd=ROOT,
+            env=os.environ | {"MEMORY_URL": service.url} | environment,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        told, wrong = await process.communicate(talk.encode())
+        assert process.returncode == 0, wrong.decode()
+        return told.decode()
+
+    return started
+
+
+def weatherman(asked: Asked) -> str | ToolCall:
+    """A model that looks at the weather when it is asked for it, tells it, and else tells whom it talks to."""
+    if "Ana" in asked.prompt and "Who" in asked.prompt:
+        return "You are Ana."
+    return f"It is {asked.results[-1]}." if asked.results else ToolCall(name="weather", arguments={"city": "Porto"})

@@ -1,0 +1,61 @@
+"""The TypeScript client: generated from the published document, compiled strictly, and run against the service."""
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Service
+from tests.examples.conftest import ROOT, Run
+from tests.model_replies import Asked
+from tests.model_server import ModelServer
+
+CLIENT = ROOT / "clients" / "typescript"
+INSTALLED = CLIENT / "node_modules" / ".package-lock.json"  # npm writes it last
+INSTALL_SECONDS = 120.0
+
+
+async def install() -> None:
+    """The locked packages, where they are not there yet; skips where npm is not, or cannot fetch them."""
+    lock = CLIENT / "package-lock.json"
+    if INSTALLED.exists() and INSTALLED.stat().st_mtime >= lock.stat().st_mtime:
+        return
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("npm is not on this machine; Debian has it as the packages nodejs and npm")
+    process = await asyncio.create_subprocess_exec(
+        npm, "ci", cwd=CLIENT, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
+    )
+    try:
+        _, wrong = await asyncio.wait_for(process.communicate(), INSTALL_SECONDS)
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+        pytest.skip(f"npm cannot install within {INSTALL_SECONDS:.0f} s; is there a network?")
+    if process.returncode:
+        pytest.skip(f"npm cannot install: {wrong.decode().strip()[-500:]}")
+
+
+async def node(run: Run, script: Path | str, *options: str) -> str:
+    return await run("node", CLIENT / script, *options)
+
+
+async def test_an_agent_on_the_typed_client(service: Service, run: Run) -> None:
+    if shutil.which("node") is None:
+        pytest.skip("node is not on this machine; Debian has it as the package nodejs")
+    await install()
+    document, types = ROOT / "openapi" / "openapi.json", CLIENT / "src" / "schema.ts"
+    generator, compiler = "node_modules/openapi-typescript/bin/cli.js", "node_modules/typescript/bin/tsc"
+    await node(run, generator, str(document), "--output", str(types))
+    await node(run, compiler, "--project", str(CLIENT))
+
+    with ModelServer(other=parrot) as model:
+        told = await run("node", CLIENT / "dist/examples/agent.js", talk="I am Ana.\n\n", **model.environment())
+
+    assert told.splitlines() == ["You said: I am Ana.", "1 user_message, 2 assistant_message"]
+    assert (await service.memory("typescript-agent"))["usage"]["actor"]["turns"] == 1
+
+
+def parrot(asked: Asked) -> str:
+    return f"You said: {asked.prompt.splitlines()[0]}"
