@@ -31,8 +31,9 @@ from app.keys.auth import Auth, AuthConfig
 from app.keys.store import KeyStore
 from app.kit.auth import LOOPBACK_HOSTS
 from app.kit.clock import SystemClock
+from app.kit.connection import ConnectionConfig
 from app.kit.db import Database, DatabaseConfig
-from app.kit.http import Gate, HttpConfig
+from app.kit.http import Gate, HttpConfig, allow_cross_origin
 from app.kit.metrics import HttpMetrics
 from app.kit.openapi import documented
 from app.kit.problems import install as install_problems
@@ -210,8 +211,9 @@ def _serve_http(app: FastAPI, settings: Settings, registry: CollectorRegistry) -
     install_console(app)
     install_mcp(app, local=_may_be_local(settings), request_bytes_max=settings.http.request_bytes_max)
     install_problems(app)
-    http = HttpConfig(request_bytes_max=settings.http.request_bytes_max, access_log=settings.http.access_log)
-    app.add_middleware(Gate, config=http, metrics=HttpMetrics(registry))
+    if settings.http.origins:
+        allow_cross_origin(app, settings.http.origins.split(","))
+    app.add_middleware(Gate, config=_http_config(settings), metrics=HttpMetrics(registry))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -309,6 +311,25 @@ def database_config(settings: Settings, url: str) -> DatabaseConfig:
         pool_max=pool.max,
         connect_seconds=pool.connect_seconds,
         statement_seconds=pool.statement_seconds,
+    )
+
+
+def _http_config(settings: Settings) -> HttpConfig:
+    http = settings.http
+    return HttpConfig(
+        request_bytes_max=http.request_bytes_max, requests_max=http.requests_max, access_log=http.access_log
+    )
+
+
+def connection_config(settings: Settings) -> ConnectionConfig:
+    http = settings.http
+    return ConnectionConfig(
+        headers_max=http.headers_max,
+        head_bytes_max=http.head_bytes_max,
+        head_seconds=http.head_seconds,
+        body_seconds=http.body_seconds,
+        keep_alive_seconds=http.keep_alive_seconds,
+        connections_max=http.connections_max,
     )
 
 

@@ -24,12 +24,13 @@ from app.diagnostics.service import DiagnosticsService
 from app.keys.store import KeyStore
 from app.kit import migrate as schema
 from app.kit.auth import LOOPBACK_HOSTS
+from app.kit.connection import connection_options
 from app.kit.db import Database, check_server
 from app.kit.embedded import EmbeddedConfig, EmbeddedError, EmbeddedPostgres, default_data_dir
 from app.kit.errors import StartError
 from app.kit.logging import configure
 from app.llm.port import Provider
-from app.main import Location, create_app, database_config
+from app.main import Location, connection_config, create_app, database_config
 from app.settings import Settings, chosen_models, without_password
 
 log = structlog.get_logger("daybook")
@@ -152,8 +153,7 @@ def _served(settings: Settings, database: Location) -> uvicorn.Config:
         host=settings.host,
         port=settings.port,
         loop="uvloop",
-        http="httptools",
-        ws="none",
+        **connection_options(connection_config(settings)),
         access_log=False,
         log_config=None,
         server_header=False,

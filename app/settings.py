@@ -47,8 +47,25 @@ class PoolSettings(_Group):
     statement_seconds: float = Field(30.0, gt=0, le=3_600, description="for one statement, then 503")
 
 
+ORIGINS = r"^(https?://[^/\s*,]+(,https?://[^/\s*,]+)*)?$"  # a key is no cookie, but "*" would open local mode
+
+
 class HttpSettings(_Group):
     request_bytes_max: int = Field(8 * 1024 * 1024, ge=1_024, le=1024**3, description="a request's body; 413 over it")
+    headers_max: int = Field(100, ge=10, le=10_000, description="a request's headers; 431 over it")
+    head_bytes_max: int = Field(32 * 1024, ge=1_024, le=1024**2, description="its first line and headers; 431 over it")
+    head_seconds: float = Field(10.0, gt=0, le=3_600, description="for them to arrive; 408 after it")
+    body_seconds: float = Field(60.0, gt=0, le=3_600, description="for its body to arrive; 408 after it")
+    keep_alive_seconds: int = Field(5, ge=1, le=3_600, description="an idle connection is kept for the next request")
+    connections_max: int = Field(
+        2_000, ge=1, le=1_000_000, description="connections at once, per process; one more is closed"
+    )
+    requests_max: int = Field(1_000, ge=1, le=1_000_000, description="requests at once, per process; 503 over it")
+    origins: str = Field(
+        "",
+        pattern=ORIGINS,
+        description="whose pages may ask from a browser (CORS): https://a.example, several with commas; unset: none",
+    )
     access_log: bool = Field(True, description="one line per request")
 
 

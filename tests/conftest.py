@@ -25,9 +25,10 @@ import uvicorn
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
+from app.kit.connection import connection_options
 from app.kit.embedded import EmbeddedConfig, EmbeddedPostgres
 from app.kit.migrate import upgrade
-from app.main import Location, create_app
+from app.main import Location, connection_config, create_app
 from app.settings import Settings
 from tests.contract import Contract
 
@@ -176,12 +177,17 @@ def _contract() -> Contract:
 async def running_service(database_url: str, **settings: Any) -> AsyncIterator[Service]:
     """The whole service on a free port of this process, with these settings."""
     values: dict[str, Any] = {"http": {"access_log": False}, "engine": {"sweep_seconds": 0.1}} | settings
-    app = create_app(Settings(**values), Location(url=database_url, name="the tests' database"))
+    chosen = Settings(**values)
+    app = create_app(chosen, Location(url=database_url, name="the tests' database"))
     # Of protocol TCP by name: for no other does asyncio turn Nagle's delay off, some 40 ms a request.
     listening = socket.socket(proto=socket.IPPROTO_TCP)
     listening.bind(("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-    server = QuietServer(uvicorn.Config(app, log_config=None, ws="none", timeout_graceful_shutdown=5))
+    server = QuietServer(
+        uvicorn.Config(
+            app, log_config=None, timeout_graceful_shutdown=5, **connection_options(connection_config(chosen))
+        )
+    )
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     try:
         hooks = {"response": [_contract().check]}  # no test sees an answer that is not documented

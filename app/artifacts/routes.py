@@ -145,12 +145,10 @@ def _media_type(given: str) -> str:
 
 
 def _headers(artifact: Artifact, key: str) -> dict[str, str]:
-    """What a browser is told: never to guess a type, nor to show in a page what anyone may have put there."""
+    """What a browser is told: to save it, not to show what anyone may have put there (and app/kit/headers.py)."""
     return {
         "Content-Type": artifact.media_type,
         "Content-Disposition": f'attachment; filename="{artifact.name}"',
-        "Content-Security-Policy": "sandbox; default-src 'none'",
-        "X-Content-Type-Options": "nosniff",
         "Accept-Ranges": "bytes",
         "Cache-Control": "private, no-cache",
         "ETag": f'"{artifact.sha256}"',

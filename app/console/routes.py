@@ -16,8 +16,6 @@ _OWN = "default-src 'none'; script-src 'self'; connect-src 'self'; base-uri 'non
 # Scripts, styles and calls of this origin only. uPlot and the views size elements by their style, which a script may.
 SECURITY = {
     "Content-Security-Policy": f"{_OWN}; frame-ancestors 'none'; style-src 'self'; img-src 'self'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-cache",  # looked at again each time, by its ETag: an update shows at once
 }
 

@@ -1,17 +1,20 @@
-"""What every request passes through: its id, its size limit, its line in the log."""
+"""What every request passes through: its id, its limits, its line in the log, the headers of its answer."""
 
 import re
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 
 import structlog
+from fastapi import FastAPI
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.kit.headers import secured
 from app.kit.metrics import HttpMetrics
 from app.kit.problems import problem_response
 
@@ -19,21 +22,36 @@ log = structlog.get_logger("daybook.http")
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _QUIET = ("/healthz", "/readyz")
+RETRY_BUSY_SECONDS = 1.0
+ASKED_HEADERS = (
+    "Authorization",
+    "Idempotency-Key",
+    "If-Match",
+    "If-None-Match",
+    "Last-Event-ID",
+    "Range",
+    "X-Request-Id",
+)
+TOLD_HEADERS = ("ETag", "Retry-After", "X-Request-Id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpConfig:
+    """``requests_max`` are answered at once by this process, event streams included."""
+
     request_bytes_max: int = 8 * 1024 * 1024
+    requests_max: int = 1_000
     access_log: bool = True
 
 
 class Gate:
-    """ASGI middleware: X-Request-Id in and out, 413 over the size limit, one log line and one count per request."""
+    """ASGI middleware: X-Request-Id in and out, the limits, one log line and one count per request."""
 
     def __init__(self, app: ASGIApp, config: HttpConfig, metrics: HttpMetrics) -> None:
         self._app = app
         self._config = config
         self._metrics = metrics
+        self._running = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -51,14 +69,19 @@ class Gate:
             if message["type"] == "http.response.start":
                 status, answered = message["status"], time.perf_counter()
                 MutableHeaders(scope=message)["X-Request-Id"] = request_id
+                message["headers"] = secured(message["headers"])
             await send(message)
 
+        self._running += 1
         try:
             if _declared_bytes(headers) > self._config.request_bytes_max:
                 await self._too_large()(scope, receive, send_with_id)
+            elif self._running > self._config.requests_max and scope["path"] not in _QUIET:
+                await self._too_many()(scope, receive, send_with_id)
             else:
                 await self._app(scope, self._counted(receive), send_with_id)
         finally:
+            self._running -= 1
             self._metrics.answered(scope, status=status, seconds=answered - started)
             self._access_log(scope, status, time.perf_counter() - started)
 
@@ -84,6 +107,15 @@ class Gate:
             detail=self._limit_text(),
         )
 
+    def _too_many(self) -> ASGIApp:
+        return problem_response(
+            slug="unavailable",
+            title="The service cannot answer now",
+            status=HTTPStatus.SERVICE_UNAVAILABLE,
+            detail=f"it answers {self._config.requests_max} requests at once (DAYBOOK_HTTP__REQUESTS_MAX)",
+            retry_after=RETRY_BUSY_SECONDS,
+        )
+
     def _limit_text(self) -> str:
         return f"a request may have at most {self._config.request_bytes_max} bytes (DAYBOOK_HTTP__REQUEST_BYTES_MAX)"
 
@@ -96,6 +128,17 @@ class Gate:
                 status=status,
                 ms=round(seconds * 1000, 1),
             )
+
+
+def allow_cross_origin(app: FastAPI, origins: Sequence[str]) -> None:
+    """Let the pages of these origins ask, with a key and conditions, and read what an answer says in headers."""
+    app.add_middleware(
+        CORSMiddleware,
+        allow_origins=origins,
+        allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+        allow_headers=ASKED_HEADERS,
+        expose_headers=TOLD_HEADERS,
+    )
 
 
 def has_etag(headers: Mapping[str, str], etag: str) -> bool:

@@ -15,6 +15,7 @@ from starlette.routing import Match
 
 from app.kit.db import AWAY, is_away
 from app.kit.errors import Category, DomainError, FieldError
+from app.kit.headers import SECURITY
 from app.kit.json import dumps
 
 MEDIA_TYPE = "application/problem+json"
@@ -180,7 +181,8 @@ async def _database_away(request: Request, error: Exception) -> Response:
 
 
 async def _bug(request: Request, _error: Exception) -> Response:
-    headers = {"X-Request-Id": request.scope.get("request_id", "")}
+    # Answered outside of the Gate, so with what that would have added.
+    headers = {"X-Request-Id": request.scope.get("request_id", ""), **SECURITY}
     return problem_response(
         slug="internal",
         title="The service failed",

@@ -1,5 +1,6 @@
 """The operator's page in a real browser (issue 5): what it shows is what the service says, as it happens."""
 
+import asyncio
 from typing import Any
 
 import httpx2 as httpx
@@ -7,6 +8,8 @@ import pytest
 from axe_playwright_python.async_playwright import Axe  # type: ignore[import-untyped] # is untyped
 from playwright.async_api import Browser, Page, expect
 
+from app.issuing import create, wanted
+from app.settings import Settings
 from tests.conftest import Service, StartService
 from tests.console.conftest import page_of
 from tests.journeys.talk import plain_talk
@@ -121,8 +124,12 @@ async def test_a_note_is_edited_and_deleted_only_after_a_question(service: Servi
     assert (await service.memory("support-1"))["log"]["version"] == before + 2
 
 
-async def test_a_key_is_asked_for_once_and_kept_in_the_tab_only(start_service: StartService, browser: Browser) -> None:
+async def test_a_key_is_asked_for_once_and_kept_in_the_tab_only(
+    start_service: StartService, database_url: str, browser: Browser
+) -> None:
+    asked_for = wanted(tenant="default", scopes=["read"], name="", expires=None)
     async with start_service(bootstrap_key=KEY) as service:
+        secret, _ = await asyncio.to_thread(create, Settings(database_url=database_url), asked_for)
         service.client.headers["Authorization"] = f"Bearer {KEY}"
         await service.append("s", *plain_talk(2))
         context = await browser.new_context()
@@ -131,7 +138,7 @@ async def test_a_key_is_asked_for_once_and_kept_in_the_tab_only(start_service: S
         await page.get_by_label("Key").fill("not-the-key-of-this-service")
         await page.get_by_role("button", name="Open").click()
         await expect(page.get_by_role("alert")).to_be_visible()
-        await page.get_by_label("Key").fill(KEY)
+        await page.get_by_label("Key").fill(secret)
         await page.get_by_role("button", name="Open").click()
         await page.get_by_role("link", name="s 2 messages").or_(page.locator(".sessions a")).first.click()
         await expect(page.get_by_role("status").get_by_text("live", exact=True)).to_be_visible()

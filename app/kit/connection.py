@@ -1,0 +1,155 @@
+"""The HTTP connection: uvicorn's, with bounds on what a client sends before its request is whole, and how slowly.
+
+Without them a client that sends a byte now and then holds a connection for ever (slowloris), and headers grow without
+end: the parser keeps what it has of one until it is complete.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from functools import partial
+from http import HTTPStatus
+from typing import Any
+from uuid import uuid4
+
+from uvicorn.config import Config
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.server import ServerState
+
+from app.kit.headers import secured
+from app.kit.problems import problem_response
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionConfig:
+    """Of one connection, but for ``connections_max``, which counts those of the process.
+
+    ``head_seconds`` are for the request line and the headers, ``body_seconds`` for the whole body,
+    ``keep_alive_seconds`` between two requests.
+    """
+
+    headers_max: int = 100
+    head_bytes_max: int = 32 * 1024
+    head_seconds: float = 10.0
+    body_seconds: float = 60.0
+    keep_alive_seconds: int = 5
+    connections_max: int = 2_000
+
+
+class _TooMuchHead(Exception):
+    pass
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """Refuses with 431 what has too much head, and with 408 what is too slow; then it closes the connection."""
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+        *,
+        limits: ConnectionConfig,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self._limits = limits
+        self._in_head = False
+        self._head_bytes = 0
+        self._has_too_much_head = False
+        self._deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn does
+        super().connection_made(transport)
+        if len(self.connections) > self._limits.connections_max:
+            transport.close()
+        else:
+            self._within(self._limits.head_seconds)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._in_time()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        began_in_head = self._in_head
+        super().data_received(data)
+        if began_in_head and self._in_head:  # the piece that ends a head is counted by its headers
+            self._head_bytes += len(data)
+            if self._head_bytes > self._limits.head_bytes_max:
+                self._refuse_head()
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._in_head, self._head_bytes = True, 0
+        self._within(self._limits.head_seconds)
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+        if len(self.headers) > self._limits.headers_max or size > self._limits.head_bytes_max:
+            self._has_too_much_head = True
+            raise _TooMuchHead
+        self._within(self._limits.body_seconds)
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._in_time()
+        super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """What the parser could not read, or where it was ended."""
+        if self._has_too_much_head:
+            self._refuse_head()
+        else:
+            self._refuse(HTTPStatus.BAD_REQUEST, "invalid", "The request is not valid", msg)
+
+    def _refuse_head(self) -> None:
+        detail = (
+            f"a request may have at most {self._limits.headers_max} headers and {self._limits.head_bytes_max} bytes"
+            " before its body (DAYBOOK_HTTP__HEADERS_MAX, DAYBOOK_HTTP__HEAD_BYTES_MAX)"
+        )
+        status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+        self._refuse(status, "too-many-headers", "The headers are too large", detail)
+
+    def _within(self, seconds: float) -> None:
+        self._in_time()
+        self._deadline = self.loop.call_later(seconds, self._too_slow, seconds)
+
+    def _in_time(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _too_slow(self, seconds: float) -> None:
+        if self.flow.read_paused:  # it is the service that does not read
+            self._within(seconds)
+            return
+        if self._waits_for_an_answer():
+            detail = f"the request was not whole after {seconds:g} s"
+            self._refuse(HTTPStatus.REQUEST_TIMEOUT, "too-slow", "The request took too long to arrive", detail)
+        else:
+            self.transport.close()
+
+    def _waits_for_an_answer(self) -> bool:
+        """Whether an answer is the next that the client expects: it asked something, and has not got a part of it."""
+        if self._in_head:
+            return self.cycle is None or self.cycle.response_complete
+        return self.cycle is not None and not self.cycle.response_started
+
+    def _refuse(self, status: HTTPStatus, slug: str, title: str, detail: str) -> None:
+        self._in_time()
+        if self.transport.is_closing():
+            return
+        answer = problem_response(slug=slug, title=title, status=status, detail=detail)
+        own = [(b"x-request-id", uuid4().hex.encode()), (b"connection", b"close")]
+        headers = [b"%s: %s\r\n" % pair for pair in secured([*answer.raw_headers, *own])]
+        self.transport.write(b"".join([STATUS_LINE[status], *headers, b"\r\n", bytes(answer.body)]))
+        self.transport.close()
+
+
+def connection_options(limits: ConnectionConfig) -> dict[str, Any]:
+    """Uvicorn's options for connections within these limits; they can be sent to worker processes."""
+    return {
+        "http": partial(BoundedProtocol, limits=limits),
+        "ws": "none",
+        "timeout_keep_alive": limits.keep_alive_seconds,
+    }

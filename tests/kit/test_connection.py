@@ -1,0 +1,135 @@
+"""What a client sends too much of, or too slowly, over a raw socket; each bound is met and passed by one."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from tests.conftest import Service, StartService
+
+PATIENCE_SECONDS = 20.0  # of the tests, on a busy machine
+POST = b"POST /sessions/s/messages HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+
+
+@asynccontextmanager
+async def connected(service: Service) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(service.url.rpartition(":")[2]))
+    try:
+        yield reader, writer
+    finally:
+        writer.close()
+
+
+async def said(service: Service, *pieces: bytes) -> bytes:
+    """All that the service answers to these bytes until it closes the connection."""
+    async with connected(service) as (reader, writer):
+        for piece in pieces:
+            writer.write(piece)
+        return await asyncio.wait_for(reader.read(), PATIENCE_SECONDS)
+
+
+def problem_of(answer: bytes) -> tuple[int, dict[str, Any]]:
+    """The status of an answer, and its problem, which has the headers of every answer."""
+    head, _, body = answer.partition(b"\r\n\r\n")
+    first, *headers = head.decode().lower().split("\r\n")
+    assert {"content-type: application/problem+json", "connection: close", "x-content-type-options: nosniff"} <= {
+        *headers
+    }
+    assert any(header.startswith("x-request-id: ") for header in headers)
+    problem: dict[str, Any] = json.loads(body)
+    return int(first.split()[1]), problem
+
+
+async def test_headers_are_bounded_in_number_and_size(start_service: StartService) -> None:
+    async with start_service(http={"headers_max": 10, "head_bytes_max": 1_024}) as service:
+        for headers, status in (
+            (b"a: b\r\n" * 9, b"200"),
+            (b"a: b\r\n" * 10, b"431"),
+            (b"a: " + b"b" * 900 + b"\r\n", b"200"),
+            (b"a: " + b"b" * 1_024 + b"\r\n", b"431"),
+        ):
+            request = b"GET /healthz HTTP/1.1\r\nConnection: close\r\n" + headers + b"\r\n"
+            answer = await said(service, request)
+            assert answer.split()[1] == status, headers[:20]
+            if status == b"431":
+                assert problem_of(answer)[1]["type"] == "/problems/too-many-headers"
+
+
+async def test_a_header_without_end_is_not_kept(start_service: StartService) -> None:
+    async with start_service(http={"head_bytes_max": 4_096}) as service:
+        answer, sent = await trickled(service, b"GET /healthz HTTP/1.1\r\na: b", b"b" * 512)
+    assert problem_of(answer)[0] == 431
+    assert sent > 4_096
+
+
+async def trickled(service: Service, first: bytes, then: bytes) -> tuple[bytes, int]:
+    """What it answers to a client that never ends, and how many bytes it had sent by then."""
+    async with connected(service) as (reader, writer):
+        writer.write(first)
+        answering, began, sent = asyncio.create_task(reader.read()), time.monotonic(), len(first)
+        while not answering.done() and time.monotonic() - began < PATIENCE_SECONDS:
+            await asyncio.wait({answering}, timeout=0.02)
+            writer.write(then)
+            sent += len(then)
+        return answering.result(), sent
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        pytest.param(b"", None, id="nothing"),
+        pytest.param(b"GET /heal", 408, id="half a line"),
+        pytest.param(b"GET /healthz HTTP/1.1\r\na: b\r\n", 408, id="half a head"),
+        pytest.param(POST + b"Content-Length: 100\r\n\r\n{", 408, id="half a body"),
+        pytest.param(POST + b"Transfer-Encoding: chunked\r\n\r\n5\r\n{", 408, id="half a chunk"),
+    ],
+)
+async def test_a_request_that_does_not_arrive_is_not_waited_for(
+    start_service: StartService, sent: bytes, status: int | None
+) -> None:
+    async with start_service(http={"head_seconds": 0.2, "body_seconds": 0.2}) as service:
+        answer = await said(service, sent)
+        if status is None:
+            assert answer == b""
+        else:
+            assert problem_of(answer)[0] == status
+            assert problem_of(answer)[1]["type"] == "/problems/too-slow"
+        assert (await service.client.get("/healthz")).status_code == 200
+
+
+async def test_a_body_that_trickles_does_not_move_its_deadline(start_service: StartService) -> None:
+    async with start_service(http={"body_seconds": 0.3}) as service:
+        answer, _ = await trickled(service, POST + b"Content-Length: 100000\r\n\r\n", b" ")
+    assert problem_of(answer)[0] == 408
+
+
+async def test_an_answer_is_given_before_the_body_is_there_and_is_the_only_one(start_service: StartService) -> None:
+    async with start_service(bootstrap_key="a-key-of-sixteen-or-more", http={"body_seconds": 0.2}) as service:
+        answer = await said(service, POST + b"Content-Length: 100\r\n\r\n{")
+        assert answer.startswith(b"HTTP/1.1 401 ")
+        assert answer.count(b"HTTP/1.1") == 1
+
+
+async def test_an_idle_connection_is_closed_after_its_time(start_service: StartService) -> None:
+    async with start_service(http={"keep_alive_seconds": 1, "head_seconds": 0.1}) as service:
+        began = time.monotonic()
+        answer = await said(service, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert answer.startswith(b"HTTP/1.1 200 ")
+        assert answer.count(b"HTTP/1.1") == 1
+        assert time.monotonic() - began >= 1  # and not after the time of a head, of which there is none
+
+
+async def test_what_is_no_http_is_told_as_a_problem(service: Service) -> None:
+    status, problem = problem_of(await said(service, b"\x16\x03\x01 hello\r\n\r\n"))
+    assert (status, problem["type"]) == (400, "/problems/invalid")
+
+
+async def test_one_connection_too_many_is_closed(start_service: StartService) -> None:
+    async with start_service(http={"connections_max": 1}) as service, connected(service) as (reader, writer):
+        writer.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert await asyncio.wait_for(reader.readline(), PATIENCE_SECONDS) == b"HTTP/1.1 200 OK\r\n"
+        assert await said(service) == b""

@@ -1,0 +1,70 @@
+"""What every answer says in its headers, whose pages may ask, and how many requests are answered at once."""
+
+import httpx2 as httpx
+import pytest
+
+from app.settings import SettingsError, load_settings
+from tests.conftest import Service, StartService
+from tests.test_problems import assert_problem
+
+PAGE = "https://a.example"
+USER = {"role": "user", "content": "Hi"}
+
+
+async def test_every_answer_tells_a_browser_to_make_nothing_of_it(service: Service) -> None:
+    async def broken() -> None:
+        raise RuntimeError
+
+    service.app.add_api_route("/broken", broken, include_in_schema=False)
+    await service.append("s", USER)
+    for path, status in {"/sessions": 200, "/nowhere": 404, "/sessions/s/context": 200, "/broken": 500}.items():
+        answer = await service.client.get(path)
+        assert answer.status_code == status
+        assert answer.headers.get_list("x-content-type-options") == ["nosniff"]
+        assert answer.headers.get_list("referrer-policy") == ["no-referrer"]
+        [policy] = answer.headers.get_list("content-security-policy")
+        assert {"default-src 'none'", "frame-ancestors 'none'", "sandbox"} <= set(policy.split("; "))
+
+
+async def test_a_page_keeps_its_own_policy(service: Service) -> None:
+    for path in ("/", "/docs", "/console/console.js"):
+        answer = await service.client.get(path)
+        [policy] = answer.headers.get_list("content-security-policy")
+        assert "script-src 'self'" in policy
+        assert "'unsafe-inline'" not in policy.partition("script-src")[2].partition(";")[0]
+        assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+async def preflight(service: Service, origin: str) -> httpx.Response:
+    asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,content-type"}
+    return await service.client.options("/sessions/s/messages", headers={"Origin": origin, **asked})
+
+
+async def test_no_other_page_may_ask_unless_it_is_named(start_service: StartService, service: Service) -> None:
+    assert "access-control-allow-origin" not in (await preflight(service, PAGE)).headers
+    async with start_service(http={"origins": f"{PAGE},http://b.example:3000"}, bootstrap_key="x" * 16) as named:
+        for origin, allowed in {PAGE: True, "http://b.example:3000": True, "https://c.example": False}.items():
+            answer = await preflight(named, origin)
+            assert (answer.headers.get("access-control-allow-origin") == origin) is allowed
+            assert answer.is_success is allowed
+        refused = await named.client.get("/sessions", headers={"Origin": PAGE})
+        assert refused.headers["access-control-allow-origin"] == PAGE  # the page can read why
+        assert "x-request-id" in refused.headers["access-control-expose-headers"].lower()
+
+
+@pytest.mark.parametrize("origins", ["*", "a.example", "https://a.example/", "https://a.example, https://b.example"])
+def test_an_origin_is_a_scheme_and_a_host(monkeypatch: pytest.MonkeyPatch, origins: str) -> None:
+    monkeypatch.setenv("DAYBOOK_HTTP__ORIGINS", origins)
+    with pytest.raises(SettingsError, match=r"^DAYBOOK_HTTP__ORIGINS: "):
+        load_settings()
+
+
+async def test_one_request_too_many_at_once_is_told_to_come_again(start_service: StartService) -> None:
+    async with start_service(http={"requests_max": 1}) as service:
+        await service.append("s", USER)
+        async with service.client.stream("GET", "/sessions/s/memory/events"):
+            refused = await service.client.get("/sessions")
+            assert_problem(refused, 503, "unavailable")
+            assert refused.headers["retry-after"] == "1"
+            assert (await service.client.get("/healthz")).status_code == 200
+        await service.client.aclose()
