@@ -50,12 +50,15 @@ from app.memory.charging import Charging
 from app.memory.compacting import Compacting
 from app.memory.controls import Controls
 from app.memory.engine import Engine, EngineConfig
+from app.memory.erasing import Erasing
+from app.memory.erasing_store import ErasingStore
 from app.memory.examples import EXAMPLES as MEMORY_EXAMPLES
 from app.memory.extractive import ExtractiveObserver, ExtractiveReflector
 from app.memory.metrics import MemoryMetrics
 from app.memory.model import Observer, Reflector
 from app.memory.observer import ModelObserver
 from app.memory.observing import Observing
+from app.memory.rebuilding import Rebuilding
 from app.memory.reflecting import Reflecting
 from app.memory.reflector import ModelReflector
 from app.memory.service import MemoryService
@@ -65,6 +68,7 @@ from app.memory.store import MemoryStore
 from app.sessions import routes as sessions_routes
 from app.sessions.deleting import Deleting
 from app.sessions.ending import Ending
+from app.sessions.erasing import ErasingLog
 from app.sessions.examples import EXAMPLES as SESSIONS_EXAMPLES
 from app.sessions.metrics import SessionMetrics
 from app.sessions.replacing import Replacing
@@ -97,25 +101,8 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     memory_store = MemoryStore(pool, memory_metrics)
     charging = Charging(database=pool, store=SpendingStore(pool), caps=_caps(settings))
     roles = build_roles(settings)
-    service_rules = settings.memory.values()
-    engine = Engine(
-        database=pool,
-        store=memory_store,
-        activating=Activating(database=pool, store=memory_store),
-        observing=Observing(database=pool, store=memory_store, charging=charging, observer=roles.observer),
-        reflecting=Reflecting(database=pool, store=memory_store, charging=charging, reflector=roles.reflector),
-        charging=charging,
-        service_rules=service_rules,
-        config=EngineConfig(
-            lease_seconds=settings.engine.lease_seconds,
-            sweep_seconds=settings.engine.sweep_seconds,
-            concurrency=settings.engine.concurrency,
-            grace_seconds=settings.engine.grace_seconds,
-        ),
-        metrics=memory_metrics,
-        owner=f"{socket.gethostname()}:{os.getpid()}",
-    )
-    memory = MemoryService(store=memory_store, engine=engine, service_rules=service_rules)
+    engine = _build_engine(settings, pool, memory_store, memory_metrics, charging, roles)
+    memory = MemoryService(store=memory_store, engine=engine, service_rules=settings.memory.values())
 
     artifacts, sweepings = _build_artifacts(settings, pool)
     auth = Auth(auth_config(settings), store=KeyStore(pool), clock=SystemClock())
@@ -156,10 +143,15 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     app.state.deleting = Deleting(
         database=pool, store=session_store, keepers=(memory_store, ArtifactStore(pool), StateStore(pool))
     )
+    app.state.erasing = Erasing(
+        database=pool, store=memory_store, log=ErasingLog(), erasing=ErasingStore(), memory=memory
+    )
     app.state.compacting = Compacting(database=pool, store=memory_store, memory=memory)
     app.state.branching = Branching(
         database=pool,
         store=BranchStore(),
+        memory=memory_store,
+        erasing=ErasingStore(),
         config=BranchConfig(messages_max=settings.sessions.branch_messages_max, timezone=memory.defaults.timezone),
     )
     app.state.controls = Controls(database=pool, store=memory_store, memory=memory)
@@ -193,7 +185,7 @@ def _serve_http(app: FastAPI, settings: Settings, registry: CollectorRegistry) -
         context_routes.router,
         state_routes.router,
         memory_routes.router,
-        memory_routes.branch_router,
+        memory_routes.session_router,
         diagnostics_routes.router,
         diagnostics_routes.metrics_router,
         diagnostics_routes.health_router,
@@ -247,6 +239,35 @@ def build_roles(settings: Settings) -> Roles:
     if chosen.reflector.provider is not Provider.EXTRACTIVE:
         reflector = ModelReflector(*both(chosen.reflector))
     return Roles(observer=observer, reflector=reflector, models=models, guards=guards)
+
+
+def _build_engine(
+    settings: Settings,
+    pool: Database,
+    memory_store: MemoryStore,
+    metrics: MemoryMetrics,
+    charging: Charging,
+    roles: Roles,
+) -> Engine:
+    observing = Observing(database=pool, store=memory_store, charging=charging, observer=roles.observer)
+    return Engine(
+        database=pool,
+        store=memory_store,
+        activating=Activating(database=pool, store=memory_store),
+        observing=observing,
+        reflecting=Reflecting(database=pool, store=memory_store, charging=charging, reflector=roles.reflector),
+        rebuilding=Rebuilding(database=pool, store=memory_store, erasing=ErasingStore(), observing=observing),
+        charging=charging,
+        service_rules=settings.memory.values(),
+        config=EngineConfig(
+            lease_seconds=settings.engine.lease_seconds,
+            sweep_seconds=settings.engine.sweep_seconds,
+            concurrency=settings.engine.concurrency,
+            grace_seconds=settings.engine.grace_seconds,
+        ),
+        metrics=metrics,
+        owner=f"{socket.gethostname()}:{os.getpid()}",
+    )
 
 
 def _caps(settings: Settings) -> Caps:

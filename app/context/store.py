@@ -39,7 +39,9 @@ THEN = MOMENT.format(session="$1", version="$9::bigint", seq="$10::bigint", time
 STATE = VALUES.format(session="$1", scopes="$7", names="$8")
 
 LIVE_NOW = "status = 'active'"
-LIVE_THEN = "born_version <= s.version AND (retired_version IS NULL OR retired_version > s.version)"
+LIVE_THEN = (
+    "born_version <= s.version AND (retired_version IS NULL OR retired_version > s.version) AND erased_at IS NULL"
+)
 
 READ = """/* {name} */
 WITH RECURSIVE {moment}, ruled AS (
@@ -66,6 +68,7 @@ WITH RECURSIVE {moment}, ruled AS (
 SELECT NULL::bigint AS seq, NULL AS id, NULL AS kind, NULL AS role, NULL AS name, NULL::json AS parts,
        NULL::int AS tokens, NULL::bigint AS tokens_before, NULL::timestamptz AS created_at, NULL::bool AS observe,
        NULL AS trust, NULL::jsonb AS metadata, NULL::bytea AS content_hash, NULL::bigint AS up_to_seq,
+       NULL::timestamptz AS erased_at,
        to_jsonb(s) || jsonb_build_object(
          'causes', (SELECT jsonb_object_agg(version, cause) FROM memory_versions v
                     WHERE v.memory_id = s.memory_id AND v.version > s.version - {causes} AND v.version <= s.version),
@@ -80,11 +83,11 @@ SELECT NULL::bigint AS seq, NULL AS id, NULL AS kind, NULL AS role, NULL AS name
 FROM session s
 UNION ALL
 SELECT g.seq, g.id, g.kind, g.role, g.name, g.parts, g.tokens, g.tokens_before, g.created_at, g.observe, g.trust,
-       g.metadata, g.content_hash, g.up_to_seq, NULL, NULL
+       g.metadata, g.content_hash, g.up_to_seq, g.erased_at, NULL, NULL
 FROM session s, start, messages g WHERE g.session_id = $1 AND g.seq BETWEEN start.seq AND s.seq AND g.kind <> 'summary'
 UNION ALL
 SELECT g.seq, g.id, g.kind, g.role, g.name, g.parts, g.tokens, g.tokens_before, g.created_at, g.observe, g.trust,
-       g.metadata, g.content_hash, g.up_to_seq, NULL, NULL
+       g.metadata, g.content_hash, g.up_to_seq, g.erased_at, NULL, NULL
 FROM session s, messages g WHERE g.session_id = $1 AND g.seq = s.first_shown
 """
 

@@ -2,10 +2,12 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.memory.model import Ranges
-from app.memory.spans import merged
+from app.memory.spans import merged, ranges
+
+ERASED, REBUILDING = "erased", "rebuilding"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,11 +38,19 @@ class Coverage:
     gaps: tuple[tuple[int, int], ...]
 
 
-def coverage(chunks: Sequence[Covered], *, derived_seq: int, last_seq: int) -> Coverage:
-    """The map of a session: ``chunks`` are live, buffered or deleted; what follows ``derived_seq`` is the tail."""
-    intervals = _joined(_pieces(chunks))
+def coverage(chunks: Sequence[Covered], *, derived_seq: int, last_seq: int, erased: Sequence[int] = ()) -> Coverage:
+    """The map of a session: ``chunks`` are live, buffered or deleted; what follows ``derived_seq`` is the tail.
+
+    The seqs ``erased`` are so whatever covered them. Where there are such, chunks are gone with their ranges, so that
+    nothing tells a gap before ``derived_seq`` from what was skipped.
+    """
+    behind = [Covered(first=1, last=derived_seq, by=ERASED, covers=())] if erased and derived_seq else []
+    intervals = _joined(_pieces([*chunks, *behind]))
     if last_seq > derived_seq:
         intervals.append(Interval(first=derived_seq + 1, last=last_seq, by="tail"))
+    for first, last in ranges(erased):
+        intervals = [piece for interval in intervals for piece in _around(interval, first, last)]
+    intervals = _joined(intervals)
     return Coverage(intervals=tuple(intervals), gaps=tuple(_gaps(intervals, last_seq)))
 
 
@@ -57,6 +67,18 @@ def _pieces(chunks: Sequence[Covered]) -> Iterator[Interval]:
             at = claim.last + 1  # noqa: PLW2901 - the walk through the span
         if at <= end:
             yield Interval(first=at, last=end, by="skip")
+
+
+def _around(interval: Interval, first: int, last: int) -> Iterator[Interval]:
+    """An interval, cut around the erased messages among its own."""
+    if interval.last < first or last < interval.first:
+        yield interval
+        return
+    if interval.first < first:
+        yield replace(interval, last=first - 1)
+    yield Interval(first=max(interval.first, first), last=min(interval.last, last), by=ERASED)
+    if last < interval.last:
+        yield replace(interval, first=last + 1)
 
 
 def _joined(pieces: Iterable[Interval]) -> list[Interval]:

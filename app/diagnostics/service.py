@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
-from app.diagnostics.coverage import Covered, coverage
+from app.diagnostics.coverage import REBUILDING, Covered, coverage
 from app.diagnostics.errors import TooManyStreams
 from app.diagnostics.events import Event, Place, events
 from app.diagnostics.schemas import LogTextOut, MemoryOut
@@ -234,8 +234,11 @@ def _coverage(row: Row) -> dict[str, Any]:
         Covered(first=first, last=last, by=f"summary:{row['summary']['seq']}", covers=((first, last),))
         for first, last in (row["summary"] or {"covers": ()})["covers"]
     ]
+    chunks += [
+        Covered(first=first, last=last, by=REBUILDING, covers=((first, last),)) for first, last in row["rebuilding"]
+    ]
     derived = max(row["observed_seq"], row["buffered_seq"])
-    found = coverage(chunks, derived_seq=derived, last_seq=row["last_seq"])
+    found = coverage(chunks, derived_seq=derived, last_seq=row["last_seq"], erased=row["erased"])
     return {
         "intervals": [asdict(interval) for interval in found.intervals],
         "gaps": [{"first": first, "last": last} for first, last in found.gaps],

@@ -19,7 +19,8 @@ SELECT s.id, s.key, s.next_seq - 1 AS last_seq, s.observed_seq, s.buffered_seq, 
   s.actor_output_tokens, s.actor_cost_usd,
   m.scope, m.pending_tokens, m.observation_tokens, m.log_version, m.generation, m.due_at,
   coalesce(m.due_at <= now(), false) AS due, m.lease_owner, m.lease_epoch, m.lease_step, m.attempts, m.last_error,
-  m.paused, m.current_task, m.suggested_response, m.usage, (s.summary_seq > s.observed_seq)::int AS pending_summaries,
+  m.paused, m.current_task, m.suggested_response, m.usage, coalesce(m.rebuilding, '[]') AS rebuilding,
+  (s.summary_seq > s.observed_seq)::int AS pending_summaries,
   (SELECT jsonb_build_object('seq', seq, 'covers', covers) FROM messages
    WHERE session_id = s.id AND seq = s.summary_seq) AS summary,
   coalesce((SELECT extract(epoch FROM now() - ingested_at) FROM messages
@@ -30,6 +31,8 @@ SELECT s.id, s.key, s.next_seq - 1 AS last_seq, s.observed_seq, s.buffered_seq, 
   (SELECT coalesce(jsonb_agg(jsonb_build_object('id', id, 'status', status, 'from', from_seq, 'to', to_seq,
      'covers', covers->s.id::text, 'tokens', tokens, 'message_tokens', source_tokens, 'chars', length(text))), '[]')
    FROM reflections WHERE memory_id = m.id AND (status = 'active' OR retired_by = 'deleted')) AS reflections,
+  (SELECT coalesce(jsonb_agg(seq ORDER BY seq), '[]')
+   FROM messages WHERE session_id = s.id AND erased_at IS NOT NULL AND NOT observe) AS erased,
   (SELECT to_jsonb(r) FROM runs r WHERE memory_id = m.id AND kind = 'observe' ORDER BY id DESC LIMIT 1) AS observer_run,
   (SELECT to_jsonb(r) FROM (
      (SELECT * FROM runs WHERE memory_id = m.id AND kind = 'reflect' ORDER BY id DESC LIMIT 1) UNION ALL
@@ -54,13 +57,14 @@ WHERE memory_id = $1 AND version < $2 ORDER BY version DESC LIMIT $3
 
 LOG_OBSERVATIONS = """/* log_observations */
 SELECT * FROM observations
-WHERE memory_id = $1 AND born_version <= $2 AND (retired_version IS NULL OR retired_version > $2) ORDER BY from_seq
+WHERE memory_id = $1 AND born_version <= $2 AND (retired_version IS NULL OR retired_version > $2)
+  AND erased_at IS NULL ORDER BY from_seq
 """
 
 LOG_REFLECTIONS = """/* log_reflections */
 SELECT * FROM reflections
 WHERE memory_id = $1 AND born_version <= $2 AND (retired_version IS NULL OR retired_version > $2)
-ORDER BY level DESC, from_seq
+  AND erased_at IS NULL ORDER BY level DESC, from_seq
 """
 
 OBSERVATIONS = """/* observations */

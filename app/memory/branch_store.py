@@ -97,21 +97,21 @@ WITH {moment}, parent AS (
 ), observation AS (
   INSERT INTO observations (memory_id, id, ordinal, status, text, items, tokens, message_tokens, session_id, from_seq,
                             to_seq, covers, current_task, suggested_response, born_version, retired_version,
-                            retired_by, created_at)
+                            retired_by, created_at, erased_at)
   SELECT put.id, c.id, c.ordinal, c.status_then, c.text, c.items, c.tokens, c.message_tokens, put.id, c.from_seq,
          c.to_seq, c.covers, c.current_task, c.suggested_response,
          CASE WHEN c.born_version <= p.version THEN c.born_version END,
          CASE WHEN c.status_then = 'retired' THEN c.retired_version END,
-         CASE WHEN c.status_then = 'retired' THEN c.retired_by END, c.created_at
+         CASE WHEN c.status_then = 'retired' THEN c.retired_by END, c.created_at, c.erased_at
   FROM put, parent p, chunk c
 ), reflection AS (
   INSERT INTO reflections (memory_id, id, level, generation, status, text, items, tokens, source_tokens, from_seq,
-                           to_seq, covers, sources, born_version, retired_version, retired_by, created_at)
+                           to_seq, covers, sources, born_version, retired_version, retired_by, created_at, erased_at)
   SELECT put.id, c.id, c.level, c.generation, c.status_then, c.text, c.items, c.tokens, c.source_tokens, c.from_seq,
          c.to_seq, jsonb_build_object(put.id::text, c.covers->p.id::text), c.sources,
          CASE WHEN c.born_version <= p.version THEN c.born_version END,
          CASE WHEN c.status_then = 'retired' THEN c.retired_version END,
-         CASE WHEN c.status_then = 'retired' THEN c.retired_by END, c.created_at
+         CASE WHEN c.status_then = 'retired' THEN c.retired_by END, c.created_at, c.erased_at
   FROM put, parent p, condensed c
 ), config AS (
   INSERT INTO session_configs (session_id, number, changed_at, from_seq, version, config)

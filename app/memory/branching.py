@@ -4,10 +4,14 @@ Rows are copied and no model is called. Nothing is done to the branch by itself:
 """
 
 from dataclasses import dataclass
+from uuid import UUID
 
-from app.kit.db import Database
+from app.kit.db import Database, Tx
 from app.kit.errors import FieldError, Invalid, TooLarge
 from app.memory.branch_store import Branch, BranchStore
+from app.memory.erasing import Mending
+from app.memory.erasing_store import ErasingStore
+from app.memory.store import MemoryStore
 from app.sessions.errors import SessionExists, SessionNotFound
 from app.sessions.store import SessionRecord, session_id, session_of
 
@@ -21,9 +25,20 @@ class BranchConfig:
 
 
 class Branching:
-    def __init__(self, *, database: Database, store: BranchStore, config: BranchConfig) -> None:
+    def __init__(
+        self,
+        *,
+        database: Database,
+        store: BranchStore,
+        memory: MemoryStore,
+        erasing: ErasingStore,
+        config: BranchConfig,
+    ) -> None:
         self._database = database
         self._store = store
+        self._memory = memory
+        self._erasing = erasing
+        self._mending = Mending(store=memory, erasing=erasing)
         self._config = config
 
     async def branch(self, *, tenant: str, key: str, into: str, at_seq: int | None) -> SessionRecord:
@@ -42,7 +57,15 @@ class Branching:
             row = await self._store.copy(tx, branch, timezone=self._config.timezone)
             if row is None:
                 raise SessionExists(f"session '{into}' exists already; nothing was copied")
+            await self._mend(tx, branch.id)
             return session_of(row)
+
+    async def _mend(self, tx: Tx, session: UUID) -> None:
+        """What was erased since, or is not made good yet, is live in no branch: it is observed again there too."""
+        blank_from = await self._erasing.blank_from(tx, session)
+        locked = None if blank_from is None else await self._memory.lock(tx, session)
+        if blank_from is not None and locked is not None:
+            await self._mending.mend(tx, locked, from_seq=1)
 
     def _check(self, key: str, at_seq: int, last_seq: int) -> None:
         if not 0 < at_seq <= last_seq:

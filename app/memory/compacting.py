@@ -40,13 +40,19 @@ class Compacted:
 class Leaving:
     """What a compaction to the message ``end`` moves the cursor over: ``chunks``, and then what is in none of them.
 
-    That is ``untold`` (one range, or none), ``tokens`` of it observable.
+    That is ``untold`` (one range, or none), and what is to be observed ``again``; ``tokens`` of both are observable.
     """
 
     end: int
     chunks: tuple[Derived, ...]
+    again: Ranges
     untold: Ranges
     tokens: int
+
+    @property
+    def ends(self) -> list[int]:
+        """Where the chunks and ranges end over which the cursor moves as a whole."""
+        return [*(chunk.to_seq for chunk in self.chunks), *(last for _, last in self.again)]
 
     @property
     def ahead(self) -> list[Derived]:
@@ -91,12 +97,18 @@ class Compacting:
 
     async def _leaving(self, tx: Tx, locked: Locked, end: int) -> Leaving:
         first = locked.buffered_seq + 1
+        again = tuple((start, last) for start, last in locked.rebuilding if locked.observed_seq < start <= end)
+        passed = [*again, (first, end)]
         return Leaving(
             end=end,
             chunks=tuple(await self._store.derived(tx, locked, up_to_seq=end)),
+            again=again,
             untold=((first, end),) if first <= end else (),
-            tokens=await self._store.observable_tokens(tx, locked.session_id, from_seq=first, to_seq=end),
+            tokens=sum([await self._tokens(tx, locked, first, last) for first, last in passed]),
         )
+
+    async def _tokens(self, tx: Tx, locked: Locked, first: int, last: int) -> int:
+        return await self._store.observable_tokens(tx, locked.session_id, from_seq=first, to_seq=last)
 
     async def _summary(
         self, tx: Tx, locked: Locked, leaving: Leaving, former: StoredSummary | None, text: str | None
@@ -131,7 +143,7 @@ class Compacting:
         await self._store.advance_cursor(
             tx,
             locked.session_id,
-            observed_seq=max([locked.observed_seq, leaving.end, *(chunk.to_seq for chunk in leaving.chunks)]),
+            observed_seq=max([locked.observed_seq, leaving.end, *leaving.ends]),
             tail_from_seq=leaving.end + 1,
             anchor_date=anchor_date(rules, locked.now, locked.newest_created_at),
         )

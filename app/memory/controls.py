@@ -22,7 +22,7 @@ from app.memory.parsing import OBSERVATIONS as LOG
 from app.memory.parsing import parse
 from app.memory.records import FORGOTTEN, Locked, NewText
 from app.memory.service import MemoryService
-from app.memory.store import DELETED, EDITED, SOURCES_CHANGED, MemoryStore, N, Notes
+from app.memory.store import DELETED, EDITED, ERASED, SOURCES_CHANGED, MemoryStore, N, Notes
 from app.sessions.errors import SessionNotFound
 from app.sessions.store import session_id
 
@@ -133,5 +133,9 @@ def _refuse_what_is_not_live(notes: Notes[N], note: N) -> None:
 def _fate(note: Observation | Reflection) -> str:
     if note.retired_by == SOURCES_CHANGED:
         return "what it condenses has changed before it was"
-    became = f"it was {note.retired_by}" if note.retired_by in {EDITED, DELETED} else f"{note.retired_by} condensed it"
+    became = (
+        f"it was {note.retired_by}"
+        if note.retired_by in {EDITED, DELETED, ERASED}
+        else f"{note.retired_by} condensed it"
+    )
     return f"{became} in version {note.retired_version}"

@@ -27,6 +27,7 @@ from app.memory.policy import (
     Consolidate,
     LiveReflection,
     Observe,
+    Rebuild,
     Reflect,
     Request,
     State,
@@ -34,6 +35,7 @@ from app.memory.policy import (
     Wait,
     backoff,
 )
+from app.memory.rebuilding import Rebuilding
 from app.memory.records import Lease, Loaded
 from app.memory.reflecting import Reflecting
 from app.memory.rules import Rules
@@ -64,6 +66,7 @@ class Engine:
         observing: Observing,
         activating: Activating,
         reflecting: Reflecting,
+        rebuilding: Rebuilding,
         charging: Charging,
         service_rules: dict[str, Any],
         config: EngineConfig,
@@ -75,6 +78,7 @@ class Engine:
         self._observing = observing
         self._activating = activating
         self._reflecting = reflecting
+        self._rebuilding = rebuilding
         self._charging = charging
         self._service_rules = service_rules
         self._config = config
@@ -219,6 +223,8 @@ class Engine:
 
     async def _execute(self, lease: Lease, loaded: Loaded, rules: Rules, step: Step) -> Outcome:
         match step:
+            case Rebuild():
+                return await self._rebuilding.run(lease, loaded, rules)
             case Activate():
                 return await self._activating.run(lease, loaded, rules, step)
             case ActivateReflection():
@@ -276,6 +282,7 @@ def _state(loaded: Loaded, rules: Rules, *, tried: frozenset[Outcome] = frozense
         reflected_at=loaded.reflected_at,
         unhelped_tokens=loaded.unhelped_tokens,
         ahead=loaded.ahead is not None,
+        rebuilding=bool(loaded.rebuilding),
         nothing_safe=Outcome.NOTHING_SAFE in tried,
         no_boundary=Outcome.NO_BOUNDARY in tried,
     )

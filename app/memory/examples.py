@@ -69,6 +69,15 @@ def _edited(note: dict[str, Any], line: str) -> Examples:
 
 _DELETED = Examples(answers={200: {"session": "s1", "version": 13, "retired": 1}})
 
+_ERASED: dict[str, Any] = {
+    "session": "s1",
+    "id": "m-1",
+    "seq": 1,
+    "sessions": ["s1", "s1-again"],
+    "rows": {"messages": 2, "observations": 3, "reflections": 1, "memory_versions": 4, "runs": 1},
+    "rebuilding": True,
+}
+
 _COMPACTED: dict[str, Any] = {
     "session": "s1",
     "version": 13,
@@ -87,6 +96,7 @@ _COMPACTED: dict[str, Any] = {
         "sealed": False,
         "trust": "operator",
         "up_to_seq": 120,
+        "erased_at": None,
     },
 }
 _COMPACT: dict[str, Any] = {
@@ -99,6 +109,7 @@ _COMPACT: dict[str, Any] = {
 EXAMPLES = {
     "compactSession": Examples(requests=_COMPACT, answers={200: _COMPACTED}),
     "editObservation": _edited(OBSERVATION, "User moved to Porto."),
+    "deleteMessage": Examples(answers={200: _ERASED}),
     "deleteObservation": _DELETED,
     "deleteObservations": _DELETED,
     "editReflection": _edited(REFLECTION, "User likes large towns."),

@@ -39,15 +39,15 @@ class Observing:
         span = await asyncio.to_thread(span_of, step, messages, rules)
         if span is None:
             return Outcome.NO_BOUNDARY if isinstance(step, Buffer) and step.at_boundary else Outcome.NOTHING_SAFE
-        thought = await self._think(lease, loaded, rules, span)
+        thought = await self.think(lease, loaded, rules, span)
         if thought is None:
             return Outcome.UNAFFORDABLE
         parsed, verdict, runs = thought
-        new = _new_observation(loaded, span, parsed, verdict)
+        new = new_observation(loaded, span, parsed, verdict)
         async with self._database.tx() as tx:
             return await self._record(tx, lease, loaded, rules, span, new, runs, ahead=ahead)
 
-    async def _think(
+    async def think(
         self, lease: Lease, loaded: Loaded, rules: Rules, span: Span
     ) -> tuple[Parsed, Verdict, list[Run]] | None:
         """A judged draft. A rejected one is tried once more with the reason (memory-rules.md section 4, gates).
@@ -164,7 +164,8 @@ def earlier_lines(loaded: Loaded, budget: int | None) -> tuple[Item, ...]:
     return tuple(reversed(kept))
 
 
-def _new_observation(loaded: Loaded, span: Span, parsed: Parsed, verdict: Verdict) -> NewObservation:
+def new_observation(loaded: Loaded, span: Span, parsed: Parsed, verdict: Verdict) -> NewObservation:
+    """The chunk that begins where what was observed before ends."""
     return NewObservation(
         text=verdict.text,
         items=verdict.items,

@@ -49,7 +49,8 @@ class State:
     ``buffered`` are the message tokens of the chunks observed ahead, oldest first; P holds them still.
     ``nothing_safe``: a look found no whole closed group among the pending messages; ``no_boundary``: none of them ends
     a topic. ``ahead``: there is a reflection made ahead of its time. ``unhelped_tokens``: the size of the log at which
-    condensing it last gave nothing better. ``may_observe``, ``may_reflect``: False where a cap on cost forbids it.
+    condensing it last gave nothing better. ``rebuilding``: notes were erased.
+    ``may_observe``, ``may_reflect``: False where a cap on cost forbids it.
     """
 
     rules: Rules
@@ -63,6 +64,7 @@ class State:
     reflected_at: datetime | None = None
     unhelped_tokens: int | None = None
     ahead: bool = False
+    rebuilding: bool = False
     nothing_safe: bool = False
     no_boundary: bool = False
     may_observe: bool = True
@@ -118,6 +120,11 @@ class Activate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Rebuild:
+    """Observe again the oldest messages whose notes were erased."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reflect:
     """Condense the oldest observations, all but the newest ``keep_tokens``; the whole log when ``whole``.
 
@@ -154,7 +161,7 @@ class Wait:
     paused: bool = False
 
 
-Step: TypeAlias = Activate | Observe | Buffer | ActivateReflection | Reflect | Consolidate | Wait
+Step: TypeAlias = Rebuild | Activate | Observe | Buffer | ActivateReflection | Reflect | Consolidate | Wait
 Rule: TypeAlias = Callable[[State], Step | None]
 
 
@@ -162,8 +169,11 @@ def next_step(state: State) -> Step:
     """What this memory does next. The first rule that speaks decides; each is a function below, by its name."""
     if not state.rules.enabled:
         return Wait()
+    if state.rebuilding and state.may_observe:
+        return Rebuild()  # first of all: what comes later is written with the earlier notes in view
     observing: tuple[Rule, ...] = (observe, buffer) if state.may_observe else ()
-    reflecting: tuple[Rule, ...] = (reflect, consolidate, reflect_ahead) if state.may_reflect else ()
+    whole = state.may_reflect and not state.rebuilding
+    reflecting: tuple[Rule, ...] = (reflect, consolidate, reflect_ahead) if whole else ()
     for rule in (activate, *observing, activate_reflection, *reflecting):
         step = rule(state)
         if step is not None:

@@ -22,6 +22,7 @@ class Loaded:
 
     ``last_seq`` is the newest message, ``observed_seq`` the cursor; ``buffered_seq``, never before it, is where what
     was observed ahead ends. ``observations`` and ``reflections`` are live, ``buffered`` and ``ahead`` are not yet.
+    ``rebuilding`` are the messages to be observed again because their notes were erased.
     """
 
     memory_id: UUID
@@ -44,6 +45,7 @@ class Loaded:
     buffered: tuple[Observation, ...]
     reflections: tuple[Reflection, ...]
     ahead: Reflection | None = None
+    rebuilding: Ranges = ()
 
     @property
     def chunks(self) -> list[Observation | Reflection]:
@@ -135,6 +137,7 @@ class Locked:
     newest_seq: int
     newest_created_at: datetime
     config: dict[str, Any]
+    rebuilding: Ranges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,11 +8,13 @@ from app.kit.problems import problem_responses
 from app.memory.branching import Branching
 from app.memory.compacting import Compacting
 from app.memory.controls import Controls, Deleted
+from app.memory.erasing import Erasing
 from app.memory.schemas import (
     CompactIn,
     CompactOut,
     DeletedOut,
     EditIn,
+    ErasedOut,
     NoteId,
     ObservationOut,
     ReflectionOut,
@@ -21,11 +23,11 @@ from app.memory.schemas import (
 )
 from app.memory.store import OBSERVATIONS, REFLECTIONS
 from app.sessions.reading import UNSTORABLE
-from app.sessions.schemas import BranchIn, Key, SessionOut, message_out, session_out
+from app.sessions.schemas import BranchIn, Key, MessageId, SessionOut, message_out, session_out
 from app.sessions.wire import unstorable
 
 router = APIRouter(route_class=Guarded, tags=["memory"], responses=problem_responses(404, 422, 503))
-branch_router = APIRouter(route_class=Guarded, tags=["sessions"], responses=problem_responses(404, 409, 413, 422, 503))
+session_router = APIRouter(route_class=Guarded, tags=["sessions"], responses=problem_responses(404, 422, 503))
 
 OBSERVATIONS_PATH = "/sessions/{key}/memory/observations"
 REFLECTIONS_PATH = "/sessions/{key}/memory/reflections"
@@ -72,6 +74,25 @@ async def delete_reflections(key: Key, tenant: Tenant, request: Request) -> Dele
     return _deleted_out(await _controls(request).delete(tenant, key, REFLECTIONS), key)
 
 
+@session_router.delete("/sessions/{key}/messages/{message_id:path}", operation_id="deleteMessage")
+async def erase_message(key: Key, message_id: MessageId, tenant: Tenant, request: Request) -> ErasedOut:
+    """Erase a message, and what was derived from it, here and in branches. What stays is its place in the log.
+
+    Every note that tells of it, or was written with such a one in view, is emptied at once, in past versions too. The
+    other messages of those notes are observed again. Said again it is answered the same, with no rows.
+    """
+    erasing: Erasing = request.app.state.erasing
+    erased = await erasing.erase(tenant, key, message_id)
+    return ErasedOut(
+        session=key,
+        id=message_id,
+        seq=erased.seq,
+        sessions=list(erased.sessions),
+        rows=erased.rows,
+        rebuilding=erased.rebuilding,
+    )
+
+
 @router.post("/sessions/{key}/compact", operation_id="compactSession", responses=problem_responses(409))
 async def compact_session(key: Key, body: CompactIn, tenant: Tenant, request: Request) -> CompactOut:
     """Let the messages up to `up_to_seq` leave the tail for a summary, which contexts show first; they stay readable.
@@ -92,7 +113,9 @@ async def compact_session(key: Key, body: CompactIn, tenant: Tenant, request: Re
     )
 
 
-@branch_router.post("/sessions/{key}/branch", status_code=201, operation_id="branchSession")
+@session_router.post(
+    "/sessions/{key}/branch", status_code=201, operation_id="branchSession", responses=problem_responses(409, 413)
+)
 async def branch_session(key: Key, body: BranchIn, tenant: Tenant, request: Request, response: Response) -> SessionOut:
     """Make a new session of this one as it was at a message: its messages, config and memory. No model is called."""
     branching: Branching = request.app.state.branching

@@ -50,6 +50,17 @@ class DeletedOut(BaseModel):
     retired: int = Field(description="How many notes left the log")
 
 
+class ErasedOut(BaseModel):
+    """A receipt."""
+
+    session: str
+    id: str
+    seq: int
+    sessions: list[str] = Field(description="The sessions it was erased from: this one, and branches that held it")
+    rows: dict[str, int] = Field(description="Rows emptied, by their tables; summaries are messages too")
+    rebuilding: bool = Field(description="Notes are gone that are being made again, of the other messages")
+
+
 class ObservationOut(BaseModel):
     id: int
     status: str

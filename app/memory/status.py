@@ -22,6 +22,7 @@ STEPS = {
     "buffer": MemoryStatus.BUFFERING,
     "activate": MemoryStatus.OBSERVING,
     "observe": MemoryStatus.OBSERVING,
+    "rebuild": MemoryStatus.OBSERVING,
     "reflect": MemoryStatus.REFLECTING,
     "activatereflection": MemoryStatus.REFLECTING,
     "consolidate": MemoryStatus.REFLECTING,

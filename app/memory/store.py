@@ -42,6 +42,7 @@ PENDING_MESSAGES_MAX = 2_000  # messages one look reads; a span ends there at th
 EDITED, DELETED = "edited", "deleted"  # by whom a note was retired if not by a reflection; causes of versions too
 SOURCES_CHANGED = "sources_changed"  # by which a reflection made ahead was
 COMPACTED = "compacted"
+ERASED, REBUILT = "erased", "rebuilt"  # the first by whom a note was retired too
 
 CLAIM = """/* claim */
 UPDATE memories m SET lease_epoch = nextval('lease_epochs'), lease_owner = $2, lease_step = NULL,
@@ -146,7 +147,7 @@ FENCE = """/* fence */
 SELECT log_version, generation, usage, now() AS now FROM memories WHERE id = $1 AND lease_epoch = $2 FOR UPDATE
 """
 
-LOCK_MEMORY = "/* lock_memory */ SELECT log_version FROM memories WHERE id = $1 FOR UPDATE"
+LOCK_MEMORY = "/* lock_memory */ SELECT log_version, rebuilding FROM memories WHERE id = $1 FOR UPDATE"
 
 # What the observer was shown of a message: its role, name and parts (the hash), its time and whose word it is.
 UNCHANGED = """/* unchanged */
@@ -439,6 +440,7 @@ def _loaded_of(row: Row, observations: list[Row], reflections: list[Row]) -> Loa
         reflected_at=row["reflected_at"],
         unhelped_tokens=row["unhelped_tokens"],
         current_task=row["current_task"],
+        rebuilding=ranges_of(row["rebuilding"]),
         observations=tuple(chunk for chunk in chunks if chunk.status is Status.ACTIVE),
         buffered=tuple(chunk for chunk in chunks if chunk.status is Status.BUFFERED),
         reflections=tuple(note for note in condensed if note.status is Status.ACTIVE),
@@ -551,10 +553,12 @@ class MemoryStore:
         session = await tx.fetchrow(LOCK_SESSION, session_id)
         if session is None:
             return None
+        memory = await tx.fetchrow(LOCK_MEMORY, session["memory_id"])
         return Locked(
             session_id=session["id"],
             memory_id=session["memory_id"],
-            version=await tx.fetchval(LOCK_MEMORY, session["memory_id"]) or 0,
+            version=0 if memory is None else memory["log_version"],
+            rebuilding=() if memory is None else ranges_of(memory["rebuilding"]),
             now=session["now"],
             last_seq=session["last_seq"],
             observed_seq=session["observed_seq"],
@@ -579,7 +583,7 @@ class MemoryStore:
 
     async def buffer_observation(self, tx: Tx, loaded: Loaded, new: NewObservation, *, usage: dict[str, Any]) -> None:
         """Keep a chunk observed ahead: no new version, and nothing of it in the context."""
-        await self._add_observation(tx, loaded, new, Status.BUFFERED, born_version=None)
+        await self.add_observation(tx, loaded, new, born_version=None)
         await tx.execute(BUFFERED_SEQ, loaded.session_id, new.to_seq)
         await tx.execute(BUFFERED, loaded.memory_id, new.message_tokens, usage)
 
@@ -588,7 +592,7 @@ class MemoryStore:
     ) -> None:
         """Make the next version: one more live chunk. The cursor is moved by ``advance_cursor``."""
         version = fenced.version + 1
-        await self._add_observation(tx, loaded, new, Status.ACTIVE, born_version=version)
+        await self.add_observation(tx, loaded, new, born_version=version)
         await tx.execute(
             OBSERVED,
             loaded.memory_id,
@@ -621,9 +625,8 @@ class MemoryStore:
     async def make_live(self, tx: Tx, memory_id: UUID, ids: Sequence[int], *, version: int) -> None:
         await tx.execute(ACTIVATE, memory_id, ids, version)
 
-    async def _add_observation(
-        self, tx: Tx, loaded: Loaded, new: NewObservation, status: Status, *, born_version: int | None
-    ) -> None:
+    async def add_observation(self, tx: Tx, loaded: Loaded, new: NewObservation, *, born_version: int | None) -> None:
+        """Live from a version on, or buffered (None)."""
         await tx.execute(
             ADD_OBSERVATION,
             loaded.memory_id,
@@ -638,7 +641,7 @@ class MemoryStore:
             new.covers,
             new.current_task,
             new.suggested_response,
-            status,
+            Status.BUFFERED if born_version is None else Status.ACTIVE,
             born_version,
         )
 

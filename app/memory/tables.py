@@ -22,6 +22,7 @@ class MemoryRow(SQLModel, table=True):
     ``buffered_tokens`` were observed ahead) at which an append makes it due. ``requested`` is a look that somebody
     asked for (``policy.Request``). ``paused``: what is to be done waits until ``due_at`` because of a cap on cost.
     ``last_error`` is ``{at, step, kind, message, retryable}`` of the last of ``attempts`` failures in a row.
+    ``rebuilding`` are the messages whose notes were erased and that are to be observed again, as ranges of seqs.
     """
 
     __tablename__ = "memories"
@@ -54,6 +55,7 @@ class MemoryRow(SQLModel, table=True):
     suggested_response: str | None = Field(sa_column=Column(Text))
     usage: dict[str, Any] = Field(sa_column=Column(JSONB, nullable=False, server_default=text("'{}'")))
     paused: bool = Field(sa_column=Column(Boolean, nullable=False, server_default=text("false")))
+    rebuilding: list[list[int]] = Field(sa_column=Column(JSONB, nullable=False, server_default=EMPTY_LIST))
 
 
 class MemoryVersionRow(SQLModel, table=True):
@@ -72,7 +74,10 @@ class MemoryVersionRow(SQLModel, table=True):
 
 
 class ObservationRow(SQLModel, table=True):
-    """One chunk of the log. Two live ones never begin at the same message, nor does one where another was deleted."""
+    """One chunk of the log. Two live ones never begin at the same message, nor does one where another was deleted.
+
+    ``erased_at`` is when its text was erased, with that of a message that it may tell of; its range stays.
+    """
 
     __tablename__ = "observations"
     __table_args__ = (
@@ -104,6 +109,7 @@ class ObservationRow(SQLModel, table=True):
     retired_version: int | None = Field(sa_column=Column(BigInteger))
     retired_by: str | None = Field(sa_column=Column(Text))
     created_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False, server_default=NOW))
+    erased_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True)))
 
 
 class ReflectionRow(SQLModel, table=True):
@@ -135,6 +141,7 @@ class ReflectionRow(SQLModel, table=True):
     retired_version: int | None = Field(sa_column=Column(BigInteger))
     retired_by: str | None = Field(sa_column=Column(Text))
     created_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False, server_default=NOW))
+    erased_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True)))
 
 
 class RunRow(SQLModel, table=True):

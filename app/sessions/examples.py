@@ -94,6 +94,7 @@ _MESSAGE: dict[str, Any] = {
     "sealed": False,
     "trust": "user",
     "up_to_seq": None,
+    "erased_at": None,
 }
 
 _SESSION: dict[str, Any] = {

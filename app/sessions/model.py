@@ -54,7 +54,7 @@ class Message:
 
     ``seq`` is its gap-free number in the session, from 1. ``tokens`` is counted once, at append. ``observe`` is False
     for what the memory skips: system messages, control text, and what the caller asked to leave out. ``up_to_seq``: a
-    summary stands in the place of the messages up to there.
+    summary stands in the place of the messages up to there. Of one with ``erased_at`` there is only where it stood.
     """
 
     seq: int
@@ -71,6 +71,7 @@ class Message:
     metadata: dict[str, Any] = field(default_factory=dict)
     content_hash: bytes = b""
     up_to_seq: int | None = None
+    erased_at: datetime | None = None
 
     @property
     def is_foreign(self) -> bool:

@@ -51,11 +51,10 @@ class Replacing:
         return await offloaded(read, size=body_bytes)
 
     async def _unsealed(self, tx: Tx, log: LockedLog, key: str, message_id: str) -> Message:
-        found = await self._store.locked_message(tx, log, message_id)
-        if found is None:
+        message = await self._store.locked_message(tx, log, message_id)
+        if message is None:
             raise MessageNotFound(f"session '{key}' has no message '{message_id}'")
-        message, erased = found
-        if erased:
+        if message.erased_at is not None:
             raise MessageErased(f"message '{message_id}' was erased")
         if message.kind is Kind.SUMMARY:
             raise MessageSealed(f"message '{message_id}' is a summary; POST .../compact puts another in its place")

@@ -136,6 +136,7 @@ class MessageOut(BaseModel):
     sealed: bool
     trust: str
     up_to_seq: int | None = Field(description="A summary's: it stands in the place of the messages up to there")
+    erased_at: datetime | None = Field(description="Nothing is left of it but where it stood")
 
 
 class MessagePage(BaseModel):
@@ -236,20 +237,22 @@ class SessionPage(BaseModel):
 
 
 def message_out(message: Message) -> MessageOut:
+    gone = message.erased_at is not None
     return MessageOut(
         id=message.id,
         seq=message.seq,
         kind=message.kind,
         role=message.role,
         name=message.name,
-        content=list(message.parts),
-        tokens=message.tokens,
+        content=[] if gone else list(message.parts),
+        tokens=0 if gone else message.tokens,
         created_at=message.created_at,
         metadata=message.metadata,
         observe=message.observe,
         sealed=message.sealed,
         trust=message.trust,
         up_to_seq=message.up_to_seq,
+        erased_at=message.erased_at,
     )
 
 

@@ -146,6 +146,8 @@ class SessionService:
         if found is None:
             await self.get(tenant, key)
             raise MessageNotFound(f"session '{key}' has no message '{message_id}'")
+        if found.erased_at is not None:
+            raise MessageErased(f"message '{message_id}' was erased")
         return found
 
 

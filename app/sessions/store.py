@@ -330,6 +330,7 @@ def message_of(row: Row, *, sealed_seq: int = 0) -> Message:
         metadata=row["metadata"] or {},
         content_hash=row["content_hash"],
         up_to_seq=row["up_to_seq"],
+        erased_at=row["erased_at"],
     )
 
 
@@ -535,10 +536,9 @@ class SessionStore:
             return None
         return LockedLog(session_id=session, memory_id=row["memory_id"], sealed_seq=row["sealed_seq"])
 
-    async def locked_message(self, tx: Tx, log: LockedLog, message_id: str) -> tuple[Message, bool] | None:
-        """The message, and whether it was erased."""
+    async def locked_message(self, tx: Tx, log: LockedLog, message_id: str) -> Message | None:
         row = await tx.fetchrow(MESSAGE, log.session_id, message_id)
-        return None if row is None else (message_of(row, sealed_seq=log.sealed_seq), row["erased_at"] is not None)
+        return None if row is None else message_of(row, sealed_seq=log.sealed_seq)
 
     async def recount(self, tx: Tx, log: LockedLog, *, pending_tokens: int, look: bool) -> bool:
         """Move what is pending by so much, as an append would. Answers whether the memory is due now."""

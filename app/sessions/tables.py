@@ -105,6 +105,7 @@ class MessageRow(SQLModel, table=True):
 
     ``parts`` is json and not jsonb, which orders the keys of objects anew: what is shown is what was sent, and a prefix
     that the provider has cached stays one. ``anchor_date`` is the session's as it was with this message the newest.
+    Of what was erased at ``erased_at`` nothing is left but where it stood; ``observe`` is False if its notes went too.
     """
 
     __tablename__ = "messages"
@@ -113,6 +114,7 @@ class MessageRow(SQLModel, table=True):
         # For the list of large parts, which are more than so many bytes at least (app/artifacts).
         Index("messages_large", "session_id", "seq", postgresql_where=text("octet_length(parts::text) > 4096")),
         Index("messages_summaries", "session_id", "seq", postgresql_where=text("kind = 'summary'")),
+        Index("messages_erased", "session_id", "seq", postgresql_where=text("erased_at IS NOT NULL AND NOT observe")),
     )
 
     session_id: UUID = Field(sa_column=Column(Uuid, primary_key=True))

@@ -53,6 +53,7 @@ class EngineLaws(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.world = World(*self.parts)
+        self.marks = 0
 
     def do(self, act: Any) -> None:
         self.runner.run(act)
@@ -116,6 +117,13 @@ class EngineLaws(RuleBasedStateMachine):
         """One of the newest messages, a call or a result too, turns into something said."""
         known = sorted(self.world.told, key=lambda name: -self.world.told[name])[: back + 1][-1]
         self.do(self.world.replace(at, known, self.text(role, size, observe)))
+
+    @precondition(lambda self: self.world.told)
+    @rule(at=processes, which=st.integers(0, 1_000), planned=plans)
+    def erase(self, at: int, which: int, planned: list[Fate]) -> None:
+        self.world.processes[at].script.planned.extend(planned)
+        told = list(self.world.told)
+        self.do(self.world.erase(at, told[which % len(told)]))
 
     @rule(at=processes, step=st.sampled_from(["observe", "reflect", "redrive"]))
     def request(self, at: int, step: str) -> None:
@@ -204,4 +212,6 @@ class EngineLaws(RuleBasedStateMachine):
 
     def text(self, role: str, size: int, observe: bool | None = None) -> dict[str, Any]:
         fields = {} if observe is None else {"observe": observe}
-        return self.world.message(role, WORDS.format(n=len(self.world.messages) % 28 + 1) * size, **fields)
+        said = WORDS.format(n=len(self.world.messages) % 28 + 1) * size
+        self.marks += 1
+        return self.world.message(role, said and f"{said} mark-{self.marks}-", **fields)

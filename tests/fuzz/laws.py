@@ -14,7 +14,7 @@ from app.kit.db import Database
 from app.memory.observing import span_of
 from app.memory.policy import Buffer, Observe, State, Wait, next_step
 from app.memory.rules import Rules
-from app.memory.store import DELETED, EDITED, SOURCES_CHANGED
+from app.memory.store import DELETED, EDITED, ERASED, SOURCES_CHANGED
 from app.sessions.model import Kind, Message
 from app.sessions.store import message_of
 
@@ -67,8 +67,22 @@ class Facts:
 
     @property
     def chunks(self) -> list[Row]:
-        """The observations as they were made: an edited one is there once, as what it was edited to last."""
-        return [row for row in self.observations if row["retired_by"] != EDITED]
+        """The observations as they were made: an edited one is there once, as what it was edited to last.
+
+        One whose text was erased is not, and one that came back to the log is once.
+        """
+        made = [row for row in self.observations if row["retired_by"] != EDITED and row["erased_at"] is None]
+        return list({row["from_seq"]: row for row in sorted(made, key=lambda row: int(row["id"]))}.values())
+
+    @property
+    def erased(self) -> bool:
+        """Whether something was, so that what the past was is not told by the rows any more."""
+        return any(row["erased_at"] is not None for row in self.messages)
+
+    @property
+    def rebuilding(self) -> Seqs:
+        """What is to be observed again."""
+        return [seq for first, last in self.memory["rebuilding"] for seq in self.observable(first, last)]
 
     def having(self, status: str) -> list[Row]:
         return [row for row in self.observations if row["status"] == status]
@@ -131,11 +145,20 @@ def each_message_is_derived_once(now: Facts) -> None:
     Retired chunks count: a reflection stands for them, or nothing does since they were deleted. What only a summary
     tells is derived too.
     """
-    untold = [{"from_seq": first, "to_seq": last} for first, last in now.untold(now.memory["log_version"])]
+    ranges = now.untold(now.memory["log_version"])
+    untold = [{"from_seq": first, "to_seq": last} for first, last in ranges]
     derived = [*now.chunks, *untold]
-    assert _end_of([row for row in derived if row["from_seq"] <= now.observed_seq], start=0) == now.observed_seq
-    assert _end_of(derived, start=0) == now.buffered_seq <= now.last_seq
-    for row in now.observations:
+    assert now.buffered_seq <= now.last_seq
+    if now.erased:
+        told = {seq for first, last in ranges for seq in now.observable(first, last)}
+        noted = [seq for row in now.chunks for seq in _seqs(row["covers"])]
+        deleted = {*_covered(row for row in (*now.observations, *now.reflections) if row["retired_by"] == DELETED)}
+        found = sorted(seq for seq in [*noted, *told, *now.rebuilding] if seq not in deleted)
+        assert found == [seq for seq in now.observable(1, now.buffered_seq) if seq not in deleted]
+    else:
+        assert _end_of([row for row in derived if row["from_seq"] <= now.observed_seq], start=0) == now.observed_seq
+        assert _end_of(derived, start=0) == now.buffered_seq
+    for row in now.chunks:
         assert row["covers"], "an observation of nothing"
         assert _seqs(row["covers"]) == now.observable(row["from_seq"], row["to_seq"]), row["id"]
         assert row["message_tokens"] == _tokens(now, _seqs(row["covers"])), row["id"]
@@ -147,11 +170,14 @@ def each_message_is_derived_once(now: Facts) -> None:
 def live_log_covers_what_is_observed(now: Facts) -> None:
     """Law 2: each observable message up to the cursor is in one live chunk; one retired is told by its reflection."""
     live = [*now.having("active"), *now.live_reflections]
-    assert _covered(live) == now.remembered(now.observed_seq, now.memory["log_version"])
+    lost = set(now.rebuilding)
+    remembered = now.remembered(now.observed_seq, now.memory["log_version"])
+    assert _covered(live) == [seq for seq in remembered if seq not in lost]
+    assert all(row["erased_at"] is None for row in (*live, *now.having("buffered")))
     by_id = {f"reflection:{row['id']}": row for row in now.reflections if row["born_version"] is not None}
     for kind, rows in (("observations", now.observations), ("reflections", now.reflections)):
         for row in rows:
-            if row["status"] == "retired" and row["retired_by"] not in {*CONTROLS, SOURCES_CHANGED}:
+            if row["status"] == "retired" and row["retired_by"] not in {*CONTROLS, ERASED, SOURCES_CHANGED}:
                 heir = by_id[row["retired_by"]]
                 assert row["id"] in heir["sources"][kind]
                 assert heir["born_version"] == row["retired_version"] > row["born_version"]
@@ -189,7 +215,9 @@ def versions_follow_one_another(now: Facts) -> None:
         born = [sum(one["born_version"] == version for one in rows) for rows in (now.observations, now.reflections)]
         retired = [one for one in (*now.observations, *now.reflections) if one["retired_version"] == version]
         match cause:
-            case "observed":
+            case "erased":
+                pass  # what it brings is all there is: what it retires may be born in it by another erasure
+            case "observed" | "rebuilt":
                 assert (born, retired) == ([1, 0], [])
             case "activated":
                 assert (born[0] > 0, born[1], retired) == (True, 0, [])
@@ -208,11 +236,14 @@ def past_logs_cover_their_past(now: Facts) -> None:
     for row in now.versions:
         cursor = row["cursors"][str(now.session["id"])]
         lived = [one for one in (*now.observations, *now.reflections) if _lived(one, row["version"])]
-        assert _covered(lived) == now.remembered(cursor["observed_seq"], row["version"])
+        told, remembered = _covered(lived), now.remembered(cursor["observed_seq"], row["version"])
+        assert len(told) == len(set(told))
+        assert told == remembered or (now.erased and told[-1:] <= [cursor["observed_seq"]])
         assert 1 <= cursor["tail_from_seq"] <= cursor["observed_seq"] + 1
     for earlier, later in pairwise(now.versions):
         one, other = (row["cursors"][str(now.session["id"])] for row in (earlier, later))
-        assert all(one[name] <= other[name] for name in ("last_seq", "observed_seq", "tail_from_seq", "compacted_seq"))
+        assert all(one[name] <= other[name] for name in ("last_seq", "observed_seq", "tail_from_seq"))
+        assert one["compacted_seq"] <= other["compacted_seq"] or other["compacted_seq"] == 0 < now.erased
         assert (one["summary_seq"] or 0) <= (other["summary_seq"] or 0)
 
 
@@ -220,7 +251,8 @@ def calls_are_counted(now: Facts) -> None:
     """Each chunk has the one call it came from, and each call is counted once."""
     recorded = [row for row in now.runs if row["outcome"] == "recorded"]
     observed = [(row["from_seq"], row["to_seq"]) for row in recorded if row["kind"] == "observe"]
-    assert sorted(observed) == [(row["from_seq"], row["to_seq"]) for row in now.chunks]
+    chunks = [(row["from_seq"], row["to_seq"]) for row in now.chunks]
+    assert sorted(observed) == sorted(chunks) or (now.erased and set(chunks) <= set(observed))
     for role, kinds in (("observer", {"observe"}), ("reflector", {"reflect", "consolidate"})):
         own = [row for row in now.runs if row["kind"] in kinds]
         assert now.memory["usage"].get(role, {}).get("calls", 0) == len(own)
@@ -238,12 +270,19 @@ def nothing_moves_back(before: Facts, now: Facts) -> None:
         assert now.session[name] >= before.session[name], name
     for name in ("log_version", "generation", "lease_epoch"):
         assert now.memory[name] >= before.memory[name], name
-    assert now.messages[: before.buffered_seq] == before.messages[: before.buffered_seq]
     for one, other in zip(before.messages, now.messages, strict=False):
         assert (one["seq"], one["id"], one["ingested_at"]) == (other["seq"], other["id"], other["ingested_at"])
+        if one["seq"] <= before.buffered_seq and one["kind"] != Kind.SUMMARY and other["erased_at"] is None:
+            assert {**one, "tokens_before": 0} == {**other, "tokens_before": 0}
     for kind in ("observations", "reflections"):
-        texts = {row["id"]: row["text"] for row in getattr(now, kind)}
-        assert all(texts[row["id"]] == row["text"] for row in getattr(before, kind)), kind
+        texts = {row["id"]: "" if row["erased_at"] else row["text"] for row in getattr(now, kind)}
+        assert all(texts[row["id"]] in {row["text"], ""} for row in getattr(before, kind)), kind
+
+
+def nothing_tells_of(marks: Iterable[str], now: Facts) -> None:
+    """What was erased is in no row: of no message, note, version or run, whatever became of them."""
+    rows = repr((now.session, now.memory, now.messages, now.observations, now.reflections, now.versions, now.runs))
+    assert [mark for mark in marks if mark in rows] == []
 
 
 def nothing_is_forgotten(now: Facts, rules: Rules, state: State) -> None:

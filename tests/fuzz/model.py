@@ -1,6 +1,7 @@
 """An observer and a reflector in the process that fail, hang and babble as they are told, and else do their work."""
 
 import asyncio
+import re
 from collections import deque
 from dataclasses import replace
 from enum import StrEnum
@@ -29,6 +30,7 @@ class Fate(StrEnum):
     HELD = "held"  # until it is released with another fate
 
 
+MARK = re.compile(r"mark-\d+-")  # what only one message says, and an observer never forgets that it has seen
 SPOILED = {Fate.EMPTY: "", Fate.REPETITIVE: REPETITIVE}
 
 
@@ -79,7 +81,8 @@ class FatedObserver:
 
     async def observe(self, source: ObserverInput) -> Draft:
         fate = await self._script.next()
-        return _spoiled(Draft(text=observations(source, count=text_tokens), call=CALL), fate)
+        text = observations(source, count=text_tokens) + _seen(source)
+        return _spoiled(Draft(text=text, call=CALL), fate)
 
     async def estimate(self, _source: ObserverInput) -> Usage:
         return CALL.usage
@@ -98,6 +101,12 @@ class FatedReflector:
 
     async def estimate(self, _source: ReflectorInput) -> Usage:
         return CALL.usage
+
+
+def _seen(source: ObserverInput) -> str:
+    """A task that tells every mark in view: of the messages, of the earlier lines, of the task before."""
+    marks = sorted(set(MARK.findall(repr((source.messages, source.earlier, source.current_task)))))
+    return f"\n<current-task>{' '.join(marks)}</current-task>" if marks else ""
 
 
 def _spoiled(draft: Draft, fate: Fate) -> Draft:

@@ -23,13 +23,17 @@ from app.memory.charging import Charging
 from app.memory.compacting import Compacting
 from app.memory.controls import Controls
 from app.memory.engine import Engine, EngineConfig
+from app.memory.erasing import Erasing
+from app.memory.erasing_store import ErasingStore
 from app.memory.metrics import MemoryMetrics
 from app.memory.observing import Observing
+from app.memory.rebuilding import Rebuilding
 from app.memory.reflecting import Reflecting
 from app.memory.service import MemoryService
 from app.memory.spending import Caps
 from app.memory.spending_store import SpendingStore
 from app.memory.store import MemoryStore
+from app.sessions.erasing import ErasingLog
 from app.sessions.replacing import Replacing
 from app.sessions.service import SessionConfig, SessionService
 from app.sessions.store import SessionStore
@@ -100,12 +104,14 @@ class Process:
         store = MemoryStore(database)
         charging = Charging(database=database, store=SpendingStore(database), caps=Caps())
         observer, reflector = FatedObserver(self.script), FatedReflector(self.script)
+        observing = Observing(database=database, store=store, charging=charging, observer=observer)
         self.engine = Engine(
             database=database,
             store=store,
             activating=Activating(database=database, store=store),
-            observing=Observing(database=database, store=store, charging=charging, observer=observer),
+            observing=observing,
             reflecting=Reflecting(database=database, store=store, charging=charging, reflector=reflector),
+            rebuilding=Rebuilding(database=database, store=store, erasing=ErasingStore(), observing=observing),
             charging=charging,
             service_rules={},
             config=EngineConfig(lease_seconds=self.lease_seconds, grace_seconds=0),
@@ -121,6 +127,7 @@ class Process:
         state.replacing = Replacing(
             database=database, store=sessions, memory=memory, bytes_max=limits.message_bytes_max
         )
+        state.erasing = Erasing(database=database, store=store, log=ErasingLog(), erasing=ErasingStore(), memory=memory)
         state.compacting = Compacting(database=database, store=store, memory=memory)
         state.controls = Controls(database=database, store=store, memory=memory)
         state.context = ContextService(

@@ -110,8 +110,8 @@ async def delete(path: str, client: httpx.AsyncClient) -> None:
     await _done(client.delete(f"{SESSION}/{path}"))
 
 
-async def compact(up_to_seq: int, client: httpx.AsyncClient) -> None:
-    await _done(client.post(f"{SESSION}/compact", json={"up_to_seq": up_to_seq}))
+async def compact(up_to_seq: int, summary: str | None, client: httpx.AsyncClient) -> None:
+    await _done(client.post(f"{SESSION}/compact", json={"up_to_seq": up_to_seq, "summary": summary}))
 
 
 async def branch(key: str, at_seq: int, client: httpx.AsyncClient) -> None:
@@ -160,7 +160,9 @@ STEPS: list[Step] = [
     end,
     delete_another,
     partial(branch, "branched", 20),
-    partial(compact, 26),
+    partial(compact, 26, None),
+    partial(compact, 26, "Ana pays the invoices of the shops."),
+    partial(delete, "messages/m-24"),
     partial(append, messages(28, 31)),
     partial(append, [{"id": "streamed", **STREAMED}]),
     partial(replace, "streamed", STREAMED | {"content": "I will pay invoice 28."}),

@@ -20,7 +20,7 @@ from app.sessions.store import session_id
 from tests.conftest import TABLES
 from tests.context.shapes import CHECKS
 from tests.fuzz import laws
-from tests.fuzz.model import Fate
+from tests.fuzz.model import MARK, Fate
 from tests.fuzz.processes import Process
 from tests.journeys.laws import calls_keep_their_results, prefix_holds, tail_is_verbatim
 from tests.journeys.looks import Json, Look, look
@@ -39,7 +39,7 @@ CONFIG: Final[dict[str, Any]] = {
 STEPS_MAX = 60  # looks of an engine until a memory has caught up
 LOOKED = frozenset({Outcome.NO_BOUNDARY})  # boundaries are looked for from time to time only
 TENANT = "default"
-BUSY = 503
+BUSY, GONE = 503, 410
 
 _keys = count(1)
 
@@ -54,6 +54,9 @@ class World:
         self.memory: UUID = session_id(TENANT, self.key)
         self.messages: dict[str, Json] = {}
         self.told: dict[str, int] = {}
+        self.marks: dict[str, set[str]] = {}  # by id, what only this message says, or said before it was replaced
+        self.erased: set[str] = set()  # ids of which a caller was told so
+        self._erasing: set[str] = set()  # and those of which it asked
         self.open_calls: list[str] = []
         self.config: dict[str, Any] = {}
         self._facts: laws.Facts | None = None
@@ -77,11 +80,15 @@ class World:
     async def append(self, at: int, messages: Sequence[Json]) -> None:
         """Post the messages; what a dying process answers, if it does, decides nothing."""
         self.messages |= {message["id"]: message for message in messages}
+        self._mark(messages)
         answer = await self.processes[at].service.client.post(
             f"/sessions/{self.key}/messages", json={"messages": list(messages)}
         )
         if answer.status_code == BUSY:
             assert self.processes[at].life.ended, answer.text
+            return
+        if answer.status_code == GONE:
+            assert any(message["id"] in self._erasing for message in messages)
             return
         assert answer.status_code in {200, 201}, answer.text
         for stored in answer.json()["messages"]:
@@ -94,7 +101,24 @@ class World:
         answer = await self.processes[at].service.client.post(
             f"/sessions/{self.key}/messages", json={"messages": [fresh, other]}
         )
-        assert answer.status_code == 409 or self._dead(at, answer.status_code), answer.text
+        gone = known in self._erasing and answer.status_code == GONE
+        assert answer.status_code == 409 or gone or self._dead(at, answer.status_code), answer.text
+
+    async def erase(self, at: int, known: str) -> None:
+        """A message and all that was made of it."""
+        self._erasing.add(known)
+        self._look = None  # the context is another one
+        self._forced = True  # and a result may have lost its call, or a call what closed it
+        answer = await self.processes[at].service.client.delete(f"/sessions/{self.key}/messages/{known}")
+        if answer.status_code == BUSY:
+            assert self.processes[at].life.ended, answer.text
+            return
+        assert answer.status_code == 200, answer.text
+        self.erased.add(known)
+
+    def _mark(self, messages: Sequence[Json]) -> None:
+        for message in messages:
+            self.marks.setdefault(message["id"], set()).update(MARK.findall(str(message["content"])))
 
     async def replace(self, at: int, known: str, message: Json) -> None:
         """Another content for a stored message, which is refused once it is sealed. Not through a process that dies."""
@@ -102,9 +126,10 @@ class World:
             return
         sent = {**message, "id": known}
         answer = await self.processes[at].service.client.put(f"/sessions/{self.key}/messages/{known}", json=sent)
-        assert answer.status_code in {200, 409}, answer.text
+        assert answer.status_code in {200, 409} | ({GONE} if known in self._erasing else set()), answer.text
         if answer.status_code == 200:
             self.messages[known] = sent
+            self._mark([sent])
             self._look = None  # the tail is another one
             self._forced = True  # and a result may have lost its call, or a call what closed it
 
@@ -199,6 +224,7 @@ class World:
             assert not self.told
             return
         laws.check(facts, self._facts)
+        laws.nothing_tells_of((mark for known in self.erased for mark in self.marks[known]), facts)
         self._nothing_told_is_lost(facts)
         state, rules = await self._policy_view(facts)
         if state is not None:
@@ -287,6 +313,7 @@ class World:
             return
         memory, rules = facts.memory, Rules.resolve({}, facts.session["config"])
         assert (memory["lease_owner"], memory["attempts"], memory["requested"]) == (None, 0, None)
+        assert memory["rebuilding"] == []
         size = memory["observation_tokens"] + memory["reflection_tokens"]
         fits = rules.memory_budget is None or size <= max(rules.memory_budget, rules.observation_tokens)
         assert fits or memory["unhelped_tokens"] == size

@@ -4,7 +4,9 @@ import os
 from collections.abc import Iterator
 
 import pytest
+import structlog
 
+from tests.journeys.looks import Json
 from tests.model_server import ModelServer
 
 
@@ -26,3 +28,18 @@ def provider(request: pytest.FixtureRequest) -> str:
 def at_length() -> bool:
     """Whether there is time: `make fuzz` sets LONG, CI does not."""
     return bool(os.environ.get("LONG"))
+
+
+@pytest.fixture
+def lines() -> Iterator[list[Json]]:
+    """Every line the service logs, with what is bound to it, before it is rendered."""
+    found: list[Json] = []
+
+    def keep(_logger: object, _method: str, event: structlog.types.EventDict) -> structlog.types.EventDict:
+        found.append({**event, "traceback": structlog.processors.format_exc_info(None, "", dict(event))})
+        raise structlog.DropEvent
+
+    before = structlog.get_config()["processors"]
+    structlog.configure(processors=[structlog.contextvars.merge_contextvars, keep])
+    yield found
+    structlog.configure(processors=before)

@@ -1,7 +1,6 @@
 """What the service logs: one line per request and per step, whose they are, and nothing of what was said."""
 
 import json
-from collections.abc import Iterator
 from functools import partial
 
 import pytest
@@ -14,21 +13,6 @@ from tests.model_server import Fault, ModelServer
 KEY = "the-session"
 SECRET = "xyzzy-plugh"
 MEMORY = {"message_tokens": 400, "buffer_every": None, "keep_last": 0}
-
-
-@pytest.fixture
-def lines() -> Iterator[list[Json]]:
-    """Every line the service logs, with what is bound to it, before it is rendered."""
-    found: list[Json] = []
-
-    def keep(_logger: object, _method: str, event: structlog.types.EventDict) -> structlog.types.EventDict:
-        found.append({**event, "traceback": structlog.processors.format_exc_info(None, "", dict(event))})
-        raise structlog.DropEvent
-
-    before = structlog.get_config()["processors"]
-    structlog.configure(processors=[structlog.contextvars.merge_contextvars, keep])
-    yield found
-    structlog.configure(processors=before)
 
 
 def test_lines_are_kept_with_what_is_bound(lines: list[Json]) -> None:

@@ -25,7 +25,7 @@ ANEW = {
     "sessions": {"cold_at", "actor_model", "created_at", "ended_at"}
     | {f"actor_{what}_tokens" for what in ("input", "cached", "written", "output")}
     | {"actor_turns", "actor_cost_usd"},
-    "memories": {"due_at", "attempts", "last_error", "requested", "requested_at", "usage", "paused"}
+    "memories": {"due_at", "attempts", "last_error", "requested", "requested_at", "usage", "paused", "rebuilding"}
     | {f"lease_{what}" for what in ("epoch", "owner", "step")},
 }
 

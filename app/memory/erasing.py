@@ -1,0 +1,114 @@
+"""A message is erased with everything that was derived from it (api.md, Messages; docs/decisions/0028).
+
+One transaction over the session and its branches, and in each one new version and a new epoch: a step that has the
+message in view records nothing. What was noted with it is observed again without it, which is due work.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.kit.db import Database, Tx
+from app.memory.erasing_store import ErasingStore
+from app.memory.erasure import repair
+from app.memory.records import FORGOTTEN, Locked, Told
+from app.memory.service import MemoryService
+from app.memory.store import ERASED, MemoryStore
+from app.sessions.erasing import Copy, ErasingLog
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erased:
+    """A receipt: the keys of the sessions that held the message, the rows that were emptied, by their tables.
+
+    ``rebuilding``: notes are gone that are to be made again of the other messages.
+    """
+
+    seq: int
+    sessions: tuple[str, ...]
+    rows: dict[str, int]
+    rebuilding: bool
+
+
+class Mending:
+    """Makes the log of a memory one without blank notes."""
+
+    def __init__(self, *, store: MemoryStore, erasing: ErasingStore) -> None:
+        self._store = store
+        self._erasing = erasing
+
+    async def mend(
+        self, tx: Tx, locked: Locked, *, from_seq: int, told: Told | None = None, left_tokens: int = 0
+    ) -> bool:
+        """Make the next version, in which blank notes are none; answers whether something is to be observed again.
+
+        Nothing was remembered otherwise before ``from_seq``. ``left_tokens`` of messages are pending no more, and
+        ``told`` is what the current task is now (None: as it was).
+        """
+        observations, reflections, waiting = await self._erasing.lineage(tx, locked.memory_id)
+        plan = repair(observations, reflections)
+        await self._erasing.mend(tx, locked, plan)
+        ranges = await self._erasing.rebuild(tx, locked, from_seq=from_seq)
+        # What waited to become live is pending still: only the count of what is observed ahead goes down.
+        unbuffered = sum(waiting.get(id_, 0) for id_ in plan.leaving_observations)
+        await self._store.record_control(tx, locked, ERASED, told=told, left_tokens=left_tokens - unbuffered)
+        return bool(ranges)
+
+
+class Erasing:
+    def __init__(
+        self, *, database: Database, store: MemoryStore, log: ErasingLog, erasing: ErasingStore, memory: MemoryService
+    ) -> None:
+        self._database = database
+        self._store = store
+        self._log = log
+        self._erasing = erasing
+        self._mending = Mending(store=store, erasing=erasing)
+        self._memory = memory
+
+    async def erase(self, tenant: str, key: str, message_id: str) -> Erased:
+        """Erase it wherever it is. Said again it is answered the same, with no rows.
+
+        Raises SessionNotFound, MessageNotFound.
+        """
+        rows: Counter[str] = Counter(messages=0, observations=0, reflections=0, memory_versions=0, runs=0)
+        rebuilding = False
+        async with self._database.tx() as tx:
+            copies = await self._log.copies(tx, tenant, key, message_id)
+            for copy in copies:
+                if copy.observe or not copy.erased:
+                    rebuilding |= await self._erase(tx, copy, rows)
+        self._wake(copies)
+        keys = tuple(copy.key for copy in copies)
+        return Erased(seq=copies[0].seq, sessions=keys, rows=dict(rows), rebuilding=rebuilding)
+
+    async def _erase(self, tx: Tx, copy: Copy, rows: Counter[str]) -> bool:
+        """One copy, with what was made of it; counts what is emptied into ``rows``."""
+        locked = await self._store.lock(tx, copy.session_id)
+        if locked is None:
+            raise AssertionError  # its row is locked
+        tainted = await self._erasing.tainted(tx, copy)
+        await self._log.entomb(tx, copy)
+        if tainted.from_seq is not None:
+            rows.update(await self._erasing.blank(tx, copy, from_seq=tainted.from_seq))
+        summaries = await self._erasing.blank_summaries(tx, copy)
+        outputs = await self._erasing.forget_outputs(tx, copy.memory_id, since=copy.ingested_at)
+        rows.update(messages=1 + summaries, runs=outputs)
+        newest = tainted.from_seq is not None and tainted.from_seq <= copy.observed_seq
+        return await self._mending.mend(
+            tx,
+            locked,
+            from_seq=1 if summaries else _first(tainted.from_seq, locked),
+            told=FORGOTTEN if newest else None,
+            left_tokens=copy.tokens if tainted.pending else 0,
+        )
+
+    def _wake(self, copies: Sequence[Copy]) -> None:
+        for copy in copies:
+            self._memory.wake(copy.memory_id)
+
+
+def _first(tainted: int | None, locked: Locked) -> int:
+    """From where on what is remembered may be other than it was."""
+    known = [locked.last_seq + 1, *(first for first, _ in locked.rebuilding[:1])]
+    return min(known if tainted is None else [*known, tainted])

@@ -1,0 +1,102 @@
+"""The Rebuild step: what was erased from the notes is observed again, without what was erased (docs/decisions/0028).
+
+The observer is shown the memory as it was before those messages, so that no later note can be in view of an earlier
+one: an erasure takes with a note what comes after it, and nothing before.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+from app.kit.db import Database, Tx
+from app.memory.erasing_store import ErasingStore
+from app.memory.model import Ranges
+from app.memory.observing import Observing, new_observation
+from app.memory.policy import NEVER
+from app.memory.records import Lease, Loaded, NewObservation, Run
+from app.memory.rules import Rules
+from app.memory.spans import Span, safe_span
+from app.memory.steps import Outcome, add_usage
+from app.memory.store import PENDING_MESSAGES_MAX, REBUILT, MemoryStore
+from app.sessions.model import Message
+
+
+class Rebuilding:
+    def __init__(self, *, database: Database, store: MemoryStore, erasing: ErasingStore, observing: Observing) -> None:
+        self._database = database
+        self._store = store
+        self._erasing = erasing
+        self._observing = observing
+
+    async def run(self, lease: Lease, loaded: Loaded, rules: Rules) -> Outcome:
+        """Observe the oldest span of what is to be observed again. Raises StepFailed."""
+        first, last = loaded.rebuilding[0]
+        messages = await self._messages(loaded, first, last)
+        span = await asyncio.to_thread(
+            safe_span, messages, want_tokens=NEVER, limit_tokens=rules.observer_input_tokens, force_closed=True
+        )
+        if span is None:
+            raise AssertionError  # a range begins with a message that can be observed
+        before = as_before(loaded, first)
+        thought = await self._observing.think(lease, before, rules, span)
+        if thought is None:
+            return Outcome.UNAFFORDABLE
+        parsed, verdict, runs = thought
+        new = new_observation(before, span, parsed, verdict)
+        left = (*left_of(last, span, messages), *loaded.rebuilding[1:])
+        async with self._database.tx() as tx:
+            return await self._record(tx, lease, loaded, span, new, runs, left)
+
+    async def _messages(self, loaded: Loaded, first: int, last: int) -> list[Message]:
+        found = await self._store.pending_messages(loaded.session_id, first - 1)
+        return [message for message in found if message.seq <= last]
+
+    async def _record(
+        self, tx: Tx, lease: Lease, loaded: Loaded, span: Span, new: NewObservation, runs: list[Run], left: Ranges
+    ) -> Outcome:
+        """Write the chunk: live at once where the cursor has passed it, else as one observed ahead."""
+        fenced = await self._store.fence(tx, lease, loaded.session_id)
+        if fenced is None:
+            return Outcome.STALE
+        bounds = {"from_seq": new.from_seq, "to_seq": new.to_seq}
+        if not await self._store.unchanged(tx, loaded.session_id, span.messages, **bounds):
+            return Outcome.STALE
+        live = new.to_seq <= fenced.observed_seq
+        version = fenced.version + live
+        await self._store.add_observation(tx, loaded, new, born_version=version if live else None)
+        await self._erasing.rebuilt(
+            tx,
+            loaded.memory_id,
+            new,
+            left,
+            version=version,
+            live=live,
+            newest=live and all(note.to_seq < new.from_seq for note in loaded.chunks),
+            usage=add_usage(fenced.usage, runs),
+        )
+        if live:
+            await self._store.add_version(tx, loaded.memory_id, REBUILT)
+        await self._store.add_runs(tx, lease, runs)
+        return Outcome.RECORDED
+
+
+def as_before(loaded: Loaded, seq: int) -> Loaded:
+    """The memory as it was before the message ``seq``: earlier notes, and the task that the last chunk told."""
+    observations = tuple(chunk for chunk in loaded.observations if chunk.to_seq < seq)
+    buffered = tuple(chunk for chunk in loaded.buffered if chunk.to_seq < seq)
+    return replace(
+        loaded,
+        buffered_seq=seq - 1,
+        observations=observations,
+        buffered=buffered,
+        reflections=tuple(note for note in loaded.reflections if note.to_seq < seq),
+        current_task=observations[-1].current_task if observations else None,
+    )
+
+
+def left_of(last: int, span: Span, messages: Sequence[Message]) -> Ranges:
+    """What a span leaves of a range that ends at ``last``: from the next message on that can be observed."""
+    following = [message.seq for message in messages if message.observe and message.seq > span.to_seq]
+    unread = messages[-1].seq + 1 if len(messages) == PENDING_MESSAGES_MAX and messages[-1].seq < last else None
+    first = following[0] if following else unread
+    return () if first is None else ((first, last),)

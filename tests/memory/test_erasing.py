@@ -1,0 +1,205 @@
+"""A message is erased with what was derived from it, and its notes are made again without it (api.md, Messages)."""
+
+from typing import Any
+
+import httpx2 as httpx
+import pytest
+
+from tests.conftest import Service, StartService
+from tests.sessions.test_routes import problem
+
+SECRET = "XYZZY-4711"
+FACTS = (
+    "I moved to Lisbon.",
+    "I work at a bank in Porto.",
+    f"My code is {SECRET}.",
+    "My dog is called Rex.",
+    "I like green tea.",
+)
+WAIT = {"wait_ms": 20_000}
+
+
+async def say(service: Service, text: str, key: str = "s1", **fields: Any) -> None:
+    await service.append(key, {"role": "user", "content": text, **fields}, **WAIT)
+
+
+async def ask(service: Service, step: str, key: str = "s1") -> None:
+    answer = await service.client.post(f"/sessions/{key}/memory/{step}", params=WAIT)
+    assert answer.status_code == 200
+
+
+async def observed(service: Service, key: str = "s1") -> None:
+    """Each of the facts in an observation of its own."""
+    for number, fact in enumerate(FACTS, start=1):
+        await say(service, fact, key, id=f"m-{number}")
+        await ask(service, "observe", key)
+
+
+async def erase(service: Service, key: str = "s1", message: str = "m-3") -> dict[str, Any]:
+    answer = await service.client.delete(f"/sessions/{key}/messages/{message}")
+    assert answer.status_code == 200, answer.text
+    receipt: dict[str, Any] = answer.json()
+    return receipt
+
+
+async def rest(service: Service, key: str = "s1") -> dict[str, Any]:
+    """The memory once it has nothing to do."""
+    await service.context(key, wait_ms=20_000)
+    return await service.memory(key)
+
+
+def cover(memory: dict[str, Any]) -> list[tuple[int, int, str]]:
+    assert memory["coverage"]["gaps"] == []
+    return [(one["from"], one["to"], one["by"].split(":")[0]) for one in memory["coverage"]["intervals"]]
+
+
+async def log(service: Service, key: str = "s1", **parameters: Any) -> str:
+    text: str = (await service.get(f"/sessions/{key}/memory/log", **parameters))["text"]
+    return text
+
+
+async def test_a_tombstone_stays_in_the_place_of_an_erased_message(service: Service) -> None:
+    await observed(service)
+    receipt = await erase(service)
+    listed = (await service.get("/sessions/s1/messages"))["items"]
+    gone = listed[2]
+    assert (receipt["id"], receipt["seq"], receipt["sessions"]) == ("m-3", 3, ["s1"])
+    assert [message["seq"] for message in listed] == [1, 2, 3, 4, 5]
+    assert (gone["id"], gone["content"], gone["tokens"], gone["metadata"]) == ("m-3", [], 0, {})
+    assert gone["erased_at"] is not None
+    problem(await service.client.get("/sessions/s1/messages/m-3"), 410, "message-erased")
+    for content in (FACTS[2], "Something else"):
+        again: httpx.Response = await service.client.post(
+            "/sessions/s1/messages", json={"messages": [{"id": "m-3", "role": "user", "content": content}]}
+        )
+        problem(again, 410, "message-erased")
+
+
+async def test_the_notes_that_may_tell_of_it_are_made_again_without_it(service: Service) -> None:
+    await observed(service)
+    before = await log(service)
+    receipt = await erase(service)
+    memory = await rest(service)
+    after = await log(service)
+    assert SECRET in before
+    assert receipt["rows"] == {"messages": 1, "observations": 3, "reflections": 0, "memory_versions": 0, "runs": 0}
+    assert receipt["rebuilding"]
+    assert cover(memory) == [
+        (1, 1, "observation"),
+        (2, 2, "observation"),
+        (3, 3, "erased"),
+        (4, 5, "observation"),
+    ]
+    assert [fact in after for fact in ("Lisbon", "Porto", SECRET, "Rex", "green tea")] == [
+        True,
+        True,
+        False,
+        True,
+        True,
+    ]
+
+
+async def test_erasing_again_is_answered_the_same_and_changes_nothing(service: Service) -> None:
+    await observed(service)
+    await erase(service)
+    before = await rest(service)
+    receipt = await erase(service)
+    assert (receipt["seq"], set(receipt["rows"].values()), receipt["rebuilding"]) == (3, {0}, False)
+    assert (await rest(service))["log"] == before["log"]
+
+
+async def test_what_is_not_there_cannot_be_erased(service: Service) -> None:
+    problem(await service.client.delete("/sessions/s1/messages/m-1"), 404, "session-not-found")
+    await say(service, "Hello")
+    problem(await service.client.delete("/sessions/s1/messages/m-1"), 404, "message-not-found")
+
+
+async def test_a_message_that_nobody_has_noted_is_never_observed(service: Service) -> None:
+    await say(service, FACTS[0], id="m-1")
+    await say(service, FACTS[2], id="m-3")
+    receipt = await erase(service)
+    pending = (await rest(service))["pending"]["tokens"]
+    await ask(service, "observe")
+    listed = (await service.get("/sessions/s1/messages"))["items"]
+    assert (receipt["rebuilding"], pending) == (False, listed[0]["tokens"])
+    assert cover(await service.memory("s1"))[-1][2] == "erased"
+    assert SECRET not in await log(service)
+
+
+async def test_past_versions_and_contexts_show_it_no_more(service: Service) -> None:
+    await observed(service)
+    await erase(service)
+    memory = await rest(service)
+    for version in range(1, memory["log"]["version"] + 1):
+        assert SECRET not in await log(service, version=version)
+        assert SECRET not in str(await service.context("s1", as_of_version=version))
+    for seq in range(1, 6):
+        assert SECRET not in str(await service.context("s1", as_of_seq=seq))
+
+
+async def test_what_a_reflection_condensed_before_it_comes_back_as_it_was(service: Service) -> None:
+    await observed(service)
+    earlier = (await service.get("/sessions/s1/memory/observations"))["items"][:2]
+    await ask(service, "reflect")
+    assert (await service.memory("s1"))["log"]["reflections"] == 1
+    receipt = await erase(service)
+    memory = await rest(service)
+    notes = (await service.get("/sessions/s1/memory/observations", status="active"))["items"]
+    assert receipt["rows"]["reflections"] == 1
+    assert [note["text"] for note in notes[:2]] == [note["text"] for note in earlier]
+    assert [(note["from_seq"], note["to_seq"]) for note in notes] == [(1, 1), (2, 2), (4, 5)]
+    assert memory["log"]["reflections"] == 0
+
+
+async def test_branches_that_hold_it_lose_it_and_the_parent_of_one_does_not(service: Service) -> None:
+    await observed(service)
+    for parent, key, at in (("s1", "child", 4), ("child", "grandchild", 3), ("s1", "earlier", 2)):
+        answer = await service.client.post(f"/sessions/{parent}/branch", json={"key": key, "at_seq": at})
+        assert answer.status_code == 201
+    assert (await erase(service, "child"))["sessions"] == ["child", "grandchild"]
+    assert SECRET in await log(service)
+    assert (await erase(service))["sessions"] == ["s1", "child", "grandchild"]
+    for key in ("s1", "child", "grandchild", "earlier"):
+        await rest(service, key)
+        assert SECRET not in await log(service, key)
+
+
+async def test_a_branch_of_a_moment_before_the_erasure_is_whole_again_without_it(service: Service) -> None:
+    await observed(service)
+    await ask(service, "reflect")
+    await erase(service)
+    await rest(service)
+    answer = await service.client.post("/sessions/s1/branch", json={"key": "s2", "at_seq": 4})
+    assert answer.status_code == 201
+    memory = await rest(service, "s2")
+    assert cover(memory)[2] == (3, 3, "erased")
+    told = await log(service, "s2")
+    assert [fact in told for fact in ("Lisbon", "Porto", SECRET)] == [True, True, False]
+
+
+@pytest.mark.parametrize("summary", [f"The code is {SECRET}", None])
+async def test_what_only_a_summary_told_is_observed_without_it(service: Service, summary: str | None) -> None:
+    for number, fact in enumerate(FACTS, start=1):
+        await say(service, fact, id=f"m-{number}")
+    compacted = await service.client.post("/sessions/s1/compact", json={"up_to_seq": 4, "summary": summary})
+    assert SECRET in compacted.text
+    receipt = await erase(service)
+    memory = await rest(service)
+    assert receipt["rows"]["messages"] == 2
+    assert cover(memory)[:3] == [(1, 2, "observation"), (3, 3, "erased"), (4, 4, "observation")]
+    assert SECRET not in str(await service.context("s1"))
+
+
+async def test_what_was_observed_ahead_is_observed_ahead_again(start_service: StartService) -> None:
+    async with start_service(memory={"message_tokens": 1_000, "buffer_every": 0.1, "retain_tokens": 0}) as service:
+        for number in range(1, 9):
+            await say(
+                service, f"{FACTS[2 if number == 3 else 0]} " + "And so on it went, day by day. " * 8, id=f"m-{number}"
+            )
+        before = await rest(service)
+        await erase(service)
+        after = await rest(service)
+    assert before["buffered"]["observations"] >= 3
+    assert before["cursor"] == after["cursor"]
+    assert {by for _, _, by in cover(after)} == {"buffered", "erased", "tail"}
+    assert after["pending"]["tokens"] < before["pending"]["tokens"]
