@@ -190,7 +190,7 @@ def _serve_http(app: FastAPI, settings: Settings, registry: CollectorRegistry) -
         diagnostics_routes.metrics_router,
         diagnostics_routes.health_router,
     ):
-        app.include_router(router)
+        app.router.routes.extend(router.routes)  # FastAPI matches those of an included router twice
     documented(
         app,
         SESSIONS_EXAMPLES

@@ -9,12 +9,13 @@ from fastapi import APIRouter, Body, Query, Request, Response
 from app.context.model import Compiled, Snapshot
 from app.context.schemas import ContextIn, ContextOut, ContextQuery, DiffOut, diff_out
 from app.context.service import ContextService
-from app.kit.auth import Access, Guarded, Tenant, needs
+from app.kit.auth import Access, Guarded, Tenant, needs, tenant_of
+from app.kit.direct import body_of, query_of, usually
 from app.kit.http import has_etag
 from app.kit.json import dumps, written
 from app.kit.problems import problem_responses
 from app.sessions.model import SEQ_MAX
-from app.sessions.schemas import Key
+from app.sessions.schemas import SESSION_KEY, Key
 
 NOT_MODIFIED: dict[int | str, dict[str, Any]] = {304: {"description": "The caller has it: If-None-Match"}}
 
@@ -26,7 +27,23 @@ def _service(request: Request) -> ContextService:
     return service
 
 
+async def _usual_get(request: Request) -> Response | None:
+    key, query = request.path_params["key"], query_of(request, ContextQuery)
+    if query is None or not SESSION_KEY.fullmatch(key):
+        return None
+    return await get_context(key, tenant_of(request), request, query)
+
+
+async def _usual_post(request: Request) -> Response | None:
+    key, query = request.path_params["key"], query_of(request, ContextQuery)
+    if query is None or not SESSION_KEY.fullmatch(key):
+        return None
+    tenant, body = tenant_of(request), await body_of(request, ContextIn)
+    return None if body is None else await post_context(key, tenant, request, query, body)
+
+
 @router.get("/sessions/{key}/context", operation_id="getContext", response_model=ContextOut)
+@usually(_usual_get)
 async def get_context(key: Key, tenant: Tenant, request: Request, query: Annotated[ContextQuery, Query()]) -> Response:
     """What the agent's next call should see. Never waits for a model; a session never seen is empty."""
     found = await _service(request).context(tenant=tenant, key=key, query=query, body=ContextIn())
@@ -40,6 +57,7 @@ async def get_context(key: Key, tenant: Tenant, request: Request, query: Annotat
     responses=problem_responses(413),
 )
 @needs(Access.READ)
+@usually(_usual_post)
 async def post_context(
     key: Key,
     tenant: Tenant,

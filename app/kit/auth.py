@@ -6,10 +6,10 @@ from enum import StrEnum
 from typing import Annotated, Any, Protocol, TypeVar
 
 from fastapi import Depends, Request
-from fastapi.routing import APIRoute
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
+from app.kit.direct import Direct
 from app.kit.errors import Forbidden
 from app.kit.problems import problem_responses
 
@@ -59,7 +59,7 @@ def needs(access: Access) -> Callable[[Endpoint], Endpoint]:
     return declare
 
 
-class Guarded(APIRoute):
+class Guarded(Direct):
     """A route that wants a key, and tells so in the document. FastAPI's own dependencies run after it read the body."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
@@ -81,10 +81,15 @@ class Guarded(APIRoute):
         return caller
 
 
-async def _tenant(request: Request) -> str:
-    # Async although it waits for nothing: FastAPI sends a plain function to a thread.
+def tenant_of(request: Request) -> str:
+    """The caller's tenant; only a Guarded route's request has one."""
     caller: Caller = request.scope["caller"]
     return caller.tenant
+
+
+async def _tenant(request: Request) -> str:
+    # Async although it waits for nothing: FastAPI sends a plain function to a thread.
+    return tenant_of(request)
 
 
 Tenant = Annotated[str, Depends(_tenant)]

@@ -4,7 +4,9 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from app.kit.auth import Guarded, Tenant
+from app.kit.auth import Guarded, Tenant, tenant_of
+from app.kit.direct import body_of, usually
+from app.kit.json import dumps
 from app.kit.paging import next_cursor, read_cursor
 from app.kit.problems import problem_responses
 from app.sessions.deleting import Deleting
@@ -13,6 +15,7 @@ from app.sessions.model import SEQ_MAX, MessageFilter
 from app.sessions.replacing import Replacing
 from app.sessions.schemas import (
     PAGE_DEFAULT,
+    SESSION_KEY,
     UNSCHEDULED,
     AppendIn,
     AppendOut,
@@ -26,7 +29,6 @@ from app.sessions.schemas import (
     Limit,
     ListedMemory,
     ListedSessionOut,
-    MemorySummary,
     MessageId,
     MessageIn,
     MessageOut,
@@ -37,13 +39,12 @@ from app.sessions.schemas import (
     SessionOut,
     SessionPage,
     SessionQuery,
-    StoredMessage,
     WaitMs,
     message_out,
     session_out,
 )
 from app.sessions.service import SessionService
-from app.sessions.store import ConfigChange, ListedSession, SessionFilter
+from app.sessions.store import AppendResult, ConfigChange, ListedSession, SessionFilter
 
 BODY_BYTES_UNKNOWN = 2**30  # a body sent in chunks: taken for a large one
 
@@ -60,22 +61,32 @@ def _deleting(request: Request) -> Deleting:
     return deleting
 
 
+async def _usual_append(request: Request) -> Response | None:
+    """Messages as JSON and nothing beside them: no parameter, no Idempotency-Key."""
+    key = request.path_params["key"]
+    if request.scope["query_string"] or "idempotency-key" in request.headers or not SESSION_KEY.fullmatch(key):
+        return None
+    tenant, body = tenant_of(request), await body_of(request, AppendIn)
+    return None if body is None else await append_messages(key, body, tenant, request)
+
+
 @router.post(
     "/sessions/{key}/messages",
     status_code=201,
+    response_model=AppendOut,
     operation_id="appendMessages",
     responses=problem_responses(409, 410, 413)
     | {200: {"model": AppendOut, "description": "Every message was already stored"}},
 )
+@usually(_usual_append)
 async def append_messages(
     key: Key,
     body: AppendIn,
     tenant: Tenant,
     request: Request,
-    response: Response,
     idempotency_key: IdempotencyKey = None,
     wait_ms: WaitMs = 0,
-) -> AppendOut:
+) -> Response:
     """Append 1-100 messages: stored once each by id, all or none, with gap-free `seq`."""
     result, summary = await _service(request).append(
         tenant=tenant,
@@ -85,10 +96,7 @@ async def append_messages(
         wait_ms=wait_ms,
         body_bytes=int(request.headers.get("content-length", BODY_BYTES_UNKNOWN)),
     )
-    stored = [StoredMessage(id=m.id, seq=m.seq or 0, kind=m.kind, tokens=m.tokens) for m in result.messages]
-    replayed = sum(message.replayed for message in result.messages)
-    response.status_code = 200 if replayed == len(stored) else 201
-    return AppendOut(session=key, messages=stored, replayed=replayed, memory=MemorySummary(**summary))
+    return _appended(key, result, summary)
 
 
 @router.get("/sessions/{key}/messages", operation_id="listMessages", responses=problem_responses(404))
@@ -193,6 +201,14 @@ async def list_sessions(tenant: Tenant, request: Request, query: Annotated[Sessi
     page = found[: query.limit]
     cursor = next_cursor(page[-1][0].session.key) if len(found) > query.limit else None
     return SessionPage(items=[_listed_out(listed, summary) for listed, summary in page], next_cursor=cursor)
+
+
+def _appended(key: str, result: AppendResult, summary: dict[str, Any]) -> Response:
+    """The body as AppendOut describes it, written at once."""
+    stored = [{"id": m.id, "seq": m.seq, "kind": m.kind, "tokens": m.tokens} for m in result.messages]
+    replayed = sum(message.replayed for message in result.messages)
+    answer = {"session": key, "messages": stored, "replayed": replayed, "memory": summary}
+    return Response(dumps(answer), 200 if replayed == len(stored) else 201, media_type="application/json")
 
 
 def _message_filter(query: MessageQuery) -> MessageFilter:

@@ -13,7 +13,7 @@ from app.sessions.store import SessionRecord
 KEY_PATTERN = r"^[A-Za-z0-9._:@~=+-]{1,200}$"
 MESSAGE_ID_PATTERN = r"^[A-Za-z0-9._:@~=+/-]{1,200}$"
 IDEMPOTENCY_KEY_PATTERN = r"^[A-Za-z0-9._:@~=+/-]{1,190}$"
-MESSAGE_ID = re.compile(MESSAGE_ID_PATTERN)
+SESSION_KEY, MESSAGE_ID = re.compile(KEY_PATTERN), re.compile(MESSAGE_ID_PATTERN)
 
 STORABLE_PATTERN = r"^[^\x00]*$"  # Postgres has no text with a NUL to compare with
 

@@ -1,0 +1,84 @@
+import contextlib
+import io
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+import structlog
+
+from app.kit.logging import configure
+
+
+@pytest.fixture(autouse=True)
+def as_before() -> Iterator[None]:
+    handlers, level = logging.root.handlers[:], logging.root.level
+    yield
+    structlog.reset_defaults()
+    logging.root.handlers[:], logging.root.level = handlers, level
+
+
+def test_an_event_is_one_line_with_its_fields(capfd: pytest.CaptureFixture[str]) -> None:
+    configure(json=True, level="info")
+
+    structlog.get_logger("daybook.http").info("request", path="/x", status=200)
+
+    line = json.loads(capfd.readouterr().err)
+    assert line.pop("timestamp").endswith("Z")
+    assert line == {"event": "request", "path": "/x", "status": 200, "level": "info", "logger": "daybook.http"}
+
+
+def test_an_event_below_the_level_is_not_written(capfd: pytest.CaptureFixture[str]) -> None:
+    configure(json=True, level="warning")
+
+    structlog.get_logger("daybook").info("quiet")
+    structlog.get_logger("daybook").warning("loud")
+
+    assert [json.loads(line)["event"] for line in capfd.readouterr().err.splitlines()] == ["loud"]
+
+
+@pytest.mark.parametrize("value", ["\ud800", 2**70, {1, 2}, float("nan"), object], ids=repr)
+def test_a_value_that_is_no_json_never_stops_the_caller(capfd: pytest.CaptureFixture[str], value: object) -> None:
+    configure(json=True, level="info")
+
+    structlog.get_logger("daybook").info("odd", value=value)
+
+    assert json.loads(capfd.readouterr().err)["event"] == "odd"
+
+
+def test_a_failure_is_told_with_its_traceback(capfd: pytest.CaptureFixture[str]) -> None:
+    configure(json=True, level="info")
+
+    try:
+        json.loads("{")
+    except ValueError:
+        structlog.get_logger("daybook").exception("broke")
+
+    line = json.loads(capfd.readouterr().err)
+    assert line["level"] == "error"
+    assert "JSONDecodeError" in line["exception"]
+
+
+def test_what_a_library_warns_of_is_a_line_like_ours(capfd: pytest.CaptureFixture[str]) -> None:
+    configure(json=True, level="info")
+
+    logging.getLogger("asyncio").warning("slow %s", "callback")
+    logging.getLogger("asyncio").info("not told")
+
+    line = json.loads(capfd.readouterr().err)
+    assert (line["event"], line["level"], line["logger"]) == ("slow callback", "warning", "asyncio")
+
+
+class Gone(io.StringIO):
+    def write(self, _text: str) -> int:
+        raise BrokenPipeError
+
+
+def test_a_line_that_nobody_reads_any_more_stops_nothing() -> None:
+    configure(json=True, level="info")
+    closed = io.StringIO()
+    closed.close()
+
+    for nobody in (Gone(), closed):
+        with contextlib.redirect_stderr(nobody):
+            structlog.get_logger("daybook").info("lost")
