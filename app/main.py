@@ -37,6 +37,7 @@ from app.kit.http import Gate, HttpConfig, allow_cross_origin
 from app.kit.metrics import HttpMetrics
 from app.kit.openapi import documented
 from app.kit.problems import install as install_problems
+from app.kit.rates import RateConfig, Rates
 from app.kit.tokens import text_tokens
 from app.llm.build import LlmConfig, build_model
 from app.llm.guard import Guard, GuardConfig, GuardedModel
@@ -105,6 +106,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     memory = MemoryService(store=memory_store, engine=engine, service_rules=settings.memory.values())
 
     artifacts, sweepings = _build_artifacts(settings, pool)
+    rates = Rates(RateConfig(per_minute=settings.rates.per_minute, redis_url=settings.rates.redis_url))
     auth = Auth(auth_config(settings), store=KeyStore(pool), clock=SystemClock())
 
     @asynccontextmanager
@@ -120,6 +122,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
             await asyncio.gather(*(sweeping.stop() for sweeping in sweepings))
             await engine.stop()
             await auth.stop()
+            await rates.close()
             await asyncio.gather(*(model.close() for model in roles.models))
             await pool.close()
 
@@ -128,7 +131,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     )
     app.state.database = pool
     app.state.database_name = "" if database is None else database.name
-    app.state.auth = auth
+    app.state.auth, app.state.rates = auth, rates
     limits = SessionConfig(
         messages_max=settings.sessions.messages_max, message_bytes_max=settings.sessions.message_bytes_max
     )

@@ -77,6 +77,15 @@ class KeySettings(_Group):
     used_seconds: float = Field(60.0, ge=1, le=86_400, description="how often it is written when each was last used")
 
 
+class RateSettings(_Group):
+    per_minute: int = Field(
+        120_000, ge=0, le=1_000_000_000, description="requests of one key; 429 over it, 0: no limit; none in local mode"
+    )
+    redis_url: str | None = Field(
+        None, description="redis://... in which all replicas count together; unset: each process its own"
+    )
+
+
 class SessionSettings(_Group):
     messages_max: int = Field(100, ge=1, le=10_000, description="messages per request")
     message_bytes_max: int = Field(1024 * 1024, ge=1_024, le=1024**3, description="one message as JSON; 413 over it")
@@ -210,6 +219,7 @@ class Settings(BaseSettings):
     )
     http: HttpSettings = Field(HttpSettings(), description="Requests.")
     keys: KeySettings = Field(KeySettings(), description="Keys made by `daybook keys create`.")
+    rates: RateSettings = Field(RateSettings(), description="How often a key may ask.")
     events: EventSettings = Field(EventSettings(), description="Event streams.")
     pool: PoolSettings = Field(PoolSettings(), description="Connections to the database.")
 

@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 from app.kit.direct import Direct
 from app.kit.errors import Forbidden
 from app.kit.problems import problem_responses
+from app.kit.rates import Rates
 
 DEFAULT_TENANT = "default"
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
@@ -65,7 +66,7 @@ class Guarded(Direct):
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         by_method = Access.READ if set(options.get("methods") or READING) <= READING else Access.WRITE
         self.needs: Access = getattr(endpoint, "needs", by_method)
-        options["responses"] = problem_responses(401, 403, 503) | (options.get("responses") or {})
+        options["responses"] = problem_responses(401, 403, 429, 503) | (options.get("responses") or {})
         options["openapi_extra"] = {"security": [{SCHEME: [self.needs.value]}]} | (options.get("openapi_extra") or {})
         super().__init__(path, endpoint, **options)
 
@@ -76,6 +77,9 @@ class Guarded(Direct):
     async def _admitted(self, scope: Scope) -> Caller:
         authority: Authority = scope["app"].state.auth
         caller = await authority.caller(Headers(scope=scope).get("authorization"))
+        if caller.key is not None:
+            rates: Rates = scope["app"].state.rates
+            scope["answer_headers"] += await rates.spend(caller.key)
         if not caller.access.covers(self.needs):
             raise Forbidden(f"this needs a key with scope '{self.needs}'; the scope of this one is '{caller.access}'")
         return caller

@@ -19,6 +19,7 @@ class Category(StrEnum):
     PRECONDITION = "precondition"
     TOO_LARGE = "too_large"
     INVALID = "invalid"
+    TOO_MANY = "too_many"
     UNAVAILABLE = "unavailable"
 
 

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.kit.headers import secured
+from app.kit.headers import RawHeaders, secured
 from app.kit.metrics import HttpMetrics
 from app.kit.problems import problem_response
 
@@ -32,7 +32,7 @@ ASKED_HEADERS = (
     "Range",
     "X-Request-Id",
 )
-TOLD_HEADERS = ("ETag", "Retry-After", "X-Request-Id")
+TOLD_HEADERS = ("ETag", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +60,8 @@ class Gate:
         headers = Headers(scope=scope)
         request_id = _request_id(headers)
         scope["request_id"] = request_id
+        more: RawHeaders = []
+        scope["answer_headers"] = more  # what a route adds to its answer, be that a problem
         started = time.perf_counter()
         structlog.contextvars.bind_contextvars(request_id=request_id)  # of this request's task, and those it starts
         status, answered = HTTPStatus.INTERNAL_SERVER_ERROR.value, started
@@ -69,7 +71,7 @@ class Gate:
             if message["type"] == "http.response.start":
                 status, answered = message["status"], time.perf_counter()
                 MutableHeaders(scope=message)["X-Request-Id"] = request_id
-                message["headers"] = secured(message["headers"])
+                message["headers"] = secured([*message["headers"], *more])
             await send(message)
 
         self._running += 1

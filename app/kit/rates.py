@@ -1,0 +1,84 @@
+"""How often a key may ask: a number of requests in each minute, counted by the library ``limits``.
+
+Each process counts its own, unless a Redis is named: then all replicas count together, at a round trip per request.
+While that Redis is away nobody is refused.
+"""
+
+import time
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import structlog
+from limits import RateLimitItemPerMinute
+from limits.aio.storage import MemoryStorage, RedisStorage, Storage
+from limits.aio.storage.redis.redispy import RedispyBridge
+from limits.aio.strategies import FixedWindowRateLimiter
+from limits.errors import ConfigurationError, StorageError
+
+from app.kit.errors import Category, DomainError, StartError
+from app.kit.headers import RawHeaders
+
+log = structlog.get_logger("daybook.rates")
+
+WINDOW_SECONDS = 60
+REDIS_SECONDS = 1.0  # for a connection, and for an answer
+
+
+class TooManyRequests(DomainError):
+    slug, title, category = "too-many-requests", "The key was used too often", Category.TOO_MANY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateConfig:
+    """``per_minute`` 0: no limit."""
+
+    per_minute: int = 0
+    redis_url: str | None = None
+
+
+class Rates:
+    """Counts the requests of keys. Raises StartError for a Redis that cannot be one."""
+
+    POLICY: ClassVar[bytes] = b"ratelimit-policy"
+    LEFT: ClassVar[bytes] = b"ratelimit"
+
+    def __init__(self, config: RateConfig) -> None:
+        self._per_minute = config.per_minute
+        self._item = RateLimitItemPerMinute(max(1, config.per_minute))
+        storage = _storage(config.redis_url)
+        self._limiter = FixedWindowRateLimiter(storage)
+        self._bridge = storage.bridge if isinstance(storage, RedisStorage) else None
+        self._policy = f'"key";q={config.per_minute};w={WINDOW_SECONDS}'.encode()
+
+    async def spend(self, key: str) -> RawHeaders:
+        """Count one request of this key; answers what to tell it (draft-ietf-httpapi-ratelimit-headers).
+
+        Raises TooManyRequests.
+        """
+        if self._per_minute == 0:
+            return []
+        try:
+            within = await self._limiter.hit(self._item, key)
+            resets_at, left = await self._limiter.get_window_stats(self._item, key)
+        except StorageError as error:
+            log.warning("rates_not_counted", error=type(error.storage_error).__name__)
+            return []
+        seconds = max(1, round(resets_at - time.time()))
+        if not within:
+            raise TooManyRequests(f"this key may ask {self._per_minute} times a minute", retry_after=seconds)
+        return [(self.POLICY, self._policy), (self.LEFT, f'"key";r={left};t={seconds}'.encode())]
+
+    async def close(self) -> None:
+        if isinstance(self._bridge, RedispyBridge):
+            client: Any = self._bridge.get_connection()  # of a type that leaves out how it is closed
+            await client.aclose()
+
+
+def _storage(redis_url: str | None) -> Storage:
+    if redis_url is None:
+        return MemoryStorage()
+    options: dict[str, Any] = {"socket_timeout": REDIS_SECONDS, "socket_connect_timeout": REDIS_SECONDS}
+    try:
+        return RedisStorage(f"async+{redis_url}", wrap_exceptions=True, implementation="redispy", **options)
+    except (ConfigurationError, ValueError) as error:
+        raise StartError(f"DAYBOOK_RATES__REDIS_URL: {error}; it needs the extra 'redis' installed") from error
