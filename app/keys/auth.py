@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
+from starlette.datastructures import Headers
 
 from app.keys.model import ApiKey, id_of
 from app.keys.store import KeyStore
-from app.kit.auth import DEFAULT_TENANT, Access, Caller
+from app.kit.auth import DEFAULT_TENANT, Access, Caller, is_own_host
 from app.kit.clock import Clock
 from app.kit.db import AWAY, is_away
-from app.kit.errors import Unauthorized
+from app.kit.errors import Forbidden, Unauthorized
 
 log = structlog.get_logger("daybook.keys")
 
@@ -67,14 +68,18 @@ class Auth:
             await asyncio.gather(self._task, return_exceptions=True)
         await self.note_used()
 
-    async def caller(self, authorization: str | None) -> Caller:
-        """Whose request this is. Raises Unauthorized, and what the database raises when a key is not known yet."""
+    async def caller(self, headers: Headers) -> Caller:
+        """Whose request this is.
+
+        Raises Unauthorized, Forbidden for a foreign ``Host`` in local mode, and what the database raises when a key is
+        not known yet.
+        """
         now = self._clock.now()
-        secret = _bearer(authorization)
+        secret = _bearer(headers.get("authorization"))
         if self._bootstrap is not None and hmac.compare_digest(secret.encode(), self._bootstrap):
             return BOOTSTRAP
         if await self._is_local(now):
-            return LOCAL
+            return _local(headers.get("host", ""))
         key = await self._find(secret, now)
         if key is None or not key.is_of(secret) or not key.is_usable(now):
             raise Unauthorized("send a valid key as 'Authorization: Bearer <key>'")
@@ -136,6 +141,12 @@ class Auth:
             if len(self._known) > self._config.cached_max:
                 self._known.pop(next(iter(self._known)))  # the one longest ago
         return key
+
+
+def _local(host: str) -> Caller:
+    if not is_own_host(host):
+        raise Forbidden(f"without a key only requests to an address or to localhost are answered, not to {host!r}")
+    return LOCAL
 
 
 def _bearer(authorization: str | None) -> str:

@@ -46,8 +46,8 @@ class Caller:
 class Authority(Protocol):
     """Who knows the keys (app/keys); kept as ``app.state.auth``."""
 
-    async def caller(self, authorization: str | None) -> Caller:
-        """Whose request this is, by its ``Authorization``. Raises Unauthorized."""
+    async def caller(self, headers: Headers) -> Caller:
+        """Whose request this is, by its ``Authorization``. Raises Unauthorized, or Forbidden."""
 
 
 def needs(access: Access) -> Callable[[Endpoint], Endpoint]:
@@ -76,7 +76,7 @@ class Guarded(Direct):
 
     async def _admitted(self, scope: Scope) -> Caller:
         authority: Authority = scope["app"].state.auth
-        caller = await authority.caller(Headers(scope=scope).get("authorization"))
+        caller = await authority.caller(Headers(scope=scope))
         if caller.key is not None:
             rates: Rates = scope["app"].state.rates
             scope["answer_headers"] += await rates.spend(caller.key)
@@ -89,6 +89,15 @@ def tenant_of(request: Request) -> str:
     """The caller's tenant; only a Guarded route's request has one."""
     caller: Caller = request.scope["caller"]
     return caller.tenant
+
+
+def is_own_host(host: str) -> bool:
+    """Whether a ``Host`` is no name that a stranger's DNS can lead here: an address, or a name without a dot.
+
+    A page of such a name would be of the same origin as the service for a browser (DNS rebinding).
+    """
+    name = host.partition(":")[0].lower()
+    return "." not in name or host.startswith("[") or name.endswith(".localhost") or name.replace(".", "").isdecimal()
 
 
 async def _tenant(request: Request) -> str:

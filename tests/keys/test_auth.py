@@ -6,14 +6,17 @@ import asyncpg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from starlette.datastructures import Headers
 
 from app.keys.auth import BOOTSTRAP, LOCAL, Auth, AuthConfig
 from app.keys.model import hashed, id_of, new_secret
 from app.keys.store import KeyStore
-from app.kit.auth import Access
+from app.kit.auth import Access, is_own_host
 from app.kit.db import Database, DatabaseConfig
 from app.kit.errors import Unauthorized
+from tests.conftest import Service
 from tests.keys.conftest import MakeKey
+from tests.test_problems import assert_problem
 
 NOW = datetime(2026, 8, 1, tzinfo=UTC)
 BELIEVED = timedelta(seconds=10)
@@ -37,10 +40,14 @@ def auth(key_store: KeyStore, clock: HandClock) -> Auth:
     return Auth(AuthConfig(cache_seconds=BELIEVED.total_seconds(), cached_max=2), store=key_store, clock=clock)
 
 
+def asking(secret: str) -> Headers:
+    return Headers({"authorization": f"Bearer {secret}", "host": "daybook.example"})
+
+
 async def access_of(auth: Auth, secret: str) -> Access | None:
     """What the key may do; None: it is refused."""
     try:
-        return (await auth.caller(f"Bearer {secret}")).access
+        return (await auth.caller(asking(secret))).access
     except Unauthorized:
         return None
 
@@ -66,7 +73,7 @@ def test_what_is_no_key_has_no_id(text: str) -> None:
 
 async def test_a_key_opens_its_tenant_with_the_widest_of_its_scopes(auth: Auth, make_key: MakeKey) -> None:
     secret = await make_key("acme", Access.READ, Access.WRITE)
-    caller = await auth.caller(f"Bearer {secret}")
+    caller = await auth.caller(asking(secret))
     assert (caller.tenant, caller.access, caller.key) == ("acme", Access.WRITE, id_of(secret))
 
 
@@ -110,13 +117,31 @@ async def test_only_so_many_keys_are_remembered(auth: Auth, make_key: MakeKey, k
 async def test_the_first_key_ends_local_mode_for_ever(
     auth: Auth, make_key: MakeKey, key_store: KeyStore, clock: HandClock
 ) -> None:
-    assert await auth.caller(None) == LOCAL
+    assert await auth.caller(Headers({"host": "localhost:8000"})) == LOCAL
     secret = await make_key("acme", Access.ADMIN)
     clock.time = NOW + BELIEVED
     assert await access_of(auth, "") is None
     await key_store.revoke(id_of(secret) or "", None)
     clock.time = NOW + 2 * BELIEVED
     assert await access_of(auth, "") is None
+
+
+@pytest.mark.parametrize(
+    "host", ["", "localhost:80", "a:80", "a.localhost", "127.0.0.1:80", "[::1]:80", "[::ffff:1.2.3.4]"]
+)
+def test_an_address_or_a_name_without_a_dot_is_the_service_s_own(host: str) -> None:
+    assert is_own_host(host)
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost.example"])
+def test_a_name_that_a_stranger_may_own_is_not(host: str) -> None:
+    assert not is_own_host(host)
+
+
+async def test_in_local_mode_a_page_that_had_its_name_lead_here_is_refused(service: Service) -> None:
+    answer = await service.client.get("/sessions", headers={"Host": "evil.example"})
+    assert "evil.example" in assert_problem(answer, 403, "forbidden")["detail"]
+    assert (await service.client.get("/sessions")).status_code == 200
 
 
 async def test_without_loopback_there_is_no_local_mode(key_store: KeyStore, clock: HandClock) -> None:
@@ -128,7 +153,7 @@ async def test_a_bootstrap_key_is_an_admin_s_beside_the_others(
     key_store: KeyStore, clock: HandClock, make_key: MakeKey
 ) -> None:
     auth = Auth(AuthConfig(bootstrap_key="a-key-of-sixteen-or-more"), store=key_store, clock=clock)
-    assert await auth.caller("Bearer a-key-of-sixteen-or-more") == BOOTSTRAP
+    assert await auth.caller(asking("a-key-of-sixteen-or-more")) == BOOTSTRAP
     assert await access_of(auth, "a-key-of-sixteen-or-mor") is None
     assert await access_of(auth, await make_key("acme", Access.READ)) is Access.READ
 
@@ -168,4 +193,4 @@ async def test_while_the_database_is_away_who_is_known_stays_known(
     clock.time = NOW + timedelta(days=1)
     assert await access_of(auth, secret) is Access.READ
     with pytest.raises(asyncpg.InterfaceError):
-        await auth.caller(f"Bearer {new_secret()}")
+        await auth.caller(asking(new_secret()))
