@@ -28,6 +28,13 @@ def test_every_path_a_document_names_exists(document: Path) -> None:
     assert [path for path in named(document) if not (ROOT / path).exists()] == []
 
 
+def test_the_index_names_every_page() -> None:
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+
+    assert {page for page in pages if f"`{page}`" not in index} == set()
+
+
 def test_the_map_of_the_code_names_every_module_of_memory_and_context() -> None:
     returning = {"__init__", "schemas", "routes", "service", "tables", "model", "errors", "examples"}  # in every domain
     modules = [path for folder in ("memory", "context") for path in (ROOT / "app" / folder).glob("*.py")]

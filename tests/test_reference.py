@@ -66,3 +66,11 @@ def test_a_value_beyond_the_range_that_is_told_stops_the_start(
         monkeypatch.setenv(name, str(wrong))
         with pytest.raises(SettingsError, match=rf"^{name}: .+"):
             load_settings()
+
+
+def test_the_page_for_operators_names_only_settings_there_are() -> None:
+    page = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    names = set(re.findall(r"`(DAYBOOK_[A-Z_]*[A-Z])", page))
+
+    assert len(names) > 15
+    assert names <= setting_names()
