@@ -246,11 +246,11 @@ def test_the_formats_are_told_as_they_are() -> None:
     assert [row[0] for row in table("| `format` |")] == [f"`{name}`" for name in Format]
 
 
-# A row may tell of several settings; then it has a default for each.
+# A row may tell of several settings, and then of a default for each that has one.
 LIMITS = [
-    (setting, row[1].split("; ")[position])
+    pair
     for row in table("| limit |")
-    for position, setting in enumerate(re.findall(r"`DAYBOOK_(\w+)`", row[2]))
+    for pair in zip(re.findall(r"`DAYBOOK_(\w+)`", row[2]), row[1].split("; "), strict=False)
 ]
 
 
