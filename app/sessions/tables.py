@@ -45,6 +45,7 @@ class SessionRow(SQLModel, table=True):
     __table_args__ = (
         Index("sessions_by_key", "tenant", "key"),
         Index("sessions_by_resource", "tenant", "resource_id", "key"),
+        Index("sessions_by_memory", "memory_id"),
         Index("sessions_by_parent", "tenant", "branched_from", postgresql_where=text("branched_from IS NOT NULL")),
         {"postgresql_with": {"fillfactor": 60}},
     )
