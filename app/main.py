@@ -204,7 +204,7 @@ def _serve_http(app: FastAPI, settings: Settings, registry: CollectorRegistry) -
         | DIAGNOSTICS_EXAMPLES,
     )
     install_console(app)
-    install_mcp(app, local=_may_be_local(settings), request_bytes_max=settings.http.request_bytes_max)
+    install_mcp(app, request_bytes_max=settings.http.request_bytes_max)
     install_problems(app)
     if settings.http.origins:
         allow_cross_origin(app, settings.http.origins.split(","))

@@ -28,8 +28,8 @@ READS = sorted(name for name, (method, _, _) in OPERATIONS.items() if method == 
 
 # A generated client's methods: short, and of few verbs.
 VERBS = (
-    "append|branch|compact|compile|delete|diff|edit|end|get|grep|lint|list|observe|patch|put|redrive|reflect|replace"
-    "|stream"
+    "append|branch|compact|compile|delete|diff|edit|end|export|get|grep|lint|list|observe|patch|put|recall|redrive|reflect"
+    "|replace|stream"
 )
 PROBLEM = "application/problem+json"
 by_operation = pytest.mark.parametrize("name", sorted(OPERATIONS))

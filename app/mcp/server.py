@@ -11,7 +11,6 @@ import httpx2
 from mcp import MCPError
 from mcp.server import Server, ServerRequestContext
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import (
     INVALID_PARAMS,
     CallToolRequestParams,
@@ -26,7 +25,6 @@ from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.kit.auth import LOOPBACK_HOSTS
 from app.kit.openapi import VERSION
 from app.mcp.tools import TOOLS, Tool
 
@@ -39,10 +37,9 @@ INSTRUCTIONS = (
 class McpServer:
     """ASGI: one request, one answer. Nothing is kept between two, so any replica answers any of them."""
 
-    def __init__(self, app: ASGIApp, *, local: bool, request_bytes_max: int) -> None:
-        """``app`` is the service; ``local``: without keys, when another page's scripts must not reach it."""
+    def __init__(self, app: ASGIApp, *, request_bytes_max: int) -> None:
+        """``app`` is the service."""
         self._app = app
-        self._security = _security(local=local)
         self._request_bytes_max = request_bytes_max
         self._server = Server(
             "daybook",
@@ -57,7 +54,6 @@ class McpServer:
             self._server,
             json_response=True,
             stateless=True,
-            security_settings=self._security,
             max_request_body_size=self._request_bytes_max,
         )
         async with manager.run():
@@ -110,13 +106,3 @@ def _told(text: str, *, is_error: bool = False) -> CallToolResult:
 def _complaint(error: ValidationError) -> str:
     found = error.errors(include_url=False, include_input=False)
     return "; ".join(f"{'/'.join(map(str, one['loc']))}: {one['msg']}" for one in found)
-
-
-def _security(*, local: bool) -> TransportSecuritySettings:
-    """Without keys only a loopback name is answered to: a page that had its own name lead here is refused."""
-    hosts = [f"[{host}]" if ":" in host else host for host in LOOPBACK_HOSTS]
-    return TransportSecuritySettings(
-        enable_dns_rebinding_protection=local,
-        allowed_hosts=[pattern for host in hosts for pattern in (host, f"{host}:*")],
-        allowed_origins=[pattern for host in hosts for pattern in (f"http://{host}", f"http://{host}:*")],
-    )

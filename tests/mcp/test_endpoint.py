@@ -13,8 +13,10 @@ from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import TextContent
 
+from app.kit.auth import Access
 from app.mcp.tools import TOOLS
 from tests.conftest import Service, StartService
+from tests.keys.conftest import MakeKey
 
 KEY = "a key of sixteen or more"
 SAID = [{"id": "m-1", "role": "user", "content": "I moved to Lisbon in May 2026."}]
@@ -108,11 +110,31 @@ async def test_the_key_of_the_service_is_that_of_its_tools(start_service: StartS
     assert (refused.status_code, refused.json()["type"]) == (401, "/problems/unauthorized")
 
 
-@pytest.mark.parametrize("headers", [{"host": "evil.example"}, {"origin": "http://evil.example"}])
-async def test_without_keys_another_site_s_page_is_refused(service: Service, headers: dict[str, str]) -> None:
-    answer = await service.client.post("/mcp", json=PING, headers=ACCEPT | headers)
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        pytest.param({"host": "evil.example"}, 403, id="whose name leads here"),
+        pytest.param({"content-type": "text/plain"}, 400, id="which no browser asks about first"),
+    ],
+)
+async def test_without_keys_another_site_s_page_is_refused(
+    service: Service, headers: dict[str, str], status: int
+) -> None:
+    answer = await service.client.post("/mcp", content=json.dumps(PING), headers=ACCEPT | headers)
 
-    assert answer.status_code in {403, 421}
+    assert answer.status_code == status
+
+
+async def test_a_key_that_reads_reads_and_is_refused_what_writes(
+    start_service: StartService, make_key: MakeKey
+) -> None:
+    key = await make_key("acme", Access.READ)
+    async with start_service() as service, connected(service, key) as client:
+        _, read = await call(client, "get_context", session="s1")
+        failed, told = await call(client, "append_messages", session="s1", messages=SAID)
+
+    assert (read, failed) == ("", True)
+    assert told.startswith("this needs a key with scope 'write'")
 
 
 async def test_a_request_over_the_limit_is_refused(start_service: StartService) -> None:
