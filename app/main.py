@@ -3,9 +3,10 @@
 import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 from fastapi import FastAPI
 from prometheus_client import CollectorRegistry, ProcessCollector, disable_created_metrics
@@ -66,6 +67,12 @@ from app.memory.service import MemoryService
 from app.memory.spending import Cap, Caps
 from app.memory.spending_store import SpendingStore
 from app.memory.store import MemoryStore
+from app.recall import routes as recall_routes
+from app.recall.examples import EXAMPLES as RECALL_EXAMPLES
+from app.recall.index_store import IndexStore
+from app.recall.indexer import IndexConfig, Indexer
+from app.recall.service import RecallConfig, RecallService
+from app.recall.store import RecallStore
 from app.sessions import routes as sessions_routes
 from app.sessions.deleting import Deleting
 from app.sessions.ending import Ending
@@ -91,6 +98,14 @@ class Location:
     name: str
 
 
+class Background(Protocol):
+    """What works beside the requests while the service runs."""
+
+    def start(self) -> None: ...
+
+    async def stop(self) -> None: ...
+
+
 def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     """The service, built but not started: the lifespan opens the pool and starts the engine, and ends both."""
     pool = Database(database_config(settings, "" if database is None else database.url))
@@ -105,29 +120,18 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     engine = _build_engine(settings, pool, memory_store, memory_metrics, charging, roles)
     memory = MemoryService(store=memory_store, engine=engine, service_rules=settings.memory.values())
 
+    recall, indexer, index_store = _build_recall(settings, pool)
     artifacts, sweepings = _build_artifacts(settings, pool)
     rates = Rates(RateConfig(per_minute=settings.rates.per_minute, redis_url=settings.rates.redis_url))
     auth = Auth(auth_config(settings), store=KeyStore(pool), clock=SystemClock())
 
-    @asynccontextmanager
-    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        await pool.open()
-        engine.start()
-        await auth.start()
-        for sweeping in sweepings:
-            sweeping.start()
-        try:
-            yield
-        finally:
-            await asyncio.gather(*(sweeping.stop() for sweeping in sweepings))
-            await engine.stop()
-            await auth.stop()
-            await rates.close()
-            await asyncio.gather(*(model.close() for model in roles.models))
-            await pool.close()
-
     app = FastAPI(
-        title="Daybook", redirect_slashes=False, docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan
+        title="Daybook",
+        redirect_slashes=False,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        lifespan=_lifespan(pool, auth, rates, background=(engine, indexer, *sweepings), models=roles.models),
     )
     app.state.database = pool
     app.state.database_name = "" if database is None else database.name
@@ -136,18 +140,25 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         messages_max=settings.sessions.messages_max, message_bytes_max=settings.sessions.message_bytes_max
     )
     session_store = SessionStore(pool)
-    app.state.sessions = SessionService(session_store, memory, limits, SessionMetrics(registry))
+    app.state.sessions = SessionService(
+        session_store, memory, limits, SessionMetrics(registry), on_append=indexer.appended
+    )
     app.state.replacing = Replacing(
-        database=pool, store=session_store, memory=memory, bytes_max=limits.message_bytes_max
+        database=pool, store=session_store, memory=memory, index=index_store, bytes_max=limits.message_bytes_max
     )
     app.state.artifacts = artifacts
     app.state.values = StateService(database=pool, store=StateStore(pool), config=_state_config(settings))
     app.state.ending = Ending(pool)
     app.state.deleting = Deleting(
-        database=pool, store=session_store, keepers=(memory_store, ArtifactStore(pool), StateStore(pool))
+        database=pool, store=session_store, keepers=(memory_store, ArtifactStore(pool), StateStore(pool), index_store)
     )
     app.state.erasing = Erasing(
-        database=pool, store=memory_store, log=ErasingLog(), erasing=ErasingStore(), memory=memory
+        database=pool,
+        store=memory_store,
+        log=ErasingLog(),
+        erasing=ErasingStore(),
+        index=index_store,
+        memory=memory,
     )
     app.state.compacting = Compacting(database=pool, store=memory_store, memory=memory)
     app.state.branching = Branching(
@@ -158,6 +169,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         config=BranchConfig(messages_max=settings.sessions.branch_messages_max, timezone=memory.defaults.timezone),
     )
     app.state.controls = Controls(database=pool, store=memory_store, memory=memory)
+    app.state.recall = recall
     app.state.context = ContextService(
         store=ContextStore(pool),
         memory=memory,
@@ -180,11 +192,36 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     return app
 
 
+def _lifespan(
+    pool: Database, auth: Auth, rates: Rates, *, background: Sequence[Background], models: Sequence[Model]
+) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    """Opens the pool and starts what works beside the requests; ends it in the other order."""
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        await pool.open()
+        await auth.start()
+        for part in background:
+            part.start()
+        try:
+            yield
+        finally:
+            for part in reversed(background):
+                await part.stop()
+            await auth.stop()
+            await rates.close()
+            await asyncio.gather(*(model.close() for model in models))
+            await pool.close()
+
+    return lifespan
+
+
 def _serve_http(app: FastAPI, settings: Settings, registry: CollectorRegistry) -> None:
     """The routes, and what stands around them."""
     for router in (
         sessions_routes.router,
         artifacts_routes.router,
+        recall_routes.router,
         context_routes.router,
         state_routes.router,
         memory_routes.router,
@@ -199,6 +236,7 @@ def _serve_http(app: FastAPI, settings: Settings, registry: CollectorRegistry) -
         SESSIONS_EXAMPLES
         | ARTIFACTS_EXAMPLES
         | STATE_EXAMPLES
+        | RECALL_EXAMPLES
         | CONTEXT_EXAMPLES
         | MEMORY_EXAMPLES
         | DIAGNOSTICS_EXAMPLES,
@@ -291,7 +329,7 @@ def _llm_config(settings: Settings) -> LlmConfig:
     return LlmConfig(timeout_seconds=settings.llm.timeout_seconds, reasoning_tokens=settings.llm.reasoning_tokens)
 
 
-def _build_artifacts(settings: Settings, pool: Database) -> tuple[ArtifactService, list[Sweeping]]:
+def _build_artifacts(settings: Settings, pool: Database) -> tuple[ArtifactService, list[Background]]:
     """The service of artifacts, and the sweep of its object store (none without one)."""
     chosen, store = settings.artifacts, ArtifactStore(pool)
     if chosen.url is None:
@@ -309,6 +347,32 @@ def _artifact_config(settings: Settings) -> ArtifactConfig:
         versions_max=artifacts.versions_max,
         session_max=artifacts.session_max,
         part_bytes_inline_max=artifacts.part_bytes_inline_max,
+    )
+
+
+def _build_recall(settings: Settings, pool: Database) -> tuple[RecallService, Indexer, IndexStore]:
+    """The search, what writes its index in the background, and what forgets of it."""
+    chosen, index_store = settings.recall, IndexStore(pool)
+    config = RecallConfig(
+        candidates_max=chosen.candidates_max,
+        tail_max=chosen.tail_max,
+        sessions_max=chosen.sessions_max,
+        notes_max=chosen.notes_max,
+    )
+    indexer = Indexer(store=index_store, config=_index_config(settings))
+    recall = RecallService(store=RecallStore(pool), indexer=indexer, clock=SystemClock(), config=config)
+    return recall, indexer, index_store
+
+
+def _index_config(settings: Settings) -> IndexConfig:
+    recall = settings.recall
+    return IndexConfig(
+        share=recall.index_share,
+        batch_messages=recall.index_batch,
+        waiting_messages=recall.index_waiting_max,
+        quiet_seconds=recall.index_quiet_seconds,
+        look_seconds=recall.index_look_seconds,
+        sweep_sessions=recall.index_sweep,
     )
 
 

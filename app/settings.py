@@ -123,6 +123,25 @@ class ContextSettings(_Group):
     )
 
 
+class RecallSettings(_Group):
+    candidates_max: int = Field(5_000, ge=1, le=1_000_000, description="messages that are ranked for one query")
+    tail_max: int = Field(
+        5_000, ge=1, le=1_000_000, description="messages searched for one query that are not indexed yet"
+    )
+    sessions_max: int = Field(1_000, ge=1, le=100_000, description="sessions of a resource searched, the newest")
+    notes_max: int = Field(500, ge=0, le=100_000, description="observations searched, the newest")
+    index_share: float = Field(
+        0.03, gt=0, le=1, description="of a process's time, what indexing in the background may take"
+    )
+    index_batch: int = Field(100, ge=1, le=10_000, description="messages indexed at once")
+    index_waiting_max: int = Field(
+        1_000, ge=1, le=1_000_000, description="messages of a session that wait for it to be quiet, to be indexed"
+    )
+    index_quiet_seconds: float = Field(5.0, ge=0, le=86_400, description="how long it has to be quiet")
+    index_look_seconds: float = Field(1.0, ge=0.05, le=600, description="how often to look for messages to index")
+    index_sweep: int = Field(500, ge=1, le=100_000, description="sessions looked at then, for what was left")
+
+
 class StateSettings(_Group):
     value_bytes_max: int = Field(64 * 1024, ge=1, le=1024**3, description="one value as JSON; 413 over it")
     entries_max: int = Field(1_000, ge=1, le=100_000, description="values of one session, resource or tenant")
@@ -210,6 +229,7 @@ class Settings(BaseSettings):
     sessions: SessionSettings = Field(SessionSettings(), description="Limits of an append and of a branch.")
     artifacts: ArtifactSettings = Field(ArtifactSettings(), description="Payloads kept by name.")
     state: StateSettings = Field(StateSettings(), description="Limits of the state.")
+    recall: RecallSettings = Field(RecallSettings(), description="Search, and its index.")
     context: ContextSettings = Field(ContextSettings(), description="The compiled context.")
     engine: EngineSettings = Field(EngineSettings(), description="The work in the background.")
     llm: LlmSettings = Field(LlmSettings(), description="Calls of a model.")

@@ -10,6 +10,7 @@ from sqlmodel import SQLModel
 import app.artifacts.tables
 import app.keys.tables
 import app.memory.tables
+import app.recall.tables
 import app.sessions.tables
 import app.state.tables  # noqa: F401 - fills the metadata
 

@@ -47,6 +47,7 @@ TABLES = (
     "api_keys",
     "artifacts",
     "messages",
+    "message_terms",
     "sessions",
     "session_configs",
     "memories",

@@ -35,9 +35,9 @@ def test_the_index_names_every_page() -> None:
     assert {page for page in pages if f"`{page}`" not in index} == set()
 
 
-def test_the_map_of_the_code_names_every_module_of_memory_and_context() -> None:
+def test_the_map_of_the_code_names_every_module_of_memory_context_and_recall() -> None:
     returning = {"__init__", "schemas", "routes", "service", "tables", "model", "errors", "examples"}  # in every domain
-    modules = [path for folder in ("memory", "context") for path in (ROOT / "app" / folder).glob("*.py")]
+    modules = [path for folder in ("memory", "context", "recall") for path in (ROOT / "app" / folder).glob("*.py")]
 
     told = named(ROOT / "docs" / "code.md")
 

@@ -52,7 +52,7 @@ def requests(name: str) -> dict[str, Any]:
 
 
 def path_of(name: str, key: str = "s1") -> str:
-    path = OPERATIONS[name][1].replace("{key}", key).replace("{message_id}", "m-2")
+    path = OPERATIONS[name][1].replace("{key}", key).replace("{message_id}", "m-2").replace("{resource_id}", "nobody")
     return path.replace("/state/{name}", "/state/city").replace("{name}", "report.csv")
 
 
@@ -171,7 +171,7 @@ async def test_an_example_of_a_deletion_is_answered_alike(remembered: Service) -
     answer = await remembered.client.delete(path_of("deleteArtifact"))
     assert answer.json() == answers(OPERATIONS["deleteArtifact"][2])["200"]["example"]
     for name in ("deleteResource", "deleteSession"):
-        answer = await remembered.client.delete(path_of(name).replace("{resource_id}", "nobody"))
+        answer = await remembered.client.delete(path_of(name))
         assert_alike(answer.json(), answers(OPERATIONS[name][2])["200"]["example"], name)
 
 

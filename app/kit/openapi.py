@@ -15,6 +15,7 @@ DESCRIPTION = "Observational memory for agents: POST messages after each turn, G
 TAGS = {
     "sessions": "Conversations: append to them, read and configure them.",
     "artifacts": "Payloads kept by name, in immutable versions.",
+    "recall": "What was ever said, found again.",
     "context": "What the agent's next call should see.",
     "state": "Values beside a conversation, and the templates they are put into.",
     "memory": "What is remembered, how it stands, and what it cost.",

@@ -15,6 +15,7 @@ from app.memory.records import FORGOTTEN, Locked, Told
 from app.memory.service import MemoryService
 from app.memory.store import ERASED, MemoryStore
 from app.sessions.erasing import Copy, ErasingLog
+from app.sessions.model import SearchIndex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,12 +58,20 @@ class Mending:
 
 class Erasing:
     def __init__(
-        self, *, database: Database, store: MemoryStore, log: ErasingLog, erasing: ErasingStore, memory: MemoryService
+        self,
+        *,
+        database: Database,
+        store: MemoryStore,
+        log: ErasingLog,
+        erasing: ErasingStore,
+        index: SearchIndex,
+        memory: MemoryService,
     ) -> None:
         self._database = database
         self._store = store
         self._log = log
         self._erasing = erasing
+        self._index = index
         self._mending = Mending(store=store, erasing=erasing)
         self._memory = memory
 
@@ -89,6 +98,7 @@ class Erasing:
             raise AssertionError  # its row is locked
         tainted = await self._erasing.tainted(tx, copy)
         await self._log.entomb(tx, copy)
+        await self._index.forget_message(tx, copy.session_id, copy.seq)
         if tainted.from_seq is not None:
             rows.update(await self._erasing.blank(tx, copy, from_seq=tainted.from_seq))
         summaries = await self._erasing.blank_summaries(tx, copy)

@@ -135,6 +135,7 @@ _DELETED_ROWS = {
     "runs": 13,
     "spending": 1,
     "artifacts": 2,
+    "message_terms": 200,
     "state_entries": 3,
     "messages": 200,
     "session_configs": 1,

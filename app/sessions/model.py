@@ -172,6 +172,16 @@ class Gone:
     resource_id: str | None = None
 
 
+class SearchIndex(Protocol):
+    """What was made of messages to find them by, floors above. The caller holds the lock of the session's row."""
+
+    async def forget_message(self, tx: Any, session: UUID, seq: int) -> None:
+        """Forget what one message says, for good."""
+
+    async def forget_from(self, tx: Any, session: UUID, seq: int) -> None:
+        """Forget the messages from ``seq`` on; they are read anew."""
+
+
 class MemoryPort(Protocol):
     """What the message log needs of the memory, which lives a floor above and is handed in by ``main``."""
 

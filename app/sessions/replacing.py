@@ -10,7 +10,7 @@ from app.kit.db import Database, Tx
 from app.kit.errors import FieldError, Invalid
 from app.kit.offload import offloaded
 from app.sessions.errors import MessageErased, MessageNotFound, MessageSealed, SessionNotFound
-from app.sessions.model import Kind, MemoryPort, Message, NewMessage
+from app.sessions.model import Kind, MemoryPort, Message, NewMessage, SearchIndex
 from app.sessions.reading import read_message
 from app.sessions.schemas import MessageIn
 from app.sessions.store import LockedLog, SessionStore, session_id
@@ -19,10 +19,13 @@ PAIRED = frozenset({Kind.TOOL_CALL, Kind.TOOL_RESULT})
 
 
 class Replacing:
-    def __init__(self, *, database: Database, store: SessionStore, memory: MemoryPort, bytes_max: int) -> None:
+    def __init__(
+        self, *, database: Database, store: SessionStore, memory: MemoryPort, index: SearchIndex, bytes_max: int
+    ) -> None:
         self._database = database
         self._store = store
         self._memory = memory
+        self._index = index
         self._bytes_max = bytes_max
 
     async def replace(self, *, tenant: str, key: str, message_id: str, body: MessageIn, body_bytes: int) -> Message:
@@ -38,6 +41,7 @@ class Replacing:
             old = await self._unsealed(tx, log, key, message_id)
             due = await self._store.recount(tx, log, pending_tokens=_weight(new) - _weight(old), look=_look(old, new))
             replaced = await self._store.replace(tx, log, old, new)
+            await self._index.forget_from(tx, log.session_id, replaced.seq)
         if due:
             self._memory.wake(log.memory_id)
         return replaced

@@ -1,8 +1,10 @@
 """What a caller can do with a session's log: append to it, read it, configure it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from app.kit.errors import FieldError, Invalid
 from app.kit.offload import offloaded
@@ -43,13 +45,22 @@ class SessionConfig:
 
 
 class SessionService:
+    """``on_append`` is told of every session and how many messages it got: the search index, floors above."""
+
     def __init__(
-        self, store: SessionStore, memory: MemoryPort, config: SessionConfig, metrics: SessionMetrics | None = None
+        self,
+        store: SessionStore,
+        memory: MemoryPort,
+        config: SessionConfig,
+        metrics: SessionMetrics | None = None,
+        *,
+        on_append: Callable[[UUID, int], None] = lambda _session, _messages: None,
     ) -> None:
         self._store = store
         self._memory = memory
         self._config = config
         self._metrics = metrics or SessionMetrics()
+        self._on_append = on_append
 
     async def append(
         self, *, tenant: str, key: str, body: AppendIn, idempotency_key: str | None, wait_ms: int, body_bytes: int
@@ -68,6 +79,8 @@ class SessionService:
         _refuse(result, body.resource_id)
         fresh = sum(not stored.replayed for stored in result.messages)
         self._metrics.appended(messages=fresh, usage=usage if fresh else None)
+        if fresh:
+            self._on_append(session_id(tenant, key), fresh)
         if result.memory.due:
             self._memory.wake(result.memory.memory_id)
         if wait_ms:

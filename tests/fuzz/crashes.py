@@ -192,6 +192,7 @@ async def outline(url: str, client: httpx.AsyncClient) -> Outline:
         facts = await laws.read_facts(database, session_id("default", scenario.KEY))
         assert facts is not None
         laws.check(facts, None)
+        await until(partial(_unindexed, database), (0).__eq__)
         tables = {name: await _rows(database, name) for name in TABLES if name not in OWN_TABLES}
     finally:
         await database.close()
@@ -203,6 +204,16 @@ async def outline(url: str, client: httpx.AsyncClient) -> Outline:
         "coverage": [(one["from"], one["to"], one["by"].split(":")[0]) for one in memory["coverage"]["intervals"]],
         "log": log["text"],
     }
+
+
+async def _unindexed(database: Database) -> int:
+    """How many messages search does not know yet."""
+    async with database.connection() as connection:
+        found: int = await connection.fetchval(
+            "SELECT count(*) FROM messages m WHERE NOT EXISTS"
+            " (SELECT FROM message_terms t WHERE t.session_id = m.session_id AND t.seq = m.seq)"
+        )
+    return found
 
 
 async def _rows(database: Database, table: str) -> list[dict[str, Any]]:

@@ -33,6 +33,7 @@ from app.memory.service import MemoryService
 from app.memory.spending import Caps
 from app.memory.spending_store import SpendingStore
 from app.memory.store import MemoryStore
+from app.recall.index_store import IndexStore
 from app.sessions.erasing import ErasingLog
 from app.sessions.replacing import Replacing
 from app.sessions.service import SessionConfig, SessionService
@@ -125,9 +126,20 @@ class Process:
         sessions, limits = SessionStore(database), SessionConfig()
         state.sessions = SessionService(sessions, memory, limits)
         state.replacing = Replacing(
-            database=database, store=sessions, memory=memory, bytes_max=limits.message_bytes_max
+            database=database,
+            store=sessions,
+            memory=memory,
+            index=IndexStore(database),
+            bytes_max=limits.message_bytes_max,
         )
-        state.erasing = Erasing(database=database, store=store, log=ErasingLog(), erasing=ErasingStore(), memory=memory)
+        state.erasing = Erasing(
+            database=database,
+            store=store,
+            log=ErasingLog(),
+            erasing=ErasingStore(),
+            index=IndexStore(database),
+            memory=memory,
+        )
         state.compacting = Compacting(database=database, store=store, memory=memory)
         state.controls = Controls(database=database, store=store, memory=memory)
         state.context = ContextService(

@@ -36,6 +36,7 @@ SETTINGS: Json = {
     "pool": {"min": 1, "max": 3},
     "caps": {"session_tokens_per_day": 10**9},  # never reached, but counted
     "engine": {"lease_seconds": 1, "sweep_seconds": 0.05, "grace_seconds": 0.1},
+    "recall": {"index_quiet_seconds": 0, "index_look_seconds": 0.05, "index_share": 0.5},
 }
 TOLD = (
     "On {day} May 2026 Ana paid invoice {n} of {n}20 euros for the shop in {city}. "

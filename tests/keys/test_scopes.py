@@ -11,7 +11,7 @@ from tests.conftest import Service, StartService
 from tests.keys.conftest import MakeKey, bearer
 from tests.test_problems import OPEN, assert_problem, listed
 
-READING_POSTS = {"compileContext", "grepArtifact", "lintTemplate"}
+READING_POSTS = {"compileContext", "grepArtifact", "lintTemplate", "recallResource", "recallSession"}
 
 
 @pytest.fixture

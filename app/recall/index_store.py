@@ -1,0 +1,136 @@
+"""The statements that write the search index, and read what is to be written (docs/recall.md).
+
+Rows of a session are written in the order of its messages and without a gap, so the newest says how far the index is:
+what is left to do is the gap between it and the log. Whoever changes messages holds the session's row; it is locked
+here too, but so that appends go on.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from app.kit.db import Database, Row, Tx
+from app.recall.indexing import Entry, Last
+from app.recall.scope import resource_term, session_term
+from app.sessions.model import Gone, Message
+from app.sessions.store import message_of
+
+BEHIND = """/* search_behind */
+SELECT (array_agg(s.id ORDER BY s.id DESC))[1] AS last,
+       array_agg(s.id) FILTER (WHERE s.next_seq - 1 > coalesce(t.seq, 0)) AS behind
+FROM (SELECT id, next_seq FROM sessions WHERE id > $1 ORDER BY id LIMIT $2) s LEFT JOIN LATERAL (
+  SELECT seq FROM message_terms WHERE session_id = s.id ORDER BY seq DESC LIMIT 1
+) t ON true
+"""
+
+LAST = """/* search_last */
+SELECT seq, segment, length_before + length AS length, created_at FROM message_terms
+WHERE session_id = $1 ORDER BY seq DESC LIMIT 1
+"""
+
+UNINDEXED = "/* search_unindexed */ SELECT * FROM messages WHERE session_id = $1 AND seq > $2 ORDER BY seq LIMIT $3"
+
+LOCK = "/* search_lock */ SELECT tenant, resource_id FROM sessions WHERE id = $1 FOR KEY SHARE"
+
+# All or none: nothing where a message was changed since it was read, or another process was faster.
+INDEX = """/* index_messages */
+WITH input AS (
+  SELECT i.*, m.erased_at IS NOT NULL AS erased FROM unnest(
+    $2::bigint[], $3::int[], $4::int[], $5::bigint[], $6::text[], $7::text[], $8::timestamptz[], $9::bytea[],
+    $10::jsonb[]
+  ) AS i (seq, segment, length, length_before, role, speaker, created_at, content_hash, terms)
+  JOIN messages m ON m.session_id = $1 AND m.seq = i.seq AND m.content_hash = i.content_hash
+)
+INSERT INTO message_terms
+  (session_id, seq, segment, length, length_before, role, speaker, created_at, terms, repeated)
+SELECT $1, seq, segment, length, length_before, role, CASE WHEN NOT erased THEN speaker END, created_at,
+       array_to_tsvector($11::text[] || ARRAY(SELECT jsonb_object_keys(terms) WHERE NOT erased)),
+       (SELECT jsonb_object_agg(key, value) FROM jsonb_each(terms) WHERE value::int > 1 AND NOT erased)
+FROM input
+WHERE (SELECT count(*) FROM input) = cardinality($2)
+  AND NOT EXISTS (SELECT FROM message_terms WHERE session_id = $1 AND seq >= $2[1])
+ON CONFLICT DO NOTHING RETURNING seq
+"""
+
+FORGET = """/* forget_terms */ DELETE FROM message_terms WHERE session_id = ANY($1::uuid[])"""
+
+FORGET_FROM = """/* forget_terms_from */ DELETE FROM message_terms WHERE session_id = $1 AND seq >= $2"""
+
+# What is left is that there was a message: in its session, and in its resource.
+FORGET_MESSAGE = """/* forget_message_terms */
+UPDATE message_terms SET speaker = NULL, repeated = NULL, length = 0,
+  terms = array_to_tsvector(ARRAY(SELECT term FROM unnest(tsvector_to_array(terms)) AS term WHERE term LIKE ' %'))
+WHERE session_id = $1 AND seq = $2
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lookout:
+    """Sessions of which the index lacks messages, among those looked at. ``last`` is None where there are no more."""
+
+    last: UUID | None
+    behind: tuple[UUID, ...]
+
+
+class IndexStore:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def behind(self, after: UUID, limit: int) -> Lookout:
+        """Look at so many sessions in the order of their ids, those after ``after``."""
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(BEHIND, after, limit)
+        return Lookout(last=row["last"], behind=tuple(row["behind"] or ()))
+
+    async def unindexed(self, session: UUID, limit: int) -> tuple[Last, list[Message]]:
+        """How far the index is, and the oldest messages after that."""
+        async with self._database.connection() as connection:
+            last = last_of(await connection.fetchrow(LAST, session))
+            rows = await connection.fetch(UNINDEXED, session, last.seq, limit)
+        return last, [message_of(row) for row in rows]
+
+    async def add(self, session: UUID, entries: Sequence[Entry]) -> int:
+        """Write what follows the newest row. Answers how many; 0 where it does not follow, or is not so any more."""
+        async with self._database.tx() as tx:
+            owner = await tx.fetchrow(LOCK, session)
+            if owner is None:
+                return 0
+            scopes = [session_term(session), *_resource(owner)]
+            return len(await tx.fetch(INDEX, session, *_columns(entries), scopes))
+
+    async def forget(self, tx: Tx, gone: Gone) -> dict[str, int]:
+        """Delete what is known of the sessions. Answers how many rows, by their tables."""
+        status: str = await tx.execute(FORGET, gone.sessions)
+        return {"message_terms": int(status.rpartition(" ")[2])}
+
+    async def forget_message(self, tx: Tx, session: UUID, seq: int) -> None:
+        """Forget what a message says, for good. The caller holds the lock."""
+        await tx.execute(FORGET_MESSAGE, session, seq)
+
+    async def forget_from(self, tx: Tx, session: UUID, seq: int) -> None:
+        """Forget the messages from ``seq`` on: they are indexed anew, as they are then. The caller holds the lock."""
+        await tx.execute(FORGET_FROM, session, seq)
+
+
+def last_of(row: Row | None) -> Last:
+    if row is None:
+        return Last()
+    return Last(seq=row["seq"], segment=row["segment"], length=row["length"], created_at=row["created_at"])
+
+
+def _resource(owner: Row) -> list[str]:
+    return [] if owner["resource_id"] is None else [resource_term(owner["tenant"], owner["resource_id"])]
+
+
+def _columns(entries: Sequence[Entry]) -> tuple[list[object], ...]:
+    return (
+        [entry.seq for entry in entries],
+        [entry.segment for entry in entries],
+        [entry.length for entry in entries],
+        [entry.length_before for entry in entries],
+        [entry.role for entry in entries],
+        [entry.speaker for entry in entries],
+        [entry.created_at for entry in entries],
+        [entry.content_hash for entry in entries],
+        [entry.terms for entry in entries],
+    )

@@ -1,0 +1,121 @@
+"""Writes the search index in the background: an append pays nothing for it.
+
+A process remembers where it appended, and indexes a session once it has been quiet, or has much to index, or was
+searched. What a crash left, or another process, is found by a sweep over all sessions, a few at a time. Whatever is not
+indexed yet is searched all the same (``service.py``), so nothing depends on when this is done.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import UUID
+
+import structlog
+
+from app.kit.db import AWAY
+from app.recall.index_store import IndexStore
+from app.recall.indexing import entries
+
+log = structlog.get_logger("daybook.recall")
+
+FIRST = UUID(int=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexConfig:
+    """``share``: what of a process's time goes into it at most. A batch is so many messages of one session.
+
+    A session is indexed ``quiet_seconds`` after its last append, or as soon as so many messages wait.
+    """
+
+    share: float = 0.03
+    batch_messages: int = 100
+    waiting_messages: int = 1_000
+    quiet_seconds: float = 5.0
+    look_seconds: float = 1.0
+    sweep_sessions: int = 500
+
+
+@dataclass(slots=True)
+class _Waiting:
+    messages: int
+    since: float  # of the monotonic clock: the last append
+
+
+class Indexer:
+    def __init__(
+        self, *, store: IndexStore, config: IndexConfig, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._store = store
+        self._config = config
+        self._now = monotonic
+        self._waiting: dict[UUID, _Waiting] = {}
+        self._asked: dict[UUID, None] = {}
+        self._swept = FIRST
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._for_ever(), name="daybook-recall-index")
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    def appended(self, session: UUID, messages: int) -> None:
+        """Note that there is something to index. Never waits, never fails."""
+        known = self._waiting.get(session)
+        self._waiting[session] = _Waiting((known.messages if known else 0) + messages, self._now())
+
+    def ask(self, session: UUID) -> None:
+        """Index this session next: it was searched, and the index lacked messages."""
+        self._asked[session] = None
+
+    async def index(self, session: UUID) -> int:
+        """Index the next messages of a session, up to a batch. Answers how many; 0: there is nothing more to do."""
+        last, messages = await self._store.unindexed(session, self._config.batch_messages)
+        if not messages:
+            return 0
+        made = await asyncio.to_thread(lambda: list(entries(messages, last)))
+        return await self._store.add(session, made)
+
+    async def sweep(self) -> int:
+        """Look at the next few sessions, and note those that the index lacks messages of. Answers how many."""
+        found = await self._store.behind(self._swept, self._config.sweep_sessions)
+        self._swept = found.last or FIRST
+        for session in found.behind:
+            self.ask(session)
+        return len(found.behind)
+
+    async def _for_ever(self) -> None:
+        while True:
+            try:
+                await self._work()
+            except AWAY as error:
+                log.warning("index_left", error=type(error).__name__)
+            except Exception:
+                log.exception("index_left")
+            await asyncio.sleep(self._config.look_seconds)
+
+    async def _work(self) -> None:
+        """Index what waits; where nothing does, look for what was left."""
+        while (session := self._next()) is not None:
+            started = self._now()
+            if await self.index(session) == self._config.batch_messages:
+                self.ask(session)
+            await asyncio.sleep((self._now() - started) * (1 / self._config.share - 1))
+        await self.sweep()
+
+    def _next(self) -> UUID | None:
+        """A session to index now, which is then no more among those that wait."""
+        chosen = next(iter(self._asked), None) or next(filter(self._is_ripe, self._waiting), None)
+        if chosen is not None:
+            self._asked.pop(chosen, None)
+            self._waiting.pop(chosen, None)
+        return chosen
+
+    def _is_ripe(self, session: UUID) -> bool:
+        waiting = self._waiting[session]
+        quiet = self._now() - waiting.since >= self._config.quiet_seconds
+        return quiet or waiting.messages >= self._config.waiting_messages

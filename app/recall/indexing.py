@@ -1,0 +1,76 @@
+"""Messages as rows of the search index. Pure."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias
+
+from app.memory.grounding import texts_of
+from app.recall.tokens import terms
+from app.sessions.model import Kind, Message, Role
+
+PAUSE: Final = timedelta(hours=1)  # a longer one ends a segment
+TERMS_MAX: Final = 10_000  # of one message: a tsvector holds a mebibyte
+CHARACTERS_READ: Final = 1_000_000  # of one message
+UNSEARCHED: Final = frozenset({Kind.BOUNDARY, Kind.SUMMARY})  # they say nothing that others have not
+
+Counts: TypeAlias = dict[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Last:
+    """The newest indexed message of a session; none yet is seq 0."""
+
+    seq: int = 0
+    segment: int = 0
+    length: int = 0  # of all messages up to it
+    created_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What the index is to hold of a message. ``terms`` are how often each occurs."""
+
+    seq: int
+    segment: int
+    length: int
+    length_before: int
+    role: Role
+    speaker: str | None
+    created_at: datetime
+    content_hash: bytes
+    terms: Counts = field(default_factory=dict)
+
+
+def entries(messages: Iterable[Message], last: Last) -> Iterator[Entry]:
+    """The messages that follow ``last``, in their order."""
+    segment, length, before = last.segment, last.length, last.created_at
+    for message in messages:
+        if before is None or message.created_at - before > PAUSE:
+            segment += 1
+        before = message.created_at
+        counts = message_terms(message)
+        size = sum(counts.values())
+        yield Entry(
+            seq=message.seq,
+            segment=segment,
+            length=size,
+            length_before=length,
+            role=message.role,
+            speaker=message.name,
+            created_at=message.created_at,
+            content_hash=message.content_hash,
+            terms=counts | dict.fromkeys(terms(message.name or "").keys() - counts.keys(), 1),
+        )
+        length += size
+
+
+def message_terms(message: Message) -> Counts:
+    return dict(terms(message_text(message)[:CHARACTERS_READ]).most_common(TERMS_MAX))
+
+
+def message_text(message: Message) -> str:
+    """What a message says: its texts, calls and results, not the model's reasoning."""
+    if message.kind in UNSEARCHED:
+        return ""
+    return "\n".join(text for part in message.parts for text in texts_of(part))

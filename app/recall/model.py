@@ -1,0 +1,96 @@
+"""What is searched, and what is found, as values."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import TypeAlias
+from uuid import UUID
+
+from app.sessions.model import Role, Trust
+
+Place: TypeAlias = tuple[UUID, int]  # a session and a seq of it
+
+
+class HitKind(StrEnum):
+    MESSAGE = "message"
+    OBSERVATION = "observation"
+    FACT = "fact"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indexed:
+    """A message as search sees it.
+
+    ``segment`` numbers the stretches of a session between long pauses, from 1. ``length`` is how many terms it has.
+    ``counts`` are those of the query, by their place in it; empty where it has none of them.
+    """
+
+    session: UUID
+    seq: int
+    segment: int
+    length: int
+    role: Role
+    created_at: datetime
+    speaker: str | None = None
+    counts: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def place(self) -> Place:
+        return self.session, self.seq
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """All that is searched, in numbers: messages, the terms they have together, segments.
+
+    ``having`` and ``segments_having`` tell of each word of the query how many messages and segments have it.
+    """
+
+    messages: int
+    length: int
+    segments: int
+    having: Sequence[int]
+
+    @property
+    def mean_length(self) -> float:
+        return max(1.0, self.length / max(1, self.messages))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A stretch of time, its end excluded; None is no bound."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def holds(self, at: datetime) -> bool:
+        return (self.since is None or self.since <= at) and (self.until is None or at < self.until)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbour:
+    """A message beside a hit."""
+
+    seq: int
+    role: str
+    text: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """What was found, and where: messages ``from_seq``..``to_seq`` of a session, or a note that cites messages."""
+
+    kind: HitKind
+    session: str
+    from_seq: int
+    to_seq: int
+    score: float
+    text: str
+    created_at: datetime
+    role: str | None = None
+    name: str | None = None
+    trust: Trust | None = None
+    cites: tuple[int, ...] = ()
+    neighbours: tuple[Neighbour, ...] = ()

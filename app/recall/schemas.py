@@ -1,0 +1,104 @@
+"""Recall on the wire (api.md)."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.recall.model import Hit, HitKind, Neighbour, Span
+from app.recall.service import Ask
+from app.sessions.schemas import KEY_PATTERN, STORABLE_PATTERN, Time
+
+LIMIT_DEFAULT, LIMIT_MAX = 10, 100
+NEIGHBOURS_MAX = 10
+QUERY_CHARACTERS_MAX = 10_000
+
+Query = Annotated[str, Field(min_length=1, max_length=QUERY_CHARACTERS_MAX, pattern=STORABLE_PATTERN)]
+KINDS = {
+    "messages": HitKind.MESSAGE,
+    "observations": HitKind.OBSERVATION,
+    "facts": HitKind.FACT,
+}
+
+
+class RecallIn(BaseModel):
+    model_config = ConfigDict(extra="forbid")  # a misspelt filter would let everything through
+
+    query: Query = Field(description="Words to find, in any language; a date in it narrows the time")
+    limit: int = Field(LIMIT_DEFAULT, ge=1, le=LIMIT_MAX)
+    kinds: list[Literal["messages", "observations", "facts"]] = Field(
+        default=["messages", "observations", "facts"], min_length=1, description="What to look for; default: all"
+    )
+    since: Time | None = Field(None, description="Only what was said from then on")
+    until: Time | None = Field(None, description="Only what was said before")
+    now: Time | None = Field(None, description='What "yesterday" is told from; default: the server\'s time')
+    neighbours: int = Field(
+        0, ge=0, le=NEIGHBOURS_MAX, description="So many messages before and after each message found"
+    )
+
+
+class ResourceRecallIn(RecallIn):
+    session: str | None = Field(None, pattern=KEY_PATTERN, description="Only this session of the resource")
+
+
+class NeighbourOut(BaseModel):
+    seq: int
+    role: str
+    text: str
+    created_at: datetime
+
+
+class HitOut(BaseModel):
+    kind: Literal["message", "observation", "fact"]
+    session: str
+    from_seq: int
+    to_seq: int
+    score: float = Field(description="Comparable within one answer only")
+    text: str
+    role: str | None
+    name: str | None
+    trust: str | None = Field(description="Whose word it is: the user's, the operator's, a tool's or a stranger's")
+    created_at: datetime
+    cites: list[int] = Field(description="The messages that a note rests on, by their `seq`")
+    neighbours: list[NeighbourOut]
+
+
+class RecallOut(BaseModel):
+    hits: list[HitOut] = Field(description="Best first")
+
+
+def ask_of(body: RecallIn) -> Ask:
+    return Ask(
+        query=body.query,
+        limit=body.limit,
+        kinds=frozenset(KINDS[kind] for kind in body.kinds),
+        span=Span(since=body.since, until=body.until),
+        now=body.now,
+        neighbours=body.neighbours,
+        session=body.session if isinstance(body, ResourceRecallIn) else None,
+    )
+
+
+def recall_out(hits: list[Hit]) -> RecallOut:
+    return RecallOut(hits=[_hit_out(hit) for hit in hits])
+
+
+def _hit_out(hit: Hit) -> HitOut:
+    return HitOut(
+        kind=hit.kind.value,
+        session=hit.session,
+        from_seq=hit.from_seq,
+        to_seq=hit.to_seq,
+        score=hit.score,
+        text=hit.text,
+        role=hit.role,
+        name=hit.name,
+        trust=hit.trust,
+        created_at=hit.created_at,
+        cites=list(hit.cites),
+        neighbours=[_neighbour_out(neighbour) for neighbour in hit.neighbours],
+    )
+
+
+def _neighbour_out(neighbour: Neighbour) -> NeighbourOut:
+    return NeighbourOut.model_validate(neighbour, from_attributes=True)

@@ -1,0 +1,185 @@
+"""From a query to its hits: find, rank, read what was found. Nothing here waits for a model."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from app.kit.clock import Clock
+from app.recall.indexer import Indexer
+from app.recall.indexing import Entry, entries, message_text
+from app.recall.model import Hit, HitKind, Indexed, Neighbour, Place, Scope, Span
+from app.recall.notes import note_hits
+from app.recall.ranking import Ranked, ranked
+from app.recall.scope import resource_term, session_term
+from app.recall.store import Index, RecallStore, Searched
+from app.recall.times import named_time
+from app.recall.tokens import Alternatives, query_terms
+from app.sessions.errors import SessionNotFound
+from app.sessions.model import Message
+from app.sessions.store import session_id
+
+ALL_KINDS = frozenset(HitKind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallConfig:
+    """How much is looked at: what is over a limit is not found.
+
+    ``candidates_max``: messages that have a word of the query; ``tail_max``: messages that the index does not hold yet;
+    ``sessions_max``: sessions of a resource, those last active; ``notes_max``: chunks of the logs, the newest.
+    """
+
+    candidates_max: int = 5_000
+    tail_max: int = 5_000
+    sessions_max: int = 1_000
+    notes_max: int = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """``span`` is what the caller wants; the time that the query names is ``now``'s past. ``limit`` counts hits."""
+
+    query: str
+    limit: int
+    kinds: frozenset[HitKind] = ALL_KINDS
+    span: Span = field(default_factory=Span)
+    now: datetime | None = None
+    neighbours: int = 0
+    session: str | None = None  # of a resource, only this one
+    besides: frozenset[Place] = frozenset()  # messages that need not be found
+
+
+class RecallService:
+    def __init__(self, *, store: RecallStore, indexer: Indexer, clock: Clock, config: RecallConfig) -> None:
+        self._store = store
+        self._indexer = indexer
+        self._clock = clock
+        self._config = config
+
+    async def session(self, tenant: str, key: str, ask: Ask) -> list[Hit]:
+        """What was said in a session, best first. Raises SessionNotFound."""
+        found = await self._store.session(session_id(tenant, key))
+        if found is None:
+            raise SessionNotFound(f"session '{key}' was never seen")
+        return await self._recall([found], session_term(found.id), ask)
+
+    async def resource(self, tenant: str, resource_id: str, ask: Ask) -> list[Hit]:
+        """What was said in any session of a resource; nothing where there is none."""
+        sessions = await self._store.sessions(tenant, resource_id, self._config.sessions_max, key=ask.session)
+        return await self._recall(sessions, resource_term(tenant, resource_id), ask)
+
+    async def _recall(self, sessions: Sequence[Searched], scope: str, ask: Ask) -> list[Hit]:
+        named = await asyncio.to_thread(named_time, ask.query, ask.now or self._clock.now())
+        query = query_terms(named.text)
+        hits: list[Hit] = []
+        if query and sessions:
+            if HitKind.MESSAGE in ask.kinds:
+                hits += await self._messages(sessions, scope, query, named.span, ask)
+            if HitKind.OBSERVATION in ask.kinds:
+                hits += await self._notes(sessions, query, ask, besides=hits)
+        return sorted(hits, key=lambda hit: -hit.score)[: ask.limit]
+
+    async def _messages(
+        self, sessions: Sequence[Searched], scope: str, query: Sequence[Alternatives], named: Span | None, ask: Ask
+    ) -> list[Hit]:
+        ids = [session.id for session in sessions]
+        index = await self._store.index(ids, tail_max=self._config.tail_max)
+        for session in index.tail:
+            self._indexer.ask(session)
+        rows = await self._store.search(ids, scope, query, ask.span, limit=self._config.candidates_max)
+        newest, length, segments = await asyncio.to_thread(_tail_rows, index, query)
+        rows += newest
+        found = ranked(query, rows, _scope(index, rows, len(query), length=length, segments=segments), named=named)
+        known = {row.place: row for row in rows}
+        wanted = [one for one in found if ask.span.holds(known[one.place].created_at) and one.place not in ask.besides]
+        return await self._read(sessions, wanted[: ask.limit], ask.neighbours)
+
+    async def _read(self, sessions: Sequence[Searched], found: Sequence[Ranked], neighbours: int) -> list[Hit]:
+        """The hits with their texts; what was erased or deleted since is left out."""
+        keys = {session.id: session.key for session in sessions}
+        around = {(one.place[0], seq) for one in found for seq in _around(one.place[1], neighbours)}
+        said = await self._store.messages(around)
+        return [_hit(one, keys, said, neighbours) for one in found if one.place in said]
+
+    async def _notes(
+        self, sessions: Sequence[Searched], query: Sequence[Alternatives], ask: Ask, *, besides: Sequence[Hit]
+    ) -> list[Hit]:
+        keys = {session.id: session.key for session in sessions}
+        notes = await self._store.observations(sessions, self._config.notes_max)
+        found = await asyncio.to_thread(note_hits, query, [(keys[session], note) for session, note in notes])
+        known = {(hit.session, hit.from_seq) for hit in besides}
+        return [
+            hit
+            for hit in found
+            if ask.span.holds(hit.created_at) and not any((hit.session, seq) in known for seq in hit.cites)
+        ][: ask.limit]
+
+
+def _tail_rows(index: Index, query: Sequence[Alternatives]) -> tuple[list[Indexed], int, int]:
+    """What the index does not hold yet, as it would hold it; how many terms that is, and how many segments."""
+    rows, length, segments = [], 0, 0
+    for session, messages in index.tail.items():
+        last = index.last[session]
+        made = list(entries(messages, last))
+        rows += [_row(session, entry, query) for entry in made]
+        length += sum(entry.length for entry in made)
+        segments += made[-1].segment - last.segment
+    return rows, length, segments
+
+
+def _row(session: UUID, entry: Entry, query: Sequence[Alternatives]) -> Indexed:
+    counts = {
+        word: count
+        for word, alternatives in enumerate(query)
+        if (count := sum(entry.terms.get(term, 0) for term in alternatives))
+    }
+    return Indexed(
+        session=session,
+        seq=entry.seq,
+        segment=entry.segment,
+        length=entry.length,
+        role=entry.role,
+        created_at=entry.created_at,
+        speaker=entry.speaker,
+        counts=counts,
+    )
+
+
+def _scope(index: Index, rows: Iterable[Indexed], words: int, *, length: int, segments: int) -> Scope:
+    having = Counter(word for row in rows for word in row.counts)
+    return Scope(
+        messages=sum(last.seq for last in index.last.values()) + sum(map(len, index.tail.values())),
+        length=sum(last.length for last in index.last.values()) + length,
+        segments=sum(last.segment for last in index.last.values()) + segments,
+        having=[having[word] for word in range(words)],
+    )
+
+
+def _around(seq: int, neighbours: int) -> range:
+    return range(seq - neighbours, seq + neighbours + 1)
+
+
+def _hit(found: Ranked, keys: Mapping[UUID, str], said: Mapping[Place, Message], neighbours: int) -> Hit:
+    session, seq = found.place
+    message = said[found.place]
+    beside = [said[session, near] for near in _around(seq, neighbours) if near != seq and (session, near) in said]
+    return Hit(
+        kind=HitKind.MESSAGE,
+        session=keys[session],
+        from_seq=seq,
+        to_seq=seq,
+        score=round(found.score, 4),
+        text=message_text(message),
+        created_at=message.created_at,
+        role=message.role,
+        name=message.name,
+        trust=message.trust,
+        neighbours=tuple(_neighbour(one) for one in beside),
+    )
+
+
+def _neighbour(message: Message) -> Neighbour:
+    return Neighbour(seq=message.seq, role=message.role, text=message_text(message), created_at=message.created_at)

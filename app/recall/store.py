@@ -1,0 +1,171 @@
+"""The statements that search: messages by the index, the newest ones by themselves, and notes."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from app.kit.db import Database, Row
+from app.memory.model import Observation
+from app.memory.store import observation_of
+from app.recall.index_store import last_of
+from app.recall.indexing import Last
+from app.recall.model import Indexed, Place, Span
+from app.recall.ranking import NEAR_MAX
+from app.recall.scope import quoted
+from app.recall.tokens import Alternatives
+from app.sessions.model import Message, Role
+from app.sessions.store import message_of
+
+SESSION = "/* recall_session */ SELECT id, key, memory_id FROM sessions WHERE id = $1"
+
+# Those last active first: of a resource with more sessions than are searched the oldest are left out.
+SESSIONS = """/* recall_sessions */
+SELECT id, key, memory_id FROM sessions WHERE tenant = $1 AND resource_id = $2 AND ($4::text IS NULL OR key = $4)
+ORDER BY last_active_at DESC, key LIMIT $3
+"""
+
+# How far the index of each session is, and what it knows of its size.
+INDEXED = """/* recall_indexed */
+SELECT s.id AS session_id, t.* FROM unnest($1::uuid[]) AS s (id) LEFT JOIN LATERAL (
+  SELECT seq, segment, length_before + length AS length, created_at FROM message_terms
+  WHERE session_id = s.id ORDER BY seq DESC LIMIT 1
+) t ON true
+"""
+
+# The newest first: a session that is far behind is read as far as it is searched.
+TAIL = """/* recall_tail */
+SELECT m.* FROM unnest($1::uuid[], $2::bigint[]) AS s (id, seq) CROSS JOIN LATERAL (
+  SELECT * FROM messages WHERE session_id = s.id AND seq > s.seq ORDER BY seq DESC LIMIT $3
+) m LIMIT $3
+"""
+
+# A word is one or more terms that stand for it. What is over the limit is what has fewest and commonest of the words.
+# Neighbours come with what is found, for they are ranked together.
+SEARCH = """/* recall_messages */
+WITH asked AS (
+  SELECT * FROM unnest($3::int[], $4::text[], $5::text[]) AS a (word, term, query)
+), found AS MATERIALIZED (
+  SELECT a.word, t.session_id, t.seq, sum(coalesce((t.repeated->>a.term)::int, 1))::int AS count
+  FROM asked a JOIN message_terms t ON t.session_id = ANY($1::uuid[]) AND t.terms @@ ($2 || a.query)::tsquery
+  WHERE ($6::timestamptz IS NULL OR t.created_at >= $6) AND ($7::timestamptz IS NULL OR t.created_at < $7)
+  GROUP BY a.word, t.session_id, t.seq
+), having_word AS (
+  SELECT word, count(*)::int AS messages FROM found GROUP BY word
+), best AS (
+  SELECT session_id, seq, array_agg(word) AS words, array_agg(count) AS counts
+  FROM found JOIN having_word USING (word)
+  GROUP BY session_id, seq ORDER BY sum(1.0 / messages) DESC, seq DESC LIMIT $8
+), near AS (
+  SELECT DISTINCT session_id, seq + distance AS seq FROM best, generate_series(-$9::int, $9) AS distance
+)
+SELECT t.session_id, t.seq, t.segment, t.length, t.role, t.speaker, t.created_at, b.words, b.counts
+FROM near n JOIN message_terms t USING (session_id, seq) LEFT JOIN best b USING (session_id, seq)
+"""
+
+MESSAGES = """/* recall_texts */
+SELECT m.* FROM unnest($1::uuid[], $2::bigint[]) AS p (session_id, seq) JOIN messages m USING (session_id, seq)
+WHERE m.erased_at IS NULL
+"""
+
+# What was condensed since is found as it was first noted; what somebody edited or deleted is not.
+OBSERVATIONS = """/* recall_observations */
+SELECT o.* FROM unnest($1::uuid[], $2::uuid[]) AS s (id, memory_id) JOIN observations o
+  ON o.memory_id = s.memory_id AND o.session_id = s.id
+WHERE o.status = 'active' OR o.retired_by LIKE 'reflection:%'
+ORDER BY o.created_at DESC, o.id DESC LIMIT $3
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searched:
+    """A session that is searched."""
+
+    id: UUID
+    key: str
+    memory_id: UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Index:
+    """How far the index of each session is, and the newest messages that it does not hold yet, oldest first."""
+
+    last: Mapping[UUID, Last]
+    tail: Mapping[UUID, Sequence[Message]]
+
+
+class RecallStore:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def session(self, session: UUID) -> Searched | None:
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(SESSION, session)
+        return None if row is None else _searched(row)
+
+    async def sessions(self, tenant: str, resource_id: str, limit: int, *, key: str | None = None) -> list[Searched]:
+        """Those of the resource that were last active; only the one with the key, if there is one."""
+        async with self._database.connection() as connection:
+            return [_searched(row) for row in await connection.fetch(SESSIONS, tenant, resource_id, limit, key)]
+
+    async def index(self, sessions: Sequence[UUID], *, tail_max: int) -> Index:
+        async with self._database.connection() as connection:
+            found = await connection.fetch(INDEXED, sessions)
+            last = {row["session_id"]: last_of(row if row["seq"] else None) for row in found}
+            rows = await connection.fetch(TAIL, sessions, [last[session].seq for session in sessions], tail_max)
+        tail: dict[UUID, list[Message]] = defaultdict(list)
+        for row in sorted(rows, key=lambda row: row["seq"]):
+            tail[row["session_id"]].append(message_of(row))
+        return Index(last=last, tail=tail)
+
+    async def search(
+        self, sessions: Sequence[UUID], scope: str, query: Sequence[Alternatives], span: Span, *, limit: int
+    ) -> list[Indexed]:
+        """The indexed messages that have a word of the query, and their neighbours. ``scope``: a term they all have."""
+        asked = [(word, term, quoted(term)) for word, terms in enumerate(query) for term in sorted(terms)]
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
+                SEARCH,
+                sessions,
+                f"{quoted(scope)} & ",
+                [word for word, _, _ in asked],
+                [term for _, term, _ in asked],
+                [written for _, _, written in asked],
+                span.since,
+                span.until,
+                limit,
+                NEAR_MAX,
+            )
+        return [_indexed(row) for row in rows]
+
+    async def messages(self, places: Collection[Place]) -> dict[Place, Message]:
+        """Those of the places that are there and were not erased."""
+        sessions, seqs = [session for session, _ in places], [seq for _, seq in places]
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(MESSAGES, sessions, seqs)
+        return {(row["session_id"], row["seq"]): message_of(row) for row in rows}
+
+    async def observations(self, sessions: Sequence[Searched], limit: int) -> list[tuple[UUID, Observation]]:
+        """The newest notes of the sessions, each with its session."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
+                OBSERVATIONS, [one.id for one in sessions], [one.memory_id for one in sessions], limit
+            )
+        return [(row["session_id"], observation_of(row)) for row in rows]
+
+
+def _searched(row: Row) -> Searched:
+    return Searched(id=row["id"], key=row["key"], memory_id=row["memory_id"])
+
+
+def _indexed(row: Row) -> Indexed:
+    return Indexed(
+        session=row["session_id"],
+        seq=row["seq"],
+        segment=row["segment"],
+        length=row["length"],
+        role=Role(row["role"]),
+        created_at=row["created_at"],
+        speaker=row["speaker"],
+        counts=dict(zip(row["words"] or (), row["counts"] or (), strict=True)),
+    )

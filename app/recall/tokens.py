@@ -1,0 +1,139 @@
+"""Words as search finds them, in every language (issue 7, point 1). Pure.
+
+Words are stemmed by language; scripts without spaces are cut into single characters and overlapping pairs, of which a
+query is asked for the pairs; identifiers, paths, numbers and dates are kept whole, with their parts beside them.
+"""
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice, pairwise
+from typing import Final, TypeAlias
+
+import regex
+
+from app.memory.days import date_phrases
+from app.recall.languages import ENGLISH, LATIN, WORDS_READ, language_of, stem, stop_words
+
+Alternatives: TypeAlias = frozenset[str]  # terms of which any stands for one word of a query
+
+CHARACTERS_MAX: Final = 64  # of a term; what is longer is cut to it
+PIECES_KEPT: Final = 65_536
+
+# Scripts that are written without spaces, or in which words carry their particles.
+_UNSPACED: Final = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ー々"
+_LETTER: Final = rf"[[\p{{L}}\p{{M}}\p{{N}}_]--[{_UNSPACED}]]"
+_PIECES: Final = regex.compile(
+    rf"([{_UNSPACED}]+)|({_LETTER}+(?:(?:://|[-._/\\:@+~=#&'%,]){_LETTER}+)*)", regex.VERSION1
+)
+# Of a name such as ``getHTTPCode2``: get, HTTP, Code, 2.
+_PARTS: Final = regex.compile(
+    r"\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{Lt}\p{Lm}\p{M}]+|\p{Lu}|\p{N}+", regex.VERSION1
+)
+_ACCENT_SCRIPTS: Final = regex.compile(r"[\p{Latin}\p{Greek}\p{M}]+")
+
+
+def terms(text: str) -> Counter[str]:
+    """The terms of a message, each with how often it occurs."""
+    pieces = list(_pieces(text))
+    language = _language(pieces) or ENGLISH
+    found: list[str] = []
+    for unspaced, piece in pieces:
+        found += _grams(piece) if unspaced else _words(piece, language)
+    return Counter(found) | Counter(set(_days(text)))
+
+
+def length(counts: Counter[str]) -> int:
+    return sum(counts.values())
+
+
+def query_terms(text: str) -> list[Alternatives]:
+    """What a query asks for, in its order: each word as the terms that may stand for it, by the language of a message.
+
+    Stop words are left out, unless there is nothing else.
+    """
+    pieces = list(_pieces(text))
+    language = _language(pieces)
+    asked = {frozenset([day]): None for day in _days(text)}
+    stopped: dict[Alternatives, None] = {}
+    for unspaced, piece in pieces:
+        if unspaced:
+            asked |= dict.fromkeys(map(_one, _pairs(piece)))
+            continue
+        for part in _readings(piece):
+            held = stopped if part in stop_words(language or ENGLISH) else asked
+            held[_stems(part, language)] = None
+    return [alternatives for alternatives in asked or stopped if alternatives]
+
+
+def _one(term: str) -> Alternatives:
+    return frozenset([term])
+
+
+def _pieces(text: str) -> Iterator[tuple[bool, str]]:
+    """Runs of scripts without spaces, and words as they are written."""
+    for run, word in _PIECES.findall(unicodedata.normalize("NFKC", text).replace("’", "'")):
+        yield (True, run) if run else (False, word)
+
+
+def _language(pieces: list[tuple[bool, str]]) -> str | None:
+    return language_of(word.casefold() for unspaced, word in islice(pieces, WORDS_READ) if not unspaced)
+
+
+def _grams(run: str) -> Iterator[str]:
+    yield from run
+    if len(run) > 1:
+        yield from _pairs(run)
+
+
+def _pairs(run: str) -> Iterator[str]:
+    if len(run) == 1:
+        yield run
+    for first, second in pairwise(run):
+        yield first + second
+
+
+@lru_cache(maxsize=PIECES_KEPT)
+def _words(piece: str, language: str) -> tuple[str, ...]:
+    return tuple(term for part in _readings(piece) if (term := _term(part, language)))
+
+
+def _stems(part: str, language: str | None) -> Alternatives:
+    """A word as it may stand in the index: stemmed in the query's language, in any where that is not known."""
+    languages = {ENGLISH, language} if language else LATIN
+    return frozenset(term for one in languages if (term := _term(part, one)))
+
+
+def _term(part: str, language: str) -> str:
+    """A word's stem; what is no word stays as it is."""
+    return _folded(stem(part, language) if part.isalpha() else part)
+
+
+@lru_cache(maxsize=PIECES_KEPT)
+def _readings(piece: str) -> tuple[str, ...]:
+    """A piece in lower case: a plain word alone; what is joined of several whole, and its parts beside it."""
+    plain = piece.casefold().removesuffix("'s")
+    if plain.isalpha() and (piece.islower() or piece.istitle() or piece.isupper()):
+        return (plain,)
+    parts = [part.casefold() for part in _PARTS.findall(piece.removesuffix("'s"))]
+    whole = [plain] if "'" not in plain and [plain] != parts else []
+    return (*whole, *(_number(part) for part in parts if len(part) > 1 or part.isdigit()))
+
+
+def _number(part: str) -> str:
+    return part.lstrip("0") or "0" if part.isdigit() else part
+
+
+def _folded(term: str) -> str:
+    """Without accents, in scripts where people leave them out."""
+    if not term.isascii() and _ACCENT_SCRIPTS.fullmatch(decomposed := unicodedata.normalize("NFD", term)):
+        term = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+    return term[:CHARACTERS_MAX]
+
+
+def _days(text: str) -> Iterator[str]:
+    """The calendar dates that a text names, in one form."""
+    for phrase in date_phrases(text):
+        if phrase.full is not None:
+            yield phrase.full.isoformat()

@@ -1,0 +1,145 @@
+"""The search index in the background: bounded batches, in any number of processes, of whatever is left to do."""
+
+import asyncio
+from typing import Any
+from unittest.mock import ANY
+from uuid import UUID
+
+import pytest
+
+from app.kit.db import Database
+from app.recall.index_store import IndexStore
+from app.recall.indexer import IndexConfig, Indexer
+from app.recall.indexing import entries
+from app.recall.scope import quoted, resource_term, session_term
+from app.sessions.store import session_id
+from tests.conftest import Service
+
+SESSION = session_id("default", "s")
+
+
+class Hand:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.at = 0.0
+
+    def __call__(self) -> float:
+        return self.at
+
+
+@pytest.fixture
+def database(service: Service) -> Database:
+    found: Database = service.app.state.database
+    return found
+
+
+def indexer(database: Database, **config: Any) -> Indexer:
+    return Indexer(store=IndexStore(database), config=IndexConfig(**config))
+
+
+async def tell(service: Service, *texts: str, key: str = "s", **body: Any) -> None:
+    messages = [{"role": "user", "content": text} for text in texts]
+    answer = await service.client.post(f"/sessions/{key}/messages", json={"messages": messages} | body)
+    assert answer.status_code == 201, answer.text
+
+
+async def rows(database: Database, session: UUID = SESSION) -> list[Any]:
+    async with database.connection() as connection:
+        found: list[Any] = await connection.fetch(
+            "SELECT *, tsvector_to_array(terms) AS held FROM message_terms WHERE session_id = $1 ORDER BY seq", session
+        )
+    return found
+
+
+async def test_batches_follow_one_another_until_nothing_is_left(service: Service, database: Database) -> None:
+    await tell(service, *(f"number {n}" for n in range(5)))
+    index = indexer(database, batch_messages=2)
+    assert [await index.index(SESSION) for _ in range(4)] == [2, 2, 1, 0]
+    assert [row["seq"] for row in await rows(database)] == [1, 2, 3, 4, 5]
+
+
+async def test_a_row_holds_the_terms_of_the_message_and_those_of_its_session_and_resource(
+    service: Service, database: Database
+) -> None:
+    await tell(service, "Red apples, red pears", resource_id="ana")
+    await indexer(database).index(SESSION)
+    (row,) = await rows(database)
+    assert set(row["held"]) == {"red", "appl", "pear", session_term(SESSION), resource_term("default", "ana")}
+    assert (row["repeated"], row["length"], row["length_before"], row["segment"]) == ({"red": 2}, 4, 0, 1)
+
+
+async def test_processes_that_index_at_once_write_every_message_once(service: Service, database: Database) -> None:
+    await tell(service, *(f"number {n}" for n in range(20)))
+    several = [indexer(database, batch_messages=5) for _ in range(4)]
+    while sum(await asyncio.gather(*(one.index(SESSION) for one in several))):
+        pass
+    assert [row["seq"] for row in await rows(database)] == list(range(1, 21))
+
+
+async def test_what_was_read_before_a_message_was_replaced_is_not_written(service: Service, database: Database) -> None:
+    await service.append("s", {"id": "m", "role": "user", "content": "red"})
+    store = IndexStore(database)
+    last, read = await store.unindexed(SESSION, 10)
+    await service.client.put("/sessions/s/messages/m", json={"role": "user", "content": "blue"})
+    assert await store.add(SESSION, list(entries(read, last))) == 0
+    assert await indexer(database).index(SESSION) == 1
+    assert "blue" in (await rows(database))[0]["held"]
+
+
+async def test_a_replaced_message_and_those_after_it_are_indexed_anew(service: Service, database: Database) -> None:
+    await service.append("s", *({"id": f"m-{n}", "role": "user", "content": f"number {n}"} for n in (1, 2, 3)))
+    await indexer(database).index(SESSION)
+    await service.client.put("/sessions/s/messages/m-2", json={"role": "user", "content": "blue"})
+    assert [row["seq"] for row in await rows(database)] == [1]
+    await indexer(database).index(SESSION)
+    assert [("blue" in row["held"], row["seq"]) for row in await rows(database)] == [(False, 1), (True, 2), (False, 3)]
+
+
+async def test_a_sweep_finds_the_sessions_that_a_crash_left_a_few_at_a_time(
+    service: Service, database: Database
+) -> None:
+    for key in ("a", "b", "c"):
+        await tell(service, "number one", key=key)
+    await indexer(database).index(session_id("default", "b"))
+    sweeping = indexer(database, sweep_sessions=2)
+    assert sum([await sweeping.sweep() for _ in range(2)]) == 2
+    assert await sweeping.sweep() == 0  # at the end it begins anew
+
+
+async def test_a_session_is_deleted_with_its_rows(service: Service, database: Database) -> None:
+    await tell(service, "number one")
+    await indexer(database).index(SESSION)
+    receipt = (await service.client.delete("/sessions/s")).json()
+    assert receipt["rows"]["message_terms"] == 1
+    assert await rows(database) == []
+
+
+async def test_the_index_leads_to_the_messages_of_one_session_alone(service: Service, database: Database) -> None:
+    for key in ("s", "t"):
+        await tell(service, "number one", key=key)
+        await indexer(database).index(session_id("default", key))
+    async with database.connection() as connection:
+        found = await connection.fetch(
+            "SELECT session_id FROM message_terms WHERE terms @@ ($1 || ' & ' || $2)::tsquery",
+            quoted(session_term(SESSION)),
+            quoted("number"),
+        )
+    assert [row["session_id"] for row in found] == [SESSION]
+
+
+async def test_of_an_erased_message_nothing_is_left_in_the_index(service: Service, database: Database) -> None:
+    await service.append("s", *({"id": f"m-{n}", "role": "user", "content": f"number {n}"} for n in (1, 2)))
+    await indexer(database).index(SESSION)
+    await service.client.delete("/sessions/s/messages/m-1")
+    assert [row["held"] for row in await rows(database)] == [[session_term(SESSION)], ANY]
+
+
+async def test_what_is_read_and_then_erased_is_not_written(service: Service, database: Database) -> None:
+    await service.append("s", {"id": "m", "role": "user", "content": "red"})
+    store = IndexStore(database)
+    last, read = await store.unindexed(SESSION, 10)
+    await service.client.delete("/sessions/s/messages/m")
+    assert await store.add(SESSION, list(entries(read, last))) == 0
+    assert await indexer(database).index(SESSION) == 1
+    assert [row["held"] for row in await rows(database)] == [[session_term(SESSION)]]

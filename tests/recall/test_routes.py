@@ -1,0 +1,156 @@
+"""Recall over HTTP."""
+
+from typing import Any
+
+import pytest
+
+from tests.conftest import Service, StartService
+
+Json = dict[str, Any]
+
+
+async def recall(service: Service, path: str, query: str, **asked: Any) -> list[Json]:
+    answer = await service.client.post(f"/{path}/recall", json={"query": query} | asked)
+    assert answer.status_code == 200, answer.text
+    hits: list[Json] = answer.json()["hits"]
+    return hits
+
+
+def said(text: str, at: str = "2026-08-01T10:00:00Z", role: str = "user", **more: Any) -> Json:
+    return {"role": role, "content": text, "created_at": at} | more
+
+
+async def test_a_hit_is_one_message_with_where_and_when_and_by_whom_it_was_said(service: Service) -> None:
+    await service.append("s", said("I moved to Lisbon"), said("The cat is black", role="assistant"))
+    (best, *_) = await recall(service, "sessions/s", "Lisbon")
+    assert best.pop("score") > 0
+    assert best == {
+        "kind": "message",
+        "session": "s",
+        "from_seq": 1,
+        "to_seq": 1,
+        "text": "I moved to Lisbon",
+        "role": "user",
+        "name": None,
+        "trust": "user",
+        "created_at": "2026-08-01T10:00:00Z",
+        "cites": [],
+        "neighbours": [],
+    }
+
+
+async def test_nothing_is_found_where_nobody_said_it(service: Service) -> None:
+    await service.append("s", said("I moved to Lisbon"))
+    assert await recall(service, "sessions/s", "submarine") == []
+
+
+async def test_nothing_is_found_of_signs_alone(service: Service) -> None:
+    await service.append("s", said("I moved to Lisbon?"))
+    assert await recall(service, "sessions/s", "?!") == []
+
+
+async def test_a_session_never_seen_has_nothing_to_search(service: Service) -> None:
+    answer = await service.client.post("/sessions/never/recall", json={"query": "Lisbon"})
+    assert (answer.status_code, answer.json()["type"]) == (404, "/problems/session-not-found")
+
+
+async def test_a_resource_is_searched_over_all_its_sessions_and_no_others(service: Service) -> None:
+    for key, resource in (("a", "ana"), ("b", "ana"), ("c", "bob")):
+        body = {"messages": [said(f"The code of {resource} in {key} is 4711")], "resource_id": resource}
+        assert (await service.client.post(f"/sessions/{key}/messages", json=body)).status_code == 201
+    assert {hit["session"] for hit in await recall(service, "resources/ana", "code")} == {"a", "b"}
+    assert {hit["session"] for hit in await recall(service, "resources/ana", "code", session="b")} == {"b"}
+    assert await recall(service, "resources/ana", "code", session="c") == []
+    assert await recall(service, "resources/nobody", "code") == []
+
+
+async def test_neighbours_come_with_a_hit_and_do_not_count(service: Service) -> None:
+    await service.append("s", *(said(f"The number of door {word}") for word in ("one", "two", "three", "four")))
+    (hit,) = await recall(service, "sessions/s", "three", limit=1, neighbours=1)
+    assert hit["from_seq"] == 3
+    assert [near["seq"] for near in hit["neighbours"]] == [2, 4]
+
+
+async def test_since_and_until_leave_out_what_was_said_at_other_times(service: Service) -> None:
+    days = ("2026-05-01", "2026-06-01", "2026-07-01")
+    await service.append("s", *(said(f"The dentist on {day}", f"{day}T10:00:00Z") for day in days))
+    found = await recall(service, "sessions/s", "dentist", since="2026-06-01T00:00:00Z", until="2026-07-01T10:00:00Z")
+    assert [hit["from_seq"] for hit in found] == [2]
+
+
+async def test_a_time_in_the_query_comes_before_other_times(service: Service) -> None:
+    days = ("2026-05-03", "2026-06-03", "2026-07-03")
+    await service.append("s", *(said("I was at the dentist", f"{day}T10:00:00Z") for day in days))
+    found = await recall(service, "sessions/s", "the dentist in May", now="2026-08-01T00:00:00Z")
+    assert found[0]["from_seq"] == 1
+    found = await recall(service, "sessions/s", "the dentist in April", now="2026-08-01T00:00:00Z")
+    assert {hit["from_seq"] for hit in found} == {1, 2, 3}
+
+
+async def test_tools_and_their_results_are_found_and_told_from_the_user(service: Service) -> None:
+    call = {"type": "tool_call", "id": "c", "name": "read_file", "arguments": {"path": "src/app/main.py"}}
+    result = {"type": "tool_result", "tool_call_id": "c", "output": "Traceback: KeyError E1234"}
+    await service.append(
+        "s", said("Look"), {"role": "assistant", "content": [call]}, {"role": "tool", "content": [result]}
+    )
+    assert (await recall(service, "sessions/s", "main.py"))[0]["from_seq"] == 2
+    (best, *_) = await recall(service, "sessions/s", "e1234")
+    assert (best["from_seq"], best["trust"]) == (3, "tool")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("limit", 0),
+        ("limit", 101),
+        ("neighbours", -1),
+        ("neighbours", 11),
+        ("kinds", []),
+        ("kinds", ["messages", "dreams"]),
+        ("query", ""),
+        ("query", "x" * 10_001),
+        ("querry", "x"),
+        ("since", "yesterday"),
+    ],
+)
+async def test_what_is_asked_wrongly_is_named(service: Service, field: str, value: object) -> None:
+    answer = await service.client.post("/sessions/s/recall", json={"query": "x"} | {field: value})
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["pointer"].startswith(f"/{field}")
+
+
+async def test_kinds_choose_what_is_looked_for(service: Service) -> None:
+    await service.append("s", said("My sister Ana lives in Porto since 2019. She works at the harbour."))
+    await service.client.post("/sessions/s/memory/observe", params={"wait_ms": 10_000})
+    assert {hit["kind"] for hit in await recall(service, "sessions/s", "Porto", kinds=["messages"])} == {"message"}
+    (note, *_) = await recall(service, "sessions/s", "Porto", kinds=["observations"])
+    assert (note["kind"], note["cites"], note["role"]) == ("observation", [1], None)
+    assert await recall(service, "sessions/s", "Porto", kinds=["facts"]) == []
+
+
+async def test_a_note_is_no_hit_beside_the_message_it_rests_on(service: Service) -> None:
+    await service.append("s", said("My sister Ana lives in Porto since 2019. She works at the harbour."))
+    await service.client.post("/sessions/s/memory/observe", params={"wait_ms": 10_000})
+    assert [hit["kind"] for hit in await recall(service, "sessions/s", "Porto")] == ["message"]
+
+
+async def test_a_replaced_message_is_found_by_what_it_says_now(start_service: StartService) -> None:
+    async with start_service(recall={"index_quiet_seconds": 0, "index_look_seconds": 0.05}) as service:
+        await service.append("s", said("The colour is red", id="m"))
+        await recall(service, "sessions/s", "colour")
+        await service.client.put("/sessions/s/messages/m", json=said("The colour is blue"))
+        assert (await recall(service, "sessions/s", "blue"))[0]["text"] == "The colour is blue"
+        assert await recall(service, "sessions/s", "red") == []
+
+
+async def test_deleted_sessions_are_not_found(service: Service) -> None:
+    body = {"messages": [said("The code is 4711")], "resource_id": "ana"}
+    await service.client.post("/sessions/s/messages", json=body)
+    await service.client.delete("/sessions/s")
+    assert await recall(service, "resources/ana", "code") == []
+
+
+async def test_an_erased_message_is_not_found(service: Service) -> None:
+    await service.append("s", said("The code is 4711", id="m"), said("Thanks"))
+    await service.client.delete("/sessions/s/messages/m")
+    assert await recall(service, "sessions/s", "code 4711") == []
