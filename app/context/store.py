@@ -54,7 +54,9 @@ WITH RECURSIVE {moment}, ruled AS (
   FROM ruled r LEFT JOIN messages m
     ON m.session_id = $1 AND m.seq = r.summary_seq AND (r.enabled OR r.compacted_seq > 0)
 ), seek (low, high) AS (
-  SELECT shown_from_seq, greatest(seq, shown_from_seq) FROM session
+  SELECT shown_from_seq, CASE WHEN total_tokens - budget <= (
+    SELECT tokens_before FROM messages WHERE session_id = $1 AND seq = shown_from_seq
+  ) THEN shown_from_seq ELSE greatest(seq, shown_from_seq) END FROM session
   UNION ALL
   SELECT CASE WHEN fits THEN low ELSE middle + 1 END, CASE WHEN fits THEN middle ELSE high END
   FROM seek, session, LATERAL (SELECT (low + high) / 2 AS middle) AS halved, LATERAL (

@@ -25,7 +25,7 @@ class MemoryService:
         self._store = store
         self._engine = engine
         self._service_rules = service_rules
-        rules = self.rules({})
+        self._rules = rules = Rules.resolve(service_rules, {})
         self._defaults = MemoryDefaults(
             wake_tokens=first_wake_tokens(rules),
             early_tokens=EARLY_TOKENS_MIN,
@@ -39,7 +39,7 @@ class MemoryService:
 
     def rules(self, config: dict[str, Any]) -> Rules:
         """The rules of a session with this config."""
-        return Rules.resolve(self._service_rules, config)
+        return Rules.resolve(self._service_rules, config) if config else self._rules
 
     def summary(self, counters: MemoryCounters) -> dict[str, Any]:
         rules = self.rules(counters.config)
