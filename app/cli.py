@@ -127,6 +127,39 @@ def revoke(
         typer.echo(issuing.line(issuing.revoke(load_settings(data_dir=data_dir), key_id, tenant)))
 
 
+@commands.command(name="export")
+def export_session(
+    session: Annotated[str, typer.Argument(metavar="SESSION", help="Its key.")],
+    *,
+    output: Annotated[Path | None, typer.Option(help="The file; else standard output.")] = None,
+    tenant: Annotated[str, typer.Option(help="Whose session it is.")] = "default",
+    data_dir: DataDir = None,
+) -> None:
+    """Write a session with all that was made of it as JSON lines, which `daybook import` makes a session of."""
+    with _one_line_errors():
+        from app import transferring
+        from app.settings import load_settings
+
+        transferring.export_session(load_settings(data_dir=data_dir), tenant=tenant, key=session, path=output)
+
+
+@commands.command(name="import")
+def import_session(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `daybook export` wrote.")],
+    *,
+    session: Annotated[str, typer.Option(help="The key it gets, which must be free.")],
+    tenant: Annotated[str, typer.Option(help="Whose session it becomes.")] = "default",
+    data_dir: DataDir = None,
+) -> None:
+    """Make a session of an export: the file is checked whole, and then all of it is imported or nothing."""
+    with _one_line_errors():
+        from app import transferring
+        from app.settings import load_settings
+
+        rows = transferring.import_session(load_settings(data_dir=data_dir), tenant=tenant, key=session, path=file)
+    typer.echo(f"session {session}: {rows} rows", err=True)
+
+
 @commands.command()
 def openapi() -> None:
     """Print the OpenAPI document."""

@@ -88,6 +88,10 @@ from app.state.examples import EXAMPLES as STATE_EXAMPLES
 from app.state.model import StateConfig
 from app.state.service import StateService
 from app.state.store import StateStore
+from app.transfer import routes as transfer_routes
+from app.transfer.examples import EXAMPLES as TRANSFER_EXAMPLES
+from app.transfer.exporting import ExportConfig, Exporting
+from app.transfer.store import TransferStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +153,11 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     app.state.artifacts = artifacts
     app.state.values = StateService(database=pool, store=StateStore(pool), config=_state_config(settings))
     app.state.ending = Ending(pool)
+    app.state.exporting = Exporting(
+        database=pool,
+        store=TransferStore(),
+        config=ExportConfig(concurrency=settings.export.concurrency, stall_seconds=settings.export.stall_seconds),
+    )
     app.state.deleting = Deleting(
         database=pool, store=session_store, keepers=(memory_store, ArtifactStore(pool), StateStore(pool), index_store)
     )
@@ -227,6 +236,7 @@ def _serve_http(app: FastAPI, settings: Settings, registry: CollectorRegistry) -
         memory_routes.router,
         memory_routes.session_router,
         diagnostics_routes.router,
+        transfer_routes.router,
         diagnostics_routes.metrics_router,
         diagnostics_routes.health_router,
     ):
@@ -239,7 +249,8 @@ def _serve_http(app: FastAPI, settings: Settings, registry: CollectorRegistry) -
         | RECALL_EXAMPLES
         | CONTEXT_EXAMPLES
         | MEMORY_EXAMPLES
-        | DIAGNOSTICS_EXAMPLES,
+        | DIAGNOSTICS_EXAMPLES
+        | TRANSFER_EXAMPLES,
     )
     install_console(app)
     install_mcp(app, request_bytes_max=settings.http.request_bytes_max)

@@ -173,6 +173,11 @@ class EventSettings(_Group):
     streams_max: int = Field(100, ge=0, le=100_000, description="listeners at once, per process; 503 over it")
 
 
+class ExportSettings(_Group):
+    concurrency: int = Field(2, ge=1, le=1_000, description="at once, per process, each with a connection; 503 over it")
+    stall_seconds: float = Field(60.0, ge=1, le=3_600, description="one that is not read for so long ends")
+
+
 class CapsSettings(_Group):
     session_tokens_per_day: int | None = Field(
         None, ge=0, description="tokens of the models' calls for one session; 0: no cap"
@@ -241,6 +246,7 @@ class Settings(BaseSettings):
     keys: KeySettings = Field(KeySettings(), description="Keys made by `daybook keys create`.")
     rates: RateSettings = Field(RateSettings(), description="How often a key may ask.")
     events: EventSettings = Field(EventSettings(), description="Event streams.")
+    export: ExportSettings = Field(ExportSettings(), description="Exports over HTTP.")
     pool: PoolSettings = Field(PoolSettings(), description="Connections to the database.")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import httpx2 as httpx
 from jsonschema import Draft202012Validator
 
-from app.kit.openapi import BYTES, operations
+from app.kit.openapi import BYTES, JSON, operations
 
 PATHS = frozenset({"message_id"})  # parameters that may hold a slash
 
@@ -36,7 +36,7 @@ class Contract:
             return
         await response.aread()
         if media_type in contents:
-            value = response.json() if media_type.endswith("json") else response.text
+            value = response.json() if media_type == JSON or media_type.endswith("+json") else response.text
             self.validate(contents[media_type]["schema"], value)
         else:
             assert BYTES in contents or not response.content, f"{media_type} is not documented"

@@ -1,0 +1,132 @@
+"""An import makes an exported session again under a key: checked whole first, then all in one transaction."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from app.kit.db import Database, Tx
+from app.kit.json import loads
+from app.sessions.errors import SessionExists
+from app.sessions.store import session_id
+from app.transfer.errors import TransferError
+from app.transfer.lines import DESCRIBED, END, HEADER, SCHEMA, TABLES, Place, moved
+from app.transfer.store import TransferStore
+
+ROWS_AT_ONCE = 100
+NUMBERED = ("observations", "reflections", "runs")  # tables whose ids are drawn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What a file holds: rows by table."""
+
+    rows: dict[str, int]
+
+    @property
+    def total(self) -> int:
+        return sum(self.rows.values())
+
+
+class Importing:
+    def __init__(self, *, database: Database, store: TransferStore) -> None:
+        self._database = database
+        self._store = store
+
+    async def check(self, path: Path) -> Checked:
+        """Read the file whole. Raises TransferError for what is no export of one session, or was cut off."""
+        async with self._database.connection() as connection:
+            columns = {table: await self._store.columns(connection, table) for table in TABLES}
+        return checked(_values(path), columns)
+
+    async def session(self, path: Path, *, tenant: str, key: str, told: Callable[[int], None]) -> None:
+        """Make the session of a checked file; ``told`` hears of the rows. Raises SessionExists."""
+        place = Place(tenant=tenant, key=key, id=session_id(tenant, key))
+        async with self._database.tx() as tx:
+            if await self._store.taken(tx, place.id):
+                raise SessionExists(f"session '{key}' exists already; nothing was imported")
+            await self._store.end(tx, place.id, await self._put(tx, path, place, told))
+
+    async def _put(self, tx: Tx, path: Path, place: Place, told: Callable[[int], None]) -> dict[str, int]:
+        """Insert every row; answers the highest ids, by table."""
+        highest: dict[str, int] = {}
+        for table, batch in _batches(_rows(path)):
+            rows = [moved(table, row, place) for row in batch]
+            if table not in DESCRIBED:
+                await self._store.put(tx, table, rows)
+            if table in NUMBERED:
+                highest[table] = max(highest.get(table, 0), *(row["id"] for row in rows), 0)
+            told(len(rows))
+        return highest
+
+
+def checked(values: Iterable[tuple[int, Any]], columns: Mapping[str, frozenset[str]]) -> Checked:
+    """Raises TransferError naming the line at fault; ``columns`` are those there are here, by table."""
+    rows = dict.fromkeys(TABLES, 0)
+    last, ended, order = 0, False, list(TABLES)
+    for number, value in values:
+        if ended or not isinstance(value, dict):
+            raise TransferError(f"line {number}: not a line of an export")
+        kind = value.get("type")
+        if number == 1:
+            _check_header(value)
+        elif kind == END:
+            ended = _check_end(value, number)
+        elif kind not in order:
+            raise TransferError(f"line {number}: '{kind}' has no place here")
+        else:
+            order = order[order.index(kind) :]
+            _check_row(kind, value.get("data"), columns[kind], number)
+            rows[kind] += 1
+        last = number
+    if not ended or rows["sessions"] != 1:
+        raise TransferError(f"line {last}: the file was cut off, or holds no session")
+    return Checked(rows=rows)
+
+
+def _check_header(value: dict[str, Any]) -> None:
+    if (value.get("type"), value.get("schema"), value.get("scope")) != (HEADER, SCHEMA, "session"):
+        raise TransferError(f"line 1: not the header of an export of one session, of schema {SCHEMA}")
+
+
+def _check_end(value: dict[str, Any], number: int) -> bool:
+    if value.get("lines") != number - 1:
+        raise TransferError(f"line {number}: {number - 1} lines stand before it, and it tells of {value.get('lines')}")
+    return True
+
+
+def _check_row(table: str, row: Any, columns: frozenset[str], number: int) -> None:
+    if not isinstance(row, dict) or not row:
+        raise TransferError(f"line {number}: no row in 'data'")
+    unknown = sorted(row.keys() - columns)
+    if unknown:
+        raise TransferError(f"line {number}: {table} has no '{unknown[0]}' here; it was exported by a newer version")
+
+
+def _values(path: Path) -> Iterator[tuple[int, Any]]:
+    """Each line, read, with its number. Raises TransferError."""
+    try:
+        with path.open("rb") as file:
+            for number, text in enumerate(file, start=1):
+                yield number, loads(text)
+    except OSError as error:
+        raise TransferError(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise TransferError(f"{path}: not JSON: {error}") from error
+
+
+def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    return ((value["type"], value["data"]) for _, value in _values(path) if value["type"] in TABLES)
+
+
+def _batches(rows: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    for table, of_table in groupby(rows, key=lambda row: row[0]):
+        batch: list[dict[str, Any]] = []
+        for _, row in of_table:
+            batch.append(row)
+            if len(batch) == ROWS_AT_ONCE:
+                yield table, batch
+                batch = []
+        if batch:
+            yield table, batch

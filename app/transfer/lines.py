@@ -1,0 +1,75 @@
+"""The lines of an export, one JSON object each (docs/export.md). Pure.
+
+    {"type": "header", "schema": 1, "scope": "session", "of": "s1", "exported_at": "..."}
+    {"type": "messages", "session": "s1", "data": {...}}
+    {"type": "end", "lines": 412}
+
+``type`` names the table, ``data`` is its row. Whatever stands between the header and the end is in the order of TABLES,
+session by session, so that what is read is never ahead of what it belongs to.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from app.kit.json import dumps
+
+SCHEMA = 1
+HEADER, END = "header", "end"
+TABLES = (
+    "sessions",
+    "session_configs",
+    "messages",
+    "memories",
+    "memory_versions",
+    "observations",
+    "reflections",
+    "runs",
+    "state_entries",
+    "artifacts",
+)
+DESCRIBED = frozenset({"artifacts"})  # told about, without their bytes: an import leaves them out
+
+
+NO_BRANCH = {"branched_from": None, "branched_at_seq": None}
+NO_LEASE = {"lease_epoch": 0, "lease_owner": None, "lease_step": None}
+BY_SESSION = {"memory_versions": ("cursors",), "reflections": ("covers",)}  # columns whose keys are ids of sessions
+DRAWN = {"state_entries": ("version",)}  # from a sequence of this database
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where an imported session comes to stand."""
+
+    tenant: str
+    key: str
+    id: UUID
+
+
+def header(*, scope: str, of: str, now: datetime) -> bytes:
+    return line({"type": HEADER, "schema": SCHEMA, "scope": scope, "of": of, "exported_at": now.isoformat()})
+
+
+def end(lines: int) -> bytes:
+    """``lines`` are all before this one. A file without it was cut off."""
+    return line({"type": END, "lines": lines})
+
+
+def line(value: Mapping[str, Any]) -> bytes:
+    return dumps(value) + b"\n"
+
+
+def moved(table: str, row: dict[str, Any], place: Place) -> dict[str, Any]:
+    """The row of an exported session as that of one elsewhere: under its key, with no lease, and a branch of nobody."""
+    new = str(place.id)
+    own: dict[str, dict[str, Any]] = {
+        "sessions": {"id": new, "key": place.key, "tenant": place.tenant, "memory_id": new} | NO_BRANCH,
+        "memories": {"id": new, "tenant": place.tenant} | NO_LEASE,
+        "observations": {"memory_id": new, "session_id": new},
+        "state_entries": {"tenant": place.tenant, "owner": place.key},
+    }
+    renamed = {name: {new: value for value in row[name].values()} for name in BY_SESSION.get(table, ())}  # noqa: B035 - there is one
+    named = own.get(table, {"memory_id" if "memory_id" in row else "session_id": new})
+    return {name: value for name, value in row.items() if name not in DRAWN.get(table, ())} | named | renamed

@@ -1,0 +1,109 @@
+"""The statements of exports and imports: rows as JSON texts, out by a cursor and in by batches.
+
+A row goes out as ``row_to_json`` writes it and comes in through ``json_populate_recordset``, so that what is json keeps
+the order of its keys, and a column that the file has not gets its default.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from app.kit.db import Row, Tx
+from app.kit.json import dumps
+from app.transfer.lines import TABLES, Place
+
+ROWS_AT_ONCE = 50  # of a cursor: a message may have a megabyte
+
+# $1 is the session, $2 its key, $3 its tenant.
+_ROWS = {
+    "sessions": "SELECT * FROM sessions WHERE id = $1",
+    "session_configs": "SELECT * FROM session_configs WHERE session_id = $1 ORDER BY number",
+    "messages": "SELECT * FROM messages WHERE session_id = $1 ORDER BY seq",
+    "memories": "SELECT * FROM memories WHERE id = $1",
+    "memory_versions": "SELECT * FROM memory_versions WHERE memory_id = $1 ORDER BY version",
+    "observations": "SELECT * FROM observations WHERE memory_id = $1 ORDER BY id",
+    "reflections": "SELECT * FROM reflections WHERE memory_id = $1 ORDER BY id",
+    "runs": "SELECT * FROM runs WHERE memory_id = $1 ORDER BY id",
+    "state_entries": """SELECT * FROM state_entries
+      WHERE tenant = $3 AND scope = 'session' AND owner = $2 ORDER BY name""",
+    "artifacts": """SELECT session_id, name, version, media_type, size, encode(sha256, 'hex') AS sha256, created_at
+      FROM artifacts WHERE session_id = $1 AND deleted_at IS NULL ORDER BY name, version""",
+}
+_LINE = """/* export_{table} */
+SELECT json_build_object('type', '{table}', 'session', session.key, 'data', row_to_json(found))::text
+FROM (SELECT $1::uuid AS id, $2::text AS key, $3::text AS tenant) AS session, LATERAL ({rows}) AS found
+"""
+LINES = {table: _LINE.format(table=table, rows=rows) for table, rows in _ROWS.items()}
+
+OF_RESOURCE = """/* export_sessions */
+SELECT id, key FROM sessions WHERE tenant = $1 AND resource_id = $2 ORDER BY key
+"""
+
+STATE_OF_RESOURCE = """/* export_resource_state */
+SELECT json_build_object('type', 'state_entries', 'session', NULL, 'data', row_to_json(found))::text
+FROM (SELECT * FROM state_entries WHERE tenant = $1 AND scope = 'user' AND owner = $2 ORDER BY name) AS found
+"""
+
+COLUMNS = """/* columns */
+SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = $1
+"""
+
+TAKEN = "/* taken */ SELECT true FROM sessions WHERE id = $1"
+
+PUT = """/* import_rows */
+INSERT INTO {table} ({columns}) SELECT {columns} FROM json_populate_recordset(NULL::{table}, $1::text::json)
+"""
+
+# What is made next has a higher id than what was imported, as everywhere.
+IDS_BEYOND = """/* ids_beyond */
+SELECT setval(s.name, greatest(nextval(s.name), $2))
+FROM (SELECT pg_get_serial_sequence($1, 'id')::regclass AS name) AS s
+"""
+
+DUE = "/* import_due */ UPDATE memories SET due_at = now() WHERE id = $1 AND due_at IS NOT NULL"
+
+
+class TransferStore:
+    @staticmethod
+    async def snapshot(tx: Tx, *, stall_seconds: float) -> None:
+        """See one moment; who stops reading for so long loses it."""
+        await tx.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        await tx.execute(f"SET LOCAL idle_in_transaction_session_timeout = {round(stall_seconds * 1_000)}")
+
+    @staticmethod
+    async def sessions(tx: Tx, tenant: str, resource_id: str) -> AsyncIterator[Row]:
+        async for row in tx.cursor(OF_RESOURCE, tenant, resource_id, prefetch=ROWS_AT_ONCE):
+            yield row
+
+    @staticmethod
+    async def resource_state(tx: Tx, tenant: str, resource_id: str) -> AsyncIterator[bytes]:
+        async for row in tx.cursor(STATE_OF_RESOURCE, tenant, resource_id, prefetch=ROWS_AT_ONCE):
+            yield row[0].encode() + b"\n"
+
+    @staticmethod
+    async def lines(tx: Tx, place: Place) -> AsyncIterator[bytes]:
+        """All that is kept of a session, table by table."""
+        for table in TABLES:
+            async for row in tx.cursor(LINES[table], place.id, place.key, place.tenant, prefetch=ROWS_AT_ONCE):
+                yield row[0].encode() + b"\n"
+
+    @staticmethod
+    async def columns(tx: Tx, table: str) -> frozenset[str]:
+        return frozenset(row["column_name"] for row in await tx.fetch(COLUMNS, table))
+
+    @staticmethod
+    async def taken(tx: Tx, session: UUID) -> bool:
+        return await tx.fetchval(TAKEN, session) is not None
+
+    @staticmethod
+    async def put(tx: Tx, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Insert rows that have the same columns, which were compared with the table's."""
+        columns = ", ".join(f'"{name}"' for name in rows[0])
+        await tx.execute(PUT.format(table=table, columns=columns), dumps(rows).decode())
+
+    @staticmethod
+    async def end(tx: Tx, session: UUID, highest: Mapping[str, int]) -> None:
+        """Let ids go on after those that came, and work that was due be due here."""
+        for table, number in highest.items():
+            await tx.fetchval(IDS_BEYOND, table, number)
+        await tx.execute(DUE, session)

@@ -1,0 +1,83 @@
+"""``daybook export`` and ``daybook import``: one session to a file and back, with a progress bar."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from app.kit.db import Database
+from app.kit.errors import DomainError
+from app.main import database_config
+from app.serving import located
+from app.settings import Settings
+from app.transfer.errors import TransferError
+from app.transfer.exporting import ExportConfig, Exporting
+from app.transfer.importing import Importing
+from app.transfer.store import TransferStore
+
+
+def export_session(settings: Settings, *, tenant: str, key: str, path: Path | None) -> int:
+    """Write a session to a file (None: stdout); answers the lines. Raises TransferError, and leaves no half file."""
+    if path is None:
+        return asyncio.run(_export(settings, tenant, key, sys.stdout.buffer))
+    part = path.with_name(f"{path.name}.part")
+    try:
+        with part.open("wb") as file:
+            lines = asyncio.run(_export(settings, tenant, key, file))
+        part.replace(path)
+    except OSError as error:
+        raise TransferError(f"{path}: {error.strerror}") from error
+    finally:
+        part.unlink(missing_ok=True)
+    return lines
+
+
+def import_session(settings: Settings, *, tenant: str, key: str, path: Path) -> int:
+    """Make a session of a file; answers the rows. Raises TransferError, and then nothing was imported."""
+    return asyncio.run(_import(settings, tenant, key, path))
+
+
+async def _export(settings: Settings, tenant: str, key: str, file: BinaryIO) -> int:
+    count = 0
+    async with _opened(settings) as database:
+        exporting = Exporting(database=database, store=TransferStore(), config=ExportConfig())
+        with _progress() as progress:
+            task = progress.add_task(f"exporting {key}", total=None)
+            async for line in exporting.session(tenant, key):
+                file.write(line)
+                count += 1
+                progress.update(task, completed=count)
+    return count
+
+
+async def _import(settings: Settings, tenant: str, key: str, path: Path) -> int:
+    async with _opened(settings) as database:
+        importing = Importing(database=database, store=TransferStore())
+        found = await importing.check(path)
+        with _progress() as progress:
+            task = progress.add_task(f"importing {key}", total=found.total)
+            await importing.session(path, tenant=tenant, key=key, told=lambda rows: progress.advance(task, rows))
+    return found.total
+
+
+@asynccontextmanager
+async def _opened(settings: Settings) -> AsyncIterator[Database]:
+    with located(settings, exclusive=False) as location:
+        database = Database(database_config(settings, location.url))
+        await database.open()
+        try:
+            yield database
+        except DomainError as error:
+            raise TransferError(error.detail) from error
+        finally:
+            await database.close()
+
+
+def _progress() -> Progress:
+    console = Console(stderr=True)
+    return Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), console=console)

@@ -1,0 +1,183 @@
+"""What is exported can be imported under another key, and is then the same (api.md, Operation; docs/export.md)."""
+
+import asyncio
+import json
+import os
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app import transferring
+from app.kit.db import Database
+from app.sessions.errors import SessionExists
+from app.sessions.store import session_id
+from app.settings import Settings
+from app.transfer.errors import TransferError
+from app.transfer.exporting import ExportConfig, Exporting
+from app.transfer.importing import Importing, checked
+from app.transfer.lines import TABLES
+from app.transfer.store import TransferStore
+from tests.conftest import Service, StartService
+from tests.fuzz import laws
+from tests.sessions.test_deleting import fill
+from tests.sessions.test_routes import problem, said
+
+KEYS_ANYHOW = '{"b": 1, "a": [2, {"z": 0, "y": null}]}'
+
+
+def told(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+async def export(service: Service, path: Path, key: str = "s1") -> list[dict[str, Any]]:
+    database: Database = service.app.state.database
+    exporting = Exporting(database=database, store=TransferStore(), config=ExportConfig())
+    return kept(b"".join([line async for line in exporting.session("default", key)]), path)
+
+
+def kept(text: bytes, path: Path) -> list[dict[str, Any]]:
+    path.write_bytes(text)
+    return told(text.decode())
+
+
+async def bring(service: Service, path: Path, key: str) -> None:
+    importing = Importing(database=service.app.state.database, store=TransferStore())
+    await importing.check(path)
+    await importing.session(path, tenant="default", key=key, told=lambda _rows: None)
+
+
+async def filled(service: Service) -> None:
+    await fill(service, "s1", resource_id="user-1")
+    call = {"type": "tool_call", "id": "c1", "name": "look", "arguments": json.loads(KEYS_ANYHOW)}
+    await service.append("s1", {"role": "assistant", "content": [call]})
+
+
+async def test_an_imported_session_has_the_same_contexts_byte_for_byte(service: Service, tmp_path: Path) -> None:
+    await filled(service)
+    path = tmp_path / "s1.ndjson"
+    await export(service, path)
+    await bring(service, path, "s2")
+    version = (await service.memory("s1"))["log"]["version"]
+    for moment in ({}, *({"as_of_version": one} for one in range(version + 1)), {"as_of_seq": 7}):
+        one, other = [
+            (
+                await service.client.get(f"/sessions/{key}/context", params={"now": "2027-01-01T00:00:00Z", **moment})
+            ).text
+            for key in ("s1", "s2")
+        ]
+        assert other == one.replace('"session":"s1"', '"session":"s2"')
+    for path_of in ("messages", "state", "memory/observations", "memory/reflections", "memory/versions"):
+        one, other = [(await service.client.get(f"/sessions/{key}/{path_of}")).text for key in ("s1", "s2")]
+        assert other == one.replace('"session":"s1"', '"session":"s2"'), path_of
+
+
+async def test_an_imported_session_keeps_the_laws_and_goes_on(service: Service, tmp_path: Path) -> None:
+    await filled(service)
+    await export(service, tmp_path / "s1.ndjson")
+    await bring(service, tmp_path / "s1.ndjson", "s2")
+    await service.append(
+        "s2", *(said(f"I paid invoice {n} in Turin, and we keep it. " * 4) for n in range(4)), wait_ms=20_000
+    )
+    facts = await laws.read_facts(service.app.state.database, session_id("default", "s2"))
+    assert facts is not None
+    laws.check(facts, None)
+    assert facts.last_seq == 29
+    assert facts.observed_seq > 25
+
+
+async def test_an_export_says_what_it_is_and_where_it_ends(service: Service, tmp_path: Path) -> None:
+    await filled(service)
+    lines = await export(service, tmp_path / "s1.ndjson")
+    kinds = list(dict.fromkeys(line["type"] for line in lines))
+    assert (lines[0]["schema"], lines[0]["scope"], lines[0]["of"]) == (1, "session", "s1")
+    assert kinds == ["header", *TABLES, "end"]
+    assert lines[-1]["lines"] == len(lines) - 1
+    assert {line["session"] for line in lines[1:-1]} == {"s1"}
+
+
+async def test_a_resource_is_exported_with_all_its_sessions_and_its_own_state(service: Service) -> None:
+    for key, resource in (("a", "user-1"), ("b", "user-1"), ("c", "user-2")):
+        body = {"messages": [said(f"Hello from {key}")], "resource_id": resource}
+        await service.client.post(f"/sessions/{key}/messages", json=body)
+    await service.client.patch("/sessions/a/state", json={"user:name": "Ana", "page": "billing"})
+    answer = await service.client.get("/resources/user-1/export")
+    lines = told(answer.text)
+    texts = [line["data"]["parts"][0]["text"] for line in lines if line["type"] == "messages"]
+    state = [(line["session"], line["data"]["value"]) for line in lines if line["type"] == "state_entries"]
+    assert answer.headers["content-type"].startswith("application/x-ndjson")
+    assert texts == ["Hello from a", "Hello from b"]
+    assert state == [(None, "Ana"), ("a", "billing")]
+    assert lines[-1] == {"type": "end", "lines": len(lines) - 1}
+
+
+async def test_a_resource_never_seen_is_exported_as_nothing(service: Service) -> None:
+    lines = told((await service.client.get("/resources/nobody/export")).text)
+    assert [line["type"] for line in lines] == ["header", "end"]
+
+
+async def test_more_exports_than_there_may_be_are_refused(start_service: StartService) -> None:
+    async with start_service(export={"concurrency": 1}) as service:
+        running = service.app.state.exporting.session("default", "s1")
+        await service.configure("s1")
+        await anext(running)
+        answer = await service.client.get("/resources/user-1/export")
+        await running.aclose()
+        again = await service.client.get("/resources/user-1/export")
+    problem(answer, 503, "too-many-exports")
+    assert (answer.headers["retry-after"], again.status_code) == ("30", 200)
+
+
+async def test_a_key_that_is_taken_is_not_imported_to(service: Service, tmp_path: Path) -> None:
+    await service.append("s1", said("Hello"))
+    await export(service, tmp_path / "s1.ndjson")
+    with pytest.raises(SessionExists):
+        await bring(service, tmp_path / "s1.ndjson", "s1")
+
+
+HEADER = {"type": "header", "schema": 1, "scope": "session", "of": "s1"}
+SESSION = {"type": "sessions", "session": "s1", "data": {"id": "x"}}
+SAID = {"type": "messages", "session": "s1", "data": {"seq": 1}}
+
+
+@pytest.mark.parametrize(
+    ("lines", "wrong"),
+    [
+        ([], "line 0"),
+        ([HEADER | {"schema": 2}], "line 1: not the header"),
+        ([HEADER | {"scope": "resource"}], "line 1: not the header"),
+        ([HEADER, SESSION, SAID], "line 3: the file was cut off"),
+        ([HEADER, SAID, {"type": "end", "lines": 2}], "line 3"),
+        ([HEADER, SESSION, {"type": "end", "lines": 3}], "line 3: 2 lines stand before it"),
+        ([HEADER, SESSION, {"type": "end", "lines": 2}, SAID], "line 4: not a line"),
+        ([HEADER, SAID, SESSION], "line 3: 'sessions' has no place here"),
+        ([HEADER, SESSION | {"type": "keys"}], "line 2: 'keys' has no place here"),
+        ([HEADER, SESSION | {"data": {"later": 1}}], "line 2: sessions has no 'later' here"),
+        ([HEADER, SESSION | {"data": None}], "line 2: no row"),
+        ([HEADER, [1]], "line 2: not a line"),
+    ],
+)
+def test_a_file_that_is_no_whole_export_is_refused_by_its_line(lines: list[Any], wrong: str) -> None:
+    columns = {table: frozenset({"id", "seq"}) for table in TABLES}
+    with pytest.raises(TransferError, match=wrong):
+        checked(enumerate(lines, start=1), columns)
+
+
+async def test_the_commands_write_a_file_and_make_a_session_of_it(
+    service: Service, database_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await service.append("s1", said("Hello"), said("Goodbye"))
+    settings, path = Settings(database_url=database_url), tmp_path / "s1.ndjson"
+    out = partial(transferring.export_session, settings, tenant="default", path=path)
+    back = partial(transferring.import_session, settings, tenant="default", path=path)
+    lines = await asyncio.to_thread(out, key="s1")
+    rows = await asyncio.to_thread(back, key="s2")
+    with pytest.raises(TransferError, match="'s2' exists already"):
+        await asyncio.to_thread(back, key="s2")
+    with pytest.raises(TransferError, match="never seen"):
+        await asyncio.to_thread(out, key="s3")
+    assert (lines, rows) == (6, 4)
+    assert (await service.get("/sessions/s2/messages"))["items"][1]["content"][0]["text"] == "Goodbye"
+    assert os.listdir(tmp_path) == [path.name]  # noqa: PTH208 - no folder is read here for long
+    assert "importing s2" in capsys.readouterr().err
