@@ -25,7 +25,7 @@ _ROWS = {
     "reflections": "SELECT * FROM reflections WHERE memory_id = $1 ORDER BY id",
     "runs": "SELECT * FROM runs WHERE memory_id = $1 ORDER BY id",
     "state_entries": """SELECT * FROM state_entries
-      WHERE tenant = $3 AND scope = 'session' AND owner = $2 ORDER BY name""",
+      WHERE tenant = $3 AND scope = 'session' AND owner = $2 ORDER BY version""",
     "artifacts": """SELECT session_id, name, version, media_type, size, encode(sha256, 'hex') AS sha256, created_at
       FROM artifacts WHERE session_id = $1 AND deleted_at IS NULL ORDER BY name, version""",
 }
@@ -41,7 +41,7 @@ SELECT id, key FROM sessions WHERE tenant = $1 AND resource_id = $2 ORDER BY key
 
 STATE_OF_RESOURCE = """/* export_resource_state */
 SELECT json_build_object('type', 'state_entries', 'session', NULL, 'data', row_to_json(found))::text
-FROM (SELECT * FROM state_entries WHERE tenant = $1 AND scope = 'user' AND owner = $2 ORDER BY name) AS found
+FROM (SELECT * FROM state_entries WHERE tenant = $1 AND scope = 'user' AND owner = $2 ORDER BY version) AS found
 """
 
 COLUMNS = """/* columns */
@@ -50,9 +50,7 @@ SELECT column_name FROM information_schema.columns WHERE table_schema = current_
 
 TAKEN = "/* taken */ SELECT true FROM sessions WHERE id = $1"
 
-PUT = """/* import_rows */
-INSERT INTO {table} ({columns}) SELECT {columns} FROM json_populate_recordset(NULL::{table}, $1::text::json)
-"""
+NULL_IS_A_VALUE = ("state_entries", '"value"')  # and would come in as none
 
 # What is made next has a higher id than what was imported, as everywhere.
 IDS_BEYOND = """/* ids_beyond */
@@ -98,8 +96,13 @@ class TransferStore:
     @staticmethod
     async def put(tx: Tx, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Insert rows that have the same columns, which were compared with the table's."""
-        columns = ", ".join(f'"{name}"' for name in rows[0])
-        await tx.execute(PUT.format(table=table, columns=columns), dumps(rows).decode())
+        columns = [f'"{name}"' for name in rows[0]]
+        values = [f"coalesce({name}, 'null')" if (table, name) == NULL_IS_A_VALUE else name for name in columns]
+        statement = f"""/* import_rows */
+INSERT INTO {table} ({", ".join(columns)}) SELECT {", ".join(values)}
+FROM json_populate_recordset(NULL::{table}, $1::text::json)
+"""  # noqa: S608 - our own tables, and columns that were compared with theirs
+        await tx.execute(statement, dumps(rows).decode())
 
     @staticmethod
     async def end(tx: Tx, session: UUID, highest: Mapping[str, int]) -> None:

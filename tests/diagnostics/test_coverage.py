@@ -144,3 +144,32 @@ def test_intervals_of_a_sound_memory_are_contiguous_and_no_two_neighbours_are_al
     assert all(one[1] + 1 == next_one[0] for one, next_one in pairwise(intervals))
     assert all(one[2] != next_one[2] for one, next_one in pairwise(intervals))
     assert (intervals[0][0], intervals[-1][1]) == (1, len(marks) + tail) if intervals else not marks + "." * tail
+
+
+@pytest.mark.parametrize(
+    ("chunks", "erased", "expected"),
+    [
+        pytest.param(
+            [chunk("observation:1", 1, 4)],
+            [2],
+            [(1, 1, "observation:1"), (2, 2, "erased"), (3, 4, "observation:1"), (5, 6, "tail")],
+            id="within a note",
+        ),
+        pytest.param([chunk("deleted", 1, 4)], [1, 2, 3, 4], [(1, 4, "erased"), (5, 6, "tail")], id="all of a note"),
+        pytest.param(
+            [], [4, 5], [(1, 3, "skip"), (4, 5, "erased"), (6, 6, "tail")], id="over the end of what is noted"
+        ),
+        pytest.param(
+            [chunk("rebuilding", 3, 4)],
+            [2],
+            [(1, 1, "skip"), (2, 2, "erased"), (3, 4, "rebuilding"), (5, 6, "tail")],
+            id="where the notes went with their ranges",
+        ),
+    ],
+)
+def test_what_was_erased_is_told_whatever_covered_it(
+    chunks: list[Covered], erased: list[int], expected: list[Piece]
+) -> None:
+    found = coverage(chunks, derived_seq=4, last_seq=6, erased=erased)
+    assert pieces(found) == expected
+    assert found.gaps == ()

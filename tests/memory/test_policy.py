@@ -17,6 +17,7 @@ from app.memory.policy import (
     Consolidate,
     LiveReflection,
     Observe,
+    Rebuild,
     Reflect,
     Request,
     State,
@@ -516,3 +517,18 @@ def test_the_steps_of_a_memory_end_with_its_log_within_the_budget(
     assert memory.state.pending_tokens < resolved.message_tokens
     works = last.until is None and memory.unhelped != memory.state.log_tokens
     assert not works or memory.state.log_tokens <= room["memory_budget"]
+
+
+def test_what_was_erased_from_the_notes_is_observed_again_before_anything_else() -> None:
+    everything = with_log(9_000, (1, 500), pending_tokens=5_000, buffered=(1_000,), requested=Request.REFLECT)
+    assert next_step(replace(everything, rebuilding=True)) == Rebuild()
+
+
+def test_nothing_is_condensed_of_a_log_that_is_not_whole_yet() -> None:
+    capped = with_log(9_000, rebuilding=True, may_observe=False)
+    assert isinstance(next_step(replace(capped, rebuilding=False)), Reflect)
+    assert isinstance(next_step(capped), Wait)
+
+
+def test_a_memory_that_is_switched_off_rebuilds_nothing() -> None:
+    assert next_step(state({"enabled": False}, rebuilding=True)) == Wait()

@@ -11,6 +11,7 @@ import pytest
 
 from app import transferring
 from app.kit.db import Database
+from app.kit.openapi import JSON
 from app.sessions.errors import SessionExists
 from app.sessions.store import session_id
 from app.settings import Settings
@@ -52,6 +53,8 @@ async def filled(service: Service) -> None:
     await fill(service, "s1", resource_id="user-1")
     call = {"type": "tool_call", "id": "c1", "name": "look", "arguments": json.loads(KEYS_ANYHOW)}
     await service.append("s1", {"role": "assistant", "content": [call]})
+    nothing = await service.client.put("/sessions/s1/state/nothing", content="null", headers={"Content-Type": JSON})
+    assert nothing.status_code in {200, 201}
 
 
 async def test_an_imported_session_has_the_same_contexts_byte_for_byte(service: Service, tmp_path: Path) -> None:
