@@ -410,6 +410,7 @@ def database_config(settings: Settings, url: str) -> DatabaseConfig:
         pool_max=pool.max,
         connect_seconds=pool.connect_seconds,
         statement_seconds=pool.statement_seconds,
+        prepared_statements=pool.prepared_statements,
     )
 
 

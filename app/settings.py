@@ -45,6 +45,7 @@ class PoolSettings(_Group):
     max: int = Field(10, ge=1, le=1_000, description="connections at most, per process")
     connect_seconds: float = Field(10.0, gt=0, le=600, description="for a connection, then 503")
     statement_seconds: float = Field(30.0, gt=0, le=3_600, description="for one statement, then 503")
+    prepared_statements: bool = Field(True, description="false behind PgBouncer < 1.21 in transaction mode")
 
 
 ORIGINS = r"^(https?://[^/\s*,]+(,https?://[^/\s*,]+)*)?$"  # a key is no cookie, but "*" would open local mode

@@ -25,7 +25,9 @@ def run(connection: Connection) -> None:
 
 
 async def run_online() -> None:
-    engine = create_async_engine(context.config.attributes["url"], poolclass=pool.NullPool)
+    # No statement has a name on the server, where a pooler may have given another client the same one.
+    unnamed = {"statement_cache_size": 0, "prepared_statement_name_func": str}
+    engine = create_async_engine(context.config.attributes["url"], poolclass=pool.NullPool, connect_args=unnamed)
     async with engine.connect() as connection:
         await connection.run_sync(run)
         await connection.commit()

@@ -31,6 +31,7 @@ from app.kit.migrate import upgrade
 from app.main import Location, connection_config, create_app
 from app.settings import Settings
 from tests.contract import Contract
+from tests.pooler import is_pooled, pooled
 
 # Before any folder's tests import them: what they assert is told in full.
 pytest.register_assert_rewrite("tests.fuzz.laws", "tests.fuzz.world", "tests.journeys.laws", "tests.journeys.looks")
@@ -64,6 +65,11 @@ TABLES = (
 def _run_folder() -> Path:
     """Where this run's database lies: a place that the server's user can reach, unlike pytest's own folders."""
     return Path(tempfile.gettempdir()) / f"daybook-tests-{os.getuid()}-{os.environ[RUN]}"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    help_text = "between the database and the services under test stands PgBouncer in transaction mode"
+    parser.addoption("--pooler", action="store_true", help=help_text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -178,6 +184,8 @@ def _contract() -> Contract:
 async def running_service(database_url: str, **settings: Any) -> AsyncIterator[Service]:
     """The whole service on a free port of this process, with these settings."""
     values: dict[str, Any] = {"http": {"access_log": False}, "engine": {"sweep_seconds": 0.1}} | settings
+    if is_pooled(database_url):
+        values["pool"] = {"prepared_statements": False} | values.get("pool", {})
     chosen = Settings(**values)
     app = create_app(chosen, Location(url=database_url, name="the tests' database"))
     # Of protocol TCP by name: for no other does asyncio turn Nagle's delay off, some 40 ms a request.
@@ -202,10 +210,24 @@ async def running_service(database_url: str, **settings: Any) -> AsyncIterator[S
         listening.close()
 
 
+@pytest.fixture(scope="session")
+def pooled_url(worker_url: str) -> Iterator[str]:
+    """DSN of the worker's database behind PgBouncer in transaction mode."""
+    with pooled(worker_url) as url:
+        yield url
+
+
 @pytest.fixture
-async def service(database_url: str) -> AsyncIterator[Service]:
+def service_url(database_url: str, request: pytest.FixtureRequest) -> str:
+    """DSN that the services under test are given."""
+    behind: bool = request.config.getoption("--pooler")
+    return str(request.getfixturevalue("pooled_url")) if behind else database_url
+
+
+@pytest.fixture
+async def service(service_url: str) -> AsyncIterator[Service]:
     """The service with its defaults and the extractive memory."""
-    async with running_service(database_url) as running:
+    async with running_service(service_url) as running:
         yield running
 
 
@@ -213,11 +235,11 @@ StartService = Callable[..., contextlib.AbstractAsyncContextManager[Service]]
 
 
 @pytest.fixture
-def start_service(database_url: str) -> StartService:
+def start_service(service_url: str) -> StartService:
     """Start a service with settings of the test's own: ``async with start_service(memory={...}) as service``."""
 
     def start(**settings: Any) -> contextlib.AbstractAsyncContextManager[Service]:
-        return running_service(database_url, **settings)
+        return running_service(service_url, **settings)
 
     return start
 

@@ -14,6 +14,7 @@ Tx: TypeAlias = Any  # an asyncpg connection (the library is untyped); a stateme
 Row: TypeAlias = Any  # an asyncpg.Record
 
 VERSION_MIN = 14
+STATEMENTS_KEPT = 100  # prepared ones of a connection: the driver's own default
 
 # What the driver raises when the server cannot be reached or gives up for now, rather than for what was asked of it.
 AWAY = (
@@ -33,18 +34,26 @@ def is_away(error: BaseException) -> bool:
     return isinstance(error, AWAY) and not isinstance(error, ValueError)
 
 
+# Every type of which a statement takes or gives a list.
+LISTED = ("bool", "bytea", "float8", "int4", "int8", "json", "jsonb", "text", "timestamptz", "uuid")
+LISTS = f"SELECT {', '.join(f'NULL::{name}[]' for name in LISTED)}"
 JSONB_VERSION = b"\x01"  # the byte before the text in Postgres's binary format; only this format works in rows of rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseConfig:
-    """``url`` is any ``postgresql://`` DSN. Pool sizes count connections of this process."""
+    """``url`` is any ``postgresql://`` DSN. Pool sizes count connections of this process.
+
+    Without ``prepared_statements`` none has a name on the server: a pooler in transaction mode gives each transaction
+    whichever connection is free, where another client's statements have the same names.
+    """
 
     url: str
     pool_min: int = 2
     pool_max: int = 10
     connect_seconds: float = 10.0
     statement_seconds: float = 30.0
+    prepared_statements: bool = True
 
 
 def plain_dsn(url: str) -> str:
@@ -69,6 +78,7 @@ class Database:
             max_size=self._config.pool_max,
             timeout=self._config.connect_seconds,
             command_timeout=self._config.statement_seconds,
+            statement_cache_size=STATEMENTS_KEPT if self._config.prepared_statements else 0,
             init=_prepare,
             reset=_keep,
         )
@@ -103,10 +113,19 @@ class Database:
 
 
 async def _prepare(connection: Tx) -> None:
+    """Teach a new connection how to read and write what the statements pass to and fro.
+
+    Of a list the driver asks the server, with ``jit`` off meanwhile, when it first meets one: here all at once, and
+    rolled back, so that nothing stays set on a connection that a pooler gives to others.
+    """
     await connection.set_type_codec(
         "jsonb", encoder=_to_jsonb, decoder=_from_jsonb, schema="pg_catalog", format="binary"
     )
     await connection.set_type_codec("json", encoder=dumps, decoder=loads, schema="pg_catalog", format="binary")
+    looking = connection.transaction()
+    await looking.start()
+    await connection.prepare(LISTS, name="")
+    await looking.rollback()
 
 
 async def _keep(_connection: Tx) -> None:

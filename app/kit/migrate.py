@@ -51,7 +51,7 @@ def _upgrade(url: str) -> None:
 
 
 async def _revision(url: str) -> str | None:
-    connection = await asyncpg.connect(plain_dsn(url))
+    connection = await asyncpg.connect(plain_dsn(url), statement_cache_size=0)  # a pooler may stand between
     try:
         return await current_revision(connection)
     finally:

@@ -1,0 +1,86 @@
+"""PgBouncer in transaction mode before a database of the tests, where it is installed."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import parse_qs, quote, urlsplit
+
+import pytest
+
+PORT = 6432  # names the socket's file; there is no TCP
+CONNECTIONS = 2  # to the server, for all clients: fewer than a service opens, so that they take turns on them
+START_SECONDS = 20.0
+CONFIG = """
+[databases]
+* = host={host} port={port} user=postgres
+[pgbouncer]
+pool_mode = transaction
+default_pool_size = {connections}
+max_client_conn = 200
+listen_addr =
+listen_port = {own_port}
+unix_socket_dir = {folder}
+auth_type = any
+logfile = {folder}/pgbouncer.log
+pidfile = {folder}/pgbouncer.pid
+"""
+
+
+@contextmanager
+def pooled(dsn: str) -> Iterator[str]:
+    """The DSN's database behind a PgBouncer of our own, which is ended at the end. Skips where none is installed."""
+    program = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin")
+    if program is None:
+        pytest.skip("pgbouncer is not installed")
+    (host,), (port,) = parse_qs(urlsplit(dsn).query)["host"], parse_qs(urlsplit(dsn).query)["port"]
+    folder = Path(tempfile.mkdtemp(prefix="daybook-pooler-"))
+    config = CONFIG.format(host=host, port=port, connections=CONNECTIONS, own_port=PORT, folder=folder)
+    process = _start(program, folder, config, server=Path(host))
+    try:
+        _wait_for_socket(process, folder)
+        yield f"postgresql://postgres@/{urlsplit(dsn).path[1:]}?host={quote(str(folder), safe='')}&port={PORT}"
+    finally:
+        process.send_signal(signal.SIGINT)  # SIGTERM, to it, is to go at once, and SIGINT to go safely: either ends it
+        try:
+            process.wait(START_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        shutil.rmtree(folder)
+
+
+def is_pooled(dsn: str) -> bool:
+    return f"&port={PORT}" in dsn
+
+
+def _start(program: str, folder: Path, config: str, *, server: Path) -> "subprocess.Popen[bytes]":
+    """As the user of the server, whose socket is closed to others, and who is not root, which it refuses to run as."""
+    written, owner = folder / "pgbouncer.ini", server.stat()
+    written.write_text(config, encoding="utf-8")
+    own = owner.st_uid == os.geteuid()
+    if not own:
+        os.chown(folder, owner.st_uid, owner.st_gid)
+        folder.chmod(0o755)
+    return subprocess.Popen(
+        [program, "-q", str(written)],
+        cwd="/",
+        user=None if own else owner.st_uid,
+        group=None if own else owner.st_gid,
+        extra_groups=None if own else [],
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def _wait_for_socket(process: "subprocess.Popen[bytes]", folder: Path) -> None:
+    until = time.monotonic() + START_SECONDS
+    while not (folder / f".s.PGSQL.{PORT}").exists():
+        if process.poll() is not None or time.monotonic() > until:
+            log = folder / "pgbouncer.log"
+            raise RuntimeError(f"pgbouncer did not start: {log.read_text() if log.exists() else 'it wrote no log'}")
+        time.sleep(0.01)
