@@ -73,6 +73,8 @@ from app.recall.index_store import IndexStore
 from app.recall.indexer import IndexConfig, Indexer
 from app.recall.service import RecallConfig, RecallService
 from app.recall.store import RecallStore
+from app.redaction.build import build_redaction
+from app.redaction.model import Redaction
 from app.sessions import routes as sessions_routes
 from app.sessions.deleting import Deleting
 from app.sessions.ending import Ending
@@ -113,19 +115,17 @@ class Background(Protocol):
 def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     """The service, built but not started: the lifespan opens the pool and starts the engine, and ends both."""
     pool = Database(database_config(settings, "" if database is None else database.url))
-    registry = CollectorRegistry()
-    # When a counter began, which would double their number.
-    disable_created_metrics()  # type: ignore[no-untyped-call] # the library's own
-    ProcessCollector(registry=registry)
+    registry = _registry()
     memory_metrics = MemoryMetrics(registry)
     memory_store = MemoryStore(pool, memory_metrics)
     charging = Charging(database=pool, store=SpendingStore(pool), caps=_caps(settings))
     roles = build_roles(settings)
-    engine = _build_engine(settings, pool, memory_store, memory_metrics, charging, roles)
+    redaction = build_redaction(settings.redaction.tenants or "", settings.redaction.hook)
+    engine = _build_engine(settings, pool, memory_store, memory_metrics, charging, roles, redaction)
     memory = MemoryService(store=memory_store, engine=engine, service_rules=settings.memory.values())
 
     recall, indexer, index_store = _build_recall(settings, pool)
-    artifacts, sweepings = _build_artifacts(settings, pool)
+    artifacts, sweepings = _build_artifacts(settings, pool, redaction)
     rates = Rates(RateConfig(per_minute=settings.rates.per_minute, redis_url=settings.rates.redis_url))
     auth = Auth(auth_config(settings), store=KeyStore(pool), clock=SystemClock())
 
@@ -145,13 +145,20 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     )
     session_store = SessionStore(pool)
     app.state.sessions = SessionService(
-        session_store, memory, limits, SessionMetrics(registry), on_append=indexer.appended
+        session_store, memory, limits, SessionMetrics(registry), on_append=indexer.appended, redaction=redaction
     )
     app.state.replacing = Replacing(
-        database=pool, store=session_store, memory=memory, index=index_store, bytes_max=limits.message_bytes_max
+        database=pool,
+        store=session_store,
+        memory=memory,
+        index=index_store,
+        bytes_max=limits.message_bytes_max,
+        redaction=redaction,
     )
     app.state.artifacts = artifacts
-    app.state.values = StateService(database=pool, store=StateStore(pool), config=_state_config(settings))
+    app.state.values = StateService(
+        database=pool, store=StateStore(pool), config=_state_config(settings), redaction=redaction
+    )
     app.state.ending = Ending(pool)
     app.state.exporting = Exporting(
         database=pool,
@@ -169,7 +176,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         index=index_store,
         memory=memory,
     )
-    app.state.compacting = Compacting(database=pool, store=memory_store, memory=memory)
+    app.state.compacting = Compacting(database=pool, store=memory_store, memory=memory, redaction=redaction)
     app.state.branching = Branching(
         database=pool,
         store=BranchStore(),
@@ -177,7 +184,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         erasing=ErasingStore(),
         config=BranchConfig(messages_max=settings.sessions.branch_messages_max, timezone=memory.defaults.timezone),
     )
-    app.state.controls = Controls(database=pool, store=memory_store, memory=memory)
+    app.state.controls = Controls(database=pool, store=memory_store, memory=memory, redaction=redaction)
     app.state.recall = recall
     app.state.context = ContextService(
         store=ContextStore(pool),
@@ -223,6 +230,14 @@ def _lifespan(
             await pool.close()
 
     return lifespan
+
+
+def _registry() -> CollectorRegistry:
+    registry = CollectorRegistry()
+    # When a counter began, which would double their number.
+    disable_created_metrics()  # type: ignore[no-untyped-call] # the library's own
+    ProcessCollector(registry=registry)
+    return registry
 
 
 def _serve_http(app: FastAPI, settings: Settings, registry: CollectorRegistry) -> None:
@@ -300,14 +315,19 @@ def _build_engine(
     metrics: MemoryMetrics,
     charging: Charging,
     roles: Roles,
+    redaction: Redaction,
 ) -> Engine:
-    observing = Observing(database=pool, store=memory_store, charging=charging, observer=roles.observer)
+    observing = Observing(
+        database=pool, store=memory_store, charging=charging, observer=roles.observer, redaction=redaction
+    )
     return Engine(
         database=pool,
         store=memory_store,
         activating=Activating(database=pool, store=memory_store),
         observing=observing,
-        reflecting=Reflecting(database=pool, store=memory_store, charging=charging, reflector=roles.reflector),
+        reflecting=Reflecting(
+            database=pool, store=memory_store, charging=charging, reflector=roles.reflector, redaction=redaction
+        ),
         rebuilding=Rebuilding(database=pool, store=memory_store, erasing=ErasingStore(), observing=observing),
         charging=charging,
         service_rules=settings.memory.values(),
@@ -319,6 +339,7 @@ def _build_engine(
         ),
         metrics=metrics,
         owner=f"{socket.gethostname()}:{os.getpid()}",
+        redaction=redaction,
     )
 
 
@@ -340,15 +361,17 @@ def _llm_config(settings: Settings) -> LlmConfig:
     return LlmConfig(timeout_seconds=settings.llm.timeout_seconds, reasoning_tokens=settings.llm.reasoning_tokens)
 
 
-def _build_artifacts(settings: Settings, pool: Database) -> tuple[ArtifactService, list[Background]]:
+def _build_artifacts(
+    settings: Settings, pool: Database, redaction: Redaction
+) -> tuple[ArtifactService, list[Background]]:
     """The service of artifacts, and the sweep of its object store (none without one)."""
     chosen, store = settings.artifacts, ArtifactStore(pool)
     if chosen.url is None:
-        return ArtifactService(store, _artifact_config(settings)), []
+        return ArtifactService(store, _artifact_config(settings), redaction=redaction), []
     objects = open_objects(chosen.url)
     config = SweepConfig(sweep_seconds=chosen.sweep_seconds, orphan_seconds=chosen.orphan_seconds)
     sweeping = Sweeping(objects=objects, store=store, clock=SystemClock(), config=config)
-    return ArtifactService(store, _artifact_config(settings), objects), [sweeping]
+    return ArtifactService(store, _artifact_config(settings), objects, redaction), [sweeping]
 
 
 def _artifact_config(settings: Settings) -> ArtifactConfig:

@@ -87,6 +87,17 @@ class RateSettings(_Group):
     )
 
 
+class RedactionSettings(_Group):
+    tenants: str | None = Field(
+        None,
+        description="whose texts lose common secrets before they are stored or sent to a model, by commas, or *;"
+        " default: nobody's",
+    )
+    hook: str | None = Field(
+        None, description="package.module:function, text to text, that is asked besides the patterns; default: none"
+    )
+
+
 class SessionSettings(_Group):
     messages_max: int = Field(100, ge=1, le=10_000, description="messages per request")
     message_bytes_max: int = Field(1024 * 1024, ge=1_024, le=1024**3, description="one message as JSON; 413 over it")
@@ -246,6 +257,9 @@ class Settings(BaseSettings):
     http: HttpSettings = Field(HttpSettings(), description="Requests.")
     keys: KeySettings = Field(KeySettings(), description="Keys made by `daybook keys create`.")
     rates: RateSettings = Field(RateSettings(), description="How often a key may ask.")
+    redaction: RedactionSettings = Field(
+        RedactionSettings(), description="What is not kept of what is said (docs/security.md)."
+    )
     events: EventSettings = Field(EventSettings(), description="Event streams.")
     export: ExportSettings = Field(ExportSettings(), description="Exports over HTTP.")
     pool: PoolSettings = Field(PoolSettings(), description="Connections to the database.")

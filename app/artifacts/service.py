@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from uuid import UUID
 
@@ -16,6 +17,8 @@ from app.artifacts.parts import VERSION, part_at
 from app.artifacts.schemas import GrepIn
 from app.artifacts.store import ArtifactStore, Put
 from app.kit.errors import FieldError, Invalid, Unavailable
+from app.kit.offload import offloaded
+from app.redaction.model import OFF, Redact, Redaction
 from app.sessions.errors import SessionNotFound
 from app.sessions.store import session_id
 
@@ -39,10 +42,17 @@ class ArtifactConfig:
 
 
 class ArtifactService:
-    def __init__(self, store: ArtifactStore, config: ArtifactConfig, objects: Objects | None = None) -> None:
+    def __init__(
+        self,
+        store: ArtifactStore,
+        config: ArtifactConfig,
+        objects: Objects | None = None,
+        redaction: Redaction = OFF,
+    ) -> None:
         self._store = store
         self._config = config
         self._objects = objects
+        self._redaction = redaction
 
     @property
     def part_bytes_inline_max(self) -> int:
@@ -57,6 +67,9 @@ class ArtifactService:
         _refuse_part(name)
         self._refuse_size(content)
         session = session_id(tenant, key)
+        redact = self._redaction.of(tenant)
+        if redact is not None:
+            content = await offloaded(partial(redacted_text, content, redact), size=len(content))
         object_key = None if self._objects is None else await self._objects.write(session, content)
         new = NewArtifact(
             name=name,
@@ -199,6 +212,14 @@ class ArtifactService:
         return ArtifactsFull(
             f"the session has {limit} versions of artifacts (DAYBOOK_ARTIFACTS__SESSION_MAX); delete one first"
         )
+
+
+def redacted_text(content: bytes, redact: Redact) -> bytes:
+    """A text without its secrets; what is no text, an image or an archive, as it is."""
+    try:
+        return redact(check_text(content)).encode()
+    except NotText:
+        return content
 
 
 def _refuse_part(name: str) -> None:

@@ -8,9 +8,11 @@ told by the summary alone, and the cursor passes it.
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from app.kit.db import Database, Tx
 from app.kit.errors import FieldError, Invalid
+from app.kit.offload import offloaded
 from app.kit.tokens import text_tokens
 from app.memory.cursor import anchor_date, start_of_group
 from app.memory.errors import AlreadyCompacted
@@ -19,10 +21,12 @@ from app.memory.log import render
 from app.memory.model import ObserverInput, Ranges
 from app.memory.parsing import parse
 from app.memory.records import Derived, Locked, StoredSummary, Told
+from app.memory.redacting import redacted_messages
 from app.memory.rules import EXTRACT_TOKENS_MAX, Rules
 from app.memory.service import MemoryService
 from app.memory.store import COMPACTED, MemoryStore
 from app.memory.summary import Summary, new_summary
+from app.redaction.model import OFF, Redact, Redaction
 from app.sessions.errors import SessionNotFound
 from app.sessions.model import Message
 from app.sessions.store import session_id
@@ -60,16 +64,22 @@ class Leaving:
 
 
 class Compacting:
-    def __init__(self, *, database: Database, store: MemoryStore, memory: MemoryService) -> None:
+    def __init__(
+        self, *, database: Database, store: MemoryStore, memory: MemoryService, redaction: Redaction = OFF
+    ) -> None:
         self._database = database
         self._store = store
         self._memory = memory
+        self._redaction = redaction
 
     async def compact(self, tenant: str, key: str, *, up_to_seq: int, text: str | None) -> Compacted:
         """Put a summary, the caller's ``text`` or one made here, in the place of the messages up to a group's end.
 
         Said again it is answered the same. Raises SessionNotFound, Invalid, AlreadyCompacted.
         """
+        redact = self._redaction.of(tenant)
+        if redact is not None and text is not None:
+            text = await offloaded(partial(redact, text), size=len(text))
         async with self._database.tx() as tx:
             locked = await self._store.lock(tx, session_id(tenant, key))
             if locked is None:
@@ -79,7 +89,7 @@ class Compacting:
             if former is not None and _stands(former, end, text):
                 return Compacted(version=locked.version, summary=former.message)
             leaving = await self._leaving(tx, locked, end)
-            summary = await self._summary(tx, locked, leaving, former, text)
+            summary = await self._summary(tx, locked, leaving, former, text, redact)
             stored = await self._record(tx, locked, leaving, summary)
         self._memory.wake(locked.memory_id)
         return Compacted(version=locked.version + 1, summary=stored)
@@ -111,9 +121,15 @@ class Compacting:
         return await self._store.observable_tokens(tx, locked.session_id, from_seq=first, to_seq=last)
 
     async def _summary(
-        self, tx: Tx, locked: Locked, leaving: Leaving, former: StoredSummary | None, text: str | None
+        self,
+        tx: Tx,
+        locked: Locked,
+        leaving: Leaving,
+        former: StoredSummary | None,
+        text: str | None,
+        redact: Redact | None,
     ) -> Summary:
-        lines = "" if text is not None else await self._lines(tx, locked, leaving)
+        lines = "" if text is not None else await self._lines(tx, locked, leaving, redact)
         return new_summary(
             text,
             up_to_seq=leaving.end,
@@ -122,7 +138,7 @@ class Compacting:
             lines=lines,
         )
 
-    async def _lines(self, tx: Tx, locked: Locked, leaving: Leaving) -> str:
+    async def _lines(self, tx: Tx, locked: Locked, leaving: Leaving, redact: Redact | None) -> str:
         """What only the summary is to tell, condensed without a model. Raises Invalid where it is too much for that."""
         if leaving.tokens > EXTRACT_TOKENS_MAX:
             detail = (
@@ -134,7 +150,10 @@ class Compacting:
             for first, last in leaving.untold
             for message in await self._store.observable(tx, locked.session_id, from_seq=first, to_seq=last)
         ]
-        return await asyncio.to_thread(extracted, left, self._memory.rules(locked.config)) if left else ""
+        if not left:
+            return ""
+        seen = await asyncio.to_thread(redacted_messages, left, redact)
+        return await asyncio.to_thread(extracted, seen, self._memory.rules(locked.config))
 
     async def _record(self, tx: Tx, locked: Locked, leaving: Leaving, summary: Summary) -> Message:
         rules = self._memory.rules(locked.config)

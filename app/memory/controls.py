@@ -23,6 +23,7 @@ from app.memory.parsing import parse
 from app.memory.records import FORGOTTEN, Locked, NewText
 from app.memory.service import MemoryService
 from app.memory.store import DELETED, EDITED, ERASED, SOURCES_CHANGED, MemoryStore, N, Notes
+from app.redaction.model import OFF, Redaction
 from app.sessions.errors import SessionNotFound
 from app.sessions.store import session_id
 
@@ -36,16 +37,22 @@ class Deleted:
 
 
 class Controls:
-    def __init__(self, *, database: Database, store: MemoryStore, memory: MemoryService) -> None:
+    def __init__(
+        self, *, database: Database, store: MemoryStore, memory: MemoryService, redaction: Redaction = OFF
+    ) -> None:
         self._database = database
         self._store = store
         self._memory = memory
+        self._redaction = redaction
 
     async def edit(self, tenant: str, key: str, notes: Notes[N], note_id: int, text: str) -> N:
         """Put the lines of ``text`` in the place of a note's. Answers the note that took its place, under a new id.
 
         Raises SessionNotFound, ObservationNotFound or ReflectionNotFound, NotLive, Invalid, TooLarge.
         """
+        redact = self._redaction.of(tenant)
+        if redact is not None:
+            text = await offloaded(partial(redact, text), size=len(text))
         items = await offloaded(partial(read_items, text), size=len(text))
         async with self._database.tx() as tx:
             locked = await self._locked(tx, tenant, key)

@@ -37,11 +37,13 @@ from app.memory.policy import (
 )
 from app.memory.rebuilding import Rebuilding
 from app.memory.records import Lease, Loaded
+from app.memory.redacting import redacted_memory
 from app.memory.reflecting import Reflecting
 from app.memory.rules import Rules
 from app.memory.spending import affordable_step
 from app.memory.steps import Outcome, StepFailed, add_usage
 from app.memory.store import MemoryStore
+from app.redaction.model import OFF, Redaction
 
 log = structlog.get_logger("daybook.engine")
 
@@ -72,6 +74,7 @@ class Engine:
         config: EngineConfig,
         metrics: MemoryMetrics,
         owner: str,
+        redaction: Redaction = OFF,
     ) -> None:
         self._database = database
         self._store = store
@@ -84,6 +87,7 @@ class Engine:
         self._config = config
         self._metrics = metrics
         self._owner = owner
+        self._redaction = redaction
         self._places = asyncio.Semaphore(config.concurrency)
         self._tasks: dict[UUID, asyncio.Task[None]] = {}
         self._again: set[UUID] = set()
@@ -222,6 +226,9 @@ class Engine:
         return outcome
 
     async def _execute(self, lease: Lease, loaded: Loaded, rules: Rules, step: Step) -> Outcome:
+        redact = self._redaction.of(loaded.tenant)
+        if redact is not None:
+            loaded, rules = await asyncio.to_thread(redacted_memory, loaded, rules, redact)
         match step:
             case Rebuild():
                 return await self._rebuilding.run(lease, loaded, rules)

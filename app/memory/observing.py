@@ -15,22 +15,33 @@ from app.memory.model import Draft, Item, Observer, ObserverInput, Parsed, Prior
 from app.memory.parsing import parse
 from app.memory.policy import Buffer, Observe
 from app.memory.records import Lease, Loaded, NewObservation, Run
+from app.memory.redacting import redacted_messages
 from app.memory.rules import Rules
 from app.memory.spans import Span, ended_at, safe_span
 from app.memory.steps import Outcome, StepFailed, add_usage, called, run_of
 from app.memory.store import MemoryStore
 from app.memory.trust import message_voices, vetted
+from app.redaction.model import OFF, Redaction
 from app.sessions.model import Message
 
 KIND = "observe"
 
 
 class Observing:
-    def __init__(self, *, database: Database, store: MemoryStore, charging: Charging, observer: Observer) -> None:
+    def __init__(
+        self,
+        *,
+        database: Database,
+        store: MemoryStore,
+        charging: Charging,
+        observer: Observer,
+        redaction: Redaction = OFF,
+    ) -> None:
         self._database = database
         self._store = store
         self._charging = charging
         self._observer = observer
+        self._redaction = redaction
 
     async def run(self, lease: Lease, loaded: Loaded, rules: Rules, step: Observe | Buffer) -> Outcome:
         """Observe the oldest safe span. Raises StepFailed; what it raised for is recorded by the engine."""
@@ -54,12 +65,14 @@ class Observing:
 
         None where a cap on cost forbids the first call; it may forbid the second too.
         """
+        redact = self._redaction.of(loaded.tenant)
+        span = replace(span, messages=await asyncio.to_thread(redacted_messages, span.messages, redact))
         source = _observer_input(loaded, rules, span)
         runs: list[Run] = []
         rejection: Rejection | None = None
         for _ in range(2):
             thinking = self._charging.paid(lease, loaded, self._observer.observe, self._observer.estimate, source)
-            draft = await called(thinking, kind=KIND, provider=self._observer.name, runs=runs)
+            draft = await called(thinking, kind=KIND, provider=self._observer.name, runs=runs, redact=redact)
             if draft is None:
                 break
             # In a thread: a span may be long, and judging it would hold up every request.

@@ -16,6 +16,7 @@ from app.memory.spans import merged
 from app.memory.steps import Outcome, StepFailed, add_usage, called, run_of
 from app.memory.store import MemoryStore
 from app.memory.trust import item_voices, vetted
+from app.redaction.model import OFF, Redaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,11 +59,20 @@ def consolidate_sources(loaded: Loaded, step: Consolidate) -> Sources:
 
 
 class Reflecting:
-    def __init__(self, *, database: Database, store: MemoryStore, charging: Charging, reflector: Reflector) -> None:
+    def __init__(
+        self,
+        *,
+        database: Database,
+        store: MemoryStore,
+        charging: Charging,
+        reflector: Reflector,
+        redaction: Redaction = OFF,
+    ) -> None:
         self._database = database
         self._store = store
         self._charging = charging
         self._reflector = reflector
+        self._redaction = redaction
 
     async def run(self, lease: Lease, loaded: Loaded, rules: Rules, step: Reflect | Consolidate) -> Outcome:
         """Condense. Raises StepFailed; what it raised for is recorded by the engine."""
@@ -110,7 +120,8 @@ class Reflecting:
         self, lease: Lease, loaded: Loaded, source: ReflectorInput, sources: Sources, runs: list[Run]
     ) -> Verdict | None:
         thinking = self._charging.paid(lease, loaded, self._reflector.reflect, self._reflector.estimate, source)
-        draft = await called(thinking, kind=sources.kind, provider=self._reflector.name, runs=runs)
+        redact = self._redaction.of(loaded.tenant)
+        draft = await called(thinking, kind=sources.kind, provider=self._reflector.name, runs=runs, redact=redact)
         if draft is None:
             return None
         verdict = await asyncio.to_thread(_judged, draft, sources)

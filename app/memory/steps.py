@@ -2,16 +2,16 @@
 
 import time
 from collections.abc import Awaitable, Sequence
+from dataclasses import replace
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any
 
 from app.llm.port import ModelError, Usage
 from app.memory.model import Call, Draft
 from app.memory.records import Run
+from app.redaction.model import Redact
 
 REJECTED_CHARS_MAX = 20_000  # of a refused output kept for inspection
-
-D = TypeVar("D", bound=Draft | None)
 
 _COUNTED = ("input_tokens", "cached_input_tokens", "output_tokens")
 
@@ -39,20 +39,26 @@ class StepFailed(Exception):
         self.retry_after = retry_after
 
 
-async def called(thinking: Awaitable[D], *, kind: str, provider: str, runs: Sequence[Run]) -> D:
-    """Await a draft, or None where a cap forbids the call. Raises StepFailed with the record of the failed call."""
+async def called(
+    thinking: Awaitable[Draft | None], *, kind: str, provider: str, runs: Sequence[Run], redact: Redact | None
+) -> Draft | None:
+    """Await a draft, or None where a cap forbids the call. Raises StepFailed with the record of the failed call.
+
+    What the model wrote is redacted before anything is made of it, as it may say what it was not told.
+    """
     started = time.perf_counter()
     try:
-        return await thinking
+        draft = await thinking
     except ModelError as error:
         latency = round((time.perf_counter() - started) * 1000)
-        failed = _failed(kind, error, provider=provider, latency_ms=latency)
+        failed = _failed(kind, error, provider=provider, latency_ms=latency, redact=redact or str)
         raise StepFailed(
             error.kind, str(error), runs=[*runs, failed], retryable=error.retryable, retry_after=error.retry_after
         ) from error
+    return draft if draft is None or redact is None else replace(draft, text=redact(draft.text))
 
 
-def _failed(kind: str, error: ModelError, *, provider: str, latency_ms: int) -> Run:
+def _failed(kind: str, error: ModelError, *, provider: str, latency_ms: int, redact: Redact) -> Run:
     """The record of a call without a draft; a refusal has its tokens, and what was said."""
     reply = error.reply
     usage = Usage() if reply is None else reply.usage
@@ -68,7 +74,7 @@ def _failed(kind: str, error: ModelError, *, provider: str, latency_ms: int) -> 
         cost_usd=usage.cost_usd,
         latency_ms=latency_ms,
         error=f"{error.kind}: {error}"[:REJECTED_CHARS_MAX],
-        rejected_output=None if reply is None else reply.text[:REJECTED_CHARS_MAX],
+        rejected_output=None if reply is None else redact(reply.text)[:REJECTED_CHARS_MAX],
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from app.kit.json import dumps
 from app.kit.tokens import text_tokens
-from app.sessions.model import Part, PartType
+from app.sessions.model import Part, PartType, is_part
 
 MESSAGE_TOKENS = 4
 LARGE_BYTES = 64 * 1024  # memory-rules.md section 1: larger messages are counted off the event loop
@@ -60,11 +60,7 @@ def _content_tokens(content: Any) -> int:
     """A string, JSON, or a list whose items are parts or JSON."""
     if not isinstance(content, list):
         return _json_tokens(content)
-    return sum(part_tokens(item) if _is_part(item) else _json_tokens(item) for item in content)
-
-
-def _is_part(value: Any) -> bool:
-    return isinstance(value, dict) and value.get("type") in PartType.__members__.values()
+    return sum(part_tokens(item) if is_part(item) else _json_tokens(item) for item in content)
 
 
 def _image_tokens(part: Part) -> int:

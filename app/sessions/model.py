@@ -24,6 +24,11 @@ class PartType(StrEnum):
     FILE = "file"  # url | data, media_type, name
 
 
+def is_part(value: Any) -> bool:
+    """Whether a JSON value, in a tool's output or a file's content, is a part of its own."""
+    return isinstance(value, dict) and value.get("type") in PartType.__members__.values()
+
+
 class Kind(StrEnum):
     USER = "user_message"
     ASSISTANT = "assistant_message"

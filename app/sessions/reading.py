@@ -1,20 +1,24 @@
-"""Messages off the wire: checked, normalised, counted and hashed. Pure."""
+"""Messages off the wire: checked, normalised, redacted, counted and hashed. Pure."""
 
 import uuid
 from collections.abc import Sequence
 
 from app.kit.errors import FieldError, Invalid
 from app.kit.json import dumps
+from app.redaction.model import Redact, redacted_json
 from app.sessions.counting import message_tokens
 from app.sessions.errors import MessageTooLarge
 from app.sessions.model import NewMessage, Trust
+from app.sessions.redacting import redacted_parts
 from app.sessions.schemas import MessageIn
 from app.sessions.wire import WireError, content_hash, default_trust, normalise, observable, unstorable
 
 UNSTORABLE = "holds a NUL character, a lone surrogate, or a number or depth that is not stored"
 
 
-def read_messages(messages: Sequence[MessageIn], idempotency_key: str | None, *, bytes_max: int) -> list[NewMessage]:
+def read_messages(
+    messages: Sequence[MessageIn], idempotency_key: str | None, *, bytes_max: int, redact: Redact | None = None
+) -> list[NewMessage]:
     """The messages of a request, in their order. Raises Invalid and MessageTooLarge, naming the message at fault."""
     read = [
         read_message(
@@ -22,6 +26,7 @@ def read_messages(messages: Sequence[MessageIn], idempotency_key: str | None, *,
             at=f"/messages/{index}",
             fallback_id=None if idempotency_key is None else f"{idempotency_key}:{index}",
             bytes_max=bytes_max,
+            redact=redact,
         )
         for index, message in enumerate(messages)
     ]
@@ -30,9 +35,17 @@ def read_messages(messages: Sequence[MessageIn], idempotency_key: str | None, *,
 
 
 def read_message(
-    message: MessageIn, *, at: str, fallback_id: str | None = None, bytes_max: int | None = None
+    message: MessageIn,
+    *,
+    at: str,
+    fallback_id: str | None = None,
+    bytes_max: int | None = None,
+    redact: Redact | None = None,
 ) -> NewMessage:
-    """The message that stands at the pointer ``at``. Without an id of its own it gets the fallback, or a new one."""
+    """The message that stands at the pointer ``at``. Without an id of its own it gets the fallback, or a new one.
+
+    Counted and hashed is what is left after ``redact``.
+    """
     raw: dict[str, object] = dict(message.model_extra or {})
     if message.id is not None:
         raw["id"] = message.id  # an item of OpenAI's Responses has it as its own
@@ -42,18 +55,21 @@ def read_message(
     except WireError as error:
         raise _invalid(at + error.pointer, error.detail) from error
     _check_size(raw, at, bytes_max)
+    parts, metadata = seen.parts, message.metadata
+    if redact is not None:
+        parts, metadata = redacted_parts(parts, redact), redacted_json(metadata, redact)
     return NewMessage(
         id=message.id or fallback_id or uuid.uuid4().hex,
         kind=seen.kind,
         role=seen.role,
-        parts=seen.parts,
-        tokens=message_tokens(seen.parts),
+        parts=parts,
+        tokens=message_tokens(parts),
         observe=observable(seen.kind, message.observe),
         trust=Trust(message.trust) if message.trust else default_trust(seen.role),
-        content_hash=content_hash(seen.role, seen.name, seen.parts),
+        content_hash=content_hash(seen.role, seen.name, parts),
         name=seen.name,
         created_at=message.created_at,
-        metadata=message.metadata,
+        metadata=metadata,
     )
 
 

@@ -9,6 +9,7 @@ from functools import partial
 from app.kit.db import Database, Tx
 from app.kit.errors import FieldError, Invalid
 from app.kit.offload import offloaded
+from app.redaction.model import OFF, Redaction
 from app.sessions.errors import MessageErased, MessageNotFound, MessageSealed, SessionNotFound
 from app.sessions.model import Kind, MemoryPort, Message, NewMessage, SearchIndex
 from app.sessions.reading import read_message
@@ -20,20 +21,28 @@ PAIRED = frozenset({Kind.TOOL_CALL, Kind.TOOL_RESULT})
 
 class Replacing:
     def __init__(
-        self, *, database: Database, store: SessionStore, memory: MemoryPort, index: SearchIndex, bytes_max: int
+        self,
+        *,
+        database: Database,
+        store: SessionStore,
+        memory: MemoryPort,
+        index: SearchIndex,
+        bytes_max: int,
+        redaction: Redaction = OFF,
     ) -> None:
         self._database = database
         self._store = store
         self._memory = memory
         self._index = index
         self._bytes_max = bytes_max
+        self._redaction = redaction
 
     async def replace(self, *, tenant: str, key: str, message_id: str, body: MessageIn, body_bytes: int) -> Message:
         """Put another message in the place of one, under its seq, and at its time if the body tells none.
 
         Raises SessionNotFound, MessageNotFound, MessageErased, MessageSealed, Invalid, MessageTooLarge.
         """
-        new = await self._read(message_id, body, body_bytes)
+        new = await self._read(tenant, message_id, body, body_bytes)
         async with self._database.tx() as tx:
             log = await self._store.lock(tx, session_id(tenant, key))
             if log is None:
@@ -46,12 +55,12 @@ class Replacing:
             self._memory.wake(log.memory_id)
         return replaced
 
-    async def _read(self, message_id: str, body: MessageIn, body_bytes: int) -> NewMessage:
+    async def _read(self, tenant: str, message_id: str, body: MessageIn, body_bytes: int) -> NewMessage:
         if body.id not in {None, message_id}:
             detail = "the id is the one in the path, or is left out"
             raise Invalid(detail, errors=[FieldError("/id", detail)])
         named = body.model_copy(update={"id": message_id})
-        read = partial(read_message, named, at="", bytes_max=self._bytes_max)
+        read = partial(read_message, named, at="", bytes_max=self._bytes_max, redact=self._redaction.of(tenant))
         return await offloaded(read, size=body_bytes)
 
     async def _unsealed(self, tx: Tx, log: LockedLog, key: str, message_id: str) -> Message:

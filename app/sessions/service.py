@@ -1,5 +1,6 @@
 """What a caller can do with a session's log: append to it, read it, configure it."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,6 +11,7 @@ from app.kit.errors import FieldError, Invalid
 from app.kit.offload import offloaded
 from app.llm.port import Usage
 from app.llm.prices import priced
+from app.redaction.model import OFF, Redact, Redaction, redacted_object
 from app.sessions.errors import (
     MessageConflict,
     MessageErased,
@@ -20,6 +22,7 @@ from app.sessions.errors import (
 from app.sessions.metrics import SessionMetrics
 from app.sessions.model import ActorUsage, MemoryPort, Message, MessageFilter, NewMessage
 from app.sessions.reading import UNSTORABLE, read_messages
+from app.sessions.redacting import redacted_parts
 from app.sessions.schemas import AppendIn
 from app.sessions.store import (
     AppendResult,
@@ -31,7 +34,7 @@ from app.sessions.store import (
     session_id,
 )
 from app.sessions.usage import actor_usage
-from app.sessions.wire import unstorable
+from app.sessions.wire import content_hash, unstorable
 
 SCAN = 500  # sessions read at a time while looking for those of a status
 
@@ -55,27 +58,33 @@ class SessionService:
         metrics: SessionMetrics | None = None,
         *,
         on_append: Callable[[UUID, int], None] = lambda _session, _messages: None,
+        redaction: Redaction = OFF,
     ) -> None:
         self._store = store
         self._memory = memory
         self._config = config
         self._metrics = metrics or SessionMetrics()
         self._on_append = on_append
+        self._redaction = redaction
 
     async def append(
         self, *, tenant: str, key: str, body: AppendIn, idempotency_key: str | None, wait_ms: int, body_bytes: int
     ) -> tuple[AppendResult, dict[str, Any]]:
         """Store the messages, once each, all or none. Answers what is stored and the memory's summary."""
-        messages = await self._read(body, idempotency_key, body_bytes)
+        redact = self._redaction.of(tenant)
+        messages = await self._read(body, idempotency_key, body_bytes, redact)
         usage = await _usage(body)
-        result = await self._store.append(
+        store = partial(
+            self._store.append,
             tenant=tenant,
             key=key,
-            messages=messages,
             resource_id=body.resource_id,
             usage=usage,
             defaults=self._memory.defaults,
         )
+        result = await store(messages=messages)
+        if redact is not None and any(stored.differs for stored in result.messages):
+            result = await store(messages=await self._recognised(session_id(tenant, key), messages, result, redact))
         _refuse(result, body.resource_id)
         fresh = sum(not stored.replayed for stored in result.messages)
         self._metrics.appended(messages=fresh, usage=usage if fresh else None)
@@ -87,18 +96,32 @@ class SessionService:
             return result, await self._summary_after(result, wait_ms)
         return result, self._memory.summary(result.memory)
 
+    async def _recognised(
+        self, session: UUID, messages: list[NewMessage], result: AppendResult, redact: Redact
+    ) -> list[NewMessage]:
+        """The messages, by the hashes of those that are stored and differ only by what is redacted today."""
+        known: list[NewMessage] = []
+        for new, stored in zip(messages, result.messages, strict=True):
+            old = await self._store.message(session, new.id) if stored.differs else None
+            same = old is not None and content_hash(old.role, old.name, redacted_parts(old.parts, redact))
+            known.append(replace(new, content_hash=old.content_hash) if old and same == new.content_hash else new)
+        return known
+
     async def _summary_after(self, result: AppendResult, wait_ms: int) -> dict[str, Any]:
         await self._memory.idle(result.memory.memory_id, wait_ms)
         counters = await self._store.counters(result.memory.memory_id)
         return self._memory.summary(counters)
 
-    async def _read(self, body: AppendIn, idempotency_key: str | None, body_bytes: int) -> list[NewMessage]:
+    async def _read(
+        self, body: AppendIn, idempotency_key: str | None, body_bytes: int, redact: Redact | None
+    ) -> list[NewMessage]:
         """The messages of a request, normalised, counted and hashed. Raises Invalid, MessageTooLarge."""
         if len(body.messages) > self._config.messages_max:
             limit = self._config.messages_max
             detail = f"a request may have at most {limit} messages (DAYBOOK_SESSIONS__MESSAGES_MAX)"
             raise Invalid(detail, errors=[FieldError("/messages", detail)])
-        read = partial(read_messages, body.messages, idempotency_key, bytes_max=self._config.message_bytes_max)
+        limit = self._config.message_bytes_max
+        read = partial(read_messages, body.messages, idempotency_key, bytes_max=limit, redact=redact)
         return await offloaded(read, size=body_bytes)
 
     async def get(self, tenant: str, key: str) -> SessionRecord:
@@ -114,6 +137,9 @@ class SessionService:
         found = unstorable({"metadata": metadata, "config": config})
         if found is not None:
             raise Invalid(UNSTORABLE, errors=[FieldError(found, UNSTORABLE)])
+        redact = self._redaction.of(tenant)
+        if redact is not None:
+            config, metadata = await asyncio.to_thread(_redacted, config, metadata, redact)
         checked = self._memory.check_config(config)
         put = await self._store.put(
             tenant=tenant,
@@ -162,6 +188,12 @@ class SessionService:
         if found.erased_at is not None:
             raise MessageErased(f"message '{message_id}' was erased")
         return found
+
+
+def _redacted(
+    config: dict[str, Any], metadata: dict[str, Any], redact: Redact
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    return redacted_object(config, redact), redacted_object(metadata, redact)
 
 
 async def _usage(body: AppendIn) -> ActorUsage | None:

@@ -1,11 +1,13 @@
 """What a caller can do with the state a session sees: read it, change it, and be sure of what is changed."""
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from app.kit.db import Database
 from app.kit.offload import offloaded
+from app.redaction.model import OFF, Redaction, redacted_object
 from app.sessions.errors import SessionNotFound
 from app.state.errors import NoResource, StateChanged, StateNotFound
 from app.state.linting import Lint, lint
@@ -15,10 +17,13 @@ from app.state.store import StateStore
 
 
 class StateService:
-    def __init__(self, *, database: Database, store: StateStore, config: StateConfig) -> None:
+    def __init__(
+        self, *, database: Database, store: StateStore, config: StateConfig, redaction: Redaction = OFF
+    ) -> None:
         self._database = database
         self._store = store
         self._config = config
+        self._redaction = redaction
 
     async def state(self, tenant: str, key: str) -> State:
         state = await self._store.state(tenant, key)
@@ -49,7 +54,7 @@ class StateService:
         """Set the names given, delete those given as null, all or none; answers the whole state."""
         for name, value in values.items():
             self._check(name, value, name_at=f"/{escaped(name)}", value_at=f"/{escaped(name)}")
-        put = {name: value for name, value in values.items() if value is not None}
+        put = {name: value for name, value in (await self._redacted(tenant, values)).items() if value is not None}
         changes = Changes(put=put, deleted=values.keys() - put.keys())
         _, after = await self._change(tenant=tenant, key=key, changes=changes, if_match=if_match)
         return after
@@ -57,7 +62,7 @@ class StateService:
     async def put(self, *, tenant: str, key: str, name: str, value: Any, if_match: str | None) -> tuple[Entry, bool]:
         """Set one value, of which null is one too; answers it and whether it is new."""
         self._check(name, value, name_at="name", value_at="")
-        changes = Changes(put={name: value})
+        changes = Changes(put=await self._redacted(tenant, {name: value}))
         before, after = await self._change(tenant=tenant, key=key, changes=changes, if_match=if_match, of=name)
         return after.entries[name], name not in before.entries
 
@@ -84,6 +89,10 @@ class StateService:
             check_growth(before, changes, self._config)
             put = await self._store.write(tx, tenant, owners, changes)
             return before, before.after(put, changes.deleted)
+
+    async def _redacted(self, tenant: str, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        redact = self._redaction.of(tenant)
+        return values if redact is None else await asyncio.to_thread(redacted_object, values, redact)
 
     def _check(self, name: str, value: Any, *, name_at: str, value_at: str) -> None:
         check_name(name, name_at)

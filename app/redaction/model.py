@@ -1,0 +1,70 @@
+"""What is taken out of texts before they are stored or sent to a model, and for whom. Pure."""
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+Redact: TypeAlias = Callable[[str], str]
+"""A text without what must not be kept. The same for the same text, and no other when it is asked again."""
+
+EVERY_TENANT = "*"
+MARK = re.compile(r"\[redacted: [a-z0-9-]+\]")
+
+# A value under such a key is read together with it: "password": "..." says what the value alone does not.
+NAMES_OF_SECRETS = (
+    "passw(?:or)?d|passphrase|pwd|secret|credentials?|"
+    "(?:api|access|account|auth|client|encryption|master|private|secret|signing)[_-]?key|"
+    "(?:access|api|auth|bot|client|id|private|refresh|secret|session)[_-]?token"
+)
+_SECRET_KEY = re.compile(rf".*(?:{NAMES_OF_SECRETS})", re.IGNORECASE | re.DOTALL)
+
+
+def mark(kind: str) -> str:
+    """What stands in the place of a secret."""
+    return f"[redacted: {kind}]"
+
+
+def redacted_json(value: Any, redact: Redact) -> Any:
+    """The value with every string of it redacted; its structure, its keys, numbers and order stay."""
+    match value:
+        case str():
+            return redact(value)
+        case list():
+            return [redacted_json(item, redact) for item in value]
+        case dict():
+            return redacted_object(value, redact)
+        case _:
+            return value
+
+
+def redacted_object(value: Mapping[str, Any], redact: Redact) -> dict[str, Any]:
+    return {
+        key: _redacted_field(key, item, redact) if isinstance(item, str) else redacted_json(item, redact)
+        for key, item in value.items()
+    }
+
+
+def _redacted_field(key: str, value: str, redact: Redact) -> str:
+    """A string in an object. Under a key that names a secret it is shown as it would stand in a text."""
+    own = redact(value)
+    assignment = f"{key}: "
+    if own != value or not _SECRET_KEY.fullmatch(key):
+        return own
+    named = redact(assignment + value)
+    return named.removeprefix(assignment) if named.startswith(assignment) else own
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redaction:
+    """Whose texts are redacted, and how. Without a tenant there is nothing to do, and nothing is loaded for it."""
+
+    tenants: Collection[str] = ()
+    redact: Redact | None = None
+
+    def of(self, tenant: str) -> Redact | None:
+        """What redacts this tenant's texts; None where they are kept as they are."""
+        return self.redact if tenant in self.tenants or EVERY_TENANT in self.tenants else None
+
+
+OFF = Redaction()

@@ -1,0 +1,154 @@
+"""Common secrets by their form: the patterns of detect-secrets, and those of services that came after it.
+
+Of the library only the regular expressions are used: what it does to verify a secret, over the network, is never
+reached. They are run by RE2, in time linear in the text, because the texts are the callers'. Nothing here looks at
+entropy: hashes, UUIDs and images are no secrets. No pattern depends on what stands around a match, and none matches
+a mark, so that what was redacted once stays as it is (docs/decisions/0029).
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import re2
+
+from app.redaction.model import NAMES_OF_SECRETS, Redact, mark
+
+MEMORY_BYTES_MAX = 64 * 1024 * 1024  # of the compiled automaton
+
+
+class Pattern(NamedTuple):
+    """``expression`` is in RE2's syntax. With a group it is the group that is the secret, else the whole match."""
+
+    kind: str
+    expression: str
+
+    @property
+    def has_group(self) -> bool:
+        return _GROUP.search(self.expression) is not None
+
+
+# Detectors of detect-secrets whose patterns tell a secret by its own form, and what it is called here. Left out: those
+# that go by entropy (hashes), by public IP addresses, or by words without a form (cloudant, softlayer, artifactory).
+DETECTORS: Mapping[str, str] = {
+    "discord.DiscordBotTokenDetector": "discord-token",
+    "github_token.GitHubTokenDetector": "github-token",
+    "gitlab_token.GitLabTokenDetector": "gitlab-token",
+    "mailchimp.MailchimpDetector": "mailchimp-key",
+    "openai.OpenAIDetector": "openai-key",
+    "pypi_token.PypiTokenDetector": "pypi-token",
+    "sendgrid.SendGridDetector": "sendgrid-key",
+    "slack.SlackDetector": "slack-token",
+    "square_oauth.SquareOAuthDetector": "square-key",
+    "stripe.StripeDetector": "stripe-key",
+    "telegram_token.TelegramBotTokenDetector": "telegram-token",
+    "twilio.TwilioKeyDetector": "twilio-key",
+}
+
+_BASE64_LINES = r"(?:[A-Za-z0-9+/=]{16,}(?:\s|\\[nr])*)+"
+_END_OF_KEY = r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?"
+OWN: tuple[Pattern, ...] = (
+    Pattern(
+        "private-key",
+        r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:\s|\\[nr])*(?:[A-Za-z-]+: [^\n]*\n\s*)*"
+        rf"{_BASE64_LINES}(?:=[A-Za-z0-9+/]{{4}}\s*)?{_END_OF_KEY}",
+    ),
+    Pattern("age-key", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
+    Pattern("anthropic-key", r"sk-ant-[A-Za-z0-9_-]{20,}"),
+    Pattern("openai-key", r"sk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{20,}"),
+    # The library's second is bound by neither its length nor its surroundings.
+    Pattern("aws-key", r"(?:A3T[A-Z0-9]|ABIA|ACCA|AKIA|ASIA)[0-9A-Z]{16}"),
+    Pattern(
+        "aws-key",
+        r"(?i:aws\w{0,20}(?:key|token)\w{0,20})[\"']?\s{0,3}[:=]{1,2}>?\s{0,3}[\"']?([A-Za-z0-9/+]{40})",
+    ),
+    Pattern("daybook-key", r"daybook_[0-9A-Za-z]{8,32}_[A-Za-z0-9_-]{40,}"),
+    Pattern("azure-key", r"AccountKey=([A-Za-z0-9+/=]{88})"),
+    Pattern("databricks-token", r"dapi[0-9a-f]{32}"),
+    Pattern("digitalocean-token", r"do[opr]_v1_[0-9a-f]{64}"),
+    Pattern("docker-token", r"dckr_[po]at_[A-Za-z0-9_-]{27,}"),
+    Pattern("github-token", r"github_pat_[A-Za-z0-9_]{60,}"),
+    Pattern("google-key", r"AIza[0-9A-Za-z_-]{35}"),
+    Pattern("google-key", r"GOCSPX-[A-Za-z0-9_-]{28}"),
+    Pattern("google-token", r"ya29\.[A-Za-z0-9_-]{30,}"),
+    Pattern("grafana-token", r"glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}"),
+    Pattern("huggingface-token", r"hf_[A-Za-z]{34}"),
+    Pattern("json-web-token", r"eyJ[A-Za-z0-9_=-]{8,}\.eyJ[A-Za-z0-9_=-]{8,}(?:\.[A-Za-z0-9_=+/-]*)?"),
+    Pattern("linear-key", r"lin_api_[A-Za-z0-9]{40}"),
+    Pattern("newrelic-key", r"NRAK-[A-Z0-9]{27}"),
+    Pattern("npm-token", r"npm_[A-Za-z0-9]{36}"),
+    Pattern("shopify-token", r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}"),
+    Pattern("slack-token", r"xapp-\d-[A-Z0-9]{8,}-\d+-[a-z0-9]{20,}"),
+    Pattern("stripe-key", r"(?:sk|rk)_(?:test|live)_[0-9a-zA-Z]{24,}"),
+    Pattern("stripe-key", r"whsec_[A-Za-z0-9+/=]{24,}"),
+    Pattern("vault-token", r"hv[sbr]\.[A-Za-z0-9_-]{24,}"),
+    Pattern(
+        "url-password", r"[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^\s:/?#\[\]@<>\"'$&()*+,;={}]*:([^\s/?#\[\]@<>\"'{}$]+)@"
+    ),
+    Pattern(
+        "authorization",
+        r"(?i:authorization)[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?i:basic|token|bearer) +([^\s\"'\[\]{}<>$]{8,})",
+    ),
+    Pattern("authorization", r"(?i:bearer) +([A-Za-z0-9._~+/-]{24,}=*)"),
+)
+
+# A name that says so and a value that may be one: long enough, of letters and digits both, and not a path.
+_ASSIGNED = (
+    rf"(?i)(?:{NAMES_OF_SECRETS})(?:\\?[\"'])?\s{{0,3}}(?::=|=>|={{1,3}}|:)\s{{0,3}}(?:\\?[\"'])?"
+    r"([^\s\"'`,;<>{}()\[\]$\\]{6,400})"
+)
+_NO_SECRET = re.compile(r"[/~%#&*]|\.{1,2}/|https?://|[^0-9]*$|[^A-Za-z]*$")
+# What RE2 has not, and what it has instead: without the lookahead a secret ends where its characters do.
+_TRANSLATED = {"(?!\\w)": "", ",1024}": ",}"}
+_GROUP = re.compile(r"(?<!\\)\((?!\?)")
+
+
+def pattern_redactor() -> Redact:
+    """Takes out what has the form of a secret, and what is assigned to the name of one. Loads the library."""
+    patterns = (*_library(), *OWN)
+    formed = _compiled("|".join(f"(?P<k{place}>{pattern.expression})" for place, pattern in enumerate(patterns)))
+    assigned = _compiled(_ASSIGNED)
+
+    def by_form(found: Any) -> str:
+        return _without(found, patterns[int(found.lastgroup[1:])])
+
+    return lambda text: assigned.sub(_by_name, formed.sub(by_form, text))
+
+
+def _without(found: Any, pattern: Pattern) -> str:
+    """A match with its secret replaced."""
+    if not pattern.has_group:
+        return mark(pattern.kind)
+    return _spliced(found, found.lastindex + 1, pattern.kind)
+
+
+def _by_name(found: Any) -> str:
+    return str(found[0]) if _NO_SECRET.match(found[1]) else _spliced(found, 1, "password")
+
+
+def _spliced(found: Any, group: int, kind: str) -> str:
+    whole, start = str(found[0]), found.start()
+    return whole[: found.start(group) - start] + mark(kind) + whole[found.end(group) - start :]
+
+
+def _library() -> Iterator[Pattern]:
+    for name, kind in DETECTORS.items():
+        module, _, detector = name.partition(".")
+        for regex in getattr(import_module(f"detect_secrets.plugins.{module}"), detector).denylist:
+            yield Pattern(kind, _translated(regex))
+
+
+def _translated(regex: re.Pattern[str]) -> str:
+    expression = regex.pattern
+    for theirs, ours in _TRANSLATED.items():
+        expression = expression.replace(theirs, ours)
+    expression = _GROUP.sub("(?:", expression)
+    return f"(?i:{expression})" if regex.flags & re.IGNORECASE else expression
+
+
+def _compiled(expression: str) -> Any:
+    options = re2.Options()
+    options.max_mem = MEMORY_BYTES_MAX
+    options.log_errors = False
+    return re2.compile(expression, options)

@@ -1,0 +1,45 @@
+"""What is redacted of a message: what it says. Pure.
+
+Ids, names and types stay, and so do the bytes of images and files, and what a provider signed or encrypted.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from app.redaction.model import Redact, redacted_json, redacted_object
+from app.sessions.model import Part, PartType, is_part
+
+KEPT = frozenset(
+    {
+        *("type", "id", "name", "role", "tool_call_id", "item_id", "provider", "native", "media_type", "file_id"),
+        *("data", "signature", "thoughtSignature", "encrypted_content", "encrypted_index"),
+    }
+)
+JSON_FIELDS = frozenset({"arguments", "output", "content"})
+DATA_URL = "data:"
+
+
+def redacted_parts(parts: Sequence[Part], redact: Redact) -> tuple[Part, ...]:
+    return tuple(_part(part, redact) for part in parts)
+
+
+def _part(part: Part, redact: Redact) -> Part:
+    said = {key: value for key, value in part.items() if key not in KEPT and not _is_data(value)}
+    changed = {key: _field(key, value, redact) for key, value in said.items()}
+    redacted = {key: changed.get(key, value) for key, value in part.items()}
+    if part["type"] == PartType.REASONING and changed != said:
+        # A provider refuses thinking that is not what it signed; without the signature it is not sent back.
+        redacted.pop("signature", None)
+    return redacted
+
+
+def _field(key: str, value: Any, redact: Redact) -> Any:
+    if key in JSON_FIELDS and isinstance(value, list):
+        return [_part(item, redact) if is_part(item) else redacted_json(item, redact) for item in value]
+    if isinstance(value, str):
+        return redact(value)
+    return redacted_object(value, redact) if isinstance(value, dict) else redacted_json(value, redact)
+
+
+def _is_data(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith(DATA_URL)

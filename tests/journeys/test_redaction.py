@@ -1,0 +1,185 @@
+"""Redaction through the whole service: what is switched on is in no table, no prompt, no context and no answer."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import asyncpg
+import httpx2 as httpx
+import pytest
+
+from app.redaction.model import mark
+from tests.conftest import TABLES, Service, StartService
+from tests.journeys.looks import WAIT_MS, Json, until
+from tests.model_server import ModelServer
+from tests.redaction.cases import secrets
+
+MEMORY = {"message_tokens": 300, "observation_tokens": 10_000, "buffer_every": None, "keep_last": 0}
+KEY = next(case.secret for case in secrets() if case.kind == "github-token")
+MARK = mark("github-token")
+ON = {"tenants": "default", "hook": "tests.redaction.hooks:failing_later"}
+SAID = f"Deploy it with {KEY} please, as we did last week. "
+MESSAGES: list[Json] = [
+    {"id": "m-1", "role": "user", "content": SAID * 3, "metadata": {"note": KEY}},
+    {
+        "id": "m-2",
+        "role": "assistant",
+        "content": [
+            {"type": "reasoning", "text": KEY, "signature": "signed"},
+            {"type": "tool_call", "id": "c1", "name": "deploy", "arguments": {"token": KEY, "password": "Tr0ub4dor"}},
+        ],
+    },
+    {"id": "m-3", "role": "tool", "tool_call_id": "c1", "content": f"export GITHUB_TOKEN={KEY}\n" + "ok. " * 400},
+    {"id": "m-4", "role": "assistant", "content": [{"type": "file", "name": ".env", "content": f"A={KEY}"}]},
+    {"id": "m-5", "role": "user", "content": "Thank you."},
+]
+
+
+@pytest.fixture
+def models_that_leak(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    with ModelServer(observer=lambda _: f"The token is {KEY}.") as server:
+        for name, value in server.environment().items():
+            monkeypatch.setenv(name, value)
+        yield server
+
+
+async def rows(database_url: str, text: str) -> list[str]:
+    """The tables that hold the text anywhere."""
+    connection = await asyncpg.connect(database_url)
+    try:
+        found = [
+            table
+            for table in TABLES
+            if await connection.fetchval(f"SELECT count(*) FROM {table} t WHERE t::text LIKE '%' || $1 || '%'", text)  # noqa: S608 - our own table names
+        ]
+        if await connection.fetchval("SELECT count(*) FROM artifacts WHERE position($1 IN content) > 0", text.encode()):
+            found.append("artifacts, bytes")
+    finally:
+        await connection.close()
+    return found
+
+
+async def write_everywhere(service: Service) -> None:
+    """Send the secret by every way in."""
+    await service.append("s", *MESSAGES, wait_ms=WAIT_MS)
+    session = "/sessions/s"
+    note = (await service.get(f"{session}/memory/observations"))["items"][-1]["id"]
+    sent: list[tuple[str, str, dict[str, Any]]] = [
+        ("PUT", session, {"json": {"metadata": {"key": KEY}, "config": {"instruction": f"never say {KEY}"}}}),
+        ("PUT", f"{session}/messages/m-5", {"json": {"role": "user", "content": f"No, {KEY}"}}),
+        ("PATCH", f"{session}/state", {"json": {"x": {"deep": [KEY]}}}),
+        ("PUT", f"{session}/state/y", {"json": KEY}),
+        ("PUT", f"{session}/artifacts/a.txt", {"content": f"# {KEY}\n", "headers": {"Content-Type": "text/plain"}}),
+        ("PATCH", f"{session}/memory/observations/{note}", {"json": {"text": f"* 🔴 (10:00) User has {KEY}. #1"}}),
+        ("POST", f"{session}/compact", {"json": {"up_to_seq": 3, "summary": f"It was {KEY}."}}),
+    ]
+    for method, path, body in sent:
+        answer = await service.client.request(method, path, **body)
+        assert answer.is_success, (path, answer.text)
+        assert KEY not in answer.text
+
+
+async def test_a_secret_is_stored_nowhere_and_sent_to_no_model(
+    start_service: StartService, models: ModelServer, database_url: str
+) -> None:
+    async with start_service(provider="anthropic", memory=MEMORY, redaction={"tenants": "*"}) as service:
+        await write_everywhere(service)
+        await service.client.post("/sessions/s/memory/reflect", params={"wait_ms": WAIT_MS})
+        stored = (await service.get("/sessions/s/messages"))["items"]
+        context = await service.context("s", format="anthropic")
+        artifact = await service.client.get("/sessions/s/artifacts/a.txt")
+
+    assert await rows(database_url, KEY) == await rows(database_url, "Tr0ub4dor") == []
+    assert "messages" in await rows(database_url, MARK)
+    assert models.requests
+    assert not [request for request in models.requests if KEY in json.dumps(request.body)]
+    assert any(MARK in request.asked.prompt for request in models.requests)
+    assert stored[1]["content"] == [
+        {"type": "reasoning", "text": MARK},  # without the signature, which is of other words
+        {
+            "type": "tool_call",
+            "id": "c1",
+            "name": "deploy",
+            "arguments": {"token": MARK, "password": mark("password")},
+        },
+    ]
+    assert stored[0]["content"][0]["text"] == SAID.replace(KEY, MARK) * 3
+    assert KEY not in json.dumps(context)
+    assert artifact.text == f"# {MARK}\n"
+    assert artifact.headers["content-length"] == str(len(artifact.content))
+
+
+async def test_what_was_stored_before_is_sent_to_no_model_and_stored_no_more(
+    start_service: StartService, models: ModelServer, database_url: str
+) -> None:
+    async with start_service(provider="openai", memory={**MEMORY, "enabled": False}) as service:
+        await service.append("s", *MESSAGES)
+    assert await rows(database_url, KEY) == ["messages"]
+
+    async with start_service(provider="openai", memory=MEMORY, redaction=ON) as service:
+        await service.client.post("/sessions/s/memory/observe", params={"wait_ms": WAIT_MS})
+        memory = await service.memory("s")
+        again = await service.append("s", *MESSAGES)
+
+    assert memory["log"]["observations"] == 1
+    assert await rows(database_url, KEY) == ["messages"]
+    assert not [request for request in models.requests if KEY in json.dumps(request.body)]
+    assert again["replayed"] == len(MESSAGES)
+
+
+async def test_a_retry_is_recognised_and_other_words_are_not(start_service: StartService) -> None:
+    async with start_service(redaction=ON) as service:
+        first = await service.append("s", *MESSAGES)
+        again = await service.append("s", *MESSAGES)
+        changed = {**MESSAGES[4], "content": f"Thank you, {KEY}."}
+        other = await service.client.post("/sessions/s/messages", json={"messages": [changed]})
+
+    assert [message["tokens"] for message in again["messages"]] == [m["tokens"] for m in first["messages"]]
+    assert (first["replayed"], again["replayed"]) == (0, len(MESSAGES))
+    assert other.status_code == httpx.codes.CONFLICT
+
+
+async def test_a_model_that_says_a_secret_of_its_own_is_redacted(
+    start_service: StartService, models_that_leak: ModelServer, database_url: str
+) -> None:
+    async with start_service(provider="anthropic", memory=MEMORY, redaction=ON) as service:
+        await service.append("s", *[{**MESSAGES[0], "id": str(number)} for number in range(8)])
+        await until(lambda: service.memory("s"), lambda memory: memory["status"] == "backing_off")
+        runs = (await service.get("/sessions/s/memory/runs"))["items"]
+
+    assert models_that_leak.requests
+    assert {run["outcome"] for run in runs} == {"rejected"}
+    assert MARK in runs[0]["rejected_output"]
+    assert await rows(database_url, KEY) == []
+
+
+async def test_other_tenants_keep_what_they_say(start_service: StartService, database_url: str) -> None:
+    async with start_service(redaction={"tenants": "another"}) as service:
+        await service.append("s", *MESSAGES)
+    assert await rows(database_url, KEY) == ["messages"]
+
+
+async def test_nothing_is_stored_that_the_hook_could_not_look_at(
+    start_service: StartService, database_url: str
+) -> None:
+    async with start_service(redaction=ON) as service:
+        answer = await service.client.post(
+            "/sessions/s/messages", json={"messages": [{"role": "user", "content": "the codename is Ultra"}]}
+        )
+    assert answer.status_code == httpx.codes.SERVICE_UNAVAILABLE
+    assert answer.json()["type"] == "/problems/redaction-failed"
+    assert "Ultra" not in answer.text
+    assert await rows(database_url, "Ultra") == []
+
+
+async def test_a_step_whose_texts_cannot_be_looked_at_sends_nothing(
+    start_service: StartService, models: ModelServer
+) -> None:
+    said = {"role": "user", "content": "the codename is Ultra. " * 100}
+    async with start_service(provider="openai", memory={**MEMORY, "enabled": False}) as service:
+        await service.append("s", said, {"role": "user", "content": "And so on."})
+    async with start_service(provider="openai", memory=MEMORY, redaction=ON) as service:
+        await service.client.post("/sessions/s/memory/observe", params={"wait_ms": 500})
+        memory = await service.memory("s")
+    assert memory["last_error"]["kind"] == "internal"
+    assert not models.requests
