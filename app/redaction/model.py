@@ -47,12 +47,11 @@ def redacted_object(value: Mapping[str, Any], redact: Redact) -> dict[str, Any]:
 
 def _redacted_field(key: str, value: str, redact: Redact) -> str:
     """A string in an object. Under a key that names a secret it is shown as it would stand in a text."""
-    own = redact(value)
+    if not _SECRET_KEY.fullmatch(key):
+        return redact(value)
     assignment = f"{key}: "
-    if own != value or not _SECRET_KEY.fullmatch(key):
-        return own
     named = redact(assignment + value)
-    return named.removeprefix(assignment) if named.startswith(assignment) else own
+    return redact(named.removeprefix(assignment) if named.startswith(assignment) else value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -179,7 +179,7 @@ async def test_a_step_whose_texts_cannot_be_looked_at_sends_nothing(
     async with start_service(provider="openai", memory={**MEMORY, "enabled": False}) as service:
         await service.append("s", said, {"role": "user", "content": "And so on."})
     async with start_service(provider="openai", memory=MEMORY, redaction=ON) as service:
-        await service.client.post("/sessions/s/memory/observe", params={"wait_ms": 500})
-        memory = await service.memory("s")
+        await service.client.post("/sessions/s/memory/observe")
+        memory = await until(lambda: service.memory("s"), lambda memory: memory["last_error"] is not None)
     assert memory["last_error"]["kind"] == "internal"
     assert not models.requests
