@@ -31,6 +31,7 @@ from app.mcp.tools import TOOLS, Tool
 PASSED_ON = ("authorization", "x-request-id")
 INSTRUCTIONS = (
     "Daybook remembers conversations. Before a turn call get_context, and after it append_messages with what was said."
+    " What the context no longer shows, recall finds."
 )
 
 
@@ -79,8 +80,9 @@ class McpServer:
         transport = httpx2.ASGITransport(self._app, raise_app_exceptions=False)
         # No time-out: it is this process, and each route has bounds of its own.
         async with httpx2.AsyncClient(transport=transport, base_url="http://daybook", timeout=None) as client:
-            path = f"/sessions/{tool.session}/{call.path}"
-            answer = await client.request(call.method, path, params=dict(call.query), json=call.body, headers=headers)
+            answer = await client.request(
+                call.method, call.path, params=dict(call.query), json=call.body, headers=headers
+            )
         body = answer.json()
         return _told(body["detail"], is_error=True) if answer.is_error else _told(tool.told(body))
 

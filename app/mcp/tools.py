@@ -6,17 +6,18 @@ So a tool checks, refuses and answers as its route does. A model's docstring is 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from app.kit.json import dumps
+from app.recall.schemas import LIMIT_DEFAULT, LIMIT_MAX
 from app.sessions.schemas import KEY_PATTERN, WAIT_MS_MAX
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A request to the service; ``path`` is below the session."""
+    """A request to the service."""
 
     method: str
     path: str
@@ -31,8 +32,6 @@ class Tool(BaseModel, ABC):
 
     reads: ClassVar[bool] = True  # changes nothing
 
-    session: str = Field(pattern=KEY_PATTERN, description="Key of the conversation, chosen by whoever appends to it")
-
     @abstractmethod
     def call(self) -> Call: ...
 
@@ -40,9 +39,16 @@ class Tool(BaseModel, ABC):
         """The route's answer, as text for a model."""
         return dumps(answer).decode()
 
-    def _given(self) -> dict[str, Any]:
-        """The arguments that were given, but for the session, as JSON."""
-        return self.model_dump(mode="json", exclude={"session"}, exclude_none=True)
+    def _given(self, *, beside: frozenset[str] = frozenset({"session"})) -> dict[str, Any]:
+        """The arguments that were given, ``beside`` those that the path names, as JSON."""
+        return self.model_dump(mode="json", exclude=set(beside), exclude_none=True)
+
+
+class SessionTool(Tool, ABC):
+    session: str = Field(pattern=KEY_PATTERN, description="Key of the conversation, chosen by whoever appends to it")
+
+    def _path(self, name: str) -> str:
+        return f"/sessions/{self.session}/{name}"
 
 
 class Said(BaseModel):
@@ -55,7 +61,7 @@ class Said(BaseModel):
     id: str | None = Field(None, description="The same id with the same content is stored once")
 
 
-class AppendMessages(Tool):
+class AppendMessages(SessionTool):
     """Store messages of a conversation, in their order, so that they are remembered. Call it after each turn."""
 
     reads: ClassVar[bool] = False
@@ -64,10 +70,10 @@ class AppendMessages(Tool):
     resource_id: str | None = Field(None, pattern=KEY_PATTERN, description="Whose conversation it is, e.g. a user's id")
 
     def call(self) -> Call:
-        return Call(method="POST", path="messages", body=self._given())
+        return Call(method="POST", path=self._path("messages"), body=self._given())
 
 
-class GetContext(Tool):
+class GetContext(SessionTool):
     """What is remembered of a conversation, as text: notes of what was said and done, then the newest messages."""
 
     memory_budget: int | None = Field(None, ge=0, description="Tokens of notes at most; 0: no limit")
@@ -75,22 +81,52 @@ class GetContext(Tool):
     wait_ms: int = Field(0, ge=0, le=WAIT_MS_MAX, description="Wait so long for what was appended to be noted")
 
     def call(self) -> Call:
-        return Call(method="GET", path="context", query=self._given() | {"format": "text"})
+        return Call(method="GET", path=self._path("context"), query=self._given() | {"format": "text"})
 
     def told(self, answer: Any) -> str:
         text: str = answer["payload"]["text"]
         return text
 
 
-class MemoryStatus(Tool):
+class MemoryStatus(SessionTool):
     """Where the memory of a conversation stands: what waits to be noted, what the notes cover, errors and costs."""
 
     def call(self) -> Call:
-        return Call(method="GET", path="memory")
+        return Call(method="GET", path=self._path("memory"))
+
+
+class Recall(Tool):
+    """Find what was said earlier and what was noted of it, best first, in one conversation or in all of somebody's."""
+
+    query: str = Field(min_length=1, description="Words to find, in any language; a date in it narrows the time")
+    session: str | None = Field(None, pattern=KEY_PATTERN, description="Key of the conversation; or else:")
+    resource_id: str | None = Field(None, pattern=KEY_PATTERN, description="Whose conversations, e.g. a user's id")
+    limit: int = Field(LIMIT_DEFAULT, ge=1, le=LIMIT_MAX)
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if (self.session is None) == (self.resource_id is None):
+            raise ValueError("either session or resource_id says where to look")
+        return self
+
+    def call(self) -> Call:
+        place = f"/sessions/{self.session}" if self.session else f"/resources/{self.resource_id}"
+        return Call(
+            method="POST", path=f"{place}/recall", body=self._given(beside=frozenset({"session", "resource_id"}))
+        )
+
+    def told(self, answer: Any) -> str:
+        return "\n".join(map(_hit_line, answer["hits"])) or "Nothing was found."
+
+
+def _hit_line(hit: dict[str, Any]) -> str:
+    place = f"#{hit['from_seq']}" if hit["from_seq"] == hit["to_seq"] else f"#{hit['from_seq']}-{hit['to_seq']}"
+    return f"[{hit['session']} {place}, {hit['created_at'][:16]}] {hit['role'] or hit['kind']}: {hit['text']}"
 
 
 TOOLS: Mapping[str, type[Tool]] = {
     "append_messages": AppendMessages,
     "get_context": GetContext,
     "memory_status": MemoryStatus,
+    "recall": Recall,
 }

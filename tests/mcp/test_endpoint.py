@@ -20,6 +20,7 @@ from tests.keys.conftest import MakeKey
 
 KEY = "a key of sixteen or more"
 SAID = [{"id": "m-1", "role": "user", "content": "I moved to Lisbon in May 2026."}]
+ANA = {"resource_id": "ana"}
 PING = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 ACCEPT = {"accept": "application/json, text/event-stream"}
 
@@ -56,6 +57,19 @@ async def test_a_turn_appended_over_mcp_is_in_the_context_and_in_the_log(service
     assert (await service.get("/sessions/s1"))["resource_id"] == "ana"
 
 
+async def test_what_was_said_is_found_in_a_conversation_and_in_all_of_somebody_s(service: Service) -> None:
+    await service.client.post("/sessions/s1/messages", json={"messages": SAID, "resource_id": "ana"})
+    async with connected(service) as client:
+        found = [await call(client, "recall", query="Lisbon", **place) for place in ({"session": "s1"}, ANA)]
+        failed, nothing = await call(client, "recall", query="Osaka", session="s1")
+
+    for at_fault, told in found:
+        assert not at_fault
+        assert told.startswith("[s1 #1, 20")
+        assert told.endswith("] user: I moved to Lisbon in May 2026.")
+    assert (failed, nothing) == (False, "Nothing was found.")
+
+
 async def test_every_tool_is_listed_with_what_it_does_and_a_schema_of_its_arguments(service: Service) -> None:
     async with connected(service) as client:
         listed = {tool.name: tool for tool in (await client.list_tools()).tools}
@@ -63,7 +77,7 @@ async def test_every_tool_is_listed_with_what_it_does_and_a_schema_of_its_argume
     assert set(listed) == set(TOOLS)
     for tool in listed.values():
         assert (tool.description or "").endswith(".")
-        assert "session" in tool.input_schema["required"]
+        assert "session" in tool.input_schema["properties"]
     assert {name for name, tool in listed.items() if tool.annotations and not tool.annotations.read_only_hint} == {
         "append_messages"
     }
@@ -76,6 +90,7 @@ async def test_every_tool_is_listed_with_what_it_does_and_a_schema_of_its_argume
         pytest.param("memory_status", {"session": "../readyz"}, "session: String should match", id="no key"),
         pytest.param("get_context", {"session": "s1", "budget": 5}, "budget: Extra inputs", id="an unknown argument"),
         pytest.param("append_messages", {"session": "s1"}, "messages: Field required", id="a missing one"),
+        pytest.param("recall", {"query": "Lisbon"}, ": Value error, either session or resource_id", id="no place"),
         pytest.param(
             "append_messages",
             {"session": "s1", "messages": [{"role": "robot", "content": "hi"}]},
