@@ -3,7 +3,7 @@
 Of the library only the regular expressions are used: what it does to verify a secret, over the network, is never
 reached. They are run by RE2, in time linear in the text, because the texts are the callers'. Nothing here looks at
 entropy: hashes, UUIDs and images are no secrets. No pattern depends on what stands around a match, and none matches
-a mark, so that what was redacted once stays as it is (docs/decisions/0029).
+a mark, so that what was redacted once stays as it is (docs/decisions/0030).
 """
 
 import re
