@@ -3,6 +3,7 @@
 from typing import Any
 
 from app.kit.openapi import Examples
+from app.recall.tools import tools
 
 _ASKED: dict[str, Any] = {
     "words": {"summary": "Words, in any language", "value": {"query": "Lisbon", "limit": 5}},
@@ -30,7 +31,10 @@ _HITS: dict[str, Any] = {
     ]
 }
 
+_TOOLS = {"tools": tools("openai")}
+
 EXAMPLES = {
     "recallSession": Examples(requests=_ASKED, answers={200: _HITS}),
+    "listTools": Examples(answers={200: _TOOLS}),
     "recallResource": Examples(requests=_ASKED, answers={200: _HITS}),
 }

@@ -1,11 +1,14 @@
 """HTTP of recall (api.md)."""
 
-from fastapi import APIRouter, Request
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
 
 from app.kit.auth import Access, Guarded, Tenant, needs
 from app.kit.problems import problem_responses
-from app.recall.schemas import RecallIn, RecallOut, ResourceRecallIn, ask_of, recall_out
+from app.recall.schemas import RecallIn, RecallOut, ResourceRecallIn, ToolsOut, ask_of, recall_out
 from app.recall.service import RecallService
+from app.recall.tools import ToolFormat, tools
 from app.sessions.schemas import Key, ResourceId
 
 router = APIRouter(route_class=Guarded, tags=["recall"], responses=problem_responses(413, 422, 503))
@@ -30,3 +33,15 @@ async def recall_resource(
 ) -> RecallOut:
     """Find what was said in any session of a resource. Where there is none, nothing is found."""
     return recall_out(await _service(request).resource(tenant, resource_id, ask_of(body)))
+
+
+@router.get("/tools", operation_id="listTools")
+async def list_tools(
+    tool_format: Annotated[ToolFormat, Query(alias="format", description="Whose SDK they are handed to")] = "openai",
+) -> ToolsOut:
+    """The tools that let an agent search its own past, for the `tools` of a call.
+
+    `recall` is answered by `POST /sessions/{key}/recall`, `expand` by `GET /sessions/{key}/messages`, both with the
+    arguments as they are.
+    """
+    return ToolsOut(tools=tools(tool_format))

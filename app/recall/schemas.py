@@ -1,7 +1,7 @@
 """Recall on the wire (api.md)."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -65,6 +65,10 @@ class HitOut(BaseModel):
 
 class RecallOut(BaseModel):
     hits: list[HitOut] = Field(description="Best first")
+
+
+class ToolsOut(BaseModel):
+    tools: list[dict[str, Any]] = Field(description="As the SDK takes them")
 
 
 def ask_of(body: RecallIn) -> Ask:

@@ -124,13 +124,13 @@ def _tail_rows(index: Index, query: Sequence[Alternatives]) -> tuple[list[Indexe
     for session, messages in index.tail.items():
         last = index.last[session]
         made = list(entries(messages, last))
-        rows += [_row(session, entry, query) for entry in made]
+        rows += [indexed_of(session, entry, query) for entry in made]
         length += sum(entry.length for entry in made)
         segments += made[-1].segment - last.segment
     return rows, length, segments
 
 
-def _row(session: UUID, entry: Entry, query: Sequence[Alternatives]) -> Indexed:
+def indexed_of(session: UUID, entry: Entry, query: Sequence[Alternatives]) -> Indexed:
     counts = {
         word: count
         for word, alternatives in enumerate(query)

@@ -214,9 +214,10 @@ def _appended(key: str, result: AppendResult, summary: dict[str, Any]) -> Respon
 def _message_filter(query: MessageQuery) -> MessageFilter:
     last = read_cursor(query.cursor, int)
     descending = query.order == "desc"
+    after, before = max(query.after_seq, query.from_seq - 1), min(query.before_seq, query.to_seq + 1)
     return MessageFilter(
-        after=query.after_seq if descending else max(query.after_seq, last or 0),
-        before=min(query.before_seq, last or SEQ_MAX) if descending else query.before_seq,
+        after=after if descending else max(after, last or 0),
+        before=min(before, last or SEQ_MAX) if descending else before,
         since=query.since,
         until=query.until,
         kind=query.kind,

@@ -83,12 +83,14 @@ class AppendIn(BaseModel):
 
 
 class MessageQuery(BaseModel):
-    """Filters of a session's messages; `after_seq`, `before_seq` and `until` are exclusive."""
+    """Filters of a session's messages: `after_seq`, `before_seq` and `until` are exclusive, the others are not."""
 
     model_config = ConfigDict(extra="forbid")  # a misspelt filter would let everything through
 
     after_seq: int = Field(0, ge=0, le=SEQ_MAX)
     before_seq: int = Field(SEQ_MAX, ge=0, le=SEQ_MAX)
+    from_seq: int = Field(0, ge=0, le=SEQ_MAX, description="The first message: what a note's `#12-15` begins with")
+    to_seq: int = Field(SEQ_MAX, ge=0, le=SEQ_MAX, description="The last message")
     since: Time | None = None
     until: Time | None = None
     kind: Kind | None = None

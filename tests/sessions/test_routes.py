@@ -369,6 +369,9 @@ async def test_pages_make_up_the_whole_in_either_order(service: Service, order: 
 async def test_a_page_stays_within_its_filters(service: Service) -> None:
     await fill(service)
     assert await pages(service, after_seq=2, before_seq=6, limit=2) == [[3, 4], [5]]
+    assert await pages(service, from_seq=3, to_seq=5, limit=2) == [[3, 4], [5]]
+    assert await pages(service, from_seq=3, to_seq=5, limit=2, order="desc") == [[5, 4], [3]]
+    assert await pages(service, from_seq=3, after_seq=3, to_seq=5, before_seq=5) == [[4]]
 
 
 async def test_wrong_parameters_are_refused_by_their_name(service: Service) -> None:
@@ -404,6 +407,7 @@ async def test_a_message_is_read_by_its_id_with_a_slash_too(service: Service) ->
         "sealed": False,
         "trust": "user",
         "up_to_seq": None,
+        "erased_at": None,
     }
     problem(await service.client.get(f"{MESSAGES}/turn/1"), 404, "message-not-found")
     problem(await service.client.get("/sessions/never/messages/turn/1:0"), 404, "session-not-found")
