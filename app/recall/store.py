@@ -41,7 +41,8 @@ SELECT m.* FROM unnest($1::uuid[], $2::bigint[]) AS s (id, seq) CROSS JOIN LATER
 """
 
 # A word is one or more terms that stand for it. What is over the limit is what has fewest and commonest of the words.
-# Neighbours come with what is found, for they are ranked together.
+# Neighbours come with what is found, for they are ranked together. No two of the parts are joined: Postgres takes each
+# for a row or two, and would compare all with all.
 SEARCH = """/* recall_messages */
 WITH asked AS (
   SELECT * FROM unnest($3::int[], $4::text[], $5::text[]) AS a (word, term, query)
@@ -50,17 +51,17 @@ WITH asked AS (
   FROM asked a JOIN message_terms t ON t.session_id = ANY($1::uuid[]) AND t.terms @@ ($2 || a.query)::tsquery
   WHERE ($6::timestamptz IS NULL OR t.created_at >= $6) AND ($7::timestamptz IS NULL OR t.created_at < $7)
   GROUP BY a.word, t.session_id, t.seq
-), having_word AS (
-  SELECT word, count(*)::int AS messages FROM found GROUP BY word
 ), best AS (
   SELECT session_id, seq, array_agg(word) AS words, array_agg(count) AS counts
-  FROM found JOIN having_word USING (word)
-  GROUP BY session_id, seq ORDER BY sum(1.0 / messages) DESC, seq DESC LIMIT $8
+  FROM (SELECT *, count(*) OVER (PARTITION BY word) AS messages FROM found) AS weighed
+  GROUP BY session_id, seq ORDER BY sum(1.0::float8 / messages) DESC, seq DESC LIMIT $8
 ), near AS (
-  SELECT DISTINCT session_id, seq + distance AS seq FROM best, generate_series(-$9::int, $9) AS distance
+  SELECT session_id, seq + distance AS seq, max(words) FILTER (WHERE distance = 0) AS words,
+         max(counts) FILTER (WHERE distance = 0) AS counts
+  FROM best, generate_series(-$9::int, $9) AS distance GROUP BY 1, 2
 )
-SELECT t.session_id, t.seq, t.segment, t.length, t.role, t.speaker, t.created_at, b.words, b.counts
-FROM near n JOIN message_terms t USING (session_id, seq) LEFT JOIN best b USING (session_id, seq)
+SELECT t.session_id, t.seq, t.segment, t.length, t.role, t.speaker, t.created_at, n.words, n.counts
+FROM near n JOIN message_terms t USING (session_id, seq)
 """
 
 MESSAGES = """/* recall_texts */
