@@ -193,6 +193,8 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         artifacts=app.state.artifacts,
         clock=SystemClock(),
         previous=PreviousCalls(PreviousConfig(pieces_max=settings.context.previous_pieces_max)),
+        recall=recall,
+        recall_tokens=settings.recall.tokens,
     )
     diagnostics_store = DiagnosticsStore(pool)
     app.state.metrics = Metrics(registry, database=pool, store=diagnostics_store, guards=roles.guards)

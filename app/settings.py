@@ -136,6 +136,7 @@ class ContextSettings(_Group):
 
 
 class RecallSettings(_Group):
+    tokens: int = Field(1_500, ge=1, le=1_000_000, description="of a context with `query=`, for what is found")
     candidates_max: int = Field(5_000, ge=1, le=1_000_000, description="messages that are ranked for one query")
     tail_max: int = Field(
         5_000, ge=1, le=1_000_000, description="messages searched for one query that are not indexed yet"

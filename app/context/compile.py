@@ -45,6 +45,7 @@ def compile_context(snapshot: Snapshot, ask: Ask) -> Compiled:
         prefix=found,
         omitted=draft.omitted,
         units=draft.rendered.units,
+        first_seq=draft.tail.stored[0].seq if draft.tail.stored else None,
         notices=_notices(snapshot, draft.omitted),
         segments=segments(draft.layout) if ask.explain else None,
         decisions=draft.decisions if ask.explain else None,

@@ -81,6 +81,14 @@ class Knowledge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """A message that is not shown, found by the caller's query: its seq, and what is told of it."""
+
+    seq: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
     """What the caller asked for. A budget of None is the session's own; 0 is no limit.
 
@@ -93,6 +101,7 @@ class Ask:
     knowledge: tuple[Knowledge, ...] = ()
     state: dict[str, Any] = field(default_factory=dict)
     channel: str | None = None
+    recalled: tuple[Recalled, ...] = ()
     incoming: tuple[Message, ...] = ()
     memory_budget: int | None = None
     message_budget: int | None = None
@@ -232,7 +241,8 @@ class Omitted:
 class Compiled:
     """The answer of api.md's Context, less what the snapshot already says. ``tokens`` has a key per section and total.
 
-    ``units`` are those of the prefix (see ``Rendered``). ``segments`` and ``decisions`` are None unless asked for.
+    ``first_seq`` is the first stored message that is shown. ``units`` are those of the prefix (see ``Rendered``).
+    ``segments`` and ``decisions`` are None unless asked for.
     """
 
     payload: dict[str, Any]
@@ -241,6 +251,7 @@ class Compiled:
     prefix: Prefix
     omitted: Omitted
     units: tuple[bytes, ...]
+    first_seq: int | None = None
     notices: tuple[str, ...] = ()
     segments: tuple[Segment, ...] | None = None
     decisions: tuple[Decision, ...] | None = None

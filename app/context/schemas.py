@@ -8,6 +8,7 @@ from app.context.diff import Change, Diff
 from app.context.model import Format
 from app.memory.model import Ranges
 from app.memory.rules import MESSAGE_TOKENS_MAX
+from app.recall.schemas import Query
 from app.sessions.model import SEQ_MAX
 from app.sessions.schemas import WAIT_MS_MAX, MessageIn, Time
 from app.state.schemas import Text, Texts
@@ -25,6 +26,7 @@ class ContextQuery(BaseModel):
     message_budget: int | None = Field(None, ge=0, le=MESSAGE_TOKENS_MAX, description="Tokens of the message tail")
     max_reflections: int | None = Field(None, ge=0, le=10_000)
     max_observations: int | None = Field(None, ge=0, le=10_000)
+    query: Query | None = Field(None, description="Add what was said about this and is shown no longer")
     min_seq: int | None = Field(None, ge=0, le=SEQ_MAX, description="Wait until this message is stored")
     wait_ms: int = Field(0, ge=0, le=WAIT_MS_MAX, description="Wait so long for the memory to be idle")
     as_of_version: int | None = Field(

@@ -12,8 +12,9 @@ from app.artifacts.service import ArtifactService
 from app.context.cache import compared
 from app.context.compile import compile_context
 from app.context.diff import Diff, check, diff
-from app.context.model import Ask, Compiled, Knowledge, Snapshot
+from app.context.model import Ask, Compiled, Knowledge, Recalled, Snapshot
 from app.context.previous import PreviousCalls
+from app.context.recalled import within
 from app.context.schemas import ContextIn, ContextQuery
 from app.context.store import PRESENT, Budgets, ContextStore, Head, Moment
 from app.kit.clock import Clock
@@ -21,6 +22,9 @@ from app.kit.offload import offloaded
 from app.memory.errors import VersionNotFound
 from app.memory.rules import PRESETS, Rules
 from app.memory.service import MemoryService
+from app.recall.model import HitKind
+from app.recall.service import Ask as Wanted
+from app.recall.service import RecallService
 from app.sessions.errors import MessageNotFound, SessionNotFound
 from app.sessions.model import Message
 from app.sessions.reading import read_message
@@ -30,6 +34,8 @@ from app.state.service import StateService
 from app.state.templates import STORED, Scope, names_of, read
 
 POLL_SECONDS = 0.02
+MESSAGES = frozenset({HitKind.MESSAGE})
+RECALLED_MAX = 50  # hits that are looked at for one context
 WAITED = "the wait ended before the memory caught up with this session"
 
 
@@ -43,7 +49,12 @@ class ContextService:
         artifacts: ArtifactService,
         clock: Clock,
         previous: PreviousCalls,
+        recall: RecallService,
+        recall_tokens: int,
     ) -> None:
+        """``recall_tokens`` is what may be told of a search (issue "Remembering across conversations", 3)."""
+        self._recall = recall
+        self._recall_tokens = recall_tokens
         self._store = store
         self._state = state
         self._artifacts = artifacts
@@ -69,9 +80,21 @@ class ContextService:
         snapshot, server = await self._looked(tenant, key, query, names)
         now = body.now or query.now
         ask = self._ask(query, body, snapshot, now=now, server=server)
-        compiled = await offloaded(partial(compile_context, _anchored(snapshot, now), ask), size=size)
+        anchored = _anchored(snapshot, now)
+        compiled = await offloaded(partial(compile_context, anchored, ask), size=size)
+        if query.query is not None and snapshot.last_seq:
+            before = compiled.first_seq or snapshot.last_seq + 1
+            found = await self._recalled(tenant, key, query.query, now=ask.now, before_seq=before)
+            compiled = await offloaded(partial(compile_context, anchored, replace(ask, recalled=found)), size=size)
         compiled = self._compared(session, query, snapshot, compiled)
         return snapshot, compiled if caught_up else replace(compiled, notices=(*compiled.notices, WAITED))
+
+    async def _recalled(
+        self, tenant: str, key: str, query: str, *, now: datetime, before_seq: int
+    ) -> tuple[Recalled, ...]:
+        """What was said before the messages that are shown, within the budget for it."""
+        wanted = Wanted(query=query, limit=RECALLED_MAX, kinds=MESSAGES, now=now, before_seq=before_seq)
+        return within(await self._recall.session(tenant, key, wanted), tokens_max=self._recall_tokens)
 
     async def _looked(
         self, tenant: str, key: str, query: ContextQuery, names: Mapping[Scope, Sequence[str]]

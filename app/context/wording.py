@@ -1,6 +1,6 @@
 """Every sentence the service itself puts into a context. A change here breaks every cached prefix once."""
 
-from datetime import date
+from datetime import date, datetime
 
 GUIDE = """\
 The notes below were taken during the earlier part of this conversation. They stand in for messages that are no longer \
@@ -44,6 +44,11 @@ def preview_text(*, handle: str, media_type: str, size: int, head: str, end: str
     return (
         f"[{handle} {media_type}, {size} bytes; its beginning and end:]\n{head}\n[... {left_out} characters ...]\n{end}"
     )
+
+
+def recalled(*, seq: int, said_at: datetime, by: str, text: str) -> str:
+    """An earlier message that the query of the call found."""
+    return f"Recalled, #{seq}, {said_at:%b} {said_at.day}, {said_at:%Y %H:%M}, {by}: {text}"
 
 
 def left_out(messages: int) -> str:

@@ -49,7 +49,7 @@ class Ask:
     now: datetime | None = None
     neighbours: int = 0
     session: str | None = None  # of a resource, only this one
-    besides: frozenset[Place] = frozenset()  # messages that need not be found
+    before_seq: int | None = None  # of a session, only the messages before this one
 
 
 class RecallService:
@@ -94,7 +94,7 @@ class RecallService:
         rows += newest
         found = ranked(query, rows, _scope(index, rows, len(query), length=length, segments=segments), named=named)
         known = {row.place: row for row in rows}
-        wanted = [one for one in found if ask.span.holds(known[one.place].created_at) and one.place not in ask.besides]
+        wanted = [one for one in found if ask.span.holds(known[one.place].created_at) and _precedes(one, ask)]
         return await self._read(sessions, wanted[: ask.limit], ask.neighbours)
 
     async def _read(self, sessions: Sequence[Searched], found: Sequence[Ranked], neighbours: int) -> list[Hit]:
@@ -116,6 +116,10 @@ class RecallService:
             for hit in found
             if ask.span.holds(hit.created_at) and not any((hit.session, seq) in known for seq in hit.cites)
         ][: ask.limit]
+
+
+def _precedes(found: Ranked, ask: Ask) -> bool:
+    return ask.before_seq is None or found.place[1] < ask.before_seq
 
 
 def _tail_rows(index: Index, query: Sequence[Alternatives]) -> tuple[list[Indexed], int, int]:

@@ -34,6 +34,9 @@ from app.memory.spending import Caps
 from app.memory.spending_store import SpendingStore
 from app.memory.store import MemoryStore
 from app.recall.index_store import IndexStore
+from app.recall.indexer import IndexConfig, Indexer
+from app.recall.service import RecallConfig, RecallService
+from app.recall.store import RecallStore
 from app.sessions.erasing import ErasingLog
 from app.sessions.replacing import Replacing
 from app.sessions.service import SessionConfig, SessionService
@@ -149,6 +152,13 @@ class Process:
             artifacts=ArtifactService(ArtifactStore(database), ArtifactConfig()),
             clock=SystemClock(),
             previous=PreviousCalls(PreviousConfig()),
+            recall=RecallService(
+                store=RecallStore(database),
+                indexer=Indexer(store=IndexStore(database), config=IndexConfig()),
+                clock=SystemClock(),
+                config=RecallConfig(),
+            ),
+            recall_tokens=1_500,
         )
         state.diagnostics = DiagnosticsService(
             store=DiagnosticsStore(database),

@@ -42,5 +42,7 @@ def _of_caller(ask: Ask) -> Iterator[Line]:
     for index, item in enumerate(ask.knowledge):
         if item.placement == "tail":
             yield Line(f"knowledge:{index}", titled(item.title, item.text))
+    for found in ask.recalled:
+        yield Line(f"recalled:{found.seq}", found.text)
     if ask.channel:
         yield Line("channel", f"Channel: {ask.channel}")

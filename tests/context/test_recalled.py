@@ -1,0 +1,91 @@
+"""What a query adds to a context: the best of what is shown no longer, within its budget, behind all that is cached."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.context.recalled import within
+from app.kit.tokens import text_tokens
+from app.recall.model import Hit, HitKind
+from tests.conftest import Service, StartService
+
+Json = dict[str, Any]
+AT = datetime(2026, 8, 1, 10, 0, tzinfo=UTC)
+SMALL = {"enabled": False, "message_budget": 60}
+
+
+def hit(seq: int, text: str) -> Hit:
+    return Hit(
+        kind=HitKind.MESSAGE,
+        session="s",
+        from_seq=seq,
+        to_seq=seq,
+        score=1 / seq,
+        text=text,
+        created_at=AT,
+        role="user",
+    )
+
+
+@given(st.lists(st.text(max_size=2_000), max_size=20), st.integers(1, 2_000))
+def test_what_is_recalled_is_within_its_budget_each_once_and_in_order(texts: list[str], tokens_max: int) -> None:
+    told = within([hit(seq, text) for seq, text in enumerate(texts, start=1)], tokens_max=tokens_max)
+    assert text_tokens("\n".join(one.text for one in told)) <= tokens_max
+    seqs = [one.seq for one in told]
+    assert seqs == sorted(set(seqs))
+
+
+def test_the_best_comes_first_into_the_budget_and_is_cut_if_it_must_be() -> None:
+    [told] = within([hit(9, "word " * 1_000), hit(3, "word " * 1_000)], tokens_max=200)
+    assert told.seq == 9
+    assert told.text.startswith("Recalled, #9, Aug 1, 2026 10:00, user: word word")
+    assert told.text.endswith("…")
+
+
+async def talked(service: Service) -> None:
+    await service.configure("s", **SMALL)
+    said = ["I keep my bees in Sintra.", *(f"Talk number {n} about trains." for n in range(20)), "What now?"]
+    await service.append("s", *({"role": "user", "content": text} for text in said))
+
+
+def shown(context: Json) -> str:
+    messages: list[Json] = context["payload"]["messages"]
+    return "\n".join(part["text"] for message in messages for part in message["content"])
+
+
+async def test_what_was_said_is_found_again_behind_the_cached_prefix(service: Service) -> None:
+    await talked(service)
+    plain = await service.context("s")
+    asked = await service.context("s", query="where are the bees?", explain=True)
+
+    assert "bees" not in shown(plain)
+    assert "Recalled, #1, " in shown(asked)
+    assert "I keep my bees in Sintra." in shown(asked)
+    assert asked["cache"]["prefix_sha256"] == plain["cache"]["prefix_sha256"]
+    assert asked["tokens"]["volatile"] > plain["tokens"]["volatile"]
+    assert "recalled:1" in {decision["id"] for decision in asked["decisions"]}
+
+
+async def test_what_is_shown_is_not_recalled_and_neither_is_what_came_later(service: Service) -> None:
+    await talked(service)
+    assert "Recalled" not in shown(await service.context("s", query="What now?"))
+    assert "Recalled" not in shown(await service.context("s", query="bees", as_of_seq=1))
+
+
+async def test_a_session_never_seen_has_nothing_to_recall(service: Service) -> None:
+    assert (await service.context("never", query="bees"))["payload"]["messages"] == []
+
+
+async def test_the_budget_is_a_setting(start_service: StartService) -> None:
+    async with start_service(recall={"tokens": 5}) as service:
+        await talked(service)
+        assert "Recalled" not in shown(await service.context("s", query="bees"))
+
+
+@pytest.mark.parametrize("query", ["", "q" * 10_001, "\x00"])
+async def test_a_query_that_cannot_be_searched_for_is_refused(service: Service, query: str) -> None:
+    answer = await service.client.get("/sessions/s/context", params={"query": query})
+    assert answer.status_code == 422
