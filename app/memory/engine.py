@@ -1,13 +1,16 @@
 """The engine: claims memories that are due and executes what policy answers until it answers Wait.
 
 Postgres remembers, asyncio hurries (architecture.md 1.3): an append wakes the engine at once; the sweep finds what a
-crash, a restart, a back-off or another replica left due. Leases are short and renewed while a step runs, so that what
+crash, a restart, a back-off or another replica left due, and what found no free place: of each tenant in its turn, so
+that none waits for all that another has to do. Leases are short and renewed while a step runs, so that what
 a killed process held is free again within ``lease_seconds``.
 """
 
 import asyncio
 import random
+from collections import deque
 from collections.abc import Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, assert_never
@@ -50,11 +53,15 @@ log = structlog.get_logger("daybook.engine")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineConfig:
-    """``concurrency``: memories worked on at once by this process. ``grace_seconds``: for a running step at the end."""
+    """``concurrency``: memories worked on at once by this process. ``grace_seconds``: for a running step at the end.
+
+    One look finds ``sweep_limit`` memories that are due at most, and ``tenant_limit`` of one tenant.
+    """
 
     lease_seconds: float = 30.0
     sweep_seconds: float = 1.0
-    sweep_limit: int = 100
+    sweep_limit: int = 1_000
+    tenant_limit: int = 50
     concurrency: int = 4
     grace_seconds: float = 10.0
 
@@ -88,9 +95,11 @@ class Engine:
         self._metrics = metrics
         self._owner = owner
         self._redaction = redaction
-        self._places = asyncio.Semaphore(config.concurrency)
         self._tasks: dict[UUID, asyncio.Task[None]] = {}
         self._again: set[UUID] = set()
+        self._turns: deque[UUID] = deque()  # what the last look found, while no place was free for it
+        self._more = False  # whether more is due than the last look found
+        self._look = asyncio.Event()
         self._sweeper: asyncio.Task[None] | None = None
         self._stopping = False
 
@@ -111,49 +120,82 @@ class Engine:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def wake(self, memory_id: UUID) -> None:
-        """Try to claim this memory soon. A task already at it looks again at its end."""
+        """Try to claim this memory, at once where a place is free. A task already at it looks again at its end."""
         if self._stopping:
             return
         if memory_id in self._tasks:
             self._again.add(memory_id)
-            return
+        elif self._has_place():
+            self._begin(memory_id)
+        else:
+            self._more = True
+
+    def _has_place(self) -> bool:
+        return len(self._tasks) < self._config.concurrency
+
+    def _begin(self, memory_id: UUID) -> None:
         task = asyncio.create_task(self._work(memory_id), name=f"daybook-memory-{memory_id}")
         self._tasks[memory_id] = task
         task.add_done_callback(lambda _: self._ended(memory_id))
 
     def _ended(self, memory_id: UUID) -> None:
+        """Others first, whose turn it is; then this memory, if it is to be looked at again."""
         del self._tasks[memory_id]
+        self._fill()
         if memory_id in self._again:
             self._again.discard(memory_id)
             self.wake(memory_id)
+        if self._more and self._has_place():
+            self._look.set()
+
+    def _fill(self) -> None:
+        while self._turns and self._has_place() and not self._stopping:
+            memory_id = self._turns.popleft()
+            if memory_id not in self._tasks:
+                self._begin(memory_id)
 
     async def _sweep(self) -> None:
-        """Wake what is due, every ``sweep_seconds``, for ever; at first what a cap paused that may be higher now."""
+        """Look for what is due, for ever; at first for what a cap paused that may be higher now.
+
+        Every ``sweep_seconds``, which puts new turns in the place of old ones, and when these are done and more is due.
+        """
         resumed = False
         while True:
-            await asyncio.sleep(self._config.sweep_seconds)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._look.wait(), self._config.sweep_seconds)
+            self._look.clear()
+            self._more = False
             try:
                 if not resumed:
                     await self._store.resume()
                     resumed = True
-                for memory_id in await self._store.due(self._config.sweep_limit):
-                    if memory_id not in self._tasks:
-                        self.wake(memory_id)
+                await self._find()
             except Exception as error:  # noqa: BLE001 - nothing ends the sweep: it tries again, also before a migration
                 log.warning("sweep_failed", error=type(error).__name__)
 
+    async def _find(self) -> None:
+        found = await self._store.due(self._config.sweep_limit, of_tenant=self._config.tenant_limit)
+        self._turns = deque(memory_id for memory_id in found if memory_id not in self._tasks)
+        self._more = self._more or len(found) >= self._config.tenant_limit
+        self._fill()
+
     async def _work(self, memory_id: UUID) -> None:
-        """Claim and work until nothing is due; every failure has a fate: recorded, or left to the lease's end."""
-        async with self._places:
-            try:
-                while not self._stopping:
-                    lease = await self._store.claim(memory_id, owner=self._owner, seconds=self._config.lease_seconds)
-                    if lease is None or not await self._held(lease, self._steps(lease)):
-                        return
-            except AWAY as error:
-                log.warning("memory_left", memory=str(memory_id), error=type(error).__name__)
-            except Exception:
-                log.exception("memory_left", memory=str(memory_id))
+        """Claim and work until nothing is due, or it is another's turn.
+
+        Every failure has a fate: recorded, or left to the lease's end.
+        """
+        try:
+            while not self._stopping:
+                lease = await self._store.claim(memory_id, owner=self._owner, seconds=self._config.lease_seconds)
+                if lease is None or not await self._held(lease, self._steps(lease)):
+                    return
+                if self._turns or self._more:
+                    self._more = True  # this one is due still, and is found in its turn
+                    return
+        except AWAY as error:
+            log.warning("memory_left", memory=str(memory_id), error=type(error).__name__)
+        except Exception:
+            log.exception("memory_left", memory=str(memory_id))
 
     async def _held(self, lease: Lease, work: Coroutine[Any, Any, bool]) -> bool:
         """Do the work while the lease is renewed; when it is lost, or this task cancelled, the work is cancelled."""

@@ -51,8 +51,21 @@ FROM (SELECT id, due_at FROM memories WHERE id = $1 AND due_at <= now() FOR UPDA
 WHERE m.id = due.id RETURNING m.id, m.lease_epoch, extract(epoch FROM now() - due.due_at)::float8 AS waited_seconds
 """
 
+# Of each tenant its oldest, then of each its next: who has much to do takes turns with who has little. It goes from
+# tenant to tenant by the index, whatever one of them has due.
 DUE = """/* due */
-SELECT id FROM memories WHERE due_at <= now() ORDER BY due_at LIMIT $1
+WITH RECURSIVE tenants AS (
+  (SELECT tenant FROM memories WHERE due_at <= now() ORDER BY tenant LIMIT 1)
+  UNION ALL
+  SELECT following.tenant FROM tenants t CROSS JOIN LATERAL (
+    SELECT tenant FROM memories WHERE due_at <= now() AND tenant > t.tenant ORDER BY tenant LIMIT 1
+  ) AS following
+)
+SELECT due.id FROM tenants t CROSS JOIN LATERAL (
+  SELECT id, due_at, row_number() OVER (ORDER BY due_at) AS turn FROM memories
+  WHERE tenant = t.tenant AND due_at <= now() ORDER BY due_at LIMIT $2
+) AS due
+ORDER BY due.turn, due.due_at LIMIT $1
 """
 
 # Only while it is held: one that crosses its own end on the way would put off what the end said.
@@ -464,9 +477,10 @@ class MemoryStore:
         self._metrics.claimed(row["waited_seconds"])
         return Lease(memory_id=row["id"], epoch=row["lease_epoch"])
 
-    async def due(self, limit: int) -> list[UUID]:
+    async def due(self, limit: int, *, of_tenant: int) -> list[UUID]:
+        """What is due, as the tenants take turns; at most so many ``of_tenant`` each."""
         async with self._database.connection() as connection:
-            return [row["id"] for row in await connection.fetch(DUE, limit)]
+            return [row["id"] for row in await connection.fetch(DUE, limit, of_tenant)]
 
     async def renew(self, lease: Lease, *, seconds: float, step: str | None = None) -> bool:
         """Prolong the lease; False when it was lost."""

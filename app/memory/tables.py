@@ -27,7 +27,7 @@ class MemoryRow(SQLModel, table=True):
 
     __tablename__ = "memories"
     __table_args__ = (
-        Index("memories_due", "due_at", postgresql_where=text("due_at IS NOT NULL")),
+        Index("memories_due", "tenant", "due_at", postgresql_where=text("due_at IS NOT NULL")),
         {"postgresql_with": {"fillfactor": 60}},
     )
 

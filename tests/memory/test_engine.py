@@ -1,0 +1,65 @@
+"""Which memories the engine takes first, where more is due than it has places for."""
+
+from functools import partial
+from uuid import uuid4
+
+import asyncpg
+
+from app.kit.db import Database, DatabaseConfig
+from app.memory.store import MemoryStore
+from tests.conftest import StartService
+from tests.journeys.looks import until
+from tests.journeys.talk import plain_talk
+
+MANY = 10_000
+TURNS = 40  # of the other tenant meanwhile: several are at work at once, and one may overtake another
+DUE = """
+WITH session AS (
+  INSERT INTO sessions (id, tenant, key, memory_id)
+  SELECT id, $1, $1 || n, id FROM (SELECT n, gen_random_uuid() AS id FROM generate_series(1, $2) n) AS i
+  RETURNING id
+)
+INSERT INTO memories (id, tenant, wake_tokens, due_at)
+SELECT id, $1, 30000, now() - make_interval(hours => $3) FROM session
+"""
+LEFT = "SELECT count(*) FROM memories WHERE tenant = $1 AND due_at <= now()"
+EPOCHS = "SELECT lease_epoch FROM memories WHERE tenant = $1 AND lease_epoch > 0 ORDER BY lease_epoch"
+
+
+async def test_the_tenants_take_turns_whatever_one_of_them_has_due(database_url: str) -> None:
+    connection = await asyncpg.connect(database_url)
+    for tenant, number, hours in (("a", 5, 3), ("b", 1, 2), ("c", 2, 1)):
+        await connection.execute(DUE, tenant, number, hours)
+    tenants = dict(await connection.fetch("SELECT id, tenant FROM memories"))
+    await connection.close()
+    database = Database(DatabaseConfig(url=database_url, pool_min=1, pool_max=1))
+    await database.open()
+    store = MemoryStore(database)
+    expected = [tenants[memory] for memory in await store.due(7, of_tenant=4)]
+    few = [tenants[memory] for memory in await store.due(4, of_tenant=4)]
+    await database.close()
+
+    assert expected == ["a", "b", "c", "a", "c", "a", "a"]
+    assert few == expected[:4]
+
+
+async def test_a_tenant_with_ten_thousand_due_memories_delays_no_other_by_more_than_a_sweep(
+    database_url: str, start_service: StartService
+) -> None:
+    connection = await asyncpg.connect(database_url)
+    await connection.execute(DUE, "many", MANY, 2)
+    await connection.execute(DUE, "one", 1, 1)
+
+    async with start_service(memory={"preset": "compact"}) as service:
+        await until(partial(connection.fetchval, LEFT, "one"), lambda left: left == 0)
+        first = min(row["lease_epoch"] for row in await connection.fetch(EPOCHS, "many"))
+        (one,) = [row["lease_epoch"] for row in await connection.fetch(EPOCHS, "one")]
+        assert one - first < TURNS
+
+        key = str(uuid4())
+        await service.append(key, *plain_talk(24))
+        await until(partial(service.memory, key), lambda memory: memory["cursor"]["observed_seq"] > 0)
+        left = await connection.fetchval(LEFT, "many")
+    await connection.close()
+
+    assert left > MANY * 0.8
