@@ -1,6 +1,6 @@
 # Needs make and Python 3.11 or later with pip, nothing else. PYTHON= chooses another interpreter for .venv.
 .DEFAULT_GOAL := help
-.PHONY: help run demo test fuzz schemathesis lint check bench bench-cache bench-down lock openapi env
+.PHONY: help run demo test fuzz schemathesis lint check bench bench-growth bench-cache bench-down lock openapi env
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
@@ -53,6 +53,9 @@ check: lint ## what CI runs: lint, then the tests with coverage
 
 bench: .venv/bench.stamp ## throughput, latency and CPU beside a floor, into docs/benchmarks/speed.* (ARGS="--case append")
 	@$(BIN)/python -m benchmarks.speed $(ARGS)
+
+bench-growth: .venv/bench.stamp ## appends and contexts in a full database beside an empty one (ARGS="--messages 1000000")
+	@$(BIN)/python -m benchmarks.growth $(ARGS)
 
 bench-cache: .venv/bench.stamp ## what conversations cost by turn, into docs/bench-cache.* (ARGS="--all")
 	@$(BIN)/python -m benchmarks.cache $(ARGS)

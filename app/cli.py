@@ -44,14 +44,21 @@ def serve(
 
 @commands.command()
 def migrate(
+    *,
     data_dir: DataDir = None,
+    distribute: Annotated[bool, typer.Option("--distribute", help="Then over the nodes of a Citus cluster.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what --distribute does; change nothing.")] = False,
 ) -> None:
     """Bring the database up to this version's schema."""
     with _one_line_errors():
-        from app import serving
+        from app import distributing, serving
         from app.settings import load_settings
 
-        serving.migrate(load_settings(data_dir=data_dir))
+        if dry_run:
+            for one in distributing.DISTRIBUTIONS:
+                typer.echo(f"{distributing.statement(one)};")
+        else:
+            serving.migrate(load_settings(data_dir=data_dir), distributed=distribute)
 
 
 @commands.command()

@@ -21,6 +21,7 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from app.diagnostics.service import DiagnosticsService
+from app.distributing import distribute
 from app.keys.store import KeyStore
 from app.kit import migrate as schema
 from app.kit.auth import LOOPBACK_HOSTS
@@ -68,11 +69,13 @@ def serve(settings: Settings) -> None:
             _supervise(_served(settings, database))
 
 
-def migrate(settings: Settings) -> None:
-    """Bring the database up to this version's schema. Raises StartError."""
+def migrate(settings: Settings, *, distributed: bool = False) -> None:
+    """Bring the database up to this version's schema, and distribute it where that is asked for. Raises StartError."""
     configure(json=_json_logs(settings), level=settings.log_level)
     with located(settings, exclusive=False) as database:
         asyncio.run(_upgrade(settings, database))
+        if distributed:
+            log.info("distributed", statements=asyncio.run(distribute(database_config(settings, database.url))))
 
 
 @contextmanager

@@ -1,0 +1,179 @@
+"""Whether an append and a context cost the same in a full database as in an empty one, and the sweep too.
+
+``make bench-growth``: N messages in N/100 sessions beside a database with as many sessions as are asked about. Rounds
+of both take turns in one run, so that what else the machine does meets both: the ratios count, not the milliseconds.
+"""
+
+import asyncio
+import multiprocessing
+import time
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from typing import Annotated, Any
+
+import asyncpg
+import typer
+
+from app.kit.migrate import upgrade
+from app.memory.store import DUE
+from app.sessions.store import session_id
+from benchmarks.speed.filling import TENANT
+from benchmarks.speed.filling import fill as fill_sessions
+from benchmarks.speed.load import Load, Plan, run
+from benchmarks.speed.report import machine
+from benchmarks.speed.surroundings import Server, daybook, postgres
+from benchmarks.speed.targets import Daybook
+from benchmarks.timing import save, show
+
+DOCUMENT = Path(__file__).parents[1] / "docs" / "benchmarks" / "growth.json"
+EACH = 100  # messages of a session
+ASKED = 100  # sessions that are appended to and read, in either database
+SESSIONS_OF_ONE_FILL = 10_000
+LOOKS = 50
+TABLES = ("messages", "message_terms", "sessions", "memories")
+OPERATIONS = ("append", "context")
+
+SIZES = """
+SELECT relname, pg_table_size(oid) AS rows, pg_indexes_size(oid) AS indexes, greatest(reltuples, 0)::bigint AS number
+FROM pg_class WHERE relname = ANY($1::text[]) ORDER BY relname
+"""
+
+
+# As recall's indexer would have left it: else it works meanwhile, in the process that is measured.
+TERMS = """
+INSERT INTO message_terms (session_id, seq, segment, length, length_before, role, created_at, terms)
+SELECT session_id, seq, 0, tokens, tokens_before, role, created_at, to_tsvector('simple', parts->0->>'text')
+FROM messages WHERE session_id = ANY($1::uuid[])
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratio:
+    """Milliseconds of the middle request, each a median over the rounds; ``ratio`` that of each round's two."""
+
+    operation: str
+    empty_p50_ms: float
+    full_p50_ms: float
+    ratio: float
+
+
+def main(
+    messages: Annotated[int, typer.Option(help="in the full database")] = 10_000_000,
+    rounds: Annotated[int, typer.Option(help="of each database, in turn")] = 9,
+    seconds: Annotated[float, typer.Option(help="of one load")] = 2.0,
+    figures: Annotated[bool, typer.Option("--write/--no-write", help="docs/benchmarks/growth.json")] = True,  # noqa: FBT002 - typer's
+) -> None:
+    """Appends, contexts and the sweep in a full database beside those in an empty one."""
+    found = asyncio.run(measure(messages, rounds=rounds, seconds=seconds))
+    show(f"{messages:,} messages", ["operation", "empty p50 ms", "full p50 ms", "ratio"], map(_row, found["latency"]))
+    show("Sizes", ["table", "rows", "row bytes", "index bytes"], (size.values() for size in found["sizes"]))
+    show("One look for what is due", list(found["sweep"]), [found["sweep"].values()])
+    save(DOCUMENT if figures else None, found)
+
+
+def _row(ratio: dict[str, Any]) -> list[Any]:
+    return list(ratio.values())
+
+
+async def measure(messages: int, *, rounds: int, seconds: float) -> dict[str, Any]:
+    async with postgres() as database:
+        empty, full = await database.database("daybook_empty"), await database.database("daybook_full")
+        for dsn in (empty, full):
+            await upgrade(dsn)
+        await _fill(empty, ASKED)
+        await _fill(full, max(ASKED, messages // EACH))
+        with ExitStack() as servers:
+            served = [servers.enter_context(daybook(dsn)) for dsn in (empty, full)]
+            latency = await _compare(served, rounds=rounds, seconds=seconds)
+        return {
+            "machine": machine(database.version),
+            "messages": messages,
+            "rounds": rounds,
+            "latency": [asdict(ratio) for ratio in latency],
+            "sweep": {"empty_ms": await _look(empty), "full_ms": await _look(full)},
+            "sizes": await _sizes(full),
+        }
+
+
+async def _fill(dsn: str, sessions: int) -> None:
+    keys = [f"s{number}" for number in range(sessions)]
+    for start in range(0, sessions, SESSIONS_OF_ONE_FILL):
+        some = keys[start : start + SESSIONS_OF_ONE_FILL]
+        await fill_sessions(dsn, some, EACH, observed=True, wake_tokens=30_000)
+        connection = await asyncpg.connect(dsn)
+        await connection.execute(TERMS, [session_id(TENANT, key) for key in some])
+        await connection.execute("VACUUM ANALYZE message_terms")
+        await connection.close()
+
+
+async def _compare(served: list[Server], *, rounds: int, seconds: float) -> list[Ratio]:
+    """``served``: the empty one first."""
+    loop = asyncio.get_running_loop()
+    found: dict[str, list[list[float]]] = {operation: [] for operation in OPERATIONS}
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as sender:
+        for number in range(rounds + 1):
+            for operation in OPERATIONS:
+                loads = [
+                    await loop.run_in_executor(sender, run, _plan(server, operation, seconds)) for server in served
+                ]
+                if number:  # the first is the warm-up
+                    found[operation].append([_p50(load) for load in loads])
+    return [_ratio(operation, pairs) for operation, pairs in found.items()]
+
+
+def _plan(server: Server, operation: str, seconds: float) -> Plan:
+    target = Daybook(port=server.port, pids=[server.pid], dsn="")
+    keys = [f"s{number}" for number in range(ASKED)]
+    requests = [target.append(key, 1, 1) if operation == "append" else target.context(key) for key in keys]
+    return Plan(port=server.port, requests=requests, connections=1, seconds=seconds)
+
+
+def _p50(load: Load) -> float:
+    if load.failed or not load.latencies:
+        raise RuntimeError(f"{load.failed} requests failed")
+    return median(load.latencies)
+
+
+def _ratio(operation: str, pairs: list[list[float]]) -> Ratio:
+    return Ratio(
+        operation=operation,
+        empty_p50_ms=median(empty for empty, _ in pairs),
+        full_p50_ms=median(full for _, full in pairs),
+        ratio=median(full / empty for empty, full in pairs),
+    )
+
+
+async def _look(dsn: str) -> float:
+    """Milliseconds of one look for what is due, the middle of many, where nothing is: all memories are idle."""
+    connection = await asyncpg.connect(dsn)
+    taken = []
+    for _ in range(LOOKS):
+        started = time.perf_counter()
+        await connection.fetch(DUE, 1_000, 50)
+        taken.append((time.perf_counter() - started) * 1000)
+    await connection.close()
+    return median(taken)
+
+
+async def _sizes(dsn: str) -> list[dict[str, Any]]:
+    """Bytes of a row with what belongs to it on its table's pages, and of its entries in the indexes."""
+    connection = await asyncpg.connect(dsn)
+    await connection.execute("ANALYZE")
+    rows = await connection.fetch(SIZES, list(TABLES))
+    await connection.close()
+    return [
+        {
+            "table": row["relname"],
+            "rows": row["number"],
+            "row_bytes": row["rows"] / max(1, row["number"]),
+            "index_bytes": row["indexes"] / max(1, row["number"]),
+        }
+        for row in rows
+    ]
+
+
+if __name__ == "__main__":
+    typer.run(main)
