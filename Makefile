@@ -1,6 +1,6 @@
 # Needs make and Python 3.11 or later with pip, nothing else. PYTHON= chooses another interpreter for .venv.
 .DEFAULT_GOAL := help
-.PHONY: help run demo test fuzz schemathesis lint check bench bench-growth bench-cache bench-down lock openapi env
+.PHONY: help run demo test fuzz schemathesis lint check bench bench-growth bench-cache bench-down eval-context lock openapi env
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
@@ -59,6 +59,9 @@ bench-growth: .venv/bench.stamp ## appends and contexts in a full database besid
 
 bench-cache: .venv/bench.stamp ## what conversations cost by turn, into docs/bench-cache.* (ARGS="--all")
 	@$(BIN)/python -m benchmarks.cache $(ARGS)
+
+eval-context: .venv/bench.stamp ## what a context holds of what is asked later, into docs/eval-context.* (ARGS="--longmemeval 56")
+	@$(BIN)/python -m benchmarks.quality $(ARGS)
 
 lock: .venv/build.stamp ## renew the locks from pyproject.toml (UPGRADE=--upgrade for newer versions)
 	@$(compile) --group build -o requirements-build.lock

@@ -19,7 +19,7 @@ from benchmarks.cache.picture import draw
 from benchmarks.cache.rates import ANTHROPIC
 from benchmarks.cache.replay import Agent, Turn, replayed
 from benchmarks.cache.report import as_json, markdown, tables
-from benchmarks.cache.service import running_service
+from benchmarks.cache.service import led_to, running_service
 from benchmarks.cache.strategies import BASELINES, DAYBOOK
 from benchmarks.cache.summary import SCHEMES, Replayed
 from benchmarks.document import with_figures
@@ -56,7 +56,7 @@ def replay_all(talks: Sequence[Conversation], configs: Mapping[str, dict[str, An
     found = [baseline(talk, name) for talk in talks for name in BASELINES]
     with (
         ModelServer(observer=observed, reflector=reflected) as server,
-        running_service(server, ANTHROPIC) as http,
+        running_service(led_to(server, ANTHROPIC)) as http,
         _progress() as progress,
         ThreadPoolExecutor(lanes) as pool,
     ):

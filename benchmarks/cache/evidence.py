@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from app.memory.extractive.words import terms
 from app.memory.parsing import parse
@@ -20,20 +20,20 @@ def covered(conversation: Conversation, blocks: Sequence[Block]) -> list[float]:
     its content words.
     """
     shown = {SPEAKER.sub("", block.text) for block in blocks if not block.text.startswith(SYSTEM)}
-    lines = _lines([block.text.removeprefix(SYSTEM) for block in blocks if block.text.startswith(SYSTEM)])
+    lines = cited_words([block.text.removeprefix(SYSTEM) for block in blocks if block.text.startswith(SYSTEM)])
     return [
-        sum(_is_held(str(conversation.messages[seq - 1]["content"]), shown, lines.get(seq, [])) for seq in seqs)
+        sum(is_held(str(conversation.messages[seq - 1]["content"]), shown, lines.get(seq, [])) for seq in seqs)
         / len(seqs)
         for seqs in conversation.evidence
     ]
 
 
-def _is_held(text: str, shown: set[str], lines: Sequence[frozenset[str]]) -> bool:
+def is_held(text: str, shown: Collection[str], lines: Sequence[frozenset[str]]) -> bool:
     words = frozenset(terms(text))
     return text in shown or any(2 * len(words & line) >= len(words) for line in lines)
 
 
-def _lines(system: Sequence[str]) -> dict[int, list[frozenset[str]]]:
+def cited_words(system: Sequence[str]) -> dict[int, list[frozenset[str]]]:
     """The words of the lines that cite a message, by its seq."""
     found = defaultdict(list)
     for text in system:

@@ -1,4 +1,4 @@
-"""A Daybook of the benchmark's own: a process on a free port with an empty database, led to the model server."""
+"""A Daybook of the benchmark's own: a process on a free port with an empty database."""
 
 import os
 import socket
@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,13 +20,13 @@ START_SECONDS_MAX, STOP_SECONDS_MAX, ANSWER_SECONDS_MAX = 120.0, 30.0, 120.0
 
 
 @contextmanager
-def running_service(server: ModelServer, models: Models) -> Iterator[httpx2.Client]:
-    """A client of a service whose memory asks ``server``. Raises RuntimeError if it does not start."""
+def running_service(settings: Mapping[str, str]) -> Iterator[httpx2.Client]:
+    """A client of a service with this environment beside our own. Raises RuntimeError if it does not start."""
     with tempfile.TemporaryDirectory(prefix="daybook-bench-") as folder:
         Path(folder).chmod(0o755)  # the database's server may run as another user
         port = _free_port()
         command = [sys.executable, "-m", "app.cli", "serve", "--port", str(port), "--data-dir", f"{folder}/data"]
-        process = subprocess.Popen(command, env=_environment(server, models))  # noqa: S603 - our own module
+        process = subprocess.Popen(command, env=_environment(settings))  # noqa: S603 - our own module
         try:
             with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=ANSWER_SECONDS_MAX) as client:
                 _wait_until_ready(process, client)
@@ -36,16 +36,19 @@ def running_service(server: ModelServer, models: Models) -> Iterator[httpx2.Clie
             process.wait(STOP_SECONDS_MAX)
 
 
-def _environment(server: ModelServer, models: Models) -> dict[str, str]:
-    inherited = {name: value for name, value in os.environ.items() if not name.upper().startswith(PREFIX)}
+def led_to(server: ModelServer, models: Models) -> dict[str, str]:
+    """The settings of a service whose memory asks ``server``."""
     return {
-        **inherited,
         **server.environment(),
         "DAYBOOK_PROVIDER": models.provider.value,
         "DAYBOOK_OBSERVER__MODEL": models.memory,
         "DAYBOOK_REFLECTOR__MODEL": models.memory,
-        "DAYBOOK_LOG_LEVEL": "error",
     }
+
+
+def _environment(settings: Mapping[str, str]) -> dict[str, str]:
+    inherited = {name: value for name, value in os.environ.items() if not name.upper().startswith(PREFIX)}
+    return {**inherited, "DAYBOOK_LOG_LEVEL": "error", **settings}
 
 
 def _wait_until_ready(process: subprocess.Popen[bytes], client: httpx2.Client) -> None:

@@ -55,8 +55,12 @@ def assertion(text: str, *, noted: Counter[str]) -> Assertion:
 
 def specifics(text: str) -> list[str]:
     """The numbers, names, quotations and identifiers of a text."""
-    names = [name for name in _NAME.findall(text) if not _NOT_NAMES.match(name)]
-    return [*NUMBER.findall(text), *names, *_QUOTED.findall(text), *_IDENTIFIER.findall(text)]
+    return [*NUMBER.findall(text), *names(text), *_QUOTED.findall(text), *_IDENTIFIER.findall(text)]
+
+
+def names(text: str) -> list[str]:
+    """Its runs of capitalised words, but for the first word of a sentence, and its katakana."""
+    return [name for name in _NAME.findall(text) if not _NOT_NAMES.match(name)]
 
 
 def _kind_factor(text: str, tag: Tag) -> float:

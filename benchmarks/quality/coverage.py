@@ -1,0 +1,66 @@
+"""What of a question's evidence and of its answer can be read in a context."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+from app.memory.days import MONTHS
+from app.memory.extractive.words import terms
+from benchmarks.cache.evidence import cited_words, is_held
+from benchmarks.quality.talks import Question, Talk
+
+Words = frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A context: ``seqs`` of the messages that stand in it as they were said, and what its log says.
+
+    ``cited`` holds the words of each line that cites a message, by the seq of that message.
+    """
+
+    seqs: frozenset[int]
+    cited: Mapping[int, Sequence[Words]] = field(default_factory=dict)
+    log_words: Words = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """Shares, 0 to 1: of the evidence messages, and of the content words of the answer."""
+
+    evidence: float
+    answer: float
+
+
+def shown(seqs: frozenset[int], log: Sequence[str] = ()) -> Shown:
+    """``log`` are the texts of the log's blocks."""
+    return Shown(seqs=seqs, cited=cited_words(log), log_words=frozenset().union(*map(_words, log)))
+
+
+def recalling(context: Shown, seqs: frozenset[int]) -> Shown:
+    """The context with messages recalled into it."""
+    return replace(context, seqs=context.seqs | seqs)
+
+
+def held(talk: Talk, question: Question, context: Shown) -> Held:
+    """A message is held if it stands there itself, or if a line that cites it holds at least half of its words."""
+    contents = {seq: str(talk.messages[seq - 1]["content"]) for seq in question.evidence}
+    told = {seq: is_held(text, frozenset(), context.cited.get(seq, [])) for seq, text in contents.items()}
+    answer = _words(question.answer)
+    read = context.log_words.union(*(_words(line(talk.messages[seq - 1])) for seq in context.seqs))
+    return Held(
+        evidence=sum(seq in context.seqs or told[seq] for seq in question.evidence) / len(question.evidence),
+        answer=len(answer & read) / len(answer) if answer else 1.0,
+    )
+
+
+def line(message: Mapping[str, Any]) -> str:
+    """A message as a context of plain text shows it: its day, who spoke, and what was said."""
+    return f"[{message['created_at'][:10]}] {message.get('name') or message['role']}: {message['content']}"
+
+
+@lru_cache(maxsize=100_000)
+def _words(text: str) -> Words:
+    """The content words of a text; of a month its number, however it is written."""
+    return frozenset(str(MONTHS.get(word, word)) for word in terms(text))

@@ -1,0 +1,45 @@
+"""Whether the lines of a log say only what the messages that they cite say."""
+
+from calendar import day_abbr, day_name, month_abbr, month_name
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from app.memory.extractive.scoring import names
+from app.memory.grounding import is_grounded, item_source
+from app.memory.log import day_label
+from app.memory.model import Item
+from app.memory.parsing import parse
+from benchmarks.quality.talks import Talk
+
+# A date is checked as a date, which may be computed: "yesterday (7 May 2023)".
+OF_DATES = frozenset([*day_abbr, *day_name, *month_abbr, *month_name])
+
+
+def grounded(talk: Talk, log: Sequence[str]) -> list[bool]:
+    """For each line whether its names, numbers, dates and quotations occur in its cited messages.
+
+    A line that cites nothing is not grounded.
+    """
+    return [_is_grounded(talk, item) for item in _items(log)]
+
+
+def _items(log: Sequence[str]) -> Iterator[Item]:
+    for text in log:
+        yield from parse(f"<observations>\n{text}\n</observations>").items
+
+
+def _is_grounded(talk: Talk, item: Item) -> bool:
+    text = " ".join([item.text, *(detail.text for detail in item.details)])
+    cites = [*item.cites, *(cite for detail in item.details for cite in detail.cites)]
+    seqs = {seq for cite in cites for seq in range(cite.first, cite.last + 1)}
+    said = [_said(message) for seq, message in enumerate(talk.messages, start=1) if seq in seqs]
+    named = all(any(name in one.text for one in said) for name in names(text) if name not in OF_DATES)
+    return bool(said) and named and is_grounded(text, [item_source(one) for one in said])
+
+
+def _said(message: dict[str, Any]) -> Item:
+    """A message as what a line rests on: who spoke, what was said, and on which day."""
+    speaker = message.get("name") or str(message["role"]).capitalize()
+    said_on = datetime.fromisoformat(message["created_at"]).date()
+    return Item(text=f"{speaker}: {message['content']}", day=day_label(said_on))

@@ -1,0 +1,107 @@
+"""Every way of filling a budget, measured on one talk."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import httpx2
+
+from benchmarks.quality.baselines import BASELINES, message_tokens, within
+from benchmarks.quality.coverage import Held, held, recalling, shown
+from benchmarks.quality.grounding import grounded
+from benchmarks.quality.memory import Memory
+from benchmarks.quality.talks import Talk
+
+BUDGETS = (2_000, 4_000, 8_000)
+LOG, RECALL = "log", "log + recall"
+# Around the log of a context: the guide, messages not yet observed, and one span more before the log is condensed.
+AROUND_TOKENS = 800
+# Of the rest, what the log may take; recall has what is left. Chosen on the dev conversations (docs/eval-context.md).
+LOG_SHARE = {LOG: 1.0, RECALL: 0.3}
+METHODS = (*BASELINES, *LOG_SHARE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """One talk by one method. ``tokens`` is the mean over its questions.
+
+    ``compression`` is tokens observed to tokens of the log, ``grounded`` says it of each line; both only of a memory.
+    """
+
+    talk: Talk
+    method: str
+    budget: int
+    tokens: float
+    held: tuple[Held, ...]
+    compression: float | None = None
+    grounded: tuple[bool, ...] = ()
+
+
+def config(budget: int, share: float) -> dict[str, Any]:
+    """Rules of a session whose whole context is to stay below ``budget`` tokens, what is recalled left out.
+
+    The log is condensed as a whole (``rewrite``), a little at a time, so that it fills its part of the budget.
+    """
+    log = round(share * (budget - AROUND_TOKENS))
+    return {
+        "strategy": "rewrite",
+        "min_interval": 0,
+        "message_tokens": 500,
+        "message_budget": 600,
+        "keep_last": 0,
+        "buffer_every": None,
+        "observation_tokens": log,
+        "reflect_keep": 0,
+        "reflect_to": 0.8,
+        "memory_budget": log + 200,
+        "previous_observation_tokens": 1_000,
+    }
+
+
+def baselines(talk: Talk) -> list[Measured]:
+    return list(_baselines(talk))
+
+
+def _baselines(talk: Talk) -> Iterator[Measured]:
+    for name, build in BASELINES.items():
+        order = build(talk)
+        orders = [order(question.text) for question in talk.questions]
+        for budget in BUDGETS:
+            chosen = [within(talk, seqs, budget) for seqs in orders]
+            found = zip(talk.questions, chosen, strict=True)
+            yield Measured(
+                talk=talk,
+                method=name,
+                budget=budget,
+                tokens=_mean([sum(message_tokens(talk, seq) for seq in seqs) for seqs in chosen]),
+                held=tuple(held(talk, question, shown(seqs)) for question, seqs in found),
+            )
+
+
+def remembered(http: httpx2.Client, talk: Talk, method: str, budget: int) -> Measured:
+    """By the memory of a session of its own, over HTTP."""
+    memory = Memory(http, uuid4().hex, talk)
+    memory.tell(config(budget, LOG_SHARE[method]))
+    compiled = memory.compiled()
+    alone = shown(compiled.tail, compiled.log)
+    found = [frozenset[int]()] * len(talk.questions)
+    if method == RECALL:
+        left = budget - compiled.tokens
+        found = [memory.recalled(question, budget=left, besides=compiled.tail) for question in talk.questions]
+    recalled_tokens = [sum(message_tokens(talk, seq) for seq in seqs) for seqs in found]
+    return Measured(
+        talk=talk,
+        method=method,
+        budget=budget,
+        tokens=compiled.tokens + _mean(recalled_tokens),
+        held=tuple(
+            held(talk, question, recalling(alone, seqs)) for question, seqs in zip(talk.questions, found, strict=True)
+        ),
+        compression=memory.compression(),
+        grounded=tuple(grounded(talk, compiled.log)),
+    )
+
+
+def _mean(numbers: Sequence[int]) -> float:
+    return sum(numbers) / max(1, len(numbers))

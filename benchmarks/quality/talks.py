@@ -1,0 +1,108 @@
+"""LoCoMo and LongMemEval beside the project (../shared/data), as messages to post and questions with their evidence."""
+
+import gzip
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import groupby
+from typing import Any
+
+from benchmarks.cache.conversations import ADVERSARIAL, DATA
+
+DEV_OF_FIVE = 2  # of every five conversations, the first so many are those that figures may be fitted to
+ROLES = frozenset({"user", "assistant"})  # LongMemEval names nobody: its speakers are the roles
+
+
+class Source(StrEnum):
+    LOCOMO = "locomo"
+    LONGMEMEVAL = "longmemeval"
+
+
+class Split(StrEnum):
+    DEV = "dev"
+    TEST = "test"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """``evidence`` are the seqs of the messages that the answer rests on, at least one."""
+
+    text: str
+    answer: str
+    category: str
+    evidence: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Talk:
+    """``messages`` as they are posted; their seqs are 1, 2, 3 ..."""
+
+    source: Source
+    name: str
+    split: Split
+    messages: tuple[dict[str, Any], ...]
+    questions: tuple[Question, ...]
+
+
+def talks(source: Source, *, limit: int | None = None) -> list[Talk]:
+    """The first so many of a source, None: all. Raises FileNotFoundError where the data is not here."""
+    asked = [row for row in _rows(source, "questions.jsonl") if _is_answerable(row)]
+    groups = _locomo() if source is Source.LOCOMO else _longmemeval()
+    chosen = [pair for pair, _ in zip(groups, range(limit or 10_000), strict=False)]
+    return [talk(source, name, rows, asked, number) for number, (name, rows) in enumerate(chosen)]
+
+
+def talk(
+    source: Source, name: str, rows: Sequence[dict[str, Any]], asked: Sequence[dict[str, Any]], number: int
+) -> Talk:
+    """A conversation of the files' rows; ``number`` is its place among those of its source."""
+    seqs = {row["turn_id"]: seq for seq, row in enumerate(rows, start=1)}
+    questions = [_question(row, seqs) for row in asked if row["conversation"] == name]
+    return Talk(
+        source=source,
+        name=name,
+        split=Split.DEV if number % 5 < DEV_OF_FIVE else Split.TEST,
+        messages=tuple(map(_message, rows)),
+        questions=tuple(question for question in questions if question.evidence),
+    )
+
+
+def asking(talk: Talk, count: int) -> Talk:
+    """The talk with at most so many of its questions, spread evenly over them."""
+    kept = min(count, len(talk.questions))
+    return replace(talk, questions=tuple(talk.questions[at * len(talk.questions) // kept] for at in range(kept)))
+
+
+def _is_answerable(row: dict[str, Any]) -> bool:
+    """Whether the conversation holds the answer: not LoCoMo's adversarial questions, not LongMemEval's abstentions."""
+    return row["category"] != ADVERSARIAL and not row.get("abstention")
+
+
+def _question(row: dict[str, Any], seqs: dict[str, int]) -> Question:
+    return Question(
+        text=row["question"],
+        answer=str(row["answer"]),
+        category=str(row.get("category_name") or row["category"]),
+        evidence=tuple(seqs[turn] for turn in row["evidence_turn_ids"] if turn in seqs),
+    )
+
+
+def _message(row: dict[str, Any]) -> dict[str, Any]:
+    named = {} if row["speaker"] in ROLES else {"name": row["speaker"]}
+    return {field: row[field] for field in ("role", "content", "created_at")} | named
+
+
+def _locomo() -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    for path in sorted((DATA / Source.LOCOMO).glob("conv-*.jsonl")):
+        yield path.stem, _rows(Source.LOCOMO, path.name)
+
+
+def _longmemeval() -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    with gzip.open(DATA / Source.LONGMEMEVAL / "messages.jsonl.gz") as file:
+        for name, rows in groupby(map(json.loads, file), key=lambda row: str(row["conversation"])):
+            yield name, list(rows)
+
+
+def _rows(source: Source, name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (DATA / source / name).read_text(encoding="utf-8").splitlines()]

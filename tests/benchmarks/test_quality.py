@@ -1,0 +1,159 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.quality.baselines import BASELINES, bm25, message_tokens, newest, uniform, within
+from benchmarks.quality.coverage import Held, held, recalling, shown
+from benchmarks.quality.grounding import grounded
+from benchmarks.quality.measuring import BUDGETS, LOG, Measured, baselines
+from benchmarks.quality.report import as_json, by_category, figures, rows
+from benchmarks.quality.talks import Source, Split, Talk, asking, talk
+
+SAID = (
+    "I moved to Lisbon with my sister Anna",
+    "How lovely! Is it warm there?",
+    "Very warm. I found work in a bakery near the river",
+    "My cat is called Pixel and he is 7 years old",
+)
+
+
+def told(*contents: str, question: str = "", answer: str = "", evidence: tuple[int, ...] = (1,)) -> Talk:
+    rows_: list[dict[str, Any]] = [
+        {
+            "turn_id": f"t{number}",
+            "role": "assistant" if number == 2 else "user",
+            "speaker": "Maria" if number != 2 else "assistant",
+            "content": content,
+            "created_at": f"2026-08-0{number % 9 + 1}T10:00:00Z",
+        }
+        for number, content in enumerate(contents, start=1)
+    ]
+    asked = {
+        "conversation": "c",
+        "question": question,
+        "answer": answer,
+        "category": "one",
+        "evidence_turn_ids": [f"t{seq}" for seq in evidence],
+    }
+    return talk(Source.LONGMEMEVAL, "c", rows_, [asked, asked | {"conversation": "another"}], 0)
+
+
+def log(line: str) -> list[str]:
+    return [f"Date: Aug 1, 2026\n* 🔴 [fact] {line}"]
+
+
+def test_a_message_is_held_where_it_stands_itself() -> None:
+    one = told(*SAID, evidence=(1, 3))
+
+    assert held(one, one.questions[0], shown(frozenset({3}))).evidence == 0.5
+
+
+@pytest.mark.parametrize(
+    ("line", "share"),
+    [
+        ("Maria: found work, bakery. #3", 1.0),  # three of five content words
+        ("Maria: found something. #3", 0.0),
+        ("Maria: found work in a bakery near the river. #1", 0.0),  # cites another message
+    ],
+)
+def test_a_message_is_held_where_a_line_citing_it_holds_half_of_its_words(line: str, share: float) -> None:
+    one = told(*SAID, evidence=(3,))
+
+    assert held(one, one.questions[0], shown(frozenset(), log(line))).evidence == share
+
+
+def test_the_words_of_an_answer_are_looked_for_in_messages_their_days_and_the_log() -> None:
+    one = told(*SAID, answer="Lisbon, Pixel, August 2026")
+    nothing = shown(frozenset())
+
+    assert held(one, one.questions[0], nothing).answer == 0
+    assert held(one, one.questions[0], recalling(nothing, frozenset({1}))).answer == 0.5  # Lisbon, 2026
+    assert held(one, one.questions[0], shown(frozenset({1}), log("Her cat is Pixel. #4"))).answer == 1
+
+
+@given(budget=st.integers(0, 200))
+@pytest.mark.parametrize("name", BASELINES)
+def test_a_baseline_never_costs_more_than_its_budget(name: str, budget: int) -> None:
+    one = told(*SAID)
+
+    chosen = within(one, BASELINES[name](one)("Where does Maria work?"), budget)
+
+    assert sum(message_tokens(one, seq) for seq in chosen) <= budget
+
+
+def test_the_last_messages_are_the_newest() -> None:
+    assert within(told(*SAID), newest(told(*SAID))(""), message_tokens(told(*SAID), 4)) == {4}
+
+
+@given(count=st.integers(1, 40))
+def test_a_uniform_sample_has_every_message_once_and_its_halves_stand_on_both_sides(count: int) -> None:
+    order = list(uniform(told(*["said"] * count))(""))
+
+    assert sorted(order) == list(range(1, count + 1))
+    assert count < 3 or order[0] <= count / 2 < order[1] + 1
+
+
+def test_bm25_ranks_by_rare_words_and_leaves_out_what_shares_none() -> None:
+    assert list(bm25(told(*SAID))("Which bakery did Anna find near the river?")) == [3, 1]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("Maria: moved to Lisbon with Anna. #1", True),
+        ("Maria: moved to Lisbon yesterday (Aug 1, 2026). #1", True),  # the day before it was said
+        ("Maria: moved to Porto with Anna. #1", False),
+        ("Maria: his cat is 8 years old. #4", False),
+        ("Maria: moved to Lisbon. #4", False),  # said elsewhere
+        ("Maria: moved to Lisbon with Anna.", False),  # cites nothing
+    ],
+)
+def test_a_line_is_grounded_if_its_names_numbers_and_dates_are_in_what_it_cites(line: str, *, expected: bool) -> None:
+    said = ("I moved to Lisbon with my sister Anna yesterday", *SAID[1:])
+
+    assert grounded(told(*said), log(line)) == [expected]
+
+
+def test_dev_and_test_share_no_conversation() -> None:
+    splits = [talk(Source.LOCOMO, "c", [], [], number).split for number in range(10)]
+
+    assert splits == [Split.DEV, Split.DEV, Split.TEST, Split.TEST, Split.TEST] * 2
+
+
+def test_questions_whose_evidence_is_not_in_the_conversation_are_left_out() -> None:
+    assert told(*SAID, evidence=(9,)).questions == ()
+    assert told(*SAID, evidence=(2, 9)).questions[0].evidence == (2,)
+
+
+@pytest.mark.parametrize(("count", "kept"), [(1, "0"), (2, "02"), (3, "013"), (9, "01234")])
+def test_a_part_of_the_questions_is_spread_evenly_over_them(count: int, kept: str) -> None:
+    one = told(*SAID)
+    five = replace(one, questions=tuple(replace(one.questions[0], text=text) for text in "01234"))
+
+    assert "".join(question.text for question in asking(five, count).questions) == kept
+
+
+def test_the_report_has_a_row_for_every_method_and_budget_that_was_measured() -> None:
+    one = told(*SAID, question="Where does Maria live?", answer="Lisbon")
+    measured = baselines(one)
+
+    found = figures(measured)
+
+    assert {(it.method, it.budget) for it in found} == {(name, budget) for name in BASELINES for budget in BUDGETS}
+    assert all(it.questions == 1 and it.evidence == 1 for it in found if it.method == "last messages")
+    assert len(list(rows(found))) == len(found) == len(as_json(measured)["figures"])
+    assert {it["category"] for it in by_category(measured)} == {"one"}
+
+
+def test_the_figures_of_a_split_are_means_over_its_questions_and_lines() -> None:
+    one = told(*SAID, question="Where does Maria live?", answer="Lisbon")
+    some = Measured(talk=one, method=LOG, budget=2_000, tokens=1_500, held=(Held(evidence=0.5, answer=1),))
+    two = replace(some, tokens=1_700, held=(Held(evidence=1, answer=0),), compression=4.0, grounded=(True, False))
+
+    (found,) = figures([some, two])
+
+    assert (found.talks, found.questions, found.tokens) == (2, 2, 1_600)
+    assert (found.evidence, found.answer, found.compression, found.grounded) == (0.75, 0.5, 4.0, 0.5)
