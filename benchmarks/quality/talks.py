@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
 from benchmarks.cache.conversations import ADVERSARIAL, DATA
@@ -49,7 +49,7 @@ def talks(source: Source, *, limit: int | None = None) -> list[Talk]:
     """The first so many of a source, None: all. Raises FileNotFoundError where the data is not here."""
     asked = [row for row in _rows(source, "questions.jsonl") if _is_answerable(row)]
     groups = _locomo() if source is Source.LOCOMO else _longmemeval()
-    chosen = [pair for pair, _ in zip(groups, range(limit or 10_000), strict=False)]
+    chosen = islice(groups, limit)
     return [talk(source, name, rows, asked, number) for number, (name, rows) in enumerate(chosen)]
 
 

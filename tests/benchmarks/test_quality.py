@@ -5,12 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.cache.conversations import DATA
 from benchmarks.quality.baselines import BASELINES, bm25, message_tokens, newest, uniform, within
 from benchmarks.quality.coverage import Held, held, recalling, shown
 from benchmarks.quality.grounding import grounded
 from benchmarks.quality.measuring import BUDGETS, LOG, Measured, baselines
 from benchmarks.quality.report import as_json, by_category, figures, rows
-from benchmarks.quality.talks import Source, Split, Talk, asking, talk
+from benchmarks.quality.talks import Source, Split, Talk, asking, talk, talks
 
 SAID = (
     "I moved to Lisbon with my sister Anna",
@@ -121,6 +122,15 @@ def test_dev_and_test_share_no_conversation() -> None:
     splits = [talk(Source.LOCOMO, "c", [], [], number).split for number in range(10)]
 
     assert splits == [Split.DEV, Split.DEV, Split.TEST, Split.TEST, Split.TEST] * 2
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the conversations are not beside the project (../shared/data)")
+@pytest.mark.parametrize("limit", [0, 1])
+def test_as_many_conversations_are_read_as_were_asked_for(limit: int) -> None:
+    found = talks(Source.LOCOMO, limit=limit)
+
+    assert len(found) == limit
+    assert all(talk.questions and talk.messages[0]["name"] for talk in found)
 
 
 def test_questions_whose_evidence_is_not_in_the_conversation_are_left_out() -> None:
