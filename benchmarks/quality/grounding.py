@@ -19,9 +19,9 @@ OF_DATES = frozenset([*day_abbr, *day_name, *month_abbr, *month_name])
 def grounded(talk: Talk, log: Sequence[str]) -> list[bool]:
     """For each line whether its names, numbers, dates and quotations occur in its cited messages.
 
-    A line that cites nothing is not grounded.
+    What cites nothing is not counted: the memory guide beside the log has lines too.
     """
-    return [_is_grounded(talk, item) for item in _items(log)]
+    return [_is_grounded(talk, item) for item in _items(log) if item.cites]
 
 
 def _items(log: Sequence[str]) -> Iterator[Item]:

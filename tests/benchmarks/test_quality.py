@@ -109,13 +109,16 @@ def test_bm25_ranks_by_rare_words_and_leaves_out_what_shares_none() -> None:
         ("Maria: moved to Porto with Anna. #1", False),
         ("Maria: his cat is 8 years old. #4", False),
         ("Maria: moved to Lisbon. #4", False),  # said elsewhere
-        ("Maria: moved to Lisbon with Anna.", False),  # cites nothing
     ],
 )
 def test_a_line_is_grounded_if_its_names_numbers_and_dates_are_in_what_it_cites(line: str, *, expected: bool) -> None:
     said = ("I moved to Lisbon with my sister Anna yesterday", *SAID[1:])
 
     assert grounded(told(*said), log(line)) == [expected]
+
+
+def test_what_cites_nothing_is_no_line_of_the_log() -> None:
+    assert grounded(told(*SAID), ["* [fact] Trust the newest line."]) == []
 
 
 def test_dev_and_test_share_no_conversation() -> None:
