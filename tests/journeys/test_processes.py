@@ -102,7 +102,7 @@ async def test_two_services_on_one_database_observe_no_message_twice(
             assert len(spans) >= 3
         observed = [(await first.memory(key))["cursor"]["observed_seq"] for key in keys]
 
-        assert all('"step": "observe"' in service.log for service in (first, second))
+        assert all('"step":"observe"' in service.log for service in (first, second))
 
     shown = [said.seq for asked in models.asked(PromptKind.OBSERVER) for said in messages(_span(asked.prompt))]
     assert len(shown) == sum(observed)

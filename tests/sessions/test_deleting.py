@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,14 @@ import asyncpg
 import pytest
 
 from tests.conftest import TABLES, Service, StartService
+from tests.journeys.looks import until
 from tests.sessions.test_routes import problem, said
 
 FACT = "I paid invoice {n} of {n}20 euros for Ana in Porto on May {n}, and we decided to keep the shop. "
 MEMORY = {"message_tokens": 100, "observation_tokens": 60, "buffer_every": None, "retain_tokens": 0, "keep_last": 0}
 CONDENSED = "<observations>\nDate: May 2, 2026\n* 🟡 [fact] Ana pays the invoices. #1\n</observations>"
-OF_THE_TENANT = {"tenant_spending"}  # its caps hold on, whatever is deleted
+OF_THE_TENANT = {"tenant_spending", "api_keys"}  # its caps and keys hold on, whatever is deleted
+SEARCHED_AT_ONCE = {"index_quiet_seconds": 0, "index_look_seconds": 0.05, "index_share": 1}
 
 
 async def fill(service: Service, key: str, **fields: Any) -> None:
@@ -49,14 +52,15 @@ async def test_no_table_keeps_a_row_of_what_is_deleted(
     script = tmp_path / "script.json"
     script.write_text(json.dumps([{"reply": CONDENSED}]), encoding="utf-8")
     reflector = {"provider": "scripted", "model": str(script)}  # the built-in one costs nothing
-    async with start_service(reflector=reflector, caps={"session_tokens_per_day": 10**9}) as service:
+    options = {"reflector": reflector, "caps": {"session_tokens_per_day": 10**9}, "recall": SEARCHED_AT_ONCE}
+    async with start_service(**options) as service:
         await fill(service, "s1", resource_id="user-1")
-        before = await counts(database_url)
+        before = await until(partial(counts, database_url), lambda found: found["message_terms"] == found["messages"])
         answer = await service.client.delete(path)
         after = await counts(database_url)
 
     assert set(TABLES) == await tables(database_url)
-    assert [table for table, count in before.items() if not count] == []
+    assert {table for table, count in before.items() if not count} == {"api_keys"}
     assert answer.status_code == 200
     assert answer.json()["rows"] == {table: count for table, count in before.items() if table not in OF_THE_TENANT}
     assert {table for table, count in after.items() if count} <= OF_THE_TENANT
