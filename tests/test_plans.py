@@ -35,6 +35,7 @@ LONG, MANY = 5_000, 2_000  # messages of one session; sessions of one message ea
 # What may read a table from end to end, or sort what it found of a session, and why.
 READS_ALL = {
     "forget_memories": "deletes what lists of ids name, as many as there are",
+    "sessions": "pages through a tenant's sessions: the plan takes an unknown limit for a tenth of all",
     "unremembered": "erases: looks at what the notes of one erased span stood for",
 }
 

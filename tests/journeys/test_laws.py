@@ -1,6 +1,8 @@
 """The laws hold after every turn of a mixed conversation, whoever observes."""
 
+import os
 from functools import partial
+from itertools import product
 from typing import Any
 
 import pytest
@@ -9,7 +11,6 @@ from tests.conftest import StartService
 from tests.journeys.laws import COMPACT, Limits, check_all, posted_again_changes_nothing
 from tests.journeys.looks import Look, driven, items
 from tests.journeys.talk import mixed_talk
-from tests.model_server import ModelServer
 
 TINY: dict[str, Any] = {
     "message_tokens": 300,
@@ -23,23 +24,23 @@ TINY: dict[str, Any] = {
 }
 BUFFERED = {**TINY, "message_tokens": 500, "message_budget": 700, "buffer_every": 0.25}
 TINY_LIMITS = Limits(message_budget=350, memory_budget=1_200, max_observations=6)
+OBSERVERS = ("extractive", "anthropic", "openai")
 BUFFERED_LIMITS = Limits(message_budget=700, memory_budget=1_200, max_observations=6)
 
 
-@pytest.fixture(params=["extractive", "anthropic", "openai"])
-def observer(request: pytest.FixtureRequest, models: ModelServer) -> str:
-    del models  # its variables are set by now
-    return str(request.param)
+RULES: dict[str, tuple[dict[str, Any], Limits, int]] = {
+    "compact": ({"preset": "compact"}, COMPACT, 76),
+    "tiny": (TINY, TINY_LIMITS, 40),
+    "buffered": (BUFFERED, BUFFERED_LIMITS, 40),
+}
+# Each observer and each set of rules; `make fuzz`, which has the time, takes every pair.
+PAIRS = [("extractive", "compact"), ("anthropic", "tiny"), ("openai", "buffered"), ("extractive", "buffered")]
 
 
-@pytest.mark.parametrize(
-    ("config", "limits", "scenes"),
-    [({"preset": "compact"}, COMPACT, 76), (TINY, TINY_LIMITS, 40), (BUFFERED, BUFFERED_LIMITS, 40)],
-    ids=["compact", "tiny", "buffered"],
-)
-async def test_every_law_holds_after_every_turn(
-    start_service: StartService, observer: str, config: dict[str, Any], limits: Limits, scenes: int
-) -> None:
+@pytest.mark.usefixtures("models")
+@pytest.mark.parametrize(("observer", "rules"), product(OBSERVERS, RULES) if os.environ.get("LONG") else PAIRS)
+async def test_every_law_holds_after_every_turn(start_service: StartService, observer: str, rules: str) -> None:
+    config, limits, scenes = RULES[rules]
     requests = mixed_talk(seed=7, scenes=scenes)
     async with start_service(provider=observer, memory=config) as service:
         looks = await driven(service, "s", requests, partial(check_all, limits))

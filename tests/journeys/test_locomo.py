@@ -1,6 +1,7 @@
 """Real conversations of hundreds of turns, and real agents' transcripts in their native shapes."""
 
 import json
+import os
 from functools import partial
 from pathlib import Path
 
@@ -13,10 +14,11 @@ from tests.journeys.looks import FORMATS, Json, driven, items
 KEY = "s"
 FEW = 8  # messages a request
 TURN_BY_TURN = "conv-30"  # the shortest; the others go in batches, for speed
+ALL = ("conv-30", "conv-26", "conv-41", "conv-42", "conv-43")  # `make fuzz` takes all, the suite the first
 LONGEST = 4  # transcripts of each source and shape
 
 
-@pytest.mark.parametrize("name", ["conv-26", "conv-30", "conv-41", "conv-42", "conv-43"])
+@pytest.mark.parametrize("name", ALL if os.environ.get("LONG") else ALL[:2])
 async def test_a_long_conversation_is_remembered_whole(service: Service, shared_data: Path, name: str) -> None:
     turns = [turn_message(turn) for turn in lines(shared_data / "locomo" / f"{name}.jsonl")]
     requests = batches(turns, 1 if name == TURN_BY_TURN else FEW)
