@@ -15,7 +15,7 @@ from app.kit.errors import StartError, Unavailable
 from app.llm.port import Model, ModelError, ModelRequest, Provider
 from app.main import Location, build_roles, database_config
 from app.memory.policy import has_stalled
-from app.memory.store import MemoryStore
+from app.memory.queue_store import QueueStore
 from app.serving import located
 from app.settings import Settings, chosen_models
 
@@ -107,7 +107,7 @@ async def _memories(pool: Database, *, redrive: bool) -> AsyncIterator[Finding]:
             check="memories", verdict=Verdict.WARNING, detail=f"more than {TROUBLED_MAX}; the rest is not told"
         )
     if redrive:
-        count = await MemoryStore(pool).redrive()
+        count = await QueueStore(pool).redrive()
         yield Finding(check="redrive", verdict=Verdict.OK, detail=f"{count} memories are tried again at once")
 
 

@@ -60,6 +60,7 @@ from app.memory.metrics import MemoryMetrics
 from app.memory.model import Observer, Reflector
 from app.memory.observer import ModelObserver
 from app.memory.observing import Observing
+from app.memory.queue_store import QueueStore
 from app.memory.rebuilding import Rebuilding
 from app.memory.reflecting import Reflecting
 from app.memory.reflector import ModelReflector
@@ -117,12 +118,12 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     pool = Database(database_config(settings, "" if database is None else database.url))
     registry = _registry()
     memory_metrics = MemoryMetrics(registry)
-    memory_store = MemoryStore(pool, memory_metrics)
+    memory_store, queue = MemoryStore(pool, memory_metrics), QueueStore(pool, memory_metrics)
     charging = Charging(database=pool, store=SpendingStore(pool), caps=_caps(settings))
     roles = build_roles(settings)
     redaction = build_redaction(settings.redaction.tenants or "", settings.redaction.hook)
-    engine = _build_engine(settings, pool, memory_store, memory_metrics, charging, roles, redaction)
-    memory = MemoryService(store=memory_store, engine=engine, service_rules=settings.memory.values())
+    engine = _build_engine(settings, pool, queue, memory_store, memory_metrics, charging, roles, redaction)
+    memory = MemoryService(queue=queue, engine=engine, service_rules=settings.memory.values())
 
     recall, indexer, index_store = _build_recall(settings, pool)
     artifacts, sweepings = _build_artifacts(settings, pool, redaction)
@@ -166,7 +167,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         config=ExportConfig(concurrency=settings.export.concurrency, stall_seconds=settings.export.stall_seconds),
     )
     app.state.deleting = Deleting(
-        database=pool, store=session_store, keepers=(memory_store, ArtifactStore(pool), StateStore(pool), index_store)
+        database=pool, store=session_store, keepers=(ErasingStore(), ArtifactStore(pool), StateStore(pool), index_store)
     )
     app.state.erasing = Erasing(
         database=pool,
@@ -313,6 +314,7 @@ def build_roles(settings: Settings) -> Roles:
 def _build_engine(
     settings: Settings,
     pool: Database,
+    queue: QueueStore,
     memory_store: MemoryStore,
     metrics: MemoryMetrics,
     charging: Charging,
@@ -324,6 +326,7 @@ def _build_engine(
     )
     return Engine(
         database=pool,
+        queue=queue,
         store=memory_store,
         activating=Activating(database=pool, store=memory_store),
         observing=observing,

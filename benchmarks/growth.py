@@ -18,7 +18,7 @@ import asyncpg
 import typer
 
 from app.kit.migrate import upgrade
-from app.memory.store import DUE
+from app.memory.queue_store import DUE
 from app.sessions.store import session_id
 from benchmarks.speed.filling import TENANT
 from benchmarks.speed.filling import fill as fill_sessions

@@ -17,7 +17,7 @@ from app.context.diff import Change, Span
 from app.kit.db import Database, Row
 from app.memory.model import Observation, Reflection
 from app.memory.moments import MOMENT
-from app.memory.store import observation_of, reflection_of
+from app.memory.rows import observation_of, reflection_of
 from app.sessions.model import Kind, Message
 from app.sessions.store import message_of
 from app.state.store import VALUES, scopes_and_names

@@ -10,8 +10,8 @@ from uuid import UUID
 from app.diagnostics.events import Place
 from app.kit.db import Database, Row
 from app.memory.model import Observation, Reflection
+from app.memory.rows import observation_of, reflection_of
 from app.memory.status import MemoryStatus, memory_status
-from app.memory.store import observation_of, reflection_of
 
 MEMORY = """/* diagnose */
 SELECT s.id, s.key, s.next_seq - 1 AS last_seq, s.observed_seq, s.buffered_seq, s.tail_from_seq, s.config,

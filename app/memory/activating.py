@@ -4,6 +4,7 @@ from app.kit.db import Database
 from app.memory.cursor import advance
 from app.memory.policy import Activate
 from app.memory.records import Lease, Loaded
+from app.memory.reflection_store import ReflectionStore
 from app.memory.rules import Rules
 from app.memory.steps import Outcome
 from app.memory.store import MemoryStore
@@ -13,6 +14,7 @@ class Activating:
     def __init__(self, *, database: Database, store: MemoryStore) -> None:
         self._database = database
         self._store = store
+        self._reflections = ReflectionStore()
 
     async def run(self, lease: Lease, loaded: Loaded, rules: Rules, step: Activate) -> Outcome:
         chunks = loaded.buffered[: step.count]
@@ -31,8 +33,8 @@ class Activating:
             fenced = await self._store.fence(tx, lease, loaded.session_id)
             if fenced is None:
                 return Outcome.STALE
-            if await self._store.discard_ahead(tx, loaded.memory_id):
+            if await self._reflections.discard_ahead(tx, loaded.memory_id):
                 return Outcome.DISCARDED
-            await self._store.activate_reflection(tx, loaded, fenced)
+            await self._reflections.activate_reflection(tx, loaded, fenced)
             await self._store.add_version(tx, loaded.memory_id, "reflected")
         return Outcome.RECORDED

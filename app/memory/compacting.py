@@ -26,6 +26,7 @@ from app.memory.rules import EXTRACT_TOKENS_MAX, Rules
 from app.memory.service import MemoryService
 from app.memory.store import COMPACTED, MemoryStore
 from app.memory.summary import Summary, new_summary
+from app.memory.summary_store import SummaryStore
 from app.redaction.model import OFF, Redact, Redaction
 from app.sessions.errors import SessionNotFound
 from app.sessions.model import Message
@@ -69,6 +70,7 @@ class Compacting:
     ) -> None:
         self._database = database
         self._store = store
+        self._summaries = SummaryStore()
         self._memory = memory
         self._redaction = redaction
 
@@ -85,7 +87,7 @@ class Compacting:
             if locked is None:
                 raise SessionNotFound(f"session '{key}' was never seen")
             end = await self._end(tx, locked, up_to_seq)
-            former = await self._store.summary(tx, locked.session_id)
+            former = await self._summaries.summary(tx, locked.session_id)
             if former is not None and _stands(former, end, text):
                 return Compacted(version=locked.version, summary=former.message)
             leaving = await self._leaving(tx, locked, end)
@@ -111,14 +113,14 @@ class Compacting:
         passed = [*again, (first, end)]
         return Leaving(
             end=end,
-            chunks=tuple(await self._store.derived(tx, locked, up_to_seq=end)),
+            chunks=tuple(await self._summaries.derived(tx, locked, up_to_seq=end)),
             again=again,
             untold=((first, end),) if first <= end else (),
             tokens=sum([await self._tokens(tx, locked, first, last) for first, last in passed]),
         )
 
     async def _tokens(self, tx: Tx, locked: Locked, first: int, last: int) -> int:
-        return await self._store.observable_tokens(tx, locked.session_id, from_seq=first, to_seq=last)
+        return await self._summaries.observable_tokens(tx, locked.session_id, from_seq=first, to_seq=last)
 
     async def _summary(
         self,
@@ -148,7 +150,7 @@ class Compacting:
         left = [
             message
             for first, last in leaving.untold
-            for message in await self._store.observable(tx, locked.session_id, from_seq=first, to_seq=last)
+            for message in await self._summaries.observable(tx, locked.session_id, from_seq=first, to_seq=last)
         ]
         if not left:
             return ""
@@ -166,7 +168,7 @@ class Compacting:
             tail_from_seq=leaving.end + 1,
             anchor_date=anchor_date(rules, locked.now, locked.newest_created_at),
         )
-        stored = await self._store.add_summary(tx, locked.session_id, summary)
+        stored = await self._summaries.add_summary(tx, locked.session_id, summary)
         await self._store.record_control(tx, locked, COMPACTED, told=_told(ahead), left_tokens=leaving.tokens)
         return stored
 

@@ -18,11 +18,13 @@ from app.memory.errors import NotLive
 from app.memory.gates import clip_citations
 from app.memory.log import render
 from app.memory.model import Item, Observation, Ranges, Reflection, Status
+from app.memory.note_store import DELETED, EDITED, N, Notes, NoteStore
 from app.memory.parsing import OBSERVATIONS as LOG
 from app.memory.parsing import parse
 from app.memory.records import FORGOTTEN, Locked, NewText
+from app.memory.reflection_store import SOURCES_CHANGED
 from app.memory.service import MemoryService
-from app.memory.store import DELETED, EDITED, ERASED, SOURCES_CHANGED, MemoryStore, N, Notes
+from app.memory.store import ERASED, MemoryStore
 from app.redaction.model import OFF, Redaction
 from app.sessions.errors import SessionNotFound
 from app.sessions.store import session_id
@@ -42,6 +44,7 @@ class Controls:
     ) -> None:
         self._database = database
         self._store = store
+        self._notes = NoteStore()
         self._memory = memory
         self._redaction = redaction
 
@@ -60,7 +63,7 @@ class Controls:
             _refuse_what_is_not_live(notes, old)
             new = new_text(items, text, covers=old.covers)
             self._refuse_growth(locked, old, new)
-            edited = await self._store.edit_note(tx, notes, locked, old, new)
+            edited = await self._notes.edit_note(tx, notes, locked, old, new)
             await self._store.record_control(tx, locked, EDITED)
         self._memory.wake(locked.memory_id)
         return edited
@@ -75,7 +78,7 @@ class Controls:
             old = await self._deletable(tx, notes, locked, note_id)
             if not old:
                 return Deleted(version=locked.version, retired=0)
-            await self._store.delete_notes(tx, notes, locked, old)
+            await self._notes.delete_notes(tx, notes, locked, old)
             newest = any(note.to_seq == locked.observed_seq for note in old)
             await self._store.record_control(tx, locked, DELETED, told=FORGOTTEN if newest else None)
         self._memory.wake(locked.memory_id)
@@ -88,15 +91,15 @@ class Controls:
         return locked
 
     async def _note(self, tx: Tx, notes: Notes[N], locked: Locked, note_id: int) -> N:
-        note = await self._store.note(tx, notes, locked.memory_id, note_id)
+        note = await self._notes.note(tx, notes, locked.memory_id, note_id)
         if note is None:
             raise notes.unknown(f"the session has no {notes.name} {note_id}")
         return note
 
     async def _deletable(self, tx: Tx, notes: Notes[N], locked: Locked, note_id: int | None) -> list[N]:
         if note_id is None:
-            return await self._store.live_notes(tx, notes, locked.memory_id)
-        note = await self._store.note(tx, notes, locked.memory_id, note_id)
+            return await self._notes.live_notes(tx, notes, locked.memory_id)
+        note = await self._notes.note(tx, notes, locked.memory_id, note_id)
         if note is None or note.retired_by == DELETED:
             return []
         _refuse_what_is_not_live(notes, note)

@@ -9,6 +9,7 @@ from app.memory.rules import Rules
 from app.memory.spans import group_start
 from app.memory.store import MemoryStore
 from app.memory.summary import new_summary
+from app.memory.summary_store import SummaryStore
 
 LOOK_BACK = 200  # messages searched for the start of the group the tail begins with
 
@@ -26,7 +27,7 @@ async def advance(store: MemoryStore, tx: Tx, loaded: Loaded, rules: Rules, fenc
         anchor_date=anchor_date(rules, fenced.now, fenced.newest_created_at),
     )
     if rules.compact_on_observe:
-        await _point_to_notes(store, tx, loaded.session_id, up_to_seq=tail_from_seq - 1)
+        await _point_to_notes(tx, loaded.session_id, up_to_seq=tail_from_seq - 1)
 
 
 async def start_of_group(store: MemoryStore, tx: Tx, session_id: UUID, seq: int) -> int:
@@ -43,7 +44,8 @@ async def _tail_from(store: MemoryStore, tx: Tx, loaded: Loaded, rules: Rules, f
     return await start_of_group(store, tx, loaded.session_id, max(wanted, 1))
 
 
-async def _point_to_notes(store: MemoryStore, tx: Tx, session_id: UUID, *, up_to_seq: int) -> None:
+async def _point_to_notes(tx: Tx, session_id: UUID, *, up_to_seq: int) -> None:
+    store = SummaryStore()
     former = await store.summary(tx, session_id)
     if up_to_seq > (former.up_to_seq if former else 0):
         untold, parts = (former.untold, former.message.parts) if former else ((), ())

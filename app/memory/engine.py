@@ -38,6 +38,7 @@ from app.memory.policy import (
     Wait,
     backoff,
 )
+from app.memory.queue_store import QueueStore
 from app.memory.rebuilding import Rebuilding
 from app.memory.records import Lease, Loaded
 from app.memory.redacting import redacted_memory
@@ -71,6 +72,7 @@ class Engine:
         self,
         *,
         database: Database,
+        queue: QueueStore,
         store: MemoryStore,
         observing: Observing,
         activating: Activating,
@@ -84,6 +86,7 @@ class Engine:
         redaction: Redaction = OFF,
     ) -> None:
         self._database = database
+        self._queue = queue
         self._store = store
         self._observing = observing
         self._activating = activating
@@ -167,14 +170,14 @@ class Engine:
             self._more = False
             try:
                 if not resumed:
-                    await self._store.resume()
+                    await self._queue.resume()
                     resumed = True
                 await self._find()
             except Exception as error:  # noqa: BLE001 - nothing ends the sweep: it tries again, also before a migration
                 log.warning("sweep_failed", error=type(error).__name__)
 
     async def _find(self) -> None:
-        found = await self._store.due(self._config.sweep_limit, of_tenant=self._config.tenant_limit)
+        found = await self._queue.due(self._config.sweep_limit, of_tenant=self._config.tenant_limit)
         self._turns = deque(memory_id for memory_id in found if memory_id not in self._tasks)
         self._more = self._more or len(found) >= self._config.tenant_limit
         self._fill()
@@ -186,7 +189,7 @@ class Engine:
         """
         try:
             while not self._stopping:
-                lease = await self._store.claim(memory_id, owner=self._owner, seconds=self._config.lease_seconds)
+                lease = await self._queue.claim(memory_id, owner=self._owner, seconds=self._config.lease_seconds)
                 if lease is None or not await self._held(lease, self._steps(lease)):
                     return
                 if self._turns or self._more:
@@ -212,11 +215,11 @@ class Engine:
             if not task.done():
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
-                await asyncio.shield(self._store.give_back(lease))
+                await asyncio.shield(self._queue.give_back(lease))
 
     async def _renewed(self, lease: Lease) -> bool:
         try:
-            return await self._store.renew(lease, seconds=self._config.lease_seconds)
+            return await self._queue.renew(lease, seconds=self._config.lease_seconds)
         except AWAY:
             return True  # not known to be lost; every write-back is fenced
 
@@ -235,13 +238,13 @@ class Engine:
             state = _state(loaded, rules, tried=tried, activated=activated)
             step = affordable_step(state, self._charging.caps, await self._charging.allowance(loaded))
             if isinstance(step, Wait):
-                return await self._store.settle(lease, step, loaded.requested_at)
+                return await self._queue.settle(lease, step, loaded.requested_at)
             if self._stopping:
-                await self._store.give_back(lease)
+                await self._queue.give_back(lease)
                 return False
             outcome = await self._attempt(lease, loaded, rules, step)
             if outcome is Outcome.STALE:
-                await self._store.give_back(lease)
+                await self._queue.give_back(lease)
             if outcome is None or outcome is Outcome.STALE:
                 return False
             fruitless[outcome] = seen
@@ -250,7 +253,7 @@ class Engine:
     async def _attempt(self, lease: Lease, loaded: Loaded, rules: Rules, step: Step) -> Outcome | None:
         """One step; None when it failed, which is then recorded and the lease ended."""
         name = type(step).__name__.lower()
-        await self._store.renew(lease, seconds=self._config.lease_seconds, step=name)
+        await self._queue.renew(lease, seconds=self._config.lease_seconds, step=name)
         structlog.contextvars.bind_contextvars(session=loaded.session_key, step=name, epoch=lease.epoch)
         try:
             outcome = await self._execute(lease, loaded, rules, step)
@@ -312,7 +315,7 @@ class Engine:
             await self._store.add_runs(tx, lease, failure.runs)
             late = fenced.now - loaded.now
             wait = replace(wait, until=None if wait.until is None else wait.until + late)
-            await self._store.fail(tx, lease, attempts=attempts, error=error, wait=wait)
+            await self._queue.fail(tx, lease, attempts=attempts, error=error, wait=wait)
         self._metrics.stepped(step, failure.kind)
         log.warning("step_failed", kind=failure.kind, attempts=attempts)
 

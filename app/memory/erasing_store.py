@@ -10,11 +10,12 @@ from app.kit.db import Row, Tx
 from app.kit.json import dumps
 from app.memory.erasure import Note, Repair
 from app.memory.model import Ranges, Status
+from app.memory.note_store import RETIRE_OBSERVATIONS, RETIRE_REFLECTIONS
 from app.memory.records import Locked, NewObservation
-from app.memory.store import ERASED, RETIRE_OBSERVATIONS, RETIRE_REFLECTIONS
+from app.memory.store import ERASED
 from app.memory.summary import new_summary
 from app.sessions.erasing import Copy
-from app.sessions.model import Kind, Role
+from app.sessions.model import Gone, Kind, Role
 from app.sessions.wire import content_hash
 
 TAINTED = """/* tainted */
@@ -135,6 +136,18 @@ WHERE id = $1
 POINTER = new_summary(None, up_to_seq=1, untold=(), former=()).parts
 POINTER_HASH = content_hash(Role.USER, None, POINTER)
 
+FORGET_MEMORIES = """/* forget_memories */
+WITH gone AS (DELETE FROM memories WHERE id = ANY($1::uuid[]) RETURNING 1),
+versions AS (DELETE FROM memory_versions WHERE memory_id = ANY($1::uuid[]) RETURNING 1),
+observed AS (DELETE FROM observations WHERE memory_id = ANY($1::uuid[]) RETURNING 1),
+condensed AS (DELETE FROM reflections WHERE memory_id = ANY($1::uuid[]) RETURNING 1),
+called AS (DELETE FROM runs WHERE memory_id = ANY($1::uuid[]) RETURNING 1),
+spent AS (DELETE FROM spending WHERE memory_id = ANY($1::uuid[]) RETURNING 1)
+SELECT (SELECT count(*) FROM gone) AS memories, (SELECT count(*) FROM versions) AS memory_versions,
+       (SELECT count(*) FROM observed) AS observations, (SELECT count(*) FROM condensed) AS reflections,
+       (SELECT count(*) FROM called) AS runs, (SELECT count(*) FROM spent) AS spending
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tainted:
@@ -222,6 +235,11 @@ class ErasingStore:
         grown = (new.tokens, 0) if live else (0, new.message_tokens)
         told = (newest, new.current_task, new.suggested_response)
         await tx.execute(REBUILT, memory_id, *grown, version, left, usage, *told)
+
+    @staticmethod
+    async def forget(tx: Tx, gone: Gone) -> dict[str, int]:
+        """Delete memories with all that was made of them. What the tenant spent stays, for its caps hold on."""
+        return dict(await tx.fetchrow(FORGET_MEMORIES, gone.memories))
 
 
 def _note(row: Row, sources: dict[str, Sequence[int]]) -> Note:

@@ -11,6 +11,7 @@ from app.memory.model import Draft, Item, Observation, Reflection, Reflector, Re
 from app.memory.parsing import parse
 from app.memory.policy import Consolidate, Reflect, oldest_to_condense
 from app.memory.records import Lease, Loaded, NewReflection, Run
+from app.memory.reflection_store import ReflectionStore
 from app.memory.rules import COMPRESSION_SHARES, PROTECTED_COVERAGE, Rules
 from app.memory.spans import merged
 from app.memory.steps import Outcome, StepFailed, add_usage, called, run_of
@@ -70,6 +71,7 @@ class Reflecting:
     ) -> None:
         self._database = database
         self._store = store
+        self._reflections = ReflectionStore()
         self._charging = charging
         self._reflector = reflector
         self._redaction = redaction
@@ -146,13 +148,13 @@ class Reflecting:
         await self._store.add_runs(tx, lease, runs)
         if best is None:
             log_tokens = sum(chunk.tokens for chunk in loaded.chunks)
-            await self._store.record_unhelped(tx, loaded, log_tokens=log_tokens, usage=usage)
+            await self._reflections.record_unhelped(tx, loaded, log_tokens=log_tokens, usage=usage)
             return Outcome.UNHELPED
         new = _new_reflection(sources, best)
         if ahead:
-            await self._store.buffer_reflection(tx, loaded, fenced, new, usage=usage)
+            await self._reflections.buffer_reflection(tx, loaded, fenced, new, usage=usage)
             return Outcome.RECORDED
-        await self._store.record_reflection(tx, loaded, fenced, new, usage=usage)
+        await self._reflections.record_reflection(tx, loaded, fenced, new, usage=usage)
         await self._store.add_version(tx, loaded.memory_id, f"{sources.kind}d".replace("reflectd", "reflected"))
         return Outcome.RECORDED
 

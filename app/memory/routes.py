@@ -9,6 +9,7 @@ from app.memory.branching import Branching
 from app.memory.compacting import Compacting
 from app.memory.controls import Controls, Deleted
 from app.memory.erasing import Erasing
+from app.memory.note_store import OBSERVATIONS, REFLECTIONS
 from app.memory.schemas import (
     CompactIn,
     CompactOut,
@@ -21,7 +22,6 @@ from app.memory.schemas import (
     observation_out,
     reflection_out,
 )
-from app.memory.store import OBSERVATIONS, REFLECTIONS
 from app.sessions.reading import UNSTORABLE
 from app.sessions.schemas import BranchIn, Key, MessageId, SessionOut, message_out, session_out
 from app.sessions.wire import unstorable

@@ -10,9 +10,9 @@ from pydantic import ValidationError
 from app.kit.errors import FieldError, Invalid
 from app.memory.engine import Engine
 from app.memory.policy import Request, first_wake_tokens
+from app.memory.queue_store import QueueStore
 from app.memory.rules import EARLY_TOKENS_MIN, MemoryConfig, Rules
 from app.memory.status import memory_status
-from app.memory.store import MemoryStore
 from app.sessions.model import MemoryCounters, MemoryDefaults
 
 POLL_FIRST_SECONDS, POLL_MAX_SECONDS = 0.02, 0.25
@@ -21,8 +21,8 @@ POLL_FIRST_SECONDS, POLL_MAX_SECONDS = 0.02, 0.25
 class MemoryService:
     """Implements the message log's ``MemoryPort``; ``service_rules`` are ``MemoryConfig.values()`` of the settings."""
 
-    def __init__(self, *, store: MemoryStore, engine: Engine, service_rules: dict[str, Any]) -> None:
-        self._store = store
+    def __init__(self, *, queue: QueueStore, engine: Engine, service_rules: dict[str, Any]) -> None:
+        self._queue = queue
         self._engine = engine
         self._service_rules = service_rules
         self._rules = rules = Rules.resolve(service_rules, {})
@@ -79,14 +79,14 @@ class MemoryService:
 
     async def request(self, memory_id: UUID, request: Request) -> None:
         """Have a step done now, below any threshold; a stalled memory is tried again."""
-        if await self._store.request(memory_id, request):
+        if await self._queue.request(memory_id, request):
             self._engine.wake(memory_id)
 
     async def idle(self, memory_id: UUID, wait_ms: int) -> bool:
         """Wait until there is nothing to do for this memory, on whichever replica; False when the time ran out."""
         end = time.monotonic() + wait_ms / 1000
         pause = POLL_FIRST_SECONDS
-        while not await self._store.idle(memory_id):
+        while not await self._queue.idle(memory_id):
             left = end - time.monotonic()
             if left <= 0:
                 return False

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from app.kit.db import Database, Row
 from app.memory.model import Observation
-from app.memory.store import observation_of
+from app.memory.rows import observation_of
 from app.recall.index_store import last_of
 from app.recall.indexing import Last
 from app.recall.model import Indexed, Place, Span

@@ -11,10 +11,12 @@ from typing import Any
 from uuid import UUID
 
 from app.kit.db import Database
+from app.memory.note_store import DELETED, EDITED
 from app.memory.observing import span_of
 from app.memory.policy import Buffer, Observe, State, Wait, next_step
+from app.memory.reflection_store import SOURCES_CHANGED
 from app.memory.rules import Rules
-from app.memory.store import DELETED, EDITED, ERASED, SOURCES_CHANGED
+from app.memory.store import ERASED
 from app.sessions.model import Kind, Message
 from app.sessions.store import message_of
 

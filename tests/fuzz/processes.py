@@ -27,6 +27,7 @@ from app.memory.erasing import Erasing
 from app.memory.erasing_store import ErasingStore
 from app.memory.metrics import MemoryMetrics
 from app.memory.observing import Observing
+from app.memory.queue_store import QueueStore
 from app.memory.rebuilding import Rebuilding
 from app.memory.reflecting import Reflecting
 from app.memory.service import MemoryService
@@ -105,12 +106,13 @@ class Process:
         """Begin a life, with nothing left in memory of the one before."""
         self.life, self.script = Life(), Script()
         database = WatchedDatabase(self._database, self.life)
-        store = MemoryStore(database)
+        store, queue = MemoryStore(database), QueueStore(database)
         charging = Charging(database=database, store=SpendingStore(database), caps=Caps())
         observer, reflector = FatedObserver(self.script), FatedReflector(self.script)
         observing = Observing(database=database, store=store, charging=charging, observer=observer)
         self.engine = Engine(
             database=database,
+            queue=queue,
             store=store,
             activating=Activating(database=database, store=store),
             observing=observing,
@@ -122,7 +124,7 @@ class Process:
             metrics=MemoryMetrics(),
             owner=f"process-{self._number}",
         )
-        memory = MemoryService(store=store, engine=self.engine, service_rules={})
+        memory = MemoryService(queue=queue, engine=self.engine, service_rules={})
         state = self._app.state
         state.database = database
         state.auth = Auth(AuthConfig(), store=None, clock=SystemClock())

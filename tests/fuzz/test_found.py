@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from app.memory.policy import NEVER, Wait
+from app.memory.queue_store import QueueStore
 from app.memory.store import MemoryStore
 from tests.fuzz.model import Fate
 from tests.fuzz.world import World
@@ -46,16 +47,16 @@ async def test_a_message_that_is_skipped_may_close_a_call_and_so_let_it_be_obser
 
 
 async def test_what_closes_a_call_while_the_engine_is_about_to_settle_is_looked_at(world: World) -> None:
-    store = MemoryStore(world.database)
+    queue, store = QueueStore(world.database), MemoryStore(world.database)
     await world.configure(0, WAITS)
     await say(world, call(world))
     await world.due()
-    lease = await store.claim(world.memory, owner="test", seconds=60)
+    lease = await queue.claim(world.memory, owner="test", seconds=60)
     assert lease is not None
     loaded = await store.load(lease)
     assert loaded is not None
     await world.append(1, [world.message("system", "Done.", kind="boundary")])
-    due = await store.settle(lease, Wait(at_tokens=NEVER), loaded.requested_at)
+    due = await queue.settle(lease, Wait(at_tokens=NEVER), loaded.requested_at)
 
     assert due is True
 
@@ -92,22 +93,22 @@ async def test_a_failed_wish_that_nobody_has_any_more_leaves_no_error_behind(wor
 
 @pytest.mark.parametrize("end", ["settled", "given back", "failed"])
 async def test_a_renewal_that_crosses_the_end_of_its_lease_changes_nothing(world: World, end: str) -> None:
-    store = MemoryStore(world.database)
+    queue = QueueStore(world.database)
     await world.configure(0, WAITS)
     await world.processes[0].quiet()
     await world.due()
-    lease = await store.claim(world.memory, owner="test", seconds=60)
+    lease = await queue.claim(world.memory, owner="test", seconds=60)
     assert lease is not None
     match end:
         case "settled":
-            await store.settle(lease, Wait(at_tokens=400), None)
+            await queue.settle(lease, Wait(at_tokens=400), None)
         case "given back":
-            await store.give_back(lease)
+            await queue.give_back(lease)
         case _:
             async with world.database.tx() as tx:
-                await store.fail(tx, lease, attempts=1, error={}, wait=Wait(at_tokens=400))
+                await queue.fail(tx, lease, attempts=1, error={}, wait=Wait(at_tokens=400))
     ended = await world.facts()
-    renewed = await store.renew(lease, seconds=60)
+    renewed = await queue.renew(lease, seconds=60)
     facts = await world.facts()
 
     assert renewed is False

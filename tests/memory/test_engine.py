@@ -6,7 +6,7 @@ from uuid import uuid4
 import asyncpg
 
 from app.kit.db import Database, DatabaseConfig
-from app.memory.store import MemoryStore
+from app.memory.queue_store import QueueStore
 from tests.conftest import StartService
 from tests.journeys.looks import until
 from tests.journeys.talk import plain_talk
@@ -34,9 +34,9 @@ async def test_the_tenants_take_turns_whatever_one_of_them_has_due(database_url:
     await connection.close()
     database = Database(DatabaseConfig(url=database_url, pool_min=1, pool_max=1))
     await database.open()
-    store = MemoryStore(database)
-    expected = [tenants[memory] for memory in await store.due(7, of_tenant=4)]
-    few = [tenants[memory] for memory in await store.due(4, of_tenant=4)]
+    queue = QueueStore(database)
+    expected = [tenants[memory] for memory in await queue.due(7, of_tenant=4)]
+    few = [tenants[memory] for memory in await queue.due(4, of_tenant=4)]
     await database.close()
 
     assert expected == ["a", "b", "c", "a", "c", "a", "a"]

@@ -9,6 +9,7 @@ import pytest
 
 from app.kit.db import Database, DatabaseConfig, Tx
 from app.memory.policy import Wait
+from app.memory.queue_store import QueueStore
 from app.memory.records import Lease
 from app.memory.spending import Amount
 from app.memory.spending_store import SpendingStore
@@ -18,7 +19,7 @@ from tests.conftest import TABLES
 
 LEASED = [
     f"{store.__name__}.{name}"
-    for store in (MemoryStore, SpendingStore)
+    for store in (MemoryStore, QueueStore, SpendingStore)
     for name, method in inspect.getmembers(store, inspect.isfunction)
     if Lease in (parameter.annotation for parameter in inspect.signature(method).parameters.values())
 ]
@@ -51,13 +52,13 @@ async def scene(database_url: str) -> AsyncIterator[Scene]:
     database = Database(DatabaseConfig(url=database_url, pool_min=1, pool_max=3))
     await database.open()
     try:
-        sessions, store, memory = SessionStore(database), MemoryStore(database), session_id("default", "s")
+        sessions, queue, memory = SessionStore(database), QueueStore(database), session_id("default", "s")
         config = {"message_tokens": 400}
         await sessions.put(tenant="default", key="s", resource_id=None, config=config, metadata={}, timezone="UTC")
-        stale = await store.claim(memory, owner="one", seconds=60)
+        stale = await queue.claim(memory, owner="one", seconds=60)
         async with database.connection() as connection:
             await connection.execute("UPDATE memories SET due_at = now()")
-        held = await store.claim(memory, owner="other", seconds=60)
+        held = await queue.claim(memory, owner="other", seconds=60)
         assert stale is not None
         assert held is not None
         yield Scene(database=database, stale=stale, held=held)
@@ -66,7 +67,7 @@ async def scene(database_url: str) -> AsyncIterator[Scene]:
 
 
 async def fail(database: Database, tx: Tx, lease: Lease) -> None:
-    await MemoryStore(database).fail(tx, lease, attempts=1, error={"kind": "timeout"}, wait=Wait(at_tokens=1))
+    await QueueStore(database).fail(tx, lease, attempts=1, error={"kind": "timeout"}, wait=Wait(at_tokens=1))
 
 
 async def reserve(database: Database, tx: Tx, lease: Lease) -> None:
@@ -74,10 +75,10 @@ async def reserve(database: Database, tx: Tx, lease: Lease) -> None:
 
 
 WRITES: dict[str, Callable[[Database, Tx, Lease], Awaitable[Any]]] = {
-    "MemoryStore.renew": lambda database, _, lease: MemoryStore(database).renew(lease, seconds=90, step="observe"),
-    "MemoryStore.settle": lambda database, _, lease: MemoryStore(database).settle(lease, Wait(at_tokens=1), None),
-    "MemoryStore.give_back": lambda database, _, lease: MemoryStore(database).give_back(lease),
-    "MemoryStore.fail": fail,
+    "QueueStore.renew": lambda database, _, lease: QueueStore(database).renew(lease, seconds=90, step="observe"),
+    "QueueStore.settle": lambda database, _, lease: QueueStore(database).settle(lease, Wait(at_tokens=1), None),
+    "QueueStore.give_back": lambda database, _, lease: QueueStore(database).give_back(lease),
+    "QueueStore.fail": fail,
     "SpendingStore.reserve": reserve,
 }
 READS: dict[str, Callable[[Database, Tx, Lease], Awaitable[Any]]] = {

@@ -1,0 +1,155 @@
+"""The SQL of the queue, which is the memories themselves (architecture.md 1.2): who is due, claims, leases, requests.
+
+A claim is a lease: ``due_at`` moves into the future and the memory gets a new epoch. Every write carries the epoch and
+writes nothing when another took over (fencing).
+"""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from app.kit.db import Database, Tx
+from app.memory.metrics import MemoryMetrics
+from app.memory.policy import Request, Wait
+from app.memory.records import Lease
+
+CLAIM = """/* claim */
+UPDATE memories m SET lease_epoch = nextval('lease_epochs'), lease_owner = $2, lease_step = NULL,
+  due_at = now() + make_interval(secs => $3)
+FROM (SELECT id, due_at FROM memories WHERE id = $1 AND due_at <= now() FOR UPDATE) AS due
+WHERE m.id = due.id RETURNING m.id, m.lease_epoch, extract(epoch FROM now() - due.due_at)::float8 AS waited_seconds
+"""
+
+# Of each tenant its oldest, then of each its next: who has much to do takes turns with who has little. It goes from
+# tenant to tenant by the index, whatever one of them has due.
+DUE = """/* due */
+WITH RECURSIVE tenants AS (
+  (SELECT tenant FROM memories WHERE due_at <= now() ORDER BY tenant LIMIT 1)
+  UNION ALL
+  SELECT following.tenant FROM tenants t CROSS JOIN LATERAL (
+    SELECT tenant FROM memories WHERE due_at <= now() AND tenant > t.tenant ORDER BY tenant LIMIT 1
+  ) AS following
+)
+SELECT due.id FROM tenants t CROSS JOIN LATERAL (
+  SELECT id, due_at, row_number() OVER (ORDER BY due_at) AS turn FROM memories
+  WHERE tenant = t.tenant AND due_at <= now() ORDER BY due_at LIMIT $2
+) AS due
+ORDER BY due.turn, due.due_at LIMIT $1
+"""
+
+# Only while it is held: one that crosses its own end on the way would put off what the end said.
+RENEW = """/* renew */
+UPDATE memories SET due_at = now() + make_interval(secs => $3), lease_step = coalesce($4, lease_step)
+WHERE id = $1 AND lease_epoch = $2 AND lease_owner IS NOT NULL RETURNING id
+"""
+
+# A step that was asked for is still to be done when a cap on cost forbids it now.
+SETTLE = """/* settle */
+UPDATE memories SET
+  due_at = CASE WHEN pending_tokens >= $3 OR (requested IS NOT NULL AND requested_at IS DISTINCT FROM $5)
+                THEN now() ELSE $4 END,
+  requested = CASE WHEN requested_at IS DISTINCT FROM $5 OR ($6 AND requested IN ('observe', 'reflect'))
+                   THEN requested END,
+  paused = $6, wake_tokens = $3, lease_owner = NULL, lease_step = NULL, attempts = 0, last_error = NULL
+WHERE id = $1 AND lease_epoch = $2
+RETURNING coalesce(due_at <= now(), false) AS due
+"""
+
+# What a cap on cost put off under the settings before.
+RESUME = "/* resume */ UPDATE memories SET due_at = now() WHERE due_at > now() AND paused AND lease_owner IS NULL"
+
+GIVE_BACK = """/* give_back */
+UPDATE memories SET due_at = now(), lease_owner = NULL, lease_step = NULL
+WHERE id = $1 AND lease_epoch = $2 AND lease_owner IS NOT NULL
+"""
+
+FAIL = """/* fail */
+UPDATE memories SET attempts = $3, last_error = $4, due_at = $5, lease_owner = NULL, lease_step = NULL,
+  wake_tokens = $6, paused = false
+WHERE id = $1 AND lease_epoch = $2 RETURNING id
+"""
+
+REQUEST = """/* request */
+UPDATE memories SET requested_at = clock_timestamp(),
+  requested = CASE WHEN $2 = 'look' THEN coalesce(requested, $2) ELSE $2 END,
+  attempts = CASE WHEN lease_owner IS NULL THEN 0 ELSE attempts END,
+  due_at = CASE WHEN lease_owner IS NULL THEN now() ELSE due_at END
+WHERE id = $1 RETURNING id
+"""
+
+REDRIVE = """/* redrive */
+WITH redriven AS (
+  UPDATE memories SET requested_at = clock_timestamp(), requested = coalesce(requested, 'look'), attempts = 0,
+    due_at = now()
+  WHERE due_at IS NOT NULL AND attempts > 0 AND lease_owner IS NULL RETURNING id
+)
+SELECT count(*) FROM redriven
+"""
+
+IDLE = """/* idle */
+SELECT due_at IS NULL OR (lease_owner IS NULL AND due_at > now() AND attempts = 0) FROM memories WHERE id = $1
+"""
+
+
+class QueueStore:
+    """Statements that need a transaction take ``tx``; the others are one statement on a connection of their own."""
+
+    def __init__(self, database: Database, metrics: MemoryMetrics | None = None) -> None:
+        self._database = database
+        self._metrics = metrics or MemoryMetrics()
+
+    async def claim(self, memory_id: UUID, *, owner: str, seconds: float) -> Lease | None:
+        """Take the memory if it is due and nobody else has; None otherwise."""
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(CLAIM, memory_id, owner, seconds)
+        if row is None:
+            return None
+        self._metrics.claimed(row["waited_seconds"])
+        return Lease(memory_id=row["id"], epoch=row["lease_epoch"])
+
+    async def due(self, limit: int, *, of_tenant: int) -> list[UUID]:
+        """What is due, as the tenants take turns; at most so many ``of_tenant`` each."""
+        async with self._database.connection() as connection:
+            return [row["id"] for row in await connection.fetch(DUE, limit, of_tenant)]
+
+    async def renew(self, lease: Lease, *, seconds: float, step: str | None = None) -> bool:
+        """Prolong the lease; False when it was lost."""
+        async with self._database.connection() as connection:
+            found = await connection.fetchval(RENEW, lease.memory_id, lease.epoch, seconds, step)
+        return found is not None
+
+    async def settle(self, lease: Lease, wait: Wait, seen_at: datetime | None) -> bool:
+        """End the lease: wait as told, or stay due for what came meanwhile. Answers whether there is more to do."""
+        async with self._database.connection() as connection:
+            due = await connection.fetchval(
+                SETTLE, lease.memory_id, lease.epoch, wait.at_tokens, wait.until, seen_at, wait.paused
+            )
+        return bool(due)
+
+    async def resume(self) -> None:
+        """Have every paused memory looked at: the caps may have been raised."""
+        async with self._database.connection() as connection:
+            await connection.execute(RESUME)
+
+    async def redrive(self) -> int:
+        """Have every memory that is stalled or backing off tried again at once; answers how many."""
+        async with self._database.connection() as connection:
+            count: int = await connection.fetchval(REDRIVE)
+        return count
+
+    async def give_back(self, lease: Lease) -> None:
+        async with self._database.connection() as connection:
+            await connection.execute(GIVE_BACK, lease.memory_id, lease.epoch)
+
+    async def fail(self, tx: Tx, lease: Lease, *, attempts: int, error: dict[str, Any], wait: Wait) -> None:
+        await tx.execute(FAIL, lease.memory_id, lease.epoch, attempts, error, wait.until, wait.at_tokens)
+
+    async def request(self, memory_id: UUID, request: Request) -> bool:
+        """Ask for a step whatever the thresholds say; a waiting or stalled memory tries again at once."""
+        async with self._database.connection() as connection:
+            return await connection.fetchval(REQUEST, memory_id, request) is not None
+
+    async def idle(self, memory_id: UUID) -> bool:
+        """Whether there is nothing to do now; so it is for a memory that is not there."""
+        async with self._database.connection() as connection:
+            return await connection.fetchval(IDLE, memory_id) is not False

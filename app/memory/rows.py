@@ -1,0 +1,84 @@
+"""Rows as the memory's own values."""
+
+from collections.abc import Sequence
+
+from app.kit.db import Row
+from app.memory.log import items_from_json
+from app.memory.model import Observation, Ranges, Reflection, Status
+from app.memory.policy import Request
+from app.memory.records import Loaded
+
+
+def observation_of(row: Row) -> Observation:
+    return Observation(
+        id=row["id"],
+        ordinal=row["ordinal"],
+        status=Status(row["status"]),
+        text=row["text"],
+        items=items_from_json(row["items"]),
+        tokens=row["tokens"],
+        message_tokens=row["message_tokens"],
+        from_seq=row["from_seq"],
+        to_seq=row["to_seq"],
+        covers=ranges_of(row["covers"]),
+        current_task=row["current_task"],
+        suggested_response=row["suggested_response"],
+        born_version=row["born_version"],
+        retired_version=row["retired_version"],
+        retired_by=row["retired_by"],
+        created_at=row["created_at"],
+    )
+
+
+def reflection_of(row: Row) -> Reflection:
+    covers: list[list[int]] = next(iter(row["covers"].values()), [])
+    return Reflection(
+        id=row["id"],
+        level=row["level"],
+        generation=row["generation"],
+        status=Status(row["status"]),
+        text=row["text"],
+        items=items_from_json(row["items"]),
+        tokens=row["tokens"],
+        source_tokens=row["source_tokens"],
+        covers=ranges_of(covers),
+        from_seq=row["from_seq"],
+        to_seq=row["to_seq"],
+        sources=tuple(row["sources"].get("observations", [])) + tuple(row["sources"].get("reflections", [])),
+        born_version=row["born_version"],
+        retired_version=row["retired_version"],
+        retired_by=row["retired_by"],
+        created_at=row["created_at"],
+    )
+
+
+def loaded_of(row: Row, observations: list[Row], reflections: list[Row]) -> Loaded:
+    chunks = [observation_of(found) for found in observations]
+    condensed = [reflection_of(found) for found in reflections]
+    return Loaded(
+        memory_id=row["id"],
+        session_id=row["session_id"],
+        session_key=row["session_key"],
+        tenant=row["tenant"],
+        now=row["now"],
+        config=row["config"],
+        pending_tokens=row["pending_tokens"],
+        last_seq=row["next_seq"] - 1,
+        observed_seq=row["observed_seq"],
+        buffered_seq=max(row["observed_seq"], row["buffered_seq"]),
+        requested=Request(row["requested"]) if row["requested"] else None,
+        requested_at=row["requested_at"],
+        attempts=row["attempts"],
+        reflected_at=row["reflected_at"],
+        unhelped_tokens=row["unhelped_tokens"],
+        current_task=row["current_task"],
+        rebuilding=ranges_of(row["rebuilding"]),
+        observations=tuple(chunk for chunk in chunks if chunk.status is Status.ACTIVE),
+        buffered=tuple(chunk for chunk in chunks if chunk.status is Status.BUFFERED),
+        reflections=tuple(note for note in condensed if note.status is Status.ACTIVE),
+        ahead=next((note for note in condensed if note.status is Status.BUFFERED), None),
+    )
+
+
+def ranges_of(pairs: Sequence[Sequence[int]]) -> Ranges:
+    return tuple((first, last) for first, last in pairs)
