@@ -18,6 +18,7 @@ CURRENT_TASK: Final = "current-task"
 SUGGESTED_RESPONSE: Final = "suggested-response"
 
 _TAG: Final = re.compile(r"\s*<(/?)(observations|current[-_]task|suggested[-_]response)\s*>", re.IGNORECASE)
+_CLOSES_AT_END: Final = re.compile(r"</(observations|current[-_]task|suggested[-_]response)\s*>\s*$", re.IGNORECASE)
 
 
 def parse(raw: str) -> Parsed:
@@ -28,7 +29,7 @@ def parse(raw: str) -> Parsed:
     lines = [line[:LINE_CHARACTERS_MAX] for line in _storable(raw).split("\n")]
     if is_repetitive("\n".join(lines)):
         return Parsed(items=(), complete=False, repetitive=True)
-    blocks, rest = _blocks([piece for line in lines for piece in _pieces(line)])
+    blocks, rest = _blocks(_closed([piece for line in lines for piece in _pieces(line)]))
     complete = OBSERVATIONS in blocks
     return Parsed(
         items=_items(blocks[OBSERVATIONS] if complete else filter(_is_listed, rest)),
@@ -43,7 +44,7 @@ def _storable(raw: str) -> str:
     return raw.replace("\x00", "").encode("utf-8", "ignore").decode("utf-8")
 
 
-# Blocks: tags count at a line's start only.
+# Blocks: tags count at a line's start. A block that none closes there is closed by the last one at a line's end.
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def _pieces(line: str) -> Iterator[_Piece]:
     """The tags at the start of a line, the last tag on it that closes one of them, and the texts between."""
     text = line
     while tag := _TAG.match(text):
-        closes, name = bool(tag[1]), tag[2].lower().replace("_", "-")
+        closes, name = bool(tag[1]), _name(tag[2])
         yield _Piece(tag[0], name, closes)
         text = text[tag.end() :]
         if not closes:
@@ -70,6 +71,25 @@ def _pieces(line: str) -> Iterator[_Piece]:
             text = text[closing.start() :]
     if text.strip() or text == line:
         yield _Piece(text)
+
+
+def _closed(pieces: list[_Piece]) -> list[_Piece]:
+    """With a closing tag at a line's end on its own, for the blocks that are opened and else never closed."""
+    unclosed = {piece.name for piece in pieces if piece.name} - {piece.name for piece in pieces if piece.closes}
+    ends = {
+        _name(tag[1]): (at, tag.start())
+        for at, piece in enumerate(pieces)
+        if unclosed and piece.name is None and (tag := _CLOSES_AT_END.search(piece.text))
+    }
+    for at, start in sorted((ends[name] for name in unclosed if name in ends), reverse=True):
+        text = pieces[at].text
+        closing = text[start:]
+        pieces[at : at + 1] = [_Piece(text[:start]), _Piece(closing, _name(closing.strip("</> \t")), closes=True)]
+    return pieces
+
+
+def _name(tag: str) -> str:
+    return tag.lower().replace("_", "-")
 
 
 def _last_closing(text: str, name: str) -> re.Match[str] | None:

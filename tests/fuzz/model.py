@@ -81,7 +81,8 @@ class FatedObserver:
 
     async def observe(self, source: ObserverInput) -> Draft:
         fate = await self._script.next()
-        text = observations(source, count=text_tokens) + _seen(source)
+        log, *_ = observations(source, count=text_tokens).partition("<current-task>")
+        text = log + _seen(source)
         return _spoiled(Draft(text=text, call=CALL), fate)
 
     async def estimate(self, _source: ObserverInput) -> Usage:
@@ -106,7 +107,7 @@ class FatedReflector:
 def _seen(source: ObserverInput) -> str:
     """A task that tells every mark in view: of the messages, of the earlier lines, of the task before."""
     marks = sorted(set(MARK.findall(repr((source.messages, source.earlier, source.current_task)))))
-    return f"\n<current-task>{' '.join(marks)}</current-task>" if marks else ""
+    return f"<current-task>{' '.join(marks)}</current-task>" if marks else ""
 
 
 def _spoiled(draft: Draft, fate: Fate) -> Draft:

@@ -92,6 +92,12 @@ def test_a_whole_reply_is_read() -> None:
             ["a", "b"],
             id="several blocks are joined",
         ),
+        pytest.param("<observations>\n* a\n* b</observations>\n* no", ["a", "b"], id="a closing tag at a line's end"),
+        pytest.param(
+            "<observations>\n* wrote </observations>\n* b\n</observations>",
+            ["wrote </observations>", "b"],
+            id="there it is text where one closes the block at a line's start",
+        ),
         pytest.param("<observations>\n</observations>\n* a", [], id="an empty block is empty"),
         pytest.param("prose\n* a\nprose\n- b", ["a", "b"], id="no block: the list lines"),
         pytest.param("<observations>\n* a\n* b", ["a", "b"], id="a block cut off: the list lines"),
@@ -109,6 +115,7 @@ def test_blocks_are_found_by_tags_at_the_start_of_a_line(raw: str, expected: lis
     [
         ("<observations>\n* a\n</observations>", True),
         ("<observations>* a</observations>", True),
+        ("<observations>\n* a</observations>", True),
         ("<observations>\n* a", False),
         ("* a\n</observations>", False),
         ("* a", False),
@@ -125,6 +132,8 @@ def test_it_is_told_whether_the_block_was_whole(raw: str, complete: bool) -> Non
         ("<current_task>\nt\n</current_task>", "t"),
         ("<current-task>t</current-task><suggested-response>r</suggested-response>", "t"),
         ("<current-task>\na </current-task> b\n</current-task>", "a </current-task> b"),
+        ("<current-task>a\nb</current-task>", "a\nb"),
+        ("<current_task>a\nb</Current-Task > \n<suggested-response>r</suggested-response>", "a\nb"),
         ("<current-task>\n</current-task>", None),
         ("<current-task>\nt", None),
         ("the <current-task>t</current-task>", None),
@@ -309,6 +318,7 @@ HOSTILE = {
     "stars": "\n".join("*" * 9_990 + str(n) for n in range(100)),
     "short bullets": "\n".join(f"* {n}" for n in range(120_000)),
     "sub-bullets": "* a\n" + "\n".join(f"  * [fact] {n}" for n in range(60_000)),
+    "closing tags at lines' ends": "<observations>\n" + "* a </observations>\n" * 50_000,
     "one character": "a" * 1_000_000,
 }
 

@@ -73,7 +73,7 @@ def observations(source: ObserverInput, *, count: Callable[[str], int]) -> str:
         if span_tokens <= SHRINK_FROM_TOKENS or count(text) < span_tokens:
             break
     task = current_task(source)
-    return f"{text}\n<current-task>{task}</current-task>" if task else text
+    return f"{text}\n<current-task>\n{task}\n</current-task>" if task else text
 
 
 def _lines(source: ObserverInput, found: Sequence[Sentence], *, budget: int, count: Callable[[str], int]) -> list[Item]:
