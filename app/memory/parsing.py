@@ -81,10 +81,9 @@ def _closed(pieces: list[_Piece]) -> list[_Piece]:
         for at, piece in enumerate(pieces)
         if unclosed and piece.name is None and (tag := _CLOSES_AT_END.search(piece.text))
     }
-    for at, start in sorted((ends[name] for name in unclosed if name in ends), reverse=True):
+    for (at, start), name in sorted(((ends[name], name) for name in unclosed if name in ends), reverse=True):
         text = pieces[at].text
-        closing = text[start:]
-        pieces[at : at + 1] = [_Piece(text[:start]), _Piece(closing, _name(closing.strip("</> \t")), closes=True)]
+        pieces[at : at + 1] = [_Piece(text[:start]), _Piece(text[start:], name, closes=True)]
     return pieces
 
 
