@@ -40,6 +40,7 @@ DISTRIBUTIONS = (
     *_of(Place.BY_SESSION, "session_id", "messages", "message_terms", "session_configs", "artifacts"),
     *_of(Place.BY_SESSION, "memory_id", "memory_versions", "observations", "reflections", "runs", "spending"),
     *_of(Place.BY_ITSELF, "owner", "state_entries"),
+    *_of(Place.BY_ITSELF, "resource_id", "facts"),
     *_of(Place.BY_ITSELF, "tenant", "tenant_spending"),
     *_of(Place.EVERYWHERE, None, "api_keys"),
 )

@@ -28,6 +28,11 @@ from app.diagnostics.examples import EXAMPLES as DIAGNOSTICS_EXAMPLES
 from app.diagnostics.metrics import Metrics
 from app.diagnostics.service import DiagnosticsService, EventsConfig
 from app.diagnostics.store import DiagnosticsStore
+from app.facts import routes as facts_routes
+from app.facts.examples import EXAMPLES as FACTS_EXAMPLES
+from app.facts.model import FactConfig
+from app.facts.service import FactService
+from app.facts.store import FactStore
 from app.keys.auth import Auth, AuthConfig
 from app.keys.store import KeyStore
 from app.kit.auth import LOOPBACK_HOSTS
@@ -161,19 +166,26 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         database=pool, store=StateStore(pool), config=_state_config(settings), redaction=redaction
     )
     app.state.ending = Ending(pool)
+    facts = FactStore(pool)
+    app.state.facts = FactService(
+        database=pool, store=facts, clock=SystemClock(), config=_fact_config(settings), redaction=redaction
+    )
     app.state.exporting = Exporting(
         database=pool,
         store=TransferStore(),
         config=ExportConfig(concurrency=settings.export.concurrency, stall_seconds=settings.export.stall_seconds),
     )
     app.state.deleting = Deleting(
-        database=pool, store=session_store, keepers=(ErasingStore(), ArtifactStore(pool), StateStore(pool), index_store)
+        database=pool,
+        store=session_store,
+        keepers=(ErasingStore(), ArtifactStore(pool), StateStore(pool), facts, index_store),
     )
     app.state.erasing = Erasing(
         database=pool,
         store=memory_store,
         log=ErasingLog(),
         erasing=ErasingStore(),
+        facts=facts,
         index=index_store,
         memory=memory,
     )
@@ -251,6 +263,7 @@ def _serve_http(app: FastAPI, settings: Settings, registry: CollectorRegistry) -
         recall_routes.router,
         context_routes.router,
         state_routes.router,
+        facts_routes.router,
         memory_routes.router,
         memory_routes.session_router,
         diagnostics_routes.router,
@@ -264,6 +277,7 @@ def _serve_http(app: FastAPI, settings: Settings, registry: CollectorRegistry) -
         SESSIONS_EXAMPLES
         | ARTIFACTS_EXAMPLES
         | STATE_EXAMPLES
+        | FACTS_EXAMPLES
         | RECALL_EXAMPLES
         | CONTEXT_EXAMPLES
         | MEMORY_EXAMPLES
@@ -413,6 +427,10 @@ def _index_config(settings: Settings) -> IndexConfig:
         look_seconds=recall.index_look_seconds,
         sweep_sessions=recall.index_sweep,
     )
+
+
+def _fact_config(settings: Settings) -> FactConfig:
+    return FactConfig(facts_max=settings.facts.facts_max, text_characters_max=settings.facts.text_characters_max)
 
 
 def _state_config(settings: Settings) -> StateConfig:

@@ -162,6 +162,11 @@ class StateSettings(_Group):
     lint_findings_max: int = Field(1_000, ge=1, le=100_000, description="told of a template; the others are counted")
 
 
+class FactSettings(_Group):
+    facts_max: int = Field(1_000, ge=1, le=100_000, description="facts of one resource, the past ones too; 413 over it")
+    text_characters_max: int = Field(2_000, ge=1, le=100_000, description="one fact; 413 over it")
+
+
 class EngineSettings(_Group):
     concurrency: int = Field(4, ge=1, le=1_000, description="memories worked on at once, per process")
     lease_seconds: float = Field(
@@ -247,6 +252,7 @@ class Settings(BaseSettings):
     sessions: SessionSettings = Field(SessionSettings(), description="Limits of an append and of a branch.")
     artifacts: ArtifactSettings = Field(ArtifactSettings(), description="Payloads kept by name.")
     state: StateSettings = Field(StateSettings(), description="Limits of the state.")
+    facts: FactSettings = Field(FactSettings(), description="What is known of a resource beyond its sessions.")
     recall: RecallSettings = Field(RecallSettings(), description="Search, and its index.")
     context: ContextSettings = Field(ContextSettings(), description="The compiled context.")
     engine: EngineSettings = Field(EngineSettings(), description="The work in the background.")

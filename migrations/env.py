@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from sqlmodel import SQLModel
 
 import app.artifacts.tables
+import app.facts.tables
 import app.keys.tables
 import app.memory.tables
 import app.recall.tables

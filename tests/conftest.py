@@ -47,6 +47,7 @@ TEMPLATE = "daybook_template"
 TABLES = (
     "api_keys",
     "artifacts",
+    "facts",
     "messages",
     "message_terms",
     "sessions",

@@ -24,7 +24,10 @@ CONTROLS = [name for name in CHANGES if "/memory/" in OPERATIONS[name][1]]
 ONCE = {"branchSession"}  # a key is taken once
 REPEATABLE = [name for name in WITH_BODY if name not in {*CHANGES, *ONCE}]
 STREAMS = {"streamEvents"}  # have no end
-READS = sorted(name for name, (method, _, _) in OPERATIONS.items() if method == "GET" and name not in STREAMS)
+OF_A_FACT = ("getFact", "editFact", "deleteFact")  # whose number is drawn
+READS = sorted(
+    name for name, (method, _, _) in OPERATIONS.items() if method == "GET" and name not in {*STREAMS, *OF_A_FACT}
+)
 
 # A generated client's methods: short, and of few verbs.
 VERBS = (
@@ -133,6 +136,8 @@ async def remembered(service: Service) -> Service:
             assert answer.status_code == 200
     answer = await service.client.put(path_of("putArtifact"), content=requests("putArtifact")["csv"])
     assert answer.status_code == 201
+    answer = await service.client.post(path_of("appendFact"), json=requests("appendFact")["preference"])
+    assert answer.status_code == 201
     return service
 
 
@@ -141,6 +146,18 @@ async def test_an_example_of_a_read_has_the_fields_that_the_service_answers(reme
         answer = await remembered.client.get(path_of(name))
         example = answers(OPERATIONS[name][2])["200"]["example"]
         assert_alike(answer.text if isinstance(example, str) else answer.json(), example, name)
+
+
+async def test_an_example_of_what_is_done_with_a_fact_is_answered_alike(remembered: Service) -> None:
+    [fact] = (await remembered.get(path_of("listFacts")))["items"]
+    for name in OF_A_FACT:
+        method, _, operation = OPERATIONS[name]
+        for body in requests(name).values() if name in WITH_BODY else [{}]:
+            path = path_of(name).replace("{fact_id}", str(fact["id"]))
+            answer = await remembered.client.request(method, path, json=body)
+            assert_alike(answer.json(), answers(operation)["200"]["example"], name)
+    emptied = await remembered.client.delete(path_of("deleteFacts"))
+    assert_alike(emptied.json(), answers(OPERATIONS["deleteFacts"][2])["200"]["example"], "deleteFacts")
 
 
 @pytest.mark.parametrize("name", CONTROLS)

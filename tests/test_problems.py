@@ -22,7 +22,14 @@ UNLISTED: list[tuple[str, str, Any]] = [
     ("GET", "/openapi.json", None),
     ("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),
 ]
-PARAMETERS = {"key": "s1", "message_id": "m-1", "note_id": "999999999", "name": "x", "resource_id": "r-1"}
+PARAMETERS = {
+    "key": "s1",
+    "message_id": "m-1",
+    "note_id": "999999999",
+    "fact_id": "999999999",
+    "name": "x",
+    "resource_id": "r-1",
+}
 USER = {"role": "user", "content": "Hi"}
 
 

@@ -18,6 +18,7 @@ TAGS = {
     "recall": "What was ever said, found again.",
     "context": "What the agent's next call should see.",
     "state": "Values beside a conversation, and the templates they are put into.",
+    "facts": "What is known of a resource for longer than a session.",
     "memory": "What is remembered, how it stands, and what it cost.",
     "operation": "For load balancers and monitors.",
 }

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from app.facts.forgetting import of_message
+from app.facts.store import FactStore
 from app.kit.db import Database, Tx
 from app.memory.erasing_store import ErasingStore
 from app.memory.erasure import repair
@@ -64,6 +66,7 @@ class Erasing:
         store: MemoryStore,
         log: ErasingLog,
         erasing: ErasingStore,
+        facts: FactStore,
         index: SearchIndex,
         memory: MemoryService,
     ) -> None:
@@ -71,6 +74,7 @@ class Erasing:
         self._store = store
         self._log = log
         self._erasing = erasing
+        self._facts = facts
         self._index = index
         self._mending = Mending(store=store, erasing=erasing)
         self._memory = memory
@@ -80,7 +84,7 @@ class Erasing:
 
         Raises SessionNotFound, MessageNotFound.
         """
-        rows: Counter[str] = Counter(messages=0, observations=0, reflections=0, memory_versions=0, runs=0)
+        rows: Counter[str] = Counter(messages=0, observations=0, reflections=0, memory_versions=0, runs=0, facts=0)
         rebuilding = False
         async with self._database.tx() as tx:
             copies = await self._log.copies(tx, tenant, key, message_id)
@@ -103,7 +107,10 @@ class Erasing:
             rows.update(await self._erasing.blank(tx, copy, from_seq=tainted.from_seq))
         summaries = await self._erasing.blank_summaries(tx, copy)
         outputs = await self._erasing.forget_outputs(tx, copy.memory_id, since=copy.ingested_at)
-        rows.update(messages=1 + summaries, runs=outputs)
+        derived_from = copy.seq if tainted.from_seq is None else tainted.from_seq
+        gone = of_message(copy.session_id, copy.seq, derived_from=derived_from)
+        facts = await self._facts.drop(tx, [copy.session_id], gone)
+        rows.update(messages=1 + summaries, runs=outputs, facts=facts)
         newest = tainted.from_seq is not None and tainted.from_seq <= copy.observed_seq
         return await self._mending.mend(
             tx,

@@ -74,7 +74,7 @@ _ERASED: dict[str, Any] = {
     "id": "m-1",
     "seq": 1,
     "sessions": ["s1", "s1-again"],
-    "rows": {"messages": 2, "observations": 3, "reflections": 1, "memory_versions": 4, "runs": 1},
+    "rows": {"messages": 2, "observations": 3, "reflections": 1, "memory_versions": 4, "runs": 1, "facts": 1},
     "rebuilding": True,
 }
 

@@ -137,6 +137,7 @@ _DELETED_ROWS = {
     "artifacts": 2,
     "message_terms": 200,
     "state_entries": 3,
+    "facts": 2,
     "messages": 200,
     "session_configs": 1,
     "sessions": 1,

@@ -62,7 +62,7 @@ class Exporting:
             yield lines.end(count)
 
     async def _of_resource(self, tx: Tx, tenant: str, resource_id: str) -> AsyncIterator[bytes]:
-        async for line in self._store.resource_state(tx, tenant, resource_id):
+        async for line in self._store.of_resource(tx, tenant, resource_id):
             yield line
         async for row in self._store.sessions(tx, tenant, resource_id):
             async for line in self._store.lines(tx, Place(tenant=tenant, key=row["key"], id=row["id"])):

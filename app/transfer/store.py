@@ -44,6 +44,11 @@ SELECT json_build_object('type', 'state_entries', 'session', NULL, 'data', row_t
 FROM (SELECT * FROM state_entries WHERE tenant = $1 AND scope = 'user' AND owner = $2 ORDER BY version) AS found
 """
 
+FACTS_OF_RESOURCE = """/* export_resource_facts */
+SELECT json_build_object('type', 'facts', 'session', NULL, 'data', row_to_json(found))::text
+FROM (SELECT * FROM facts WHERE tenant = $1 AND resource_id = $2 ORDER BY id) AS found
+"""
+
 COLUMNS = """/* columns */
 SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = $1
 """
@@ -74,9 +79,11 @@ class TransferStore:
             yield row
 
     @staticmethod
-    async def resource_state(tx: Tx, tenant: str, resource_id: str) -> AsyncIterator[bytes]:
-        async for row in tx.cursor(STATE_OF_RESOURCE, tenant, resource_id, prefetch=ROWS_AT_ONCE):
-            yield row[0].encode() + b"\n"
+    async def of_resource(tx: Tx, tenant: str, resource_id: str) -> AsyncIterator[bytes]:
+        """What is kept of the resource and of no one session: its state, its facts."""
+        for statement in (STATE_OF_RESOURCE, FACTS_OF_RESOURCE):
+            async for row in tx.cursor(statement, tenant, resource_id, prefetch=ROWS_AT_ONCE):
+                yield row[0].encode() + b"\n"
 
     @staticmethod
     async def lines(tx: Tx, place: Place) -> AsyncIterator[bytes]:

@@ -39,7 +39,7 @@ Outline = dict[str, Any]
 
 # What differs between two runs in which the same happened: who tried how often and when, and ids from sequences.
 OWN_TABLES = frozenset({"runs", "spending", "tenant_spending"})
-OWN_COLUMNS = frozenset({"lease_epoch", "usage", "retired_by", "sources"})
+OWN_COLUMNS = frozenset({"lease_epoch", "usage", "retired_by", "replaced_by", "sources"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

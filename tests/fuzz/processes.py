@@ -14,6 +14,7 @@ from app.context.service import ContextService
 from app.context.store import ContextStore
 from app.diagnostics.service import DiagnosticsService, EventsConfig
 from app.diagnostics.store import DiagnosticsStore
+from app.facts.store import FactStore
 from app.keys.auth import Auth, AuthConfig
 from app.kit.clock import SystemClock
 from app.kit.db import Database
@@ -142,6 +143,7 @@ class Process:
             store=store,
             log=ErasingLog(),
             erasing=ErasingStore(),
+            facts=FactStore(database),
             index=IndexStore(database),
             memory=memory,
         )

@@ -19,6 +19,7 @@ Json = dict[str, Any]
 
 KEY = "s"
 SESSION = f"/sessions/{KEY}"
+FACTS = "/resources/ana/facts"
 CONFIG: Json = {
     "message_tokens": 300,
     "buffer_every": 0.3,
@@ -65,7 +66,7 @@ async def append(sent: Sequence[Json], client: httpx.AsyncClient) -> None:
 
 
 async def configure(config: Json, client: httpx.AsyncClient) -> None:
-    await _done(client.put(SESSION, json={"config": config}))
+    await _done(client.put(SESSION, json={"config": config, "resource_id": "ana"}))
 
 
 async def ask(step: str, client: httpx.AsyncClient) -> None:
@@ -122,8 +123,21 @@ async def branch(key: str, at_seq: int, client: httpx.AsyncClient) -> None:
     await until(partial(_status, client, f"/sessions/{key}"), "idle".__eq__, seconds=REST_SECONDS)
 
 
+async def note(fact: str, seq: int, client: httpx.AsyncClient) -> None:
+    body = {"text": fact, "category": "insight", "sources": [{"session": KEY, "cites": [seq]}]}
+    await _done(client.post(FACTS, json=body))
+
+
+async def correct(fact: str, client: httpx.AsyncClient) -> None:
+    """Give the newest fact other words."""
+    newest = (await client.get(FACTS)).json()["items"][-1]["id"]
+    await _done(client.patch(f"{FACTS}/{newest}", json={"text": fact}))
+
+
 async def delete_another(client: httpx.AsyncClient) -> None:
-    """A session comes and goes."""
+    """A session comes and goes, and a resource."""
+    await _done(client.post("/resources/boris/facts", json={"text": "Boris pays too.", "category": "insight"}))
+    await _done(client.delete("/resources/boris"))
     await _done(client.post("/sessions/another/messages", json={"messages": messages(1, 2)}))
     await _done(client.put("/sessions/another/state/page", json="billing"))
     await _done(client.delete("/sessions/another"))
@@ -157,6 +171,9 @@ STEPS: list[Step] = [
     partial(delete, "artifacts/draft"),
     partial(set_state, {"page": "billing", "app:plan": "free", "draft": 1}),
     partial(set_state, {"page": "orders", "draft": None}),
+    partial(note, "Ana pays by transfer.", 23),
+    partial(note, "Ana pays late.", 24),
+    partial(correct, "Ana pays when she can."),
     read,
     end,
     delete_another,

@@ -48,6 +48,7 @@ CARRIERS = {
     "memories.current_task",
     "memories.suggested_response",
     "runs.rejected_output",
+    "facts.text",
 }
 STREAMS = {"/sessions/{key}/memory/events"}
 
@@ -103,6 +104,8 @@ async def leaked(service: Service, *, branch: bool) -> None:
         await service.append(KEY, message(number), wait_ms=20_000)
     await service.client.post(f"/sessions/{KEY}/memory/observe", params={"wait_ms": 20_000})
     await service.client.post(f"/sessions/{KEY}/memory/reflect", params={"wait_ms": 20_000})
+    fact = {"text": f"The code is {SECRET}.", "category": "profile", "sources": [{"session": KEY, "cites": [3, 4]}]}
+    assert (await service.client.post(f"/resources/{RESOURCE}/facts", json=fact)).status_code == 201
     if branch:
         answer = await service.client.post(f"/sessions/{KEY}/branch", json={"key": BRANCH, "at_seq": 8})
         assert answer.status_code == 201
@@ -138,6 +141,7 @@ async def answers(service: Service, key: str) -> dict[str, str]:
         "resource_id": [RESOURCE],
         "message_id": ids,
         "name": ["plan", "page", "message:4:0"],
+        "fact_id": ["1"],
     }
     paths = [path for method, path, _ in operations(service.app.openapi()) if method == "GET" and path not in STREAMS]
     asked = [one for path in paths for one in _filled(path, values)]

@@ -21,7 +21,17 @@ from tests.keys.conftest import MakeKey, bearer
 SECRET = "quokka-7319"  # in everything of the first tenant's that is content
 SAID = f"User lives at Rua {SECRET} 12 and pays invoice 8841 every month."
 FOREIGN = {200, 201, 202, 403, 404}
-OWN_READS = {"getContext", "listMessages", "getMessage", "listObservations", "listReflections", "getLog", "getState"}
+OWN_READS = {
+    "getContext",
+    "listMessages",
+    "getMessage",
+    "listObservations",
+    "listReflections",
+    "getLog",
+    "getState",
+    "listFacts",
+    "getFact",
+}
 STREAM = "text/event-stream"
 
 
@@ -42,6 +52,8 @@ async def first(start_service: StartService, make_key: MakeKey) -> AsyncIterator
         state = {"city": SECRET, "user:city": SECRET, "app:city": SECRET}
         assert (await service.client.patch("/sessions/s1/state", json=state)).status_code == 200
         assert (await service.client.put("/sessions/s1/artifacts/city", content=SECRET)).status_code == 201
+        fact = {"text": f"User lives at Rua {SECRET} 12.", "category": "profile"}
+        assert (await service.client.post("/resources/r-1/facts", json=fact)).status_code == 201
         yield service
 
 
@@ -53,7 +65,8 @@ async def parameters(service: Service) -> list[dict[str, str]]:
         for item in (await service.get(f"/sessions/s1/memory/{kind}"))["items"]
     ]
     known = {"key": "s1", "message_id": "m-0-0", "name": "city", "resource_id": "r-1"}
-    return [{**known, "note_id": str(note)} for note in notes]
+    [fact] = (await service.get("/resources/r-1/facts"))["items"]
+    return [{**known, "note_id": str(note), "fact_id": str(fact["id"])} for note in notes]
 
 
 async def asked(

@@ -28,6 +28,8 @@ async def fill(service: Service, key: str, **fields: Any) -> None:
         await service.client.post(f"/sessions/{key}/messages", json=body, params={"wait_ms": 20_000})
     await service.client.put(f"/sessions/{key}/artifacts/plan", content=b"first")
     await service.client.patch(f"/sessions/{key}/state", json={"page": "billing"})
+    fact = {"text": "Ana pays.", "category": "insight", "sources": [{"session": key, "cites": [1, 2]}]}
+    await service.client.post(f"/resources/{fields['resource_id']}/facts", json=fact)
     await service.client.post(f"/sessions/{key}/memory/reflect", params={"wait_ms": 20_000})
 
 

@@ -105,6 +105,9 @@ async def test_a_resource_is_exported_with_all_its_sessions_and_its_own_state(se
         body = {"messages": [said(f"Hello from {key}")], "resource_id": resource}
         await service.client.post(f"/sessions/{key}/messages", json=body)
     await service.client.patch("/sessions/a/state", json={"user:name": "Ana", "page": "billing"})
+    for resource in ("user-1", "user-2"):
+        fact = {"text": f"This is {resource}.", "category": "profile"}
+        await service.client.post(f"/resources/{resource}/facts", json=fact)
     answer = await service.client.get("/resources/user-1/export")
     lines = told(answer.text)
     texts = [line["data"]["parts"][0]["text"] for line in lines if line["type"] == "messages"]
@@ -112,6 +115,7 @@ async def test_a_resource_is_exported_with_all_its_sessions_and_its_own_state(se
     assert answer.headers["content-type"].startswith("application/x-ndjson")
     assert texts == ["Hello from a", "Hello from b"]
     assert state == [(None, "Ana"), ("a", "billing")]
+    assert [line["data"]["text"] for line in lines if line["type"] == "facts"] == ["This is user-1."]
     assert lines[-1] == {"type": "end", "lines": len(lines) - 1}
 
 

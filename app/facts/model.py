@@ -1,0 +1,113 @@
+"""Facts: what is known of a resource for longer than a session, as values (api.md, Sessions)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+from uuid import UUID
+
+from app.sessions.model import Trust
+
+
+class Category(StrEnum):
+    DECISION = "decision"
+    PREFERENCE = "preference"
+    COMMITMENT = "commitment"
+    INSIGHT = "insight"
+    PROFILE = "profile"
+
+
+class Author(StrEnum):
+    """Whose wording a fact is."""
+
+    CALLER = "caller"
+    EXTRACTOR = "extractor"
+
+
+class Validity(StrEnum):
+    CURRENT = "current"
+    PAST = "past"
+    ALL = "all"
+
+
+# What only the user or the operator can say: no tool's output and no stranger's text becomes one of these.
+OWN_WORD: Final = frozenset({Category.DECISION, Category.PREFERENCE, Category.PROFILE})
+FOREIGN: Final = frozenset({Trust.TOOL, Trust.EXTERNAL})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactConfig:
+    """Limits: ``facts_max`` are those of one resource, the past ones too."""
+
+    facts_max: int = 1_000
+    text_characters_max: int = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """What of a session a fact rests on: the messages it cites.
+
+    ``text`` is what an extractor made of the session, which saw its messages ``from_seq``..``to_seq`` or notes of them,
+    among these ``observations``. None: the caller cites the messages, and ``from_seq``..``to_seq`` are their ends.
+    """
+
+    session_id: UUID
+    session: str
+    from_seq: int
+    to_seq: int
+    cites: tuple[int, ...] = ()
+    observations: tuple[int, ...] = ()
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewFact:
+    text: str
+    category: Category
+    trust: Trust
+    author: Author
+    sources: tuple[Source, ...] = ()
+    valid_from: datetime
+    valid_to: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """Valid from ``valid_from`` until ``valid_to`` (None: still). ``replaced_by`` is the fact that ended it."""
+
+    id: int
+    text: str
+    category: Category
+    trust: Trust
+    author: Author
+    sources: tuple[Source, ...]
+    valid_from: datetime
+    valid_to: datetime | None
+    replaced_by: int | None
+    created_at: datetime
+    updated_at: datetime
+
+
+def source_to_json(source: Source) -> dict[str, Any]:
+    return {
+        "session_id": str(source.session_id),
+        "session": source.session,
+        "from_seq": source.from_seq,
+        "to_seq": source.to_seq,
+        "cites": list(source.cites),
+        "observations": list(source.observations),
+        "text": source.text,
+    }
+
+
+def source_from_json(stored: Mapping[str, Any]) -> Source:
+    return Source(
+        session_id=UUID(stored["session_id"]),
+        session=stored["session"],
+        from_seq=stored["from_seq"],
+        to_seq=stored["to_seq"],
+        cites=tuple(stored["cites"]),
+        observations=tuple(stored["observations"]),
+        text=stored["text"],
+    )

@@ -1,0 +1,143 @@
+"""What a caller can do with the facts of a resource: read them, note, correct and delete them by hand."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from app.facts.errors import FactNotFound, FactTooLarge, TooManyFacts
+from app.facts.forgetting import Left, without_facts
+from app.facts.model import FOREIGN, OWN_WORD, Author, Category, Fact, FactConfig, NewFact, Source
+from app.facts.store import FactFilter, FactStore
+from app.kit.clock import Clock
+from app.kit.db import Database, Tx
+from app.kit.errors import FieldError, Invalid
+from app.redaction.model import OFF, Redaction
+from app.sessions.model import Trust
+from app.sessions.store import session_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """A fact as a caller tells it; ``cites`` are messages by their session's key. ``valid_from`` None is now."""
+
+    text: str
+    category: Category
+    trust: Trust
+    valid_from: datetime | None
+    valid_to: datetime | None
+    cites: Sequence[tuple[str, tuple[int, ...]]]
+
+
+class FactService:
+    def __init__(
+        self, *, database: Database, store: FactStore, clock: Clock, config: FactConfig, redaction: Redaction = OFF
+    ) -> None:
+        self._database = database
+        self._store = store
+        self._clock = clock
+        self._config = config
+        self._redaction = redaction
+
+    async def page(self, tenant: str, resource_id: str, wanted: FactFilter, *, after: int, limit: int) -> list[Fact]:
+        return await self._store.page(tenant, resource_id, wanted, after=after, limit=limit)
+
+    async def get(self, tenant: str, resource_id: str, fact_id: int) -> Fact:
+        fact = await self._store.fact(tenant, resource_id, fact_id)
+        if fact is None:
+            raise _not_found(resource_id, fact_id)
+        return fact
+
+    async def note(self, tenant: str, resource_id: str, noted: Noted) -> tuple[Fact, bool]:
+        """Store a fact, once in the same words while it is valid as long; answers it and whether it is new."""
+        new = NewFact(
+            text=await self._read(tenant, noted.text),
+            category=noted.category,
+            trust=noted.trust,
+            author=Author.CALLER,
+            sources=tuple(_source(tenant, key, cites) for key, cites in noted.cites),
+            valid_from=noted.valid_from or self._clock.now(),
+            valid_to=noted.valid_to,
+        )
+        _check(new.category, new.trust, valid_from=new.valid_from, valid_to=new.valid_to)
+        async with self._database.tx() as tx:
+            await self._check_cited(tx, resource_id, new.sources)
+            known = await self._store.locked(tx, tenant, resource_id)
+            same = next((fact for fact in known if _is_same(fact, new)), None)
+            if same is not None:
+                return same, False
+            if len(known) >= self._config.facts_max:
+                limit = self._config.facts_max
+                raise TooManyFacts(f"resource '{resource_id}' has {limit} facts (DAYBOOK_FACTS__FACTS_MAX)")
+            return await self._store.add(tx, tenant, resource_id, new), True
+
+    async def change(self, tenant: str, resource_id: str, fact_id: int, fields: Mapping[str, Any]) -> Fact:
+        """Correct a fact: its ``text``, ``category``, ``valid_from`` or ``valid_to``, those that are given."""
+        fields = dict(fields)
+        if "text" in fields:
+            fields |= {"text": await self._read(tenant, fields["text"]), "author": Author.CALLER}
+        if "valid_to" in fields:
+            fields["replaced_by"] = None  # it ends when the caller says, whatever follows it
+        async with self._database.tx() as tx:
+            known = await self._store.locked(tx, tenant, resource_id)
+            old = next((fact for fact in known if fact.id == fact_id), None)
+            if old is None:
+                raise _not_found(resource_id, fact_id)
+            new = replace(old, **fields)
+            _check(new.category, new.trust, valid_from=new.valid_from, valid_to=new.valid_to)
+            return await self._store.change(tx, tenant, resource_id, new)
+
+    async def delete(self, tenant: str, resource_id: str, fact_id: int | None = None) -> int:
+        """Delete one fact, or all of them. Answers how many; 0 where there was nothing.
+
+        What the one had replaced is valid again, or until what replaced that one.
+        """
+        async with self._database.tx() as tx:
+            known = await self._store.locked(tx, tenant, resource_id)
+            ids = {fact.id for fact in known if fact_id in {None, fact.id}}
+            left: Left = without_facts(known, ids)
+            await self._store.leave(tx, tenant, resource_id, left)
+        return len(left.deleted)
+
+    async def _read(self, tenant: str, text: str) -> str:
+        if len(text) > self._config.text_characters_max:
+            limit = self._config.text_characters_max
+            detail = f"a fact has at most {limit} characters (DAYBOOK_FACTS__TEXT_CHARACTERS_MAX)"
+            raise FactTooLarge(detail, errors=[FieldError("/text", detail)])
+        redact = self._redaction.of(tenant)
+        return text if redact is None else await asyncio.to_thread(redact, text)
+
+    async def _check_cited(self, tx: Tx, resource_id: str, sources: Sequence[Source]) -> None:
+        """Raises Invalid where a message is cited that is none of the resource's, or was erased."""
+        cites: dict[UUID, set[int]] = {}
+        for source in sources:
+            cites.setdefault(source.session_id, set()).update(source.cites)
+        found = await self._store.cited(tx, resource_id, cites)
+        for at, source in enumerate(sources):
+            missing = [seq for seq in source.cites if (source.session_id, seq) not in found]
+            if missing:
+                detail = f"session '{source.session}' has no message {missing[0]}, or is not of '{resource_id}'"
+                raise Invalid(detail, errors=[FieldError(f"/sources/{at}/cites", detail)])
+
+
+def _source(tenant: str, key: str, cites: tuple[int, ...]) -> Source:
+    return Source(session_id=session_id(tenant, key), session=key, from_seq=min(cites), to_seq=max(cites), cites=cites)
+
+
+def _is_same(fact: Fact, new: NewFact) -> bool:
+    return (fact.text, fact.category, fact.valid_to) == (new.text, new.category, new.valid_to)
+
+
+def _check(category: Category, trust: Trust, *, valid_from: datetime, valid_to: datetime | None) -> None:
+    if trust in FOREIGN and category in OWN_WORD:
+        detail = f"a {category} is the user's or the operator's word, and no {trust}'s"
+        raise Invalid(detail, errors=[FieldError("/category", detail)])
+    if valid_to is not None and valid_to < valid_from:
+        detail = "it ends before it begins"
+        raise Invalid(detail, errors=[FieldError("/valid_to", detail)])
+
+
+def _not_found(resource_id: str, fact_id: int) -> FactNotFound:
+    return FactNotFound(f"resource '{resource_id}' has no fact {fact_id}")

@@ -1,0 +1,158 @@
+"""All SQL of facts.
+
+Who writes takes the resource's lock first, after the sessions it needs, and reads in a statement after it, so that no
+two merge into the same facts at once. The lock is the transaction's: it works behind a pooler too.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from app.facts.forgetting import Left, of_sessions, without
+from app.facts.model import Author, Category, Fact, NewFact, Source, Validity, source_from_json, source_to_json
+from app.kit.db import Database, Row, Tx
+from app.sessions.model import Gone, Trust
+
+LOCK_FACTS = "/* lock_facts */ SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
+
+FACTS = """/* facts */
+SELECT * FROM facts
+WHERE tenant = $1 AND resource_id = $2 AND id > $3 AND ($4::text IS NULL OR category = $4)
+  AND CASE $5::text
+        WHEN 'current' THEN valid_from <= coalesce($6, now()) AND (valid_to IS NULL OR valid_to > coalesce($6, now()))
+        WHEN 'past' THEN valid_to <= coalesce($6, now()) ELSE true END
+ORDER BY id LIMIT $7
+"""
+
+ALL_FACTS = "/* all_facts */ SELECT * FROM facts WHERE tenant = $1 AND resource_id = $2 ORDER BY id"
+
+FACT = "/* fact */ SELECT * FROM facts WHERE tenant = $1 AND resource_id = $2 AND id = $3"
+
+ADD_FACT = """/* add_fact */
+INSERT INTO facts (tenant, resource_id, text, category, trust, author, sources, valid_from, valid_to)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING *
+"""
+
+CHANGE_FACT = """/* change_fact */
+UPDATE facts SET text = $4, category = $5, author = $6, sources = $7, valid_from = $8, valid_to = $9, replaced_by = $10,
+  updated_at = now()
+WHERE tenant = $1 AND resource_id = $2 AND id = $3 RETURNING *
+"""
+
+DELETE_FACTS = """/* delete_facts */
+DELETE FROM facts WHERE tenant = $1 AND resource_id = $2 AND id = ANY($3::bigint[])
+"""
+
+FORGET_FACTS = "/* forget_facts */ DELETE FROM facts WHERE tenant = $1 AND resource_id = $2"
+
+# Held, so that none of their messages is erased before what cites it is written.
+HOLD_CITED = """/* hold_cited */
+SELECT id, key FROM sessions WHERE id = ANY($1::uuid[]) AND resource_id = $2 ORDER BY key FOR KEY SHARE
+"""
+
+CITED = """/* cited */
+SELECT m.session_id, m.seq FROM unnest($1::uuid[], $2::bigint[]) AS c (session_id, seq)
+JOIN messages m USING (session_id, seq) WHERE m.erased_at IS NULL
+"""
+
+RESOURCES = """/* resources_of */
+SELECT DISTINCT tenant, resource_id FROM sessions
+WHERE id = ANY($1::uuid[]) AND resource_id IS NOT NULL ORDER BY resource_id
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactFilter:
+    """``at``: when it is to be current, or past; None is now."""
+
+    category: Category | None
+    validity: Validity
+    at: datetime | None
+
+
+class FactStore:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def page(self, tenant: str, resource_id: str, wanted: FactFilter, *, after: int, limit: int) -> list[Fact]:
+        """Those after the id ``after``, by id."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
+                FACTS, tenant, resource_id, after, wanted.category, wanted.validity, wanted.at, limit
+            )
+        return [fact_of(row) for row in rows]
+
+    async def fact(self, tenant: str, resource_id: str, fact_id: int) -> Fact | None:
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(FACT, tenant, resource_id, fact_id)
+        return None if row is None else fact_of(row)
+
+    async def locked(self, tx: Tx, tenant: str, resource_id: str) -> list[Fact]:
+        """All facts of the resource. Nobody else writes them until the transaction ends."""
+        await tx.execute(LOCK_FACTS, f"facts/{tenant}/{resource_id}")
+        return [fact_of(row) for row in await tx.fetch(ALL_FACTS, tenant, resource_id)]
+
+    async def cited(self, tx: Tx, resource_id: str, cites: Mapping[UUID, Collection[int]]) -> set[tuple[UUID, int]]:
+        """Those of the messages that are there, in sessions of the resource, and were not erased; they are held."""
+        held = {row["id"] for row in await tx.fetch(HOLD_CITED, list(cites), resource_id)}
+        places = [(session, seq) for session, seqs in cites.items() if session in held for seq in seqs]
+        rows = await tx.fetch(CITED, [session for session, _ in places], [seq for _, seq in places])
+        return {(row["session_id"], row["seq"]) for row in rows}
+
+    async def add(self, tx: Tx, tenant: str, resource_id: str, new: NewFact) -> Fact:
+        columns = (new.text, new.category, new.trust, new.author, _sources_json(new.sources))
+        row = await tx.fetchrow(ADD_FACT, tenant, resource_id, *columns, new.valid_from, new.valid_to)
+        return fact_of(row)
+
+    async def change(self, tx: Tx, tenant: str, resource_id: str, fact: Fact) -> Fact:
+        """Write what can change of a fact: all but whose word it is."""
+        columns = (fact.text, fact.category, fact.author, _sources_json(fact.sources))
+        validity = (fact.valid_from, fact.valid_to, fact.replaced_by)
+        return fact_of(await tx.fetchrow(CHANGE_FACT, tenant, resource_id, fact.id, *columns, *validity))
+
+    async def leave(self, tx: Tx, tenant: str, resource_id: str, left: Left) -> None:
+        await tx.execute(DELETE_FACTS, tenant, resource_id, left.deleted)
+        for fact in left.changed:
+            await self.change(tx, tenant, resource_id, fact)
+
+    async def drop(self, tx: Tx, sessions: Sequence[UUID], is_gone: Callable[[Source], bool]) -> int:
+        """Forget what rests on sources of these sessions that are gone. Answers how many facts are deleted or changed.
+
+        The sessions are locked.
+        """
+        dropped = 0
+        for row in await tx.fetch(RESOURCES, sessions):
+            left = without(await self.locked(tx, row["tenant"], row["resource_id"]), is_gone)
+            await self.leave(tx, row["tenant"], row["resource_id"], left)
+            dropped += len(left.deleted) + len(left.changed)
+        return dropped
+
+    async def forget(self, tx: Tx, gone: Gone) -> dict[str, int]:
+        """Delete what rests on sessions that are deleted, and all facts of their resource if it is."""
+        if gone.resource_id is not None:
+            await tx.execute(LOCK_FACTS, f"facts/{gone.tenant}/{gone.resource_id}")
+            status: str = await tx.execute(FORGET_FACTS, gone.tenant, gone.resource_id)
+            return {"facts": int(status.rpartition(" ")[2])}
+        return {"facts": await self.drop(tx, gone.sessions, of_sessions(gone.sessions))}
+
+
+def _sources_json(sources: Sequence[Source]) -> list[dict[str, Any]]:
+    return [source_to_json(source) for source in sources]
+
+
+def fact_of(row: Row) -> Fact:
+    return Fact(
+        id=row["id"],
+        text=row["text"],
+        category=Category(row["category"]),
+        trust=Trust(row["trust"]),
+        author=Author(row["author"]),
+        sources=tuple(source_from_json(source) for source in row["sources"]),
+        valid_from=row["valid_from"],
+        valid_to=row["valid_to"],
+        replaced_by=row["replaced_by"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )

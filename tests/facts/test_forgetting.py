@@ -1,0 +1,84 @@
+"""What is left of facts when some of what they rest on goes."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.facts.forgetting import Left, derived_since, of_message, of_sessions, without, without_facts
+from app.facts.model import Author, Category, Fact, Source
+from app.sessions.model import Trust
+
+A, B = UUID(int=1), UUID(int=2)
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def source(session: UUID = A, *, cites: tuple[int, ...] = (2,), text: str | None = "As told.") -> Source:
+    return Source(session_id=session, session="s", from_seq=1, to_seq=max(cites), cites=cites, text=text)
+
+
+def fact(id_: int = 1, *sources: Source, author: Author = Author.EXTRACTOR, replaced_by: int | None = None) -> Fact:
+    return Fact(
+        id=id_,
+        text=sources[0].text or "Noted." if sources else "Noted.",
+        category=Category.PROFILE,
+        trust=Trust.USER,
+        author=author,
+        sources=sources,
+        valid_from=START,
+        valid_to=None if replaced_by is None else START + timedelta(days=replaced_by),
+        replaced_by=replaced_by,
+        created_at=START,
+        updated_at=START,
+    )
+
+
+def test_a_fact_of_two_sessions_keeps_what_the_other_said() -> None:
+    both = fact(1, source(A, text="First words."), source(B, text="Other words."))
+    left = without([both], of_sessions([A]))
+    assert left == Left(deleted=(), changed=(replace(both, text="Other words.", sources=both.sources[1:]),))
+
+
+def test_a_fact_in_a_callers_words_goes_with_any_of_its_sources() -> None:
+    corrected = fact(1, source(A), source(B), author=Author.CALLER)
+    assert without([corrected], of_sessions([B])) == Left(deleted=(1,), changed=())
+
+
+def test_what_a_caller_cites_goes_with_it_alone_and_what_was_derived_with_all_that_it_saw() -> None:
+    noted, derived = fact(1, source(cites=(2, 9), text=None), author=Author.CALLER), fact(2, source(cites=(5,)))
+    cases = {(2, 2): (1, 2), (3, 3): (2,), (9, 9): (1,), (9, 5): (1, 2), (6, 6): ()}
+    for (seq, derived_from), gone in cases.items():
+        assert without([noted, derived], of_message(A, seq, derived_from=derived_from)).deleted == gone
+    assert without([noted, derived], of_message(B, 2, derived_from=1)) == Left(deleted=(), changed=())
+
+
+def test_what_was_read_anew_takes_only_what_was_derived_of_it() -> None:
+    noted, derived = fact(1, source(cites=(5,), text=None), author=Author.CALLER), fact(2, source(cites=(5,)))
+    assert without([noted, derived], derived_since(A, 5)).deleted == (2,)
+    assert without([noted, derived], derived_since(A, 6)).deleted == ()
+
+
+def test_what_replaced_facts_leaves_is_valid_as_long_as_what_replaced_it() -> None:
+    chain = [fact(1, replaced_by=2), fact(2, replaced_by=3), fact(3)]
+    assert without_facts(chain, {2}).changed == (replace(chain[0], valid_to=chain[1].valid_to, replaced_by=3),)
+    assert without_facts(chain, {3}).changed == (replace(chain[1], valid_to=None, replaced_by=None),)
+    assert without_facts(chain, {2, 3}).changed == (replace(chain[0], valid_to=None, replaced_by=None),)
+
+
+@given(
+    ends=st.lists(st.booleans(), min_size=1, max_size=8),
+    gone=st.sets(st.integers(1, 8)),
+)
+def test_nothing_is_left_that_was_replaced_by_what_is_gone(ends: list[bool], gone: set[int]) -> None:
+    last = len(ends)
+    chain = [
+        fact(number, replaced_by=number + 1 if ended and number < last else None)
+        for number, ended in enumerate(ends, start=1)
+    ]
+    left = without_facts(chain, gone)
+    kept = {one.id: one for one in chain if one.id not in left.deleted} | {one.id: one for one in left.changed}
+    assert set(left.deleted) == gone & {one.id for one in chain}
+    assert all(one.replaced_by is None or one.replaced_by in kept for one in kept.values())
+    assert all((one.replaced_by is None) == (one.valid_to is None) for one in kept.values())

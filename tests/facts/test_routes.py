@@ -1,0 +1,184 @@
+"""Facts over HTTP (api.md, Sessions; docs/facts.md)."""
+
+import asyncio
+from typing import Any
+
+import httpx2 as httpx
+import pytest
+
+from tests.conftest import Service, StartService
+from tests.test_problems import assert_problem
+
+FACTS = "/resources/ana/facts"
+MARCH, MAY, JULY = (f"2026-{month}-01T00:00:00Z" for month in ("03", "05", "07"))
+
+
+async def note(service: Service, text: str = "User likes tea.", **fields: Any) -> dict[str, Any]:
+    answer = await post(service, text, **fields)
+    assert answer.status_code == 201, answer.text
+    fact: dict[str, Any] = answer.json()
+    return fact
+
+
+async def post(service: Service, text: str = "User likes tea.", **fields: Any) -> httpx.Response:
+    return await service.client.post(FACTS, json={"text": text, "category": "preference"} | fields)
+
+
+async def texts(service: Service, **parameters: Any) -> list[str]:
+    return [fact["text"] for fact in (await service.get(FACTS, **parameters))["items"]]
+
+
+async def say(service: Service, *ids: str, key: str = "s1", resource: str | None = "ana") -> None:
+    said = [{"id": one, "role": "user", "content": f"This is {one}."} for one in ids]
+    answer = await service.client.post(f"/sessions/{key}/messages", json={"messages": said, "resource_id": resource})
+    assert answer.status_code == 201
+
+
+def citing(*cites: int, key: str = "s1") -> dict[str, Any]:
+    return {"session": key, "cites": list(cites)}
+
+
+async def test_a_resource_begins_without_facts(service: Service) -> None:
+    assert await service.get(FACTS) == {"items": [], "next_cursor": None}
+    assert (await service.client.delete(FACTS)).json() == {"resource_id": "ana", "deleted": 0}
+    assert_problem(await service.client.get(f"{FACTS}/1"), 404, "fact-not-found")
+    assert_problem(await service.client.patch(f"{FACTS}/1", json={"text": "x"}), 404, "fact-not-found")
+
+
+async def test_a_fact_is_noted_read_corrected_and_deleted(service: Service) -> None:
+    fact = await note(service, valid_from=MARCH)
+    path = f"{FACTS}/{fact['id']}"
+    assert (fact["author"], fact["trust"], fact["sources"]) == ("caller", "operator", [])
+    assert await service.get(path) == fact
+    corrected = (await service.client.patch(path, json={"text": "User likes green tea."})).json()
+    assert corrected == fact | {"text": "User likes green tea.", "updated_at": corrected["updated_at"]}
+    assert (await service.client.delete(path)).json()["deleted"] == 1
+    assert (await service.client.delete(path)).json()["deleted"] == 0
+    assert await texts(service) == []
+
+
+async def test_the_same_words_are_noted_once_while_they_are_true(service: Service) -> None:
+    first = await note(service)
+    again = await post(service)
+    assert (again.status_code, again.json()) == (200, first)
+    await service.client.patch(f"{FACTS}/{first['id']}", json={"valid_to": "2100-01-01T00:00:00Z"})
+    await note(service)
+
+
+async def test_two_that_note_the_same_at_once_note_it_once(service: Service) -> None:
+    answers = await asyncio.gather(*(post(service) for _ in range(6)))
+    assert sorted(answer.status_code for answer in answers) == [200] * 5 + [201]
+
+
+async def test_facts_are_listed_by_category_and_by_when_they_are_true(service: Service) -> None:
+    await note(service, "A", category="profile", valid_from=MARCH, valid_to=MAY)
+    await note(service, "B", category="profile", valid_from=MAY)
+    await note(service, "C", category="insight", valid_from="2100-01-01T00:00:00Z")
+    cases: list[tuple[dict[str, str], list[str]]] = [
+        ({}, ["B"]),
+        ({"validity": "past"}, ["A"]),
+        ({"validity": "all"}, ["A", "B", "C"]),
+        ({"validity": "all", "category": "insight"}, ["C"]),
+        ({"category": "insight"}, []),
+        ({"at": MARCH}, ["A"]),
+        ({"at": MAY}, ["B"]),
+        ({"at": MAY, "validity": "past"}, ["A"]),
+        ({"at": MARCH, "validity": "past"}, []),
+    ]
+    for parameters, expected in cases:
+        assert await texts(service, **parameters) == expected, parameters
+
+
+async def test_facts_are_paged(service: Service) -> None:
+    for number in range(5):
+        await note(service, f"Fact {number}.")
+    pages: list[list[str]] = []
+    cursor = None
+    while cursor or not pages:
+        page = await service.get(FACTS, limit=2, **({"cursor": cursor} if cursor else {}))
+        pages.append([fact["text"] for fact in page["items"]])
+        cursor = page["next_cursor"]
+    assert pages == [["Fact 0.", "Fact 1."], ["Fact 2.", "Fact 3."], ["Fact 4."]]
+
+
+async def test_a_fact_ends_when_the_caller_says_and_lasts_again(service: Service) -> None:
+    fact = await note(service, valid_from=MARCH)
+    path = f"{FACTS}/{fact['id']}"
+    ended = (await service.client.patch(path, json={"valid_to": MAY})).json()
+    assert (ended["valid_to"], await texts(service)) == (MAY, [])
+    again = (await service.client.patch(path, json={"valid_to": None, "text": None})).json()
+    assert (again["valid_to"], again["text"]) == (None, fact["text"])
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({"text": ""}, "/text"),
+        ({"text": "\x00"}, "/text"),
+        ({"category": "hobby"}, "/category"),
+        ({"trust": "tool"}, "/category"),
+        ({"trust": "external", "category": "decision"}, "/category"),
+        ({"trust": "external", "category": "profile"}, "/category"),
+        ({"valid_from": JULY, "valid_to": MAY}, "/valid_to"),
+        ({"valid_from": 5}, "/valid_from"),
+        ({"sources": [citing(1, key="never")]}, "/sources/0/cites"),
+        ({"sources": [citing(1), citing(1, 9)]}, "/sources/1/cites"),
+        ({"sources": [citing(1, key="other")]}, "/sources/0/cites"),
+        ({"sources": [citing()]}, "/sources/0/cites"),
+        ({"sourcs": []}, "/sourcs"),
+    ],
+)
+async def test_what_is_no_fact_is_refused_where_it_is_wrong(
+    service: Service, body: dict[str, Any], pointer: str
+) -> None:
+    await say(service, "m-1")
+    await say(service, "m-1", key="other", resource="boris")
+    refused = assert_problem(await post(service, **({"text": "User likes tea."} | body)), 422, "invalid")
+    assert [error["pointer"] for error in refused["errors"]] == [pointer]
+    assert await texts(service, validity="all") == []
+
+
+async def test_a_tool_s_word_becomes_no_preference_by_a_correction(service: Service) -> None:
+    fact = await note(service, category="insight", trust="tool")
+    answer = await service.client.patch(f"{FACTS}/{fact['id']}", json={"category": "preference"})
+    assert_problem(answer, 422, "invalid")
+
+
+async def test_the_limits_of_facts_can_be_set(start_service: StartService) -> None:
+    async with start_service(facts={"facts_max": 2, "text_characters_max": 10}) as service:
+        await note(service, "x" * 10)
+        await note(service, "y", valid_from=MARCH, valid_to=MAY)
+        full = assert_problem(await post(service, "z"), 413, "too-many-facts")
+        large = assert_problem(await post(service, "x" * 11), 413, "fact-too-large")
+        assert (await post(service, "x" * 10)).status_code == 200
+    assert "DAYBOOK_FACTS__FACTS_MAX" in full["detail"]
+    assert "DAYBOOK_FACTS__TEXT_CHARACTERS_MAX" in large["detail"]
+
+
+async def test_a_fact_goes_with_a_message_that_it_cites_and_with_no_other(service: Service) -> None:
+    await say(service, "m-1", "m-2", "m-3")
+    for cites in ([1], [2], [1, 3], [3]):
+        await note(service, f"From {cites}.", sources=[citing(*cites)])
+    receipt = (await service.client.delete("/sessions/s1/messages/m-3")).json()
+    again = (await service.client.delete("/sessions/s1/messages/m-3")).json()
+    assert await texts(service) == ["From [1].", "From [2]."]
+    assert (receipt["rows"]["facts"], again["rows"]["facts"]) == (2, 0)
+    assert_problem(await post(service, sources=[citing(3)]), 422, "invalid")
+
+
+async def test_a_fact_goes_with_a_session_that_it_cites(service: Service) -> None:
+    await say(service, "m-1")
+    await say(service, "m-1", key="s2")
+    for text, sources in (("A", [citing(1)]), ("B", [citing(1), citing(1, key="s2")]), ("C", [])):
+        await note(service, text, sources=sources)
+    receipt = (await service.client.delete("/sessions/s1")).json()
+    assert (receipt["rows"]["facts"], await texts(service)) == (2, ["C"])
+
+
+async def test_facts_go_with_their_resource_and_stay_with_others(service: Service) -> None:
+    await note(service)
+    other = {"text": "Boris likes tea.", "category": "preference"}
+    await service.client.post("/resources/boris/facts", json=other)
+    assert (await service.client.delete("/resources/ana")).json()["rows"]["facts"] == 1
+    assert await texts(service, validity="all") == []
+    assert len((await service.get("/resources/boris/facts"))["items"]) == 1
