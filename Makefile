@@ -1,6 +1,6 @@
 # Needs make and Python 3.11 or later with pip, nothing else. PYTHON= chooses another interpreter for .venv.
 .DEFAULT_GOAL := help
-.PHONY: help run demo test fuzz schemathesis lint check bench bench-growth bench-cache bench-down eval-context lock openapi env
+.PHONY: help run demo test fuzz schemathesis lint check coverage bench bench-growth bench-cache bench-down eval-context lock openapi env
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
@@ -49,8 +49,10 @@ lint: .venv/dev.stamp ## style, types and floors
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-check: lint ## what CI runs: lint, then the tests with coverage
-	@$(MAKE) --no-print-directory test ARGS="--cov $(ARGS)"
+check: lint test ## what CI runs: lint, then the tests
+
+coverage: .venv/dev.stamp ## the tests, and which lines and branches none of them takes
+	@$(BIN)/python -m pytest -n auto --cov $(ARGS)
 
 bench: .venv/bench.stamp ## throughput, latency and CPU beside a floor, into docs/benchmarks/speed.* (ARGS="--case append")
 	@$(BIN)/python -m benchmarks.speed $(ARGS)
