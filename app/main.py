@@ -69,6 +69,8 @@ from app.memory.queue_store import QueueStore
 from app.memory.rebuilding import Rebuilding
 from app.memory.reflecting import Reflecting
 from app.memory.reflector import ModelReflector
+from app.memory.retaining import Retaining, RetainingConfig
+from app.memory.retaining_store import RetainingStore
 from app.memory.service import MemoryService
 from app.memory.spending import Cap, Caps
 from app.memory.spending_store import SpendingStore
@@ -131,6 +133,14 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     memory = MemoryService(queue=queue, engine=engine, service_rules=settings.memory.values())
 
     recall, indexer, index_store = _build_recall(settings, pool)
+    session_metrics, session_store = SessionMetrics(registry), SessionStore(pool)
+    facts = FactStore(pool)
+    deleting = Deleting(
+        database=pool,
+        store=session_store,
+        keepers=(ErasingStore(), ArtifactStore(pool), StateStore(pool), facts, index_store),
+    )
+    retaining = _build_retaining(settings, pool, index_store, deleting, session_metrics)
     artifacts, sweepings = _build_artifacts(settings, pool, redaction)
     rates = Rates(RateConfig(per_minute=settings.rates.per_minute, redis_url=settings.rates.redis_url))
     auth = Auth(auth_config(settings), store=KeyStore(pool), clock=SystemClock())
@@ -141,7 +151,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
-        lifespan=_lifespan(pool, auth, rates, background=(engine, indexer, *sweepings), models=roles.models),
+        lifespan=_lifespan(pool, auth, rates, background=(engine, indexer, retaining, *sweepings), models=roles.models),
     )
     app.state.database = pool
     app.state.database_name = "" if database is None else database.name
@@ -149,9 +159,8 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     limits = SessionConfig(
         messages_max=settings.sessions.messages_max, message_bytes_max=settings.sessions.message_bytes_max
     )
-    session_store = SessionStore(pool)
     app.state.sessions = SessionService(
-        session_store, memory, limits, SessionMetrics(registry), on_append=indexer.appended, redaction=redaction
+        session_store, memory, limits, session_metrics, on_append=indexer.appended, redaction=redaction
     )
     app.state.replacing = Replacing(
         database=pool,
@@ -166,7 +175,6 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         database=pool, store=StateStore(pool), config=_state_config(settings), redaction=redaction
     )
     app.state.ending = Ending(pool)
-    facts = FactStore(pool)
     app.state.facts = FactService(
         database=pool, store=facts, clock=SystemClock(), config=_fact_config(settings), redaction=redaction
     )
@@ -175,11 +183,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         store=TransferStore(),
         config=ExportConfig(concurrency=settings.export.concurrency, stall_seconds=settings.export.stall_seconds),
     )
-    app.state.deleting = Deleting(
-        database=pool,
-        store=session_store,
-        keepers=(ErasingStore(), ArtifactStore(pool), StateStore(pool), facts, index_store),
-    )
+    app.state.deleting = deleting
     app.state.erasing = Erasing(
         database=pool,
         store=memory_store,
@@ -359,6 +363,26 @@ def _build_engine(
         metrics=metrics,
         owner=f"{socket.gethostname()}:{os.getpid()}",
         redaction=redaction,
+    )
+
+
+def _build_retaining(
+    settings: Settings, pool: Database, index: IndexStore, deleting: Deleting, metrics: SessionMetrics
+) -> Retaining:
+    chosen = settings.retention
+    return Retaining(
+        database=pool,
+        store=RetainingStore(pool),
+        index=index,
+        deleting=deleting,
+        service_rules=settings.memory.values(),
+        clock=SystemClock(),
+        config=RetainingConfig(
+            sweep_seconds=chosen.sweep_seconds,
+            sweep_sessions=chosen.sweep_sessions,
+            batch_messages=chosen.batch_messages,
+        ),
+        metrics=metrics,
     )
 
 

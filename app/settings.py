@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
@@ -167,6 +167,14 @@ class FactSettings(_Group):
     text_characters_max: int = Field(2_000, ge=1, le=100_000, description="one fact; 413 over it")
 
 
+class RetentionSettings(_Group):
+    sweep_seconds: float = Field(
+        60.0, ge=0.05, le=86_400, description="how often to look for what is too old by MEMORY__RETENTION"
+    )
+    sweep_sessions: int = Field(1_000, ge=1, le=1_000_000, description="sessions looked at then")
+    batch_messages: int = Field(1_000, ge=1, le=100_000, description="messages removed in one transaction")
+
+
 class EngineSettings(_Group):
     concurrency: int = Field(4, ge=1, le=1_000, description="memories worked on at once, per process")
     lease_seconds: float = Field(
@@ -256,6 +264,7 @@ class Settings(BaseSettings):
     recall: RecallSettings = Field(RecallSettings(), description="Search, and its index.")
     context: ContextSettings = Field(ContextSettings(), description="The compiled context.")
     engine: EngineSettings = Field(EngineSettings(), description="The work in the background.")
+    retention: RetentionSettings = Field(RetentionSettings(), description="The sweep that removes what is too old.")
     llm: LlmSettings = Field(LlmSettings(), description="Calls of a model.")
     caps: CapsSettings = Field(
         CapsSettings(),
@@ -307,13 +316,23 @@ def setting_groups() -> Iterator[tuple[str, list[tuple[str, FieldInfo]]]]:
         [(f"{PREFIX}{name}".upper(), field) for name, field in Settings.model_fields.items() if name not in groups],
     )
     for name, field in groups.items():
-        yield field.description or "", [(f"{PREFIX}{name}__{key}".upper(), own) for key, own in _members(field).items()]
+        of_group = (_variables(f"{PREFIX}{name}__{key}".upper(), own) for key, own in _members(field).items())
+        yield field.description or "", [variable for variables in of_group for variable in variables]
+
+
+def _variables(name: str, field: FieldInfo) -> Iterator[tuple[str, FieldInfo]]:
+    """One that is an object can be given as JSON, or each of its keys by itself."""
+    yield name, field
+    for key, own in _members(field).items():
+        yield f"{name}__{key}".upper(), own
 
 
 def _members(field: FieldInfo) -> Mapping[str, FieldInfo]:
-    """The settings of a group; none of what is a setting itself."""
-    group = field.annotation
-    return group.model_fields if isinstance(group, type) and issubclass(group, BaseModel) else {}
+    """The settings of a group, or the keys of an object; none of what is a setting itself."""
+    for kind in (field.annotation, *get_args(field.annotation)):
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            return kind.model_fields
+    return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -231,7 +231,7 @@ def test_the_presets_are_told_as_they_are() -> None:
 
 
 def test_every_key_of_the_memory_is_told_or_told_to_be_missing() -> None:
-    untold = {"preset", "keep_last_tool_results", "retention", "timezone"}
+    untold = {"preset", "keep_last_tool_results", "timezone"}
 
     assert {key for key in MemoryConfig.model_fields if f"`{key}" not in README} <= untold
 

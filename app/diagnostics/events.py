@@ -57,6 +57,14 @@ def events(place: Place, found: Mapping[str, Any]) -> list[Event]:
     return heard
 
 
+def changes(place: Place, now: Mapping[str, Any], before: Mapping[str, Any] | None) -> Iterator[Event]:
+    """What no row tells but that it is otherwise than at the look ``before``: it moves a listener nowhere."""
+    if now["due"] and not (before and before["due"]):
+        yield Event(name="due", at=now["now"], place=place, data={"pending_tokens": now["pending_tokens"]})
+    if before and now["expired_seq"] > before["expired_seq"]:
+        yield Event(name="expired", at=now["now"], place=place, data={"to_seq": now["expired_seq"]})
+
+
 def _told(found: Mapping[str, Any]) -> Iterator[tuple[str, datetime, dict[str, int], dict[str, Any]]]:
     if found["appended"]:
         data = {"from_seq": found["first_seq"], "to_seq": found["last_seq"], "tokens": found["appended_tokens"]}

@@ -87,6 +87,7 @@ _MEMORY: dict[str, Any] = {
         "tenant": _ACCOUNT | {"tokens": 390000, "cost_usd": 0.74, "cap": {"tokens": None, "cost_usd": 1.0}},
     },
     "compression": {"source_tokens": 60000, "log_tokens": 5400, "ratio": 11.1},
+    "retention": {"days": 90, "keep": "memory", "expired_seq": 60},
 }
 
 _LOG: dict[str, Any] = {

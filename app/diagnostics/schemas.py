@@ -4,6 +4,7 @@ from datetime import date, datetime
 
 from pydantic import BaseModel, Field
 
+from app.memory.rules import Kept
 from app.memory.schemas import ObservationOut, ReflectionOut
 from app.memory.spending import Rung
 
@@ -109,6 +110,12 @@ class UsageOut(BaseModel):
     actor: ActorUsageOut
 
 
+class RetentionOut(BaseModel):
+    days: float
+    keep: Kept
+    expired_seq: int = Field(description="What was said up to there was removed; 0: nothing was")
+
+
 class CompressionOut(BaseModel):
     source_tokens: int
     log_tokens: int
@@ -168,6 +175,7 @@ class MemoryOut(BaseModel):
     usage: UsageOut
     spending: SpendingOut | None = Field(description="Null where no cap is set: nothing is counted by day")
     compression: CompressionOut
+    retention: RetentionOut | None = Field(description="Null: what is said stays for ever")
 
 
 class LogTextOut(BaseModel):

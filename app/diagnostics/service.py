@@ -8,7 +8,7 @@ from uuid import UUID
 
 from app.diagnostics.coverage import REBUILDING, Covered, coverage
 from app.diagnostics.errors import TooManyStreams
-from app.diagnostics.events import Event, Place, events
+from app.diagnostics.events import Event, Place, changes, events
 from app.diagnostics.schemas import LogTextOut, MemoryOut
 from app.diagnostics.store import DiagnosticsStore
 from app.kit.db import Row
@@ -82,7 +82,7 @@ class DiagnosticsService:
         return await self.memory(tenant, key)
 
     async def events(self, tenant: str, key: str, place: Place | None) -> AsyncIterator[Event]:
-        """What happens to the memory from ``place`` on, for as long as it is listened to; ``due`` has no place.
+        """What happens to the memory from ``place`` on, for as long as it is listened to.
 
         Raises SessionNotFound and TooManyStreams before the first event.
         """
@@ -95,16 +95,16 @@ class DiagnosticsService:
 
     async def _listening(self, session: UUID, place: Place | None) -> AsyncIterator[Event]:
         self._streams += 1
-        due = False
+        before: Row | None = None
         try:
             while not self._leaving and (found := await self._store.events(session, place)) is not None:
                 place, row = found
                 for event in events(place, row):
                     place = event.place
                     yield event
-                if row["due"] and not due:
-                    yield Event(name="due", at=row["now"], place=place, data={"pending_tokens": row["pending_tokens"]})
-                due = row["due"]
+                for event in changes(place, row, before):
+                    yield event
+                before = row
                 await asyncio.sleep(self._events.poll_seconds)
         finally:
             self._streams -= 1
@@ -222,6 +222,9 @@ def _memory(row: Row, rules: Rules) -> dict[str, Any]:
             "log_tokens": log_tokens,
             "ratio": round(source_tokens / log_tokens, 1) if log_tokens else None,
         },
+        "retention": None
+        if rules.retention is None
+        else rules.retention.model_dump() | {"expired_seq": row["expired_seq"]},
     }
 
 

@@ -14,8 +14,8 @@ from app.memory.rows import observation_of, reflection_of
 from app.memory.status import MemoryStatus, memory_status
 
 MEMORY = """/* diagnose */
-SELECT s.id, s.key, s.next_seq - 1 AS last_seq, s.observed_seq, s.buffered_seq, s.tail_from_seq, s.config,
-  s.anchor_date, s.actor_turns, s.actor_input_tokens, s.actor_cached_tokens, s.actor_written_tokens,
+SELECT s.id, s.key, s.next_seq - 1 AS last_seq, s.expired_seq, s.observed_seq, s.buffered_seq, s.tail_from_seq,
+  s.config, s.anchor_date, s.actor_turns, s.actor_input_tokens, s.actor_cached_tokens, s.actor_written_tokens,
   s.actor_output_tokens, s.actor_cost_usd,
   m.scope, m.pending_tokens, m.observation_tokens, m.log_version, m.generation, m.due_at,
   coalesce(m.due_at <= now(), false) AS due, m.lease_owner, m.lease_epoch, m.lease_step, m.attempts, m.last_error,
@@ -84,15 +84,15 @@ SELECT * FROM runs WHERE memory_id = $1 AND id < $2 AND ($3::text IS NULL OR out
 # if it is older than the version it was born in.
 EVENTS = """/* events */
 WITH memory AS (
-  SELECT m.*, s.next_seq - 1 AS last_seq, s.total_tokens FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id
-  WHERE s.id = $1
+  SELECT m.*, s.next_seq - 1 AS last_seq, s.total_tokens, s.expired_seq
+  FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id WHERE s.id = $1
 ), place AS (
   SELECT coalesce($2, last_seq) AS seq, coalesce($3, log_version, 0) AS version,
     coalesce($4, (SELECT max(id) FROM observations WHERE memory_id = $1), 0) AS observation,
     coalesce($5, (SELECT max(id) FROM runs WHERE memory_id = $1), 0) AS run
   FROM memory
 )
-SELECT p.*, now() AS now, m.last_seq, p.seq + 1 AS first_seq, m.last_seq > p.seq AS appended,
+SELECT p.*, now() AS now, m.last_seq, m.expired_seq, p.seq + 1 AS first_seq, m.last_seq > p.seq AS appended,
   m.total_tokens - (SELECT tokens_before FROM messages WHERE session_id = $1 AND seq = p.seq + 1) AS appended_tokens,
   (SELECT ingested_at FROM messages WHERE session_id = $1 AND seq = m.last_seq) AS appended_at,
   coalesce(m.pending_tokens, 0) AS pending_tokens, coalesce(m.observation_tokens, 0) AS observation_tokens,

@@ -68,7 +68,8 @@ WITH {moment}, parent AS (
   INSERT INTO messages (session_id, seq, id, kind, role, name, parts, tokens, tokens_before, content_hash, created_at,
                         ingested_at, metadata, observe, trust, anchor_date, up_to_seq, covers, erased_at)
   SELECT put.id, m.seq, m.id, m.kind, m.role, m.name, m.parts, m.tokens, m.tokens_before, m.content_hash, m.created_at,
-         m.ingested_at, m.metadata, m.observe, m.trust, m.anchor_date, m.up_to_seq, m.covers, m.erased_at
+         m.ingested_at, m.metadata, m.observe AND (m.erased_at IS NULL OR m.seq <= put.buffered_seq), m.trust,
+         m.anchor_date, m.up_to_seq, m.covers, m.erased_at
   FROM put, parent p, messages m WHERE m.session_id = p.id AND m.seq <= p.seq
 ), memory AS (
   INSERT INTO memories (id, tenant, scope, pending_tokens, wake_tokens, buffered_tokens, observation_tokens,
@@ -76,7 +77,8 @@ WITH {moment}, parent AS (
                         unhelped_tokens)
   SELECT put.id, p.tenant, p.scope,
          (SELECT coalesce(sum(tokens), 0) FROM messages
-          WHERE session_id = p.id AND seq > p.observed_seq AND seq <= p.seq AND observe)
+          WHERE session_id = p.id AND seq > p.observed_seq AND seq <= p.seq AND observe
+            AND (erased_at IS NULL OR seq <= put.buffered_seq))
          - (SELECT coalesce(sum(message_tokens), 0) FROM chunk
             WHERE from_seq > p.observed_seq AND status_then = 'retired' AND retired_by = 'deleted'), 0,
          (SELECT coalesce(sum(message_tokens), 0) FROM chunk WHERE status_then = 'buffered'),

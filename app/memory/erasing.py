@@ -102,7 +102,7 @@ class Erasing:
             raise AssertionError  # its row is locked
         tainted = await self._erasing.tainted(tx, copy)
         await self._log.entomb(tx, copy)
-        await self._index.forget_message(tx, copy.session_id, copy.seq)
+        await self._index.forget_messages(tx, copy.session_id, from_seq=copy.seq, to_seq=copy.seq)
         if tainted.from_seq is not None:
             rows.update(await self._erasing.blank(tx, copy, from_seq=tainted.from_seq))
         summaries = await self._erasing.blank_summaries(tx, copy)

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 PresetName = Literal["default", "compact", "classic"]
+Kept = Literal["memory", "nothing"]
 
 # memory-rules.md section 2, the table. 0 is no limit.
 PRESETS: Mapping[str, dict[str, Any]] = {
@@ -106,6 +107,19 @@ ATTEMPTS_MAX = 8
 MESSAGE_TOKENS_MAX = 10_000_000
 
 
+class Retention(BaseModel):
+    """How long what was said stays (docs/decisions/0031). A session's stands in the place of the service's, whole."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    days: float = Field(0, ge=0, le=36_500, description="after which what was said is removed; 0: never")
+    keep: Kept = Field(
+        "memory",
+        description="memory: what was noted of it stays. nothing: and a session in which nothing was said for so"
+        " long is deleted",
+    )
+
+
 class MemoryConfig(BaseModel):
     """What can be set per session (``config``), or for the service by ``DAYBOOK_MEMORY__<KEY>``. Unset keys are None.
 
@@ -176,7 +190,9 @@ class MemoryConfig(BaseModel):
     compact_on_observe: bool | None = Field(
         None, description="true: what is observed is shown no longer, whatever keep_last says"
     )
-    retention: None = Field(None, description="retention is not available yet")
+    retention: Retention | None = Field(
+        None, description='days and what to keep, as in {"days": 30, "keep": "memory"}; unset: for ever'
+    )
     instruction: str | None = Field(None, max_length=8_000, description="what observer and reflector are told besides")
     timezone: str | None = Field(None, description="IANA time zone of dates that are shown")
 
@@ -220,6 +236,7 @@ class Rules:
     observer_input_tokens: int | None
     previous_observation_tokens: int | None
     compact_on_observe: bool
+    retention: Retention | None
     instruction: str | None
     timezone: str
 
@@ -261,6 +278,7 @@ class Rules:
             observer_input_tokens=v["observer_input_tokens"] or None,
             previous_observation_tokens=v["previous_observation_tokens"] or None,
             compact_on_observe=v["compact_on_observe"] or False,
+            retention=_retention(v["retention"]),
             instruction=v["instruction"],
             timezone=v["timezone"],
         )
@@ -268,6 +286,11 @@ class Rules:
     @property
     def zone(self) -> ZoneInfo:
         return ZoneInfo(self.timezone)
+
+
+def _retention(value: dict[str, Any] | None) -> Retention | None:
+    retention = None if value is None else Retention.model_validate(value)
+    return None if retention is None or not retention.days else retention
 
 
 FRACTION_BELOW = 10.0  # a share such as 0.2 or 1.2 of a threshold; from here on a number of tokens

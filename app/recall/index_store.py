@@ -57,10 +57,10 @@ FORGET = """/* forget_terms */ DELETE FROM message_terms WHERE session_id = ANY(
 FORGET_FROM = """/* forget_terms_from */ DELETE FROM message_terms WHERE session_id = $1 AND seq >= $2"""
 
 # What is left is that there was a message: in its session, and in its resource.
-FORGET_MESSAGE = """/* forget_message_terms */
+FORGET_MESSAGES = """/* forget_message_terms */
 UPDATE message_terms SET speaker = NULL, repeated = NULL, length = 0,
   terms = array_to_tsvector(ARRAY(SELECT term FROM unnest(tsvector_to_array(terms)) AS term WHERE term LIKE ' %'))
-WHERE session_id = $1 AND seq = $2
+WHERE session_id = $1 AND seq BETWEEN $2 AND $3
 """
 
 
@@ -103,9 +103,9 @@ class IndexStore:
         status: str = await tx.execute(FORGET, gone.sessions)
         return {"message_terms": int(status.rpartition(" ")[2])}
 
-    async def forget_message(self, tx: Tx, session: UUID, seq: int) -> None:
-        """Forget what a message says, for good. The caller holds the lock."""
-        await tx.execute(FORGET_MESSAGE, session, seq)
+    async def forget_messages(self, tx: Tx, session: UUID, *, from_seq: int, to_seq: int) -> None:
+        """Forget what these messages say, for good. The caller holds the lock."""
+        await tx.execute(FORGET_MESSAGES, session, from_seq, to_seq)
 
     async def forget_from(self, tx: Tx, session: UUID, seq: int) -> None:
         """Forget the messages from ``seq`` on: they are indexed anew, as they are then. The caller holds the lock."""

@@ -43,14 +43,15 @@ class Deleting:
             gone = await self._store.lock_session(tx, tenant, key)
             if not gone.sessions:
                 raise SessionNotFound(f"session '{key}' was never seen")
-            return await self._forget(tx, gone)
+            return await self.forget(tx, gone)
 
     async def resource(self, tenant: str, resource_id: str) -> Receipt:
         """All sessions of a resource, and what is kept of it alone. Where there is nothing it answers the same."""
         async with self._database.tx() as tx:
-            return await self._forget(tx, await self._store.lock_resource(tx, tenant, resource_id))
+            return await self.forget(tx, await self._store.lock_resource(tx, tenant, resource_id))
 
-    async def _forget(self, tx: Tx, gone: Gone) -> Receipt:
+    async def forget(self, tx: Tx, gone: Gone) -> Receipt:
+        """Delete sessions that are locked in this transaction."""
         rows: dict[str, int] = {}
         for keeper in self._keepers:
             rows |= await keeper.forget(tx, gone)

@@ -17,6 +17,14 @@ class SessionMetrics:
             registry=registry,
         )
 
+        self._expired = Counter(
+            "daybook_expired", "Removed by a retention rule: messages, sessions", ["what"], registry=registry
+        )
+
+    def expired(self, *, messages: int, sessions: int) -> None:
+        self._expired.labels("messages").inc(messages)
+        self._expired.labels("sessions").inc(sessions)
+
     def appended(self, *, messages: int, usage: ActorUsage | None) -> None:
         self._messages.inc(messages)
         if usage is not None:

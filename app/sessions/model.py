@@ -180,8 +180,8 @@ class Gone:
 class SearchIndex(Protocol):
     """What was made of messages to find them by, floors above. The caller holds the lock of the session's row."""
 
-    async def forget_message(self, tx: Any, session: UUID, seq: int) -> None:
-        """Forget what one message says, for good."""
+    async def forget_messages(self, tx: Any, session: UUID, *, from_seq: int, to_seq: int) -> None:
+        """Forget what these messages say, for good."""
 
     async def forget_from(self, tx: Any, session: UUID, seq: int) -> None:
         """Forget the messages from ``seq`` on; they are read anew."""

@@ -36,7 +36,7 @@ class SessionRow(SQLModel, table=True):
     ``activated_seq`` was the newest message when ``observed_seq`` and ``tail_from_seq`` last moved, at an activation.
     ``cold_at`` is when an append last found the provider's cache cold: after an idle gap, or a change of the model.
     ``summary_seq`` is the summary that the tail begins with; what it tells itself, without the notes, ends at
-    ``compacted_seq``.
+    ``compacted_seq``. What was said up to ``expired_seq`` was removed by a retention rule.
     ``config_changes`` is the ``number`` of the newest ``session_configs``. A branch was copied from the
     session with the key ``branched_from``, up to ``branched_at_seq``.
     """
@@ -47,6 +47,7 @@ class SessionRow(SQLModel, table=True):
         Index("sessions_by_resource", "tenant", "resource_id", "key"),
         Index("sessions_by_memory", "memory_id"),
         Index("sessions_by_parent", "tenant", "branched_from", postgresql_where=text("branched_from IS NOT NULL")),
+        Index("sessions_ruled", "id", postgresql_where=text("config -> 'retention' IS NOT NULL")),
         {"postgresql_with": {"fillfactor": 60}},
     )
 
@@ -63,6 +64,7 @@ class SessionRow(SQLModel, table=True):
     tail_from_seq: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=text("1")))
     summary_seq: int | None = Field(sa_column=Column(BigInteger))
     compacted_seq: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
+    expired_seq: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
     anchor_date: date = Field(sa_column=Column(Date, nullable=False, server_default=text("CURRENT_DATE")))
     cold_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True)))
     last_active_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False, server_default=NOW))

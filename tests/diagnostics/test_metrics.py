@@ -21,7 +21,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 MEMORY: dict[str, Any] = {"message_tokens": 400, "observation_tokens": 100, "buffer_every": None, "keep_last": 0}
 LABELS = {
     *("route", "method", "status", "le", "step", "outcome", "cause", "provider", "model", "kind", "direction"),
-    *("age", "state", "version"),
+    *("age", "state", "version", "what"),
 }
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 

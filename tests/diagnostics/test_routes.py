@@ -65,7 +65,7 @@ async def items(service: Service, what: str, **parameters: Any) -> list[dict[str
 async def test_a_memory_has_the_fields_of_the_contract(service: Service) -> None:
     await remember(service, FACTS[0])
     memory = await service.memory("s1")
-    assert set(memory) == set(EXAMPLE) | {"spending"}
+    assert set(memory) == set(EXAMPLE) | {"spending", "retention"}
     groups = ("cursor", "pending", "thresholds", "log", "buffered", "coverage", "last_observer_run", "compression")
     for group in groups:
         assert set(memory[group]) == set(EXAMPLE[group]), group

@@ -125,6 +125,10 @@ class EngineLaws(RuleBasedStateMachine):
         told = list(self.world.told)
         self.do(self.world.erase(at, told[which % len(told)]))
 
+    @rule(at=processes)
+    def expire(self, at: int) -> None:
+        self.do(self.world.expire(at))
+
     @rule(at=processes, step=st.sampled_from(["observe", "reflect", "redrive"]))
     def request(self, at: int, step: str) -> None:
         self.do(self.world.request(at, step))

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import httpx2 as httpx
@@ -31,6 +32,8 @@ from app.memory.observing import Observing
 from app.memory.queue_store import QueueStore
 from app.memory.rebuilding import Rebuilding
 from app.memory.reflecting import Reflecting
+from app.memory.retaining import Retaining, RetainingConfig
+from app.memory.retaining_store import RetainingStore
 from app.memory.service import MemoryService
 from app.memory.spending import Caps
 from app.memory.spending_store import SpendingStore
@@ -39,7 +42,9 @@ from app.recall.index_store import IndexStore
 from app.recall.indexer import IndexConfig, Indexer
 from app.recall.service import RecallConfig, RecallService
 from app.recall.store import RecallStore
+from app.sessions.deleting import Deleting
 from app.sessions.erasing import ErasingLog
+from app.sessions.metrics import SessionMetrics
 from app.sessions.replacing import Replacing
 from app.sessions.service import SessionConfig, SessionService
 from app.sessions.store import SessionStore
@@ -53,6 +58,14 @@ from tests.fuzz.statements import Cut, WatchedDatabase
 
 LONG_LEASE, SHORT_LEASE = 3_600.0, 0.03  # ends when the test says so; is renewed, or ends, within a step
 QUIET_SECONDS = 120.0
+
+
+class Later:
+    """A clock on which all that was said is old."""
+
+    @staticmethod
+    def now() -> datetime:
+        return datetime.now(UTC) + timedelta(days=31)
 
 
 class Life:
@@ -146,6 +159,16 @@ class Process:
             facts=FactStore(database),
             index=IndexStore(database),
             memory=memory,
+        )
+        self.retaining = Retaining(
+            database=database,
+            store=RetainingStore(database),
+            index=IndexStore(database),
+            deleting=Deleting(database=database, store=sessions, keepers=()),
+            service_rules={"retention": {"days": 30, "keep": "memory"}},
+            clock=Later(),
+            config=RetainingConfig(batch_messages=3),
+            metrics=SessionMetrics(),
         )
         state.compacting = Compacting(database=database, store=store, memory=memory)
         state.controls = Controls(database=database, store=store, memory=memory)

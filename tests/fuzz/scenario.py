@@ -37,6 +37,7 @@ SETTINGS: Json = {
     "pool": {"min": 1, "max": 3},
     "caps": {"session_tokens_per_day": 10**9},  # never reached, but counted
     "engine": {"lease_seconds": 1, "sweep_seconds": 0.05, "grace_seconds": 0.1},
+    "retention": {"sweep_seconds": 0.05},
     "recall": {"index_quiet_seconds": 0, "index_look_seconds": 0.05, "index_share": 0.5},
 }
 TOLD = (
@@ -46,6 +47,7 @@ TOLD = (
 CITIES = ("Porto", "Turin", "Osaka", "Quito")
 WAIT: Json = {"wait_ms": 20_000}
 REST_SECONDS = 120.0
+AT_ONCE: Json = {"days": 1e-9}
 EDITED = "The shops are Ana's."
 STREAMED: Json = {"role": "assistant", "content": "I will", "created_at": "2026-05-04T10:00:00Z"}
 
@@ -143,6 +145,28 @@ async def delete_another(client: httpx.AsyncClient) -> None:
     await _done(client.delete("/sessions/another"))
 
 
+async def expire(client: httpx.AsyncClient) -> None:
+    """What is noted and shown no more goes by a retention rule; a session in which nothing is said, whole."""
+    memory = (await client.get(f"{SESSION}/memory")).json()
+    old = memory["cursor"]["tail_from_seq"] - 1
+    await until(partial(_expired, client), old.__eq__, seconds=REST_SECONDS)
+
+
+async def _expired(client: httpx.AsyncClient) -> int:
+    return int((await client.get(f"{SESSION}/memory")).json()["retention"]["expired_seq"])
+
+
+async def fall_silent(client: httpx.AsyncClient) -> None:
+    """A session goes because nothing is said in it."""
+    await _done(client.post("/sessions/silent/messages", json={"messages": messages(1, 2)}))
+    await _done(client.put("/sessions/silent", json={"config": {"retention": AT_ONCE | {"keep": "nothing"}}}))
+
+    async def status() -> int:
+        return (await client.get("/sessions/silent")).status_code
+
+    await until(status, (404).__eq__, seconds=REST_SECONDS)
+
+
 async def rest(client: httpx.AsyncClient) -> None:
     """Until the memory has nothing to do."""
     await until(partial(_status, client), "idle".__eq__, seconds=REST_SECONDS)
@@ -181,6 +205,10 @@ STEPS: list[Step] = [
     partial(compact, 26, None),
     partial(compact, 26, "Ana pays the invoices of the shops."),
     partial(delete, "messages/m-24"),
+    partial(configure, {"retention": AT_ONCE}),
+    expire,
+    partial(configure, {"retention": None}),
+    fall_silent,
     partial(append, messages(28, 31)),
     partial(append, [{"id": "streamed", **STREAMED}]),
     partial(replace, "streamed", STREAMED | {"content": "I will pay invoice 28."}),

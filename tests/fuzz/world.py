@@ -5,6 +5,7 @@ After each act the laws are checked (``check``); ``settle`` ends the faults and 
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import count
 from typing import Any, Final
 from uuid import UUID
@@ -22,6 +23,7 @@ from tests.context.shapes import CHECKS
 from tests.fuzz import laws
 from tests.fuzz.model import MARK, Fate
 from tests.fuzz.processes import Process
+from tests.fuzz.statements import Cut
 from tests.journeys.laws import calls_keep_their_results, prefix_holds, tail_is_verbatim
 from tests.journeys.looks import Json, Look, look
 
@@ -56,7 +58,7 @@ class World:
         self.told: dict[str, int] = {}
         self.marks: dict[str, set[str]] = {}  # by id, what only this message says, or said before it was replaced
         self.erased: set[str] = set()  # ids of which a caller was told so
-        self._erasing: set[str] = set()  # and those of which it asked
+        self._erasing: set[str] = set()  # and those that may be: of which it asked, or that are old
         self.open_calls: list[str] = []
         self.config: dict[str, Any] = {}
         self._facts: laws.Facts | None = None
@@ -115,6 +117,12 @@ class World:
             return
         assert answer.status_code == 200, answer.text
         self.erased.add(known)
+
+    async def expire(self, at: int) -> None:
+        """What was said goes by a retention rule, where it is noted and shown no more."""
+        self._erasing |= self.messages.keys()
+        with suppress(Cut):
+            await self.processes[at].retaining.sweep()
 
     def _mark(self, messages: Sequence[Json]) -> None:
         for message in messages:

@@ -1,0 +1,119 @@
+"""The statements of a retention rule: what is too old, and how it goes (docs/decisions/0031)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from app.kit.db import Database, Tx
+from app.sessions.model import Gone
+
+# Of so many sessions in the order of their ids those that have something too old. Of a session the oldest message that
+# is left tells it: times grow with the seqs, and what went before it went in their order.
+_LOOK = """/* {name} */
+SELECT (array_agg(s.id ORDER BY s.id DESC))[1] AS last, array_agg(s.id) FILTER (
+         WHERE (s.rule->>'days')::float8 > 0 AND (
+           s.rule->>'keep' = 'nothing' AND s.last_active_at < s.before
+           OR m.seq < s.tail_from_seq AND m.seq <= s.observed_seq AND m.ingested_at < s.before)) AS found
+FROM (
+  SELECT l.*, $4::timestamptz - make_interval(secs => 86400 * (l.rule->>'days')::float8) AS before
+  FROM (SELECT id, expired_seq, observed_seq, tail_from_seq, last_active_at,
+               coalesce(config->'retention', $3::jsonb) AS rule
+        FROM sessions WHERE id > $1 {only} ORDER BY id LIMIT $2) l
+) s LEFT JOIN messages m ON m.session_id = s.id AND m.seq = s.expired_seq + 1
+"""
+
+LOOK_AT_ALL = _LOOK.format(name="look_at_all", only="")
+LOOK_AT_RULED = _LOOK.format(name="look_at_ruled", only="AND config->'retention' IS NOT NULL")
+
+LOCK = """/* lock_to_expire */
+SELECT s.id, s.tenant, s.key, s.memory_id, s.config, s.last_active_at,
+       coalesce(m.rebuilding <> '[]', false) AS rebuilding
+FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id WHERE s.id = $1 FOR UPDATE OF s SKIP LOCKED
+"""
+
+# What is not observed stays, and what the tail begins with. That goes when another summary has come, though its place
+# was passed.
+EXPIRE = """/* expire_messages */
+WITH session AS (
+  SELECT expired_seq, summary_seq, least(observed_seq, tail_from_seq - 1) AS last_seq FROM sessions WHERE id = $1
+), old AS (
+  SELECT expired_seq, coalesce(min(m.seq) FILTER (WHERE m.ingested_at >= $2) - 1, max(m.seq)) AS seq
+  FROM session, LATERAL (SELECT seq, ingested_at FROM messages
+                         WHERE session_id = $1 AND seq > expired_seq AND seq <= last_seq ORDER BY seq LIMIT $3) m
+  GROUP BY expired_seq
+), gone AS (
+  UPDATE messages m SET parts = '[]', name = NULL, metadata = NULL, content_hash = '', erased_at = now()
+  FROM session, old WHERE m.session_id = $1 AND m.seq IS DISTINCT FROM session.summary_seq AND m.erased_at IS NULL
+    AND (m.seq > old.expired_seq AND m.seq <= old.seq OR m.kind = 'summary' AND m.seq <= old.expired_seq)
+  RETURNING 1
+), moved AS (
+  UPDATE sessions SET expired_seq = old.seq FROM old WHERE id = $1 AND old.seq > sessions.expired_seq
+)
+SELECT expired_seq + 1 AS from_seq, seq AS to_seq, (SELECT count(*) FROM gone) AS messages FROM old
+"""
+
+# As an erasure does (erasing_store.py): what was refused holds what it was made of.
+EXPIRE_OUTPUTS = """/* expire_outputs */
+UPDATE runs SET rejected_output = NULL, error = split_part(error, ':', 1)
+WHERE memory_id = $1 AND at < $2 AND (rejected_output IS NOT NULL OR error LIKE '%:%')
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lookout:
+    """Sessions with something too old among those looked at. ``last`` is None where there are no more."""
+
+    last: UUID | None
+    found: tuple[UUID, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Old:
+    """A session that is locked. ``rebuilding``: messages behind the cursor are to be observed again."""
+
+    id: UUID
+    tenant: str
+    key: str
+    memory_id: UUID
+    config: dict[str, Any]
+    last_active_at: datetime
+    rebuilding: bool
+
+    @property
+    def gone(self) -> Gone:
+        return Gone(tenant=self.tenant, sessions=(self.id,), keys=(self.key,), memories=(self.memory_id,))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expired:
+    """Messages that were removed, ``messages`` of those from ``from_seq`` to ``to_seq``: some were already."""
+
+    from_seq: int
+    to_seq: int
+    messages: int
+
+
+class RetainingStore:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def look(self, after: UUID, limit: int, *, rule: dict[str, Any] | None, now: datetime) -> Lookout:
+        """Look at so many sessions by their ids, those after ``after``; ``rule`` is of those that have none."""
+        statement = LOOK_AT_RULED if rule is None else LOOK_AT_ALL
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(statement, after, limit, rule, now)
+        return Lookout(last=row["last"], found=tuple(row["found"] or ()))
+
+    @staticmethod
+    async def lock(tx: Tx, session_id: UUID) -> Old | None:
+        """None where it is gone, or somebody is at it: then its turn comes with the next look."""
+        row = await tx.fetchrow(LOCK, session_id)
+        return None if row is None else Old(**row)
+
+    @staticmethod
+    async def expire(tx: Tx, old: Old, *, before: datetime, limit: int) -> Expired | None:
+        """Empty what came before then, up to so many messages, oldest first. None where there is none."""
+        await tx.execute(EXPIRE_OUTPUTS, old.memory_id, before)
+        row = await tx.fetchrow(EXPIRE, old.id, before, limit)
+        return None if row is None or row["to_seq"] < row["from_seq"] else Expired(**row)
