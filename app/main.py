@@ -151,7 +151,9 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
-        lifespan=_lifespan(pool, auth, rates, background=(engine, indexer, retaining, *sweepings), models=roles.models),
+        lifespan=_lifespan(
+            pool, auth, rates, background=(engine, indexer, recall, retaining, *sweepings), models=roles.models
+        ),
     )
     app.state.database = pool
     app.state.database_name = "" if database is None else database.name
@@ -435,6 +437,7 @@ def _build_recall(settings: Settings, pool: Database) -> tuple[RecallService, In
         tail_max=chosen.tail_max,
         sessions_max=chosen.sessions_max,
         notes_max=chosen.notes_max,
+        hit_characters_max=chosen.hit_characters_max,
     )
     indexer = Indexer(store=index_store, config=_index_config(settings))
     recall = RecallService(store=RecallStore(pool), indexer=indexer, clock=SystemClock(), config=config)

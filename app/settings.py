@@ -143,6 +143,12 @@ class RecallSettings(_Group):
     )
     sessions_max: int = Field(1_000, ge=1, le=100_000, description="sessions of a resource searched, the newest")
     notes_max: int = Field(500, ge=0, le=100_000, description="observations searched, the newest")
+    hit_characters_max: int = Field(
+        8_000,
+        ge=1,
+        le=10_000_000,
+        description="of a text that a search tells; what is longer keeps its beginning",
+    )
     index_share: float = Field(
         0.03, gt=0, le=1, description="of a process's time, what indexing in the background may take"
     )

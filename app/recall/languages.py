@@ -10,8 +10,6 @@ from functools import cache, lru_cache
 from typing import Final
 
 import regex
-import snowballstemmer
-from stop_words import get_stop_words
 
 from app.memory.extractive.words import STOP_WORDS
 
@@ -82,6 +80,8 @@ def language_codes(text: str) -> list[str]:
 @lru_cache(maxsize=STEMS_KEPT)
 def stem(word: str, language: str) -> str:
     """The stem of a word in lower case: by its script, else as one of ``language``."""
+    import snowballstemmer
+
     # A stemmer keeps what it is at, so threads cannot share one.
     return str(snowballstemmer.stemmer(_script_of(word) or language).stemWord(word))
 
@@ -89,6 +89,8 @@ def stem(word: str, language: str) -> str:
 @cache
 def stop_words(language: str) -> frozenset[str]:
     """Of English our own: the library's 1,300 hold "name" and "work", which people ask for."""
+    from stop_words import get_stop_words
+
     return STOP_WORDS if language == ENGLISH else frozenset(get_stop_words(LATIN[language]))
 
 

@@ -2,7 +2,7 @@
 
 What a message is about often stands in the one before it, so each is scored as a passage: its counts and length with
 shares of its neighbours' in the same segment. To that come its own score, that of its segment, and a bonus where the
-query names who speaks.
+query means who speaks.
 """
 
 from collections import Counter, defaultdict
@@ -13,6 +13,7 @@ from math import log
 from typing import Final, TypeAlias
 from uuid import UUID
 
+from app.memory.extractive.cues import is_first_person, is_second_person
 from app.recall.model import Indexed, Place, Scope, Span
 from app.recall.tokens import Alternatives, terms
 from app.sessions.model import Role
@@ -31,10 +32,9 @@ NEAR_MAX: Final = max(NEAR)
 OWN: Final = 0.5
 SEGMENT: Final = 1.0
 
-# Bonuses, in shares of what the query's words weigh together: for whom the query names; where it names nobody, for the
-# user's own word, which is the authority on the user; and for the time that it names.
+# Bonuses, in shares of what the query's words weigh together: for the word of whom the query means, and for the time
+# that it names.
 SPEAKER: Final = 0.35
-USER: Final = 0.1
 TIME: Final = 1.0
 
 
@@ -45,12 +45,17 @@ class Ranked:
 
 
 def ranked(
-    query: Sequence[Alternatives], rows: Iterable[Indexed], scope: Scope, *, named: Span | None = None
+    query: Sequence[Alternatives],
+    rows: Iterable[Indexed],
+    scope: Scope,
+    *,
+    named: Span | None = None,
+    meant: Role | None = None,
 ) -> list[Ranked]:
     """The messages that match, or stand beside one that does, best first; of equals the newest.
 
     ``rows`` are all that have a word of the query, as many as are looked at, and their neighbours. ``named`` is the
-    time that the query names.
+    time that the query names, ``meant`` who speaks of it where it names nobody.
     """
     known = {row.place: row for row in rows}
     speakers = _speakers(query, known.values())
@@ -67,7 +72,7 @@ def ranked(
             _saturated(passage.counts, weights, passage.length / scope.mean_length / passage.share)
             + OWN * _saturated(matching.get(place, {}), weights, known[place].length / scope.mean_length)
             + SEGMENT * segments[place[0], known[place].segment]
-            + weight * _bonus(known[place], asked, named),
+            + weight * _bonus(known[place], asked, named, meant),
         )
         for place, passage in passages.items()
     ]
@@ -98,11 +103,16 @@ def _name(speaker: str | None) -> frozenset[str]:
     return frozenset(terms(speaker or ""))
 
 
-def _bonus(row: Indexed, asked: frozenset[str], named: Span | None) -> float:
+def meant_role(query: str) -> Role | None:
+    """Of whom the query speaks: of "my sister" the user knows best, of "what did you tell me" not the user alone."""
+    return Role.USER if is_first_person(query) and not is_second_person(query) else None
+
+
+def _bonus(row: Indexed, asked: frozenset[str], named: Span | None, meant: Role | None) -> float:
     time = TIME if named is not None and named.holds(row.created_at) else 0.0
     if asked:
         return time + (SPEAKER if asked & _name(row.speaker) else 0.0)
-    return time + (USER if row.counts and row.role is Role.USER else 0.0)
+    return time + (SPEAKER if row.counts and row.role is meant else 0.0)
 
 
 def plain_scores(query: Sequence[Alternatives], texts: Sequence[Mapping[str, int]]) -> list[float]:

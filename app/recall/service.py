@@ -3,8 +3,8 @@
 import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from uuid import UUID
 
 from app.kit.clock import Clock
@@ -12,7 +12,7 @@ from app.recall.indexer import Indexer
 from app.recall.indexing import Entry, entries, message_text
 from app.recall.model import Hit, HitKind, Indexed, Neighbour, Place, Scope, Span
 from app.recall.notes import note_hits
-from app.recall.ranking import Ranked, ranked
+from app.recall.ranking import Ranked, meant_role, ranked
 from app.recall.scope import resource_term, session_term
 from app.recall.store import Index, RecallStore, Searched
 from app.recall.times import named_time
@@ -22,6 +22,8 @@ from app.sessions.model import Message
 from app.sessions.store import session_id
 
 ALL_KINDS = frozenset(HitKind)
+CUT_MARK = "…"  # the end of a text that goes on
+TYPICAL_QUERY = "What did I say last May?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,12 +32,14 @@ class RecallConfig:
 
     ``candidates_max``: messages that have a word of the query; ``tail_max``: messages that the index does not hold yet;
     ``sessions_max``: sessions of a resource, those last active; ``notes_max``: chunks of the logs, the newest.
+    ``hit_characters_max`` is what a hit tells of a text; the message itself has all of it.
     """
 
     candidates_max: int = 5_000
     tail_max: int = 5_000
     sessions_max: int = 1_000
     notes_max: int = 500
+    hit_characters_max: int = 8_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +62,15 @@ class RecallService:
         self._indexer = indexer
         self._clock = clock
         self._config = config
+        self._loading: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Load what a search needs, beside the requests: the first one would wait a second or two for it."""
+        self._loading = asyncio.create_task(asyncio.to_thread(_load), name="daybook-recall-load")
+
+    async def stop(self) -> None:
+        if self._loading is not None:
+            await asyncio.gather(self._loading, return_exceptions=True)
 
     async def session(self, tenant: str, key: str, ask: Ask) -> list[Hit]:
         """What was said in a session, best first. Raises SessionNotFound."""
@@ -80,7 +93,8 @@ class RecallService:
                 hits += await self._messages(sessions, scope, query, named.span, ask)
             if HitKind.OBSERVATION in ask.kinds:
                 hits += await self._notes(sessions, query, ask, besides=hits)
-        return sorted(hits, key=lambda hit: -hit.score)[: ask.limit]
+        best = sorted(hits, key=lambda hit: -hit.score)[: ask.limit]
+        return [_bounded(hit, self._config.hit_characters_max) for hit in best]
 
     async def _messages(
         self, sessions: Sequence[Searched], scope: str, query: Sequence[Alternatives], named: Span | None, ask: Ask
@@ -92,7 +106,13 @@ class RecallService:
         rows = await self._store.search(ids, scope, query, ask.span, limit=self._config.candidates_max)
         newest, length, segments = await asyncio.to_thread(_tail_rows, index, query)
         rows += newest
-        found = ranked(query, rows, _scope(index, rows, len(query), length=length, segments=segments), named=named)
+        found = ranked(
+            query,
+            rows,
+            _scope(index, rows, len(query), length=length, segments=segments),
+            named=named,
+            meant=meant_role(ask.query),
+        )
         known = {row.place: row for row in rows}
         wanted = [one for one in found if ask.span.holds(known[one.place].created_at) and _precedes(one, ask)]
         return await self._read(sessions, wanted[: ask.limit], ask.neighbours)
@@ -116,6 +136,11 @@ class RecallService:
             for hit in found
             if ask.span.holds(hit.created_at) and not any((hit.session, seq) in known for seq in hit.cites)
         ][: ask.limit]
+
+
+def _load() -> None:
+    """Search for nothing, which loads the stemmers and what dates are told by."""
+    query_terms(named_time(TYPICAL_QUERY, datetime.now(UTC)).text)
 
 
 def _precedes(found: Ranked, ask: Ask) -> bool:
@@ -183,6 +208,16 @@ def _hit(found: Ranked, keys: Mapping[UUID, str], said: Mapping[Place, Message],
         trust=message.trust,
         neighbours=tuple(_neighbour(one) for one in beside),
     )
+
+
+def _bounded(hit: Hit, characters_max: int) -> Hit:
+    """The hit, with as much of each text as a hit may tell."""
+    neighbours = tuple(replace(one, text=_beginning(one.text, characters_max)) for one in hit.neighbours)
+    return replace(hit, text=_beginning(hit.text, characters_max), neighbours=neighbours)
+
+
+def _beginning(text: str, characters_max: int) -> str:
+    return text if len(text) <= characters_max else text[: characters_max - 1] + CUT_MARK
 
 
 def _neighbour(message: Message) -> Neighbour:

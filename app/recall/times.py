@@ -10,16 +10,32 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import regex
-from dateparser.date import DateDataParser
-from dateparser.search import search_dates
 
 from app.recall.languages import language_codes
 from app.recall.model import Span
 
 CHARACTERS_MAX: Final = 1_000  # of a query that is searched for dates
 
-# A word alone that names a time: one of these, or one with a capital within an English sentence; CJK has no capitals.
-_PLAIN: Final = frozenset({"yesterday", "today", "tonight", "tomorrow"})
+# A word alone that names a time: one of these, or one with a capital within a sentence; CJK has no capitals.
+_PLAIN: Final = frozenset(
+    {
+        "yesterday",
+        "today",
+        "tonight",
+        "tomorrow",
+        "gestern",
+        "heute",
+        "morgen",
+        "hier",
+        "demain",
+        "ayer",
+        "hoy",
+        "ontem",
+    }
+    | {"hoje", "ieri", "oggi", "domani", "gisteren", "vandaag", "вчера", "сегодня", "завтра"}
+)
+# English words beside, which a short word next to them does not make a time: "may we".
+_AMBIGUOUS: Final = frozenset({"may", "march", "mar", "sun", "sat", "second"})
 _LETTERS_MIN: Final = 3
 _WORDS: Final = regex.compile(r"\w+")
 _UNSPACED: Final = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]{2,}")
@@ -49,6 +65,9 @@ def named_time(query: str, now: datetime) -> Named:
 
 
 def _phrases(text: str, now: datetime) -> Iterator[tuple[str, datetime, str]]:
+    from dateparser.date import DateDataParser
+    from dateparser.search import search_dates
+
     settings = {"RELATIVE_BASE": now.replace(tzinfo=None), "PREFER_DATES_FROM": "past", "PREFER_DAY_OF_MONTH": "first"}
     languages = language_codes(text)
     for phrase, _ in search_dates(text, languages=languages, settings=settings) or []:
@@ -60,13 +79,14 @@ def _phrases(text: str, now: datetime) -> Iterator[tuple[str, datetime, str]]:
 
 def _is_time(phrase: str, text: str) -> bool:
     words = _WORDS.findall(phrase)
-    if len(words) > 1 or _UNSPACED.search(phrase):
+    telling = [word for word in words if len(word) >= _LETTERS_MIN or _NUMBER.search(word)]
+    word = telling[0] if telling else ""
+    if len(telling) > 1 or _UNSPACED.search(phrase) or (len(words) > 1 and word.casefold() not in _AMBIGUOUS):
         return True
-    (word,) = words or [""]
     if _NUMBER.search(word):
         return _DAY_OR_YEAR.search(word) is not None
     within = not text.lstrip().startswith(phrase)
-    return word.casefold() in _PLAIN or (len(word) >= _LETTERS_MIN and word[0].isupper() and within)
+    return word.casefold() in _PLAIN or (word[:1].isupper() and within)
 
 
 def _span(at: datetime, period: str) -> tuple[datetime, datetime]:

@@ -154,3 +154,11 @@ async def test_an_erased_message_is_not_found(service: Service) -> None:
     await service.append("s", said("The code is 4711", id="m"), said("Thanks"))
     await service.client.delete("/sessions/s/messages/m")
     assert await recall(service, "sessions/s", "code 4711") == []
+
+
+async def test_a_hit_and_its_neighbours_tell_no_more_of_a_text_than_the_limit(start_service: StartService) -> None:
+    async with start_service(recall={"hit_characters_max": 20}) as service:
+        await service.append("s", said("x" * 20), said("The code is 4711, " + "y" * 100))
+        (hit,) = await recall(service, "sessions/s", "4711", limit=1, neighbours=1)
+        assert hit["text"] == "The code is 4711, y…"
+        assert hit["neighbours"][0]["text"] == "x" * 20  # at the limit: as it is

@@ -95,6 +95,10 @@ def is_first_person(sentence: str) -> bool:
     return _FIRST_PERSON.search(sentence.lower()) is not None
 
 
+def is_second_person(sentence: str) -> bool:
+    return _SECOND_PERSON.search(sentence.lower()) is not None
+
+
 def is_question(sentence: str) -> bool:
     return _QUESTION.search(sentence) is not None
 
@@ -109,9 +113,7 @@ def is_pleasantry(sentence: str) -> bool:
 
 def is_reaction(sentence: str) -> bool:
     """It speaks of the other's words or of the other, and asserts nothing of the speaker."""
-    return _OPINION.match(sentence) is not None or (
-        _SECOND_PERSON.search(sentence.lower()) is not None and not is_first_person(sentence)
-    )
+    return _OPINION.match(sentence) is not None or (is_second_person(sentence) and not is_first_person(sentence))
 
 
 def is_error(text: str) -> bool:

@@ -1,0 +1,100 @@
+from collections import Counter
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.recall.tokens import CHARACTERS_MAX, length, query_terms, terms
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
+PLAIN = ("bakeries", "running", "Lisbon", "sister's", "naïve", "Straße", "鲈鱼", "東京タワー", "서울에서")
+WHOLE = ("src/app/getUser.py", "a@b.example", "007", "2026-05-07")
+WORDS = st.sampled_from((*PLAIN, *WHOLE))
+
+
+def found(query: str, text: str) -> int:
+    """How many words of the query a text has."""
+    counts = terms(text)
+    return sum(any(term in counts for term in word) for word in query_terms(query))
+
+
+@given(TEXTS)
+def test_any_text_has_terms_that_an_index_can_hold(text: str) -> None:
+    counts = terms(text)
+    assert all(count > 0 for count in counts.values())
+    assert all(0 < len(term) <= CHARACTERS_MAX and " " not in term and "\0" not in term for term in counts)
+    assert length(counts) == counts.total()
+
+
+@given(TEXTS)
+def test_a_query_asks_for_each_word_once_and_by_some_term(query: str) -> None:
+    asked = query_terms(query)
+    assert len(set(asked)) == len(asked)
+    assert all(asked)
+
+
+@given(st.lists(WORDS, min_size=1, max_size=6), st.randoms())
+def test_words_are_found_in_whatever_order_they_are_asked_for(said: list[str], random: Random) -> None:
+    asked = list(said)
+    random.shuffle(asked)
+    assert found(" ".join(asked), " ".join(said)) == len(query_terms(" ".join(asked)))
+
+
+@given(st.lists(WORDS, min_size=1, max_size=6))
+def test_letters_are_found_whatever_their_case(said: list[str]) -> None:
+    text = " ".join(word for word in said if word != "src/app/getUser.py")  # a name's capitals tell its parts
+    assert found(text.lower(), text.upper()) == found(text.upper(), text.upper()) == len(query_terms(text))
+
+
+@given(WORDS, st.integers(1, 5))
+def test_a_term_counts_as_often_as_it_is_said(word: str, times: int) -> None:
+    once, often = terms(word), terms(" ".join([word] * times))
+    dates = {term for term in once if once[term] == 1 and often[term] == 1}  # a date is told once
+    assert {term: often[term] for term in once.keys() - dates} == {
+        term: times * once[term] for term in once.keys() - dates
+    }
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("bakery", "She runs two bakeries"),
+        ("ran running", "he runs"),
+        ("Häuser", "ein altes haus"),
+        ("montañas", "una montana alta"),  # accents are left out as often as not
+        ("café", "CAFE"),
+        ("getUser", "see src/app/getUser.py"),
+        ("app", "see src/app/getUser.py"),
+        ("src/app/getuser.py", "see src/app/getUser.py"),
+        ("HTTP", "def getHTTPCode2"),
+        ("007", "agent 7"),
+        ("Anna's", "Anna came"),
+        ("May 7, 2023", "on 2023-05-07"),
+        ("7 May 2023", "on May 7th, 2023"),
+        ("鲈鱼", "清蒸鲈鱼怎么做"),
+        ("東京", "東京タワーに行った"),
+        ("서울", "서울에서 만났다"),
+        ("AI伴侣", "我的AI伴侣"),  # both halves of a mixed text
+        ("ｆｕｌｌ", "full"),
+    ],
+)
+def test_a_word_is_found_in_its_other_forms(query: str, text: str) -> None:
+    assert found(query, text) >= 1
+
+
+@pytest.mark.parametrize(
+    ("query", "text"), [("鱼鲈", "清蒸鲈鱼"), ("cat", "category"), ("12", "123"), ("Lisbon", "Lis")]
+)
+def test_a_word_is_not_found_in_another(query: str, text: str) -> None:
+    assert found(query, text) == 0
+
+
+def test_stop_words_are_asked_for_only_where_there_is_nothing_else() -> None:
+    assert query_terms("where is the bakery") == [frozenset({"bakeri"})]
+    assert len(query_terms("where is the")) == 3
+
+
+def test_a_run_without_spaces_is_asked_for_by_its_pairs() -> None:
+    assert query_terms("清蒸鲈鱼") == [frozenset({pair}) for pair in ("清蒸", "蒸鲈", "鲈鱼")]
+    assert terms("鲈鱼") == Counter({"鲈": 1, "鱼": 1, "鲈鱼": 1})
