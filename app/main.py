@@ -19,6 +19,7 @@ from app.artifacts.store import ArtifactStore
 from app.artifacts.sweeping import SweepConfig, Sweeping
 from app.console.routes import install as install_console
 from app.context import routes as context_routes
+from app.context.answers import Answers, AnswersConfig
 from app.context.examples import EXAMPLES as CONTEXT_EXAMPLES
 from app.context.previous import PreviousCalls, PreviousConfig
 from app.context.service import ContextService
@@ -39,6 +40,7 @@ from app.kit.auth import LOOPBACK_HOSTS
 from app.kit.clock import SystemClock
 from app.kit.connection import ConnectionConfig
 from app.kit.db import Database, DatabaseConfig
+from app.kit.direct import is_frequent
 from app.kit.http import Gate, HttpConfig, allow_cross_origin
 from app.kit.metrics import HttpMetrics
 from app.kit.openapi import documented
@@ -211,7 +213,10 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         state=app.state.values,
         artifacts=app.state.artifacts,
         clock=SystemClock(),
-        previous=PreviousCalls(PreviousConfig(pieces_max=settings.context.previous_pieces_max)),
+        answers=Answers(
+            AnswersConfig(bytes_max=settings.context.answers_bytes_max),
+            PreviousCalls(PreviousConfig(pieces_max=settings.context.previous_pieces_max)),
+        ),
         recall=recall,
         recall_tokens=settings.recall.tokens,
     )
@@ -278,6 +283,7 @@ def _serve_http(app: FastAPI, settings: Settings, registry: CollectorRegistry) -
         diagnostics_routes.health_router,
     ):
         app.router.routes.extend(router.routes)  # FastAPI matches those of an included router twice
+    app.router.routes.sort(key=is_frequent, reverse=True)  # they are tried one after the other
     documented(
         app,
         SESSIONS_EXAMPLES

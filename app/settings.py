@@ -133,6 +133,12 @@ class ContextSettings(_Group):
         description="blocks and messages of earlier contexts remembered, per process (24 bytes each), to tell what the"
         " next one shares with the last; 0: it is not told",
     )
+    answers_bytes_max: int = Field(
+        64 * 1024 * 1024,
+        ge=0,
+        le=2**40,
+        description="bytes of the contexts kept, per process, for who asks again before anything has changed; 0: none",
+    )
 
 
 class RecallSettings(_Group):

@@ -82,6 +82,8 @@ def epoch(draft: Draft, snapshot: Snapshot) -> str:
 
 def shared_pieces(before: Prefix, after: Prefix) -> int:
     """How many pieces both begin with."""
+    if before is after:
+        return len(before)
     pairs = enumerate(zip(before.digests, after.digests, strict=False))
     return next((index for index, (one, other) in pairs if one != other), min(len(before), len(after)))
 

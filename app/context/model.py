@@ -71,6 +71,7 @@ class Snapshot:
     causes: dict[int, str] = field(default_factory=dict)  # of the memory's last versions
     lagging: bool = False  # the memory is behind: failing, stalled or over the block threshold
     values: dict[str, Any] = field(default_factory=dict)  # stored ones and artifacts' texts that a template uses
+    mark: str | None = None  # another as soon as anything of the session is; None where that is not known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,18 +1,15 @@
 """HTTP of the compiled context (api.md, Context)."""
 
-from dataclasses import replace
-from hashlib import blake2b
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query, Request, Response
 
-from app.context.model import Compiled, Snapshot
+from app.context.answers import NOTHING, Answer
 from app.context.schemas import ContextIn, ContextOut, ContextQuery, DiffOut, diff_out
 from app.context.service import ContextService
 from app.kit.auth import Access, Guarded, Tenant, needs, tenant_of
 from app.kit.direct import body_of, query_of, usually
 from app.kit.http import has_etag
-from app.kit.json import dumps, written
 from app.kit.problems import problem_responses
 from app.sessions.model import SEQ_MAX
 from app.sessions.schemas import SESSION_KEY, Key
@@ -46,8 +43,8 @@ async def _usual_post(request: Request) -> Response | None:
 @usually(_usual_get)
 async def get_context(key: Key, tenant: Tenant, request: Request, query: Annotated[ContextQuery, Query()]) -> Response:
     """What the agent's next call should see. Never waits for a model; a session never seen is empty."""
-    found = await _service(request).context(tenant=tenant, key=key, query=query, body=ContextIn())
-    return _answer(*found, query, request)
+    found = await _service(request).context(tenant=tenant, key=key, query=query, body=NOTHING)
+    return _answer(found, request)
 
 
 @router.post(
@@ -67,7 +64,7 @@ async def post_context(
 ) -> Response:
     """The same, with the caller's own system prompt, knowledge and messages around it."""
     found = await _service(request).context(tenant=tenant, key=key, query=query, body=body)
-    return _answer(*found, query, request)
+    return _answer(found, request)
 
 
 @router.get("/sessions/{key}/context/diff", operation_id="diffContexts")
@@ -83,27 +80,8 @@ async def get_diff(
     return diff_out(found, key)
 
 
-def _answer(snapshot: Snapshot, compiled: Compiled, query: ContextQuery, request: Request) -> Response:
-    """The body as ContextOut describes it, written at once: a payload may hold a thousand messages.
-
-    The ETag is of all of it but what is told of the caller's last call: who asks again is answered 304.
-    """
-    answer: dict[str, Any] = {
-        "session": snapshot.key,
-        "as_of_seq": snapshot.last_seq,
-        "memory_version": snapshot.version,
-        "format": query.format,
-        "payload": written(compiled.payload),
-        "tokens": compiled.tokens,
-        "cache": compiled.cache,
-        "omitted": compiled.omitted,
-        "notices": compiled.notices,
-    }
-    if query.explain:
-        answer |= {"segments": compiled.segments, "decisions": compiled.decisions}
-    unshared = replace(compiled.cache, shared_with_previous_tokens=None, break_reason=None)
-    etag = f'"{blake2b(dumps(answer | {"cache": unshared}), digest_size=16).hexdigest()}"'
-    headers = {"ETag": etag, "Cache-Control": "private, no-cache"}
-    if has_etag(request.headers, etag):
+def _answer(found: Answer, request: Request) -> Response:
+    headers = {"ETag": found.etag, "Cache-Control": "private, no-cache"}
+    if has_etag(request.headers, found.etag):
         return Response(status_code=304, headers=headers)
-    return Response(dumps(answer), headers=headers, media_type="application/json")
+    return Response(found.body, headers=headers, media_type="application/json")

@@ -2,21 +2,20 @@
 
 import asyncio
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from functools import partial
 from uuid import UUID
 
 from app.artifacts.service import ArtifactService
-from app.context.cache import compared
+from app.context.answers import Answer, Answers, Asked, Kept, Names, asked, kept_of
 from app.context.compile import compile_context
 from app.context.diff import Diff, check, diff
 from app.context.model import Ask, Compiled, Knowledge, Recalled, Snapshot
-from app.context.previous import PreviousCalls
 from app.context.recalled import within
 from app.context.schemas import ContextIn, ContextQuery
-from app.context.store import PRESENT, Budgets, ContextStore, Head, Moment
+from app.context.store import PRESENT, Budgets, ContextStore, Head, Moment, Read, Unchanged
 from app.kit.clock import Clock
 from app.kit.offload import offloaded
 from app.memory.errors import VersionNotFound
@@ -48,7 +47,7 @@ class ContextService:
         state: StateService,
         artifacts: ArtifactService,
         clock: Clock,
-        previous: PreviousCalls,
+        answers: Answers,
         recall: RecallService,
         recall_tokens: int,
     ) -> None:
@@ -58,36 +57,61 @@ class ContextService:
         self._store = store
         self._state = state
         self._artifacts = artifacts
-        self._previous = previous
+        self._answers = answers
         self._memory = memory
         self._clock = clock
         service = memory.rules({})
         self._service = service
         self._preset_budgets = {name: values["message_budget"] for name, values in PRESETS.items()}
 
-    async def context(
-        self, *, tenant: str, key: str, query: ContextQuery, body: ContextIn
-    ) -> tuple[Snapshot, Compiled]:
-        """The compiled context of a session as it is now, or was; an empty one for a session never seen.
+    async def context(self, *, tenant: str, key: str, query: ContextQuery, body: ContextIn) -> Answer:
+        """The context of a session as it is now, or was; an empty one for a session never seen.
 
         Raises VersionNotFound and MessageNotFound for what the past has not.
         """
         check_temp(body.state)
         session = session_id(tenant, key)
         caught_up = await self._wait(session, query)
-        size = sum(map(len, body.system))
-        names = await offloaded(lambda: names_of(map(read, body.system)), size=size)
-        snapshot, server = await self._looked(tenant, key, query, names)
-        now = body.now or query.now
-        ask = self._ask(query, body, snapshot, now=now, server=server)
-        anchored = _anchored(snapshot, now)
+        question = asked(session, query, body) if caught_up else None
+        kept = self._kept(question, query, body)
+        names = await _names(body) if kept is None else kept.names
+        looked = await self._looked(tenant, key, session, query, names, kept)
+        if not isinstance(looked, Kept):
+            snapshot, server = looked
+            compiled, now = await self._compiled(tenant, query, body, snapshot, server)
+            if not caught_up:
+                compiled = replace(compiled, notices=(*compiled.notices, WAITED))
+            looked = kept_of(snapshot, compiled, query, names=names, now=now)
+            self._keep(question, looked)
+        if _moment(query) != PRESENT:
+            return looked.answer  # looking at the past is no call
+        return self._answers.told(session, query.format, looked)
+
+    def _kept(self, question: Asked | None, query: ContextQuery, body: ContextIn) -> Kept | None:
+        """What was answered to this question, if it was today."""
+        kept = None if question is None else self._answers.get(question)
+        if kept is None:
+            return None
+        now = body.now or query.now or _now(self._clock.now(), kept.newest_created_at)
+        return kept if kept.holds_at(now) else None
+
+    def _keep(self, question: Asked | None, kept: Kept) -> None:
+        if question is not None and kept.mark is not None and not kept.names[Scope.ARTIFACT]:
+            self._answers.put(question, kept)
+
+    async def _compiled(
+        self, tenant: str, query: ContextQuery, body: ContextIn, snapshot: Snapshot, server: datetime
+    ) -> tuple[Compiled, datetime]:
+        """The context, and what time it is there; compiled once more where a search adds to it."""
+        given, size = body.now or query.now, _size(body)
+        ask = _ask(query, body, snapshot, now=given or _now(server, snapshot.newest_created_at), server=server)
+        anchored = _anchored(snapshot, given)
         compiled = await offloaded(partial(compile_context, anchored, ask), size=size)
         if query.query is not None and snapshot.last_seq:
             before = compiled.first_seq or snapshot.last_seq + 1
-            found = await self._recalled(tenant, key, query.query, now=ask.now, before_seq=before)
+            found = await self._recalled(tenant, snapshot.key, query.query, now=ask.now, before_seq=before)
             compiled = await offloaded(partial(compile_context, anchored, replace(ask, recalled=found)), size=size)
-        compiled = self._compared(session, query, snapshot, compiled)
-        return snapshot, compiled if caught_up else replace(compiled, notices=(*compiled.notices, WAITED))
+        return compiled, ask.now
 
     async def _recalled(
         self, tenant: str, key: str, query: str, *, now: datetime, before_seq: int
@@ -97,31 +121,27 @@ class ContextService:
         return within(await self._recall.session(tenant, key, wanted), tokens_max=self._recall_tokens)
 
     async def _looked(
-        self, tenant: str, key: str, query: ContextQuery, names: Mapping[Scope, Sequence[str]]
-    ) -> tuple[Snapshot, datetime]:
-        """The session with the values that the templates use, and what time it is there.
+        self, tenant: str, key: str, session: UUID, query: ContextQuery, names: Names, kept: Kept | None
+    ) -> tuple[Snapshot, datetime] | Kept:
+        """The session with the values that the templates use, and what time it is there; or ``kept``, if it holds.
 
         A session never seen sees what is its tenant's: its first prompt may need it.
         """
         stored = [name for scope in STORED for name in names[scope]]
-        found = await self._read(key, session_id(tenant, key), query, stored)
+        known = None if kept is None else kept.mark
+        found = await self._read(key, session, query, stored, known=known)
+        if isinstance(found, Unchanged):
+            if kept is None:
+                raise AssertionError  # nothing was known
+            return kept
         if found is not None:
             server, snapshot = found[0].at or self._clock.now(), self._snapshot(key, *found)
         else:
             server = self._clock.now()
             values = await self._state.tenant_values(tenant, stored) if stored else {}
             snapshot = replace(_empty(key, self._memory.rules({}), server), values=values)
-        texts = await self._artifact_texts(session_id(tenant, key), names[Scope.ARTIFACT])
+        texts = await self._artifact_texts(session, names[Scope.ARTIFACT])
         return replace(snapshot, values={**snapshot.values, **texts}), server
-
-    def _compared(self, session: UUID, query: ContextQuery, snapshot: Snapshot, compiled: Compiled) -> Compiled:
-        """What it shares with the session's last call, if that is known. Looking at the past is no call."""
-        if _moment(query) != PRESENT:
-            return compiled
-        before = self._previous.swap(session, query.format, compiled.prefix)
-        if before is None:
-            return compiled
-        return replace(compiled, cache=compared(compiled.cache, before, compiled.prefix, snapshot.causes))
 
     async def diff(self, *, tenant: str, key: str, since: int | None, until: int | None) -> Diff:
         """What entered and what left between two versions. Raises SessionNotFound, VersionNotFound, Invalid."""
@@ -150,11 +170,11 @@ class ContextService:
         return True
 
     async def _read(
-        self, key: str, session: UUID, query: ContextQuery, names: Collection[str]
-    ) -> tuple[Head, tuple[Message, ...]] | None:
+        self, key: str, session: UUID, query: ContextQuery, names: Collection[str], *, known: str | None
+    ) -> Read | Unchanged | None:
         moment = _moment(query)
         if moment == PRESENT:
-            return await self._store.snapshot(session, self._budgets(query), names)
+            return await self._store.snapshot(session, self._budgets(query), names, known=known)
         timezone = self._memory.defaults.timezone
         read = await self._store.past(session, self._budgets(query), moment, timezone=timezone, names=names)
         if read is None:
@@ -185,6 +205,7 @@ class ContextService:
         return Snapshot(
             key=key,
             version=head.version,
+            mark=head.mark,
             last_seq=head.last_seq,
             observed_seq=head.observed_seq,
             activated_seq=head.activated_seq,
@@ -207,25 +228,35 @@ class ContextService:
             lagging=remembered and (head.attempts > 0 or head.pending_tokens >= rules.block_tokens),
         )
 
-    @staticmethod
-    def _ask(
-        query: ContextQuery, body: ContextIn, snapshot: Snapshot, *, now: datetime | None, server: datetime
-    ) -> Ask:
-        newest = snapshot.newest_created_at
-        return Ask(
-            format=query.format,
-            now=now or (server if newest is None else max(server, newest)),
-            system=tuple(body.system),
-            state=body.state,
-            knowledge=tuple(Knowledge(title=k.title, text=k.text, placement=k.placement) for k in body.knowledge),
-            channel=body.channel,
-            incoming=_incoming(body, snapshot.last_seq, server),
-            memory_budget=query.memory_budget,
-            message_budget=query.message_budget,
-            max_reflections=query.max_reflections,
-            max_observations=query.max_observations,
-            explain=query.explain,
-        )
+
+def _ask(query: ContextQuery, body: ContextIn, snapshot: Snapshot, *, now: datetime, server: datetime) -> Ask:
+    return Ask(
+        format=query.format,
+        now=now,
+        system=tuple(body.system),
+        state=body.state,
+        knowledge=tuple(Knowledge(title=k.title, text=k.text, placement=k.placement) for k in body.knowledge),
+        channel=body.channel,
+        incoming=_incoming(body, snapshot.last_seq, server),
+        memory_budget=query.memory_budget,
+        message_budget=query.message_budget,
+        max_reflections=query.max_reflections,
+        max_observations=query.max_observations,
+        explain=query.explain,
+    )
+
+
+def _size(body: ContextIn) -> int:
+    return sum(map(len, body.system))
+
+
+async def _names(body: ContextIn) -> Names:
+    return await offloaded(lambda: names_of(map(read, body.system)), size=_size(body))
+
+
+def _now(server: datetime, newest: datetime | None) -> datetime:
+    """Messages may come from clocks that are ahead (memory-rules.md section 3, Clocks)."""
+    return server if newest is None else max(server, newest)
 
 
 def _moment(query: ContextQuery) -> Moment:

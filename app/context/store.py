@@ -5,12 +5,14 @@ the rows after it are messages of the tail, and the summary that it begins with,
 (``fitting.fitting_summary``).
 Where the tail starts is found by halving: seqs have no gaps and ``tokens_before`` only grows, so that a tail of any
 length costs some twenty index look-ups and what is shown of it.
+Who has read the session before names the ``mark`` of what it was: if it is that still, the one row says so.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any
+from enum import Enum, auto
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from app.context.diff import Change, Span
@@ -25,9 +27,15 @@ from app.state.store import VALUES, scopes_and_names
 CAUSES = 8  # of the last versions, told why the prefix broke
 LOOK_BACK = 32  # messages read before the start, to find that of a group it falls into
 
+STATE = VALUES.format(session="$1", scopes="$7", names="$8")
+
+# What a context is made of changes only with the session's row or the memory's, or is a value that it asks for
+# (docs/decisions/0031); ``xmin`` is the transaction that made a row what it is. The time is for a database that was set
+# back: its transactions get the numbers of lost ones.
 NOW = """
 moment AS (
-  SELECT s.memory_id, coalesce(m.log_version, 0) AS version, s.next_seq - 1 AS seq, m.current_task,
+  SELECT concat_ws('/', s.xmin, m.xmin, s.last_active_at, ({state})::text) AS mark,
+         s.memory_id, coalesce(m.log_version, 0) AS version, s.next_seq - 1 AS seq, m.current_task,
          m.suggested_response, s.observed_seq, s.activated_seq, s.tail_from_seq, s.compacted_seq, s.summary_seq,
          s.total_tokens, s.anchor_date, s.config, m.attempts, m.pending_tokens
   FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id WHERE s.id = $1
@@ -35,8 +43,6 @@ moment AS (
 """
 
 THEN = MOMENT.format(session="$1", version="$9::bigint", seq="$10::bigint", timezone="$11")
-
-STATE = VALUES.format(session="$1", scopes="$7", names="$8")
 
 LIVE_NOW = "status = 'active'"
 LIVE_THEN = (
@@ -47,7 +53,7 @@ READ = """/* {name} */
 WITH RECURSIVE {moment}, ruled AS (
   SELECT *, coalesce((config->>'enabled')::bool, $6) AS enabled,
          coalesce($2, (config->>'message_budget')::bigint, ($3::jsonb->>(config->>'preset'))::bigint, $4) AS whole
-  FROM moment
+  FROM moment {changed}
 ), session AS (
   SELECT r.*, CASE WHEN enabled THEN tail_from_seq ELSE compacted_seq + 1 END AS shown_from_seq, m.seq AS first_shown,
          whole - least(coalesce(m.tokens, 0), whole / 2) AS budget
@@ -93,8 +99,22 @@ SELECT g.seq, g.id, g.kind, g.role, g.name, g.parts, g.tokens, g.tokens_before, 
 FROM session s, messages g WHERE g.session_id = $1 AND g.seq = s.first_shown
 """
 
-SNAPSHOT = READ.format(name="snapshot", moment=NOW, live=LIVE_NOW, causes=CAUSES, state=STATE)
-PAST_SNAPSHOT = READ.format(name="past_snapshot", moment=THEN, live=LIVE_THEN, causes=CAUSES, state=STATE)
+# One row of nothing says that the mark is still the same.
+SAME = """
+UNION ALL
+SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+FROM moment WHERE mark = $9
+"""
+
+CHANGED = "WHERE mark IS DISTINCT FROM $9"
+
+SNAPSHOT = (
+    READ.format(
+        name="snapshot", moment=NOW.format(state=STATE), changed=CHANGED, live=LIVE_NOW, causes=CAUSES, state=STATE
+    )
+    + SAME
+)
+PAST_SNAPSHOT = READ.format(name="past_snapshot", moment=THEN, changed="", live=LIVE_THEN, causes=CAUSES, state=STATE)
 
 NEWEST = """/* newest */
 SELECT coalesce(m.log_version, 0) AS version, s.next_seq - 1 AS seq
@@ -141,8 +161,9 @@ LAST_SEQ = "/* last_seq */ SELECT next_seq - 1 FROM sessions WHERE id = $1"
 class Head:
     """What a context is made of beside its tail. ``tail_skipped_tokens`` lie between tail_from_seq and the first.
 
-    ``causes`` are those of the last versions, ``values`` the state asked for by name. ``at`` is when it was, for a
-    moment of the past; there the memory is taken not to have been behind.
+    ``causes`` are those of the last versions, ``values`` the state asked for by name. ``mark`` is another as soon as
+    anything of this or of the tail is. ``at`` is when it was, for a moment of the past, which has no mark; there the
+    memory is taken not to have been behind.
     """
 
     last_seq: int
@@ -153,6 +174,7 @@ class Head:
     anchor_date: date
     config: dict[str, Any]
     version: int
+    mark: str | None
     attempts: int
     pending_tokens: int
     current_task: str | None
@@ -164,6 +186,18 @@ class Head:
     summaries: tuple[int, ...]
     at: datetime | None
     values: dict[str, Any]
+
+
+Read: TypeAlias = tuple[Head, tuple[Message, ...]]
+
+
+class Unchanged(Enum):
+    """The answer to a mark that still holds."""
+
+    UNCHANGED = auto()
+
+
+UNCHANGED = Unchanged.UNCHANGED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,31 +230,27 @@ class ContextStore:
         self._database = database
 
     async def snapshot(
-        self, session: UUID, budgets: Budgets, names: Collection[str] = ()
-    ) -> tuple[Head, tuple[Message, ...]] | None:
+        self, session: UUID, budgets: Budgets, names: Collection[str] = (), *, known: str | None = None
+    ) -> Read | Unchanged | None:
         """The session as it is now, and at least as much of its tail as the budget takes; None: never seen.
 
-        ``names`` are those of the values to read with it.
+        ``names`` are those of the values to read with it, ``known`` is the mark of what was read by them before.
         """
-        return await self._read(SNAPSHOT, *_arguments(session, budgets, names))
+        rows = await self._fetch(SNAPSHOT, *_arguments(session, budgets, names), known)
+        unchanged = len(rows) == 1 and rows[0]["head"] is None
+        return UNCHANGED if unchanged else _read_of(rows)
 
     async def past(
         self, session: UUID, budgets: Budgets, moment: Moment, *, timezone: str, names: Collection[str] = ()
-    ) -> tuple[Head, tuple[Message, ...]] | None:
+    ) -> Read | None:
         """The same at a moment of the past; None: there was none. ``timezone`` dates a session without messages."""
         arguments = _arguments(session, budgets, names)
-        return await self._read(PAST_SNAPSHOT, *arguments, moment.version, moment.seq, timezone)
+        return _read_of(await self._fetch(PAST_SNAPSHOT, *arguments, moment.version, moment.seq, timezone))
 
-    async def _read(self, statement: str, *arguments: Any) -> tuple[Head, tuple[Message, ...]] | None:
+    async def _fetch(self, statement: str, *arguments: Any) -> list[Row]:
         async with self._database.connection() as connection:
-            rows = await connection.fetch(statement, *arguments)
-        if not rows:
-            return None
-        head = next(row for row in rows if row["head"] is not None)
-        said = sorted((row for row in rows if row["head"] is None), key=lambda row: row["seq"])
-        tail = [row for row in said if row["kind"] != Kind.SUMMARY]
-        summary = next((message_of(row) for row in said if row["kind"] == Kind.SUMMARY), None)
-        return _head_of(head, tail, summary), tuple(message_of(row) for row in tail)
+            rows: list[Row] = await connection.fetch(statement, *arguments)
+            return rows
 
     async def newest(self, session: UUID) -> tuple[int, int]:
         """The newest version and seq; 0 and 0 of a session never seen."""
@@ -260,6 +290,16 @@ def _arguments(session: UUID, budgets: Budgets, names: Collection[str]) -> tuple
     )
 
 
+def _read_of(rows: Sequence[Row]) -> Read | None:
+    if not rows:
+        return None
+    head = next(row for row in rows if row["head"] is not None)
+    said = sorted((row for row in rows if row["head"] is None), key=lambda row: row["seq"])
+    tail = [row for row in said if row["kind"] != Kind.SUMMARY]
+    summary = next((message_of(row) for row in said if row["kind"] == Kind.SUMMARY), None)
+    return _head_of(head, tail, summary), tuple(message_of(row) for row in tail)
+
+
 def _span_of(row: Row) -> Span:
     return Span(
         newest=row["newest"],
@@ -282,6 +322,7 @@ def _head_of(row: Row, tail: list[Row], summary: Message | None) -> Head:
         anchor_date=date.fromisoformat(head["anchor_date"]),
         config=head["config"],
         version=head["version"],
+        mark=head.get("mark"),
         attempts=head.get("attempts") or 0,
         pending_tokens=head.get("pending_tokens") or 0,
         current_task=head["current_task"],

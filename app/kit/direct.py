@@ -13,6 +13,7 @@ from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
 from starlette.requests import ClientDisconnect
+from starlette.routing import BaseRoute
 from starlette.types import Message, Receive, Scope, Send
 
 Usual: TypeAlias = Callable[[Request], Awaitable[Response | None]]
@@ -31,6 +32,11 @@ def usually(reader: Usual) -> Callable[[Endpoint], Endpoint]:
         return endpoint
 
     return declare
+
+
+def is_frequent(route: BaseRoute) -> bool:
+    """Whether its endpoint names a reader of its own."""
+    return hasattr(getattr(route, "endpoint", None), ATTRIBUTE)
 
 
 class Direct(APIRoute):

@@ -14,10 +14,5 @@ def canonical(value: Any) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
-def written(value: Any) -> orjson.Fragment:
-    """The value as part of what is dumped more than once: it is written but once."""
-    return orjson.Fragment(orjson.dumps(value))
-
-
 def loads(text: bytes) -> Any:
     return orjson.loads(text)

@@ -10,6 +10,7 @@ import httpx2 as httpx
 
 from app.artifacts.service import ArtifactConfig, ArtifactService
 from app.artifacts.store import ArtifactStore
+from app.context.answers import Answers, AnswersConfig
 from app.context.previous import PreviousCalls, PreviousConfig
 from app.context.service import ContextService
 from app.context.store import ContextStore
@@ -178,7 +179,7 @@ class Process:
             state=StateService(database=database, store=StateStore(database), config=StateConfig()),
             artifacts=ArtifactService(ArtifactStore(database), ArtifactConfig()),
             clock=SystemClock(),
-            previous=PreviousCalls(PreviousConfig()),
+            answers=Answers(AnswersConfig(), PreviousCalls(PreviousConfig())),
             recall=RecallService(
                 store=RecallStore(database),
                 indexer=Indexer(store=IndexStore(database), config=IndexConfig()),

@@ -1,0 +1,161 @@
+"""Contexts as they are sent, kept in the process for who asks again (docs/decisions/0031).
+
+None is ever answered on its own authority: the statement that reads a session is given the mark of what an answer was
+compiled from, and says whether it still holds, in the same snapshot in which it would have read anew.
+"""
+
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, tzinfo
+from hashlib import blake2b
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from app.context.cache import compared
+from app.context.model import Cache, Compiled, Format, Prefix, Snapshot
+from app.context.previous import PreviousCalls
+from app.context.schemas import ContextIn, ContextQuery
+from app.kit.json import dumps
+from app.state.templates import Scope
+
+Asked: TypeAlias = Hashable
+Names: TypeAlias = Mapping[Scope, Sequence[str]]  # of values that templates use
+
+NOTHING = ContextIn()
+NOT_OF_THE_ANSWER = frozenset({"min_seq", "wait_ms", "now"})  # when to answer; of ``now`` only the day counts
+PIECE_BYTES = 24  # of a prefix: two numbers, and a reference to its section
+ANSWER_BYTES = 2_048  # what keeping one takes beside its text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The body as ContextOut describes it, in two pieces: between them stands what is told of the caller's last call.
+
+    The ETag is of all of it but that: who asks again is answered 304.
+    """
+
+    etag: str
+    before: bytes
+    cache: Cache
+    after: bytes
+
+    @property
+    def body(self) -> bytes:
+        return b"".join((self.before, dumps(self.cache), self.after))
+
+
+def answer(snapshot: Snapshot, compiled: Compiled, query: ContextQuery) -> Answer:
+    """Written at once: a payload may hold a thousand messages."""
+    head = {
+        "session": snapshot.key,
+        "as_of_seq": snapshot.last_seq,
+        "memory_version": snapshot.version,
+        "format": query.format,
+        "payload": compiled.payload,
+        "tokens": compiled.tokens,
+    }
+    rest: dict[str, Any] = {"omitted": compiled.omitted, "notices": compiled.notices}
+    if query.explain:
+        rest |= {"segments": compiled.segments, "decisions": compiled.decisions}
+    before, after = dumps(head)[:-1] + b',"cache":', b"," + dumps(rest)[1:]
+    digest = blake2b(before, digest_size=16)
+    digest.update(dumps(compiled.cache))
+    digest.update(after)
+    return Answer(etag=f'"{digest.hexdigest()}"', before=before, cache=compiled.cache, after=after)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """An answer, and when it is the answer: as long as the session has this ``mark``, and on this ``day`` there.
+
+    With no mark it is for once. ``names`` are those of the values that the mark is also of. ``prefix`` and ``causes``
+    are what the answer to the next call is held against.
+    """
+
+    answer: Answer
+    mark: str | None
+    day: date
+    zone: tzinfo
+    newest_created_at: datetime | None
+    names: Names
+    prefix: Prefix
+    causes: Mapping[int, str]
+
+    def holds_at(self, now: datetime) -> bool:
+        return day_of(now, self.zone) == self.day
+
+    @property
+    def bytes(self) -> int:
+        """Close to what it takes."""
+        text = len(self.answer.before) + len(self.answer.after)
+        return ANSWER_BYTES + text + PIECE_BYTES * len(self.prefix)
+
+
+def kept_of(snapshot: Snapshot, compiled: Compiled, query: ContextQuery, *, names: Names, now: datetime) -> Kept:
+    zone = snapshot.rules.zone
+    return Kept(
+        answer=answer(snapshot, compiled, query),
+        mark=snapshot.mark,
+        day=day_of(now, zone),
+        zone=zone,
+        newest_created_at=snapshot.newest_created_at,
+        names=names,
+        prefix=compiled.prefix,
+        causes=snapshot.causes,
+    )
+
+
+def asked(session: UUID, query: ContextQuery, body: ContextIn) -> Asked | None:
+    """All that an answer depends on of its request but for the day; None where an answer is good for once only.
+
+    Those are of the past, of a search, and around messages that are not stored.
+    """
+    once = query.as_of_version is not None or query.as_of_seq is not None or query.query is not None or body.incoming
+    if once:
+        return None
+    given = tuple(value for name, value in query if name not in NOT_OF_THE_ANSWER)
+    own = b"" if body is NOTHING else blake2b(body.model_dump_json(exclude={"now"}).encode()).digest()
+    return session, given, own, (body.now or query.now) is None
+
+
+def day_of(now: datetime, zone: tzinfo) -> date:
+    return now.astimezone(zone).date()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswersConfig:
+    """``bytes_max`` 0: none is kept."""
+
+    bytes_max: int = 64 * 1024 * 1024
+
+
+class Answers:
+    """By what was asked, those given last; so many that they are at most ``bytes_max`` together."""
+
+    def __init__(self, config: AnswersConfig, previous: PreviousCalls) -> None:
+        self._config = config
+        self._previous = previous
+        self._kept: OrderedDict[Asked, Kept] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, question: Asked) -> Kept | None:
+        kept = self._kept.get(question)
+        if kept is not None:
+            self._kept.move_to_end(question)
+        return kept
+
+    def put(self, question: Asked, kept: Kept) -> None:
+        before = self._kept.pop(question, None)
+        self._kept[question] = kept
+        self._bytes += kept.bytes - (before.bytes if before else 0)
+        while self._bytes > self._config.bytes_max:
+            _, oldest = self._kept.popitem(last=False)
+            self._bytes -= oldest.bytes
+
+    def told(self, session: UUID, shape: Format, kept: Kept) -> Answer:
+        """The answer with what it shares with the session's last call, if that is known."""
+        before = self._previous.swap(session, shape, kept.prefix)
+        if before is None:
+            return kept.answer
+        return replace(kept.answer, cache=compared(kept.answer.cache, before, kept.prefix, kept.causes))
