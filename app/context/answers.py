@@ -1,4 +1,4 @@
-"""Contexts as they are sent, kept in the process for who asks again (docs/decisions/0031).
+"""Contexts as they are sent, kept in the process for who asks again (docs/decisions/0032).
 
 None is ever answered on its own authority: the statement that reads a session is given the mark of what an answer was
 compiled from, and says whether it still holds, in the same snapshot in which it would have read anew.

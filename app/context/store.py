@@ -30,7 +30,7 @@ LOOK_BACK = 32  # messages read before the start, to find that of a group it fal
 STATE = VALUES.format(session="$1", scopes="$7", names="$8")
 
 # What a context is made of changes only with the session's row or the memory's, or is a value that it asks for
-# (docs/decisions/0031); ``xmin`` is the transaction that made a row what it is. The time is for a database that was set
+# (docs/decisions/0032); ``xmin`` is the transaction that made a row what it is. The time is for a database that was set
 # back: its transactions get the numbers of lost ones.
 NOW = """
 moment AS (
