@@ -86,18 +86,21 @@ class DiagnosticsService:
 
         Raises SessionNotFound and TooManyStreams before the first event.
         """
-        session = await self._seen(tenant, key)
+        session = session_id(tenant, key)
+        begun = await self._store.events(session, place)  # before the answer: what comes after it is told
+        if begun is None:
+            raise _unknown(key)
         if self._streams >= self._events.streams_max:
             limit = self._events.streams_max
             detail = f"{limit} event streams are open (DAYBOOK_EVENTS__STREAMS_MAX)"
             raise TooManyStreams(detail, retry_after=STREAMS_RETRY_SECONDS)
-        return self._listening(session, place)
+        return self._listening(session, begun)
 
-    async def _listening(self, session: UUID, place: Place | None) -> AsyncIterator[Event]:
+    async def _listening(self, session: UUID, found: tuple[Place, Row] | None) -> AsyncIterator[Event]:
         self._streams += 1
         before: Row | None = None
         try:
-            while not self._leaving and (found := await self._store.events(session, place)) is not None:
+            while not self._leaving and found is not None:
                 place, row = found
                 for event in events(place, row):
                     place = event.place
@@ -106,6 +109,7 @@ class DiagnosticsService:
                     yield event
                 before = row
                 await asyncio.sleep(self._events.poll_seconds)
+                found = await self._store.events(session, place)
         finally:
             self._streams -= 1
 
