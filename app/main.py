@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from fastapi import FastAPI
+from fastapi.telemetry import TelemetryConfig
+from opentelemetry.trace import Tracer
 from prometheus_client import CollectorRegistry, ProcessCollector, disable_created_metrics
 
 from app.artifacts import routes as artifacts_routes
@@ -43,10 +45,11 @@ from app.kit.db import Database, DatabaseConfig
 from app.kit.direct import is_frequent
 from app.kit.http import Gate, HttpConfig, allow_cross_origin
 from app.kit.metrics import HttpMetrics
-from app.kit.openapi import documented
+from app.kit.openapi import VERSION, documented
 from app.kit.problems import install as install_problems
 from app.kit.rates import RateConfig, Rates
 from app.kit.tokens import text_tokens
+from app.kit.tracing import UNTRACED, Tracing, build_tracing
 from app.llm.build import LlmConfig, build_model
 from app.llm.guard import Guard, GuardConfig, GuardedModel
 from app.llm.port import Model, Provider
@@ -105,6 +108,9 @@ from app.transfer.examples import EXAMPLES as TRANSFER_EXAMPLES
 from app.transfer.exporting import ExportConfig, Exporting
 from app.transfer.store import TransferStore
 
+# The framework's own spans have the query in them, which is text of the caller's.
+NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Location:
@@ -129,9 +135,20 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     memory_metrics = MemoryMetrics(registry)
     memory_store, queue = MemoryStore(pool, memory_metrics), QueueStore(pool, memory_metrics)
     charging = Charging(database=pool, store=SpendingStore(pool), caps=_caps(settings))
-    roles = build_roles(settings)
+    tracing = build_tracing(os.environ, version=VERSION)
+    roles = build_roles(settings, tracing.tracer)
     redaction = build_redaction(settings.redaction.tenants or "", settings.redaction.hook)
-    engine = _build_engine(settings, pool, queue, memory_store, memory_metrics, charging, roles, redaction)
+    engine = _build_engine(
+        settings,
+        pool,
+        queue=queue,
+        store=memory_store,
+        metrics=memory_metrics,
+        charging=charging,
+        roles=roles,
+        redaction=redaction,
+        tracer=tracing.tracer,
+    )
     memory = MemoryService(queue=queue, engine=engine, service_rules=settings.memory.values())
 
     recall, indexer, index_store = _build_recall(settings, pool)
@@ -153,8 +170,9 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
+        telemetry=NO_TELEMETRY,
         lifespan=_lifespan(
-            pool, auth, rates, background=(engine, indexer, recall, retaining, *sweepings), models=roles.models
+            pool, auth, rates, tracing, background=(engine, indexer, recall, retaining, *sweepings), models=roles.models
         ),
     )
     app.state.database = pool
@@ -164,7 +182,13 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         messages_max=settings.sessions.messages_max, message_bytes_max=settings.sessions.message_bytes_max
     )
     app.state.sessions = SessionService(
-        session_store, memory, limits, session_metrics, on_append=indexer.appended, redaction=redaction
+        session_store,
+        memory,
+        limits,
+        session_metrics,
+        on_append=indexer.appended,
+        redaction=redaction,
+        tracer=tracing.tracer,
     )
     app.state.replacing = Replacing(
         database=pool,
@@ -219,6 +243,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         ),
         recall=recall,
         recall_tokens=settings.recall.tokens,
+        tracer=tracing.tracer,
     )
     diagnostics_store = DiagnosticsStore(pool)
     app.state.metrics = Metrics(registry, database=pool, store=diagnostics_store, guards=roles.guards)
@@ -230,12 +255,18 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         reflector=roles.reflector.name,
         events=EventsConfig(poll_seconds=settings.events.poll_seconds, streams_max=settings.events.streams_max),
     )
-    _serve_http(app, settings, registry)
+    _serve_http(app, settings, registry, tracing.tracer)
     return app
 
 
 def _lifespan(
-    pool: Database, auth: Auth, rates: Rates, *, background: Sequence[Background], models: Sequence[Model]
+    pool: Database,
+    auth: Auth,
+    rates: Rates,
+    tracing: Tracing,
+    *,
+    background: Sequence[Background],
+    models: Sequence[Model],
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     """Opens the pool and starts what works beside the requests; ends it in the other order."""
 
@@ -254,6 +285,7 @@ def _lifespan(
             await rates.close()
             await asyncio.gather(*(model.close() for model in models))
             await pool.close()
+            await asyncio.to_thread(tracing.close)
 
     return lifespan
 
@@ -266,7 +298,7 @@ def _registry() -> CollectorRegistry:
     return registry
 
 
-def _serve_http(app: FastAPI, settings: Settings, registry: CollectorRegistry) -> None:
+def _serve_http(app: FastAPI, settings: Settings, registry: CollectorRegistry, tracer: Tracer) -> None:
     """The routes, and what stands around them."""
     for router in (
         sessions_routes.router,
@@ -301,7 +333,7 @@ def _serve_http(app: FastAPI, settings: Settings, registry: CollectorRegistry) -
     install_problems(app)
     if settings.http.origins:
         allow_cross_origin(app, settings.http.origins.split(","))
-    app.add_middleware(Gate, config=_http_config(settings), metrics=HttpMetrics(registry))
+    app.add_middleware(Gate, config=_http_config(settings), metrics=HttpMetrics(registry), tracer=tracer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -314,14 +346,14 @@ class Roles:
     guards: Mapping[Provider, Guard]
 
 
-def build_roles(settings: Settings) -> Roles:
+def build_roles(settings: Settings, tracer: Tracer = UNTRACED) -> Roles:
     chosen = chosen_models(settings)
     guards: dict[Provider, Guard] = {}
     models: list[Model] = []
 
     def build(provider: Provider, name: str) -> Model:
         guard = guards.setdefault(provider, Guard(_guard_config(settings)))
-        models.append(GuardedModel(build_model(provider, name, _llm_config(settings)), guard))
+        models.append(GuardedModel(build_model(provider, name, _llm_config(settings)), guard, tracer))
         return models[-1]
 
     def both(role: Chosen) -> tuple[Model, Model | None]:
@@ -337,29 +369,41 @@ def build_roles(settings: Settings) -> Roles:
     return Roles(observer=observer, reflector=reflector, models=models, guards=guards)
 
 
-def _build_engine(
+def _build_engine(  # noqa: PLR0913 - every part by its constructor
     settings: Settings,
     pool: Database,
+    *,
     queue: QueueStore,
-    memory_store: MemoryStore,
+    store: MemoryStore,
     metrics: MemoryMetrics,
     charging: Charging,
     roles: Roles,
     redaction: Redaction,
+    tracer: Tracer,
 ) -> Engine:
     observing = Observing(
-        database=pool, store=memory_store, charging=charging, observer=roles.observer, redaction=redaction
+        database=pool,
+        store=store,
+        charging=charging,
+        observer=roles.observer,
+        redaction=redaction,
+        tracer=tracer,
     )
     return Engine(
         database=pool,
         queue=queue,
-        store=memory_store,
-        activating=Activating(database=pool, store=memory_store),
+        store=store,
+        activating=Activating(database=pool, store=store),
         observing=observing,
         reflecting=Reflecting(
-            database=pool, store=memory_store, charging=charging, reflector=roles.reflector, redaction=redaction
+            database=pool,
+            store=store,
+            charging=charging,
+            reflector=roles.reflector,
+            redaction=redaction,
+            tracer=tracer,
         ),
-        rebuilding=Rebuilding(database=pool, store=memory_store, erasing=ErasingStore(), observing=observing),
+        rebuilding=Rebuilding(database=pool, store=store, erasing=ErasingStore(), observing=observing, tracer=tracer),
         charging=charging,
         service_rules=settings.memory.values(),
         config=EngineConfig(
@@ -371,6 +415,7 @@ def _build_engine(
         metrics=metrics,
         owner=f"{socket.gethostname()}:{os.getpid()}",
         redaction=redaction,
+        tracer=tracer,
     )
 
 

@@ -8,6 +8,8 @@ from datetime import date, datetime
 from functools import partial
 from uuid import UUID
 
+from opentelemetry.trace import Tracer
+
 from app.artifacts.service import ArtifactService
 from app.context.answers import Answer, Answers, Asked, Kept, Names, asked, kept_of
 from app.context.compile import compile_context
@@ -18,6 +20,7 @@ from app.context.schemas import ContextIn, ContextQuery
 from app.context.store import PRESENT, Budgets, ContextStore, Head, Moment, Read, Unchanged
 from app.kit.clock import Clock
 from app.kit.offload import offloaded
+from app.kit.tracing import UNTRACED, traced
 from app.memory.errors import VersionNotFound
 from app.memory.rules import PRESETS, Rules
 from app.memory.service import MemoryService
@@ -39,7 +42,7 @@ WAITED = "the wait ended before the memory caught up with this session"
 
 
 class ContextService:
-    def __init__(
+    def __init__(  # noqa: PLR0913 - every part by its constructor
         self,
         *,
         store: ContextStore,
@@ -50,10 +53,12 @@ class ContextService:
         answers: Answers,
         recall: RecallService,
         recall_tokens: int,
+        tracer: Tracer = UNTRACED,
     ) -> None:
         """``recall_tokens`` is what may be told of a search (issue "Remembering across conversations", 3)."""
         self._recall = recall
         self._recall_tokens = recall_tokens
+        self._tracer = tracer
         self._store = store
         self._state = state
         self._artifacts = artifacts
@@ -69,6 +74,11 @@ class ContextService:
 
         Raises VersionNotFound and MessageNotFound for what the past has not.
         """
+        of = {"daybook.session": key, "daybook.format": query.format}
+        with traced(self._tracer, "context", attributes=of):
+            return await self._context(tenant=tenant, key=key, query=query, body=body)
+
+    async def _context(self, *, tenant: str, key: str, query: ContextQuery, body: ContextIn) -> Answer:
         check_temp(body.state)
         session = session_id(tenant, key)
         caught_up = await self._wait(session, query)

@@ -9,14 +9,16 @@ from http import HTTPStatus
 
 import structlog
 from fastapi import FastAPI
+from opentelemetry.trace import Tracer
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.kit.headers import RawHeaders, secured
-from app.kit.metrics import HttpMetrics
+from app.kit.metrics import HttpMetrics, method_of, route_of
 from app.kit.problems import problem_response
+from app.kit.tracing import UNTRACED, tell_answer, traced_request
 
 log = structlog.get_logger("daybook.http")
 
@@ -45,12 +47,13 @@ class HttpConfig:
 
 
 class Gate:
-    """ASGI middleware: X-Request-Id in and out, the limits, one log line and one count per request."""
+    """ASGI middleware: X-Request-Id in and out, the limits, one log line, one count and one span per request."""
 
-    def __init__(self, app: ASGIApp, config: HttpConfig, metrics: HttpMetrics) -> None:
+    def __init__(self, app: ASGIApp, config: HttpConfig, metrics: HttpMetrics, tracer: Tracer = UNTRACED) -> None:
         self._app = app
         self._config = config
         self._metrics = metrics
+        self._tracer = tracer
         self._running = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -75,17 +78,23 @@ class Gate:
             await send(message)
 
         self._running += 1
-        try:
-            if _declared_bytes(headers) > self._config.request_bytes_max:
-                await self._too_large()(scope, receive, send_with_id)
-            elif self._running > self._config.requests_max and scope["path"] not in _QUIET:
-                await self._too_many()(scope, receive, send_with_id)
-            else:
-                await self._app(scope, self._counted(receive), send_with_id)
-        finally:
-            self._running -= 1
-            self._metrics.answered(scope, status=status, seconds=answered - started)
-            self._access_log(scope, status, time.perf_counter() - started)
+        tracer = UNTRACED if scope["path"] in _QUIET else self._tracer
+        with traced_request(tracer, method_of(scope), headers) as span:
+            try:
+                await self._answer(scope, receive, send_with_id, headers)
+            finally:
+                self._running -= 1
+                tell_answer(span, method=method_of(scope), route=route_of(scope), status=status)
+                self._metrics.answered(scope, status=status, seconds=answered - started)
+                self._access_log(scope, status, time.perf_counter() - started)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
+        if _declared_bytes(headers) > self._config.request_bytes_max:
+            await self._too_large()(scope, receive, send)
+        elif self._running > self._config.requests_max and scope["path"] not in _QUIET:
+            await self._too_many()(scope, receive, send)
+        else:
+            await self._app(scope, self._counted(receive), send)
 
     def _counted(self, receive: Receive) -> Receive:
         """A body sent in chunks declares no length: it is counted as it comes."""

@@ -13,11 +13,14 @@ import orjson
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
+from app.kit.tracing import add_trace
+
 
 def configure(*, json: bool, level: str) -> None:
     """Send our events and the libraries' warnings to stderr, one line each."""
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
+        add_trace,
         structlog.processors.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),

@@ -13,6 +13,17 @@ UNMATCHED = "unmatched"  # no route is of this path, or the method is none
 REQUEST_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
 
+def route_of(scope: Scope) -> str:
+    """The template of the route, for a path has a session's key in it."""
+    path: str = getattr(scope.get("route"), "path", UNMATCHED)
+    return path
+
+
+def method_of(scope: Scope) -> str:
+    method: str = scope["method"]
+    return method if method in METHODS else UNMATCHED
+
+
 class HttpMetrics:
     """With no registry it counts for nobody."""
 
@@ -30,7 +41,6 @@ class HttpMetrics:
         self._counter, self._timer = cache(self._requests.labels), cache(self._seconds.labels)
 
     def answered(self, scope: Scope, *, status: int, seconds: float) -> None:
-        route = getattr(scope.get("route"), "path", UNMATCHED)
-        method = scope["method"] if scope["method"] in METHODS else UNMATCHED
+        route, method = route_of(scope), method_of(scope)
         self._counter(route, method, status).inc()
         self._timer(route, method).observe(seconds)

@@ -9,6 +9,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from opentelemetry.trace import SpanKind, Tracer
+from opentelemetry.util.types import AttributeValue
+
+from app.kit.tracing import UNTRACED, traced
 from app.llm.port import Model, ModelError, ModelReply, ModelRequest, Provider
 
 
@@ -98,9 +102,10 @@ class Guard:
 class GuardedModel:
     """A model behind the guard of its provider."""
 
-    def __init__(self, model: Model, guard: Guard) -> None:
+    def __init__(self, model: Model, guard: Guard, tracer: Tracer = UNTRACED) -> None:
         self._model = model
         self._guard = guard
+        self._tracer = tracer
 
     @property
     def provider(self) -> Provider:
@@ -115,7 +120,25 @@ class GuardedModel:
         return self._model.reasoning_tokens
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        return await self._guard.complete(self._model, request)
+        """Its span has the names of the conventions for generative AI, and nothing of what is said."""
+        asked: dict[str, AttributeValue] = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.provider.name": self.provider.value,
+            "gen_ai.request.model": self.name,
+            "gen_ai.request.max_tokens": request.max_output_tokens,
+        }
+        with traced(self._tracer, f"chat {self.name}", kind=SpanKind.CLIENT, attributes=asked) as going:
+            reply = await self._guard.complete(self._model, request)
+            going.set_attributes(
+                {
+                    "gen_ai.response.model": reply.model,
+                    "gen_ai.response.finish_reasons": (reply.stop.value,),
+                    "gen_ai.usage.input_tokens": reply.usage.input_tokens,
+                    "gen_ai.usage.cache_read.input_tokens": reply.usage.cached_input_tokens,
+                    "gen_ai.usage.output_tokens": reply.usage.output_tokens,
+                }
+            )
+        return reply
 
     async def close(self) -> None:
         await self._model.close()

@@ -8,17 +8,22 @@ a killed process held is free again within ``lease_seconds``.
 
 import asyncio
 import random
+import time
 from collections import deque
 from collections.abc import Coroutine
 from contextlib import suppress
+from contextvars import Context
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, assert_never
 from uuid import UUID
 
 import structlog
+from opentelemetry.trace import Tracer
+from opentelemetry.util.types import AttributeValue
 
 from app.kit.db import AWAY, Database, is_away
+from app.kit.tracing import UNTRACED, traced, traced_work
 from app.memory.activating import Activating
 from app.memory.charging import Charging
 from app.memory.metrics import MemoryMetrics
@@ -84,6 +89,7 @@ class Engine:
         metrics: MemoryMetrics,
         owner: str,
         redaction: Redaction = OFF,
+        tracer: Tracer = UNTRACED,
     ) -> None:
         self._database = database
         self._queue = queue
@@ -98,6 +104,7 @@ class Engine:
         self._metrics = metrics
         self._owner = owner
         self._redaction = redaction
+        self._tracer = tracer
         self._tasks: dict[UUID, asyncio.Task[None]] = {}
         self._again: set[UUID] = set()
         self._turns: deque[UUID] = deque()  # what the last look found, while no place was free for it
@@ -139,7 +146,8 @@ class Engine:
     def _begin(self, memory_id: UUID) -> None:
         task = asyncio.create_task(self._work(memory_id), name=f"daybook-memory-{memory_id}")
         self._tasks[memory_id] = task
-        task.add_done_callback(lambda _: self._ended(memory_id))
+        # In no context: what is begun then was woken by another request, or by none.
+        task.add_done_callback(lambda _: self._ended(memory_id), context=Context())
 
     def _ended(self, memory_id: UUID) -> None:
         """Others first, whose turn it is; then this memory, if it is to be looked at again."""
@@ -189,8 +197,9 @@ class Engine:
         """
         try:
             while not self._stopping:
+                begun = time.time_ns()
                 lease = await self._queue.claim(memory_id, owner=self._owner, seconds=self._config.lease_seconds)
-                if lease is None or not await self._held(lease, self._steps(lease)):
+                if lease is None or not await self._traced(lease, begun):
                     return
                 if self._turns or self._more:
                     self._more = True  # this one is due still, and is found in its turn
@@ -199,6 +208,13 @@ class Engine:
             log.warning("memory_left", memory=str(memory_id), error=type(error).__name__)
         except Exception:
             log.exception("memory_left", memory=str(memory_id))
+
+    async def _traced(self, lease: Lease, begun: int) -> bool:
+        """The work of one lease, as a trace from when it was tried to claim it. Answers whether there is more."""
+        of: dict[str, AttributeValue] = {"daybook.memory": str(lease.memory_id), "daybook.epoch": lease.epoch}
+        with traced_work(self._tracer, "memory", start_time=begun, attributes=of):
+            self._tracer.start_span("claim", start_time=begun).end()
+            return await self._held(lease, self._steps(lease))
 
     async def _held(self, lease: Lease, work: Coroutine[Any, Any, bool]) -> bool:
         """Do the work while the lease is renewed; when it is lost, or this task cancelled, the work is cancelled."""
@@ -229,7 +245,8 @@ class Engine:
         # What came since may have closed a group, or a topic.
         fruitless: dict[Outcome, tuple[int, datetime | None]] = {}
         while True:
-            loaded = await self._store.load(lease)
+            with traced(self._tracer, "load"):
+                loaded = await self._store.load(lease)
             if loaded is None:
                 return False
             rules = Rules.resolve(self._service_rules, loaded.config)
@@ -256,7 +273,9 @@ class Engine:
         await self._queue.renew(lease, seconds=self._config.lease_seconds, step=name)
         structlog.contextvars.bind_contextvars(session=loaded.session_key, step=name, epoch=lease.epoch)
         try:
-            outcome = await self._execute(lease, loaded, rules, step)
+            with traced(self._tracer, f"step {name}", attributes={"daybook.session": loaded.session_key}) as going:
+                outcome = await self._execute(lease, loaded, rules, step)
+                going.set_attribute("daybook.outcome", outcome)
         except StepFailed as failure:
             await self._fail(lease, loaded, name, failure)
             return None

@@ -4,8 +4,11 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
+from opentelemetry.trace import Tracer
+
 from app.kit.db import Database, Tx
 from app.kit.tokens import text_tokens
+from app.kit.tracing import UNTRACED, traced
 from app.memory.boundaries import boundaries
 from app.memory.charging import Charging
 from app.memory.cursor import advance
@@ -36,12 +39,14 @@ class Observing:
         charging: Charging,
         observer: Observer,
         redaction: Redaction = OFF,
+        tracer: Tracer = UNTRACED,
     ) -> None:
         self._database = database
         self._store = store
         self._charging = charging
         self._observer = observer
         self._redaction = redaction
+        self._tracer = tracer
 
     async def run(self, lease: Lease, loaded: Loaded, rules: Rules, step: Observe | Buffer) -> Outcome:
         """Observe the oldest safe span. Raises StepFailed; what it raised for is recorded by the engine."""
@@ -55,8 +60,9 @@ class Observing:
             return Outcome.UNAFFORDABLE
         parsed, verdict, runs = thought
         new = new_observation(loaded, span, parsed, verdict)
-        async with self._database.tx() as tx:
-            return await self._record(tx, lease, loaded, rules, span, new, runs, ahead=ahead)
+        with traced(self._tracer, "record"):
+            async with self._database.tx() as tx:
+                return await self._record(tx, lease, loaded, rules, span, new, runs, ahead=ahead)
 
     async def think(
         self, lease: Lease, loaded: Loaded, rules: Rules, span: Span
@@ -65,6 +71,13 @@ class Observing:
 
         None where a cap on cost forbids the first call; it may forbid the second too.
         """
+        of = {"daybook.messages": len(span.messages), "daybook.tokens": span.tokens}
+        with traced(self._tracer, "think", attributes=of):
+            return await self._think(lease, loaded, rules, span)
+
+    async def _think(
+        self, lease: Lease, loaded: Loaded, rules: Rules, span: Span
+    ) -> tuple[Parsed, Verdict, list[Run]] | None:
         redact = self._redaction.of(loaded.tenant)
         span = replace(span, messages=await asyncio.to_thread(redacted_messages, span.messages, redact))
         source = _observer_input(loaded, rules, span)

@@ -8,7 +8,10 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
+from opentelemetry.trace import Tracer
+
 from app.kit.db import Database, Tx
+from app.kit.tracing import UNTRACED, traced
 from app.memory.erasing_store import ErasingStore
 from app.memory.model import Ranges
 from app.memory.observing import Observing, new_observation
@@ -22,11 +25,20 @@ from app.sessions.model import Message
 
 
 class Rebuilding:
-    def __init__(self, *, database: Database, store: MemoryStore, erasing: ErasingStore, observing: Observing) -> None:
+    def __init__(
+        self,
+        *,
+        database: Database,
+        store: MemoryStore,
+        erasing: ErasingStore,
+        observing: Observing,
+        tracer: Tracer = UNTRACED,
+    ) -> None:
         self._database = database
         self._store = store
         self._erasing = erasing
         self._observing = observing
+        self._tracer = tracer
 
     async def run(self, lease: Lease, loaded: Loaded, rules: Rules) -> Outcome:
         """Observe the oldest span of what is to be observed again. Raises StepFailed."""
@@ -44,8 +56,9 @@ class Rebuilding:
         parsed, verdict, runs = thought
         new = new_observation(before, span, parsed, verdict)
         left = (*left_of(last, span, messages), *loaded.rebuilding[1:])
-        async with self._database.tx() as tx:
-            return await self._record(tx, lease, loaded, span, new, runs, left)
+        with traced(self._tracer, "record"):
+            async with self._database.tx() as tx:
+                return await self._record(tx, lease, loaded, span, new, runs, left)
 
     async def _messages(self, loaded: Loaded, first: int, last: int) -> list[Message]:
         found = await self._store.pending_messages(loaded.session_id, first - 1)

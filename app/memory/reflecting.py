@@ -3,7 +3,10 @@
 import asyncio
 from dataclasses import dataclass, replace
 
+from opentelemetry.trace import Tracer
+
 from app.kit.db import Database, Tx
+from app.kit.tracing import UNTRACED, traced
 from app.memory.charging import Charging
 from app.memory.gates import Rejection, Verdict, coverage, judge_reflection, protected, restore
 from app.memory.log import render
@@ -68,6 +71,7 @@ class Reflecting:
         charging: Charging,
         reflector: Reflector,
         redaction: Redaction = OFF,
+        tracer: Tracer = UNTRACED,
     ) -> None:
         self._database = database
         self._store = store
@@ -75,16 +79,20 @@ class Reflecting:
         self._charging = charging
         self._reflector = reflector
         self._redaction = redaction
+        self._tracer = tracer
 
     async def run(self, lease: Lease, loaded: Loaded, rules: Rules, step: Reflect | Consolidate) -> Outcome:
         """Condense. Raises StepFailed; what it raised for is recorded by the engine."""
         sources = reflect_sources(loaded, step) if isinstance(step, Reflect) else consolidate_sources(loaded, step)
-        best, runs = await self._think(lease, loaded, rules, sources)
+        of = {"daybook.notes": len(sources.chunks), "daybook.tokens": sources.tokens}
+        with traced(self._tracer, "think", attributes=of):
+            best, runs = await self._think(lease, loaded, rules, sources)
         if not runs:
             return Outcome.UNAFFORDABLE
         ahead = isinstance(step, Reflect) and step.ahead
-        async with self._database.tx() as tx:
-            return await self._record(tx, lease, loaded, sources, best, runs, ahead=ahead)
+        with traced(self._tracer, "record"):
+            async with self._database.tx() as tx:
+                return await self._record(tx, lease, loaded, sources, best, runs, ahead=ahead)
 
     async def _think(
         self, lease: Lease, loaded: Loaded, rules: Rules, sources: Sources

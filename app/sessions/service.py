@@ -7,8 +7,11 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from opentelemetry.trace import Tracer
+
 from app.kit.errors import FieldError, Invalid
 from app.kit.offload import offloaded
+from app.kit.tracing import UNTRACED, traced
 from app.llm.port import Usage
 from app.llm.prices import priced
 from app.redaction.model import OFF, Redact, Redaction, redacted_object
@@ -59,6 +62,7 @@ class SessionService:
         *,
         on_append: Callable[[UUID, int], None] = lambda _session, _messages: None,
         redaction: Redaction = OFF,
+        tracer: Tracer = UNTRACED,
     ) -> None:
         self._store = store
         self._memory = memory
@@ -66,6 +70,7 @@ class SessionService:
         self._metrics = metrics or SessionMetrics()
         self._on_append = on_append
         self._redaction = redaction
+        self._tracer = tracer
 
     async def append(
         self, *, tenant: str, key: str, body: AppendIn, idempotency_key: str | None, wait_ms: int, body_bytes: int
@@ -82,9 +87,10 @@ class SessionService:
             usage=usage,
             defaults=self._memory.defaults,
         )
-        result = await store(messages=messages)
-        if redact is not None and any(stored.differs for stored in result.messages):
-            result = await store(messages=await self._recognised(session_id(tenant, key), messages, result, redact))
+        with traced(self._tracer, "append", attributes={"daybook.session": key, "daybook.messages": len(messages)}):
+            result = await store(messages=messages)
+            if redact is not None and any(stored.differs for stored in result.messages):
+                result = await store(messages=await self._recognised(session_id(tenant, key), messages, result, redact))
         _refuse(result, body.resource_id)
         fresh = sum(not stored.replayed for stored in result.messages)
         self._metrics.appended(messages=fresh, usage=usage if fresh else None)
