@@ -158,6 +158,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         database=pool,
         store=session_store,
         keepers=(ErasingStore(), ArtifactStore(pool), StateStore(pool), facts, index_store),
+        metrics=session_metrics,
     )
     retaining = _build_retaining(settings, pool, index_store, deleting, session_metrics)
     artifacts, sweepings = _build_artifacts(settings, pool, redaction)
@@ -220,6 +221,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         facts=facts,
         index=index_store,
         memory=memory,
+        metrics=session_metrics,
     )
     app.state.compacting = Compacting(database=pool, store=memory_store, memory=memory, redaction=redaction)
     app.state.branching = Branching(

@@ -11,6 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from app.kit.direct import Direct
 from app.kit.errors import Forbidden
+from app.kit.http import PART
 from app.kit.problems import problem_responses
 from app.kit.rates import Rates
 
@@ -77,7 +78,7 @@ class Guarded(Direct):
     async def _admitted(self, scope: Scope) -> Caller:
         authority: Authority = scope["app"].state.auth
         caller = await authority.caller(Headers(scope=scope))
-        if caller.key is not None:
+        if caller.key is not None and PART not in scope:
             rates: Rates = scope["app"].state.rates
             scope["answer_headers"] += await rates.spend(caller.key)
         if not caller.access.covers(self.needs):

@@ -25,6 +25,7 @@ log = structlog.get_logger("daybook.http")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _QUIET = ("/healthz", "/readyz")
 RETRY_BUSY_SECONDS = 1.0
+PART = "daybook.part"  # in the scope of a request that is made for another one, which is counted
 ASKED_HEADERS = (
     "Authorization",
     "Idempotency-Key",
@@ -77,21 +78,23 @@ class Gate:
                 message["headers"] = secured([*message["headers"], *more])
             await send(message)
 
-        self._running += 1
+        counted = PART not in scope
+        self._running += counted
         tracer = UNTRACED if scope["path"] in _QUIET else self._tracer
         with traced_request(tracer, method_of(scope), headers) as span:
             try:
                 await self._answer(scope, receive, send_with_id, headers)
             finally:
-                self._running -= 1
+                self._running -= counted
                 tell_answer(span, method=method_of(scope), route=route_of(scope), status=status)
-                self._metrics.answered(scope, status=status, seconds=answered - started)
+                if counted:
+                    self._metrics.answered(scope, status=status, seconds=answered - started)
                 self._access_log(scope, status, time.perf_counter() - started)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
         if _declared_bytes(headers) > self._config.request_bytes_max:
             await self._too_large()(scope, receive, send)
-        elif self._running > self._config.requests_max and scope["path"] not in _QUIET:
+        elif self._running > self._config.requests_max and scope["path"] not in _QUIET and PART not in scope:
             await self._too_many()(scope, receive, send)
         else:
             await self._app(scope, self._counted(receive), send)
@@ -139,6 +142,15 @@ class Gate:
                 status=status,
                 ms=round(seconds * 1000, 1),
             )
+
+
+def as_part(app: ASGIApp) -> ASGIApp:
+    """The app as it is asked for the sake of a request: neither counted nor held against a limit once more."""
+
+    async def asked(scope: Scope, receive: Receive, send: Send) -> None:
+        await app({**scope, PART: True}, receive, send)
+
+    return asked
 
 
 def allow_cross_origin(app: FastAPI, origins: Sequence[str]) -> None:

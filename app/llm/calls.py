@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 from typing import Protocol, TypeVar, cast
 
 from app.kit.errors import StartError
-from app.llm.port import ModelError, Provider
+from app.llm.port import TIMEOUT, ModelError, Provider
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -23,11 +23,11 @@ RETRY_AFTER_SECONDS_MAX = 3_600.0  # a header that asks for more is not believed
 KINDS: Mapping[int, str] = {
     401: "unauthorized",
     403: "unauthorized",
-    408: "timeout",
+    408: TIMEOUT,
     409: "overloaded",
     429: "rate_limited",
     503: "overloaded",
-    504: "timeout",
+    504: TIMEOUT,
     529: "overloaded",
 }
 RETRYABLE = frozenset({408, 409, 429})
@@ -67,7 +67,7 @@ async def answered(call: Awaitable[T], *, provider: Provider, errors: SdkErrors,
         async with asyncio.timeout(timeout_seconds):
             return await call
     except (TimeoutError, errors.timeout) as error:
-        raise ModelError("timeout", f"{provider} gave no reply in {timeout_seconds:g} s", retryable=True) from error
+        raise ModelError(TIMEOUT, f"{provider} gave no reply in {timeout_seconds:g} s", retryable=True) from error
     except errors.status as error:
         raise status_failure(provider, cast("_StatusError", error), now=datetime.now(UTC)) from error
     except errors.connection as error:

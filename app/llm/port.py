@@ -44,6 +44,9 @@ class ModelReply:
     model: str
 
 
+TIMEOUT = "timeout"  # the kind of a call that may have been answered, too late to be heard
+
+
 class Model(Protocol):
     """A language model behind a provider's API. ``complete`` raises ModelError and nothing else."""
 
@@ -67,7 +70,8 @@ class ModelError(Exception):
 
     ``kind`` is a short slug for diagnostics (rate_limited, overloaded, timeout, connection, server_error,
     bad_request, unauthorized, refused, bad_reply). ``retryable`` says whether the same call may succeed later;
-    ``retry_after`` is the provider's own wish in seconds. ``reply`` is what came and is no answer, but was paid for.
+    ``retry_after`` is the provider's own wish in seconds. ``reply`` is what came and is no answer. ``model`` was asked
+    ("": none was), and ``usage`` is what is paid for all the same.
     """
 
     def __init__(
@@ -84,3 +88,5 @@ class ModelError(Exception):
         self.retryable = retryable
         self.retry_after = retry_after
         self.reply = reply
+        self.model = "" if reply is None else reply.model
+        self.usage = Usage() if reply is None else reply.usage

@@ -35,8 +35,15 @@ async def priced(provider: Provider | None, model: str, usage: Usage) -> Usage:
 
 async def estimated(model: Model, request: ModelRequest) -> Usage:
     """What a call may use at most, with its cost: nothing read from a cache, and all of the output it may have."""
-    counted = await asyncio.to_thread(lambda: text_tokens(request.system) + text_tokens(request.prompt))
-    usage = Usage(
-        input_tokens=round(counted * INPUT_MARGIN), output_tokens=request.max_output_tokens + model.reasoning_tokens
-    )
+    usage = replace(await _input(request), output_tokens=request.max_output_tokens + model.reasoning_tokens)
     return await priced(model.provider, model.name, usage)
+
+
+async def unanswered(model: Model, request: ModelRequest) -> Usage:
+    """What a call is booked at of which no word came back: what was sent was read, or may have been."""
+    return await priced(model.provider, model.name, await _input(request))
+
+
+async def _input(request: ModelRequest) -> Usage:
+    counted = await asyncio.to_thread(lambda: text_tokens(request.system) + text_tokens(request.prompt))
+    return Usage(input_tokens=round(counted * INPUT_MARGIN))

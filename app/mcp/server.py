@@ -25,6 +25,7 @@ from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from app.kit.http import as_part
 from app.kit.openapi import VERSION
 from app.mcp.tools import TOOLS, Tool
 
@@ -77,7 +78,7 @@ class McpServer:
         call = tool.call()
         came = {} if request is None else request.headers
         headers = {name: came[name] for name in PASSED_ON if name in came}
-        transport = httpx2.ASGITransport(self._app, raise_app_exceptions=False)
+        transport = httpx2.ASGITransport(as_part(self._app), raise_app_exceptions=False)
         # No time-out: it is this process, and each route has bounds of its own.
         async with httpx2.AsyncClient(transport=transport, base_url="http://daybook", timeout=None) as client:
             answer = await client.request(

@@ -54,7 +54,7 @@ class Charging:
         try:
             draft = await think(replace(source, small_model=rung is not Rung.FULL))
         except ModelError as error:
-            await self._charge(lease, loaded, Usage() if error.reply is None else error.reply.usage)
+            await self._charge(lease, loaded, error.usage)
             raise
         await self._charge(lease, loaded, draft.call.usage)
         return draft

@@ -2,14 +2,21 @@
 
 import time
 
-from app.llm.port import Model, ModelError, ModelReply, ModelRequest, Stop
+from app.llm.port import TIMEOUT, Model, ModelError, ModelReply, ModelRequest, Stop
+from app.llm.prices import unanswered
 from app.memory.model import Call, Draft
 
 
 async def drafted(model: Model, request: ModelRequest, *, prompt_version: str) -> Draft:
     """The model's answer with what the call cost. Raises ModelError, for a refusal too."""
     started = time.monotonic()
-    reply = await model.complete(request)
+    try:
+        reply = await model.complete(request)
+    except ModelError as error:
+        error.model = model.name
+        if error.kind == TIMEOUT:
+            error.usage = await unanswered(model, request)
+        raise
     if reply.stop is Stop.REFUSAL:
         raise ModelError("refused", f"{model.provider} refused to answer", retryable=False, reply=reply)
     return Draft(

@@ -17,6 +17,7 @@ from app.memory.records import FORGOTTEN, Locked, Told
 from app.memory.service import MemoryService
 from app.memory.store import ERASED, MemoryStore
 from app.sessions.erasing import Copy, ErasingLog
+from app.sessions.metrics import SessionMetrics
 from app.sessions.model import SearchIndex
 
 
@@ -69,6 +70,7 @@ class Erasing:
         facts: FactStore,
         index: SearchIndex,
         memory: MemoryService,
+        metrics: SessionMetrics | None = None,
     ) -> None:
         self._database = database
         self._store = store
@@ -78,6 +80,7 @@ class Erasing:
         self._index = index
         self._mending = Mending(store=store, erasing=erasing)
         self._memory = memory
+        self._metrics = metrics or SessionMetrics()
 
     async def erase(self, tenant: str, key: str, message_id: str) -> Erased:
         """Erase it wherever it is. Said again it is answered the same, with no rows.
@@ -92,6 +95,7 @@ class Erasing:
                 if copy.observe or not copy.erased:
                     rebuilding |= await self._erase(tx, copy, rows)
         self._wake(copies)
+        self._metrics.erased("message")
         keys = tuple(copy.key for copy in copies)
         return Erased(seq=copies[0].seq, sessions=keys, rows=dict(rows), rebuilding=rebuilding)
 

@@ -8,6 +8,7 @@ from app.memory.records import Run
 
 CALL = ("provider", "model", "kind")
 CALL_SECONDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 90.0, 180.0)
+LAG_SECONDS = (1.0, 10.0, 60.0, 300.0, 1_800.0, 7_200.0, 28_800.0, 86_400.0, 604_800.0)
 WAIT_SECONDS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0, 60.0, 300.0, 1_800.0)
 
 
@@ -19,6 +20,12 @@ class MemoryMetrics:
             "daybook_claim_wait_seconds",
             "Seconds from when a memory was due until a worker claimed it",
             buckets=WAIT_SECONDS,
+            registry=registry,
+        )
+        self._lags = Histogram(
+            "daybook_observed_after_seconds",
+            "Seconds from when the oldest message of an observation was stored until it was observed",
+            buckets=LAG_SECONDS,
             registry=registry,
         )
         self._steps = Counter("daybook_steps", "Steps of the engine", ["step", "outcome"], registry=registry)
@@ -48,6 +55,9 @@ class MemoryMetrics:
 
     def claimed(self, waited_seconds: float) -> None:
         self._waits.observe(waited_seconds)
+
+    def observed(self, waited_seconds: float) -> None:
+        self._lags.observe(waited_seconds)
 
     def stepped(self, step: str, outcome: str) -> None:
         self._steps.labels(step, outcome).inc()

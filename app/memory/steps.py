@@ -6,7 +6,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
-from app.llm.port import ModelError, Usage
+from app.llm.port import ModelError
 from app.memory.model import Call, Draft
 from app.memory.records import Run
 from app.redaction.model import Redact
@@ -59,13 +59,12 @@ async def called(
 
 
 def _failed(kind: str, error: ModelError, *, provider: str, latency_ms: int, redact: Redact) -> Run:
-    """The record of a call without a draft; a refusal has its tokens, and what was said."""
-    reply = error.reply
-    usage = Usage() if reply is None else reply.usage
+    """The record of a call without a draft; a refusal has its tokens, and what was said, a late answer its input."""
+    reply, usage = error.reply, error.usage
     return Run(
         kind=kind,
         provider=provider,
-        model="" if reply is None else reply.model,
+        model=error.model,
         prompt_version="",
         outcome="failed",
         input_tokens=usage.input_tokens,

@@ -70,6 +70,8 @@ ADD_OBSERVATION = """/* add_observation */
 INSERT INTO observations (memory_id, ordinal, text, items, tokens, message_tokens, session_id, from_seq, to_seq,
                           covers, current_task, suggested_response, status, born_version)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+RETURNING (SELECT extract(epoch FROM now() - ingested_at)::float8 FROM messages
+           WHERE session_id = $7 AND seq = $8) AS waited_seconds
 """
 
 ACTIVATE = """/* activate */
@@ -213,7 +215,7 @@ class MemoryStore:
 
     async def buffer_observation(self, tx: Tx, loaded: Loaded, new: NewObservation, *, usage: dict[str, Any]) -> None:
         """Keep a chunk observed ahead: no new version, and nothing of it in the context."""
-        await self.add_observation(tx, loaded, new, born_version=None)
+        self._metrics.observed(await self.add_observation(tx, loaded, new, born_version=None))
         await tx.execute(BUFFERED_SEQ, loaded.session_id, new.to_seq)
         await tx.execute(BUFFERED, loaded.memory_id, new.message_tokens, usage)
 
@@ -222,7 +224,7 @@ class MemoryStore:
     ) -> None:
         """Make the next version: one more live chunk. The cursor is moved by ``advance_cursor``."""
         version = fenced.version + 1
-        await self.add_observation(tx, loaded, new, born_version=version)
+        self._metrics.observed(await self.add_observation(tx, loaded, new, born_version=version))
         await tx.execute(
             OBSERVED,
             loaded.memory_id,
@@ -255,9 +257,9 @@ class MemoryStore:
     async def make_live(self, tx: Tx, memory_id: UUID, ids: Sequence[int], *, version: int) -> None:
         await tx.execute(ACTIVATE, memory_id, ids, version)
 
-    async def add_observation(self, tx: Tx, loaded: Loaded, new: NewObservation, *, born_version: int | None) -> None:
-        """Live from a version on, or buffered (None)."""
-        await tx.execute(
+    async def add_observation(self, tx: Tx, loaded: Loaded, new: NewObservation, *, born_version: int | None) -> float:
+        """Live from a version on, or buffered (None). Answers for how many seconds its oldest message has been here."""
+        waited: float = await tx.fetchval(
             ADD_OBSERVATION,
             loaded.memory_id,
             new.from_seq,
@@ -274,6 +276,7 @@ class MemoryStore:
             Status.BUFFERED if born_version is None else Status.ACTIVE,
             born_version,
         )
+        return waited
 
     async def advance_cursor(
         self, tx: Tx, session_id: UUID, *, observed_seq: int, tail_from_seq: int, anchor_date: date

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from app.kit.db import Database, Tx
 from app.sessions.errors import SessionNotFound
+from app.sessions.metrics import SessionMetrics
 from app.sessions.model import Gone
 from app.sessions.store import SessionStore
 
@@ -32,8 +33,16 @@ class Receipt:
 class Deleting:
     """``keepers`` are asked in their order, the sessions' own store last."""
 
-    def __init__(self, *, database: Database, store: SessionStore, keepers: Sequence[Keeper]) -> None:
+    def __init__(
+        self,
+        *,
+        database: Database,
+        store: SessionStore,
+        keepers: Sequence[Keeper],
+        metrics: SessionMetrics | None = None,
+    ) -> None:
         self._database = database
+        self._metrics = metrics or SessionMetrics()
         self._store = store
         self._keepers = (*keepers, store)
 
@@ -43,12 +52,16 @@ class Deleting:
             gone = await self._store.lock_session(tx, tenant, key)
             if not gone.sessions:
                 raise SessionNotFound(f"session '{key}' was never seen")
-            return await self.forget(tx, gone)
+            receipt = await self.forget(tx, gone)
+        self._metrics.erased("session")
+        return receipt
 
     async def resource(self, tenant: str, resource_id: str) -> Receipt:
         """All sessions of a resource, and what is kept of it alone. Where there is nothing it answers the same."""
         async with self._database.tx() as tx:
-            return await self.forget(tx, await self._store.lock_resource(tx, tenant, resource_id))
+            receipt = await self.forget(tx, await self._store.lock_resource(tx, tenant, resource_id))
+        self._metrics.erased("resource")
+        return receipt
 
     async def forget(self, tx: Tx, gone: Gone) -> Receipt:
         """Delete sessions that are locked in this transaction."""

@@ -1,8 +1,12 @@
 """Counters of what is appended, and of what the agents say their own model calls used."""
 
+from typing import Literal, TypeAlias
+
 from prometheus_client import CollectorRegistry, Counter
 
 from app.sessions.model import ActorUsage
+
+Erasable: TypeAlias = Literal["message", "session", "resource"]
 
 
 class SessionMetrics:
@@ -17,9 +21,15 @@ class SessionMetrics:
             registry=registry,
         )
 
+        self._erasures = Counter(
+            "daybook_erasures", "What callers had erased: message, session, resource", ["what"], registry=registry
+        )
         self._expired = Counter(
             "daybook_expired", "Removed by a retention rule: messages, sessions", ["what"], registry=registry
         )
+
+    def erased(self, what: Erasable) -> None:
+        self._erasures.labels(what).inc()
 
     def expired(self, *, messages: int, sessions: int) -> None:
         self._expired.labels("messages").inc(messages)

@@ -105,7 +105,20 @@ async def test_the_memorys_work_and_its_calls_are_counted(start_service: StartSe
     assert total(found, "model_cost_usd_total") == pytest.approx(sum(run["cost_usd"] for run in runs))
     assert total(found, "model_call_seconds_count") == len(runs)
     assert total(found, "claim_wait_seconds_count") >= 1
+    assert total(found, "observed_after_seconds_count") == 1
+    assert 0 < total(found, "observed_after_seconds_sum") < 60
     assert total(found, "provider_circuit_open", provider="anthropic") == 0
+
+
+async def test_what_is_erased_is_counted_by_what_was_asked_for(service: Service) -> None:
+    for key in ("a", "b"):
+        await service.append(key, {"id": "m-1", "role": "user", "content": "Hello"})
+    for path in ("/sessions/a/messages/m-1", "/sessions/a", "/sessions/b", "/sessions/b", "/resources/ana"):
+        await service.client.delete(path)
+    found = await samples(service)
+
+    whats = ("message", "session", "resource")
+    assert [total(found, "erasures_total", what=what) for what in whats] == [1, 2, 1]
 
 
 async def test_what_waits_is_told_by_status_and_age(

@@ -168,6 +168,20 @@ async def test_a_failed_call_gives_back_what_it_had_reserved(
     assert done["spending"]["session"]["tokens"] > 0
 
 
+async def test_a_call_without_a_reply_in_time_is_charged_for_what_was_sent(
+    start_service: StartService, models: ModelServer, provider: str
+) -> None:
+    models.fail_next(Fault.HANG)
+    caps = {"session_tokens_per_day": 1_000}
+    async with start_service(provider=provider, memory=MEMORY, caps=caps, llm={"timeout_seconds": 1}) as service:
+        await service.append(KEY, *talk(1, OBSERVE_AT))
+        paused = await memory_where(service, "paused")
+        (run,) = (await service.get(f"/sessions/{KEY}/memory/runs"))["items"]
+
+    assert paused["spending"]["session"]["tokens"] == run["input_tokens"] > 1_000
+    assert paused["usage"]["observer"]["cost_usd"] == pytest.approx(run["cost_usd"]) != 0
+
+
 async def test_a_try_that_is_not_affordable_any_more_leaves_the_rejection_and_pauses(
     start_service: StartService, models: ModelServer, provider: str
 ) -> None:

@@ -94,6 +94,9 @@ async def test_a_call_that_fails_is_told_and_tried_again(
     assert provider in failing["last_error"]["message"]
     assert (failed["outcome"], failed["rejected_output"]) == ("failed", None)
     assert failed["error"].startswith(kind)
+    assert failed["model"]
+    assert (failed["input_tokens"] > 0) is (fault is Fault.HANG), "what was sent in time is booked, the answer is not"
+    assert failed["output_tokens"] == 0
     assert failing["next_attempt_at"] > failing["last_error"]["at"]
     assert failing["coverage"] == {"intervals": [{"from": 1, "to": OBSERVE_AT, "by": "tail"}], "gaps": []}
     assert raw["notices"]

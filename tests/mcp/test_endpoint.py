@@ -159,6 +159,19 @@ async def test_a_request_over_the_limit_is_refused(start_service: StartService) 
     assert answer.status_code == 413
 
 
+async def test_a_call_of_a_tool_is_one_request_to_the_limits_and_the_metrics(start_service: StartService) -> None:
+    ask = PING | {"method": "tools/call", "params": {"name": "get_context", "arguments": {"session": "s1"}}}
+    headers = ACCEPT | {"authorization": f"Bearer {KEY}"}
+    async with start_service(bootstrap_key=KEY, rates={"per_minute": 10}) as service:
+        first = await service.client.post("/mcp", json=ask, headers=headers)
+        second = await service.client.post("/mcp", json=ask, headers=headers)
+        counted = (await service.client.get("/metrics", headers=headers)).text
+
+    assert [answer.headers["RateLimit"].split(";")[1] for answer in (first, second)] == ["r=9", "r=8"]
+    assert 'daybook_http_requests_total{method="POST",route="/mcp",status="200"} 2.0' in counted
+    assert 'route="/sessions/{key}/context"' not in counted
+
+
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
 async def test_there_is_no_stream_to_hold_and_no_session_to_end(service: Service, method: str) -> None:
     answer = await service.client.request(method, "/mcp", headers=ACCEPT)
