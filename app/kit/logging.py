@@ -1,5 +1,8 @@
 """structlog, once: JSON lines, or coloured ones on a terminal. Never message content, never a key (style.md 25).
 
+The text of an error may quote what was said: a row that the database refused, a value that was no number. So a failure
+is told by its types and places, and what a library writes by its first line, at no level below a warning.
+
 Our own events are written to stderr at once; what libraries warn of comes through the standard library's handlers,
 whose way is ten times as long (docs/benchmarks/profile.md).
 """
@@ -7,6 +10,7 @@ whose way is ten times as long (docs/benchmarks/profile.md).
 import json
 import logging
 import sys
+import traceback
 from contextlib import suppress
 
 import orjson
@@ -24,11 +28,12 @@ def configure(*, json: bool, level: str) -> None:
         structlog.processors.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
+        tell_failure,
     ]
     coloured = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
     _configure_libraries(shared, structlog.processors.JSONRenderer() if json else coloured)
     structlog.configure(
-        processors=[*shared, structlog.processors.format_exc_info, _one_line if json else coloured],
+        processors=[*shared, _one_line if json else coloured],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=_Lines,
         cache_logger_on_first_use=True,
@@ -37,16 +42,35 @@ def configure(*, json: bool, level: str) -> None:
 
 def _configure_libraries(shared: list[Processor], renderer: Processor) -> None:
     formatter = structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=shared,
-        processors=[
-            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-            structlog.processors.format_exc_info,
-            renderer,
-        ],
+        foreign_pre_chain=[_first_line, *shared],
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter)
+    handler.setLevel(logging.WARNING)  # whatever a library's own variables ask for, as OPENAI_LOG does
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+
+
+def tell_failure(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """In the place of an exception what it is and where it came from, with what led to it first."""
+    given = event.pop("exc_info", None)
+    error = sys.exc_info()[1] if given is True else given[1] if isinstance(given, tuple) else given
+    if isinstance(error, BaseException):
+        event["exception"] = "\n".join(_failure(error))
+    return event
+
+
+def _failure(error: BaseException) -> list[str]:
+    earlier = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    before = [] if earlier is None else [*_failure(earlier), "and then"]
+    places = [line.rstrip() for line in traceback.format_tb(error.__traceback__)]
+    code = getattr(error, "sqlstate", None)
+    return [*before, *places, type(error).__qualname__ + (f" {code}" if code else "")]
+
+
+def _first_line(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    event["event"] = str(event["event"]).partition("\n")[0]
+    return event
 
 
 def _one_line(_logger: WrappedLogger, _method: str, event: EventDict) -> str:

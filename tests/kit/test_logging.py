@@ -4,10 +4,13 @@ import json
 import logging
 from collections.abc import Iterator
 
+import asyncpg
 import pytest
 import structlog
 
 from app.kit.logging import configure
+
+SAID = "xyzzy"
 
 
 @pytest.fixture(autouse=True)
@@ -57,6 +60,39 @@ def test_a_failure_is_told_with_its_traceback(capfd: pytest.CaptureFixture[str])
     line = json.loads(capfd.readouterr().err)
     assert line["level"] == "error"
     assert "JSONDecodeError" in line["exception"]
+
+
+@pytest.mark.parametrize("json_lines", [True, False])
+def test_what_an_error_says_is_not_told_but_what_it_is_and_what_led_to_it(
+    capfd: pytest.CaptureFixture[str], json_lines: bool
+) -> None:
+    configure(json=json_lines, level="debug")
+
+    try:
+        try:
+            raise asyncpg.NotNullViolationError(f"Failing row contains ({SAID}).")
+        except asyncpg.PostgresError as error:
+            raise KeyError(SAID) from error
+    except KeyError:
+        structlog.get_logger("daybook").exception("broke")
+        logging.getLogger("uvicorn.error").exception("Exception in ASGI application\n%s", SAID)
+
+    told = capfd.readouterr().err
+    assert SAID not in told
+    assert told.count("NotNullViolationError 23502") == 2
+    assert told.count("and then") == 2
+    assert "test_logging.py" in told
+
+
+def test_a_library_is_heard_from_warnings_on_whatever_it_is_set_to(capfd: pytest.CaptureFixture[str]) -> None:
+    configure(json=True, level="debug")
+    logger = logging.getLogger("openai")
+    logger.setLevel(logging.DEBUG)
+
+    logger.debug("Request options: %s", SAID)
+    logger.setLevel(logging.NOTSET)
+
+    assert capfd.readouterr().err == ""
 
 
 def test_what_a_library_warns_of_is_a_line_like_ours(capfd: pytest.CaptureFixture[str]) -> None:
