@@ -100,7 +100,7 @@ async def test_what_is_asked_wrongly_is_told_as_a_problem(service: Service) -> N
 
 async def test_a_path_tells_which_methods_it_takes(service: Service) -> None:
     answer = await service.client.patch("/sessions/s1")
-    assert set(answer.headers["allow"].split(", ")) == {"GET", "PUT", "DELETE"}
+    assert set(answer.headers["allow"].split(", ")) == {"GET", "HEAD", "PUT", "DELETE"}
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,8 @@ class Gate:
             await self._too_large()(scope, receive, send)
         elif self._running > self._config.requests_max and scope["path"] not in _QUIET and PART not in scope:
             await self._too_many()(scope, receive, send)
+        elif scope["method"] == "HEAD":
+            await _as_get(self._app, scope, self._counted(receive), send)
         else:
             await self._app(scope, self._counted(receive), send)
 
@@ -142,6 +144,21 @@ class Gate:
                 status=status,
                 ms=round(seconds * 1000, 1),
             )
+
+
+async def _as_get(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    """HEAD is answered as GET is, without the body (RFC 9110, 9.3.2): a stream ends where it would begin."""
+    asked = {**scope, "method": "GET"}
+
+    async def send_head(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            await send(message)
+            await send({"type": "http.response.body"})  # from now on it receives that nobody listens any more
+
+    try:
+        await app(asked, receive, send_head)
+    finally:
+        scope["route"] = asked.get("route")
 
 
 def as_part(app: ASGIApp) -> ASGIApp:

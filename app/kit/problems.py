@@ -158,13 +158,14 @@ async def _plain(request: Request, error: Exception) -> Response:
 
 
 def _allowed(request: Request) -> list[str]:
-    """The methods that the path takes."""
+    """The methods that the path takes; HEAD wherever there is GET."""
     scopes = {method.value: {**request.scope, "method": method.value} for method in HTTPMethod}
-    return [
+    taken = [
         method
         for method, scope in scopes.items()
         if any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
     ]
+    return sorted({*taken, "HEAD"}) if "GET" in taken else taken
 
 
 async def _database_away(request: Request, error: Exception) -> Response:

@@ -206,7 +206,7 @@ class Engine:
                     return
         except AWAY as error:
             log.warning("memory_left", memory=str(memory_id), error=type(error).__name__)
-        except Exception:
+        except Exception:  # nothing ends the engine: the lease ends by itself, and the memory is claimed anew
             log.exception("memory_left", memory=str(memory_id))
 
     async def _traced(self, lease: Lease, begun: int) -> bool:
@@ -279,7 +279,7 @@ class Engine:
         except StepFailed as failure:
             await self._fail(lease, loaded, name, failure)
             return None
-        except Exception as error:
+        except Exception as error:  # a bug is a failure like another: recorded, and tried again later
             if is_away(error):
                 raise
             log.exception("step_broke")

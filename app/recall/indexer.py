@@ -94,7 +94,7 @@ class Indexer:
                 await self._work()
             except AWAY as error:
                 log.warning("index_left", error=type(error).__name__)
-            except Exception:
+            except Exception:  # nothing ends the index: what was left is found by the next sweep
                 log.exception("index_left")
             await asyncio.sleep(self._config.look_seconds)
 

@@ -5,6 +5,7 @@ import pytest
 
 from app.settings import SettingsError, load_settings
 from tests.conftest import Service, StartService
+from tests.journeys.looks import until
 from tests.test_problems import assert_problem
 
 PAGE = "https://a.example"
@@ -68,3 +69,40 @@ async def test_one_request_too_many_at_once_is_told_to_come_again(start_service:
             assert refused.headers["retry-after"] == "1"
             assert (await service.client.get("/healthz")).status_code == 200
         await service.client.aclose()
+
+
+READ = ("/", "/docs", "/console/console.js", "/openapi.json", "/healthz", "/readyz", "/sessions")
+OWN = {"x-request-id", "date", "ratelimit"}
+
+
+@pytest.mark.parametrize("path", [*READ, "/sessions/s/artifacts/plan", "/sessions/never", "/nowhere", "/mcp"])
+async def test_head_is_answered_as_get_without_the_body(service: Service, path: str) -> None:
+    await service.append("s", USER)
+    await service.client.put("/sessions/s/artifacts/plan", content=b"To be done")
+    get, head = await service.client.get(path), await service.client.head(path)
+    assert (head.status_code, head.content) == (get.status_code, b"")
+    told, asked = ({k: v for k, v in answer.headers.items() if k not in OWN} for answer in (get, head))
+    assert told == asked
+
+
+async def test_head_of_what_never_ends_ends_at_once(service: Service) -> None:
+    await service.append("s", USER)
+    answer = await service.client.head("/sessions/s/memory/events")
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    await until(lambda: _streams(service), (0).__eq__)
+
+
+async def _streams(service: Service) -> int:
+    streams: int = service.app.state.diagnostics._streams
+    return streams
+
+
+async def test_head_counts_and_is_let_in_as_get_is(start_service: StartService) -> None:
+    key = {"Authorization": f"Bearer {'x' * 16}"}
+    async with start_service(bootstrap_key="x" * 16) as service:
+        refused = await service.client.head("/sessions")
+        answered = await service.client.head("/sessions", headers=key)
+        counted = (await service.client.get("/metrics", headers=key)).text
+    assert (refused.status_code, answered.status_code) == (401, 200)
+    assert 'daybook_http_requests_total{method="HEAD",route="/sessions",status="200"} 1.0' in counted
