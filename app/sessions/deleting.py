@@ -10,6 +10,7 @@ from typing import Protocol
 
 from app.kit.db import Database, Tx
 from app.sessions.errors import SessionNotFound
+from app.sessions.lineage import adopt
 from app.sessions.metrics import SessionMetrics
 from app.sessions.model import Gone
 from app.sessions.store import SessionStore
@@ -65,6 +66,7 @@ class Deleting:
 
     async def forget(self, tx: Tx, gone: Gone) -> Receipt:
         """Delete sessions that are locked in this transaction."""
+        await adopt(tx, gone)
         rows: dict[str, int] = {}
         for keeper in self._keepers:
             rows |= await keeper.forget(tx, gone)

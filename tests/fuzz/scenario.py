@@ -167,6 +167,16 @@ async def fall_silent(client: httpx.AsyncClient) -> None:
     await until(status, (404).__eq__, seconds=REST_SECONDS)
 
 
+async def delete_between(client: httpx.AsyncClient) -> None:
+    """A session goes whose branch stays; then the others."""
+    await _done(client.post("/sessions/upper/messages", json={"messages": messages(1, 2)}))
+    for parent, key in (("upper", "between"), ("between", "lower")):
+        answer = await client.post(f"/sessions/{parent}/branch", json={"key": key})
+        assert answer.status_code in {201, 409}, answer.text
+    for key in ("between", "lower", "upper"):
+        await _done(client.delete(f"/sessions/{key}"))
+
+
 async def rest(client: httpx.AsyncClient) -> None:
     """Until the memory has nothing to do."""
     await until(partial(_status, client), "idle".__eq__, seconds=REST_SECONDS)
@@ -201,6 +211,7 @@ STEPS: list[Step] = [
     read,
     end,
     delete_another,
+    delete_between,
     partial(branch, "branched", 20),
     partial(compact, 26, None),
     partial(compact, 26, "Ana pays the invoices of the shops."),

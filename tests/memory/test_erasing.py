@@ -164,6 +164,21 @@ async def test_branches_that_hold_it_lose_it_and_the_parent_of_one_does_not(serv
         assert SECRET not in await log(service, key)
 
 
+async def test_a_branch_loses_it_though_the_session_between_was_deleted(service: Service) -> None:
+    await observed(service)
+    for parent, key, at in (("s1", "middle", 4), ("middle", "lower", 4), ("lower", "lowest", 3)):
+        answer = await service.client.post(f"/sessions/{parent}/branch", json={"key": key, "at_seq": at})
+        assert answer.status_code == 201
+    for key in ("lower", "middle"):
+        assert (await service.client.delete(f"/sessions/{key}")).status_code == 200
+    parent = (await service.get("/sessions/lowest"))["parent"]
+    assert (await erase(service))["sessions"] == ["s1", "lowest"]
+    await rest(service, "lowest")
+    assert parent == {"key": "s1", "at_seq": 3}
+    assert SECRET not in await log(service, "lowest")
+    assert SECRET not in str((await service.get("/sessions/lowest/messages"))["items"])
+
+
 async def test_a_branch_of_a_moment_before_the_erasure_is_whole_again_without_it(service: Service) -> None:
     await observed(service)
     await ask(service, "reflect")
