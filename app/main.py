@@ -14,8 +14,10 @@ from opentelemetry.trace import Tracer
 from prometheus_client import CollectorRegistry, ProcessCollector, disable_created_metrics
 
 from app.artifacts import routes as artifacts_routes
+from app.artifacts.branch_store import ArtifactBranchStore
+from app.artifacts.branching import ArtifactBranching
 from app.artifacts.examples import EXAMPLES as ARTIFACTS_EXAMPLES
-from app.artifacts.objects import open_objects
+from app.artifacts.objects import Objects, open_objects
 from app.artifacts.service import ArtifactConfig, ArtifactService
 from app.artifacts.store import ArtifactStore
 from app.artifacts.sweeping import SweepConfig, Sweeping
@@ -161,7 +163,9 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         metrics=session_metrics,
     )
     retaining = _build_retaining(settings, pool, index_store, deleting, session_metrics)
-    artifacts, sweepings = _build_artifacts(settings, pool, redaction)
+    objects = None if settings.artifacts.url is None else open_objects(settings.artifacts.url)
+    artifacts = ArtifactService(ArtifactStore(pool), _artifact_config(settings), objects, redaction)
+    sweepings = [] if objects is None else [_build_sweeping(settings, pool, objects)]
     rates = Rates(RateConfig(per_minute=settings.rates.per_minute, redis_url=settings.rates.redis_url))
     auth = Auth(auth_config(settings), store=KeyStore(pool), clock=SystemClock())
 
@@ -229,6 +233,10 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         store=BranchStore(),
         memory=memory_store,
         erasing=ErasingStore(),
+        state=StateStore(pool),
+        artifacts=ArtifactBranching(
+            ArtifactBranchStore(pool), objects, bytes_max=settings.sessions.branch_artifact_bytes_max
+        ),
         config=BranchConfig(messages_max=settings.sessions.branch_messages_max, timezone=memory.defaults.timezone),
     )
     app.state.controls = Controls(database=pool, store=memory_store, memory=memory, redaction=redaction)
@@ -459,17 +467,10 @@ def _llm_config(settings: Settings) -> LlmConfig:
     return LlmConfig(timeout_seconds=settings.llm.timeout_seconds, reasoning_tokens=settings.llm.reasoning_tokens)
 
 
-def _build_artifacts(
-    settings: Settings, pool: Database, redaction: Redaction
-) -> tuple[ArtifactService, list[Background]]:
-    """The service of artifacts, and the sweep of its object store (none without one)."""
-    chosen, store = settings.artifacts, ArtifactStore(pool)
-    if chosen.url is None:
-        return ArtifactService(store, _artifact_config(settings), redaction=redaction), []
-    objects = open_objects(chosen.url)
+def _build_sweeping(settings: Settings, pool: Database, objects: Objects) -> Sweeping:
+    chosen = settings.artifacts
     config = SweepConfig(sweep_seconds=chosen.sweep_seconds, orphan_seconds=chosen.orphan_seconds)
-    sweeping = Sweeping(objects=objects, store=store, clock=SystemClock(), config=config)
-    return ArtifactService(store, _artifact_config(settings), objects, redaction), [sweeping]
+    return Sweeping(objects=objects, store=ArtifactStore(pool), clock=SystemClock(), config=config)
 
 
 def _artifact_config(settings: Settings) -> ArtifactConfig:

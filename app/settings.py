@@ -104,6 +104,9 @@ class SessionSettings(_Group):
     branch_messages_max: int = Field(
         200_000, ge=1, le=1_000_000_000, description="messages that a branch copies; 413 over it"
     )
+    branch_artifact_bytes_max: int = Field(
+        256 * 1024**2, ge=0, le=1024**4, description="bytes of artifacts that a branch copies; 413 over it"
+    )
 
 
 class ArtifactSettings(_Group):

@@ -39,9 +39,18 @@ class Objects:
 
     async def write(self, session: UUID, content: bytes) -> str:
         """Keep the bytes under a new key. Raises Unavailable."""
-        key = f"{session}/{uuid4().hex}"
+        key = _new_key(session)
         await _asked(lambda: self._store.put(key, content))
         return key
+
+    async def copy(self, key: str, session: UUID) -> str | None:
+        """Keep the same bytes for another session; None where there are none under this key. Raises Unavailable."""
+        copy = _new_key(session)
+        try:
+            await _asked(lambda: self._store.copy(key, copy))
+        except FileNotFoundError:
+            return None
+        return copy
 
     async def read(self, key: str, start: int, end: int) -> bytes | None:
         """The bytes from ``start`` up to ``end``; None where there are none under this key. Raises Unavailable."""
@@ -96,6 +105,10 @@ def _translated() -> Iterator[None]:
         raise
     except (BaseError, OSError) as error:
         raise Unavailable("the object store cannot be reached", retry_after=RETRY_SECONDS) from error
+
+
+def _new_key(session: UUID) -> str:
+    return f"{session}/{uuid4().hex}"
 
 
 def _stored(found: Any) -> Stored | None:

@@ -6,6 +6,7 @@ Rows are copied and no model is called. Nothing is done to the branch by itself:
 from dataclasses import dataclass
 from uuid import UUID
 
+from app.artifacts.branching import ArtifactBranching
 from app.kit.db import Database, Tx
 from app.kit.errors import FieldError, Invalid, TooLarge
 from app.memory.branch_store import Branch, BranchStore
@@ -14,6 +15,7 @@ from app.memory.erasing_store import ErasingStore
 from app.memory.store import MemoryStore
 from app.sessions.errors import SessionExists, SessionNotFound
 from app.sessions.store import SessionRecord, session_id, session_of
+from app.state.store import StateStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +34,8 @@ class Branching:
         store: BranchStore,
         memory: MemoryStore,
         erasing: ErasingStore,
+        state: StateStore,
+        artifacts: ArtifactBranching,
         config: BranchConfig,
     ) -> None:
         self._database = database
@@ -39,25 +43,31 @@ class Branching:
         self._memory = memory
         self._erasing = erasing
         self._mending = Mending(store=memory, erasing=erasing)
+        self._state = state
+        self._artifacts = artifacts
         self._config = config
 
     async def branch(self, *, tenant: str, key: str, into: str, at_seq: int | None) -> SessionRecord:
         """Make session ``into`` of the first ``at_seq`` messages of another (None: of all) and what was made of them.
 
-        Raises SessionNotFound, SessionExists, Invalid, TooLarge.
+        Its state is the parent's of now, its artifacts are those of then. Raises SessionNotFound, SessionExists,
+        Invalid, TooLarge, Unavailable.
         """
-        parent = session_id(tenant, key)
+        parent, branch_id = session_id(tenant, key), session_id(tenant, into)
+        objects = await self._artifacts.copied_objects(parent, at_seq, branch_id)
         async with self._database.tx() as tx:
             last_seq = await self._store.lock_parent(tx, parent)
             if last_seq is None:
                 raise SessionNotFound(f"session '{key}' was never seen")
             wanted = last_seq if at_seq is None else at_seq
             self._check(key, wanted, last_seq)
-            branch = Branch(parent=parent, id=session_id(tenant, into), key=into, at_seq=wanted)
+            branch = Branch(parent=parent, id=branch_id, key=into, at_seq=wanted)
             row = await self._store.copy(tx, branch, timezone=self._config.timezone)
             if row is None:
                 raise SessionExists(f"session '{into}' exists already; nothing was copied")
-            await self._mend(tx, branch.id)
+            await self._state.branch(tx, tenant, key, into)
+            await self._artifacts.copy(tx, parent, wanted, branch_id, objects)
+            await self._mend(tx, branch_id)
             return session_of(row)
 
     async def _mend(self, tx: Tx, session: UUID) -> None:

@@ -117,7 +117,10 @@ async def compact_session(key: Key, body: CompactIn, tenant: Tenant, request: Re
     "/sessions/{key}/branch", status_code=201, operation_id="branchSession", responses=problem_responses(409, 413)
 )
 async def branch_session(key: Key, body: BranchIn, tenant: Tenant, request: Request, response: Response) -> SessionOut:
-    """Make a new session of this one as it was at a message: its messages, config and memory. No model is called."""
+    """Make a new session of this one as it was at a message: its messages, config, memory and artifacts.
+
+    No model is called. The state is that of now, of which no history is kept.
+    """
     branching: Branching = request.app.state.branching
     session = await branching.branch(tenant=tenant, key=key, into=body.key, at_seq=body.at_seq)
     response.headers["Location"] = f"/sessions/{session.key}"

@@ -63,6 +63,11 @@ ON CONFLICT (tenant, scope, owner, name) DO UPDATE SET value = excluded.value, v
 RETURNING e.scope, e.name, e.value, e.version, octet_length(e.value::text) AS size
 """
 
+BRANCH_STATE = """/* branch_state */
+INSERT INTO state_entries (tenant, scope, owner, name, value)
+SELECT tenant, scope, $3, name, value FROM state_entries WHERE tenant = $1 AND scope = 'session' AND owner = $2
+"""
+
 FORGET_STATE = """/* forget_state */
 WITH gone AS (
   DELETE FROM state_entries
@@ -115,6 +120,11 @@ class StateStore:
         values = [dumps(value).decode() for value in changes.put.values()]
         columns = (*_columns(changes.deleted, owners), *_columns(changes.put, owners), values)
         return {entry.name: entry for entry in map(_entry_of, await tx.fetch(WRITE_STATE, tenant, *columns))}
+
+    @staticmethod
+    async def branch(tx: Tx, tenant: str, key: str, into: str) -> None:
+        """Give a new session the values of another, as they are now: of what they were nothing is kept."""
+        await tx.execute(BRANCH_STATE, tenant, key, into)
 
     async def forget(self, tx: Tx, gone: Gone) -> dict[str, int]:
         """Delete the state of sessions that are deleted, and of their resource if it is. The tenant's stays."""

@@ -331,3 +331,17 @@ async def test_those_who_write_at_once_never_pass_a_limit_nor_wait_for_each_othe
         )
         assert {answer.status_code for answer in answers} == {200, 413}
         assert len(await service.get(STATE)) == 6
+
+
+async def test_a_branch_has_the_sessions_values_of_now_and_changes_its_own(seen: Service) -> None:
+    await seen.append("s1", {"role": "user", "content": "Hello"})
+    await patch(seen, {"page": "billing", "nothing": None, "user:name": "Ana"})
+    await put(seen, "empty", None)
+    assert (await seen.client.post("/sessions/s1/branch", json={"key": "s2"})).status_code == 201
+    values = {"page": "billing", "empty": None, "user:name": "Ana"}
+    assert await seen.get("/sessions/s2/state") == await seen.get(STATE) == values
+    await patch(seen, {"page": "orders"})
+    await seen.client.delete("/sessions/s2/state/empty")
+    assert await seen.get("/sessions/s2/state") == {"page": "billing", "user:name": "Ana"}
+    assert (await seen.client.delete("/sessions/s1")).status_code == 200
+    assert await seen.get("/sessions/s2/state") == {"page": "billing", "user:name": "Ana"}

@@ -1,0 +1,46 @@
+"""The statements that copy a session's artifacts into a branch of it (docs/decisions/0024)."""
+
+from collections.abc import Mapping
+from uuid import UUID
+
+from app.kit.db import Database, Tx
+
+# What was kept before the message came that the branch has no more; $2 None: whatever there is now.
+_THEN = """a.session_id = $1 AND a.deleted_at IS NULL AND a.created_at < coalesce(
+  (SELECT ingested_at FROM messages WHERE session_id = $1 AND seq = $2::bigint + 1), 'infinity')"""
+
+SIZE = f"/* artifacts_to_branch */ SELECT coalesce(sum(a.size), 0)::bigint FROM artifacts a WHERE {_THEN}"  # noqa: S608 - our own condition
+
+OBJECTS = f"""/* objects_to_branch */
+SELECT a.object_key FROM artifacts a WHERE {_THEN} AND a.object_key IS NOT NULL ORDER BY a.name, a.version
+"""  # noqa: S608 - our own condition
+
+# An object that was put since its likes were copied is left out.
+COPY = f"""/* branch_artifacts */
+INSERT INTO artifacts (session_id, name, version, media_type, size, sha256, content, object_key, created_at)
+SELECT $3, a.name, a.version, a.media_type, a.size, a.sha256, a.content, o.copy, a.created_at
+FROM artifacts a LEFT JOIN unnest($4::text[], $5::text[]) AS o (key, copy) ON o.key = a.object_key
+WHERE {_THEN} AND (a.object_key IS NULL OR o.copy IS NOT NULL)
+"""  # noqa: S608 - our own condition
+
+
+class ArtifactBranchStore:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def objects(self, session: UUID, at_seq: int | None) -> tuple[int, list[str]]:
+        """The bytes of what was kept at a moment, and the keys of those that are in the object store."""
+        async with self._database.connection() as connection:
+            size = await connection.fetchval(SIZE, session, at_seq)
+            return size, [row["object_key"] for row in await connection.fetch(OBJECTS, session, at_seq)]
+
+    @staticmethod
+    async def size(tx: Tx, session: UUID, at_seq: int) -> int:
+        """The bytes of what was kept at a moment."""
+        size: int = await tx.fetchval(SIZE, session, at_seq)
+        return size
+
+    @staticmethod
+    async def copy(tx: Tx, session: UUID, at_seq: int, into: UUID, copies: Mapping[str, str]) -> None:
+        """``copies``: the new key of each object, by its key."""
+        await tx.execute(COPY, session, at_seq, into, [*copies], [*copies.values()])

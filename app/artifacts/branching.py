@@ -1,0 +1,50 @@
+"""The artifacts of a session as a branch of it has them: every version that was there at its moment, with its bytes.
+
+No bytes are shared, so that what is deleted of one session is never another's. Those in an object store are copied
+there before the transaction that writes the rows; a copy that no row came to have is swept.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from uuid import UUID
+
+from app.artifacts.branch_store import ArtifactBranchStore
+from app.artifacts.objects import Objects
+from app.kit.db import Tx
+from app.kit.errors import TooLarge
+
+AT_ONCE = 8  # objects
+
+
+class ArtifactBranching:
+    """``bytes_max`` are copied at most."""
+
+    def __init__(self, store: ArtifactBranchStore, objects: Objects | None, *, bytes_max: int) -> None:
+        self._store = store
+        self._objects = objects
+        self._bytes_max = bytes_max
+
+    async def copied_objects(self, session: UUID, at_seq: int | None, into: UUID) -> dict[str, str]:
+        """Copy what lies in the object store; answers the new key of each. Raises TooLarge, Unavailable."""
+        if self._objects is None:
+            return {}
+        size, keys = await self._store.objects(session, at_seq)
+        self._refuse(size)
+        objects, turns = self._objects, asyncio.Semaphore(AT_ONCE)
+
+        async def copied(key: str) -> str | None:
+            async with turns:
+                return await objects.copy(key, into)
+
+        copies = zip(keys, await asyncio.gather(*map(copied, keys)), strict=True)
+        return {key: copy for key, copy in copies if copy is not None}
+
+    async def copy(self, tx: Tx, session: UUID, at_seq: int, into: UUID, copies: Mapping[str, str]) -> None:
+        """The rows, with the bytes that are in them. Raises TooLarge."""
+        self._refuse(await self._store.size(tx, session, at_seq))
+        await self._store.copy(tx, session, at_seq, into, copies)
+
+    def _refuse(self, size: int) -> None:
+        if size > self._bytes_max:
+            limit = f"{self._bytes_max} bytes of artifacts (DAYBOOK_SESSIONS__BRANCH_ARTIFACT_BYTES_MAX)"
+            raise TooLarge(f"a branch copies at most {limit}")
