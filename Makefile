@@ -1,6 +1,6 @@
 # Needs make and Python 3.11 or later with pip, nothing else. PYTHON= chooses another interpreter for .venv.
 .DEFAULT_GOAL := help
-.PHONY: help run demo test fuzz schemathesis lint check coverage bench bench-growth bench-cache bench-down eval-context lock openapi env
+.PHONY: help run demo test fuzz schemathesis lint check coverage bench soak bench-growth bench-cache bench-down eval-context lock openapi env
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
@@ -56,6 +56,9 @@ coverage: .venv/dev.stamp ## the tests, and which lines and branches none of the
 
 bench: .venv/bench.stamp ## throughput, latency and CPU beside a floor, into docs/benchmarks/speed.* (ARGS="--case append")
 	@$(BIN)/python -m benchmarks.speed $(ARGS)
+
+soak: .venv/bench.stamp ## load for 20 minutes with everything failing in turn, into docs/benchmarks/soak.* (ARGS="--minutes 3")
+	@$(BIN)/python -m benchmarks.soak $(ARGS)
 
 bench-growth: .venv/bench.stamp ## appends and contexts in a full database beside an empty one (ARGS="--messages 1000000")
 	@$(BIN)/python -m benchmarks.growth $(ARGS)

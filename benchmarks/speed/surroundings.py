@@ -32,6 +32,7 @@ class Postgres:
     dsn: str
     pid: int
     version: str
+    server: EmbeddedPostgres
 
     async def database(self, name: str) -> str:
         """DSN of a new, empty database."""
@@ -60,15 +61,23 @@ async def postgres() -> AsyncIterator[Postgres]:
     embedded = EmbeddedPostgres(EmbeddedConfig(data_dir=folder / "data"))
     embedded.start()
     try:
-        connection = await asyncpg.connect(embedded.dsn)
-        backend, version = await connection.fetchrow("SELECT pg_backend_pid(), current_setting('server_version')")
-        parent = psutil.Process(backend).parent()
-        await connection.close()
-        assert parent is not None  # noqa: S101 - a backend has one
-        yield Postgres(dsn=embedded.dsn, pid=parent.pid, version=version)
+        pid, version = await postmaster(embedded.dsn)
+        yield Postgres(dsn=embedded.dsn, pid=pid, version=version, server=embedded)
     finally:
         embedded.stop()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+async def postmaster(dsn: str) -> tuple[int, str]:
+    """The pid of the server's first process, and the server's version."""
+    connection = await asyncpg.connect(dsn)
+    try:
+        backend, version = await connection.fetchrow("SELECT pg_backend_pid(), current_setting('server_version')")
+        parent = psutil.Process(backend).parent()
+    finally:
+        await connection.close()
+    assert parent is not None  # noqa: S101 - a backend has one
+    return parent.pid, version
 
 
 def _folder() -> Path:

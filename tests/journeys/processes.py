@@ -19,7 +19,7 @@ from tests.journeys.looks import until
 
 PROJECT = Path(__file__).parents[2]
 COMMAND = (sys.executable, "-m", "app.cli")
-START_SECONDS, END_SECONDS = 60.0, 30.0
+START_SECONDS, END_SECONDS = 180.0, 30.0
 
 
 class Running(Service):
@@ -55,9 +55,9 @@ class Running(Service):
 
 
 @asynccontextmanager
-async def process(environment: Mapping[str, str]) -> AsyncIterator[Running]:
+async def process(environment: Mapping[str, str], *, port: int | None = None) -> AsyncIterator[Running]:
     """``daybook serve`` with these variables, as soon as it answers; killed at the end if it still runs."""
-    port = free_port()
+    port = port or free_port()
     url = f"http://127.0.0.1:{port}"
     with tempfile.NamedTemporaryFile(suffix=".log") as log_file:
         child = await asyncio.create_subprocess_exec(

@@ -28,6 +28,7 @@ FAULTS = (
     Fault.GARBAGE,
     Fault.CUT_OFF,
     Fault.REPETITIVE,
+    Fault.REFUSAL,
     Fault.RESET,
 )
 EVERY = 3  # calls of the model, of which one fails
@@ -77,12 +78,12 @@ class Caller:
             assert self.told.setdefault(stored["id"], stored["seq"]) == stored["seq"]
 
 
-async def misbehave(models: ModelServer) -> None:
-    """For ever: one call of a few meets a fault."""
+async def misbehave(models: ModelServer, *, every: int = EVERY) -> None:
+    """For ever: one call of so many meets a fault."""
     chance = random.Random(1)  # noqa: S311 - a choice, no secret
     while True:
         models.fail_next(chance.choice(FAULTS), retry_after="1")
-        asked = len(models.requests) + EVERY
+        asked = len(models.requests) + every
         while not await asyncio.to_thread(models.wait_for_requests, asked, seconds=0.2):
             pass
 

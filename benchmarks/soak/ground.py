@@ -1,0 +1,77 @@
+"""The service on its database while both are ended and come back, as an orchestrator would bring them back."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import assert_never
+
+import psutil
+
+from benchmarks.soak.schedule import Incident
+from benchmarks.speed.surroundings import Postgres, postmaster
+from tests.journeys.processes import Running, free_port, process
+
+WORKERS = 2
+READY_SECONDS = 60.0
+
+
+class Ground:
+    """``service`` is the one that runs now; each has the same port."""
+
+    def __init__(self, database: Postgres, environment: Mapping[str, str], stack: AsyncExitStack) -> None:
+        self.port = free_port()
+        self.database = database
+        self.service: Running
+        self._environment = environment
+        self._stack = stack
+
+    async def start(self) -> None:
+        self.service = await self._stack.enter_async_context(process(self._environment, port=self.port))
+
+    def workers(self) -> list[psutil.Process]:
+        """The processes that answer, not the one that supervises them."""
+        children = psutil.Process(self.service.child.pid).children()
+        return [child for child in children if child.is_running() and "spawn_main" in " ".join(child.cmdline())]
+
+    async def befall(self, incident: Incident) -> None:
+        """Returns when what was ended is there again, or is being brought back by its supervisor."""
+        match incident:
+            case Incident.WORKER_KILLED:
+                self.workers()[0].kill()
+            case Incident.ROLLING_RESTART:
+                self.service.send(signal.SIGHUP)
+            case Incident.DATABASE_RESTARTED:
+                await self._end_database(signal.SIGINT)
+            case Incident.DATABASE_CRASHED:
+                await self._end_database(signal.SIGQUIT)
+            case Incident.SERVICE_KILLED:
+                await self._kill_all()
+                await self.start()
+            case _ as never:
+                assert_never(never)
+
+    async def _kill_all(self) -> None:
+        """As the end of a container does: workers that outlive their supervisor would keep the port for a moment."""
+        workers = psutil.Process(self.service.child.pid).children(recursive=True)
+        await self.service.kill()
+        for worker in workers:
+            with suppress(psutil.NoSuchProcess):
+                worker.kill()
+        await asyncio.to_thread(psutil.wait_procs, workers, READY_SECONDS)
+
+    async def _end_database(self, how: signal.Signals) -> None:
+        """SIGINT: with its data written. SIGQUIT: as a crash would, so that it recovers from its log."""
+        pid, _ = await postmaster(self.database.dsn)
+        server = psutil.Process(pid)
+        server.send_signal(how)
+        await asyncio.to_thread(server.wait, READY_SECONDS)
+        await asyncio.to_thread(self.database.server.keep_up)
+
+
+@asynccontextmanager
+async def ground(database: Postgres, environment: Mapping[str, str]) -> AsyncIterator[Ground]:
+    async with AsyncExitStack() as stack:
+        found = Ground(database, {**environment, "DAYBOOK_WORKERS": str(WORKERS)}, stack)
+        await found.start()
+        yield found

@@ -1,0 +1,71 @@
+"""The run as a picture (matplotlib, of the dependency group ``bench``)."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median, quantiles
+
+from benchmarks.soak.callers import Turn
+from benchmarks.soak.laws import Recovery
+from benchmarks.soak.watching import Sample
+
+SECONDS = 5  # of one moment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """A few seconds of the run; None is what was not seen in them."""
+
+    at: int
+    turns_per_second: float
+    p50_ms: float | None
+    p99_ms: float | None
+    rss_mb: float | None
+    due: int | None
+
+
+def moments(turns: Sequence[Turn], samples: Sequence[Sample]) -> list[Moment]:
+    """Turns count where they were due."""
+    by_moment: dict[int, list[float]] = defaultdict(list)
+    for turn in turns:
+        by_moment[int(turn.at // SECONDS)].append(turn.milliseconds)
+    seen = {int(sample.at // SECONDS): sample for sample in samples}
+    return [_moment(number, by_moment[number], seen.get(number)) for number in range(max(by_moment) + 1)]
+
+
+def _moment(number: int, found: Sequence[float], sample: Sample | None) -> Moment:
+    return Moment(
+        at=number * SECONDS,
+        turns_per_second=len(found) / SECONDS,
+        p50_ms=median(found) if found else None,
+        p99_ms=quantiles(found, n=100)[98] if len(found) > 1 else None,
+        rss_mb=sample.rss_bytes / 2**20 if sample else None,
+        due=sample.due if sample else None,
+    )
+
+
+def draw(moments: Sequence[Moment], recoveries: Sequence[Recovery], path: Path) -> None:
+    """Latency, memory and due work over time, with a line at each incident."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    mpl.rcParams["svg.hashsalt"] = "daybook"  # the same figures make the same file
+    from matplotlib import pyplot as plt
+
+    figure, (latency, memory, due) = plt.subplots(3, 1, figsize=(11, 9), sharex=True, layout="constrained")
+    times = [moment.at for moment in moments]
+    latency.plot(times, [moment.p50_ms for moment in moments], label="p50")
+    latency.plot(times, [moment.p99_ms for moment in moments], label="p99")
+    latency.set(title="a turn, from when it was due until its context was there, ms", yscale="log")
+    latency.legend(fontsize="small")
+    memory.plot(times, [moment.rss_mb for moment in moments])
+    memory.set(title="resident memory of all workers, MB", ylim=(0, None))
+    due.plot(times, [moment.due for moment in moments])
+    due.set(title="memories with work to do", xlabel="seconds of steady load", ylim=(0, None))
+    for one in recoveries:
+        for axes in (latency, memory, due):
+            axes.axvline(one.at, color="grey", linestyle=":")
+        latency.annotate(one.incident, (one.at, 1), xycoords=("data", "axes fraction"), rotation=90, va="top", size=7)
+    figure.savefig(path, format=path.suffix[1:], metadata={"Date": None})
+    plt.close(figure)

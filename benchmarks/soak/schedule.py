@@ -1,0 +1,54 @@
+"""What happens when: shares of the run's length, so that three minutes are a small copy of twenty."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Incident(StrEnum):
+    WORKER_KILLED = "a worker is killed"
+    ROLLING_RESTART = "the workers are replaced"
+    DATABASE_RESTARTED = "the database restarts"
+    DATABASE_CRASHED = "the database crashes"
+    SERVICE_KILLED = "the whole service is killed"
+
+
+WARM_UP, CAPACITY = 0.05, 0.05  # shares of the run; both as fast as it goes
+# Of what is left; the last third is quiet, so that what grows is seen to.
+BEGIN = {
+    Incident.WORKER_KILLED: 0.12,
+    Incident.ROLLING_RESTART: 0.24,
+    Incident.DATABASE_RESTARTED: 0.36,
+    Incident.DATABASE_CRASHED: 0.48,
+    Incident.SERVICE_KILLED: 0.60,
+}
+SETTLED = 0.72  # what grows is looked for after it
+WINDOW = 0.04  # of latencies that are compared, before an incident and after it
+RECOVERY = 0.06  # from an incident to the window after it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """Seconds. Those of ``incidents`` and ``settled`` count from the begin of the steady load."""
+
+    warm_up: float
+    capacity: float
+    steady: float
+    incidents: Sequence[tuple[float, Incident]]
+    settled: float
+    window: float
+    recovery: float
+
+
+def schedule(minutes: float) -> Schedule:
+    whole = minutes * 60
+    steady = whole * (1 - WARM_UP - CAPACITY)
+    return Schedule(
+        warm_up=whole * WARM_UP,
+        capacity=whole * CAPACITY,
+        steady=steady,
+        incidents=[(steady * share, incident) for incident, share in BEGIN.items()],
+        settled=steady * SETTLED,
+        window=steady * WINDOW,
+        recovery=steady * RECOVERY,
+    )
