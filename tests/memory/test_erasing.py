@@ -82,7 +82,14 @@ async def test_the_notes_that_may_tell_of_it_are_made_again_without_it(service: 
     memory = await rest(service)
     after = await log(service)
     assert SECRET in before
-    assert receipt["rows"] == {"messages": 1, "observations": 3, "reflections": 0, "memory_versions": 0, "runs": 0}
+    assert receipt["rows"] == {
+        "messages": 1,
+        "observations": 3,
+        "reflections": 0,
+        "memory_versions": 0,
+        "runs": 0,
+        "facts": 0,
+    }
     assert receipt["rebuilding"]
     assert cover(memory) == [
         (1, 1, "observation"),
