@@ -6,11 +6,13 @@ characters, so a script without spaces or capitals is read as well.
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from decimal import Decimal
+from string import ascii_letters
 from typing import Final
 
-from app.memory.days import DatePhrase, date_phrases
+from app.memory.days import DatePhrase, date_phrases, days_apart
 
 _SOFT_QUOTES: Final = str.maketrans("’‘´", "'''")
 _QUOTED: Final = re.compile(
@@ -18,30 +20,43 @@ _QUOTED: Final = re.compile(
 )
 _WORD: Final = re.compile(r"[A-Za-z0-9_./\\@~#+-]+")
 _NAME_OF_CODE: Final = re.compile(r"[a-z][A-Z]|\w_\w|\w@[\w-]+\.\w")  # camelCase, snake_case, an e-mail address
+_SHORT_ENDINGS: Final = frozenset({"cc", "cs", "go", "js", "kt", "md", "py", "rb", "rs", "sh", "ts"})  # of files: ui.js
 _PLAIN: Final = re.compile(r"[0-9][0-9.]*[A-Za-z]{0,4}|[A-Za-z.]*")  # 3rd, 10k, 30min, old, e.g
 _TIME: Final = re.compile(
     r"(?<![0-9:.,])(?P<hour>[01]?[0-9]|2[0-3])"
     r"(?:(?::(?P<minute>[0-5][0-9]))(?::[0-5][0-9])?(?![0-9:])|(?=\s?[ap]\.?m\b))(?:\s?(?P<half>[ap])\.?m\b\.?)?",
     re.IGNORECASE,
 )
-_NUMBER: Final = re.compile(r"#?\d+(?:[.,]\d+)*")
+_SCALES: Final = {"hundred": 100, "k": 1_000, "thousand": 1_000, "m": 10**6, "million": 10**6, "billion": 10**9}
+_DIGITS: Final = r"\d+(?:[.,]\d+)*"
+_NUMBER: Final = re.compile(rf"#{_DIGITS}|{_DIGITS}(?:[ -]?(?:{'|'.join(_SCALES)})\b)?", re.IGNORECASE)
 _BY_COMMAS: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _BY_DOTS: Final = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?")
 _ENGLISH: Final = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
     *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
 )
-_NUMBER_WORDS: Final = {
-    word: str(number) for words in (_ENGLISH, "〇一二三四五六七八九十") for number, word in enumerate(words)
-} | {"twice": "2", "dozen": "12"}
+_TENS: Final = ("thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_ORDINALS: Final = (
+    *("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"),
+    *("eleventh", "twelfth"),
+)
+_NUMBER_WORDS: Final = (
+    {word: number for words in (_ENGLISH, "〇一二三四五六七八九十") for number, word in enumerate(words)}
+    | {word: number for number, word in enumerate(_ORDINALS, start=1)}
+    | {word: 10 * number for number, word in enumerate(_TENS, start=3)}
+    | {"once": 1, "twice": 2, "both": 2, "couple": 2, "dozen": 12}
+)
+_SPOKEN: Final = "|".join(sorted(filter(str.isascii, _NUMBER_WORDS), key=len, reverse=True))
 _NUMBER_WORD: Final = re.compile(
-    rf"\b(?:{'|'.join(w for w in _NUMBER_WORDS if w.isascii())})\b|[〇一二三四五六七八九十]"
+    rf"\b(?:{_SPOKEN})(?:[ -](?:and )?(?:{_SPOKEN}|hundred|thousand|million|billion))*\b"
+    r"|\b(?:hundred|thousand|million|billion)\b|[〇一二三四五六七八九十]"
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claims:
-    """What a text claims. ``numbers`` are as written, with a ``#`` where they had one; ``times`` are ``HH:MM``."""
+    """What a text claims. ``numbers`` are as written, with a ``#`` or a scale (``10k``); ``times`` are ``HH:MM``."""
 
     quotes: tuple[str, ...]
     dates: tuple[DatePhrase, ...]
@@ -52,7 +67,7 @@ class Claims:
 
 def claims(text: str) -> Claims:
     """Each kind of claim, a character counting to one kind only, in the order quotes to numbers."""
-    rest = unicodedata.normalize("NFKC", text.translate(_SOFT_QUOTES))
+    rest = days_apart(unicodedata.normalize("NFKC", text.translate(_SOFT_QUOTES)))
     quotes, rest = _taken(rest, _QUOTED, lambda match: normal(next(filter(None, match.groups()))).strip(" .,;:!?'"))
     dates = tuple(date_phrases(rest))
     for phrase in dates:
@@ -69,13 +84,13 @@ def normal(text: str) -> str:
 
 
 def numerals(text: str) -> frozenset[str]:
-    """The numbers of a text in one form: ``1,000`` and ``1000.0`` are ``1000``, ``08`` is ``8``, ``two`` is ``2``.
+    """The numbers of a text in one form: ``1,000`` and ``1000.0`` are ``1000``, ``08`` is ``8``, ``third`` is ``3``.
 
-    What may be read in two ways, ``1.000``, is given in both.
+    What may be read in two ways is given in both: ``1.000``, ``10k`` and each word of ``twenty-five``.
     """
-    words = _NUMBER_WORD.findall(text.casefold())
-    forms = {form for number in _NUMBER.findall(text) for form in _forms(number.lstrip("#"))}
-    return frozenset(forms | {_NUMBER_WORDS[word] for word in words})
+    spoken = (form for words in _NUMBER_WORD.findall(text.casefold()) for form in _spoken(words))
+    written = (form for number in _NUMBER.findall(text) for form in _forms(number.lstrip("#")))
+    return frozenset([*spoken, *written])
 
 
 def clock_times(text: str) -> frozenset[str]:
@@ -112,9 +127,13 @@ def _is_code(piece: str) -> bool:
     if _NAME_OF_CODE.search(piece):
         return True
     dotted = piece.split(".")
-    if len(dotted) > 1 and all(dotted) and any(len(part) > 2 and part.isalpha() for part in dotted):  # noqa: PLR2004 - not "e.g"
+    if len(dotted) > 1 and all(dotted) and (dotted[-1].casefold() in _SHORT_ENDINGS or any(map(_is_word, dotted))):
         return True
     return not all(_PLAIN.fullmatch(part) for part in piece.split("-"))
+
+
+def _is_word(part: str) -> bool:
+    return len(part) > 2 and part.isalpha()  # noqa: PLR2004 - not "e.g"
 
 
 def _clock(match: re.Match[str]) -> str:
@@ -124,7 +143,30 @@ def _clock(match: re.Match[str]) -> str:
     return f"{hour:02d}:{match['minute'] or '00'}"
 
 
-def _forms(number: str) -> set[str]:
+def _spoken(words: str) -> Iterator[str]:
+    """The number that the words say together, and those that they say one by one."""
+    total = current = 0
+    for word in re.split("[ -]", words):
+        if word in _NUMBER_WORDS:
+            current += _NUMBER_WORDS[word]
+            yield str(_NUMBER_WORDS[word])
+        elif word == "hundred":
+            current = max(current, 1) * _SCALES[word]
+        elif word in _SCALES:
+            total, current = total + max(current, 1) * _SCALES[word], 0
+    yield str(total + current)
+
+
+def _forms(written: str) -> set[str]:
+    """What a number with digits may mean; with a scale behind it, ``10k``, it is given without it too."""
+    number = written.rstrip(ascii_letters + " -")
+    forms = _plain_forms(number)
+    if scale := _SCALES.get(written[len(number) :].lstrip(" -").casefold()):
+        forms |= {_decimal(f"{Decimal(form) * scale:f}") for form in forms if form.count(".") <= 1}
+    return forms
+
+
+def _plain_forms(number: str) -> set[str]:
     forms = {_decimal(number.replace(",", "."))}
     if _BY_COMMAS.fullmatch(number):
         forms = {_decimal(number.replace(",", ""))}

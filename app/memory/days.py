@@ -40,6 +40,20 @@ _DATE: Final = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+_RANGE: Final = re.compile(
+    rf"\b(?P<month>(?:{_MONTH})\b\.?)\s{{1,3}}(?P<first>[0-9]{{1,2}})\s?[-–]\s?(?P<last>[0-9]{{1,2}})\b"
+    r"(?P<year>,?\s{1,3}[0-9]{4}\b)?",
+    re.IGNORECASE,
+)
+_MONTH_ALONE: Final = re.compile(rf"\b(?:{_MONTH})\b|(?<![0-9])[0-9]{{1,2}}\s?[月월]", re.IGNORECASE)
+_DAY_ALONE: Final = re.compile(
+    r"(?<![0-9])([0-9]{1,2})(?:(?:st|nd|rd|th)\b|\s?[日일号號])|\b(?:the|on|am|zum|le|el|il|dia|día)\s([0-9]{1,2})\b",
+    re.IGNORECASE,
+)
+_IN_FIGURES: Final = re.compile(
+    r"(?<![0-9./-])([0-9]{1,2})[/.]\s?([0-9]{1,2})(?:[/.]\s?([0-9]{4}|[0-9]{2}))?\.?(?![0-9/.-])"
+)
+CENTURY: Final = 2_000  # of a year in two figures
 _DIGIT: Final = re.compile("[0-9]")
 _PARENTHESIS: Final = re.compile(r"\([^()]*\)")
 
@@ -83,6 +97,30 @@ def date_phrases(text: str) -> Iterator[DatePhrase]:
         )
         if phrase.on(phrase.year if phrase.year is not None else 2000) is not None:  # 2000: a leap year
             yield phrase
+
+
+def days_apart(text: str) -> str:
+    """The text with each range of days, ``Aug 8-9, 2026``, as its two days."""
+    return _RANGE.sub(r"\g<month> \g<first>\g<year> \g<month> \g<last>\g<year>", text)
+
+
+def partial_phrases(text: str) -> Iterator[DatePhrase]:
+    """The dates a text names by a month alone, ``in September``, or in figures alone, ``3/14``: these both ways."""
+    found: list[tuple[int | None, int, int | None]] = [
+        (None, MONTHS.get(name.casefold()) or int(name[:-1]), None) for name in _MONTH_ALONE.findall(text)
+    ]
+    for one, other, written in _IN_FIGURES.findall(text):
+        year = int(written) + CENTURY * (len(written) == len("26")) if written else None
+        found += [(year, int(one), int(other)), (year, int(other), int(one))]
+    for year, month, day in found:
+        phrase = DatePhrase(start=0, end=0, year=year, month=month, day=day)
+        if phrase.on(2000 if year is None else year) is not None:
+            yield phrase
+
+
+def days_alone(text: str) -> frozenset[int]:
+    """The days of a month that a text names without it: ``the 14th``, ``am 14.``, ``14日``."""
+    return frozenset(int(first or second) for first, second in _DAY_ALONE.findall(text))
 
 
 def day_label(day: date) -> str:

@@ -11,11 +11,14 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from app.memory.claims import claims, clock_times, normal, numerals
-from app.memory.days import DatePhrase, date_phrases, parse_day
+from app.memory.days import DatePhrase, date_phrases, days_alone, parse_day, partial_phrases
 from app.memory.model import Item, Ranges
 from app.sessions.model import Message, Part, PartType
 
 COMPUTED_DAYS_MAX: Final = 366  # how far "last May", "next week" and the like may lead from the day they are said on
+DAY_ALONE_DAYS_MAX: Final = 31  # and "the 14th"
+PHONE_DIGITS_MIN: Final = 7  # a number of so many is the same however its digits are grouped
+_GROUPING: Final = str.maketrans("", "", " ().-/")
 
 # Words that place something in time from the day they are said on. Of a language missing here only the computed dates
 # are affected: their lines are kept as uncertain.
@@ -34,7 +37,10 @@ _RELATIVE: Final = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One message, or one line being condensed: what it says, and ``day``, the day it was said on."""
+    """One message, or one line being condensed: what it says, and ``day``, the day it was said on.
+
+    ``days`` are those it names without their month.
+    """
 
     seqs: Ranges
     first_seq: int
@@ -43,6 +49,7 @@ class Source:
     numbers: frozenset[str]
     times: frozenset[str]
     dates: tuple[DatePhrase, ...]
+    days: frozenset[int]
     day: date | None
     relative: bool
     uncertain: bool = False
@@ -93,7 +100,8 @@ def _source(text: str, *, seqs: Ranges, day: date | None, time: str | None, unce
         text=plain,
         numbers=numerals(plain),
         times=clock_times(plain) | ({time} if time else set()),
-        dates=tuple(date_phrases(plain)),
+        dates=(*date_phrases(plain), *partial_phrases(plain)),
+        days=days_alone(plain),
         day=day,
         relative=_RELATIVE.search(plain) is not None,
         uncertain=uncertain,
@@ -106,7 +114,8 @@ def _quotes(quote: str, source: Source) -> bool:
 
 
 def _names(name: str, source: Source) -> bool:
-    return name in source.text
+    """Whether the name is there, also without its dot: who says "nextjs" means Next.js."""
+    return name in source.text or ("." in name and name.replace(".", "") in source.text)
 
 
 def _times(time: str, source: Source) -> bool:
@@ -117,7 +126,9 @@ def _counts(number: str, source: Source) -> bool:
     if number.startswith("#") and _is_seq(number[1:], source):
         return True
     forms = numerals(number)
-    return bool(forms & source.numbers) or any(_is_computed_year(form, source) for form in forms)
+    if forms & source.numbers or any(_is_computed_year(form, source) for form in forms):
+        return True
+    return len(number) >= PHONE_DIGITS_MIN and number.isdecimal() and number in source.text.translate(_GROUPING)
 
 
 def _is_seq(number: str, source: Source) -> bool:
@@ -150,7 +161,8 @@ def _is_computed(phrase: DatePhrase, source: Source) -> bool:
     if source.day is None:
         return False
     years = range(source.day.year - 1, source.day.year + 2) if phrase.year is None else (phrase.year,)
-    reach = COMPUTED_DAYS_MAX if source.relative else 0
+    alone = DAY_ALONE_DAYS_MAX if phrase.day in source.days else 0
+    reach = COMPUTED_DAYS_MAX if source.relative else alone
     return any(_days_between(phrase, year, source.day) <= reach for year in years)
 
 

@@ -18,6 +18,9 @@ from app.memory.claims import claims, clock_times, normal, numerals
         ("Two dogs, twice", {"2"}),
         ("三人と十匹", {"3", "10"}),
         ("개 3마리", {"3"}),
+        ("twenty-five", {"20", "5", "25"}),
+        ("two million three hundred thousand and four", {"2", "3", "4", "2300004"}),
+        ("10k, or 1.5 Million", {"10", "10000", "1.5", "1500000", "1000000"}),
         ("someone", set()),
     ],
 )
