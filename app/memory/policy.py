@@ -191,12 +191,9 @@ def activate(state: State) -> Activate | None:
         return None
     if state.requested is Request.OBSERVE:
         return Activate(count=len(state.buffered))
-    early = state.requested is Request.ACTIVATE and sum(state.buffered) >= EARLY_TOKENS_MIN
-    if early or state.pending_tokens >= state.rules.message_tokens:
-        return Activate(
-            count=chunks_to_activate(state.buffered, pending_tokens=state.pending_tokens, rules=state.rules)
-        )
-    return None
+    count = chunks_to_activate(state.buffered, pending_tokens=state.pending_tokens, rules=state.rules)
+    early = state.requested is Request.ACTIVATE and sum(state.buffered[:count]) >= EARLY_TOKENS_MIN
+    return Activate(count=count) if early or state.pending_tokens >= state.rules.message_tokens else None
 
 
 def chunks_to_activate(chunks: Sequence[int], *, pending_tokens: int, rules: Rules) -> int:

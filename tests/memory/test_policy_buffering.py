@@ -121,7 +121,12 @@ def test_what_the_chunks_do_not_cover_is_observed_at_once() -> None:
 
 @pytest.mark.parametrize(
     ("buffered", "step"),
-    [((999,), Wait(at_tokens=3_999)), ((1_000,), Activate(count=1)), ((6_000, 1_000), Activate(count=1))],
+    [
+        ((999,), Wait(at_tokens=3_999)),
+        ((1_000,), Activate(count=1)),
+        ((6_000, 1_000), Activate(count=1)),
+        ((999, 6_000), Wait(at_tokens=9_999)),  # the second one is to be retained
+    ],
 )
 def test_a_cold_cache_activates_early_unless_it_covers_too_little(buffered: tuple[int, ...], step: object) -> None:
     found = state(sum(buffered) + 100, *buffered, requested=Request.ACTIVATE)
