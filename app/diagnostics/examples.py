@@ -11,7 +11,7 @@ _RUN: dict[str, Any] = {
     "kind": "observe",
     "provider": "anthropic",
     "model": "claude-haiku-5-5",
-    "prompt_version": "observer-2",
+    "prompt_version": "observer-3",
     "epoch": 7,
     "from_seq": 81,
     "to_seq": 120,

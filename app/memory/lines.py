@@ -40,6 +40,7 @@ _DAY_PREFIX: Final = re.compile(r"[\s*#_]*date\s*[:：](?P<label>.*)", re.IGNORE
 _LABEL_START: Final = re.compile(r"(?:[\s*#_:]|date\s*[:：])*", re.IGNORECASE)
 _CITE: Final = r"#[0-9]{1,9}(?:[-–—]#?[0-9]{1,9})?"
 _CITE_WORD: Final = re.compile(rf"(?P<open>[(\[])?{_CITE}(?:[,;]{_CITE})*(?P<close>[)\]])?[.,;:]?")
+_AND: Final = frozenset({"and", "&", "und", "et", "y", "e", "и"})  # between citations
 _CITE_ENDS: Final = re.compile(r"#([0-9]+)(?:[-–—]#?([0-9]+))?")
 _HAPPENED_WORDS: Final = HAPPENED.split()
 
@@ -169,6 +170,8 @@ def _tail(text: str) -> tuple[str, tuple[Cite, ...]]:
         elif match := _CITE_WORD.fullmatch(words[start - 1]):
             start -= 1
             depth += bool(match["close"]) - bool(match["open"])
+        elif 1 < start < len(words) and words[start - 1] in _AND and _CITE_WORD.fullmatch(words[start - 2]):
+            start -= 1
         else:
             break
         end = start if depth == 0 else end

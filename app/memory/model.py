@@ -76,7 +76,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsed:
-    """What could be read from a model's reply. ``complete`` says whether a whole observations block was found."""
+    """What could be read from a model's reply. ``complete`` says whether a whole observations block was found.
+
+    A task or response of None was not told, of "" is none any more.
+    """
 
     items: tuple[Item, ...]
     current_task: str | None = None

@@ -200,8 +200,8 @@ def new_observation(loaded: Loaded, span: Span, parsed: Parsed, verdict: Verdict
         from_seq=loaded.buffered_seq + 1,
         to_seq=span.to_seq,
         covers=span.covers,
-        current_task=parsed.current_task or _task(loaded),
-        suggested_response=parsed.suggested_response,
+        current_task=(_task(loaded) if parsed.current_task is None else parsed.current_task) or None,
+        suggested_response=parsed.suggested_response or None,
     )
 
 

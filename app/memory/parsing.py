@@ -18,13 +18,15 @@ CURRENT_TASK: Final = "current-task"
 SUGGESTED_RESPONSE: Final = "suggested-response"
 
 _TAG: Final = re.compile(r"\s*<(/?)(observations|current[-_]task|suggested[-_]response)\s*>", re.IGNORECASE)
+_NOTHING: Final = re.compile(r"[\s*_([-]*(?:none|nothing|n/a)[\s*_.)\]-]*", re.IGNORECASE)
 _CLOSES_AT_END: Final = re.compile(r"</(observations|current[-_]task|suggested[-_]response)\s*>\s*$", re.IGNORECASE)
 
 
 def parse(raw: str) -> Parsed:
     """What could be read from a model's reply; of a repetitive one nothing is.
 
-    A whole ``<observations>`` block is read with its wrapped lines; without one every list line of the reply counts.
+    A whole ``<observations>`` block is read with its wrapped lines, or, where none of them is a list line, each line as
+    one; without a block every list line of the reply counts.
     """
     lines = [line[:LINE_CHARACTERS_MAX] for line in _storable(raw).split("\n")]
     if is_repetitive("\n".join(lines)):
@@ -32,7 +34,7 @@ def parse(raw: str) -> Parsed:
     blocks, rest = _blocks(_closed([piece for line in lines for piece in _pieces(line)]))
     complete = OBSERVATIONS in blocks
     return Parsed(
-        items=_items(blocks[OBSERVATIONS] if complete else filter(_is_listed, rest)),
+        items=_items(_listed(blocks[OBSERVATIONS]) if complete else filter(_is_listed, rest)),
         current_task=_task(blocks.get(CURRENT_TASK)),
         suggested_response=_task(blocks.get(SUGGESTED_RESPONSE)),
         complete=complete,
@@ -130,7 +132,9 @@ def _end(pieces: Sequence[_Piece], start: int) -> int:
 
 
 def _task(lines: Sequence[str] | None) -> str | None:
-    return "\n".join(lines).strip() or None if lines else None
+    """What a block says, None where it is empty or there is none; "" where it says that there is nothing."""
+    told = "\n".join(lines).strip() if lines else ""
+    return "" if told and _NOTHING.fullmatch(told) else told or None
 
 
 # Lines: bullets with their wrapped lines and sub-bullets, by day.
@@ -155,6 +159,13 @@ class _Entry:
             return None
         read = (read_detail(" ".join(lines)) for lines in details)
         return replace(item, details=tuple(detail for detail, _ in groupby(read) if detail))
+
+
+def _listed(lines: Sequence[str]) -> Sequence[str]:
+    """The lines; made a list where a model wrote none."""
+    if any(map(read_bullet, lines)):
+        return lines
+    return [line if is_ruled(line) or read_day(line) is not None else f"* {line.strip()}" for line in lines]
 
 
 def _is_listed(line: str) -> bool:

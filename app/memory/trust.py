@@ -164,8 +164,8 @@ def _taken_back(item: Item) -> Item:
 
 def _vetted_task(text: str | None, voices: Sequence[Voice]) -> str | None:
     """A task is what the assistant is to do: none that foreign text set."""
-    if text is None:
-        return None
+    if not text:
+        return text
     basis = _basis(_words(text), (), voices)
     return None if basis.origin or (basis.unsaid and basis.orders) else text
 

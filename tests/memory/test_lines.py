@@ -110,6 +110,7 @@ def test_an_uncertain_line_is_low_whatever_its_mark() -> None:
         ("#12 #15-18", [(12, 12), (15, 18)]),
         ("#12, #13", [(12, 12), (13, 13)]),
         ("#12,#13", [(12, 12), (13, 13)]),
+        ("#12, #14-15 and #17", [(12, 12), (14, 15), (17, 17)]),
         ("(#12-14)", [(12, 14)]),
         ("(#12, #14)", [(12, 12), (14, 14)]),
         ("[#12]", [(12, 12)]),
@@ -126,7 +127,7 @@ def test_citations_at_the_end_are_read(end: str, cites: list[tuple[int, int]]) -
 
 
 @pytest.mark.parametrize(
-    "text", ["PR #42 was merged", "was merged (see #42)", "said #1234567890", "in C#", "said #12a"]
+    "text", ["PR #42 was merged", "was merged (see #42)", "said #1234567890", "in C#", "said #12a", "this and"]
 )
 def test_what_is_no_citation_stays_text(text: str) -> None:
     assert item(text) == Item(text=text)

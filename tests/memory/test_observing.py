@@ -1,6 +1,8 @@
 """What of the log an observer is shown, and by which day relative dates are told."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -8,11 +10,15 @@ from hypothesis import strategies as st
 
 from app.kit.tokens import text_tokens
 from app.memory.cursor import anchor_date
+from app.memory.gates import judge_observation
 from app.memory.log import render
 from app.memory.model import Detail, Item, Priority
-from app.memory.observing import earlier_lines
+from app.memory.observing import earlier_lines, new_observation
+from app.memory.parsing import parse
 from app.memory.rules import Rules
+from app.memory.spans import safe_span
 from tests.memory.building import loaded, observation, reflection
+from tests.memory.extractive.conversations import said
 
 HIGH, LOW = Priority.HIGH, Priority.MEDIUM
 
@@ -95,3 +101,22 @@ def test_dates_are_told_from_the_later_of_now_and_the_newest_message(
     now = datetime(2026, 8, 1, 22, 0, tzinfo=UTC)
     rules = Rules.resolve({}, {"timezone": timezone})
     assert anchor_date(rules, now, now + ahead) == expected
+
+
+@pytest.mark.parametrize(
+    ("told", "task"),
+    [
+        pytest.param("", "Book a flight", id="nothing told: it stands"),
+        pytest.param("<current-task>\nFind a hotel\n</current-task>", "Find a hotel", id="another one"),
+        pytest.param("<current-task>\n(none)\n</current-task>", None, id="none any more"),
+    ],
+)
+def test_a_task_stands_until_another_or_none_is_told(told: str, task: str | None) -> None:
+    span = safe_span([said("It is booked.")], want_tokens=100)
+    assert span is not None
+    parsed = parse(f"<observations>\n* The flight is booked.\n</observations>\n{told}")
+    verdict = judge_observation(
+        parsed, source=span.messages, source_tokens=span.tokens, cut_off=False, timezone=ZoneInfo("UTC")
+    )
+    before = replace(loaded(), current_task="Book a flight")
+    assert new_observation(before, span, parsed, verdict).current_task == task

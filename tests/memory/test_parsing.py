@@ -99,6 +99,9 @@ def test_a_whole_reply_is_read() -> None:
             id="there it is text where one closes the block at a line's start",
         ),
         pytest.param("<observations>\n</observations>\n* a", [], id="an empty block is empty"),
+        pytest.param(
+            "<observations>\nDate: Aug 1, 2026\na\n\nb #1\n</observations>", ["a", "b"], id="a block of no list"
+        ),
         pytest.param("prose\n* a\nprose\n- b", ["a", "b"], id="no block: the list lines"),
         pytest.param("<observations>\n* a\n* b", ["a", "b"], id="a block cut off: the list lines"),
         pytest.param("* a\n<current-task>\n* t\n</current-task>", ["a"], id="a task's lines are not the log's"),
@@ -135,6 +138,9 @@ def test_it_is_told_whether_the_block_was_whole(raw: str, complete: bool) -> Non
         ("<current-task>a\nb</current-task>", "a\nb"),
         ("<current_task>a\nb</Current-Task > \n<suggested-response>r</suggested-response>", "a\nb"),
         ("<current-task>\n</current-task>", None),
+        ("<current-task>\n(none)\n</current-task>", ""),
+        ("<current-task>None.</current-task>", ""),
+        ("<current-task>None of the tests passes</current-task>", "None of the tests passes"),
         ("<current-task>\nt", None),
         ("the <current-task>t</current-task>", None),
     ],

@@ -72,7 +72,7 @@ def observations(source: ObserverInput, *, count: Callable[[str], int]) -> str:
         text = f"<observations>\n{render(lines)}\n</observations>"
         if span_tokens <= SHRINK_FROM_TOKENS or count(text) < span_tokens:
             break
-    task = current_task(source)
+    task = current_task(source) or (source.current_task and "(none)")
     return f"{text}\n<current-task>\n{task}\n</current-task>" if task else text
 
 

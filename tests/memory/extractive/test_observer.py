@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import timedelta
 from zoneinfo import ZoneInfo
 
@@ -235,6 +236,12 @@ def test_the_current_task_is_the_users_open_request(after: list[Message], task: 
 
 def test_the_known_task_stands_while_the_user_says_nothing() -> None:
     assert current_task(ObserverInput(messages=(called(1, "open"),), current_task="Fix the login")) == "Fix the login"
+
+
+def test_a_task_that_was_done_is_told_to_be_none_any_more() -> None:
+    source = ObserverInput(messages=(said("Thanks, the form works."),), current_task="Fix the login")
+    assert parse(observations(source, count=count)).current_task == ""
+    assert parse(observations(replace(source, current_task=None), count=count)).current_task is None
 
 
 def test_what_the_log_already_holds_gives_way_to_what_is_new() -> None:
