@@ -121,6 +121,7 @@ class Reflecting:
                 best = verdict
             if not faithful or best.tokens <= source.target_tokens:
                 break
+            source = replace(source, rejected=f"it had about {verdict.tokens:,} tokens; write less")
         tried = len(runs) == len(COMPRESSION_SHARES)
         if reasons and best is None and not (tried and all(reason is Rejection.NOT_SMALLER for reason in reasons)):
             raise StepFailed(reasons[-1], f"the reflector's output was rejected: {reasons[-1].reason}", runs=runs)

@@ -3,7 +3,7 @@
 from app.llm.port import Model, ModelRequest, Usage
 from app.llm.prices import estimated
 from app.memory.drafting import block, drafted, task
-from app.memory.log import render
+from app.memory.log import day_label, render
 from app.memory.model import Draft, ReflectorInput
 from app.memory.prompts import Prompt, prompt
 from app.memory.rules import COMPRESSION_SHARES
@@ -53,10 +53,11 @@ def reflector_prompt(source: ReflectorInput) -> str:
     """All but the fixed instructions: the log, then how far to condense it."""
     tenths = round(COMPRESSION_SHARES[source.compression - 1] * 10)
     asked = (
-        f"Condense this log. Keep about {tenths}/10 of the detail. It has about {source.source_tokens:,} tokens; "
-        f"your text must have fewer than {source.target_tokens:,} tokens."
+        f"Condense this log. Keep about {tenths}/10 of the detail, in fewer words. "
+        f"It has about {source.source_tokens:,} tokens; your text must have fewer than {source.target_tokens:,} tokens."
     )
-    today = f"Today is {source.now.astimezone(source.timezone):%A, %Y-%m-%d}."
+    day = source.now.astimezone(source.timezone).date()
+    today = f"Today is {day:%A}, {day_label(day)}."
     return "\n\n".join(
         (
             block("log", defused(render(source.items))),

@@ -91,7 +91,7 @@ Your last answer to this was not accepted: it was longer than the messages. Avoi
 
 
 def test_the_prompt_of_a_reflector() -> None:
-    asked = reflector_prompt(reflector_input(1)).replace("; ", ";\n")  # a line of at most 120 characters
+    asked = reflector_prompt(reflector_input(1)).replace("words. ", "words.\n")  # a line of at most 120 characters
 
     assert asked == snapshot("""\
 <log>
@@ -99,8 +99,8 @@ Date: Aug 1, 2026
 * 🔴 (10:00) [fact] User moved to Lisbon. #3
 </log>
 
-Today is Monday, 2026-08-03. Condense this log. Keep about 8/10 of the detail. It has about 20,000 tokens;
-your text must have fewer than 10,000 tokens.\
+Today is Monday, Aug 3, 2026. Condense this log. Keep about 8/10 of the detail, in fewer words.
+It has about 20,000 tokens; your text must have fewer than 10,000 tokens.\
 """)
 
 
@@ -110,8 +110,8 @@ def test_each_level_of_compression_asks_for_less(compression: int, share: str) -
 
 
 def test_versions_name_the_prompts_in_force() -> None:
-    assert prompt("observer").version == snapshot("observer-2")
-    assert reflector_instructions().version == snapshot("reflector-2+observer-2")
+    assert prompt("observer").version == snapshot("observer-3")
+    assert reflector_instructions().version == snapshot("reflector-3+observer-3")
 
 
 def test_the_reflector_knows_the_observer_s_rules() -> None:

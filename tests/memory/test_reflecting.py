@@ -150,6 +150,18 @@ async def test_the_smallest_valid_result_of_four_tries_is_taken(
     assert len(runs) == calls
 
 
+async def test_the_next_try_is_told_what_was_wrong_with_the_last() -> None:
+    reflector = ScriptedReflector(MILD, None, LARGE, HARDER)
+    await tried(reflector)
+    size = text_tokens(f"Date: May 2, 2026\n{MILD}")
+    assert [asked.rejected for asked in reflector.asked] == [
+        None,
+        f"it had about {size} tokens; write less",
+        Rejection.CUT_OFF.reason,
+        Rejection.NOT_SMALLER.reason,
+    ]
+
+
 async def test_where_no_try_is_an_answer_the_step_fails_with_its_calls() -> None:
     with pytest.raises(StepFailed) as failed:
         await tried(ScriptedReflector(None, None, LARGE, LARGE))
