@@ -6,6 +6,7 @@ from dataclasses import replace
 from app.context.blocks import text_block
 from app.context.draft import Draft, Line
 from app.context.model import Ask, Block, Layout, Section, Snapshot, Stability, Turn
+from app.context.wording import in_context
 from app.sessions.model import Message
 
 
@@ -48,4 +49,4 @@ def _turn(message: Message, id_: str, stability: Stability) -> Turn:
 
 def _volatile(lines: Sequence[Line]) -> Block:
     inner = "\n".join(line.text for line in lines)
-    return text_block("volatile", Section.VOLATILE, Stability.VOLATILE, f"<context>\n{inner}\n</context>")
+    return text_block("volatile", Section.VOLATILE, Stability.VOLATILE, in_context(inner))

@@ -70,7 +70,7 @@ def _telling(draft: Draft, ask: Ask) -> Draft:
         return draft
     line = Line("left_out", left_out(unobserved))
     decisions = [decision(BUDGET, Verdict.KEPT, line, "no note stands for them yet")]
-    return noting(replace(draft, volatile=(*draft.volatile, line)), ask, decisions)
+    return noting(replace(draft, volatile=(*draft.volatile[:1], line, *draft.volatile[1:])), ask, decisions)
 
 
 def _without_notes(draft: Draft, ask: Ask) -> Draft:

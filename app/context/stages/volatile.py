@@ -6,7 +6,7 @@ from dataclasses import replace
 from app.context.draft import Draft, Line, noting
 from app.context.explain import decision
 from app.context.model import Ask, Snapshot, Verdict
-from app.context.wording import titled, today
+from app.context.wording import current_task, suggested_response, titled, today
 from app.kit.json import dumps
 from app.sessions.model import Role
 
@@ -31,18 +31,19 @@ def _has_place(draft: Draft) -> bool:
 
 def _of_memory(snapshot: Snapshot) -> Iterator[Line]:
     if snapshot.rules.enabled and snapshot.current_task:
-        yield Line("current_task", f"Current task: {snapshot.current_task}")
+        yield Line("current_task", current_task(snapshot.current_task))
     if snapshot.rules.enabled and snapshot.suggested_response:
-        yield Line("suggested_response", f"Suggested next response: {snapshot.suggested_response}")
+        yield Line("suggested_response", suggested_response(snapshot.suggested_response))
 
 
 def _of_caller(ask: Ask) -> Iterator[Line]:
-    for name, value in ask.state.items():
-        yield Line(f"state:{name}", f"State {name} = {dumps(value).decode()}")
-    for index, item in enumerate(ask.knowledge):
-        if item.placement == "tail":
-            yield Line(f"knowledge:{index}", titled(item.title, item.text))
-    for found in ask.recalled:
-        yield Line(f"recalled:{found.seq}", found.text)
+    """The titled texts last: whatever stood behind one would seem a part of it."""
     if ask.channel:
         yield Line("channel", f"Channel: {ask.channel}")
+    for name, value in ask.state.items():
+        yield Line(f"state:{name}", f"State {name} = {dumps(value).decode()}")
+    for found in ask.recalled:
+        yield Line(f"recalled:{found.seq}", found.text)
+    for index, item in enumerate(ask.knowledge):
+        if item.placement == "tail":
+            yield Line(f"knowledge:{index}", "\n" + titled(item.title, item.text))
