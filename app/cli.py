@@ -46,6 +46,9 @@ def serve(
 def migrate(
     *,
     data_dir: DataDir = None,
+    row_level_security: Annotated[
+        str | None, typer.Option(metavar="ROLE", help="Then let this role see one tenant at a time.")
+    ] = None,
     distribute: Annotated[bool, typer.Option("--distribute", help="Then over the nodes of a Citus cluster.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what --distribute does; change nothing.")] = False,
 ) -> None:
@@ -58,7 +61,7 @@ def migrate(
             for one in distributing.DISTRIBUTIONS:
                 typer.echo(f"{distributing.statement(one)};")
         else:
-            serving.migrate(load_settings(data_dir=data_dir), distributed=distribute)
+            serving.migrate(load_settings(data_dir=data_dir), distributed=distribute, secured_for=row_level_security)
 
 
 @commands.command()

@@ -538,6 +538,7 @@ def database_config(settings: Settings, url: str) -> DatabaseConfig:
         connect_seconds=pool.connect_seconds,
         statement_seconds=pool.statement_seconds,
         prepared_statements=pool.prepared_statements,
+        row_level_security=settings.row_level_security,
     )
 
 

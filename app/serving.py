@@ -32,6 +32,7 @@ from app.kit.errors import StartError
 from app.kit.logging import configure
 from app.llm.port import Provider
 from app.main import Location, connection_config, create_app, database_config
+from app.securing import secure
 from app.settings import Settings, chosen_models, without_password
 
 log = structlog.get_logger("daybook")
@@ -69,13 +70,19 @@ def serve(settings: Settings) -> None:
             _supervise(_served(settings, database))
 
 
-def migrate(settings: Settings, *, distributed: bool = False) -> None:
-    """Bring the database up to this version's schema, and distribute it where that is asked for. Raises StartError."""
+def migrate(settings: Settings, *, distributed: bool = False, secured_for: str | None = None) -> None:
+    """Bring the database up to this version's schema; then distribute it, and secure it for a role, where asked to.
+
+    Raises StartError.
+    """
     configure(json=_json_logs(settings), level=settings.log_level)
     with located(settings, exclusive=False) as database:
         asyncio.run(_upgrade(settings, database))
         if distributed:
             log.info("distributed", statements=asyncio.run(distribute(database_config(settings, database.url))))
+        if secured_for is not None:
+            done = asyncio.run(secure(database_config(settings, database.url), secured_for))
+            log.info("secured", role=secured_for, statements=len(done))
 
 
 @contextmanager

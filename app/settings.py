@@ -254,6 +254,9 @@ class Settings(BaseSettings):
     data_dir: Path | None = Field(None, description="folder of embedded Postgres; default ./.daybook")
     postgres_binaries: Path | None = Field(None, description="folder of initdb and postgres for embedded Postgres")
     allow_embedded: bool = Field(False, description="embedded Postgres although ENV is production")
+    row_level_security: bool = Field(
+        False, description="name the tenant to Postgres, which keeps tenants apart itself (docs/security.md)"
+    )
     migrate: Literal["auto", "never"] = Field("auto", description="auto migrates the database at start; never does not")
     bootstrap_key: SecretStr | None = Field(
         None,

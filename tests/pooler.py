@@ -18,7 +18,7 @@ CONNECTIONS = 2  # to the server, for all clients: fewer than a service opens, s
 START_SECONDS = 20.0
 CONFIG = """
 [databases]
-* = host={host} port={port} user=postgres
+* = host={host} port={port} user={user}
 [pgbouncer]
 pool_mode = transaction
 default_pool_size = {connections}
@@ -40,11 +40,12 @@ def pooled(dsn: str) -> Iterator[str]:
         pytest.skip("pgbouncer is not installed")
     (host,), (port,) = parse_qs(urlsplit(dsn).query)["host"], parse_qs(urlsplit(dsn).query)["port"]
     folder = Path(tempfile.mkdtemp(prefix="daybook-pooler-"))
-    config = CONFIG.format(host=host, port=port, connections=CONNECTIONS, own_port=PORT, folder=folder)
+    user = urlsplit(dsn).username
+    config = CONFIG.format(host=host, port=port, user=user, connections=CONNECTIONS, own_port=PORT, folder=folder)
     process = _start(program, folder, config, server=Path(host))
     try:
         _wait_for_socket(process, folder)
-        yield f"postgresql://postgres@/{urlsplit(dsn).path[1:]}?host={quote(str(folder), safe='')}&port={PORT}"
+        yield f"postgresql://{user}@/{urlsplit(dsn).path[1:]}?host={quote(str(folder), safe='')}&port={PORT}"
     finally:
         process.send_signal(signal.SIGINT)  # SIGTERM, to it, is to go at once, and SIGINT to go safely: either ends it
         try:

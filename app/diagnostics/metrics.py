@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
 from app.diagnostics.store import Backlog, DiagnosticsStore
-from app.kit.db import AWAY, Database
+from app.kit.db import AWAY, EVERY_TENANT, Database, acting_for
 from app.kit.openapi import VERSION
 from app.llm.guard import Guard
 from app.llm.port import Provider
@@ -59,7 +59,8 @@ class Metrics:
 
     async def _backlog(self) -> Backlog | None:
         try:
-            return await self._store.backlog(ages=list(AGES), limit=BACKLOG_MAX)
+            with acting_for(EVERY_TENANT):
+                return await self._store.backlog(ages=list(AGES), limit=BACKLOG_MAX)
         except AWAY:
             return None
 

@@ -9,6 +9,7 @@ from fastapi import Depends, Request
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
+from app.kit.db import acting_for
 from app.kit.direct import Direct
 from app.kit.errors import Forbidden
 from app.kit.http import PART
@@ -72,8 +73,9 @@ class Guarded(Direct):
         super().__init__(path, endpoint, **options)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        scope["caller"] = await self._admitted(scope)
-        await super().handle(scope, receive, send)
+        scope["caller"] = caller = await self._admitted(scope)
+        with acting_for(caller.tenant):
+            await super().handle(scope, receive, send)
 
     async def _admitted(self, scope: Scope) -> Caller:
         authority: Authority = scope["app"].state.auth

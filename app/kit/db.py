@@ -1,7 +1,8 @@
 """Postgres through one asyncpg pool: connections for single statements, transactions for the rest."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -12,6 +13,12 @@ from app.kit.json import dumps, loads
 
 Tx: TypeAlias = Any  # an asyncpg connection (the library is untyped); a statement alone on it is its own transaction
 Row: TypeAlias = Any  # an asyncpg.Record
+
+# Whose rows what is going on may see, where Postgres itself keeps tenants apart (app/securing.py): a request those of
+# its caller, the service's own work all. No tenant is called so.
+EVERY_TENANT = "*"
+TENANT_SETTING = "daybook.tenant"
+_tenant: ContextVar[str] = ContextVar("daybook_tenant", default=EVERY_TENANT)
 
 VERSION_MIN = 14
 STATEMENTS_KEPT = 100  # prepared ones of a connection: the driver's own default
@@ -34,6 +41,11 @@ def is_away(error: BaseException) -> bool:
     return isinstance(error, AWAY) and not isinstance(error, ValueError)
 
 
+UNSECURED = """
+SELECT min(relname::text) FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace
+  AND relname <> 'alembic_version' AND NOT row_security_active(oid)
+"""
+
 # Every type of which a statement takes or gives a list.
 LISTED = ("bool", "bytea", "float8", "int4", "int8", "json", "jsonb", "text", "timestamptz", "uuid")
 LISTS = f"SELECT {', '.join(f'NULL::{name}[]' for name in LISTED)}"
@@ -46,6 +58,8 @@ class DatabaseConfig:
 
     Without ``prepared_statements`` none has a name on the server: a pooler in transaction mode gives each transaction
     whichever connection is free, where another client's statements have the same names.
+
+    With ``row_level_security`` each statement is in a transaction that names the tenant.
     """
 
     url: str
@@ -54,12 +68,23 @@ class DatabaseConfig:
     connect_seconds: float = 10.0
     statement_seconds: float = 30.0
     prepared_statements: bool = True
+    row_level_security: bool = False
 
 
 def plain_dsn(url: str) -> str:
     """A DSN as asyncpg takes it: SQLAlchemy's driver suffix is forgiven."""
     scheme, _, rest = url.partition("://")
     return f"{scheme.partition('+')[0]}://{rest}"
+
+
+@contextmanager
+def acting_for(tenant: str) -> Iterator[None]:
+    """What is done within sees the rows of this tenant."""
+    before = _tenant.set(tenant)
+    try:
+        yield
+    finally:
+        _tenant.reset(before)
 
 
 class Database:
@@ -90,6 +115,11 @@ class Database:
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Tx]:
         """A connection for one statement, which commits by itself."""
+        async with self.tx() if self._config.row_level_security else self._acquired() as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def _acquired(self) -> AsyncIterator[Tx]:
         self._waiting += 1
         try:
             connection = await self._pool.acquire(timeout=self._config.connect_seconds)
@@ -108,8 +138,16 @@ class Database:
     @asynccontextmanager
     async def tx(self) -> AsyncIterator[Tx]:
         """A transaction: commits at the end of the block, rolls back on an error. Never await the network in it."""
-        async with self.connection() as connection, connection.transaction():
+        async with self._acquired() as connection, connection.transaction():
+            if self._config.row_level_security:
+                await connection.execute(_naming(_tenant.get()))
             yield connection
+
+
+def _naming(tenant: str) -> str:
+    """Until the transaction ends, and no query, so that one may still choose its isolation."""
+    quoted = tenant.replace("'", "''")
+    return f"SET LOCAL {TENANT_SETTING} = '{quoted}'"
 
 
 async def _prepare(connection: Tx) -> None:
@@ -149,7 +187,13 @@ async def check_server(config: DatabaseConfig) -> None:
         raise StartError(f"cannot use the database of DAYBOOK_DATABASE_URL: {reason}") from error
     try:
         version = connection.get_server_version().major
+        unsecured = await connection.fetchval(UNSECURED) if config.row_level_security else None
     finally:
         await connection.close()
     if version < VERSION_MIN:
         raise StartError(f"the database is PostgreSQL {version}; Daybook needs {VERSION_MIN} or later")
+    if unsecured is not None:
+        raise StartError(
+            f"DAYBOOK_ROW_LEVEL_SECURITY: for the user of DAYBOOK_DATABASE_URL it is not in force on {unsecured}:"
+            " make a role that owns nothing, let the owner run `daybook migrate --row-level-security ROLE`, and name it"
+        )

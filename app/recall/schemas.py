@@ -25,7 +25,7 @@ class RecallIn(BaseModel):
     model_config = ConfigDict(extra="forbid")  # a misspelt filter would let everything through
 
     query: Query = Field(description="Words to find, in any language; a date in it narrows the time")
-    limit: int = Field(LIMIT_DEFAULT, ge=1, le=LIMIT_MAX)
+    limit: int = Field(LIMIT_DEFAULT, ge=1, le=LIMIT_MAX, strict=True)
     kinds: list[Literal["messages", "observations", "facts"]] = Field(
         default=["messages", "observations", "facts"], min_length=1, description="What to look for; default: all"
     )
@@ -33,7 +33,7 @@ class RecallIn(BaseModel):
     until: Time | None = Field(None, description="Only what was said before")
     now: Time | None = Field(None, description='What "yesterday" is told from; default: the server\'s time')
     neighbours: int = Field(
-        0, ge=0, le=NEIGHBOURS_MAX, description="So many messages before and after each message found"
+        0, ge=0, le=NEIGHBOURS_MAX, strict=True, description="So many messages before and after each message found"
     )
 
 

@@ -105,6 +105,8 @@ async def test_tools_and_their_results_are_found_and_told_from_the_user(service:
         ("limit", 101),
         ("neighbours", -1),
         ("neighbours", 11),
+        ("neighbours", False),
+        ("limit", True),
         ("kinds", []),
         ("kinds", ["messages", "dreams"]),
         ("query", ""),

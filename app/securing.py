@@ -1,0 +1,85 @@
+"""Row-level security: ``daybook migrate --row-level-security ROLE`` (docs/security.md, docs/decisions/0035).
+
+Postgres then shows a role that does not own the tables only the rows of the tenant that the transaction names
+(``app/kit/db.py``), whatever a statement forgets to ask. The service's own work names every tenant.
+"""
+
+from collections.abc import Sequence
+
+import asyncpg
+
+from app.kit.db import EVERY_TENANT, TENANT_SETTING, DatabaseConfig, Tx, plain_dsn
+from app.kit.errors import StartError
+
+KEPT_OUT = ("alembic_version",)  # it has no tenant's rows, and every process reads it
+
+TABLES = """
+SELECT t.table_name::text AS name, array_agg(c.column_name::text) AS columns
+FROM information_schema.tables t JOIN information_schema.columns c USING (table_schema, table_name)
+WHERE t.table_schema = current_schema() AND t.table_type = 'BASE TABLE' AND t.table_name <> ALL($1::text[])
+GROUP BY t.table_name ORDER BY t.table_name
+"""
+
+NAMED = f"(SELECT current_setting('{TENANT_SETTING}', true))"
+
+# By which column a row is its tenant's, and where else that is told. A view reads with its owner's rights.
+OWNERS = {"session_id": "sessions", "memory_id": "memories"}
+
+
+async def secure(config: DatabaseConfig, role: str) -> list[str]:
+    """Make the policies anew, and let ``role`` use the tables, in one transaction. Answers the statements.
+
+    Raises StartError where the role is none, or the user of the database may not.
+    """
+    try:
+        connection = await asyncpg.connect(plain_dsn(config.url), statement_cache_size=0)
+    except (OSError, asyncpg.PostgresError) as error:
+        raise StartError(f"cannot use the database of DAYBOOK_DATABASE_URL: {error}") from error
+    try:
+        async with connection.transaction():
+            return await _secure(connection, role)
+    except asyncpg.PostgresError as error:
+        raise StartError(f"the tables are as they were: {str(error).splitlines()[0]}") from error
+    finally:
+        await connection.close()
+
+
+async def _secure(tx: Tx, role: str) -> list[str]:
+    tables = {row["name"]: row["columns"] for row in await tx.fetch(TABLES, KEPT_OUT)}
+    done = [_view(owner) for owner in OWNERS.values()]
+    done += [one for table, columns in tables.items() for one in _policies(table, columns)]
+    done += _grants(await tx.fetchval("SELECT quote_ident($1)", role), await tx.fetchval("SELECT current_schema()"))
+    for statement in done:
+        await tx.execute(statement)
+    return done
+
+
+def _view(owner: str) -> str:
+    return f"CREATE OR REPLACE VIEW {owner}_tenants AS SELECT id, tenant FROM {owner}"  # noqa: S608 - our own names
+
+
+def _policies(table: str, columns: Sequence[str]) -> tuple[str, ...]:
+    return (
+        f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY",
+        f"DROP POLICY IF EXISTS daybook_every_tenant ON {table}",
+        f"CREATE POLICY daybook_every_tenant ON {table} USING ({NAMED} = '{EVERY_TENANT}')",
+        f"DROP POLICY IF EXISTS daybook_one_tenant ON {table}",
+        f"CREATE POLICY daybook_one_tenant ON {table} USING ({_owner(table, columns)} = {NAMED})",
+    )
+
+
+def _owner(table: str, columns: Sequence[str]) -> str:
+    """Whose a row is. One that comes in the same statement as its session is of the tenant that is named."""
+    if "tenant" in columns:
+        return "tenant"
+    column = next(column for column in OWNERS if column in columns)
+    found = f"SELECT tenant FROM {OWNERS[column]}_tenants AS owner WHERE owner.id = {table}.{column}"  # noqa: S608 - our own names
+    return f"coalesce(({found}), {NAMED})"
+
+
+def _grants(role: str, schema: str) -> tuple[str, ...]:
+    return (
+        f"GRANT USAGE ON SCHEMA {schema} TO {role}",
+        f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {role}",
+        f"GRANT USAGE, UPDATE, SELECT ON ALL SEQUENCES IN SCHEMA {schema} TO {role}",
+    )

@@ -1,0 +1,101 @@
+"""What row-level security costs: ``python -m benchmarks.row_level_security``.
+
+Two services on one database, one as its owner and one as a role that Postgres shows a tenant at a time, are asked in
+turns, so that what else the machine does meets both. Sessions are half of other tenants.
+"""
+
+import argparse
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import asyncpg
+
+from app.kit.db import DatabaseConfig
+from app.securing import secure
+from benchmarks.timing import Timings, save, show
+from tests.conftest import _clone, _database
+from tests.fuzz.__main__ import server
+from tests.journeys.processes import Running, process
+from tests.journeys.talk import plain_talk
+
+OFF, ON = "off", "on"
+ROLE = "daybook_app"
+NAME = "daybook_bench"
+LONG = 200  # messages of the session whose context is read
+OTHERS = 2_000  # sessions of another tenant
+SETTINGS = {"DAYBOOK_PROVIDER": "extractive", "DAYBOOK_LOG_LEVEL": "error", "DAYBOOK_CONTEXT__ANSWERS_BYTES_MAX": "0"}
+
+
+async def prepared(dsn: str) -> str:
+    """The owner's DSN of a database in which the role is known."""
+    await _clone(dsn, NAME)
+    url = _database(dsn, NAME)
+    connection = await asyncpg.connect(url)
+    await connection.execute(f"CREATE ROLE {ROLE} LOGIN")
+    await connection.execute(
+        "INSERT INTO sessions (id, tenant, key, memory_id) SELECT g, 'other', 'o' || n, g"
+        " FROM (SELECT gen_random_uuid() AS g, n FROM generate_series(1, $1) AS n) AS made",
+        OTHERS,
+    )
+    await connection.close()
+    await secure(DatabaseConfig(url=url), ROLE)
+    return url
+
+
+async def asked(service: Running, phase: str, timings: Timings, *, requests: int, client: int) -> None:
+    for said in plain_talk(requests):
+        message = said | {"id": uuid4().hex}
+        await timings.timed(phase, "append, a new session", service.append(uuid4().hex, message))
+        await timings.timed(phase, "append, a long session", service.append(f"long-{phase}-{client}", message))
+        await timings.timed(phase, "context of 200 messages", service.context(f"long-{phase}-{client}"))
+
+
+async def measure(dsn: str, *, rounds: int, requests: int, clients: int) -> dict[str, Any]:
+    url, timings = await prepared(dsn), Timings()
+    as_role = {"DAYBOOK_DATABASE_URL": url.replace("postgres@", f"{ROLE}@", 1), "DAYBOOK_ROW_LEVEL_SECURITY": "true"}
+    async with (
+        process({**SETTINGS, "DAYBOOK_DATABASE_URL": url}) as owner,
+        process({**SETTINGS, **as_role}) as role,
+    ):
+        services = {OFF: owner, ON: role}
+        for phase, service in services.items():
+            for client in range(clients):
+                for first in range(0, LONG, 100):
+                    await service.append(f"long-{phase}-{client}", *plain_talk(LONG)[first : first + 100])
+            await asked(service, phase, Timings(), requests=requests, client=clients)
+        for _ in range(rounds):
+            for phase, service in services.items():
+                each = [asked(service, phase, timings, requests=requests, client=client) for client in range(clients)]
+                await asyncio.gather(*each)
+    return {operation: _compared(timings, operation) for operation in timings.operations()}
+
+
+def _compared(timings: Timings, operation: str) -> dict[str, Any]:
+    off, on = timings.summary(OFF, operation), timings.summary(ON, operation)
+    return {OFF: off, ON: on, "ratio": {name: on[name] / off[name] for name in ("p50_ms", "p95_ms")}}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Appends and contexts with row-level security and without.")
+    parser.add_argument("--rounds", type=int, default=6, help="of one phase each")
+    parser.add_argument("--requests", type=int, default=25, help="of a client in a phase, of each kind")
+    parser.add_argument("--clients", type=int, default=2)
+    parser.add_argument("--json", type=Path, help="where to write the figures")
+    given = parser.parse_args()
+    with server() as dsn:
+        found = asyncio.run(measure(dsn, rounds=given.rounds, requests=given.requests, clients=given.clients))
+    rows = [
+        [operation, name, values[OFF][name], values[ON][name], values["ratio"][name], values[ON]["requests"]]
+        for operation, values in found.items()
+        for name in ("p50_ms", "p95_ms")
+    ]
+    show("Row-level security", ["operation", "", OFF, ON, "ratio", "requests"], rows)
+    save(given.json, found)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

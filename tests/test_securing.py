@@ -1,0 +1,195 @@
+"""Postgres itself keeps tenants apart: what a role sees, by the tenant that is named; the service as that role."""
+
+import asyncio
+import contextlib
+import importlib
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
+
+import asyncpg
+import httpx2 as httpx
+import pytest
+from sqlmodel import SQLModel
+
+from app.keys.model import hashed, id_of, new_secret
+from app.keys.store import KeyStore
+from app.kit.auth import Access
+from app.kit.db import EVERY_TENANT, TENANT_SETTING, Database, DatabaseConfig, acting_for
+from app.kit.errors import StartError
+from app.securing import secure
+from tests.conftest import Service, _clone, _database, running_service
+from tests.journeys.looks import until
+from tests.keys.conftest import bearer
+from tests.pooler import pooled
+from tests.sessions.test_deleting import fill
+
+for declared in (Path(__file__).parents[1] / "app").glob("*/tables.py"):
+    importlib.import_module(f"app.{declared.parent.name}.tables")
+TABLES = sorted(SQLModel.metadata.tables)
+ROLE = "daybook_app"
+OWN, OTHER = "acme", "globex"
+SEARCHED = {"index_quiet_seconds": 0, "index_look_seconds": 0.05, "index_share": 1}
+
+
+def as_role(url: str) -> str:
+    return url.replace("postgres@", f"{ROLE}@", 1)
+
+
+async def new_key(url: str, tenant: str) -> dict[str, str]:
+    database = Database(DatabaseConfig(url=url, pool_min=1, pool_max=1))
+    await database.open()
+    secret = new_secret()
+    key_id = id_of(secret)
+    assert key_id is not None
+    await KeyStore(database).insert(
+        key_id=key_id, tenant=tenant, name="", scopes=[Access.ADMIN], digest=hashed(secret), expires_at=None
+    )
+    await database.close()
+    return bearer(secret)
+
+
+@pytest.fixture(scope="module")
+async def url(postgres: str, worker_id: str) -> str:
+    """The owner's DSN of a database that is secured for ``ROLE``, twice as after an upgrade."""
+    await _clone(postgres, f"daybook_secured_{worker_id}")
+    owner = _database(postgres, f"daybook_secured_{worker_id}")
+    connection = await asyncpg.connect(owner)
+    with contextlib.suppress(asyncpg.DuplicateObjectError):  # another worker's
+        await connection.execute(f"CREATE ROLE {ROLE} LOGIN")
+    await connection.close()
+    for _ in range(2):
+        await secure(DatabaseConfig(url=owner), ROLE)
+    return owner
+
+
+@pytest.fixture(scope="module")
+async def filled(url: str) -> AsyncIterator[tuple[Service, dict[str, str]]]:
+    """The service as the role, with rows of one tenant in every table, and that tenant's key."""
+    headers = await new_key(url, OWN)
+    async with running_service(as_role(url), row_level_security=True, recall=SEARCHED) as service:
+        service.client.headers |= headers
+        await fill(service, "s1", resource_id="ana")
+        noted = await service.client.post(
+            "/resources/ana/facts", json={"text": "User likes tea.", "category": "profile"}
+        )
+        assert noted.status_code == 201, noted.text
+        await until(partial(_unindexed, url), (0).__eq__)
+        connection = await asyncpg.connect(url)
+        await connection.execute(
+            f"INSERT INTO spending (memory_id, day, tenant) SELECT id, current_date, '{OWN}' FROM memories"  # noqa: S608 - our own
+        )
+        await connection.execute(f"INSERT INTO tenant_spending (tenant, day) VALUES ('{OWN}', current_date)")  # noqa: S608 - our own
+        await connection.close()
+        yield service, headers
+
+
+async def _unindexed(url: str) -> int:
+    connection = await asyncpg.connect(url)
+    counts = "SELECT (SELECT count(*) FROM messages) - (SELECT count(*) FROM message_terms)"
+    left: int = await connection.fetchval(counts)
+    await connection.close()
+    return left
+
+
+async def seen(url: str, table: str, tenant: str | None) -> int:
+    """How many rows a statement that asks for all of them sees, as the role."""
+    connection = await asyncpg.connect(as_role(url))
+    try:
+        async with connection.transaction():
+            if tenant is not None:
+                await connection.execute(f"SET LOCAL {TENANT_SETTING} = '{tenant}'")
+            found: int = await connection.fetchval(f"SELECT count(*) FROM {table}")  # noqa: S608 - our own table names
+        return found
+    finally:
+        await connection.close()
+
+
+@pytest.mark.usefixtures("filled")
+@pytest.mark.parametrize("table", TABLES)
+async def test_a_statement_that_forgets_the_tenant_sees_none_but_that_of_its_transaction(url: str, table: str) -> None:
+    found = {tenant: await seen(url, table, tenant) for tenant in (None, "", OTHER, OWN, EVERY_TENANT)}
+    assert [found[tenant] for tenant in (None, "", OTHER)] == [0, 0, 0]
+    assert found[OWN] == found[EVERY_TENANT] > 0
+
+
+@pytest.mark.usefixtures("filled")
+@pytest.mark.parametrize("table", [table for table in TABLES if table != "api_keys"])
+async def test_nothing_of_another_tenant_can_be_changed_or_deleted(url: str, table: str) -> None:
+    connection = await asyncpg.connect(as_role(url))
+    async with connection.transaction():
+        await connection.execute(f"SET LOCAL {TENANT_SETTING} = '{OTHER}'")
+        deleted = await connection.execute(f"DELETE FROM {table}")  # noqa: S608 - our own table names
+    await connection.close()
+    assert deleted == "DELETE 0"
+
+
+@pytest.mark.usefixtures("filled")
+async def test_nothing_is_put_into_another_tenants_session(url: str) -> None:
+    owner, stranger = await asyncpg.connect(url), await asyncpg.connect(as_role(url))
+    session = await owner.fetchval("SELECT id FROM sessions")
+    intruding = """
+        INSERT INTO session_configs (session_id, number, changed_at, from_seq, version, config)
+        VALUES ($1, 99, now(), 1, 0, '{}')
+    """
+    await stranger.execute(f"SET {TENANT_SETTING} = '{OTHER}'")
+    with pytest.raises(asyncpg.InsufficientPrivilegeError, match="row-level security"):
+        await stranger.execute(intruding, session)
+    for connection in (owner, stranger):
+        await connection.close()
+
+
+async def test_the_service_works_as_ever_and_its_statements_see_their_callers_rows_alone(
+    url: str, filled: tuple[Service, dict[str, str]]
+) -> None:
+    service, _ = filled
+    stranger = await new_key(url, OTHER)
+    memory = await service.memory("s1")
+    assert memory["coverage"]["gaps"] == []
+    assert memory["log"]["observations"] + memory["log"]["reflections"] > 0
+    hits = (await service.client.post("/sessions/s1/recall", json={"query": "invoice Porto"})).json()["hits"]
+    assert hits
+    async with httpx.AsyncClient(base_url=service.url, headers=stranger) as other:
+        assert (await other.get("/sessions/s1")).status_code == 404
+        said = {"messages": [{"id": "m-1", "role": "user", "content": "Hello"}]}
+        assert (await other.post("/sessions/s1/messages", json=said)).status_code == 201
+        assert [one["last_seq"] for one in (await other.get("/sessions")).json()["items"]] == [1]
+        assert (await other.delete("/sessions/s1")).json()["rows"]["messages"] == 1
+    database = service.app.state.database
+    for tenant, count in ((OWN, 1), (OTHER, 0)):
+        with acting_for(tenant):
+            async with database.connection() as forgetful:
+                assert await forgetful.fetchval("SELECT count(*) FROM sessions") == count
+    backlog = (await service.client.get("/metrics")).text
+    assert "daybook_database_up 1.0" in backlog
+
+
+async def test_behind_a_pooler_no_transaction_has_the_tenant_of_another(
+    url: str, filled: tuple[Service, dict[str, str]]
+) -> None:
+    _, headers = filled
+    with pooled(as_role(url)) as behind:
+        async with running_service(behind, row_level_security=True) as service:
+            service.client.headers |= headers
+            said = [service.append(f"pooled-{number}", {"role": "user", "content": "Hello"}) for number in range(8)]
+            await asyncio.gather(*said)
+            database = service.app.state.database
+
+            async def sessions(tenant: str) -> int:
+                with acting_for(tenant):
+                    async with database.connection() as connection:
+                        return int(await connection.fetchval("SELECT count(*) FROM sessions WHERE key LIKE 'pooled-%'"))
+
+            found = await asyncio.gather(*(sessions(tenant) for tenant in (OWN, OTHER) * 10))
+    assert found == [8, 0] * 10
+
+
+async def test_a_user_for_whom_it_is_not_in_force_stops_the_start(url: str) -> None:
+    database = Database(DatabaseConfig(url=url, row_level_security=True))
+    with pytest.raises(StartError, match=r"DAYBOOK_ROW_LEVEL_SECURITY: .* not in force on api_keys"):
+        await database.open()
+
+
+async def test_a_role_that_is_none_is_told_and_nothing_changes(url: str) -> None:
+    with pytest.raises(StartError, match=r"the tables are as they were: role .nobody. does not exist"):
+        await secure(DatabaseConfig(url=url), "nobody")
