@@ -72,7 +72,7 @@ async def test_a_tombstone_stays_in_the_place_of_an_erased_message(service: Serv
         again: httpx.Response = await service.client.post(
             "/sessions/s1/messages", json={"messages": [{"id": "m-3", "role": "user", "content": content}]}
         )
-        problem(again, 410, "message-erased")
+        assert problem(again, 410, "message-erased")["errors"][0]["pointer"] == "/messages/0/id"
 
 
 async def test_the_notes_that_may_tell_of_it_are_made_again_without_it(service: Service) -> None:
