@@ -17,17 +17,20 @@ def actor_usage(usage: Mapping[str, Any]) -> ActorUsage:
     """Read our names, OpenAI's chat and Responses usage, Anthropic's, and Gemini's; what is missing counts 0.
 
     Anthropic reports the cached and the newly cached input beside ``input_tokens``; the others within it. Gemini
-    reports its thoughts beside the answer; the others within it.
+    reports its thoughts beside the answer; the others within it. Less input than was cached contradicts itself: what
+    was cached is then all of it.
     """
     beside = _number(usage, "cache_read_input_tokens") + _number(usage, "cache_creation_input_tokens")
     details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
     within = details if isinstance(details, Mapping) else {}
+    cached = _first(usage, *CACHED) or _number(within, "cached_tokens")
+    written = _first(usage, *WRITTEN) or _number(within, "cache_write_tokens")
     model = usage.get("model")
     return ActorUsage(
         model=model if isinstance(model, str) else None,
-        input_tokens=beside + _first(usage, *INPUT),
-        cached_input_tokens=_first(usage, *CACHED) or _number(within, "cached_tokens"),
-        cache_write_tokens=_first(usage, *WRITTEN) or _number(within, "cache_write_tokens"),
+        input_tokens=max(beside + _first(usage, *INPUT), cached + written),
+        cached_input_tokens=cached,
+        cache_write_tokens=written,
         output_tokens=_first(usage, *OUTPUT) + _first(usage, *THOUGHTS),
     )
 

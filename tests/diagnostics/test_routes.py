@@ -70,6 +70,7 @@ async def test_a_memory_has_the_fields_of_the_contract(service: Service) -> None
     for group in groups:
         assert set(memory[group]) == set(EXAMPLE[group]), group
     assert set(memory["coverage"]["intervals"][0]) == {"from", "to", "by"}
+    assert memory["last_observer_run"]["cost_usd"] == 0  # no model is called
     assert set(memory["usage"]) == {"observer", "reflector", "actor"}
     assert set(memory["usage"]["observer"]) == set(memory["usage"]["reflector"]) == SPENT
     assert set(memory["usage"]["actor"]) == set(EXAMPLE["usage"]["actor"]) | MORE
@@ -190,8 +191,11 @@ async def test_the_log_can_be_read_as_it_was_at_every_version(service: Service) 
     assert all(log["chars"] == len(log["text"]) for log in before)
     newest = await service.get(f"{MEMORY}/log")
     assert newest["text"] == before[2]["text"]
+    assert newest["text"] in (await service.get("/sessions/s1/context", format="text"))["payload"]["text"]
 
     await ask(service, "reflect", **WAIT)
+    reflected = await service.get(f"{MEMORY}/log")
+    assert reflected["text"] in (await service.get("/sessions/s1/context", format="text"))["payload"]["text"]
     assert [await service.get(f"{MEMORY}/log", version=version) for version in (0, 1, 2)] == before
     assert (await service.get(f"{MEMORY}/log"))["version"] == 3
 
@@ -212,7 +216,7 @@ async def idle(service: Service) -> dict[str, Any]:
 
 async def test_a_step_asked_for_is_accepted_and_then_done(service: Service) -> None:
     await talk(service, FACTS[0])
-    for step, version in (("observe", 1), ("reflect", 2)):
+    for step, version in (("observe", 1), ("reflect", 2), ("redrive", 2)):
         answer = await ask(service, step)
         assert (answer.status_code, answer.json()) == (202, {"session": "s1", "requested": step, "memory": None})
         assert (await idle(service))["log"]["version"] == version

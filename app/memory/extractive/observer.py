@@ -24,6 +24,7 @@ from app.memory.rules import SHRINK_FROM_TOKENS
 from app.sessions.model import Kind, Message, PartType, Role, Trust
 
 VERSION = "extractive-1"
+FREE = Usage(cost_usd=0.0)  # no model is called
 # A log of a third of what was said keeps most of what was asserted; tool output is told in lines of fixed size.
 KEPT_SHARE = 1 / 3
 BUDGET_TOKENS_MIN = 120
@@ -54,12 +55,12 @@ class ExtractiveObserver:
         return Draft(text=text, call=extractive_call(started))
 
     async def estimate(self, _source: ObserverInput) -> Usage:
-        return Usage()
+        return FREE
 
 
 def extractive_call(started: float) -> Call:
     elapsed = round((time.monotonic() - started) * 1000)
-    return Call(provider=Provider.EXTRACTIVE, model=VERSION, prompt_version=VERSION, usage=Usage(), latency_ms=elapsed)
+    return Call(provider=Provider.EXTRACTIVE, model=VERSION, prompt_version=VERSION, usage=FREE, latency_ms=elapsed)
 
 
 def observations(source: ObserverInput, *, count: Callable[[str], int]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from app.llm.port import Provider, Usage
-from app.memory.extractive.observer import extractive_call
+from app.memory.extractive.observer import FREE, extractive_call
 from app.memory.extractive.scoring import assertion, specifics
 from app.memory.extractive.selection import LINE_TOKENS
 from app.memory.extractive.wording import telegraphic
@@ -45,7 +45,7 @@ class ExtractiveReflector:
         return Draft(text=text, call=extractive_call(started))
 
     async def estimate(self, _source: ReflectorInput) -> Usage:
-        return Usage()
+        return FREE
 
 
 def reflections(source: ReflectorInput, *, count: Callable[[str], int]) -> str:
