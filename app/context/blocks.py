@@ -1,5 +1,6 @@
 """Texts as counted blocks of the system prompt."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache
@@ -16,6 +17,17 @@ NOTES_KEPT = 2_048
 
 def text_block(id_: str, section: Section, stability: Stability, text: str) -> Block:
     return Block(id=id_, section=section, stability=stability, text=text, tokens=text_tokens(text))
+
+
+def reflection_blocks(reflections: Iterable[Reflection], *, anchor: date) -> tuple[Block, ...]:
+    """Highest level first, of each level the oldest first (memory-rules.md section 6, part 3)."""
+    ordered = sorted(reflections, key=lambda entry: (-entry.level, age(entry)))
+    return tuple(reflection_block(entry, anchor=anchor) for entry in ordered)
+
+
+def observation_blocks(observations: Iterable[Observation], *, anchor: date) -> tuple[Block, ...]:
+    """Oldest first (part 4)."""
+    return tuple(observation_block(entry, anchor=anchor) for entry in sorted(observations, key=age))
 
 
 def reflection_block(reflection: Reflection, *, anchor: date) -> Block:
@@ -42,6 +54,11 @@ def reflection_id(reflection: Reflection) -> str:
 
 def observation_id(observation: Observation) -> str:
     return f"observation:{observation.id}"
+
+
+def message_id(seq: int, *, last_seq: int) -> str:
+    """Of a message of the log, which ends at ``last_seq``, or of an incoming one: those are numbered from 0."""
+    return f"message:{seq}" if seq <= last_seq else f"incoming:{seq - last_seq - 1}"
 
 
 def age(entry: Reflection | Observation) -> tuple[int, int, int]:

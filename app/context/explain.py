@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from hashlib import sha256
 
+from app.context.blocks import message_id
 from app.context.draft import Line, Tail
 from app.context.fitting import NoteLimits, Notes, TailStarts
 from app.context.model import Block, Decision, Layout, Segment, Turn, Verdict
@@ -66,11 +67,18 @@ def of_notes(blocks: Sequence[Block], notes: Notes, limits: NoteLimits) -> Itera
             yield decision(BUDGET, Verdict.DROPPED, block, reason, returns=returns)
 
 
-def of_tail(shown: Tail, starts: TailStarts, *, first_seq: int, budget: int | None) -> Iterator[Decision]:
-    """What the message budget did with each message.
+def of_tail(
+    shown: Tail, starts: TailStarts, *, first_seq: int, last_seq: int, budget: int | None
+) -> Iterator[Decision]:
+    """What the message budget did with each message; those after ``last_seq`` are incoming.
 
     Those from ``first_seq`` to the first that was read, which is the first of ``starts``, are one item.
     """
+
+    def of(message: Message, verdict: Verdict, reason: str, *, returns: int | None = None) -> Decision:
+        found = decision(BUDGET, verdict, message, reason, returns=returns)
+        return replace(found, id=message_id(message.seq, last_seq=last_seq))
+
     skipped, total = starts.before[0], starts.before[-1]
     over = total - (budget or 0)
     if skipped:
@@ -84,12 +92,12 @@ def of_tail(shown: Tail, starts: TailStarts, *, first_seq: int, budget: int | No
         )
     for index, message in enumerate(shown.dropped):
         returns = returning(_reaches(index, starts), budget=budget, enough=total)
-        yield decision(BUDGET, Verdict.DROPPED, message, OVER_MESSAGES, returns=returns)
+        yield of(message, Verdict.DROPPED, OVER_MESSAGES, returns=returns)
     for message in shown.messages:
         if message.seq in shown.cut:
-            yield decision(BUDGET, Verdict.CUT, message, "the newest group alone is over the budget", returns=over)
+            yield of(message, Verdict.CUT, "the newest group alone is over the budget", returns=over)
         else:
-            yield decision(BUDGET, Verdict.KEPT, message, "within the message budget")
+            yield of(message, Verdict.KEPT, "within the message budget")
 
 
 def _shows(block: Block, notes: Notes, limits: NoteLimits) -> Callable[[int], bool]:

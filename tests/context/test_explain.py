@@ -168,6 +168,16 @@ def test_a_group_left_out_returns_as_a_whole() -> None:
     assert found["message:2"].returns_with_tokens == found["message:3"].returns_with_tokens
 
 
+def test_an_incoming_message_has_one_id_wherever_it_is_told_of() -> None:
+    asked = log_of(user("Hi"), assistant("Hello"), user("word " * 50), assistant("Yes?"), user("And?"))
+    context = explained(asked[:1], incoming=asked[1:], message_budget=40)
+    assert context.segments is not None
+    shown = [segment.id for segment in context.segments if segment.section == "messages"]
+    told = [each.id for each in decisions(context).values() if each.stage == "budget"]
+    assert shown == ["incoming:2", "incoming:3"]
+    assert told == ["message:1", "incoming:0", "incoming:1", "incoming:2", "incoming:3", "left_out"]
+
+
 def test_nothing_is_explained_unasked() -> None:
     context = compile_context(snapshot(log_of(user("Hi"))), ask())
     assert context.segments is None

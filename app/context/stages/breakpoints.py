@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from app.context.blocks import text_block
+from app.context.blocks import message_id, text_block
 from app.context.draft import Draft, Line
 from app.context.model import Ask, Block, Layout, Section, Snapshot, Stability, Turn
 from app.context.wording import in_context
@@ -19,14 +19,11 @@ def breakpoints(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
         _ending_in_breakpoint, ((*draft.system, *draft.knowledge), draft.reflections, draft.observations)
     )
     summary = [draft.tail.summary] if draft.tail.summary else []
-    stored = (_turn(message, f"message:{message.seq}", Stability.TAIL) for message in [*summary, *draft.tail.stored])
-    incoming = (
-        _turn(message, f"incoming:{number}", Stability.VOLATILE) for number, message in enumerate(draft.tail.incoming)
-    )
+    of_log, last_seq = [*summary, *draft.tail.stored], snapshot.last_seq
     layout = Layout(
         system=(*own, *draft.guide, *reflections, *observations),
-        stable=(*draft.continuation, *stored),
-        incoming=tuple(incoming),
+        stable=(*draft.continuation, *(_turn(message, Stability.TAIL, last_seq=last_seq) for message in of_log)),
+        incoming=tuple(_turn(message, Stability.VOLATILE, last_seq=last_seq) for message in draft.tail.incoming),
         volatile=_volatile(draft.volatile) if draft.volatile else None,
     )
     return replace(draft, layout=layout)
@@ -36,9 +33,9 @@ def _ending_in_breakpoint(blocks: Sequence[Block]) -> list[Block]:
     return [*blocks[:-1], *(replace(block, breakpoint=True) for block in blocks[-1:])]
 
 
-def _turn(message: Message, id_: str, stability: Stability) -> Turn:
+def _turn(message: Message, stability: Stability, *, last_seq: int) -> Turn:
     return Turn(
-        id=id_,
+        id=message_id(message.seq, last_seq=last_seq),
         role=message.role,
         parts=message.parts,
         tokens=message.tokens,

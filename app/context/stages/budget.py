@@ -59,7 +59,8 @@ def _messages(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
         unobserved_messages=snapshot.unobserved_omitted
         + sum(message.seq > snapshot.observed_seq for message in tail.dropped),
     )
-    decisions = of_tail(tail, starts, first_seq=snapshot.tail_from_seq, budget=limit)
+    first_seq, last_seq = snapshot.tail_from_seq, snapshot.last_seq
+    decisions = of_tail(tail, starts, first_seq=first_seq, last_seq=last_seq, budget=limit)
     return _telling(noting(replace(draft, tail=tail, omitted=omitted), ask, decisions), ask)
 
 
