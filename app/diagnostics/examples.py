@@ -143,7 +143,7 @@ EXAMPLES = {
     "streamEvents": Examples(answers={200: _EVENTS}),
     "observeNow": _asked("observe"),
     "reflectNow": _asked("reflect"),
-    "redriveMemory": _asked("look"),
+    "redriveMemory": _asked("redrive"),
     "getMetrics": Examples(answers={200: _METRICS}),
     "getHealth": Examples(answers={200: {"status": "ok"}}),
     "getReadiness": Examples(

@@ -1,6 +1,6 @@
 """HTTP of diagnostics (api.md, Memory and Operation)."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
@@ -18,6 +18,7 @@ from app.diagnostics.schemas import (
     ObservationPage,
     ReadyOut,
     ReflectionPage,
+    Requested,
     RunOut,
     RunPage,
     StepAsked,
@@ -155,10 +156,15 @@ async def memory_events(
         yield ServerSentEvent(event=event.name, id=str(event.place), data={"at": event.at, **event.data})
 
 
-async def _ask(request: Request, response: Response, tenant: str, key: str, asked: Asked, wait_ms: int) -> StepAsked:
-    memory = await _service(request).ask(tenant, key, asked, wait_ms)
+_STEPS: Mapping[Requested, Asked] = {"observe": Asked.OBSERVE, "reflect": Asked.REFLECT, "redrive": Asked.LOOK}
+
+
+async def _ask(
+    request: Request, response: Response, tenant: str, key: str, requested: Requested, wait_ms: int
+) -> StepAsked:
+    memory = await _service(request).ask(tenant, key, _STEPS[requested], wait_ms)
     response.status_code = 202 if memory is None else 200
-    return StepAsked(session=key, requested=asked, memory=memory)
+    return StepAsked(session=key, requested=requested, memory=memory)
 
 
 _ASKED: dict[int | str, dict[str, Any]] = {200: {"model": StepAsked, "description": "Done, with `wait_ms`"}}
@@ -167,19 +173,19 @@ _ASKED: dict[int | str, dict[str, Any]] = {200: {"model": StepAsked, "descriptio
 @router.post("/sessions/{key}/memory/observe", status_code=202, operation_id="observeNow", responses=_ASKED)
 async def observe_now(key: Key, tenant: Tenant, request: Request, response: Response, wait_ms: WaitMs = 0) -> StepAsked:
     """Observe all that waits, below any threshold."""
-    return await _ask(request, response, tenant, key, Asked.OBSERVE, wait_ms)
+    return await _ask(request, response, tenant, key, "observe", wait_ms)
 
 
 @router.post("/sessions/{key}/memory/reflect", status_code=202, operation_id="reflectNow", responses=_ASKED)
 async def reflect_now(key: Key, tenant: Tenant, request: Request, response: Response, wait_ms: WaitMs = 0) -> StepAsked:
     """Condense all observations, below any threshold."""
-    return await _ask(request, response, tenant, key, Asked.REFLECT, wait_ms)
+    return await _ask(request, response, tenant, key, "reflect", wait_ms)
 
 
 @router.post("/sessions/{key}/memory/redrive", status_code=202, operation_id="redriveMemory", responses=_ASKED)
 async def redrive(key: Key, tenant: Tenant, request: Request, response: Response, wait_ms: WaitMs = 0) -> StepAsked:
     """Try again at once what failed and is backing off or stalled."""
-    return await _ask(request, response, tenant, key, Asked.LOOK, wait_ms)
+    return await _ask(request, response, tenant, key, "redrive", wait_ms)
 
 
 @health_router.get("/healthz", operation_id="getHealth")

@@ -1,6 +1,7 @@
 """Diagnostics on the wire (api.md, Memory)."""
 
 from datetime import date, datetime
+from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, Field
 
@@ -249,9 +250,12 @@ class ReadyOut(BaseModel):
     migration: str | None
 
 
+Requested: TypeAlias = Literal["observe", "reflect", "redrive"]
+
+
 class StepAsked(BaseModel):
     """202: it will be done; 200, with `wait_ms`: what the memory is after it."""
 
     session: str
-    requested: str
+    requested: Requested
     memory: MemoryOut | None = None

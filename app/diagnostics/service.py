@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
+from app.context.blocks import observation_blocks, reflection_blocks
 from app.diagnostics.coverage import REBUILDING, Covered, coverage
 from app.diagnostics.errors import TooManyStreams
 from app.diagnostics.events import Event, Place, changes, events
@@ -15,7 +16,6 @@ from app.kit.db import Row
 from app.kit.tokens import text_tokens
 from app.memory.charging import Charging
 from app.memory.errors import VersionNotFound
-from app.memory.log import render
 from app.memory.model import Observation, Reflection, Status
 from app.memory.policy import Request
 from app.memory.rows import ranges_of
@@ -127,8 +127,8 @@ class DiagnosticsService:
         if wanted > row["log_version"]:
             raise VersionNotFound(f"the memory of session '{key}' is at version {row['log_version']}")
         anchor = row["anchor_now"] if version is None else row["anchor_date"]
-        notes = [chunk.items for chunk in reflections] + [chunk.items for chunk in observations]
-        text = "\n\n".join(render(items, anchor=anchor) for items in notes)
+        blocks = (*reflection_blocks(reflections, anchor=anchor), *observation_blocks(observations, anchor=anchor))
+        text = "\n\n".join(block.text for block in blocks)
         return LogTextOut(session=key, version=wanted, tokens=text_tokens(text), chars=len(text), text=text)
 
     async def versions(self, tenant: str, key: str, *, before: int, limit: int) -> list[dict[str, Any]]:

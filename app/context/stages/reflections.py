@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from app.context.blocks import age, reflection_block
+from app.context.blocks import reflection_blocks
 from app.context.draft import Draft
 from app.context.model import Ask, Snapshot
 
@@ -11,6 +11,4 @@ def reflections(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
     """A block each, dated from the anchor date; none where the memory is switched off."""
     if not snapshot.rules.enabled:
         return draft
-    ordered = sorted(snapshot.reflections, key=lambda entry: (-entry.level, age(entry)))
-    blocks = tuple(reflection_block(entry, anchor=snapshot.anchor_date) for entry in ordered)
-    return replace(draft, reflections=blocks)
+    return replace(draft, reflections=reflection_blocks(snapshot.reflections, anchor=snapshot.anchor_date))
