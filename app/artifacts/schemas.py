@@ -36,7 +36,7 @@ class ArtifactPage(BaseModel):
 
 
 class GrepIn(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     pattern: str = Field(min_length=1, max_length=PATTERN_CHARS_MAX, description="A regular expression of RE2's syntax")
     limit: int = Field(MATCHES_DEFAULT, ge=1, le=MATCHES_MAX, description="Lines at most")

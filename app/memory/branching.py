@@ -64,7 +64,8 @@ class Branching:
             branch = Branch(parent=parent, id=branch_id, key=into, at_seq=wanted)
             row = await self._store.copy(tx, branch, timezone=self._config.timezone)
             if row is None:
-                raise SessionExists(f"session '{into}' exists already; nothing was copied")
+                detail = f"session '{into}' exists already; nothing was copied"
+                raise SessionExists(detail, errors=[FieldError("/key", detail)])
             await self._state.branch(tx, tenant, key, into)
             await self._artifacts.copy(tx, parent, wanted, branch_id, objects)
             await self._mend(tx, branch_id)

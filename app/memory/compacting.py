@@ -186,7 +186,8 @@ def _stands(former: StoredSummary, end: int, text: str | None) -> bool:
     if text is None:
         return True
     if end < former.up_to_seq:
-        raise AlreadyCompacted(f"message {former.message.seq} stands for the messages up to {former.up_to_seq} already")
+        detail = f"message {former.message.seq} stands for the messages up to {former.up_to_seq} already"
+        raise AlreadyCompacted(detail, errors=[FieldError("/up_to_seq", detail)])
     return [part["text"] for part in former.message.parts] == [text]
 
 

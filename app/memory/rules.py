@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic_core import PydanticCustomError
 
 PresetName = Literal["default", "compact", "classic"]
 Kept = Literal["memory", "nothing"]
@@ -200,7 +201,7 @@ class MemoryConfig(BaseModel):
     @classmethod
     def _known_zone(cls, name: str | None) -> str | None:
         if name is not None and name not in available_timezones():
-            raise ValueError(f"'{name}' is not an IANA time zone")
+            raise PydanticCustomError("timezone", "'{name}' is not an IANA time zone", {"name": name})
         return name
 
     def values(self) -> dict[str, Any]:

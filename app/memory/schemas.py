@@ -26,7 +26,7 @@ class EditIn(BaseModel):
 
 
 class CompactIn(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     up_to_seq: int = Field(ge=1, le=SEQ_MAX, description="Moved to the end of a group, and before the newest one")
     summary: str | None = Field(

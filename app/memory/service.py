@@ -64,7 +64,7 @@ class MemoryService:
     def check_config(config: dict[str, Any]) -> dict[str, Any]:
         """A session's config, read. Raises Invalid naming each wrong key."""
         try:
-            read = MemoryConfig.model_validate(config)
+            read = MemoryConfig.model_validate(config, strict=True)  # settings are texts, JSON has types
         except ValidationError as error:
             fields = [
                 FieldError("/config/" + "/".join(str(step) for step in found["loc"]), found["msg"])

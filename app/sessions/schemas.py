@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import Header, Path, Query
-from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
+from pydantic_core import PydanticCustomError
 
 from app.sessions.model import SEQ_MAX, Kind, Message
 from app.sessions.store import SessionRecord
@@ -38,10 +39,16 @@ def _dated(value: Any) -> Any:
     """Pydantic takes a number for seconds since 1970, which times on the wire are not (api.md: ISO 8601)."""
     if isinstance(value, datetime) or (isinstance(value, str) and _DATE.match(value)):
         return value
-    raise ValueError("a time in ISO 8601 with a zone is expected")
+    raise PydanticCustomError("time", "a time in ISO 8601 with a zone is expected")
 
 
-Time = Annotated[AwareDatetime, BeforeValidator(_dated), Field(ge=TIME_MIN, le=TIME_MAX)]
+def _bounded(value: datetime) -> datetime:
+    if TIME_MIN <= value <= TIME_MAX:
+        return value
+    raise PydanticCustomError("time", "a time between the years 2 and 9998 is expected")
+
+
+Time = Annotated[AwareDatetime, BeforeValidator(_dated), AfterValidator(_bounded)]
 # The words of the memory, a floor above; a test compares them.
 StatusName = Literal[
     "idle", "due", "buffering", "observing", "reflecting", "backing_off", "stalled", "paused", "disabled"
@@ -58,7 +65,7 @@ class MessageIn(BaseModel):
     id: str | None = Field(None, pattern=MESSAGE_ID_PATTERN, description="Idempotency key within the session")
     created_at: Time | None = Field(None, description="When it was said; default: now")
     metadata: dict[str, Any] | None = None
-    observe: bool | None = Field(None, description="false: stored and shown, never remembered")
+    observe: StrictBool | None = Field(None, description="false: stored and shown, never remembered")
     trust: Literal["user", "operator", "tool", "external"] | None = None
 
 
@@ -155,7 +162,7 @@ class SessionIn(BaseModel):
 
 
 class BranchIn(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     key: str = Field(pattern=KEY_PATTERN, description="The new session's")
     at_seq: int | None = Field(None, ge=1, le=SEQ_MAX, description="The last message copied; default: the newest")

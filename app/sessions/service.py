@@ -220,14 +220,18 @@ async def _usage(body: AppendIn) -> ActorUsage | None:
 
 def _refuse(result: AppendResult, resource_id: str | None) -> None:
     """Raise what the statement found, which then stored nothing."""
-    for message in result.messages:
+    for index, message in enumerate(result.messages):
+        at = f"/messages/{index}/id"
         if message.erased:
-            raise MessageErased(f"message '{message.id}' was erased; nothing of this request was stored")
+            detail = f"message '{message.id}' was erased; nothing of this request was stored"
+            raise MessageErased(detail, errors=[FieldError(at, detail)])
         if message.differs:
-            raise MessageConflict(f"message '{message.id}' is stored with other content; nothing was stored")
+            detail = f"message '{message.id}' is stored with other content; nothing was stored"
+            raise MessageConflict(detail, errors=[FieldError(at, detail)])
     if any(message.seq is None for message in result.messages):
         raise _resource_conflict(resource_id)
 
 
 def _resource_conflict(resource_id: str | None) -> ResourceConflict:
-    return ResourceConflict(f"the session has messages and is not of resource '{resource_id}'; nothing was stored")
+    detail = f"the session has messages and is not of resource '{resource_id}'; nothing was stored"
+    return ResourceConflict(detail, errors=[FieldError("/resource_id", detail)])

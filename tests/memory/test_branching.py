@@ -244,14 +244,14 @@ async def test_what_cannot_be_branched_is_refused_and_leaves_nothing(start_servi
         for fact in FACTS[:3]:
             await say(service, fact)
         assert await refused(key=BRANCHED) == (413, "too-large", ["/at_seq"])
-        for at_seq in (0, -1, 4, "x", 2**63):
+        for at_seq in (0, -1, 4, "x", "1", True, 2**63):
             assert await refused(key=BRANCHED, at_seq=at_seq) == (422, "invalid", ["/at_seq"])
         for wrong in ("a b", "", None):
             assert await refused(key=wrong, at_seq=1) == (422, "invalid", ["/key"])
-        assert await refused(key=PARENT, at_seq=1) == (409, "session-exists", [])
+        assert await refused(key=PARENT, at_seq=1) == (409, "session-exists", ["/key"])
         assert (await service.client.get(f"/sessions/{BRANCHED}")).status_code == 404
         await branch(service, at_seq=2)
-        assert await refused(key=BRANCHED, at_seq=1) == (409, "session-exists", [])
+        assert await refused(key=BRANCHED, at_seq=1) == (409, "session-exists", ["/key"])
         assert (await service.get(f"/sessions/{BRANCHED}"))["last_seq"] == 2
 
 

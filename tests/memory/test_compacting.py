@@ -141,7 +141,8 @@ async def test_asked_for_again_it_is_answered_the_same_and_changes_nothing(servi
 async def test_a_summary_of_less_than_the_present_one_stands_for_is_refused(service: Service) -> None:
     await five(service)
     await compacted(service, 3, "Three.")
-    problem(await compact(service, 2, "Two."), 409, "already-compacted")
+    refused = problem(await compact(service, 2, "Two."), 409, "already-compacted")
+    assert refused["errors"][0]["pointer"] == "/up_to_seq"
 
 
 @pytest.mark.parametrize(("asked", "end"), [(1, 1), (2, 1), (3, 3), (4, 3), (5, 3)])
@@ -156,6 +157,7 @@ async def test_the_end_is_moved_to_that_of_a_group_before_the_newest(service: Se
         ({"up_to_seq": 0}, "/up_to_seq"),
         ({"up_to_seq": 4}, "/up_to_seq"),
         ({"up_to_seq": 1}, "/up_to_seq"),
+        ({"up_to_seq": "3"}, "/up_to_seq"),
         ({}, "/up_to_seq"),
         ({"up_to_seq": 3, "summary": ""}, "/summary"),
         ({"up_to_seq": 3, "summary": " \n"}, "/summary"),

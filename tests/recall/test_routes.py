@@ -103,6 +103,7 @@ async def test_tools_and_their_results_are_found_and_told_from_the_user(service:
     [
         ("limit", 0),
         ("limit", 101),
+        ("limit", "10"),
         ("neighbours", -1),
         ("neighbours", 11),
         ("neighbours", False),

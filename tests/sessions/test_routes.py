@@ -141,7 +141,9 @@ async def test_other_content_under_a_known_id_conflicts_and_nothing_is_stored(
 ) -> None:
     await post(service, said("Hi", id="a"))
     answer = await post(service, said("new", id="b"), other, resource_id="user-1")
-    assert "'a'" in problem(answer, 409, "message-conflict")["detail"]
+    refused = problem(answer, 409, "message-conflict")
+    assert "'a'" in refused["detail"]
+    assert [error["pointer"] for error in refused["errors"]] == ["/messages/1/id"]
     assert [message["id"] for message in await stored(service)] == ["a"]
     assert (await service.get("/sessions/s1"))["resource_id"] is None
 
@@ -212,6 +214,8 @@ def refused() -> dict[str, tuple[Any, str]]:
         "no time": ({"messages": [said(created_at="yesterday")]}, "/messages/0/created_at"),
         "the first day": ({"messages": [said(created_at="0001-01-01T00:00:00+14:00")]}, "/messages/0/created_at"),
         "the last day": ({"messages": [said(created_at="9999-12-31T23:59:59-14:00")]}, "/messages/0/created_at"),
+        "observe as a word": ({"messages": [said(observe="no")]}, "/messages/0/observe"),
+        "observe as a number": ({"messages": [said(observe=0)]}, "/messages/0/observe"),
         "unknown trust": ({"messages": [said(trust="blind")]}, "/messages/0/trust"),
         "negative usage": ({"messages": [said()], "usage": {"output_tokens": -1}}, "/usage/output_tokens"),
     }
@@ -226,6 +230,20 @@ async def test_what_cannot_be_stored_is_refused_with_a_pointer_to_it(service: Se
         found[name] = pointers(answer)
     assert found == expected
     assert (await service.client.get("/sessions/s1")).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("field", "detail"),
+    [
+        ({"created_at": "yesterday"}, "a time in ISO 8601 with a zone is expected"),
+        ({"created_at": "0001-01-01T00:00:00Z"}, "a time between the years 2 and 9998 is expected"),
+        ({"content": None}, "a string or a list of parts is expected, not null"),
+        ({"name": {"first": True}}, 'a string is expected, not {"first": true}'),
+    ],
+)
+async def test_a_refusal_is_told_in_the_words_of_the_wire(service: Service, field: dict[str, Any], detail: str) -> None:
+    [error] = problem(await post(service, said() | field), 422, "invalid")["errors"]
+    assert error["detail"] == detail
 
 
 async def test_a_time_is_kept_as_the_moment_it_is(service: Service) -> None:
@@ -260,8 +278,11 @@ async def test_a_session_is_of_one_resource(service: Service) -> None:
     assert (await post(service, said(id="a"), resource_id="user-1")).status_code == 201
     assert (await post(service, said(id="b"))).status_code == 201
     assert (await post(service, said(id="c"), resource_id="user-1")).status_code == 201
-    problem(await post(service, said(id="d"), resource_id="user-2"), 409, "resource-conflict")
-    problem(await service.client.put("/sessions/s1", json={"resource_id": "user-2"}), 409, "resource-conflict")
+    for answer in (
+        await post(service, said(id="d"), resource_id="user-2"),
+        await service.client.put("/sessions/s1", json={"resource_id": "user-2"}),
+    ):
+        assert problem(answer, 409, "resource-conflict")["errors"][0]["pointer"] == "/resource_id"
     assert [message["id"] for message in await stored(service)] == ["a", "b", "c"]
 
 
@@ -491,6 +512,8 @@ async def test_a_wrong_config_or_metadata_is_refused_with_a_pointer_and_nothing_
         ({"config": {"mesage_tokens": 5, "preset": "compact"}}, ["/config/mesage_tokens"]),
         ({"config": {"preset": "huge", "reflect_to": 2}}, ["/config/preset", "/config/reflect_to"]),
         ({"config": {"timezone": "Mars/Olympus"}}, ["/config/timezone"]),
+        ({"config": {"message_tokens": "1000", "keep_last": True}}, ["/config/message_tokens", "/config/keep_last"]),
+        ({"config": {"enabled": "false", "buffer_every": False}}, ["/config/enabled", "/config/buffer_every"]),
         ({"config": {"instruction": "a\0b"}}, ["/config/instruction"]),
         ({"config": {"instruction": "x" * 8_001}}, ["/config/instruction"]),
         ({"config": []}, ["/config"]),

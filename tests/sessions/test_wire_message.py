@@ -118,6 +118,8 @@ def test_a_refusal_says_what_is_expected_and_what_came() -> None:
     error = refused({"role": "user", "content": [{"type": "text", "text": 7}]})
 
     assert str(error) == "/content/0/text: a string is expected, not 7"
+    missing = refused({"role": "user"}).detail
+    assert missing == "a string or a list of parts is expected, but the field is missing"
 
 
 def test_a_refusal_never_repeats_a_long_value() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from app.sessions.model import Part
 from app.sessions.wire import anthropic, neutral, openai_chat, openai_responses
-from app.sessions.wire.fields import Wire, WireError, shown
+from app.sessions.wire.fields import Wire, WireError, refuse, shown
 from app.sessions.wire.neutral import Reader
 
 PARTS: Mapping[str, Reader] = {**anthropic.PARTS, **openai_chat.PARTS, **openai_responses.PARTS, **neutral.PARTS}
@@ -17,13 +17,14 @@ SHARED: Mapping[str, tuple[str, frozenset[str], Reader]] = {
 }
 
 
-def content_parts(content: Any, at: str) -> list[Part]:
+def content_parts(raw: Wire) -> list[Part]:
     """No parts for an empty string or list: agents do send empty messages, and nothing was said in them."""
+    content = raw.get("content")
     if isinstance(content, str):
         return [neutral.text_part(content)] if content else []
-    if isinstance(content, list):
-        return [_part(item, f"{at}/{index}") for index, item in enumerate(content)]
-    raise WireError(at, f"a string or a list of parts is expected, not {shown(content)}")
+    if not isinstance(content, list):
+        refuse(raw, "content", "", "a string or a list of parts")
+    return [_part(item, f"/content/{index}") for index, item in enumerate(content)]
 
 
 def _part(raw: Any, at: str) -> Part:

@@ -1,5 +1,6 @@
 """Reading one field of a wire object: its value, or a WireError that says where and what was expected."""
 
+import json
 from collections.abc import Collection, Mapping
 from typing import Any, NoReturn, TypeAlias
 
@@ -34,18 +35,18 @@ class WireError(ValueError):
 
 
 def shown(value: object) -> str:
-    """What the caller sent, short enough for an error."""
-    text = repr(value[:SHOWN_CHARS_MAX] if isinstance(value, str) else value)
+    """What the caller sent, short enough for an error: a string in quotes, all else as JSON has it."""
+    text = repr(value[:SHOWN_CHARS_MAX]) if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= SHOWN_CHARS_MAX else text[:SHOWN_CHARS_MAX] + "..."
 
 
 def string(raw: Wire, key: str, at: str) -> str:
     value = raw.get(key)
-    return value if isinstance(value, str) else _refuse(raw, key, at, "a string")
+    return value if isinstance(value, str) else refuse(raw, key, at, "a string")
 
 
 def identifier(raw: Wire, key: str, at: str) -> str:
-    return string(raw, key, at) or _refuse(raw, key, at, "a string that is not empty")
+    return string(raw, key, at) or refuse(raw, key, at, "a string that is not empty")
 
 
 def optional_string(raw: Wire, key: str, at: str) -> str | None:
@@ -54,17 +55,17 @@ def optional_string(raw: Wire, key: str, at: str) -> str | None:
 
 def optional_flag(raw: Wire, key: str, at: str) -> bool | None:
     value = raw.get(key)
-    return value if value is None or isinstance(value, bool) else _refuse(raw, key, at, "true or false")
+    return value if value is None or isinstance(value, bool) else refuse(raw, key, at, "true or false")
 
 
 def mapping(raw: Wire, key: str, at: str) -> Wire:
     value = raw.get(key)
-    return value if isinstance(value, dict) else _refuse(raw, key, at, "an object")
+    return value if isinstance(value, dict) else refuse(raw, key, at, "an object")
 
 
 def items(raw: Wire, key: str, at: str) -> list[Any]:
     value = raw.get(key)
-    return value if isinstance(value, list) else _refuse(raw, key, at, "a list")
+    return value if isinstance(value, list) else refuse(raw, key, at, "a list")
 
 
 def objects(raw: Wire, key: str, at: str) -> list[tuple[Wire, str]]:
@@ -89,6 +90,7 @@ def part(kind: PartType, raw: Wire, at: str, *, used: Collection[str], **fields:
     return {"type": kind.value, **{key: value for key, value in fields.items() if value is not None}, **extra}
 
 
-def _refuse(raw: Wire, key: str, at: str, expected: str) -> NoReturn:
+def refuse(raw: Wire, key: str, at: str, expected: str) -> NoReturn:
+    """Say what ``expected`` was under ``key`` of the object at the pointer ``at``."""
     found = f"not {shown(raw[key])}" if key in raw else "but the field is missing"
     raise WireError(f"{at}/{key}", f"{expected} is expected, {found}")

@@ -27,7 +27,7 @@ from app.sessions.model import Kind, Part, PartType, Role
 from app.sessions.wire import gemini, openai_chat, openai_responses
 from app.sessions.wire.content import content_parts
 from app.sessions.wire.derived import agreed_kind, kind_of, settled_role
-from app.sessions.wire.fields import Wire, WireError, optional_string, shown
+from app.sessions.wire.fields import Wire, WireError, optional_string, refuse, shown
 from app.sessions.wire.storable import first_flaw
 
 ROLES = {
@@ -74,9 +74,9 @@ def _read(raw: Wire) -> tuple[Role, list[Part]]:
 def _said(raw: Wire) -> tuple[Role, list[Part]]:
     role, content = _role(raw), raw.get("content")
     if raw.get("tool_call_id") is not None or raw.get("role") == "function":
-        output = content if isinstance(content, str) else content_parts(content, "/content")
+        output = content if isinstance(content, str) else content_parts(raw)
         return Role.TOOL, [openai_chat.tool_result(raw, output)]
-    parts = [] if content is None and _may_be_silent(raw, role) else content_parts(content, "/content")
+    parts = [] if content is None and _may_be_silent(raw, role) else content_parts(raw)
     if role is Role.ASSISTANT:
         parts = openai_chat.assistant_parts(raw, openai_responses.of_message(raw, parts))
     return role, parts
@@ -85,8 +85,7 @@ def _said(raw: Wire) -> tuple[Role, list[Part]]:
 def _role(raw: Wire) -> Role:
     role = raw.get("role")
     if not isinstance(role, str) or role not in ROLES:
-        found = f"not {shown(role)}" if "role" in raw else "but the field is missing"
-        raise WireError("/role", f"one of {', '.join(ROLES)} is expected, {found}")
+        refuse(raw, "role", "", f"one of {', '.join(ROLES)}")
     return ROLES[role]
 
 
