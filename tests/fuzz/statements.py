@@ -74,6 +74,7 @@ class WatchedDatabase(Database):
 
     def __init__(self, database: Database, watch: Watch) -> None:
         self._database = database
+        self._config = database._config
         self._watch = watch
 
     async def open(self) -> None:
@@ -83,7 +84,7 @@ class WatchedDatabase(Database):
         await self._database.close()
 
     @asynccontextmanager
-    async def connection(self) -> AsyncIterator[Tx]:
+    async def _acquired(self) -> AsyncIterator[Tx]:
         self._watch.before("connect")
         async with self._database.connection() as connection:
             try:
