@@ -91,6 +91,7 @@ from app.recall.store import RecallStore
 from app.redaction.build import build_redaction
 from app.redaction.model import Redaction
 from app.sessions import routes as sessions_routes
+from app.sessions.append_store import AppendStore
 from app.sessions.deleting import Deleting
 from app.sessions.ending import Ending
 from app.sessions.erasing import ErasingLog
@@ -191,6 +192,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         memory,
         limits,
         session_metrics,
+        appends=AppendStore(pool),
         on_append=indexer.appended,
         redaction=redaction,
         tracer=tracing.tracer,

@@ -9,6 +9,7 @@ from app.kit.direct import body_of, usually
 from app.kit.json import dumps
 from app.kit.paging import next_cursor, read_cursor
 from app.kit.problems import problem_responses
+from app.sessions.append_store import AppendResult
 from app.sessions.deleting import Deleting
 from app.sessions.ending import Ending
 from app.sessions.model import SEQ_MAX, MessageFilter
@@ -44,7 +45,7 @@ from app.sessions.schemas import (
     session_out,
 )
 from app.sessions.service import SessionService
-from app.sessions.store import AppendResult, ConfigChange, ListedSession, SessionFilter
+from app.sessions.store import ConfigChange, ListedSession, SessionFilter
 
 BODY_BYTES_UNKNOWN = 2**30  # a body sent in chunks: taken for a large one
 

@@ -15,6 +15,7 @@ from app.kit.tracing import UNTRACED, traced
 from app.llm.port import Usage
 from app.llm.prices import priced
 from app.redaction.model import OFF, Redact, Redaction, redacted_object
+from app.sessions.append_store import AppendResult, AppendStore
 from app.sessions.errors import (
     MessageConflict,
     MessageErased,
@@ -28,7 +29,6 @@ from app.sessions.reading import UNSTORABLE, read_messages
 from app.sessions.redacting import redacted_parts
 from app.sessions.schemas import AppendIn
 from app.sessions.store import (
-    AppendResult,
     ConfigChange,
     ListedSession,
     SessionFilter,
@@ -60,11 +60,13 @@ class SessionService:
         config: SessionConfig,
         metrics: SessionMetrics | None = None,
         *,
+        appends: AppendStore,
         on_append: Callable[[UUID, int], None] = lambda _session, _messages: None,
         redaction: Redaction = OFF,
         tracer: Tracer = UNTRACED,
     ) -> None:
         self._store = store
+        self._appends = appends
         self._memory = memory
         self._config = config
         self._metrics = metrics or SessionMetrics()
@@ -80,7 +82,7 @@ class SessionService:
         messages = await self._read(body, idempotency_key, body_bytes, redact)
         usage = await _usage(body)
         store = partial(
-            self._store.append,
+            self._appends.append,
             tenant=tenant,
             key=key,
             resource_id=body.resource_id,

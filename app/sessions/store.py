@@ -1,9 +1,4 @@
-"""All SQL of sessions and messages. Append is one statement and one round trip (architecture.md section 3).
-
-The locks come in the order session, memory, messages. Having waited for a row lock a statement still sees its old
-snapshot, so two tries of one request in flight do not see each other's messages: the second meets the unique index on
-(session_id, id), which rolls the whole statement back; run again, it finds the messages stored.
-"""
+"""The statements of sessions and messages, but for those of an append, an erasure and the end of a session."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,16 +6,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid5
 
-import asyncpg
-
 from app.kit.db import Database, Row, Tx
-from app.kit.json import dumps
 from app.sessions.model import (
-    ActorUsage,
     Gone,
     Kind,
     MemoryCounters,
-    MemoryDefaults,
     Message,
     MessageFilter,
     NewMessage,
@@ -29,104 +19,10 @@ from app.sessions.model import (
 )
 
 NAMESPACE = UUID("6f2e6f0e-5c43-4a0c-9d2b-6c0f7a1f9b5e")
-APPEND_TRIES = 3
 # By their values: a look-up takes a fifth of an enum's call, and a context makes three for each message.
 KINDS = {kind.value: kind for kind in Kind}
 ROLES = {role.value: role for role in Role}
 TRUSTS = {trust.value: trust for trust in Trust}
-
-# What ``closes`` may end the wait for a tool's result without adding a token (memory-rules.md section 3, groups), so it
-# is a reason to look. It is also noted as a wish, for the engine that has already looked and is about to settle. A
-# reason to look ends a wait, but neither a lease nor a back-off.
-APPEND = """/* append */
-WITH input AS (
-  SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int[], $7::bytea[],
-                       $8::timestamptz[], $9::jsonb[], $10::bool[], $11::text[])
-    WITH ORDINALITY AS i (id, kind, role, name, parts, tokens, content_hash, created_at, metadata, observe, trust, ord)
-), known AS (
-  SELECT m.id, m.seq, m.kind, m.tokens, m.erased_at IS NOT NULL AS erased, m.content_hash <> i.content_hash AS differs
-  FROM messages m JOIN input i ON i.id = m.id WHERE m.session_id = $12
-), fresh AS (
-  SELECT i.*, row_number() OVER w AS n, sum(i.tokens) OVER w - i.tokens AS tokens_before
-  FROM input i LEFT JOIN known k ON k.id = i.id
-  WHERE k.id IS NULL AND NOT EXISTS (SELECT FROM known WHERE differs OR erased)
-  WINDOW w AS (ORDER BY i.ord)
-), total AS (
-  SELECT count(*) AS n, sum(tokens) AS tokens, coalesce(sum(tokens) FILTER (WHERE observe), 0) AS pending,
-         greatest(now(), max(created_at)) AS newest,
-         bool_or(kind = 'boundary' OR NOT observe AND kind IN ('user_message', 'tool_call', 'tool_result')) AS closes
-  FROM fresh HAVING count(*) > 0
-), put AS (
-  INSERT INTO sessions AS s (id, tenant, key, resource_id, memory_id, next_seq, total_tokens, anchor_date,
-                             actor_turns, actor_input_tokens, actor_cached_tokens, actor_written_tokens,
-                             actor_output_tokens, actor_cost_usd, actor_model)
-  SELECT $12, $13, $14, $15, $12, 1 + n, tokens, (newest AT TIME ZONE $16)::date, $17, $18, $19, $25, $20, $26, $23
-  FROM total
-  ON CONFLICT (id) DO UPDATE SET
-    next_seq = s.next_seq + excluded.next_seq - 1,
-    total_tokens = s.total_tokens + excluded.total_tokens,
-    resource_id = coalesce(s.resource_id, excluded.resource_id),
-    anchor_date = CASE
-      WHEN now() - s.last_active_at > make_interval(secs => coalesce((s.config->>'cache_ttl')::float8, $21))
-      THEN ((SELECT newest FROM total) AT TIME ZONE coalesce(s.config->>'timezone', $16))::date
-      ELSE s.anchor_date END,
-    cold_at = CASE
-      WHEN now() - s.last_active_at > make_interval(secs => coalesce((s.config->>'cache_ttl')::float8, $21))
-        OR s.actor_model <> excluded.actor_model
-      THEN now() ELSE s.cold_at END,
-    last_active_at = now(),
-    ended_at = NULL,
-    actor_model = coalesce(excluded.actor_model, s.actor_model),
-    actor_turns = s.actor_turns + excluded.actor_turns,
-    actor_input_tokens = s.actor_input_tokens + excluded.actor_input_tokens,
-    actor_cached_tokens = s.actor_cached_tokens + excluded.actor_cached_tokens,
-    actor_written_tokens = s.actor_written_tokens + excluded.actor_written_tokens,
-    actor_output_tokens = s.actor_output_tokens + excluded.actor_output_tokens,
-    actor_cost_usd = coalesce(s.actor_cost_usd + excluded.actor_cost_usd, excluded.actor_cost_usd, s.actor_cost_usd)
-  WHERE excluded.resource_id IS NULL OR s.next_seq = 1 OR s.resource_id = excluded.resource_id
-  RETURNING s.id, s.memory_id, s.next_seq, s.total_tokens, s.resource_id, s.config, s.anchor_date,
-            coalesce(s.cold_at = now(), false) AS cold
-), wake AS (
-  INSERT INTO memories AS m (id, tenant, pending_tokens, wake_tokens, due_at)
-  SELECT put.memory_id, $13, pending, $22, CASE WHEN pending >= $22 THEN now() END FROM put, total
-  ON CONFLICT (id) DO UPDATE SET
-    pending_tokens = m.pending_tokens + excluded.pending_tokens,
-    requested = CASE WHEN m.buffered_tokens >= $24 AND (SELECT cold FROM put)
-                     THEN coalesce(nullif(m.requested, 'look'), 'activate')
-                     WHEN (SELECT closes FROM total) THEN coalesce(m.requested, 'look') ELSE m.requested END,
-    requested_at = CASE WHEN m.buffered_tokens >= $24 AND (SELECT cold FROM put) OR (SELECT closes FROM total)
-                        THEN now() ELSE m.requested_at END,
-    due_at = CASE WHEN m.pending_tokens + excluded.pending_tokens >= m.wake_tokens OR (SELECT closes FROM total)
-                    OR (m.buffered_tokens >= $24 AND (SELECT cold FROM put))
-                  THEN CASE WHEN m.lease_owner IS NULL AND m.attempts = 0 THEN least(m.due_at, now())
-                            ELSE coalesce(m.due_at, now()) END
-                  ELSE m.due_at END
-  RETURNING m.*
-), stored AS (
-  INSERT INTO messages (session_id, seq, id, kind, role, name, parts, tokens, tokens_before, content_hash,
-                        created_at, metadata, observe, trust, anchor_date)
-  SELECT put.id, put.next_seq - total.n + f.n - 1, f.id, f.kind, f.role, f.name, f.parts::json, f.tokens,
-         put.total_tokens - total.tokens + f.tokens_before, f.content_hash,
-         coalesce(f.created_at, now()), f.metadata, f.observe, f.trust, put.anchor_date
-  FROM fresh f, put, total
-  RETURNING id, seq
-), session AS (
-  SELECT * FROM put
-  UNION ALL
-  SELECT id, memory_id, next_seq, total_tokens, resource_id, config, anchor_date, false FROM sessions
-  WHERE id = $12 AND NOT EXISTS (SELECT FROM put)
-), memory AS (
-  SELECT * FROM wake
-  UNION ALL
-  SELECT m.* FROM memories m, session WHERE m.id = session.memory_id AND NOT EXISTS (SELECT FROM wake)
-)
-SELECT i.id, coalesce(k.seq, f.seq) AS seq, coalesce(k.kind, i.kind) AS kind, coalesce(k.tokens, i.tokens) AS tokens,
-       k.id IS NOT NULL AS replayed, k.differs, k.erased, session.resource_id, session.config, m.id AS memory_id,
-       m.pending_tokens, m.observation_tokens, m.reflection_tokens, m.due_at, coalesce(m.due_at <= now(), false) AS due,
-       m.lease_owner, m.lease_step, m.attempts, m.paused, m.last_error
-FROM input i LEFT JOIN known k ON k.id = i.id LEFT JOIN stored f ON f.id = i.id
-LEFT JOIN session ON true LEFT JOIN memory m ON true ORDER BY i.ord
-"""
 
 # A change of the config is told from a PUT that leaves it as it was by the number it gets, so that two in flight, of
 # which the second does not see what the first stored, record one change each.
@@ -236,26 +132,6 @@ SELECT (SELECT count(*) FROM said) AS messages, (SELECT count(*) FROM configs) A
 """
 
 CURSOR = "/* cursor */ SELECT greatest(observed_seq, buffered_seq) AS sealed_seq FROM sessions WHERE id = $1"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Appended:
-    """One message of an append as it is stored. ``seq`` is None when the request was refused."""
-
-    id: str
-    seq: int | None
-    kind: str
-    tokens: int
-    replayed: bool
-    differs: bool
-    erased: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AppendResult:
-    messages: tuple[Appended, ...]
-    resource_id: str | None
-    memory: MemoryCounters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -391,69 +267,9 @@ def _change_of(row: Row) -> ConfigChange:
     )
 
 
-def _appended_of(row: Row) -> Appended:
-    return Appended(
-        id=row["id"],
-        seq=row["seq"],
-        kind=row["kind"],
-        tokens=row["tokens"],
-        replayed=row["replayed"],
-        differs=bool(row["differs"]),
-        erased=bool(row["erased"]),
-    )
-
-
 class SessionStore:
     def __init__(self, database: Database) -> None:
         self._database = database
-
-    async def append(
-        self,
-        *,
-        tenant: str,
-        key: str,
-        messages: Sequence[NewMessage],
-        resource_id: str | None,
-        usage: ActorUsage | None,
-        defaults: MemoryDefaults,
-    ) -> AppendResult:
-        """Store what is new of ``messages``, in their order, and count it. Nothing is stored when one conflicts."""
-        actor = usage or ActorUsage()
-        arguments = (
-            *_columns(messages),
-            session_id(tenant, key),
-            tenant,
-            key,
-            resource_id,
-            defaults.timezone,
-            0 if usage is None else 1,
-            actor.input_tokens,
-            actor.cached_input_tokens,
-            actor.output_tokens,
-            defaults.cache_ttl,
-            defaults.wake_tokens,
-            actor.model,
-            defaults.early_tokens,
-            actor.cache_write_tokens,
-            actor.cost_usd,
-        )
-        rows = await self._append(arguments)
-        return AppendResult(
-            messages=tuple(_appended_of(row) for row in rows),
-            resource_id=rows[0]["resource_id"],
-            memory=counters_of(rows[0]),
-        )
-
-    async def _append(self, arguments: tuple[Any, ...]) -> list[Row]:
-        for left in reversed(range(APPEND_TRIES)):
-            try:
-                async with self._database.connection() as connection:
-                    rows: list[Row] = await connection.fetch(APPEND, *arguments)
-                    return rows
-            except asyncpg.UniqueViolationError:
-                if not left:
-                    raise
-        raise AssertionError  # the last try returns or raises
 
     async def put(
         self,
@@ -597,19 +413,3 @@ def _set(values: dict[str, Any]) -> dict[str, Any]:
 
 def _unset(values: dict[str, Any]) -> list[str]:
     return [name for name, value in values.items() if value is None]
-
-
-def _columns(messages: Sequence[NewMessage]) -> tuple[list[Any], ...]:
-    return (
-        [message.id for message in messages],
-        [message.kind for message in messages],
-        [message.role for message in messages],
-        [message.name for message in messages],
-        [dumps(message.parts).decode() for message in messages],  # a list of lists would be a matrix to asyncpg
-        [message.tokens for message in messages],
-        [message.content_hash for message in messages],
-        [message.created_at for message in messages],
-        [message.metadata for message in messages],
-        [message.observe for message in messages],
-        [message.trust for message in messages],
-    )

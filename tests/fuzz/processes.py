@@ -43,6 +43,7 @@ from app.recall.index_store import IndexStore
 from app.recall.indexer import IndexConfig, Indexer
 from app.recall.service import RecallConfig, RecallService
 from app.recall.store import RecallStore
+from app.sessions.append_store import AppendStore
 from app.sessions.deleting import Deleting
 from app.sessions.erasing import ErasingLog
 from app.sessions.metrics import SessionMetrics
@@ -144,7 +145,7 @@ class Process:
         state.database = database
         state.auth = Auth(AuthConfig(), store=None, clock=SystemClock())
         sessions, limits = SessionStore(database), SessionConfig()
-        state.sessions = SessionService(sessions, memory, limits)
+        state.sessions = SessionService(sessions, memory, limits, appends=AppendStore(database))
         state.replacing = Replacing(
             database=database,
             store=sessions,

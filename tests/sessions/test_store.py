@@ -11,6 +11,7 @@ import pytest
 
 from app.context.store import Budgets, ContextStore
 from app.kit.db import Database, DatabaseConfig
+from app.sessions.append_store import AppendStore
 from app.sessions.model import Kind, MemoryDefaults, NewMessage, Role, Trust
 from app.sessions.store import SessionStore, session_id
 
@@ -31,7 +32,7 @@ def message(name: str) -> NewMessage:
     )
 
 
-async def append(store: SessionStore, *messages: NewMessage) -> None:
+async def append(store: AppendStore, *messages: NewMessage) -> None:
     await store.append(tenant="default", key="s1", messages=messages, resource_id=None, usage=None, defaults=DEFAULTS)
 
 
@@ -60,9 +61,26 @@ async def statements_of(database: Database, call: Any) -> list[str]:
 
 
 async def test_an_append_is_one_statement(database: Database) -> None:
-    store = SessionStore(database)
+    store = AppendStore(database)
     sent = await statements_of(database, lambda: append(store, message(uuid4().hex), message(uuid4().hex)))
     assert [query.split("\n")[0] for query in sent] == ["/* append */"]
+
+
+async def test_an_append_of_one_new_message_is_the_short_statement(database: Database) -> None:
+    store = AppendStore(database)
+    await append(store, message("first"))
+    sent = await statements_of(database, lambda: append(store, message(uuid4().hex)))
+    assert [query.split("\n")[0] for query in sent] == ["/* append_one */"]
+
+
+async def test_the_short_statement_is_not_planned_for_each_append(database: Database) -> None:
+    """Postgres chooses the generic plan once five others were no cheaper."""
+    store = AppendStore(database)
+    for _ in range(12):
+        await append(store, message(uuid4().hex))
+    async with database.connection() as connection:
+        row = await connection.fetchrow("SELECT * FROM pg_prepared_statements WHERE statement LIKE '/* append_one%'")
+    assert (row["custom_plans"], row["generic_plans"]) == (5, 7)
 
 
 async def put(store: SessionStore, **config: Any) -> None:
@@ -79,10 +97,10 @@ async def changes(database: Database) -> list[tuple[int, int, int, dict[str, Any
 
 
 async def test_a_change_of_config_is_recorded_with_where_it_begins(database: Database) -> None:
-    store = SessionStore(database)
+    store, appends = SessionStore(database), AppendStore(database)
     await put(store)  # nothing to record: the service's own rules
     await put(store, preset="compact")
-    await append(store, message("a"), message("b"))
+    await append(appends, message("a"), message("b"))
     async with database.connection() as connection:
         await connection.execute("UPDATE memories SET log_version = 7")
     await put(store, message_tokens=500)
@@ -107,7 +125,7 @@ async def test_changes_at_once_are_recorded_one_after_the_other(database_url: st
     wanted = [{"message_tokens": number // 2 + 1_000} for number in range(16)]  # each twice
     async with opened(database_url, connections=8) as database:
         store = SessionStore(database)
-        await append(store, message("a"))
+        await append(AppendStore(database), message("a"))
         await asyncio.gather(*(put(store, **config) for config in wanted))
         recorded, session = await changes(database), await store.get("default", "s1")
     assert [number for number, *_ in recorded] == list(range(1, len(recorded) + 1))

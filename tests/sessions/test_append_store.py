@@ -1,0 +1,162 @@
+"""The short statement of an append, for one new message, does what the general one does."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.kit.db import Database, DatabaseConfig
+from app.sessions.append_store import AppendResult, AppendStore
+from app.sessions.model import ActorUsage, Kind, MemoryDefaults, NewMessage, Role, Trust
+
+DEFAULTS = MemoryDefaults(wake_tokens=50, early_tokens=20, cache_ttl=300.0, timezone="UTC")
+FIRST = NewMessage(
+    id="first",
+    kind=Kind.USER,
+    role=Role.USER,
+    parts=({"type": "text", "text": "first"},),
+    tokens=5,
+    observe=True,
+    trust=Trust.USER,
+    content_hash=b"first",
+)
+NUMBERS = count()
+
+# What the engine, the memory and time may have done to the rows before.
+FORE = st.fixed_dictionaries(
+    {},
+    optional={
+        "sessions": st.sampled_from(
+            [
+                "last_active_at = now() - interval '1 hour'",
+                "last_active_at = now() - interval '1 hour', config = '{\"cache_ttl\": 7200}'",
+                "last_active_at = now() - interval '1 hour', config = '{\"timezone\": \"Asia/Seoul\"}'",
+                "actor_model = 'other'",
+                "ended_at = now(), resource_id = 'r'",
+            ]
+        ),
+        "memories": st.sampled_from(
+            [
+                "due_at = now() + interval '1 hour'",
+                "due_at = now() + interval '1 hour', lease_owner = 'me'",
+                "due_at = now() + interval '1 hour', attempts = 2, requested = 'look'",
+                "buffered_tokens = 30",
+                "buffered_tokens = 30, requested = 'observe'",
+                "wake_tokens = 1000",
+            ]
+        ),
+    },
+)
+MESSAGES = st.builds(
+    lambda kind, tokens, observe, created_at, name, metadata: {
+        "kind": kind,
+        "tokens": tokens,
+        "observe": observe,
+        "created_at": created_at,
+        "name": name,
+        "metadata": metadata,
+    },
+    st.sampled_from([Kind.USER, Kind.ASSISTANT, Kind.TOOL_CALL, Kind.TOOL_RESULT, Kind.BOUNDARY]),
+    st.integers(0, 60),
+    st.booleans(),
+    st.sampled_from([None, datetime(2020, 1, 1, tzinfo=UTC), datetime(2040, 1, 1, 23, 0, tzinfo=UTC)]),
+    st.sampled_from([None, "ann"]),
+    st.sampled_from([None, {"a": [1]}]),
+)
+USAGES = st.sampled_from(
+    [None, ActorUsage(model="m", input_tokens=9, output_tokens=2, cost_usd=0.5), ActorUsage(cached_input_tokens=3)]
+)
+RESOURCES = st.sampled_from([None, "r"])
+
+# Of which nothing may differ, but what names the session, and when it was.
+LEFT = {
+    "sessions": "SELECT to_jsonb(s) - '{id,key,memory_id,created_at,last_active_at,cold_at}'::text[]"
+    " || jsonb_build_object('cold', s.cold_at IS NOT NULL, 'active', now() - last_active_at < interval '1 minute')"
+    " FROM sessions s WHERE key = $1",
+    "memories": "SELECT to_jsonb(m) - '{id,due_at,requested_at}'::text[] || jsonb_build_object("
+    "'due', m.due_at <= now(), 'asked', m.requested_at IS NOT NULL)"
+    " FROM memories m JOIN sessions s ON s.memory_id = m.id WHERE s.key = $1",
+    "messages": "SELECT jsonb_agg(to_jsonb(m) - '{session_id,created_at,ingested_at}'::text[] || jsonb_build_object("
+    "'told', m.created_at <> m.ingested_at) ORDER BY m.seq)"
+    " FROM messages m JOIN sessions s ON s.id = m.session_id WHERE s.key = $1",
+}
+
+
+@pytest.fixture
+async def database(service_url: str) -> AsyncIterator[Database]:
+    database = Database(DatabaseConfig(url=service_url, pool_min=1, pool_max=2))
+    await database.open()
+    yield database
+    await database.close()
+
+
+async def left(database: Database, key: str) -> dict[str, Any]:
+    async with database.connection() as connection:
+        return {table: await connection.fetchval(query, key) for table, query in LEFT.items()}
+
+
+def told(result: AppendResult) -> tuple[Any, ...]:
+    """What is answered of the last message, and of the memory."""
+    memory = result.memory
+    counted = (memory.pending_tokens, memory.observation_tokens, memory.due, memory.due_at is None, memory.config)
+    return result.messages[-1], result.resource_id, counted
+
+
+@settings(max_examples=25)
+@given(fore=FORE, fields=st.lists(MESSAGES, min_size=1, max_size=2), usage=USAGES, resource=RESOURCES)
+async def test_one_message_alone_is_stored_as_behind_one_that_is_stored_already(
+    database: Database,
+    fore: dict[str, str],
+    fields: list[dict[str, Any]],
+    usage: ActorUsage | None,
+    resource: str | None,
+) -> None:
+    """A replayed message beside the new one asks for the general statement, and adds nothing."""
+    store, alone, behind = AppendStore(database), f"a-{next(NUMBERS)}", f"b-{next(NUMBERS)}"
+    common: dict[str, Any] = {"tenant": "t", "resource_id": resource, "usage": usage, "defaults": DEFAULTS}
+    for key in (alone, behind):
+        await store.append(key=key, messages=[FIRST], **common | {"usage": None})
+        async with database.connection() as connection:
+            for table, change in fore.items():
+                column = "id" if table == "sessions" else "memory_id"
+                ids = f"(SELECT {column} FROM sessions WHERE key = '{key}')"  # noqa: S608 - our own
+                await connection.execute(f"UPDATE {table} SET {change} WHERE id IN {ids}")  # noqa: S608 - our own
+    for number, own in enumerate(fields):
+        new = NewMessage(
+            **own,
+            id=f"m-{number}",
+            role=Role.USER,
+            parts=({"type": "text", "text": "x", "z": 1, "a": 2},),
+            trust=Trust.TOOL,
+            content_hash=b"x",
+        )
+        one = await store.append(key=alone, messages=[new], **common)
+        other = await store.append(key=behind, messages=[FIRST, new], **common)
+        assert told(one) == told(other)
+    assert await left(database, alone) == await left(database, behind)
+
+
+@pytest.mark.parametrize("content_hash", [b"first", b"other"])
+async def test_what_the_short_statement_does_not_store_is_told_by_the_general_one(
+    database: Database, content_hash: bytes
+) -> None:
+    store = AppendStore(database)
+    common: dict[str, Any] = {"tenant": "t", "key": "s", "resource_id": None, "usage": None, "defaults": DEFAULTS}
+    await store.append(messages=[FIRST], **common)
+    again = NewMessage(
+        id="first",
+        kind=Kind.USER,
+        role=Role.USER,
+        parts=(),
+        tokens=5,
+        observe=True,
+        trust=Trust.USER,
+        content_hash=content_hash,
+    )
+    (found,) = (await store.append(messages=[again], **common)).messages
+    assert (found.seq, found.replayed, found.differs) == (1, True, content_hash != b"first")
+    assert (await left(database, "s"))["sessions"]["next_seq"] == 2
