@@ -137,12 +137,12 @@ def _pieces(part: Part, names: dict[Any, str], answered: set[Any]) -> Iterator[P
         case PartType.TEXT:
             yield Piece("|", str(part.get("text", "")))
         case PartType.TOOL_CALL:
-            arguments = cut(_text(part.get("arguments")), limit_tokens=ARGUMENTS_TOKENS_MAX)
+            arguments = cut(value_text(part.get("arguments")), limit_tokens=ARGUMENTS_TOKENS_MAX)
             yield Piece("call|", f"{part.get('name', '')} {arguments}")
             if part.get("id") not in answered:
                 yield Piece("result|", f"{part.get('name', '')}: no result")
         case PartType.TOOL_RESULT:
-            output = cut(_text(part.get("output")), limit_tokens=RESULT_TOKENS_MAX)
+            output = cut(value_text(part.get("output")), limit_tokens=RESULT_TOKENS_MAX)
             name = names.get(part.get("tool_call_id"))
             yield Piece("error|" if part.get("is_error") else "result|", f"{name}: {output}" if name else output)
         case PartType.REASONING:
@@ -152,7 +152,7 @@ def _pieces(part: Part, names: dict[Any, str], answered: set[Any]) -> Iterator[P
             yield Piece("file|", " ".join(map(str, (kind, *known))))
 
 
-def _text(value: Any) -> str:
+def value_text(value: Any) -> str:
     """A tool's arguments or output as text: a string as it is, a list of text parts joined, else JSON."""
     if isinstance(value, str):
         return value

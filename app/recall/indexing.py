@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from app.memory.grounding import texts_of
+from app.memory.views import value_text
 from app.recall.tokens import terms
-from app.sessions.model import Kind, Message, Role
+from app.sessions.model import Kind, Message, Part, PartType, Role
 
 PAUSE: Final = timedelta(hours=1)  # a longer one ends a segment
 TERMS_MAX: Final = 10_000  # of one message: a tsvector holds a mebibyte
@@ -70,7 +71,24 @@ def message_terms(message: Message) -> Counts:
 
 
 def message_text(message: Message) -> str:
-    """What a message says: its texts, calls and results, not the model's reasoning."""
+    """What a message says, to be searched: its texts, calls and results, not the model's reasoning."""
     if message.kind in UNSEARCHED:
         return ""
     return "\n".join(text for part in message.parts for text in texts_of(part))
+
+
+def told(message: Message) -> str:
+    """The same, to be read: a call by its name and its arguments, a result as it came."""
+    if message.kind in UNSEARCHED:
+        return ""
+    return "\n".join(text for part in message.parts for text in _told(part))
+
+
+def _told(part: Part) -> Iterator[str]:
+    match part.get("type"):
+        case PartType.TOOL_CALL:
+            yield f"{part.get('name', '')} {value_text(part.get('arguments'))}"
+        case PartType.TOOL_RESULT:
+            yield value_text(part.get("output"))
+        case _:
+            yield from texts_of(part)

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from app.kit.clock import Clock
 from app.recall.indexer import Indexer
-from app.recall.indexing import Entry, entries, message_text
+from app.recall.indexing import Entry, entries, told
 from app.recall.model import Hit, HitKind, Indexed, Neighbour, Place, Scope, Span
 from app.recall.notes import note_hits
 from app.recall.ranking import Ranked, meant_role, ranked
@@ -201,7 +201,7 @@ def _hit(found: Ranked, keys: Mapping[UUID, str], said: Mapping[Place, Message],
         from_seq=seq,
         to_seq=seq,
         score=round(found.score, 4),
-        text=message_text(message),
+        text=told(message),
         created_at=message.created_at,
         role=message.role,
         name=message.name,
@@ -221,4 +221,4 @@ def _beginning(text: str, characters_max: int) -> str:
 
 
 def _neighbour(message: Message) -> Neighbour:
-    return Neighbour(seq=message.seq, role=message.role, text=message_text(message), created_at=message.created_at)
+    return Neighbour(seq=message.seq, role=message.role, text=told(message), created_at=message.created_at)

@@ -93,7 +93,8 @@ async def test_tools_and_their_results_are_found_and_told_from_the_user(service:
     await service.append(
         "s", said("Look"), {"role": "assistant", "content": [call]}, {"role": "tool", "content": [result]}
     )
-    assert (await recall(service, "sessions/s", "main.py"))[0]["from_seq"] == 2
+    (called, *_) = await recall(service, "sessions/s", "main.py")
+    assert (called["from_seq"], called["text"]) == (2, 'read_file {"path": "src/app/main.py"}')
     (best, *_) = await recall(service, "sessions/s", "e1234")
     assert (best["from_seq"], best["trust"]) == (3, "tool")
 
