@@ -7,11 +7,9 @@ from app.kit.db import Tx
 from app.memory.records import Fenced, Loaded
 from app.memory.rules import Rules
 from app.memory.spans import group_start
-from app.memory.store import MemoryStore
+from app.memory.store import LOOK_BACK, MemoryStore
 from app.memory.summary import new_summary
 from app.memory.summary_store import SummaryStore
-
-LOOK_BACK = 200  # messages searched for the start of the group the tail begins with
 
 
 async def advance(store: MemoryStore, tx: Tx, loaded: Loaded, rules: Rules, fenced: Fenced, *, to_seq: int) -> None:

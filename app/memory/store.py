@@ -21,6 +21,7 @@ from app.sessions.model import Message
 from app.sessions.store import message_of
 
 PENDING_MESSAGES_MAX = 2_000  # messages one look reads; a span ends there at the latest
+LOOK_BACK = 200  # messages searched for the start of a group
 COMPACTED = "compacted"
 ERASED, REBUILT = "erased", "rebuilt"  # the first by whom a note was retired too
 
@@ -32,8 +33,8 @@ FROM memories m JOIN sessions s ON s.memory_id = m.id WHERE m.id = $1 AND m.leas
 
 PENDING_MESSAGES = """/* pending_messages */
 SELECT * FROM messages
-WHERE session_id = $1 AND seq >= (
-  SELECT seq FROM messages WHERE session_id = $1 AND seq > $2 AND observe ORDER BY seq LIMIT 1)
+WHERE session_id = $1 AND seq > $2 AND seq >= (
+  SELECT seq FROM messages WHERE session_id = $1 AND seq > $2 AND observe ORDER BY seq LIMIT 1) - $4::bigint
 ORDER BY seq LIMIT $3
 """
 
@@ -154,9 +155,12 @@ class MemoryStore:
         return loaded_of(row, observations, reflections)
 
     async def pending_messages(self, session_id: UUID, after: int) -> list[Message]:
-        """The oldest messages past ``after``, from the first that is to be observed on."""
+        """The oldest messages past ``after``, from shortly before the first that is to be observed on.
+
+        What stands before that one is passed by, but a call among it is not parted from its result.
+        """
         async with self._database.connection() as connection:
-            rows = await connection.fetch(PENDING_MESSAGES, session_id, after, PENDING_MESSAGES_MAX)
+            rows = await connection.fetch(PENDING_MESSAGES, session_id, after, PENDING_MESSAGES_MAX, LOOK_BACK)
         return [message_of(row) for row in rows]
 
     async def around(self, tx: Tx, session_id: UUID, seq: int, count: int) -> list[Message]:

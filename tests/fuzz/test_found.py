@@ -46,6 +46,18 @@ async def test_a_message_that_is_skipped_may_close_a_call_and_so_let_it_be_obser
     assert (waiting.observed_seq, observed.observed_seq) == (0, 2)
 
 
+async def test_a_call_that_is_skipped_is_not_parted_from_its_result(world: World) -> None:
+    await world.configure(0, WAITS)
+    await say(world, world.message("user", LONG))
+    await say(world, call(world, observe=False), world.message("assistant", LONG))
+    waiting = await world.facts()
+    await say(world, result(world))
+    await world.check()
+    observed = await world.facts()
+
+    assert (waiting.observed_seq, observed.observed_seq) == (1, 4)
+
+
 async def test_what_closes_a_call_while_the_engine_is_about_to_settle_is_looked_at(world: World) -> None:
     queue, store = QueueStore(world.database), MemoryStore(world.database)
     await world.configure(0, WAITS)
