@@ -81,14 +81,14 @@ class Killer:
 
 def watch(database: Database, killer: Killer) -> None:
     """Have every connection of the service's own pool watched."""
-    plain = database.connection
+    plain = database._acquired
 
     @asynccontextmanager
     async def watched() -> AsyncIterator[Tx]:
         async with plain() as connection:
             yield Watched(connection, killer)
 
-    database.connection = watched  # type: ignore[method-assign] # this process's only, from its start to its end
+    database._acquired = watched  # type: ignore[method-assign] # this process's only, from its start to its end
 
 
 def live(life: Life) -> None:
