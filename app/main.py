@@ -185,7 +185,9 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     app.state.database_name = "" if database is None else database.name
     app.state.auth, app.state.rates = auth, rates
     limits = SessionConfig(
-        messages_max=settings.sessions.messages_max, message_bytes_max=settings.sessions.message_bytes_max
+        messages_max=settings.sessions.messages_max,
+        message_bytes_max=settings.sessions.message_bytes_max,
+        metadata_bytes_max=settings.sessions.metadata_bytes_max,
     )
     app.state.sessions = SessionService(
         session_store,

@@ -101,6 +101,9 @@ class RedactionSettings(_Group):
 class SessionSettings(_Group):
     messages_max: int = Field(100, ge=1, le=10_000, description="messages per request")
     message_bytes_max: int = Field(1024 * 1024, ge=1_024, le=1024**3, description="one message as JSON; 413 over it")
+    metadata_bytes_max: int = Field(
+        16 * 1024, ge=1_024, le=1024**2, description="metadata of a session as JSON; 413 over it"
+    )
     branch_messages_max: int = Field(
         200_000, ge=1, le=1_000_000_000, description="messages that a branch copies; 413 over it"
     )

@@ -31,5 +31,9 @@ class MessageTooLarge(DomainError):
     slug, title, category = "message-too-large", "A message is too large", Category.TOO_LARGE
 
 
+class MetadataTooLarge(DomainError):
+    slug, title, category = "metadata-too-large", "The metadata of the session is too large", Category.TOO_LARGE
+
+
 class ResourceConflict(DomainError):
     slug, title, category = "resource-conflict", "The session belongs to another resource", Category.CONFLICT

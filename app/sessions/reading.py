@@ -54,7 +54,7 @@ def read_message(
         seen = normalise(raw)
     except WireError as error:
         raise _invalid(at + error.pointer, error.detail) from error
-    _check_size(raw, at, bytes_max)
+    _check_size(raw if message.metadata is None else {**raw, "metadata": message.metadata}, at, bytes_max)
     parts, metadata = seen.parts, message.metadata
     if redact is not None:
         parts, metadata = redacted_parts(parts, redact), redacted_json(metadata, redact)

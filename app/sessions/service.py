@@ -44,10 +44,11 @@ SCAN = 500  # sessions read at a time while looking for those of a status
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionConfig:
-    """Limits of an append (api.md): messages per request, bytes of one message as JSON."""
+    """Limits (api.md): messages per append, bytes of one message as JSON, and of a session's metadata."""
 
     messages_max: int = 100
     message_bytes_max: int = 1024 * 1024
+    metadata_bytes_max: int = 16 * 1024
 
 
 class SessionService:
@@ -141,7 +142,10 @@ class SessionService:
     async def put(
         self, *, tenant: str, key: str, resource_id: str | None, config: dict[str, Any], metadata: dict[str, Any]
     ) -> tuple[SessionRecord, bool]:
-        """Create the session or merge into it; answers it and whether it is new."""
+        """Create the session or merge into it; answers it and whether it is new.
+
+        Raises Invalid, ResourceConflict, MetadataTooLarge.
+        """
         found = unstorable({"metadata": metadata, "config": config})
         if found is not None:
             raise Invalid(UNSTORABLE, errors=[FieldError(found, UNSTORABLE)])
@@ -155,6 +159,7 @@ class SessionService:
             resource_id=resource_id,
             config=checked,
             metadata=metadata,
+            metadata_bytes_max=self._config.metadata_bytes_max,
             timezone=self._memory.defaults.timezone,
         )
         if put is None:

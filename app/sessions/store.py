@@ -7,6 +7,9 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from app.kit.db import Database, Row, Tx
+from app.kit.errors import FieldError
+from app.kit.json import dumps
+from app.sessions.errors import MetadataTooLarge
 from app.sessions.model import (
     Gone,
     Kind,
@@ -279,15 +282,17 @@ class SessionStore:
         resource_id: str | None,
         config: dict[str, Any],
         metadata: dict[str, Any],
+        metadata_bytes_max: int,
         timezone: str,
     ) -> tuple[SessionRecord, bool] | None:
         """Create or merge: a null unsets its key, but for ``buffer_every`` of the config, where null is a value.
 
-        Answers the session and whether it is new; None when it belongs to another resource.
+        Answers the session and whether it is new; None when it belongs to another resource. Raises MetadataTooLarge
+        where what was merged into is larger than that.
         """
         off = {name: value for name, value in config.items() if value is None and name == "buffer_every"}
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(
+        async with self._database.tx() as tx:
+            row = await tx.fetchrow(
                 PUT_SESSION,
                 session_id(tenant, key),
                 tenant,
@@ -301,6 +306,8 @@ class SessionStore:
                 bool(config),
                 _unset(metadata),
             )
+            if metadata and row is not None:
+                _check_metadata(row["metadata"], metadata_bytes_max)
         return None if row is None else (session_of(row), row["created"])
 
     async def counters(self, memory: UUID) -> MemoryCounters:
@@ -413,3 +420,9 @@ def _set(values: dict[str, Any]) -> dict[str, Any]:
 
 def _unset(values: dict[str, Any]) -> list[str]:
     return [name for name, value in values.items() if value is None]
+
+
+def _check_metadata(merged: dict[str, Any], bytes_max: int) -> None:
+    if len(dumps(merged)) > bytes_max:
+        detail = f"a session has at most {bytes_max} bytes of metadata (DAYBOOK_SESSIONS__METADATA_BYTES_MAX)"
+        raise MetadataTooLarge(detail, errors=[FieldError("/metadata", detail)])

@@ -54,7 +54,15 @@ async def scene(database_url: str) -> AsyncIterator[Scene]:
     try:
         sessions, queue, memory = SessionStore(database), QueueStore(database), session_id("default", "s")
         config = {"message_tokens": 400}
-        await sessions.put(tenant="default", key="s", resource_id=None, config=config, metadata={}, timezone="UTC")
+        await sessions.put(
+            tenant="default",
+            key="s",
+            resource_id=None,
+            config=config,
+            metadata={},
+            metadata_bytes_max=1_024,
+            timezone="UTC",
+        )
         stale = await queue.claim(memory, owner="one", seconds=60)
         async with database.connection() as connection:
             await connection.execute("UPDATE memories SET due_at = now()")

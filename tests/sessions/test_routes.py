@@ -442,6 +442,14 @@ async def put(service: Service, **body: Any) -> httpx.Response:
     return await service.client.put("/sessions/s1", json=body)
 
 
+async def test_metadata_is_bounded_as_a_whole(start_service: StartService) -> None:
+    async with start_service(sessions={"metadata_bytes_max": 1_024}) as service:
+        assert (await put(service, metadata={"a": "x" * 900})).status_code == 201
+        answer = await put(service, metadata={"b": "x" * 200})
+        assert problem(answer, 413, "metadata-too-large")["errors"][0]["pointer"] == "/metadata"
+        assert (await put(service, metadata={"a": None, "b": "x" * 200})).json()["metadata"] == {"b": "x" * 200}
+
+
 async def test_a_session_is_created_and_then_merged_into(service: Service) -> None:
     new = await put(service, metadata={"plan": "pro", "n": 1}, config={"preset": "compact"}, resource_id="user-1")
     assert new.status_code == 201

@@ -84,7 +84,15 @@ async def test_the_short_statement_is_not_planned_for_each_append(database: Data
 
 
 async def put(store: SessionStore, **config: Any) -> None:
-    await store.put(tenant="default", key="s1", resource_id=None, config=config, metadata={}, timezone="UTC")
+    await store.put(
+        tenant="default",
+        key="s1",
+        resource_id=None,
+        config=config,
+        metadata={},
+        metadata_bytes_max=1_024,
+        timezone="UTC",
+    )
 
 
 async def changes(database: Database) -> list[tuple[int, int, int, dict[str, Any]]]:

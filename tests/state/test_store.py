@@ -29,7 +29,13 @@ def service(database: Database) -> StateService:
 
 async def a_session(database: Database, tenant: str, key: str, resource_id: str) -> None:
     put = await SessionStore(database).put(
-        tenant=tenant, key=key, resource_id=resource_id, config={}, metadata={}, timezone="UTC"
+        tenant=tenant,
+        key=key,
+        resource_id=resource_id,
+        config={},
+        metadata={},
+        metadata_bytes_max=1_024,
+        timezone="UTC",
     )
     assert put is not None
 
