@@ -561,6 +561,7 @@ def connection_config(settings: Settings) -> ConnectionConfig:
         head_seconds=http.head_seconds,
         body_seconds=http.body_seconds,
         keep_alive_seconds=http.keep_alive_seconds,
+        linger_seconds=http.linger_seconds,
         connections_max=http.connections_max,
     )
 

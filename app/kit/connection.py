@@ -24,7 +24,7 @@ class ConnectionConfig:
     """Of one connection, but for ``connections_max``, which counts those of the process.
 
     ``head_seconds`` are for the request line and the headers, ``body_seconds`` for the whole body,
-    ``keep_alive_seconds`` between two requests.
+    ``keep_alive_seconds`` between two requests, ``linger_seconds`` for a last one when the process is told to end.
     """
 
     headers_max: int = 100
@@ -32,6 +32,7 @@ class ConnectionConfig:
     head_seconds: float = 10.0
     body_seconds: float = 60.0
     keep_alive_seconds: int = 5
+    linger_seconds: float = 0.25
     connections_max: int = 2_000
 
 
@@ -57,6 +58,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._head_bytes = 0
         self._has_too_much_head = False
         self._deadline: asyncio.TimerHandle | None = None
+        self._is_leaving = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn does
         super().connection_made(transport)
@@ -90,10 +92,30 @@ class BoundedProtocol(HttpToolsProtocol):
             raise _TooMuchHead
         self._within(self._limits.body_seconds)
         super().on_headers_complete()
+        if self._is_leaving:
+            self.cycle.keep_alive = False
 
     def on_message_complete(self) -> None:
         self._in_time()
         super().on_message_complete()
+
+    def shutdown(self) -> None:
+        """The process is told to end: the next answer is this connection's last, and says so.
+
+        Were it closed at once, a client that sends at this very moment would lose its request.
+        """
+        self._is_leaving = True
+        if self._is_idle():
+            self.loop.call_later(self._limits.linger_seconds, self._leave)
+        else:
+            super().shutdown()
+
+    def _leave(self) -> None:
+        if self._is_idle() and not self._in_head:
+            self.transport.close()
+
+    def _is_idle(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
 
     def send_400_response(self, msg: str) -> None:
         """What the parser could not read, or where it was ended."""

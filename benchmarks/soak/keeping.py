@@ -33,7 +33,7 @@ async def drained(service: Service, dsn: str) -> tuple[int, float]:
 
 async def redrive(service: Service) -> None:
     for stalled in await items(service, "/sessions", status="stalled"):
-        await service.client.post(f"/sessions/{stalled['key']}/memory/redrive")
+        await service.client.post(f"/sessions/{stalled['session']}/memory/redrive")
 
 
 async def kept(service: Service, sessions: Iterable[str]) -> dict[str, Kept]:

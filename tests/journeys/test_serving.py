@@ -7,6 +7,7 @@ import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,12 @@ import pytest
 from app import issuing
 from app.settings import Settings
 from tests.journeys.looks import items, until
-from tests.journeys.processes import Running, command, free_port, process, reachable_folder
+from tests.journeys.processes import START_SECONDS, Running, command, free_port, process, reachable_folder
 from tests.journeys.talk import plain_talk
 
 EXIT_MISTAKE = 2  # something the operator can mend
 ANY_PORT = ("--port", "0")
+CALLERS = ("s1", "s2", "s3", "s4")
 
 
 @pytest.fixture
@@ -187,28 +189,47 @@ def workers_of(service: Running) -> list[psutil.Process]:
     return found
 
 
-async def test_several_workers_serve_one_socket_and_are_replaced_under_load(database_url: str) -> None:
+async def test_several_workers_serve_one_socket_and_one_that_dies_is_replaced(database_url: str) -> None:
     async with process({"DAYBOOK_DATABASE_URL": database_url, "DAYBOOK_WORKERS": "2"}) as service:
-        posted = plain_talk(60)
+        posted = plain_talk(40)
         first = {worker.pid for worker in workers_of(service)}
         assert len(first) == 2
-
-        async def append(message: dict[str, Any]) -> None:
-            await until(partial(appended, service, message), bool)
-
         for number, message in enumerate(posted):
             if number == 20:
                 min(workers_of(service), key=lambda worker: worker.pid).kill()
-            if number == 40:
-                await until(partial(asyncio.to_thread, workers_of, service), lambda found: len(found) == 2)
-                service.send(signal.SIGHUP)
-            await append(message)
+            await until(partial(appended, service, message), bool)
         await until(
             partial(asyncio.to_thread, workers_of, service),
-            lambda found: len(found) == 2 and not first & {worker.pid for worker in found},
+            lambda found: len(found) == 2 and first != {worker.pid for worker in found},
         )
         stored = await items(service, "/sessions/s/messages")
         assert [message["id"] for message in stored] == [message["id"] for message in posted]
+
+
+async def test_no_request_fails_while_the_workers_are_replaced(database_url: str) -> None:
+    async with process({"DAYBOOK_DATABASE_URL": database_url, "DAYBOOK_WORKERS": "2"}) as service:
+        first = {worker.pid for worker in workers_of(service)}
+        replaced = asyncio.Event()
+
+        async def converse(key: str) -> list[str]:
+            posted: list[str] = []
+            for message in cycle(plain_talk(40)):
+                if replaced.is_set():
+                    break
+                posted.append(f"m-{len(posted)}")
+                await service.append(key, message | {"id": posted[-1]})
+            return posted
+
+        talks = asyncio.gather(*(converse(key) for key in CALLERS))
+        service.send(signal.SIGHUP)
+        await until(
+            partial(asyncio.to_thread, workers_of, service),
+            lambda found: len(found) == 2 and not first & {worker.pid for worker in found},
+            seconds=START_SECONDS,
+        )
+        replaced.set()
+        for key, posted in zip(CALLERS, await talks, strict=True):
+            assert [message["id"] for message in await items(service, f"/sessions/{key}/messages")] == posted
         service.send(signal.SIGTERM)
         assert await service.ended() == 0
 

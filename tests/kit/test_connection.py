@@ -4,12 +4,14 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Any
 
 import pytest
 
 from tests.conftest import Service, StartService
+from tests.journeys.looks import until
 
 PATIENCE_SECONDS = 20.0  # of the tests, on a busy machine
 POST = b"POST /sessions/s/messages HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
@@ -133,3 +135,30 @@ async def test_one_connection_too_many_is_closed(start_service: StartService) ->
         writer.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
         assert await asyncio.wait_for(reader.readline(), PATIENCE_SECONDS) == b"HTTP/1.1 200 OK\r\n"
         assert await said(service) == b""
+
+
+@pytest.mark.parametrize("asks", [True, False])
+async def test_a_connection_has_one_more_request_when_the_service_is_told_to_end(
+    start_service: StartService, *, asks: bool
+) -> None:
+    linger_seconds = PATIENCE_SECONDS if asks else 0.1
+    async with AsyncExitStack() as stack:
+        service = await stack.enter_async_context(start_service(http={"linger_seconds": linger_seconds}))
+        async with connected(service) as (reader, writer):
+            writer.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert b"connection: close" not in await reader.readuntil(b"\r\n\r\n")
+            ending = asyncio.create_task(stack.aclose())
+            await until(partial(refused, service), bool)
+            writer.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" if asks else b"")
+            last = await asyncio.wait_for(reader.read(), linger_seconds / 2 if asks else PATIENCE_SECONDS)
+            await ending
+    assert (b"HTTP/1.1 200 OK\r\n" in last, b"connection: close" in last) == (asks, asks)
+
+
+async def refused(service: Service) -> bool:
+    """Whether it takes no new connection any more."""
+    try:
+        async with connected(service):
+            return False
+    except ConnectionError:
+        return True
