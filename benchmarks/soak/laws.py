@@ -15,6 +15,7 @@ COUNT_GROWTH_MAX = 2.0  # threads, open files, connections
 P50_RATIO_MAX, P99_RATIO_MAX = 1.5, 3.0  # after an incident against before it
 SLOW = 2.0  # times the p50 of before
 TURNS_MIN = 20  # of a window that says something
+SAMPLES_MIN = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +121,9 @@ SEEN: Mapping[str, Callable[[Sample], float]] = {
 
 
 def growths(samples: Sequence[Sample]) -> list[Growth]:
-    """Of the samples of the quiet part."""
+    """Of the samples of the quiet part. Raises ValueError where they are too few to say anything."""
+    if len(samples) < SAMPLES_MIN:
+        raise ValueError(f"{len(samples)} samples of what may grow: the run is too short, or the machine too busy")
     return [_growth(name, [(one.at, of(one)) for one in samples]) for name, of in SEEN.items()]
 
 

@@ -35,7 +35,7 @@ class Report:
 
 def reported(machine: Mapping[str, str], when: Schedule, found: Soaked) -> Report:
     recovered = laws.recoveries(found.turns, when)
-    grown = laws.growths([sample for sample in found.samples if when.settled <= sample.at < when.steady])
+    grown = laws.growths([sample for sample in found.samples if sample.at >= when.settled])
     return Report(
         machine=machine,
         run=_run(when, found),

@@ -125,6 +125,8 @@ def test_a_latency_that_does_not_come_back_breaks_a_law() -> None:
 def test_a_window_with_too_few_turns_says_nothing() -> None:
     with pytest.raises(ValueError, match="too short"):
         latency(turns(10, 0, 1), 0, 10)
+    with pytest.raises(ValueError, match="too short"):
+        growths([sample(0)])
 
 
 def sample(at: float, *, rss_mb: float = 200, threads: int = 20, files: int = 60, connections: int = 12) -> Sample:
