@@ -15,7 +15,7 @@ from app.memory.parsing import parse
 from app.memory.policy import Consolidate, Reflect, oldest_to_condense
 from app.memory.records import Lease, Loaded, NewReflection, Run
 from app.memory.reflection_store import ReflectionStore
-from app.memory.rules import COMPRESSION_SHARES, PROTECTED_COVERAGE, Rules
+from app.memory.rules import COMPRESSION_SHARES, PROTECTED_COVERAGE, RESTORED_SHARE, SHRINK_FROM_TOKENS, Rules
 from app.memory.spans import merged
 from app.memory.steps import Outcome, StepFailed, add_usage, called, run_of
 from app.memory.store import MemoryStore
@@ -191,8 +191,9 @@ def _reflector_input(loaded: Loaded, rules: Rules, sources: Sources) -> Reflecto
 
 
 def _restored(best: Verdict, guarded: tuple[Item, ...], sources: Sources) -> Verdict:
-    """Protected lines still lost are appended verbatim, as many as leave it smaller than what it condenses."""
-    return restore(best, guarded, limit_tokens=sources.limit_tokens or sources.tokens - 1)
+    """Protected lines still lost are appended verbatim, as many as leave it well below what it condenses."""
+    most = sources.tokens - 1 if sources.tokens <= SHRINK_FROM_TOKENS else round(RESTORED_SHARE * sources.tokens)
+    return restore(best, guarded, limit_tokens=sources.limit_tokens or most)
 
 
 def _new_reflection(sources: Sources, best: Verdict) -> NewReflection:

@@ -101,6 +101,9 @@ LOG_SHARE = 2 / 3
 # Section 5: share of the detail asked for at compression 1-4, and the coverage protected lines must keep.
 COMPRESSION_SHARES = (0.8, 0.6, 0.4, 0.2)
 PROTECTED_COVERAGE = 0.8
+# What is condensed, if over SHRINK_FROM_TOKENS, shrinks to so much at most though lines are put back: a log of nothing
+# but protected lines would never end.
+RESTORED_SHARE = 0.9
 # Section 3.8: back-off of a failing step, seconds.
 BACKOFF_FIRST, BACKOFF_MAX, STALLED_EVERY = 1.0, 120.0, 600.0
 ATTEMPTS_MAX = 8

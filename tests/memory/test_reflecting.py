@@ -1,5 +1,6 @@
 """What is condensed into what, and what the result covers."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from app.memory.model import Call, Cite, Draft, Item, Observation, Priority, Ref
 from app.memory.policy import Consolidate, Reflect
 from app.memory.records import Lease, Run
 from app.memory.reflecting import Reflecting, Sources, consolidate_sources, reflect_sources
-from app.memory.rules import Rules
+from app.memory.rules import RESTORED_SHARE, Rules
 from app.memory.spending import Caps
 from app.memory.spending_store import SpendingStore
 from app.memory.steps import StepFailed
@@ -184,3 +185,13 @@ async def test_what_loses_protected_lines_is_not_followed_by_a_harder_try_and_th
     assert verdict is not None
     assert len(reflector.asked) == calls
     assert "Olga Petrova 1250" in verdict.text
+
+
+async def test_lines_that_are_put_back_leave_a_tenth_or_a_log_of_such_lines_would_never_shrink() -> None:
+    rents = [replace(RENT, text=f"User pays Olga Petrova {euros} euros of rent.") for euros in range(1_000, 1_100)]
+    verdict, _ = await tried(ScriptedReflector(HARD), *rents)
+    facts = [Item(text=text, priority=Priority.MEDIUM, day="May 2, 2026") for text in FACTS]
+    assert verdict is not None
+    assert verdict.tokens <= RESTORED_SHARE * text_tokens(render([*facts, *rents])) + 50  # the facts' citations
+    assert rents[-1].text in verdict.text
+    assert rents[0].text not in verdict.text
