@@ -1,6 +1,6 @@
 # Needs make and Python 3.11 or later with pip, nothing else. PYTHON= chooses another interpreter for .venv.
 .DEFAULT_GOAL := help
-.PHONY: help run demo test fuzz schemathesis lint check coverage bench soak bench-growth bench-cache bench-down eval-context lock openapi env
+.PHONY: help run demo test fuzz schemathesis lint check coverage bench soak bench-growth bench-cache bench-down eval lock openapi env
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
@@ -66,7 +66,7 @@ bench-growth: .venv/bench.stamp ## appends and contexts in a full database besid
 bench-cache: .venv/bench.stamp ## what conversations cost by turn, into docs/bench-cache.* (ARGS="--all")
 	@$(BIN)/python -m benchmarks.cache $(ARGS)
 
-eval-context: .venv/bench.stamp ## what a context holds of what is asked later, into docs/eval-context.* (ARGS="--longmemeval 56")
+eval: .venv/bench.stamp ## what is found and held of what is asked later, into docs/eval.* (ARGS="--part retrieval --resume")
 	@$(BIN)/python -m benchmarks.quality $(ARGS)
 
 lock: .venv/build.stamp ## renew the locks from pyproject.toml (UPGRADE=--upgrade for newer versions)

@@ -80,7 +80,7 @@ def test_the_tests_run_on_the_versions_that_are_served() -> None:
         (["check"], ".venv/bin/lint-imports"),
         (["bench", "ARGS=--no-write"], ".venv/bin/python -m benchmarks.speed --no-write"),
         (["bench-cache", "ARGS=--all"], ".venv/bin/python -m benchmarks.cache --all"),
-        (["eval-context", "ARGS=--no-write"], ".venv/bin/python -m benchmarks.quality --no-write"),
+        (["eval", "ARGS=--no-write"], ".venv/bin/python -m benchmarks.quality --no-write"),
     ],
 )
 def test_make_ends_in_the_command_of_the_one_venv(arguments: list[str], command: str) -> None:

@@ -1,78 +1,176 @@
-"""``make eval-context``: tell real conversations to a service, ask what is asked of them, write docs/eval-context.*."""
+"""``make eval``: real conversations told to a service, and what is asked of them later; into docs/eval.*."""
 
-from collections.abc import Sequence
+import asyncio
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from itertools import product
+from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeVar, assert_never
 
 import orjson
 import typer
+from pydantic import TypeAdapter
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.table import Table as Shown
 
+from app.llm.build import MID_MODELS, LlmConfig, build_model, default_provider
 from app.llm.port import Provider
 from benchmarks.cache.conversations import DATA
 from benchmarks.cache.service import running_service
-from benchmarks.document import markdown_table, with_figures
-from benchmarks.quality.measuring import BUDGETS, LOG_SHARE, Measured, baselines, remembered
+from benchmarks.document import with_figures
+from benchmarks.quality import report
+from benchmarks.quality.answering import BUDGET, Verdict, patiently, verdicts
+from benchmarks.quality.ledger import Ledger
+from benchmarks.quality.measuring import BUDGETS, LOG, RECALL, Measured, baselines, recall_tokens, remembered
 from benchmarks.quality.picture import draw
-from benchmarks.quality.report import HEADINGS, as_json, figures, rows
+from benchmarks.quality.report import Figures, Found, Judged, Table, found_table, held_table, judged_table
+from benchmarks.quality.retrieval import Searched, searched
 from benchmarks.quality.talks import Source, Talk, asking, talks
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "eval-context.md"
+ROOT = Path(__file__).parents[2]
+DOCUMENT = ROOT / "docs" / "eval.md"
+SO_FAR = ROOT / "build" / "eval.jsonl"
 LANES = 2
+T = TypeVar("T")
+
+
+class Part(StrEnum):
+    RETRIEVAL = "retrieval"
+    CONTEXT = "context"
+    ANSWERS = "answers"  # asks a model, whose key is set
 
 
 def main(
+    part: Annotated[list[Part] | None, typer.Option(help="default: all, answers only where a key is set")] = None,
     locomo: Annotated[int | None, typer.Option(help="conversations of LoCoMo; default: all")] = None,
-    longmemeval: Annotated[int, typer.Option(help="haystacks of LongMemEval, of 56; each takes a minute")] = 5,
-    questions: Annotated[int, typer.Option(help="of each conversation, spread evenly over all that are asked")] = 40,
+    longmemeval: Annotated[int | None, typer.Option(help="haystacks that are searched; default: all")] = None,
+    haystacks: Annotated[int, typer.Option(help="haystacks that a memory is made of; each takes minutes")] = 5,
+    questions: Annotated[int, typer.Option(help="of each conversation about its context, spread evenly over all")] = 40,
     lanes: Annotated[int, typer.Option(help="conversations at once")] = LANES,
-    write: Annotated[bool, typer.Option(help="write docs/eval-context.*")] = True,  # noqa: FBT002 - typer's
+    resume: Annotated[bool, typer.Option(help="go on with a run that was broken off")] = False,  # noqa: FBT002 - typer's
+    write: Annotated[bool, typer.Option(help="write docs/eval.*")] = True,  # noqa: FBT002 - typer's
 ) -> None:
-    """How much of what is asked later a compiled context holds, beside other ways to fill it."""
+    """How much of what is asked later is found, stands in a compiled context, and is answered from it."""
     if not DATA.is_dir():
         raise typer.BadParameter(f"the conversations are not here: {DATA.parent.name}/{DATA.name}")
-    found = [*talks(Source.LOCOMO, limit=locomo), *talks(Source.LONGMEMEVAL, limit=longmemeval)]
-    chosen = [asking(talk, questions) for talk in found if talk.questions]
-    measured = measure(chosen, lanes=lanes)
-    _show(measured)
+    provider = default_provider(os.environ)
+    ledger = Ledger(SO_FAR, resume=resume)
+    known: dict[str, Any] = orjson.loads(found) if (found := _read(DOCUMENT.with_suffix(".json"))) else {}
+    remembering = [*talks(Source.LOCOMO, limit=locomo), *talks(Source.LONGMEMEVAL, limit=haystacks)]
+    chosen = [asking(talk, questions) for talk in remembering if talk.questions]
+    for one in part or _parts(provider):
+        match one:
+            case Part.RETRIEVAL:
+                told = [*talks(Source.LOCOMO, limit=locomo), *talks(Source.LONGMEMEVAL, limit=longmemeval)]
+                made: Sequence[Any] = report.found(retrieval(told, ledger, lanes=lanes))
+            case Part.CONTEXT:
+                made = report.figures(context(chosen, ledger, lanes=lanes))
+            case Part.ANSWERS:
+                made = report.judged(answers(chosen, ledger, provider))
+            case _:
+                assert_never(one)
+        known[one] = {"run": f"Run of {datetime.now(UTC):%-d %B %Y}.", "figures": made}
+    known = orjson.loads(orjson.dumps(known, option=orjson.OPT_NON_STR_KEYS))
+    _show(known)
     if write:
-        _write(measured)
+        _write(known)
 
 
-def measure(chosen: Sequence[Talk], *, lanes: int) -> list[Measured]:
-    """Every talk by every method."""
-    with (
-        running_service({"DAYBOOK_PROVIDER": Provider.EXTRACTIVE.value}) as http,
-        _progress() as progress,
-        ThreadPoolExecutor(lanes) as pool,
-    ):
-        plain = [pool.submit(baselines, talk) for talk in chosen]
-        each = product(chosen, LOG_SHARE, BUDGETS)
-        told = [pool.submit(remembered, http, talk, method, budget) for talk, method, budget in each]
-        measured = [one for done in progress.track(plain, description="baselines") for one in done.result()]
-        return measured + [done.result() for done in progress.track(told, description="memories")]
+def _parts(provider: Provider) -> list[Part]:
+    return [one for one in Part if one is not Part.ANSWERS or provider is not Provider.EXTRACTIVE]
 
 
-def _show(measured: Sequence[Measured]) -> None:
-    shown = Table(*HEADINGS)
-    for row in rows(figures(measured)):
-        shown.add_row(*row)
-    Console(width=None if Console().is_terminal else 140).print(shown)
+def retrieval(told: Sequence[Talk], ledger: Ledger, *, lanes: int) -> list[Searched]:
+    """Every question about every talk."""
+    shape = TypeAdapter(Searched)
+    chosen = [talk for talk in told if talk.questions]
+    with running_service(_settings(enabled=False)) as http:
+
+        def search(talk: Talk) -> Searched:
+            return ledger.once(f"retrieval/{talk.name}", shape, partial(searched, http, talk))
+
+        return list(_each(search, chosen, Part.RETRIEVAL, lanes=lanes))
 
 
-def _write(measured: Sequence[Measured]) -> None:
-    found = figures(measured)
-    draw(found, DOCUMENT.with_suffix(".svg"))
-    DOCUMENT.with_suffix(".json").write_bytes(orjson.dumps(as_json(measured), option=orjson.OPT_INDENT_2) + b"\n")
-    table = "\n".join(
-        ["", f"Run of {datetime.now(UTC):%-d %B %Y}.", "", *markdown_table(HEADINGS, rows(found)), "", ""]
-    )
-    DOCUMENT.write_text(with_figures(DOCUMENT.read_text(encoding="utf-8"), table), encoding="utf-8")
+def context(chosen: Sequence[Talk], ledger: Ledger, *, lanes: int) -> list[Measured]:
+    """Every talk by every method at every budget."""
+    shape = TypeAdapter(Measured)
+    measured = [one for talk in chosen for one in baselines(talk)]
+    for budget in BUDGETS:
+        with running_service(_settings(recall=recall_tokens(budget))) as http:
+
+            def remember(method: str, talk: Talk, *, http: Any = http, budget: int = budget) -> Measured:
+                key = f"context/{talk.name}/{method}/{budget}/{len(talk.questions)}"
+                return ledger.once(key, shape, partial(remembered, http, talk, method, budget))
+
+            for method in (LOG, RECALL):
+                measured += _each(partial(remember, method), chosen, f"{method} at {budget:,}", lanes=lanes)
+    return measured
+
+
+def answers(chosen: Sequence[Talk], ledger: Ledger, provider: Provider) -> list[Verdict]:
+    """Every talk by the provider's model, which also makes its memory."""
+    settings = _settings(recall=recall_tokens(BUDGET), provider=provider)
+    with asyncio.Runner() as runner, running_service(settings) as http:
+        model = build_model(provider, MID_MODELS[provider], LlmConfig())
+        given = (
+            verdict
+            for talk in chosen
+            for verdict in verdicts(http, talk, lambda asked: runner.run(patiently(model, asked)), ledger)
+        )
+        with _progress() as progress:
+            total = sum(len(talk.questions) for talk in chosen)
+            found = list(progress.track(given, total=total, description=Part.ANSWERS))
+        runner.run(model.close())
+    return found
+
+
+def _settings(*, enabled: bool = True, recall: int = 1, provider: Provider = Provider.EXTRACTIVE) -> dict[str, str]:
+    return {
+        "DAYBOOK_PROVIDER": provider.value,
+        "DAYBOOK_MEMORY__ENABLED": str(enabled).lower(),
+        "DAYBOOK_RECALL__TOKENS": str(recall),
+    }
+
+
+def _each(work: Callable[[Talk], T], chosen: Sequence[Talk], description: str, *, lanes: int) -> Iterator[T]:
+    with _progress() as progress, ThreadPoolExecutor(lanes) as pool:
+        yield from progress.track(pool.map(work, chosen), total=len(chosen), description=description)
+
+
+def _tables(known: dict[str, Any]) -> Iterator[tuple[Part, str, Table]]:
+    shapes: dict[Part, tuple[TypeAdapter[Any], Callable[[Iterable[Any]], Table]]] = {
+        Part.RETRIEVAL: (TypeAdapter(list[Found]), found_table),
+        Part.CONTEXT: (TypeAdapter(list[Figures]), held_table),
+        Part.ANSWERS: (TypeAdapter(list[Judged]), judged_table),
+    }
+    for part, (shape, table) in shapes.items():
+        if part in known:
+            yield part, known[part]["run"], table(shape.validate_python(known[part]["figures"]))
+
+
+def _show(known: dict[str, Any]) -> None:
+    for part, run, (headings, rows) in _tables(known):
+        shown = Shown(*headings, title=f"{part}: {run}")
+        for row in rows:
+            shown.add_row(*row)
+        Console(width=None if Console().is_terminal else 160).print(shown)
+
+
+def _write(known: dict[str, Any]) -> None:
+    DOCUMENT.with_suffix(".json").write_bytes(orjson.dumps(known, option=orjson.OPT_INDENT_2) + b"\n")
+    if Part.CONTEXT in known:
+        draw(TypeAdapter(list[Figures]).validate_python(known[Part.CONTEXT]["figures"]), DOCUMENT.with_suffix(".svg"))
+    text = "\n".join([*(line for each in _tables(known) for line in report.section(*each)), "", ""])
+    DOCUMENT.write_text(with_figures(DOCUMENT.read_text(encoding="utf-8"), text), encoding="utf-8")
+
+
+def _read(path: Path) -> bytes:
+    return path.read_bytes() if path.exists() else b""
 
 
 def _progress() -> Progress:

@@ -1,7 +1,7 @@
 """What of a question's evidence and of its answer can be read in a context."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -33,14 +33,13 @@ class Held:
     answer: float
 
 
-def shown(seqs: frozenset[int], log: Sequence[str] = ()) -> Shown:
-    """``log`` are the texts of the log's blocks."""
-    return Shown(seqs=seqs, cited=cited_words(log), log_words=frozenset().union(*map(_words, log)))
-
-
-def recalling(context: Shown, seqs: frozenset[int]) -> Shown:
-    """The context with messages recalled into it."""
-    return replace(context, seqs=context.seqs | seqs)
+def shown(seqs: frozenset[int], log: Sequence[str] = (), recalled: Mapping[int, str] | None = None) -> Shown:
+    """``log`` are the texts of the log's blocks; ``recalled`` is what was recalled of messages, which may be a part."""
+    cited: dict[int, list[Words]] = cited_words(log)
+    parts = recalled or {}
+    for seq, text in parts.items():
+        cited.setdefault(seq, []).append(frozenset(terms(text)))
+    return Shown(seqs=seqs, cited=cited, log_words=frozenset().union(*map(_words, [*log, *parts.values()])))
 
 
 def held(talk: Talk, question: Question, context: Shown) -> Held:

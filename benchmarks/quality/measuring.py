@@ -8,31 +8,34 @@ from uuid import uuid4
 import httpx2
 
 from benchmarks.quality.baselines import BASELINES, message_tokens, within
-from benchmarks.quality.coverage import Held, held, recalling, shown
+from benchmarks.quality.coverage import Held, held, shown
 from benchmarks.quality.grounding import grounded
 from benchmarks.quality.memory import Memory
-from benchmarks.quality.talks import Talk
+from benchmarks.quality.talks import Source, Split, Talk
 
 BUDGETS = (2_000, 4_000, 8_000)
 LOG, RECALL = "log", "log + recall"
 # Around the log of a context: the guide, messages not yet observed, and one span more before the log is condensed.
 AROUND_TOKENS = 800
-# Of the rest, what the log may take; recall has what is left. Chosen on the dev conversations (docs/eval-context.md).
+# Of the rest, what the log may take; recall has what is left (DAYBOOK_RECALL__TOKENS). Chosen on the dev conversations
+# (docs/eval.md).
 LOG_SHARE = {LOG: 1.0, RECALL: 0.3}
 METHODS = (*BASELINES, *LOG_SHARE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """One talk by one method. ``tokens`` is the mean over its questions.
+    """One talk by one method. ``tokens`` is the mean over its questions, ``held`` is of each, with its category.
 
     ``compression`` is tokens observed to tokens of the log, ``grounded`` says it of each line; both only of a memory.
     """
 
-    talk: Talk
+    source: Source
+    split: Split
     method: str
     budget: int
     tokens: float
+    categories: tuple[str, ...]
     held: tuple[Held, ...]
     compression: float | None = None
     grounded: tuple[bool, ...] = ()
@@ -59,19 +62,20 @@ def config(budget: int, share: float) -> dict[str, Any]:
     }
 
 
-def baselines(talk: Talk) -> list[Measured]:
-    return list(_baselines(talk))
+def recall_tokens(budget: int) -> int:
+    """What is left for recall of a context with a smaller log."""
+    return round((1 - LOG_SHARE[RECALL]) * (budget - AROUND_TOKENS))
 
 
-def _baselines(talk: Talk) -> Iterator[Measured]:
+def baselines(talk: Talk) -> Iterator[Measured]:
     for name, build in BASELINES.items():
         order = build(talk)
         orders = [order(question.text) for question in talk.questions]
         for budget in BUDGETS:
             chosen = [within(talk, seqs, budget) for seqs in orders]
             found = zip(talk.questions, chosen, strict=True)
-            yield Measured(
-                talk=talk,
+            yield _measured(
+                talk,
                 method=name,
                 budget=budget,
                 tokens=_mean([sum(message_tokens(talk, seq) for seq in seqs) for seqs in chosen]),
@@ -80,27 +84,28 @@ def _baselines(talk: Talk) -> Iterator[Measured]:
 
 
 def remembered(http: httpx2.Client, talk: Talk, method: str, budget: int) -> Measured:
-    """By the memory of a session of its own, over HTTP."""
+    """By the memory of a session of its own, over HTTP. The service recalls ``recall_tokens(budget)``."""
     memory = Memory(http, uuid4().hex, talk)
     memory.tell(config(budget, LOG_SHARE[method]))
-    compiled = memory.compiled()
-    alone = shown(compiled.tail, compiled.log)
-    found = [frozenset[int]()] * len(talk.questions)
     if method == RECALL:
-        left = budget - compiled.tokens
-        found = [memory.recalled(question, budget=left, besides=compiled.tail) for question in talk.questions]
-    recalled_tokens = [sum(message_tokens(talk, seq) for seq in seqs) for seqs in found]
-    return Measured(
-        talk=talk,
+        contexts = [memory.compiled(question.text) for question in talk.questions]
+    else:
+        contexts = [memory.compiled()] * len(talk.questions)
+    found = zip(talk.questions, contexts, strict=True)
+    return _measured(
+        talk,
         method=method,
         budget=budget,
-        tokens=compiled.tokens + _mean(recalled_tokens),
-        held=tuple(
-            held(talk, question, recalling(alone, seqs)) for question, seqs in zip(talk.questions, found, strict=True)
-        ),
+        tokens=_mean([context.tokens for context in contexts]),
+        held=tuple(held(talk, question, shown(one.tail, one.log, one.recalled)) for question, one in found),
         compression=memory.compression(),
-        grounded=tuple(grounded(talk, compiled.log)),
+        grounded=tuple(grounded(talk, contexts[0].log)),
     )
+
+
+def _measured(talk: Talk, **found: Any) -> Measured:
+    categories = tuple(question.category for question in talk.questions)
+    return Measured(source=talk.source, split=talk.split, categories=categories, **found)
 
 
 def _mean(numbers: Sequence[int]) -> float:

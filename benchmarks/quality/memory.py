@@ -1,24 +1,27 @@
 """A session of the running service: a talk told to it, and the contexts that it compiles afterwards."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import httpx2
 
 from benchmarks.cache.replay import MESSAGES_MAX, WAIT_MS
-from benchmarks.quality.baselines import within
-from benchmarks.quality.talks import Question, Talk
+from benchmarks.quality.talks import Talk
 
-HITS_MAX = 100
+# As app/context/wording.py tells what the query found; the date that follows ends the last one.
+RECALLED = re.compile(r"^Recalled, #(\d+), [^:]+:\d\d, (.*?)(?=^Recalled, #|^Today is |\Z)", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compiled:
-    """A context without recall: its tokens, the texts of its log, and the messages of its tail."""
+    """A context: its tokens, the texts of its log, the messages of its tail, and what it recalls of others, by seq."""
 
     tokens: int
     log: tuple[str, ...]
     tail: frozenset[int]
+    recalled: Mapping[int, str]
 
 
 class Memory:
@@ -36,22 +39,29 @@ class Memory:
             batch = self._talk.messages[begin : begin + MESSAGES_MAX]
             self._ask("POST", "/messages", json={"messages": batch}, wait_ms=WAIT_MS)
 
-    def compiled(self) -> Compiled:
-        answer = self._ask("GET", "/context", format="neutral", now=self._now)
+    def compiled(self, query: str | None = None) -> Compiled:
+        answer = self._context("neutral", query)
         payload = answer["payload"]
-        shown = {part.get("text") for message in payload["messages"] for part in message["content"]}
+        shown = [part.get("text", "") for message in payload["messages"] for part in message["content"]]
         said = enumerate(self._talk.messages, start=1)
         return Compiled(
             tokens=answer["tokens"]["total"],
             log=tuple(part["text"] for part in payload["system"]),
             tail=frozenset(seq for seq, message in said if message["content"] in shown),
+            recalled={int(seq): text for part in shown for seq, text in RECALLED.findall(part)},
         )
 
-    def recalled(self, question: Question, *, budget: int, besides: frozenset[int]) -> frozenset[int]:
-        """The best hits that fit into ``budget`` tokens, best first, without what the context shows already."""
-        body = {"query": question.text, "limit": HITS_MAX, "kinds": ["messages"], "now": self._now}
-        found = [hit["from_seq"] for hit in self._ask("POST", "/recall", json=body)["hits"]]
-        return within(self._talk, [seq for seq in found if seq not in besides], budget)
+    def text(self, query: str) -> str:
+        """The context as one text."""
+        text: str = self._context("text", query)["payload"]["text"]
+        return text
+
+    def _context(self, shape: str, query: str | None) -> Any:
+        """As an agent asks for it that was just asked ``query``, which is shown and not stored."""
+        if query is None:
+            return self._ask("GET", "/context", format=shape, now=self._now)
+        body = {"incoming": [{"role": "user", "content": query}], "now": self._now}
+        return self._ask("POST", "/context", json=body, format=shape, query=query)
 
     def compression(self) -> float:
         """Tokens of what was observed to those of the log that tells of it."""

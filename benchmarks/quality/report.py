@@ -1,15 +1,31 @@
-"""The figures as one table for the terminal and the document, and as JSON."""
+"""The figures of each part, as they stand in docs/eval.json, and the tables of docs/eval.md."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
 from statistics import mean
-from typing import Any
 
+from benchmarks.document import markdown_table
+from benchmarks.quality.answering import Verdict
 from benchmarks.quality.measuring import BUDGETS, METHODS, Measured
+from benchmarks.quality.retrieval import TOPS, Ranks, Searched, share
 from benchmarks.quality.talks import Source, Split
 
-HEADINGS = ("source", "split", "budget", "method", "tokens", "evidence", "answer words", "compression", "grounded")
+Table = tuple[Sequence[str], Sequence[Sequence[str]]]  # headings, rows
+ALL = "all that have an answer"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """Where the evidence stood, by top: of how many questions any or all of it, and the mean share; 0 to 1."""
+
+    source: str
+    questions_of: str
+    questions: int
+    any_message: dict[int, float]
+    mean_messages: dict[int, float]
+    any_chat: dict[int, float]
+    all_chats: dict[int, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,58 +43,69 @@ class Figures:
     answer: float
     compression: float | None
     grounded: float | None
+    evidence_by_category: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """Answers to the questions of a category; of a source as a whole the accuracy is the mean of its categories'."""
+
+    source: str
+    category: str
+    questions: int
+    accuracy: float
+    input_tokens: int
+    cached_input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+
+
+def found(searched: Sequence[Searched]) -> list[Found]:
+    """Each source as a whole, its splits, and its categories, the adversarial too."""
+    figures: list[Found] = []
+    for source in Source:
+        some = [one for one in searched if one.source is source]
+        ranks = [rank for one in some for rank in one.ranks]
+        figures += _found(source, ALL, [rank for rank in ranks if not rank.is_adversarial])
+        for split in Split:
+            of_split = [rank for one in some if one.split is split for rank in one.ranks if not rank.is_adversarial]
+            figures += _found(source, f"{split} conversations", of_split)
+        for category in sorted({rank.category for rank in ranks}):
+            figures += _found(source, category, [rank for rank in ranks if rank.category == category])
+    return figures
+
+
+def _found(source: Source, questions_of: str, ranks: Sequence[Ranks]) -> Iterator[Found]:
+    """Nothing where there are no questions."""
+    if ranks:
+        yield Found(
+            source=source.value,
+            questions_of=questions_of,
+            questions=len(ranks),
+            any_message={top: mean(share(rank.messages, top) > 0 for rank in ranks) for top in TOPS},
+            mean_messages={top: mean(share(rank.messages, top) for rank in ranks) for top in TOPS},
+            any_chat={top: mean(share(rank.chats, top) > 0 for rank in ranks) for top in TOPS},
+            all_chats={top: mean(share(rank.chats, top) == 1 for rank in ranks) for top in TOPS},
+        )
 
 
 def figures(measured: Sequence[Measured]) -> list[Figures]:
     """In the order of sources, splits, budgets and methods; only of what was measured."""
-    found = []
+    made = []
     for source, split, budget, method in product(Source, Split, BUDGETS, METHODS):
         some = [one for one in measured if _key(one) == (source, split, budget, method) and one.held]
         if some:
-            found.append(_figures(some))
-    return found
-
-
-def by_category(measured: Sequence[Measured]) -> list[dict[str, Any]]:
-    """Evidence by category of question, over both splits."""
-    shares: dict[tuple[str, int, str, str], list[float]] = {}
-    for one in measured:
-        for question, held in zip(one.talk.questions, one.held, strict=True):
-            key = (one.talk.source.value, one.budget, one.method, question.category)
-            shares.setdefault(key, []).append(held.evidence)
-    names = ("source", "budget", "method", "category")
-    return [
-        dict(zip(names, key, strict=True)) | {"questions": len(found), "evidence": mean(found)}
-        for key, found in sorted(shares.items())
-    ]
-
-
-def rows(found: Sequence[Figures]) -> Iterator[tuple[str, ...]]:
-    """As HEADINGS name them."""
-    for one in found:
-        yield (
-            one.source.value,
-            one.split.value,
-            f"{one.budget:,}",
-            one.method,
-            f"{one.tokens:,.0f}",
-            f"{one.evidence:.3f}",
-            f"{one.answer:.3f}",
-            "-" if one.compression is None else f"{one.compression:.1f} : 1",
-            "-" if one.grounded is None else f"{one.grounded:.1%}",
-        )
-
-
-def as_json(measured: Sequence[Measured]) -> dict[str, Any]:
-    return {"figures": list(map(asdict, figures(measured))), "by_category": by_category(measured)}
+            made.append(_figures(some))
+    return made
 
 
 def _key(one: Measured) -> tuple[Source, Split, int, str]:
-    return one.talk.source, one.talk.split, one.budget, one.method
+    return one.source, one.split, one.budget, one.method
 
 
 def _figures(some: Sequence[Measured]) -> Figures:
     held = [share for one in some for share in one.held]
+    categories = [category for one in some for category in one.categories]
     ratios = [one.compression for one in some if one.compression is not None]
     lines = [line for one in some for line in one.grounded]
     source, split, budget, method = _key(some[0])
@@ -94,4 +121,97 @@ def _figures(some: Sequence[Measured]) -> Figures:
         answer=mean(share.answer for share in held),
         compression=mean(ratios) if ratios else None,
         grounded=mean(lines) if lines else None,
+        evidence_by_category={
+            category: mean(one.evidence for one, of in zip(held, categories, strict=True) if of == category)
+            for category in sorted(set(categories))
+        },
     )
+
+
+def judged(verdicts: Sequence[Verdict]) -> list[Judged]:
+    """Each source by category, then as a whole."""
+    made = []
+    for source in Source:
+        some = [one for one in verdicts if one.source is source]
+        categories = sorted({one.category for one in some})
+        each = [_judged(source, category, [one for one in some if one.category == category]) for category in categories]
+        made += each
+        if each:
+            made.append(_judged(source, ALL, some, accuracy=mean(one.accuracy for one in each)))
+    return made
+
+
+def _judged(source: Source, category: str, some: Sequence[Verdict], *, accuracy: float | None = None) -> Judged:
+    costs = [one.cost_usd for one in some if one.cost_usd is not None]
+    return Judged(
+        source=source.value,
+        category=category,
+        questions=len(some),
+        accuracy=mean(one.is_right for one in some) if accuracy is None else accuracy,
+        input_tokens=sum(one.input_tokens for one in some),
+        cached_input_tokens=sum(one.cached_input_tokens for one in some),
+        output_tokens=sum(one.output_tokens for one in some),
+        cost_usd=sum(costs) if len(costs) == len(some) else None,
+    )
+
+
+def found_table(figures: Iterable[Found]) -> Table:
+    tops = "/".join(map(str, TOPS))
+    headings = ("source", "questions", "number", f"any turn {tops}", f"mean turns {tops}", f"any session {tops}")
+    rows = [
+        (
+            one.source,
+            one.questions_of,
+            f"{one.questions}",
+            *map(_by_top, (one.any_message, one.mean_messages, one.any_chat, one.all_chats)),
+        )
+        for one in figures
+    ]
+    return (*headings, f"all sessions {tops}"), rows
+
+
+def held_table(figures: Iterable[Figures]) -> Table:
+    headings = ("source", "split", "budget", "method", "tokens", "evidence", "answer words", "compression", "grounded")
+    rows = [
+        (
+            one.source.value,
+            one.split.value,
+            f"{one.budget:,}",
+            one.method,
+            f"{one.tokens:,.0f}",
+            f"{one.evidence:.3f}",
+            f"{one.answer:.3f}",
+            "-" if one.compression is None else f"{one.compression:.1f} : 1",
+            "-" if one.grounded is None else f"{one.grounded:.1%}",
+        )
+        for one in figures
+    ]
+    return headings, rows
+
+
+def judged_table(figures: Iterable[Judged]) -> Table:
+    headings = ("source", "category", "questions", "accuracy", "input", "of it cached", "output", "cost")
+    rows = [
+        (
+            one.source,
+            one.category,
+            f"{one.questions}",
+            f"{one.accuracy:.3f}",
+            f"{one.input_tokens:,}",
+            f"{one.cached_input_tokens:,}",
+            f"{one.output_tokens:,}",
+            "-" if one.cost_usd is None else f"${one.cost_usd:.2f}",
+        )
+        for one in figures
+    ]
+    return headings, rows
+
+
+def _by_top(shares: dict[int, float]) -> str:
+    return " / ".join(f"{shares[top]:.3f}" for top in TOPS)
+
+
+def section(title: str, run: str, table: Table) -> list[str]:
+    """A part of the document: its title, when it was run, its table."""
+    headings, rows = table
+    return ["", f"### {title.capitalize()}", "", run, "", *markdown_table(headings, rows)]

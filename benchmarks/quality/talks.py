@@ -26,28 +26,35 @@ class Split(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """``evidence`` are the seqs of the messages that the answer rests on, at least one."""
+    """``evidence`` are the seqs of the messages that the answer rests on, at least one, and ``chats`` where those are.
+
+    An adversarial question has no answer: its evidence says it of somebody else. It is asked ``now``.
+    """
 
     text: str
     answer: str
     category: str
     evidence: tuple[int, ...]
+    chats: frozenset[str]
+    now: str
+    is_adversarial: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Talk:
-    """``messages`` as they are posted; their seqs are 1, 2, 3 ..."""
+    """``messages`` as they are posted; their seqs are 1, 2, 3 ..., and ``chats`` are the sittings they were said in."""
 
     source: Source
     name: str
     split: Split
     messages: tuple[dict[str, Any], ...]
+    chats: tuple[str, ...]
     questions: tuple[Question, ...]
 
 
 def talks(source: Source, *, limit: int | None = None) -> list[Talk]:
     """The first so many of a source, None: all. Raises FileNotFoundError where the data is not here."""
-    asked = [row for row in _rows(source, "questions.jsonl") if _is_answerable(row)]
+    asked = [row for row in _rows(source, "questions.jsonl") if not row.get("abstention")]
     groups = _locomo() if source is Source.LOCOMO else _longmemeval()
     chosen = islice(groups, limit)
     return [talk(source, name, rows, asked, number) for number, (name, rows) in enumerate(chosen)]
@@ -58,33 +65,36 @@ def talk(
 ) -> Talk:
     """A conversation of the files' rows; ``number`` is its place among those of its source."""
     seqs = {row["turn_id"]: seq for seq, row in enumerate(rows, start=1)}
-    questions = [_question(row, seqs) for row in asked if row["conversation"] == name]
+    chats = tuple(str(row.get("session")) for row in rows)
+    questions = [_question(row, seqs, chats, rows[-1]["created_at"]) for row in asked if row["conversation"] == name]
     return Talk(
         source=source,
         name=name,
         split=Split.DEV if number % 5 < DEV_OF_FIVE else Split.TEST,
         messages=tuple(map(_message, rows)),
+        chats=chats,
         questions=tuple(question for question in questions if question.evidence),
     )
 
 
 def asking(talk: Talk, count: int) -> Talk:
-    """The talk with at most so many of its questions, spread evenly over them."""
-    kept = min(count, len(talk.questions))
-    return replace(talk, questions=tuple(talk.questions[at * len(talk.questions) // kept] for at in range(kept)))
+    """The talk with at most so many of the questions that it answers, spread evenly over them."""
+    answered = [question for question in talk.questions if not question.is_adversarial]
+    kept = min(count, len(answered))
+    return replace(talk, questions=tuple(answered[at * len(answered) // kept] for at in range(kept)))
 
 
-def _is_answerable(row: dict[str, Any]) -> bool:
-    """Whether the conversation holds the answer: not LoCoMo's adversarial questions, not LongMemEval's abstentions."""
-    return row["category"] != ADVERSARIAL and not row.get("abstention")
-
-
-def _question(row: dict[str, Any], seqs: dict[str, int]) -> Question:
+def _question(row: dict[str, Any], seqs: dict[str, int], chats: Sequence[str], ended: str) -> Question:
+    evidence = tuple(seqs[turn] for turn in row["evidence_turn_ids"] if turn in seqs)
+    named = row.get("evidence_session_ids") or [chats[seq - 1] for seq in evidence]
     return Question(
         text=row["question"],
         answer=str(row["answer"]),
         category=str(row.get("category_name") or row["category"]),
-        evidence=tuple(seqs[turn] for turn in row["evidence_turn_ids"] if turn in seqs),
+        evidence=evidence,
+        chats=frozenset(map(str, named)),
+        now=row.get("question_date") or ended,
+        is_adversarial=row["category"] == ADVERSARIAL,
     )
 
 

@@ -1,16 +1,23 @@
 from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
+from app.context.wording import recalled, today
 from benchmarks.cache.conversations import DATA
 from benchmarks.quality.baselines import BASELINES, bm25, message_tokens, newest, uniform, within
-from benchmarks.quality.coverage import Held, held, recalling, shown
+from benchmarks.quality.coverage import Held, held, shown
 from benchmarks.quality.grounding import grounded
+from benchmarks.quality.ledger import Ledger
 from benchmarks.quality.measuring import BUDGETS, LOG, Measured, baselines
-from benchmarks.quality.report import as_json, by_category, figures, rows
+from benchmarks.quality.memory import RECALLED
+from benchmarks.quality.report import figures, found, found_table, held_table
+from benchmarks.quality.retrieval import Searched, ranks, share
 from benchmarks.quality.talks import Source, Split, Talk, asking, talk, talks
 
 SAID = (
@@ -29,6 +36,7 @@ def told(*contents: str, question: str = "", answer: str = "", evidence: tuple[i
             "speaker": "Maria" if number != 2 else "assistant",
             "content": content,
             "created_at": f"2026-08-0{number % 9 + 1}T10:00:00Z",
+            "session": f"chat-{(number + 1) // 2}",
         }
         for number, content in enumerate(contents, start=1)
     ]
@@ -71,7 +79,8 @@ def test_the_words_of_an_answer_are_looked_for_in_messages_their_days_and_the_lo
     nothing = shown(frozenset())
 
     assert held(one, one.questions[0], nothing).answer == 0
-    assert held(one, one.questions[0], recalling(nothing, frozenset({1}))).answer == 0.5  # Lisbon, 2026
+    assert held(one, one.questions[0], shown(frozenset({1}))).answer == 0.5  # Lisbon, 2026
+    assert held(one, one.questions[0], shown(frozenset(), recalled={4: "My cat is called Pixel"})).answer == 0.25
     assert held(one, one.questions[0], shown(frozenset({1}), log("Her cat is Pixel. #4"))).answer == 1
 
 
@@ -95,6 +104,62 @@ def test_a_uniform_sample_has_every_message_once_and_its_halves_stand_on_both_si
 
     assert sorted(order) == list(range(1, count + 1))
     assert count < 3 or order[0] <= count / 2 < order[1] + 1
+
+
+def test_what_was_recalled_is_held_by_as_much_of_it_as_is_told() -> None:
+    one = told(*SAID, evidence=(3,))
+    whole, part = ({3: text} for text in (SAID[2], "Very warm."))
+
+    assert held(one, one.questions[0], shown(frozenset(), recalled=whole)).evidence == 1
+    assert held(one, one.questions[0], shown(frozenset(), recalled=part)).evidence == 0
+
+
+def test_what_a_context_recalled_is_read_from_its_text() -> None:
+    by = datetime(2026, 8, 1, 10, 5, tzinfo=UTC)
+    lines = [recalled(seq=seq, said_at=by, by="Ana", text=text) for seq, text in ((3, "Very\nwarm"), (12, "Porto: 1"))]
+
+    found = RECALLED.findall("\n".join([*lines, today(by.date())]))
+
+    assert found == [("3", "Ana: Very\n  warm\n"), ("12", "Ana: Porto: 1\n")]
+
+
+def test_evidence_has_its_places_among_the_hits_and_among_their_chats() -> None:
+    one = told(*SAID, evidence=(1, 3))
+
+    found = ranks(one, one.questions[0], [4, 2, 1])
+
+    assert (found.messages, found.chats) == ((3, None), (2, 1))
+    assert [share(found.messages, top) for top in (2, 3)] == [0, 0.5]
+
+
+def test_the_figures_of_retrieval_are_those_of_questions_that_have_an_answer_and_of_each_category() -> None:
+    one = told(*SAID, evidence=(1, 3))
+    good, bad = (ranks(one, one.questions[0], seqs) for seqs in ([1, 3], [2]))
+    adversarial = replace(bad, category="adversarial", is_adversarial=True)
+
+    made = found([Searched(source=one.source, split=one.split, ranks=(good, bad, adversarial))])
+
+    whole, dev, of_adversarial, of_one = made
+    assert (whole.questions, dev.questions, of_one.questions, of_adversarial.questions) == (2, 2, 2, 1)
+    assert (whole.any_message[5], whole.mean_messages[5], whole.any_chat[5], whole.all_chats[5]) == (0.5, 0.5, 1, 0.5)
+    assert of_adversarial.any_message[5] == 0
+    headings, rows = found_table(made)
+    assert [len(row) for row in rows] == [len(headings)] * len(made)
+
+
+def test_a_run_that_was_broken_off_goes_on_where_it_was(tmp_path: Path) -> None:
+    path, shape = tmp_path / "build" / "eval.jsonl", TypeAdapter(Held)
+    half, full = Held(evidence=0.5, answer=0.5), Held(evidence=1, answer=1)
+    ledger = Ledger(path, resume=False)
+    assert ledger.once("a", shape, lambda: half) == ledger.once("a", shape, lambda: full) == half
+    with path.open("a") as file:
+        file.write('["b", {"evi')  # killed while it wrote
+
+    again = Ledger(path, resume=True)
+    assert (again.knows("a"), again.knows("b")) == (True, False)
+    assert again.once("b", shape, lambda: full) == full
+    assert Ledger(path, resume=True).once("b", shape, lambda: half) == full
+    assert Ledger(path, resume=False).once("a", shape, lambda: full) == full
 
 
 def test_bm25_ranks_by_rare_words_and_leaves_out_what_shares_none() -> None:
@@ -151,22 +216,30 @@ def test_a_part_of_the_questions_is_spread_evenly_over_them(count: int, kept: st
 
 def test_the_report_has_a_row_for_every_method_and_budget_that_was_measured() -> None:
     one = told(*SAID, question="Where does Maria live?", answer="Lisbon")
-    measured = baselines(one)
 
-    found = figures(measured)
+    made = figures(list(baselines(one)))
 
-    assert {(it.method, it.budget) for it in found} == {(name, budget) for name in BASELINES for budget in BUDGETS}
-    assert all(it.questions == 1 and it.evidence == 1 for it in found if it.method == "last messages")
-    assert len(list(rows(found))) == len(found) == len(as_json(measured)["figures"])
-    assert {it["category"] for it in by_category(measured)} == {"one"}
+    assert {(it.method, it.budget) for it in made} == {(name, budget) for name in BASELINES for budget in BUDGETS}
+    assert all(it.questions == 1 and it.evidence == 1 for it in made if it.method == "last messages")
+    assert all(it.evidence_by_category == {"one": it.evidence} for it in made)
+    headings, rows = held_table(made)
+    assert [len(row) for row in rows] == [len(headings)] * len(made)
 
 
 def test_the_figures_of_a_split_are_means_over_its_questions_and_lines() -> None:
     one = told(*SAID, question="Where does Maria live?", answer="Lisbon")
-    some = Measured(talk=one, method=LOG, budget=2_000, tokens=1_500, held=(Held(evidence=0.5, answer=1),))
+    some = Measured(
+        source=one.source,
+        split=one.split,
+        method=LOG,
+        budget=2_000,
+        tokens=1_500,
+        categories=("one",),
+        held=(Held(evidence=0.5, answer=1),),
+    )
     two = replace(some, tokens=1_700, held=(Held(evidence=1, answer=0),), compression=4.0, grounded=(True, False))
 
-    (found,) = figures([some, two])
+    (made,) = figures([some, two])
 
-    assert (found.talks, found.questions, found.tokens) == (2, 2, 1_600)
-    assert (found.evidence, found.answer, found.compression, found.grounded) == (0.75, 0.5, 4.0, 0.5)
+    assert (made.talks, made.questions, made.tokens) == (2, 2, 1_600)
+    assert (made.evidence, made.answer, made.compression, made.grounded) == (0.75, 0.5, 4.0, 0.5)

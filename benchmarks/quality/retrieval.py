@@ -1,0 +1,102 @@
+"""Where the evidence of a question stands among what recall finds, over HTTP.
+
+A conversation of LoCoMo is one session; the chats of a haystack of LongMemEval are the sessions of one resource.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+from uuid import uuid4
+
+import httpx2
+
+from benchmarks.cache.replay import MESSAGES_MAX
+from benchmarks.quality.talks import Question, Source, Split, Talk
+
+HITS_MAX = 100  # of one answer
+TOPS = (5, 10, 20)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranks:
+    """Of each evidence message its place among the hits, and of each evidence chat its place among theirs.
+
+    Places count from 1; None is not there.
+    """
+
+    category: str
+    is_adversarial: bool
+    messages: tuple[int | None, ...]
+    chats: tuple[int | None, ...]
+
+
+class Library:
+    """A talk told to the service, with no memory, and searched."""
+
+    def __init__(self, http: httpx2.Client, talk: Talk) -> None:
+        self._http = http
+        self._talk = talk
+        self._name = uuid4().hex
+        self._first_seqs: dict[str, int] = {}  # of each session, in the talk
+
+    def tell(self) -> None:
+        for session, seqs in self._sessions():
+            self._first_seqs[session] = seqs[0]
+            for begin in range(0, len(seqs), MESSAGES_MAX):
+                batch = [self._talk.messages[seq - 1] for seq in seqs[begin : begin + MESSAGES_MAX]]
+                self._post(f"/sessions/{session}/messages", {"messages": batch, "resource_id": self._name})
+
+    def found(self, question: Question) -> list[int]:
+        """The seqs of the hits in the talk, best first."""
+        of_one = self._talk.source is Source.LOCOMO
+        path = f"/sessions/{self._name}/recall" if of_one else f"/resources/{self._name}/recall"
+        asked = {"query": question.text, "limit": HITS_MAX, "kinds": ["messages"], "now": question.now}
+        return [self._first_seqs[hit["session"]] + hit["from_seq"] - 1 for hit in self._post(path, asked)["hits"]]
+
+    def _sessions(self) -> Iterator[tuple[str, Sequence[int]]]:
+        """Each session with the seqs of the talk that it is told."""
+        seqs = range(1, len(self._talk.messages) + 1)
+        if self._talk.source is Source.LOCOMO:
+            yield self._name, seqs
+            return
+        for number, (_, chat) in enumerate(groupby(seqs, key=lambda seq: self._talk.chats[seq - 1])):
+            yield f"{self._name}.{number}", list(chat)
+
+    def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        answer = self._http.post(path, json=body)
+        answer.raise_for_status()
+        found: dict[str, Any] = answer.json()
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searched:
+    """One talk with all its questions."""
+
+    source: Source
+    split: Split
+    ranks: tuple[Ranks, ...]
+
+
+def searched(http: httpx2.Client, talk: Talk) -> Searched:
+    library = Library(http, talk)
+    library.tell()
+    found = tuple(ranks(talk, question, library.found(question)) for question in talk.questions)
+    return Searched(source=talk.source, split=talk.split, ranks=found)
+
+
+def ranks(talk: Talk, question: Question, found: Sequence[int]) -> Ranks:
+    """``found`` are seqs, best first."""
+    chats = list(dict.fromkeys(talk.chats[seq - 1] for seq in found))
+    return Ranks(
+        category=question.category,
+        is_adversarial=question.is_adversarial,
+        messages=tuple(found.index(seq) + 1 if seq in found else None for seq in question.evidence),
+        chats=tuple(chats.index(chat) + 1 if chat in chats else None for chat in sorted(question.chats)),
+    )
+
+
+def share(places: Sequence[int | None], top: int) -> float:
+    """The share of what stands among the first ``top``."""
+    return sum(place is not None and place <= top for place in places) / len(places)
