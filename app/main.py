@@ -67,9 +67,11 @@ from app.memory.engine import Engine, EngineConfig
 from app.memory.erasing import Erasing
 from app.memory.erasing_store import ErasingStore
 from app.memory.examples import EXAMPLES as MEMORY_EXAMPLES
-from app.memory.extractive import ExtractiveObserver, ExtractiveReflector
+from app.memory.extractive import ExtractiveExtractor, ExtractiveObserver, ExtractiveReflector
+from app.memory.extractor import ModelExtractor
 from app.memory.metrics import MemoryMetrics
-from app.memory.model import Observer, Reflector
+from app.memory.model import Extractor, Observer, Reflector
+from app.memory.noting import Noting
 from app.memory.observer import ModelObserver
 from app.memory.observing import Observing
 from app.memory.queue_store import QueueStore
@@ -93,7 +95,7 @@ from app.redaction.model import Redaction
 from app.sessions import routes as sessions_routes
 from app.sessions.append_store import AppendStore
 from app.sessions.deleting import Deleting
-from app.sessions.ending import Ending
+from app.sessions.ending import Ending, EndingConfig
 from app.sessions.erasing import ErasingLog
 from app.sessions.examples import EXAMPLES as SESSIONS_EXAMPLES
 from app.sessions.metrics import SessionMetrics
@@ -154,6 +156,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     )
     memory = MemoryService(queue=queue, engine=engine, service_rules=settings.memory.values())
 
+    ending = Ending(database=pool, memory=memory, config=_ending_config(settings))
     recall, indexer, index_store = _build_recall(settings, pool)
     session_metrics, session_store = SessionMetrics(registry), SessionStore(pool)
     facts = FactStore(pool)
@@ -178,7 +181,12 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         openapi_url=None,
         telemetry=NO_TELEMETRY,
         lifespan=_lifespan(
-            pool, auth, rates, tracing, background=(engine, indexer, recall, retaining, *sweepings), models=roles.models
+            pool,
+            auth,
+            rates,
+            tracing,
+            background=(engine, indexer, recall, ending, retaining, *sweepings),
+            models=roles.models,
         ),
     )
     app.state.database = pool
@@ -203,15 +211,15 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         database=pool,
         store=session_store,
         memory=memory,
-        index=index_store,
+        readers=(index_store, facts),
         bytes_max=limits.message_bytes_max,
         redaction=redaction,
     )
+    app.state.ending = ending
     app.state.artifacts = artifacts
     app.state.values = StateService(
         database=pool, store=StateStore(pool), config=_state_config(settings), redaction=redaction
     )
-    app.state.ending = Ending(pool)
     app.state.facts = FactService(
         database=pool, store=facts, clock=SystemClock(), config=_fact_config(settings), redaction=redaction
     )
@@ -352,9 +360,10 @@ def _serve_http(app: FastAPI, settings: Settings, registry: CollectorRegistry, t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roles:
-    """The observer and the reflector, and what stands behind them (nothing behind the extractive ones)."""
+    """Observer, reflector and extractor, and what stands behind them (nothing behind the extractive ones)."""
 
     observer: Observer
+    extractor: Extractor
     reflector: Reflector
     models: Sequence[Model]
     guards: Mapping[Provider, Guard]
@@ -375,12 +384,14 @@ def build_roles(settings: Settings, tracer: Tracer = UNTRACED) -> Roles:
         return build(role.provider, role.model), build(role.provider, role.small_model) if role.small_model else None
 
     observer: Observer = ExtractiveObserver(count=text_tokens)
+    extractor: Extractor = ExtractiveExtractor(count=text_tokens)
     reflector: Reflector = ExtractiveReflector(count=text_tokens)
     if chosen.observer.provider is not Provider.EXTRACTIVE:
-        observer = ModelObserver(*both(chosen.observer))
+        models_of_observer = both(chosen.observer)
+        observer, extractor = ModelObserver(*models_of_observer), ModelExtractor(*models_of_observer)
     if chosen.reflector.provider is not Provider.EXTRACTIVE:
         reflector = ModelReflector(*both(chosen.reflector))
-    return Roles(observer=observer, reflector=reflector, models=models, guards=guards)
+    return Roles(observer=observer, reflector=reflector, extractor=extractor, models=models, guards=guards)
 
 
 def _build_engine(  # noqa: PLR0913 - every part by its constructor
@@ -418,6 +429,16 @@ def _build_engine(  # noqa: PLR0913 - every part by its constructor
             tracer=tracer,
         ),
         rebuilding=Rebuilding(database=pool, store=store, erasing=ErasingStore(), observing=observing, tracer=tracer),
+        noting=Noting(
+            database=pool,
+            store=store,
+            facts=FactStore(pool),
+            charging=charging,
+            extractor=roles.extractor,
+            config=_fact_config(settings),
+            redaction=redaction,
+            tracer=tracer,
+        ),
         charging=charging,
         service_rules=settings.memory.values(),
         config=EngineConfig(
@@ -515,7 +536,19 @@ def _index_config(settings: Settings) -> IndexConfig:
 
 
 def _fact_config(settings: Settings) -> FactConfig:
-    return FactConfig(facts_max=settings.facts.facts_max, text_characters_max=settings.facts.text_characters_max)
+    facts = settings.facts
+    return FactConfig(
+        facts_max=facts.facts_max, noted_max=facts.noted_max, text_characters_max=facts.text_characters_max
+    )
+
+
+def _ending_config(settings: Settings) -> EndingConfig:
+    sessions = settings.sessions
+    return EndingConfig(
+        ended_after=sessions.ended_after,
+        look_seconds=sessions.ended_look_seconds,
+        look_sessions=sessions.ended_look_sessions,
+    )
 
 
 def _state_config(settings: Settings) -> StateConfig:

@@ -111,6 +111,11 @@ class SessionSettings(_Group):
     branch_artifact_bytes_max: int = Field(
         256 * 1024**2, ge=0, le=1024**4, description="bytes of artifacts that a branch copies; 413 over it"
     )
+    ended_after: float = Field(
+        86_400.0, ge=0, le=315_360_000, description="seconds without a message that end a session; 0: none do"
+    )
+    ended_look_seconds: float = Field(5.0, ge=0.05, le=3_600, description="how often to look for such sessions")
+    ended_look_sessions: int = Field(500, ge=1, le=100_000, description="sessions looked at then, of all in turn")
 
 
 class ArtifactSettings(_Group):
@@ -183,6 +188,7 @@ class StateSettings(_Group):
 
 class FactSettings(_Group):
     facts_max: int = Field(1_000, ge=1, le=100_000, description="facts of one resource, the past ones too; 413 over it")
+    noted_max: int = Field(30, ge=1, le=1_000, description="noted of one reading of a session that has ended")
     text_characters_max: int = Field(2_000, ge=1, le=100_000, description="one fact; 413 over it")
 
 

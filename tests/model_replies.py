@@ -12,6 +12,7 @@ from typing import Any
 class PromptKind(StrEnum):
     OBSERVER = "observer"
     REFLECTOR = "reflector"
+    EXTRACTOR = "extractor"
     OTHER = "other"
 
 
@@ -29,6 +30,8 @@ class Asked:
     def kind(self) -> PromptKind:
         if block(self.prompt, "messages") is not None:
             return PromptKind.OBSERVER
+        if block(self.prompt, "notes") is not None or block(self.prompt, "conversation") is not None:
+            return PromptKind.EXTRACTOR
         return PromptKind.OTHER if block(self.prompt, "log") is None else PromptKind.REFLECTOR
 
 
@@ -114,6 +117,14 @@ def reflect(asked: Asked) -> str:
     following = [*shortened[1:], "Date: end"]
     told = [one for one, after in zip(shortened, following, strict=False) if not _empty_day(one, after)]
     return "\n".join(["<observations>", *told, "</observations>"])
+
+
+def extract(asked: Asked) -> str:
+    """A fact for each message, or for each line of the notes."""
+    notes = block(asked.prompt, "notes")
+    said = messages(block(asked.prompt, "conversation") or "")
+    told = [f"* 🔴 [fact] {one.role.capitalize()} said: {_quote(one.text)} #{one.seq}" for one in said if one.text]
+    return "\n".join(["<observations>", *(notes.split("\n") if notes else told), "</observations>"])
 
 
 def _empty_day(line: str, following: str) -> bool:

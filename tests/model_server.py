@@ -24,7 +24,7 @@ from typing import Any, Self
 
 from tests import model_http as http
 from tests import model_wire as wire
-from tests.model_replies import Answer, Asked, PromptKind, ToolCall, observe, reflect
+from tests.model_replies import Answer, Asked, PromptKind, ToolCall, extract, observe, reflect
 from tests.model_wire import Ending
 
 
@@ -100,7 +100,12 @@ class ModelServer:
         other: Answer = lambda _asked: "ok",
         port: int = 0,
     ) -> None:
-        self.answers = {PromptKind.OBSERVER: observer, PromptKind.REFLECTOR: reflector, PromptKind.OTHER: other}
+        self.answers = {
+            PromptKind.OBSERVER: observer,
+            PromptKind.REFLECTOR: reflector,
+            PromptKind.EXTRACTOR: extract,
+            PromptKind.OTHER: other,
+        }
         self.always: Fault | None = None  # what every request meets for which nothing is planned
         self.requests: list[Recorded] = []
         self.in_flight = 0

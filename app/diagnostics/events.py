@@ -76,6 +76,8 @@ def _told(found: Mapping[str, Any]) -> Iterator[tuple[str, datetime, dict[str, i
         yield name, _time(version), {"version": version["version"]}, _less(version, "at", "cause")
     for run in found["failed"]:
         yield "failed", _time(run), {"run": run["id"]}, _less(run, "at")
+    for run in found["noted"]:  # after its own tries that were refused, which are of one moment
+        yield "fact_noted", _time(run), {"run": run["id"]}, _less(run, "at")
 
 
 def _time(row: Mapping[str, Any]) -> datetime:

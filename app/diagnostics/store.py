@@ -81,10 +81,10 @@ SELECT * FROM runs WHERE memory_id = $1 AND id < $2 AND ($3::text IS NULL OR out
 
 
 # What happened after a place ($2 to $5: seq, version, observation, run; null: from now on). A chunk was computed ahead
-# if it is older than the version it was born in.
+# if it is older than the version it was born in. Facts are those of the run that was recorded with them.
 EVENTS = """/* events */
 WITH memory AS (
-  SELECT m.*, s.next_seq - 1 AS last_seq, s.total_tokens, s.expired_seq
+  SELECT m.*, s.next_seq - 1 AS last_seq, s.total_tokens, s.expired_seq, s.resource_id
   FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id WHERE s.id = $1
 ), place AS (
   SELECT coalesce($2, last_seq) AS seq, coalesce($3, log_version, 0) AS version,
@@ -108,7 +108,12 @@ SELECT p.*, now() AS now, m.last_seq, m.expired_seq, p.seq + 1 AS first_seq, m.l
      ORDER BY version LIMIT $6) e) AS versions,
   (SELECT coalesce(jsonb_agg(e ORDER BY e.id), '[]') FROM (
      SELECT id, kind, outcome, error, at FROM runs WHERE memory_id = $1 AND id > p.run AND outcome <> 'recorded'
-     ORDER BY id LIMIT $6) e) AS failed
+     ORDER BY id LIMIT $6) e) AS failed,
+  (SELECT coalesce(jsonb_agg(e ORDER BY e.id), '[]') FROM (
+     SELECT r.id, r.from_seq, r.to_seq, count(*) AS facts, r.at FROM runs r
+     JOIN facts f ON f.tenant = m.tenant AND f.resource_id = m.resource_id AND f.created_at = r.at
+     WHERE r.memory_id = $1 AND r.id > p.run AND r.kind = 'note_facts' GROUP BY r.memory_id, r.id
+     ORDER BY r.id LIMIT $6) e) AS noted
 FROM memory m, place p
 """
 

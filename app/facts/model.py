@@ -38,9 +38,10 @@ FOREIGN: Final = frozenset({Trust.TOOL, Trust.EXTERNAL})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactConfig:
-    """Limits: ``facts_max`` are those of one resource, the past ones too."""
+    """Limits: ``facts_max`` are those of one resource, the past ones too; ``noted_max`` what one reading notes."""
 
     facts_max: int = 1_000
+    noted_max: int = 30
     text_characters_max: int = 2_000
 
 

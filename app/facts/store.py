@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from app.facts.forgetting import Left, of_sessions, without
+from app.facts.forgetting import Left, derived_since, of_message, of_sessions, without
 from app.facts.model import Author, Category, Fact, NewFact, Source, Validity, source_from_json, source_to_json
 from app.kit.db import Database, Row, Tx
 from app.sessions.model import Gone, Trust
@@ -56,6 +56,8 @@ CITED = """/* cited */
 SELECT m.session_id, m.seq FROM unnest($1::uuid[], $2::bigint[]) AS c (session_id, seq)
 JOIN messages m USING (session_id, seq) WHERE m.erased_at IS NULL
 """
+
+READ_AGAIN = "/* read_again */ UPDATE sessions SET facts_seq = least(facts_seq, $2) WHERE id = $1"
 
 RESOURCES = """/* resources_of */
 SELECT DISTINCT tenant, resource_id FROM sessions
@@ -117,17 +119,40 @@ class FactStore:
         for fact in left.changed:
             await self.change(tx, tenant, resource_id, fact)
 
-    async def drop(self, tx: Tx, sessions: Sequence[UUID], is_gone: Callable[[Source], bool]) -> int:
-        """Forget what rests on sources of these sessions that are gone. Answers how many facts are deleted or changed.
+    async def forget_message(self, tx: Tx, session: UUID, seq: int, *, derived_from: int) -> int:
+        """Forget, for good, what rests on a message, or was taken from what was derived of it, from a seq on.
 
-        The sessions are locked.
+        What else was read with it is read again when the session is read. Answers how many facts are deleted or others.
+        The caller holds the session's lock, here and below.
         """
-        dropped = 0
+        return await self._reread(tx, session, of_message(session, seq, derived_from=derived_from))
+
+    async def forget_from(self, tx: Tx, session: UUID, seq: int) -> None:
+        """Forget what was taken from the messages from ``seq`` on; they are read anew."""
+        await self._reread(tx, session, derived_since(session, seq))
+
+    async def _reread(self, tx: Tx, session: UUID, is_gone: Callable[[Source], bool]) -> int:
+        dropped, first = await self._drop(tx, [session], is_gone)
+        if first is not None:
+            await tx.execute(READ_AGAIN, session, first - 1)
+        return dropped
+
+    async def _drop(
+        self, tx: Tx, sessions: Sequence[UUID], is_gone: Callable[[Source], bool]
+    ) -> tuple[int, int | None]:
+        """Forget what rests on sources of these sessions that are gone.
+
+        Answers how many facts are deleted or others now, and the first message of what was read for one of them.
+        """
+        dropped, first = 0, None
         for row in await tx.fetch(RESOURCES, sessions):
-            left = without(await self.locked(tx, row["tenant"], row["resource_id"]), is_gone)
+            known = await self.locked(tx, row["tenant"], row["resource_id"])
+            left = without(known, is_gone)
             await self.leave(tx, row["tenant"], row["resource_id"], left)
             dropped += len(left.deleted) + len(left.changed)
-        return dropped
+            read = [one.from_seq for fact in known for one in fact.sources if one.text is not None and is_gone(one)]
+            first = min([*read, *([] if first is None else [first])], default=None)
+        return dropped, first
 
     async def forget(self, tx: Tx, gone: Gone) -> dict[str, int]:
         """Delete what rests on sessions that are deleted, and all facts of their resource if it is."""
@@ -135,7 +160,8 @@ class FactStore:
             await tx.execute(LOCK_FACTS, f"facts/{gone.tenant}/{gone.resource_id}")
             status: str = await tx.execute(FORGET_FACTS, gone.tenant, gone.resource_id)
             return {"facts": int(status.rpartition(" ")[2])}
-        return {"facts": await self.drop(tx, gone.sessions, of_sessions(gone.sessions))}
+        dropped, _ = await self._drop(tx, gone.sessions, of_sessions(gone.sessions))
+        return {"facts": dropped}
 
 
 def _sources_json(sources: Sequence[Source]) -> list[dict[str, Any]]:

@@ -10,12 +10,12 @@ from uuid import UUID
 
 from app.kit.db import Database
 from app.llm.port import ModelError, Usage
-from app.memory.model import Draft, ObserverInput, ReflectorInput
+from app.memory.model import Draft, ExtractorInput, ObserverInput, ReflectorInput
 from app.memory.records import Lease, Loaded
 from app.memory.spending import Accounts, Allowance, Amount, Caps, Rung, allowance, amount
 from app.memory.spending_store import SpendingStore
 
-S = TypeVar("S", ObserverInput, ReflectorInput)
+S = TypeVar("S", ObserverInput, ReflectorInput, ExtractorInput)
 
 
 class Charging:

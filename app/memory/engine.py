@@ -27,6 +27,7 @@ from app.kit.tracing import UNTRACED, traced, traced_work
 from app.memory.activating import Activating
 from app.memory.charging import Charging
 from app.memory.metrics import MemoryMetrics
+from app.memory.noting import Noting
 from app.memory.observing import Observing
 from app.memory.policy import (
     Activate,
@@ -34,6 +35,7 @@ from app.memory.policy import (
     Buffer,
     Consolidate,
     LiveReflection,
+    NoteFacts,
     Observe,
     Rebuild,
     Reflect,
@@ -83,6 +85,7 @@ class Engine:
         activating: Activating,
         reflecting: Reflecting,
         rebuilding: Rebuilding,
+        noting: Noting,
         charging: Charging,
         service_rules: dict[str, Any],
         config: EngineConfig,
@@ -98,6 +101,7 @@ class Engine:
         self._activating = activating
         self._reflecting = reflecting
         self._rebuilding = rebuilding
+        self._noting = noting
         self._charging = charging
         self._service_rules = service_rules
         self._config = config
@@ -294,6 +298,8 @@ class Engine:
         if redact is not None:
             loaded, rules = await asyncio.to_thread(redacted_memory, loaded, rules, redact)
         match step:
+            case NoteFacts():
+                return await self._noting.run(lease, loaded, rules)
             case Rebuild():
                 return await self._rebuilding.run(lease, loaded, rules)
             case Activate():
@@ -354,6 +360,7 @@ def _state(loaded: Loaded, rules: Rules, *, tried: frozenset[Outcome] = frozense
         unhelped_tokens=loaded.unhelped_tokens,
         ahead=loaded.ahead is not None,
         rebuilding=bool(loaded.rebuilding),
+        to_note=loaded.to_note,
         nothing_safe=Outcome.NOTHING_SAFE in tried,
         no_boundary=Outcome.NO_BOUNDARY in tried,
     )

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.facts.forgetting import of_message
 from app.facts.store import FactStore
 from app.kit.db import Database, Tx
 from app.memory.erasing_store import ErasingStore
@@ -112,8 +111,7 @@ class Erasing:
         summaries = await self._erasing.blank_summaries(tx, copy)
         outputs = await self._erasing.forget_outputs(tx, copy.memory_id, since=copy.ingested_at)
         derived_from = copy.seq if tainted.from_seq is None else tainted.from_seq
-        gone = of_message(copy.session_id, copy.seq, derived_from=derived_from)
-        facts = await self._facts.drop(tx, [copy.session_id], gone)
+        facts = await self._facts.forget_message(tx, copy.session_id, copy.seq, derived_from=derived_from)
         rows.update(messages=1 + summaries, runs=outputs, facts=facts)
         newest = tainted.from_seq is not None and tainted.from_seq <= copy.observed_seq
         return await self._mending.mend(

@@ -13,6 +13,7 @@ from app.memory.log import detail_line, item_line, render
 from app.memory.model import Cite, Item, Parsed, Priority, Ranges
 from app.memory.protected import coverage, lost, protected, with_lines
 from app.memory.rules import SHRINK_FROM_TOKENS
+from app.memory.spans import merged
 from app.sessions.model import Message
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Verdict",
     "clip_citations",
     "coverage",
+    "judge_facts",
     "judge_observation",
     "judge_reflection",
     "protected",
@@ -80,6 +82,17 @@ def judge_reflection(
     within = tuple(span for source in sources for span in source.seqs)
     most = source_tokens - 1 if limit_tokens is None else min(source_tokens - 1, limit_tokens)
     return _judge(parsed, sources, within=within, tokens_max=most, cut_off=cut_off)
+
+
+def judge_facts(
+    parsed: Parsed, *, items: Sequence[Item], messages: Sequence[Message], cut_off: bool, timezone: ZoneInfo
+) -> Verdict:
+    """An extractor's lines against the lines or messages they were taken from; there may be none worth taking."""
+    sources = [*map(item_source, items), *(message_source(message, timezone) for message in messages)]
+    within = merged(span for source in sources for span in source.seqs)
+    verdict = _judge(parsed, sources, within=within, tokens_max=None, cut_off=cut_off)
+    nothing = verdict.rejected is Rejection.EMPTY and parsed.complete
+    return replace(verdict, rejected=None) if nothing else verdict
 
 
 def restore(verdict: Verdict, guarded: Iterable[Item], *, limit_tokens: int | None) -> Verdict:

@@ -146,6 +146,22 @@ class ReflectorInput:
     small_model: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractorInput:
+    """What facts are taken from: lines of the log, or messages that nobody has observed. Never both.
+
+    ``rejected`` is why the last try was refused; the others are as in ``ObserverInput``.
+    """
+
+    items: tuple[Item, ...] = ()
+    messages: tuple[Message, ...] = ()
+    timezone: ZoneInfo = UTC
+    instruction: str | None = None
+    rejected: str | None = None
+    input_tokens: int | None = None
+    small_model: bool = False
+
+
 class Status(StrEnum):
     BUFFERED = "buffered"
     ACTIVE = "active"
@@ -222,3 +238,15 @@ class Reflector(Protocol):
 
     async def estimate(self, source: ReflectorInput) -> Usage:
         """What reflecting on this uses at most; nothing where no model is called."""
+
+
+class Extractor(Protocol):
+    """Takes from a log, or from messages, what is worth knowing when the session is over; as lines of a log."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def extract(self, source: ExtractorInput) -> Draft: ...
+
+    async def estimate(self, source: ExtractorInput) -> Usage:
+        """What extracting from this uses at most; nothing where no model is called."""

@@ -50,6 +50,7 @@ class State:
     ``nothing_safe``: a look found no whole closed group among the pending messages; ``no_boundary``: none of them ends
     a topic. ``ahead``: there is a reflection made ahead of its time. ``unhelped_tokens``: the size of the log at which
     condensing it last gave nothing better. ``rebuilding``: notes were erased.
+    ``to_note``: the session has ended, and facts are still to be taken from it.
     ``may_observe``, ``may_reflect``: False where a cap on cost forbids it.
     """
 
@@ -65,6 +66,7 @@ class State:
     unhelped_tokens: int | None = None
     ahead: bool = False
     rebuilding: bool = False
+    to_note: bool = False
     nothing_safe: bool = False
     no_boundary: bool = False
     may_observe: bool = True
@@ -161,7 +163,12 @@ class Wait:
     paused: bool = False
 
 
-Step: TypeAlias = Rebuild | Activate | Observe | Buffer | ActivateReflection | Reflect | Consolidate | Wait
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoteFacts:
+    """The session has ended: take facts from what has come since it did so before."""
+
+
+Step: TypeAlias = NoteFacts | Rebuild | Activate | Observe | Buffer | ActivateReflection | Reflect | Consolidate | Wait
 Rule: TypeAlias = Callable[[State], Step | None]
 
 
@@ -178,6 +185,8 @@ def next_step(state: State) -> Step:
         step = rule(state)
         if step is not None:
             return step
+    if state.to_note and state.may_observe and not state.rebuilding:
+        return NoteFacts()  # last of all: from the log as it will stay
     at_tokens = _wake_tokens(state.rules, pending_tokens=state.pending_tokens, buffered_tokens=sum(state.buffered))
     return Wait(until=_look_again_at(state), at_tokens=at_tokens)
 

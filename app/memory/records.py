@@ -22,7 +22,8 @@ class Loaded:
 
     ``last_seq`` is the newest message, ``observed_seq`` the cursor; ``buffered_seq``, never before it, is where what
     was observed ahead ends. ``observations`` and ``reflections`` are live, ``buffered`` and ``ahead`` are not yet.
-    ``rebuilding`` are the messages to be observed again because their notes were erased.
+    ``rebuilding`` are the messages to be observed again because their notes were erased. ``facts_seq`` is how far facts
+    were taken from the session for its resource.
     """
 
     memory_id: UUID
@@ -46,6 +47,14 @@ class Loaded:
     reflections: tuple[Reflection, ...]
     ahead: Reflection | None = None
     rebuilding: Ranges = ()
+    resource_id: str | None = None
+    facts_seq: int = 0
+    ended: bool = False
+
+    @property
+    def to_note(self) -> bool:
+        """Whether facts are to be taken from it."""
+        return self.ended and self.resource_id is not None and self.facts_seq < self.last_seq
 
     @property
     def chunks(self) -> list[Observation | Reflection]:

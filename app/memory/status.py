@@ -23,6 +23,7 @@ STEPS = {
     "activate": MemoryStatus.OBSERVING,
     "observe": MemoryStatus.OBSERVING,
     "rebuild": MemoryStatus.OBSERVING,
+    "notefacts": MemoryStatus.OBSERVING,
     "reflect": MemoryStatus.REFLECTING,
     "activatereflection": MemoryStatus.REFLECTING,
     "consolidate": MemoryStatus.REFLECTING,

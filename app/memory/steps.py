@@ -13,6 +13,7 @@ from app.redaction.model import Redact
 
 REJECTED_CHARS_MAX = 20_000  # of a refused output kept for inspection
 
+REFLECTED = frozenset({"reflect", "consolidate"})  # kinds of calls; the others are made by the observer's model
 _COUNTED = ("input_tokens", "cached_input_tokens", "output_tokens")
 
 
@@ -100,7 +101,7 @@ def add_usage(usage: dict[str, Any], runs: Sequence[Run]) -> dict[str, Any]:
     """The memory's running totals, by observer and reflector, with the calls of ``runs`` added."""
     totals = {role: dict(values) for role, values in usage.items()}
     for run in runs:
-        total = totals.setdefault("observer" if run.kind == "observe" else "reflector", {})
+        total = totals.setdefault("reflector" if run.kind in REFLECTED else "observer", {})
         total["calls"] = total.get("calls", 0) + 1
         total["cost_usd"] = round(total.get("cost_usd", 0.0) + (run.cost_usd or 0.0), 9)
         for name in _COUNTED:

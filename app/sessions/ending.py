@@ -1,22 +1,104 @@
-"""A session is ended by its caller, and goes on with the next message that is appended to it (api.md, Sessions)."""
+"""A session is ended by its caller, or by nobody's saying anything for long, and goes on with the next message.
 
-from app.kit.db import Database
+What has ended is read for facts by its memory, which is due for it (api.md, Sessions; docs/facts.md).
+"""
+
+import asyncio
+from dataclasses import dataclass
+from uuid import UUID
+
+import structlog
+
+from app.kit.db import AWAY, Database, Row
 from app.sessions.errors import SessionNotFound
+from app.sessions.model import MemoryPort
 from app.sessions.store import SessionRecord, session_id, session_of
 
+log = structlog.get_logger("daybook.sessions")
+
+FIRST = UUID(int=0)
+
+# One that has ended keeps its time. A look is asked for as by an append: it ends a wait, but neither a lease nor a
+# back-off. ``$2``: only if nothing was said for so many seconds.
 END = """/* end_session */
-UPDATE sessions SET ended_at = coalesce(ended_at, now()) WHERE id = $1 RETURNING *
+WITH ended AS (
+  UPDATE sessions SET ended_at = coalesce(ended_at, now())
+  WHERE id = $1 AND ($2::float8 IS NULL OR last_active_at < now() - make_interval(secs => $2)) RETURNING *
+), look AS (
+  UPDATE memories m SET requested = coalesce(m.requested, 'look'), requested_at = now(),
+    due_at = CASE WHEN m.lease_owner IS NULL AND m.attempts = 0 THEN least(m.due_at, now())
+                  ELSE coalesce(m.due_at, now()) END
+  FROM ended WHERE m.id = ended.memory_id AND ended.resource_id IS NOT NULL AND ended.facts_seq < ended.next_seq - 1
+)
+SELECT * FROM ended
+"""
+
+# In the order of ids, a few at a time: an index on when sessions were last active would be written at every append.
+IDLE = """/* idle_sessions */
+SELECT (array_agg(id ORDER BY id DESC))[1] AS last,
+       array_agg(id) FILTER (WHERE ended_at IS NULL AND next_seq > 1
+                               AND last_active_at < now() - make_interval(secs => $3)) AS idle
+FROM (SELECT id, ended_at, next_seq, last_active_at FROM sessions WHERE id > $1 ORDER BY id LIMIT $2) AS looked
 """
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndingConfig:
+    """``ended_after``: seconds without a message that end a session; 0: none do. So many are looked at, so often."""
+
+    ended_after: float = 86_400.0
+    look_seconds: float = 5.0
+    look_sessions: int = 500
+
+
 class Ending:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, *, database: Database, memory: MemoryPort, config: EndingConfig) -> None:
         self._database = database
+        self._memory = memory
+        self._config = config
+        self._looked = FIRST
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        if self._config.ended_after:
+            self._task = asyncio.create_task(self._for_ever(), name="daybook-ending")
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
 
     async def end(self, tenant: str, key: str) -> SessionRecord:
-        """Note that it ended; one that has ended already keeps its time. Raises SessionNotFound."""
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(END, session_id(tenant, key))
+        """Note that it ended. Raises SessionNotFound."""
+        row = await self._end(session_id(tenant, key))
         if row is None:
             raise SessionNotFound(f"session '{key}' was never seen")
         return session_of(row)
+
+    async def look(self) -> int:
+        """End what was idle for too long among the next few sessions. Answers how many those were."""
+        async with self._database.connection() as connection:
+            looking = (self._looked, self._config.look_sessions, self._config.ended_after)
+            row = await connection.fetchrow(IDLE, *looking)
+        self._looked = row["last"] or FIRST
+        idle: list[UUID] = row["idle"] or []
+        for session in idle:
+            await self._end(session, idle_seconds=self._config.ended_after)
+        return len(idle)
+
+    async def _end(self, session: UUID, *, idle_seconds: float | None = None) -> Row | None:
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(END, session, idle_seconds)
+        if row is not None:
+            self._memory.wake(row["memory_id"])
+        return row
+
+    async def _for_ever(self) -> None:
+        while True:
+            try:
+                await self.look()
+            except AWAY as error:
+                log.warning("ending_left", error=type(error).__name__)
+            except Exception:
+                log.exception("ending_left")
+            await asyncio.sleep(self._config.look_seconds)

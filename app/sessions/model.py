@@ -177,14 +177,18 @@ class Gone:
     resource_id: str | None = None
 
 
-class SearchIndex(Protocol):
-    """What was made of messages to find them by, floors above. The caller holds the lock of the session's row."""
-
-    async def forget_messages(self, tx: Any, session: UUID, *, from_seq: int, to_seq: int) -> None:
-        """Forget what these messages say, for good."""
+class Reader(Protocol):
+    """What was made of messages by who reads them, floors above. The caller holds the lock of the session's row."""
 
     async def forget_from(self, tx: Any, session: UUID, seq: int) -> None:
         """Forget the messages from ``seq`` on; they are read anew."""
+
+
+class SearchIndex(Reader, Protocol):
+    """What was made of messages to find them by."""
+
+    async def forget_messages(self, tx: Any, session: UUID, *, from_seq: int, to_seq: int) -> None:
+        """Forget what these messages say, for good."""
 
 
 class MemoryPort(Protocol):

@@ -4,6 +4,7 @@ One transaction under the session's lock. No new epoch is taken, or a turn that 
 step that runs meanwhile: a step compares what it read with what is there when it records (docs/decisions/0014).
 """
 
+from collections.abc import Sequence
 from functools import partial
 
 from app.kit.db import Database, Tx
@@ -11,7 +12,7 @@ from app.kit.errors import FieldError, Invalid
 from app.kit.offload import offloaded
 from app.redaction.model import OFF, Redaction
 from app.sessions.errors import MessageErased, MessageNotFound, MessageSealed, SessionNotFound
-from app.sessions.model import Kind, MemoryPort, Message, NewMessage, SearchIndex
+from app.sessions.model import Kind, MemoryPort, Message, NewMessage, Reader
 from app.sessions.reading import read_message
 from app.sessions.schemas import MessageIn
 from app.sessions.store import LockedLog, SessionStore, session_id
@@ -26,14 +27,14 @@ class Replacing:
         database: Database,
         store: SessionStore,
         memory: MemoryPort,
-        index: SearchIndex,
+        readers: Sequence[Reader],
         bytes_max: int,
         redaction: Redaction = OFF,
     ) -> None:
         self._database = database
         self._store = store
         self._memory = memory
-        self._index = index
+        self._readers = readers
         self._bytes_max = bytes_max
         self._redaction = redaction
 
@@ -50,7 +51,8 @@ class Replacing:
             old = await self._unsealed(tx, log, key, message_id)
             due = await self._store.recount(tx, log, pending_tokens=_weight(new) - _weight(old), look=_look(old, new))
             replaced = await self._store.replace(tx, log, old, new)
-            await self._index.forget_from(tx, log.session_id, replaced.seq)
+            for reader in self._readers:
+                await reader.forget_from(tx, log.session_id, replaced.seq)
         if due:
             self._memory.wake(log.memory_id)
         return replaced

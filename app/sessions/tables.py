@@ -36,7 +36,8 @@ class SessionRow(SQLModel, table=True):
     ``activated_seq`` was the newest message when ``observed_seq`` and ``tail_from_seq`` last moved, at an activation.
     ``cold_at`` is when an append last found the provider's cache cold: after an idle gap, or a change of the model.
     ``summary_seq`` is the summary that the tail begins with; what it tells itself, without the notes, ends at
-    ``compacted_seq``. What was said up to ``expired_seq`` was removed by a retention rule.
+    ``compacted_seq``. What was said up to ``expired_seq`` was removed by a retention rule. ``facts_seq`` is how far it
+    was read for facts of its resource.
     ``config_changes`` is the ``number`` of the newest ``session_configs``. A branch was copied from the
     session with the key ``branched_from``, up to ``branched_at_seq``.
     """
@@ -76,6 +77,7 @@ class SessionRow(SQLModel, table=True):
     actor_output_tokens: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
     actor_cost_usd: float | None = Field(sa_column=Column(Float))
     config: dict[str, Any] = Field(sa_column=Column(JSONB, nullable=False, server_default=text("'{}'")))
+    facts_seq: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
     config_changes: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
     meta: dict[str, Any] = Field(sa_column=Column("metadata", JSONB, nullable=False, server_default=text("'{}'")))
     created_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False, server_default=NOW))

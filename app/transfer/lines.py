@@ -34,6 +34,7 @@ DESCRIBED = frozenset({"artifacts"})  # told about, without their bytes: an impo
 
 
 NO_BRANCH = {"branched_from": None, "branched_at_seq": None}
+UNREAD = {"facts_seq": 0}  # the facts of its resource here are others
 NO_LEASE = {"lease_epoch": 0, "lease_owner": None, "lease_step": None}
 BY_SESSION = {"memory_versions": ("cursors",), "reflections": ("covers",)}  # columns whose keys are ids of sessions
 DRAWN = {"state_entries": ("version",)}  # from a sequence of this database
@@ -65,7 +66,7 @@ def moved(table: str, row: dict[str, Any], place: Place) -> dict[str, Any]:
     """The row of an exported session as that of one elsewhere: under its key, with no lease, and a branch of nobody."""
     new = str(place.id)
     own: dict[str, dict[str, Any]] = {
-        "sessions": {"id": new, "key": place.key, "tenant": place.tenant, "memory_id": new} | NO_BRANCH,
+        "sessions": {"id": new, "key": place.key, "tenant": place.tenant, "memory_id": new} | NO_BRANCH | UNREAD,
         "memories": {"id": new, "tenant": place.tenant} | NO_LEASE,
         "observations": {"memory_id": new, "session_id": new},
         "state_entries": {"tenant": place.tenant, "owner": place.key},

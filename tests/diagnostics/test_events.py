@@ -104,6 +104,15 @@ async def test_a_listener_that_begins_at_the_beginning_hears_the_whole_history(s
     assert told.index("buffered") < told.index("activated")
 
 
+async def test_what_was_noted_of_a_session_for_its_resource_is_told(service: Service) -> None:
+    said = {"messages": [{"role": "user", "content": "I live in Lisbon. I prefer tea."}], "resource_id": "ana"}
+    await service.client.post("/sessions/s1/messages", json=said)
+    async with listening(service) as stream:
+        await service.client.post("/sessions/s1/end")
+        _, _, noted = (await until(stream, "fact_noted"))[-1]
+    assert (noted["facts"], noted["from_seq"], noted["to_seq"]) == (2, 1, 1)
+
+
 async def test_a_failed_call_is_told(start_service: StartService, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", NOBODY)
     async with start_service(provider="openai", model="none") as service:

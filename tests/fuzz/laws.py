@@ -255,7 +255,7 @@ def calls_are_counted(now: Facts) -> None:
     observed = [(row["from_seq"], row["to_seq"]) for row in recorded if row["kind"] == "observe"]
     chunks = [(row["from_seq"], row["to_seq"]) for row in now.chunks]
     assert sorted(observed) == sorted(chunks) or (now.erased and set(chunks) <= set(observed))
-    for role, kinds in (("observer", {"observe"}), ("reflector", {"reflect", "consolidate"})):
+    for role, kinds in (("observer", {"observe", "note_facts"}), ("reflector", {"reflect", "consolidate"})):
         own = [row for row in now.runs if row["kind"] in kinds]
         assert now.memory["usage"].get(role, {}).get("calls", 0) == len(own)
 

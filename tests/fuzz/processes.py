@@ -16,10 +16,12 @@ from app.context.service import ContextService
 from app.context.store import ContextStore
 from app.diagnostics.service import DiagnosticsService, EventsConfig
 from app.diagnostics.store import DiagnosticsStore
+from app.facts.model import FactConfig
 from app.facts.store import FactStore
 from app.keys.auth import Auth, AuthConfig
 from app.kit.clock import SystemClock
 from app.kit.db import Database
+from app.kit.tokens import text_tokens
 from app.main import create_app
 from app.memory.activating import Activating
 from app.memory.charging import Charging
@@ -28,7 +30,9 @@ from app.memory.controls import Controls
 from app.memory.engine import Engine, EngineConfig
 from app.memory.erasing import Erasing
 from app.memory.erasing_store import ErasingStore
+from app.memory.extractive import ExtractiveExtractor
 from app.memory.metrics import MemoryMetrics
+from app.memory.noting import Noting
 from app.memory.observing import Observing
 from app.memory.queue_store import QueueStore
 from app.memory.rebuilding import Rebuilding
@@ -134,6 +138,14 @@ class Process:
             observing=observing,
             reflecting=Reflecting(database=database, store=store, charging=charging, reflector=reflector),
             rebuilding=Rebuilding(database=database, store=store, erasing=ErasingStore(), observing=observing),
+            noting=Noting(
+                database=database,
+                store=store,
+                facts=FactStore(database),
+                charging=charging,
+                extractor=ExtractiveExtractor(count=text_tokens),
+                config=FactConfig(),
+            ),
             charging=charging,
             service_rules={},
             config=EngineConfig(lease_seconds=self.lease_seconds, grace_seconds=0),
@@ -150,7 +162,7 @@ class Process:
             database=database,
             store=sessions,
             memory=memory,
-            index=IndexStore(database),
+            readers=(IndexStore(database), FactStore(database)),
             bytes_max=limits.message_bytes_max,
         )
         state.erasing = Erasing(

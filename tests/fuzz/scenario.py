@@ -48,6 +48,7 @@ CITIES = ("Porto", "Turin", "Osaka", "Quito")
 WAIT: Json = {"wait_ms": 20_000}
 REST_SECONDS = 120.0
 AT_ONCE: Json = {"days": 1e-9}
+TOLD_AT = "2026-05-04T09:00:00Z"
 EDITED = "The shops are Ana's."
 STREAMED: Json = {"role": "assistant", "content": "I will", "created_at": "2026-05-04T10:00:00Z"}
 
@@ -221,6 +222,9 @@ STEPS: list[Step] = [
     partial(configure, {"retention": None}),
     fall_silent,
     partial(append, messages(28, 31)),
+    partial(append, [{"id": "told", "role": "user", "content": "I prefer a window seat.", "created_at": TOLD_AT}]),
+    end,
+    partial(delete, "messages/told"),
     partial(append, [{"id": "streamed", **STREAMED}]),
     partial(replace, "streamed", STREAMED | {"content": "I will pay invoice 28."}),
 ]

@@ -241,3 +241,24 @@ async def test_a_call_that_has_the_message_in_view_records_nothing(
     assert await columns_with(SECRET, database_url) == set()
     assert [one["by"] for one in memory_after["coverage"]["intervals"] if one["from"] <= 2 <= one["to"]] == ["erased"]
     assert observations != []
+
+
+async def test_what_a_model_noted_of_it_for_its_resource_is_nowhere_either(
+    start_service: StartService, models: ModelServer, database_url: str
+) -> None:
+    said = [message(1) | {"content": "I live in Faro."}, message(4) | {"content": f"My code is {SECRET}."}]
+    async with start_service(provider="openai") as service:
+        body = {"messages": said, "resource_id": RESOURCE}
+        assert (await service.client.post(f"/sessions/{KEY}/messages", json=body)).status_code == 201
+        await service.client.post(f"/sessions/{KEY}/end")
+        await rest(service, KEY)
+        carried = await columns_with(SECRET, database_url)
+        await service.client.delete(f"/sessions/{KEY}/messages/{ERASED}")
+        at_once = await columns_with(SECRET, database_url)
+        await rest(service, KEY)
+        facts = (await service.get(f"/resources/{RESOURCE}/facts"))["items"]
+
+    assert carried >= {"facts.text", "facts.sources"}
+    assert at_once == await columns_with(SECRET, database_url) == set()
+    assert [fact["text"] for fact in facts] == ["User said: I live in Faro."]
+    assert SECRET not in models.asked(PromptKind.EXTRACTOR)[-1].prompt

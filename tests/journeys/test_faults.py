@@ -56,7 +56,7 @@ async def assert_whole(service: Service, models: ModelServer, posted: Sequence[J
     recorded = [(run["from_seq"], run["to_seq"]) for run in calls if (run["kind"], run["outcome"]) == RECORDED]
     assert recorded == [(one["from_seq"], one["to_seq"]) for one in now.observations]
     assert len(observed) == len(models.asked(PromptKind.OBSERVER))
-    for role, kinds in (("observer", {"observe"}), ("reflector", {"reflect", "consolidate"})):
+    for role, kinds in (("observer", {"observe", "note_facts"}), ("reflector", {"reflect", "consolidate"})):
         own = [run for run in calls if run["kind"] in kinds]
         assert now.memory["usage"][role]["calls"] == len(own)
         for name in ("input_tokens", "cached_input_tokens", "output_tokens"):

@@ -1,0 +1,123 @@
+"""What a new fact does to those that are known: it says the same, refines one, or contradicts it (docs/facts.md). Pure.
+
+Told from words alone, so that no fact was ever shown to a model that noted another: what is erased with a session was
+in no other session's sight. Where the words do not tell, both stand.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from app.facts.model import FOREIGN, Fact, NewFact
+from app.memory.extractive.words import overlap, terms
+
+SAME_SHARE: Final = 0.8  # of the words of both in common, with no number or name between them
+DENIED_SHARE: Final = 0.5  # of the words in common, where one says it and the other denies it
+BEFORE_SHARE: Final = 0.5  # of the words of a "(before: ...)" that a fact has which it speaks of
+REFINED_WORDS_MIN: Final = 2
+SLOT_WORDS: Final = 3  # a sentence names early what it is about
+
+_FRAME: Final = frozenset(terms("user assistant currently today recently lately these days anymore longer before"))
+_BEFORE: Final = re.compile(
+    r"[(（](?:before|previously|until then|früher|antes|avant|prima|이전|之前|以前)\s*[:：]?\s*([^)）]+)[)）]"
+)
+_DENIED: Final = re.compile(
+    r"\b(?:not|never|no longer|no more|cannot|stopped|quit|gave up|without)\b|n't\b"
+    r"|\b(?:nicht|kein\w*|nie|jamais|pas|nunca|nicht mehr|non)\b|않|안 |못 |그만|不|没|沒|ない|ません"
+)
+# What a person has one of at a time, by the words that speak of it.
+_SLOTS: Final = {
+    term: slot
+    for slot, words in {
+        "home": "live lives lived living move moved moves moving reside resides relocate relocated",
+        "work": "work works working job employed joined",
+        "name": "name named called",
+        "age": "age aged years",
+        "choice": "prefer prefers preferred favourite favorite",
+        "chosen": "decided decides chose chosen choose settled",
+        "date": "deadline due birthday scheduled appointment",
+        "limit": "budget",
+        "reached": "address phone email timezone",
+    }.items()
+    for term in terms(words)
+}
+# One of each thing: "the deadline of the report" names it first, "prefers a window seat" last.
+_OBJECT: Final = {"choice": -1, "chosen": -1, "date": 0, "reached": 0}
+
+
+class Relation(StrEnum):
+    SAME = "same"
+    REFINES = "refines"
+    CONTRADICTS = "contradicts"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merge:
+    """``same`` says the new fact already; else it ends those of ``ended``, or was ended itself by ``ended_by``."""
+
+    same: Fact | None = None
+    ended: tuple[Fact, ...] = ()
+    ended_by: Fact | None = None
+
+
+def merge(known: Sequence[Fact], new: NewFact) -> Merge:
+    """The newer wins, by when it came to be true. A tool's or a stranger's word ends none of the user's."""
+    related = [
+        (fact, found)
+        for fact in known
+        if fact.valid_to is None and fact.category is new.category and (found := relation(fact.text, new.text))
+    ]
+    same = next((fact for fact, found in related if found is Relation.SAME), None)
+    if same is not None:
+        return Merge(same=same)
+    others = [fact for fact, _ in related if new.trust not in FOREIGN or fact.trust in FOREIGN]
+    later = [fact for fact in others if fact.valid_from > new.valid_from]
+    if later:
+        return Merge(ended_by=min(later, key=lambda fact: fact.valid_from))
+    return Merge(ended=tuple(others))
+
+
+def relation(old: str, new: str) -> Relation | None:
+    """What ``new`` says of ``old``; None: it speaks of something else."""
+    before = _BEFORE.search(new)
+    plain = _BEFORE.sub("", new)
+    one, other = _words(old), _words(plain)
+    if before and (gone := frozenset(_words(before[1]))) and _held(gone, frozenset(one)) >= BEFORE_SHARE:
+        return Relation.CONTRADICTS
+    if bool(_DENIED.search(old.lower())) != bool(_DENIED.search(plain.lower())):
+        return Relation.CONTRADICTS if overlap(frozenset(one), frozenset(other)) >= DENIED_SHARE else None
+    return _among(one, other)
+
+
+def _among(old: Sequence[str], new: Sequence[str]) -> Relation | None:
+    one, other = frozenset(old), frozenset(new)
+    if one >= other or (overlap(one, other) >= SAME_SHARE and not any(map(_is_exact, one ^ other))):
+        return Relation.SAME if other else None
+    if one < other and len(one) >= REFINED_WORDS_MIN:
+        return Relation.REFINES
+    slot = _slot(old)
+    return Relation.CONTRADICTS if slot is not None and slot == _slot(new) else None
+
+
+def _words(text: str) -> list[str]:
+    return [term for term in terms(text) if term not in _FRAME]
+
+
+def _held(words: frozenset[str], by: frozenset[str]) -> float:
+    return len(words & by) / len(words)
+
+
+def _is_exact(term: str) -> bool:
+    """Whether another number says another thing."""
+    return any(character.isdigit() for character in term)
+
+
+def _slot(words: Sequence[str]) -> tuple[str, str] | None:
+    """What of a person the words speak of, with its object where there is one for each."""
+    for at, word in enumerate(words[:SLOT_WORDS]):
+        if (slot := _SLOTS.get(word)) is not None:
+            rest = [*words[:at], *words[at + 1 :]]
+            return slot, rest[_OBJECT[slot]] if slot in _OBJECT and rest else ""
+    return None

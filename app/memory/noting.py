@@ -1,0 +1,197 @@
+"""The NoteFacts step: an ended session is read for what is worth knowing of its resource when it is over.
+
+load -> think -> record, as every step (architecture.md 1.4): how far the session is read moves in the transaction that
+writes the facts, so that what was read is read once. What of it is known already is told by ``merging``.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from uuid import UUID
+
+from opentelemetry.trace import Tracer
+
+from app.facts.forgetting import Left
+from app.facts.model import Author, Fact, FactConfig, NewFact
+from app.facts.store import FactStore
+from app.kit.db import Database, Tx
+from app.kit.tracing import UNTRACED, traced
+from app.memory.charging import Charging
+from app.memory.gates import Rejection, Verdict, judge_facts
+from app.memory.merging import merge
+from app.memory.model import Draft, Extractor, ExtractorInput, Item
+from app.memory.parsing import parse
+from app.memory.reading import Reading, new_facts, unread_chunks, unread_messages
+from app.memory.records import Lease, Loaded, Run
+from app.memory.redacting import redacted_messages
+from app.memory.rules import Rules
+from app.memory.steps import Outcome, StepFailed, add_usage, called, run_of
+from app.memory.store import PENDING_MESSAGES_MAX, MemoryStore
+from app.memory.trust import item_voices, message_voices, vetted
+from app.redaction.model import OFF, Redaction
+from app.sessions.model import Message
+
+KIND = "note_facts"
+TRIES = 2
+SOURCES_MAX = 20  # of one fact: what says the same more often changes nothing
+
+NOTED = """/* facts_noted */
+WITH read AS (UPDATE sessions SET facts_seq = $2 WHERE id = $1)
+UPDATE memories SET usage = $4, attempts = 0, last_error = NULL WHERE id = $3
+"""
+
+
+class Noting:
+    def __init__(
+        self,
+        *,
+        database: Database,
+        store: MemoryStore,
+        facts: FactStore,
+        charging: Charging,
+        extractor: Extractor,
+        config: FactConfig,
+        redaction: Redaction = OFF,
+        tracer: Tracer = UNTRACED,
+    ) -> None:
+        self._database = database
+        self._store = store
+        self._facts = facts
+        self._charging = charging
+        self._extractor = extractor
+        self._config = config
+        self._redaction = redaction
+        self._tracer = tracer
+
+    async def run(self, lease: Lease, loaded: Loaded, rules: Rules) -> Outcome:
+        """Read what comes next of the session. Raises StepFailed; what it raised for is recorded by the engine."""
+        reading = unread_chunks(loaded, rules) or await self._unobserved(loaded, rules)
+        noted: list[NewFact] = []
+        runs: list[Run] = []
+        if reading.items or reading.messages:
+            with traced(self._tracer, "think"):
+                verdict = await self._think(lease, loaded, rules, reading, runs)
+            if verdict is None:
+                return Outcome.UNAFFORDABLE
+            most = self._config.noted_max
+            noted = new_facts(verdict.items, reading, loaded, timezone=rules.zone, facts_max=most)
+        with traced(self._tracer, "record"):
+            async with self._database.tx() as tx:
+                return await self._record(tx, lease, loaded, reading, noted, runs)
+
+    async def _unobserved(self, loaded: Loaded, rules: Rules) -> Reading:
+        found = await self._store.pending_messages(loaded.session_id, max(loaded.buffered_seq, loaded.facts_seq))
+        more = len(found) == PENDING_MESSAGES_MAX
+        return await asyncio.to_thread(unread_messages, loaded, rules, found, more=more)
+
+    async def _think(
+        self, lease: Lease, loaded: Loaded, rules: Rules, reading: Reading, runs: list[Run]
+    ) -> Verdict | None:
+        """Judged lines; a rejected draft is tried once more with the reason. None where a cap forbids the first call.
+
+        Puts the record of each call into ``runs``.
+        """
+        redact = self._redaction.of(loaded.tenant)
+        messages = await asyncio.to_thread(redacted_messages, reading.messages, redact)
+        source = _extractor_input(rules, reading.items, messages)
+        rejection: Rejection | None = None
+        for _ in range(TRIES):
+            thinking = self._charging.paid(lease, loaded, self._extractor.extract, self._extractor.estimate, source)
+            draft = await called(thinking, kind=KIND, provider=self._extractor.name, runs=runs, redact=redact)
+            if draft is None:
+                break
+            verdict = await asyncio.to_thread(_judged, draft, source)
+            run = run_of(KIND, draft, rejected=verdict.rejected, grounded_share=verdict.grounded_share)
+            runs.append(replace(run, from_seq=reading.from_seq, to_seq=reading.to_seq))
+            if verdict.rejected is None:
+                return verdict
+            rejection = verdict.rejected
+            source = replace(source, rejected=rejection.reason)
+        if rejection is None:
+            return None
+        raise StepFailed(rejection, f"the extractor's output was rejected: {rejection.reason}", runs=runs)
+
+    async def _record(
+        self, tx: Tx, lease: Lease, loaded: Loaded, reading: Reading, noted: Sequence[NewFact], runs: list[Run]
+    ) -> Outcome:
+        fenced = await self._store.fence(tx, lease, loaded.session_id)
+        if fenced is None or not await self._unchanged(tx, loaded.session_id, reading):
+            return Outcome.STALE
+        await self._merge(tx, loaded, noted)
+        usage = add_usage(fenced.usage, runs)
+        await tx.execute(NOTED, loaded.session_id, reading.to_seq, loaded.memory_id, usage)
+        await self._store.add_runs(tx, lease, runs)
+        return Outcome.RECORDED
+
+    async def _unchanged(self, tx: Tx, session_id: UUID, reading: Reading) -> bool:
+        """Whether the messages are still what was read. Of the log a change would have taken the lease."""
+        if not reading.messages:
+            return True
+        first, last = reading.messages[0].seq, reading.messages[-1].seq
+        return await self._store.unchanged(tx, session_id, reading.messages, from_seq=first, to_seq=last)
+
+    async def _merge(self, tx: Tx, loaded: Loaded, noted: Sequence[NewFact]) -> None:
+        if not noted or loaded.resource_id is None:
+            return
+        tenant, resource = loaded.tenant, loaded.resource_id
+        known = {fact.id: fact for fact in await self._facts.locked(tx, tenant, resource)}
+        for new in noted:
+            found = merge(list(known.values()), new)
+            if found.same is not None:
+                changed = [_said_again(found.same, new)]
+            elif await self._has_room(tx, tenant, resource, known):
+                added = await self._facts.add(tx, tenant, resource, new)
+                changed = [_ended(fact, by=added) for fact in found.ended]
+                known[added.id] = added
+                if found.ended_by is not None:
+                    changed = [_ended(added, by=found.ended_by)]
+            else:
+                continue
+            for fact in changed:
+                known[fact.id] = await self._facts.change(tx, tenant, resource, fact)
+
+    async def _has_room(self, tx: Tx, tenant: str, resource: str, known: dict[int, Fact]) -> bool:
+        """Whether one more fact may be; a past one, the one that ended first, makes way for it."""
+        if len(known) < self._config.facts_max:
+            return True
+        past = [fact for fact in known.values() if fact.valid_to is not None]
+        if not past:
+            return False
+        oldest = min(past, key=lambda fact: (fact.valid_to or fact.valid_from, fact.id))
+        await self._facts.leave(tx, tenant, resource, Left(deleted=(oldest.id,), changed=()))
+        del known[oldest.id]
+        return True
+
+
+def _extractor_input(rules: Rules, items: tuple[Item, ...], messages: tuple[Message, ...]) -> ExtractorInput:
+    return ExtractorInput(
+        items=items,
+        messages=messages,
+        timezone=rules.zone,
+        instruction=rules.instruction,
+        input_tokens=rules.observer_input_tokens,
+    )
+
+
+def _judged(draft: Draft, source: ExtractorInput) -> Verdict:
+    voices = (*item_voices(source.items), *message_voices(source.messages))
+    return judge_facts(
+        vetted(parse(draft.text), voices),
+        items=source.items,
+        messages=source.messages,
+        cut_off=draft.cut_off,
+        timezone=source.timezone,
+    )
+
+
+def _said_again(fact: Fact, new: NewFact) -> Fact:
+    """The fact, with what says it too. In a caller's words it rests on what the caller says alone."""
+    known = {(source.session_id, source.cites) for source in fact.sources}
+    others = tuple(source for source in new.sources if (source.session_id, source.cites) not in known)
+    if fact.author is Author.CALLER or len(fact.sources) >= SOURCES_MAX:
+        return fact
+    return replace(fact, sources=(*fact.sources, *others))
+
+
+def _ended(fact: Fact, *, by: Fact) -> Fact:
+    return replace(fact, valid_to=max(fact.valid_from, by.valid_from), replaced_by=by.id)

@@ -1,0 +1,112 @@
+"""What a new fact says of one that is known."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.facts.model import Author, Category, Fact, NewFact
+from app.memory.merging import Merge, Relation, merge, relation
+from app.sessions.model import Trust
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+SAME = [
+    ("User lives in Lisbon.", "The user lives in Lisbon now."),
+    ("User has a dog called Rex.", "User has a dog, called Rex!"),
+    ("User lives in Porto with two dogs.", "User lives in Porto."),
+    ("사용자는 녹차를 좋아한다", "사용자는 녹차를 좋아한다."),
+]
+REFINES = [
+    ("User lives in Porto.", "User lives in Porto with two dogs."),
+    ("User has a sister in Faro.", "User has a sister in Faro, called Ana, who works at a bank."),
+]
+CONTRADICTS = [
+    ("User lives in Lisbon.", "User moved to Porto."),
+    ("User works at a bank.", "User started to work as a nurse in Lyon."),
+    ("User prefers a window seat.", "User prefers an aisle seat."),
+    ("User likes tea.", "User does not like tea any more."),
+    ("The budget is 500 euros.", "The budget is 700 euros."),
+    ("The deadline of the report is 12 June.", "The deadline of the report is 14 June."),
+    ("We decided to use Postgres for storage.", "We decided to use SQLite for storage."),
+    ("User wohnt in Porto.", "User wohnt in Faro (früher: Porto)"),
+    ("用户住在里斯本", "用户搬到波尔图（之前：住在里斯本）"),
+]
+NEITHER = [
+    ("User likes green tea.", "User likes black tea."),
+    ("User's brother plays football.", "User's sister plays football."),
+    ("User lives in Lisbon.", "User works at a bank."),
+    ("The deadline of the report is 12 June.", "The deadline of the talk is 14 June."),
+    ("User prefers a window seat.", "User prefers dark mode."),
+    ("We decided to use Postgres for storage.", "We decided to use Redis for caching."),
+    ("User does not eat meat.", "User plays the piano."),
+    ("User paid invoice 8841.", "User paid invoice 8842."),
+]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        *((old, new, Relation.SAME) for old, new in SAME),
+        *((old, new, Relation.REFINES) for old, new in REFINES),
+        *((old, new, Relation.CONTRADICTS) for old, new in CONTRADICTS),
+        *((old, new, None) for old, new in NEITHER),
+    ],
+)
+def test_what_the_words_of_one_say_of_the_other(old: str, new: str, expected: Relation | None) -> None:
+    assert relation(old, new) is expected
+
+
+def known(text: str, id_: int = 1, *, days: int = 0, trust: Trust = Trust.USER) -> Fact:
+    return Fact(
+        id=id_,
+        text=text,
+        category=Category.PROFILE if trust is Trust.USER else Category.INSIGHT,
+        trust=trust,
+        author=Author.EXTRACTOR,
+        sources=(),
+        valid_from=START + timedelta(days=days),
+        valid_to=None,
+        replaced_by=None,
+        created_at=START,
+        updated_at=START,
+    )
+
+
+def new(text: str, *, days: int = 1, trust: Trust = Trust.USER) -> NewFact:
+    category = Category.PROFILE if trust is Trust.USER else Category.INSIGHT
+    at = START + timedelta(days=days)
+    return NewFact(text=text, category=category, trust=trust, author=Author.EXTRACTOR, valid_from=at)
+
+
+LISBON, PORTO = "User lives in Lisbon.", "User moved to Porto."
+
+
+def test_the_newer_ends_what_it_contradicts_and_the_older_is_ended_by_it() -> None:
+    assert merge([known(LISBON)], new(PORTO)) == Merge(ended=(known(LISBON),))
+    later = [known(LISBON, 1, days=9), known("User moved to Faro.", 2, days=7)]
+    assert merge(later, new(PORTO)) == Merge(ended_by=later[1])
+
+
+def test_what_is_past_or_of_another_category_is_left_alone() -> None:
+    past = replace(known(LISBON), valid_to=START)
+    other = replace(known(LISBON), category=Category.DECISION)
+    assert merge([past, other], new(PORTO)) == merge([past], new(LISBON)) == Merge()
+
+
+def test_the_same_is_known_already_whoever_else_is_contradicted() -> None:
+    assert merge([known(PORTO, 2), known(LISBON)], new(LISBON)).same == known(LISBON)
+
+
+def test_a_tools_word_ends_no_user_s() -> None:
+    users = replace(known(LISBON), category=Category.INSIGHT)
+    assert merge([users], new(PORTO, trust=Trust.TOOL)) == Merge()
+    assert merge([known(LISBON, trust=Trust.TOOL)], new(PORTO, trust=Trust.TOOL)).ended != ()
+
+
+@given(old=st.text(max_size=60), text=st.text(max_size=60))
+def test_any_text_is_compared_and_says_of_itself_nothing_else(old: str, text: str) -> None:
+    relation(old, text)
+    assert relation(text, text) in {Relation.SAME, None}
