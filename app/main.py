@@ -519,7 +519,9 @@ def _build_recall(settings: Settings, pool: Database) -> tuple[RecallService, In
         hit_characters_max=chosen.hit_characters_max,
     )
     indexer = Indexer(store=index_store, config=_index_config(settings))
-    recall = RecallService(store=RecallStore(pool), indexer=indexer, clock=SystemClock(), config=config)
+    recall = RecallService(
+        store=RecallStore(pool), facts=FactStore(pool), indexer=indexer, clock=SystemClock(), config=config
+    )
     return recall, indexer, index_store
 
 

@@ -86,6 +86,11 @@ class FactStore:
             )
         return [fact_of(row) for row in rows]
 
+    async def all(self, tenant: str, resource_id: str) -> list[Fact]:
+        """Every fact of the resource, past ones too."""
+        async with self._database.connection() as connection:
+            return [fact_of(row) for row in await connection.fetch(ALL_FACTS, tenant, resource_id)]
+
     async def fact(self, tenant: str, resource_id: str, fact_id: int) -> Fact | None:
         async with self._database.connection() as connection:
             row = await connection.fetchrow(FACT, tenant, resource_id, fact_id)

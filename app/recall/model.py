@@ -80,10 +80,13 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """What was found, and where: messages ``from_seq``..``to_seq`` of a session, or a note that cites messages."""
+    """What was found, and where: messages ``from_seq``..``to_seq`` of a session, or a note that cites messages.
+
+    A fact that rests on no session has None, and 0 for both seqs; its ``created_at`` is since when it is true.
+    """
 
     kind: HitKind
-    session: str
+    session: str | None
     from_seq: int
     to_seq: int
     score: float

@@ -20,7 +20,7 @@ _TRUST: Final = {None: Trust.USER, Origin.TOOL: Trust.TOOL, Origin.EXTERNAL: Tru
 def note_hits(query: Sequence[Alternatives], notes: Sequence[tuple[str, Observation]]) -> list[Hit]:
     """The lines that have a word of the query, best first. ``notes`` are observations, each with its session's key."""
     lines = [(key, note, item) for key, note in notes for item in note.items]
-    counted = [_terms(_text(item)) for _, _, item in lines]
+    counted = [text_terms(_text(item)) for _, _, item in lines]
     scores = plain_scores(query, counted)
     found = [_hit(key, note, item, score) for (key, note, item), score in zip(lines, scores, strict=True) if score]
     return sorted(found, key=lambda hit: -hit.score)
@@ -31,7 +31,8 @@ def _text(item: Item) -> str:
 
 
 @lru_cache(maxsize=LINES_KEPT)
-def _terms(text: str) -> dict[str, int]:
+def text_terms(text: str) -> dict[str, int]:
+    """How often each term occurs."""
     return dict(terms(text))
 
 

@@ -50,15 +50,15 @@ class NeighbourOut(BaseModel):
 
 class HitOut(BaseModel):
     kind: Literal["message", "observation", "fact"]
-    session: str
-    from_seq: int
-    to_seq: int
+    session: str | None = Field(description="null: a fact that was noted by hand, and rests on no session")
+    from_seq: int | None
+    to_seq: int | None
     score: float = Field(description="Comparable within one answer only")
     text: str
     role: str | None
     name: str | None
     trust: str | None = Field(description="Whose word it is: the user's, the operator's, a tool's or a stranger's")
-    created_at: datetime
+    created_at: datetime = Field(description="When it was said; of a fact, since when it is true")
     cites: list[int] = Field(description="The messages that a note rests on, by their `seq`")
     neighbours: list[NeighbourOut]
 
@@ -91,8 +91,8 @@ def _hit_out(hit: Hit) -> HitOut:
     return HitOut(
         kind=hit.kind.value,
         session=hit.session,
-        from_seq=hit.from_seq,
-        to_seq=hit.to_seq,
+        from_seq=hit.from_seq or None,
+        to_seq=hit.to_seq or None,
         score=hit.score,
         text=hit.text,
         role=hit.role,

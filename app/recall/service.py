@@ -5,9 +5,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from uuid import UUID
 
+from app.facts.store import FactStore
 from app.kit.clock import Clock
+from app.recall.facts import fact_hits
 from app.recall.indexer import Indexer
 from app.recall.indexing import Entry, entries, told
 from app.recall.model import Hit, HitKind, Indexed, Neighbour, Place, Scope, Span
@@ -57,8 +60,11 @@ class Ask:
 
 
 class RecallService:
-    def __init__(self, *, store: RecallStore, indexer: Indexer, clock: Clock, config: RecallConfig) -> None:
+    def __init__(
+        self, *, store: RecallStore, facts: FactStore, indexer: Indexer, clock: Clock, config: RecallConfig
+    ) -> None:
         self._store = store
+        self._facts_of = facts
         self._indexer = indexer
         self._clock = clock
         self._config = config
@@ -77,12 +83,20 @@ class RecallService:
         found = await self._store.session(session_id(tenant, key))
         if found is None:
             raise SessionNotFound(f"session '{key}' was never seen")
-        return await self._recall([found], session_term(found.id), ask)
+        hits = await self._recall([found], session_term(found.id), ask)
+        if found.resource_id is not None:
+            hits += await self._facts(tenant, found.resource_id, ask, besides=hits)
+        return self._best(hits, ask)
 
     async def resource(self, tenant: str, resource_id: str, ask: Ask) -> list[Hit]:
         """What was said in any session of a resource; nothing where there is none."""
         sessions = await self._store.sessions(tenant, resource_id, self._config.sessions_max, key=ask.session)
-        return await self._recall(sessions, resource_term(tenant, resource_id), ask)
+        hits = await self._recall(sessions, resource_term(tenant, resource_id), ask)
+        return self._best([*hits, *await self._facts(tenant, resource_id, ask, besides=hits)], ask)
+
+    def _best(self, hits: Sequence[Hit], ask: Ask) -> list[Hit]:
+        best = sorted(hits, key=lambda hit: -hit.score)[: ask.limit]
+        return [_bounded(hit, self._config.hit_characters_max) for hit in best]
 
     async def _recall(self, sessions: Sequence[Searched], scope: str, ask: Ask) -> list[Hit]:
         named = await asyncio.to_thread(named_time, ask.query, ask.now or self._clock.now())
@@ -93,8 +107,23 @@ class RecallService:
                 hits += await self._messages(sessions, scope, query, named.span, ask)
             if HitKind.OBSERVATION in ask.kinds:
                 hits += await self._notes(sessions, query, ask, besides=hits)
-        best = sorted(hits, key=lambda hit: -hit.score)[: ask.limit]
-        return [_bounded(hit, self._config.hit_characters_max) for hit in best]
+        return hits
+
+    async def _facts(self, tenant: str, resource_id: str, ask: Ask, *, besides: Sequence[Hit]) -> list[Hit]:
+        """What is known of the resource, but for what the hits tell in the words that were said."""
+        if HitKind.FACT not in ask.kinds:
+            return []
+        now = ask.now or self._clock.now()
+        named = await asyncio.to_thread(named_time, ask.query, now)
+        known = await self._facts_of.all(tenant, resource_id)
+        work = partial(fact_hits, now=now, named=named.span, session=ask.session)
+        found = await asyncio.to_thread(work, query_terms(named.text), known)
+        told = {(hit.session, hit.from_seq) for hit in besides if hit.kind is HitKind.MESSAGE}
+        return [
+            hit
+            for hit in found
+            if ask.span.holds(hit.created_at) and not any((hit.session, seq) in told for seq in hit.cites)
+        ]
 
     async def _messages(
         self, sessions: Sequence[Searched], scope: str, query: Sequence[Alternatives], named: Span | None, ask: Ask

@@ -17,11 +17,12 @@ from app.recall.tokens import Alternatives
 from app.sessions.model import Message, Role
 from app.sessions.store import message_of
 
-SESSION = "/* recall_session */ SELECT id, key, memory_id FROM sessions WHERE id = $1"
+SESSION = "/* recall_session */ SELECT id, key, memory_id, resource_id FROM sessions WHERE id = $1"
 
 # Those last active first: of a resource with more sessions than are searched the oldest are left out.
 SESSIONS = """/* recall_sessions */
-SELECT id, key, memory_id FROM sessions WHERE tenant = $1 AND resource_id = $2 AND ($4::text IS NULL OR key = $4)
+SELECT id, key, memory_id, resource_id FROM sessions
+WHERE tenant = $1 AND resource_id = $2 AND ($4::text IS NULL OR key = $4)
 ORDER BY last_active_at DESC, key LIMIT $3
 """
 
@@ -85,6 +86,7 @@ class Searched:
     id: UUID
     key: str
     memory_id: UUID
+    resource_id: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +158,7 @@ class RecallStore:
 
 
 def _searched(row: Row) -> Searched:
-    return Searched(id=row["id"], key=row["key"], memory_id=row["memory_id"])
+    return Searched(id=row["id"], key=row["key"], memory_id=row["memory_id"], resource_id=row["resource_id"])
 
 
 def _indexed(row: Row) -> Indexed:

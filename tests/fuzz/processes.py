@@ -195,6 +195,7 @@ class Process:
             answers=Answers(AnswersConfig(), PreviousCalls(PreviousConfig())),
             recall=RecallService(
                 store=RecallStore(database),
+                facts=FactStore(database),
                 indexer=Indexer(store=IndexStore(database), config=IndexConfig()),
                 clock=SystemClock(),
                 config=RecallConfig(),
