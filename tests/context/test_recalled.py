@@ -69,6 +69,28 @@ async def test_what_was_said_is_found_again_behind_the_cached_prefix(service: Se
     assert "recalled:1" in {decision["id"] for decision in asked["decisions"]}
 
 
+@pytest.mark.parametrize("shape", ["anthropic", "openai", "openai-responses", "gemini", "text", "neutral"])
+async def test_it_has_a_place_where_the_assistant_spoke_last_too(service: Service, shape: str) -> None:
+    await talked(service)
+    await service.append("s", {"role": "assistant", "content": "Now we talk about boats."})
+    plain = await service.context("s", format=shape)
+    asked = await service.context("s", format=shape, query="where are the bees?")
+
+    assert plain["tokens"]["volatile"] == 0
+    assert "I keep my bees in Sintra." in str(asked["payload"])
+    assert asked["cache"]["prefix_sha256"] == plain["cache"]["prefix_sha256"]
+
+
+async def test_it_closes_no_call_that_waits_for_its_result(service: Service) -> None:
+    await talked(service)
+    call = {"type": "tool_call", "id": "c-1", "name": "look_up", "arguments": {}}
+    await service.append("s", {"role": "assistant", "content": [call]})
+    asked = await service.context("s", query="where are the bees?")
+
+    assert asked["tokens"]["volatile"] == 0
+    assert asked["payload"]["messages"][-1]["content"][-1]["type"] == "tool_call"
+
+
 async def test_what_is_shown_is_not_recalled_and_neither_is_what_came_later(service: Service) -> None:
     await talked(service)
     assert "Recalled" not in shown(await service.context("s", query="What now?"))

@@ -8,16 +8,19 @@ from app.context.explain import decision
 from app.context.model import Ask, Snapshot, Verdict
 from app.context.wording import current_task, suggested_response, titled, today
 from app.kit.json import dumps
-from app.sessions.model import Role
+from app.sessions.model import PartType, Role
 
 TODAY = "today"
 
 
 def volatile(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
-    """Today's date and whatever else there is to say; nothing if the assistant spoke last."""
+    """Today's date and whatever else there is to say.
+
+    Nothing if the assistant spoke last, unless something was searched for (docs/decisions/0035).
+    """
     date = ask.now.astimezone(snapshot.rules.zone).date()
     lines = (Line(TODAY, today(date)), *_of_memory(snapshot), *_of_caller(ask))
-    if _has_place(draft):
+    if _has_place(draft) or (ask.recalled and not _calls(draft)):
         draft, verdict, reason = replace(draft, volatile=lines), Verdict.KEPT, "changes by the turn"
     else:
         verdict, reason = Verdict.DROPPED, "no message of the user or of a tool comes last"
@@ -27,6 +30,11 @@ def volatile(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
 def _has_place(draft: Draft) -> bool:
     messages = draft.tail.messages
     return messages[-1].role is not Role.ASSISTANT if messages else bool(draft.continuation)
+
+
+def _calls(draft: Draft) -> bool:
+    """Whether the last message calls a tool: a word of the user would close its calls."""
+    return any(part["type"] == PartType.TOOL_CALL for message in draft.tail.messages[-1:] for part in message.parts)
 
 
 def _of_memory(snapshot: Snapshot) -> Iterator[Line]:
