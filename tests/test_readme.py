@@ -283,6 +283,6 @@ def test_a_fixed_limit_is_told_as_it_is(limit: str) -> None:
 
 
 def number(cell: str) -> float:
-    found = re.search(r"\d[\d,]*", cell)
+    found = re.search(r"\d[\d,]*(\.\d+)?", cell)
     assert found is not None
     return float(found.group().replace(",", ""))

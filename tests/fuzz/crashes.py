@@ -306,13 +306,17 @@ def unreached(end: End) -> list[str]:
     return [name for name in WRITES if name not in end.statements]
 
 
+BACKGROUND = frozenset({"index_messages"})  # what no step waits for
+
+
 def dealt(end: End, *, runs: int) -> list[list[Point]]:
     """A death after every statement that writes, and after a commit, spread over so many runs.
 
     In a run the one comes first whose last chance passes first: so no life begins too late for its death. What can be
-    met before the last step, which is cut short at a moment of its own, is met there.
+    met before the last step, which is cut short at a moment of its own, is met there. What no step waits for comes
+    before all: it may be later than in the run that nothing disturbed.
     """
-    last = {name: number for number, name in enumerate(end.steps)}
+    last = {name: number for number, name in enumerate(end.steps)} | dict.fromkeys(BACKGROUND, -1)
     met = sorted({*WRITES, "commit"} & {*end.statements})
     order = sorted(met, key=lambda name: last.get(name, len(end.steps)))
     return [[Point(name=name) for name in order[number::runs]] for number in range(runs)]

@@ -98,10 +98,14 @@ async def watch(services: Sequence[Running]) -> None:
         await asyncio.sleep(0.1)
 
 
-async def caught_up(service: Running, key: str) -> Json:
-    return await until(
-        partial(service.memory, key), lambda memory: memory["status"] == "idle", seconds=CATCH_UP_SECONDS
-    )
+async def caught_up(service: Running, key: str) -> None:
+    """The last call may be refused, and a refusal stalls at once: it is for an operator to mend."""
+    memory = partial(service.memory, key)
+    ended = await until(memory, lambda now: now["status"] in {"idle", "stalled"}, seconds=CATCH_UP_SECONDS)
+    if ended["status"] == "stalled":
+        assert ended["last_error"]["kind"] == "refused"
+        await service.client.post(f"/sessions/{key}/memory/redrive")
+        await until(memory, lambda now: now["status"] == "idle", seconds=CATCH_UP_SECONDS)
 
 
 async def assert_whole(service: Running, key: str, callers: Sequence[Caller]) -> int:

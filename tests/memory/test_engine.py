@@ -52,8 +52,8 @@ async def test_a_tenant_with_ten_thousand_due_memories_delays_no_other_by_more_t
 
     async with start_service(memory={"preset": "compact"}) as service:
         await until(partial(connection.fetchval, LEFT, "one"), lambda left: left == 0)
-        first = min(row["lease_epoch"] for row in await connection.fetch(EPOCHS, "many"))
         (one,) = [row["lease_epoch"] for row in await connection.fetch(EPOCHS, "one")]
+        first = min((row["lease_epoch"] for row in await connection.fetch(EPOCHS, "many")), default=one)
         assert one - first < TURNS
 
         key = str(uuid4())
