@@ -8,14 +8,16 @@ from enum import StrEnum
 
 import asyncpg
 
+from app.configs import database_config
 from app.diagnostics.health import readiness
 from app.diagnostics.store import DiagnosticsStore
 from app.kit.db import Database, check_server
 from app.kit.errors import StartError, Unavailable
 from app.llm.port import Model, ModelError, ModelRequest, Provider
-from app.main import Location, build_roles, database_config
+from app.main import Location
 from app.memory.policy import has_stalled
 from app.memory.queue_store import QueueStore
+from app.roles import build_roles
 from app.serving import located
 from app.settings import Settings, chosen_models
 

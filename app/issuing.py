@@ -9,12 +9,13 @@ from typing import TypeVar
 
 import asyncpg
 
+from app.configs import database_config
 from app.keys.model import ApiKey, hashed, id_of, new_secret
 from app.keys.store import KeyStore
 from app.kit.auth import Access
 from app.kit.db import Database
 from app.kit.errors import StartError
-from app.main import Location, database_config
+from app.main import Location
 from app.serving import located
 from app.settings import Settings
 

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Protocol
@@ -18,9 +18,24 @@ from app.artifacts.branch_store import ArtifactBranchStore
 from app.artifacts.branching import ArtifactBranching
 from app.artifacts.examples import EXAMPLES as ARTIFACTS_EXAMPLES
 from app.artifacts.objects import Objects, open_objects
-from app.artifacts.service import ArtifactConfig, ArtifactService
+from app.artifacts.service import ArtifactService
 from app.artifacts.store import ArtifactStore
 from app.artifacts.sweeping import SweepConfig, Sweeping
+from app.configs import (
+    artifact_config,
+    auth_config,
+    caps,
+    database_config,
+    ending_config,
+    engine_config,
+    fact_config,
+    http_config,
+    index_config,
+    recall_config,
+    retaining_config,
+    session_config,
+    state_config,
+)
 from app.console.routes import install as install_console
 from app.context import routes as context_routes
 from app.context.answers import Answers, AnswersConfig
@@ -35,26 +50,20 @@ from app.diagnostics.service import DiagnosticsService, EventsConfig
 from app.diagnostics.store import DiagnosticsStore
 from app.facts import routes as facts_routes
 from app.facts.examples import EXAMPLES as FACTS_EXAMPLES
-from app.facts.model import FactConfig
 from app.facts.service import FactService
 from app.facts.store import FactStore
-from app.keys.auth import Auth, AuthConfig
+from app.keys.auth import Auth
 from app.keys.store import KeyStore
-from app.kit.auth import LOOPBACK_HOSTS
 from app.kit.clock import SystemClock
-from app.kit.connection import ConnectionConfig
-from app.kit.db import Database, DatabaseConfig
+from app.kit.db import Database
 from app.kit.direct import is_frequent
-from app.kit.http import Gate, HttpConfig, allow_cross_origin
+from app.kit.http import Gate, allow_cross_origin
 from app.kit.metrics import HttpMetrics
 from app.kit.openapi import VERSION, documented
 from app.kit.problems import install as install_problems
 from app.kit.rates import RateConfig, Rates
-from app.kit.tokens import text_tokens
-from app.kit.tracing import UNTRACED, Tracing, build_tracing
-from app.llm.build import LlmConfig, build_model
-from app.llm.guard import Guard, GuardConfig, GuardedModel
-from app.llm.port import Model, Provider
+from app.kit.tracing import Tracing, build_tracing
+from app.llm.port import Model
 from app.mcp.routes import install as install_mcp
 from app.memory import routes as memory_routes
 from app.memory.activating import Activating
@@ -63,49 +72,43 @@ from app.memory.branching import BranchConfig, Branching
 from app.memory.charging import Charging
 from app.memory.compacting import Compacting
 from app.memory.controls import Controls
-from app.memory.engine import Engine, EngineConfig
+from app.memory.engine import Engine
 from app.memory.erasing import Erasing
 from app.memory.erasing_store import ErasingStore
 from app.memory.examples import EXAMPLES as MEMORY_EXAMPLES
-from app.memory.extractive import ExtractiveExtractor, ExtractiveObserver, ExtractiveReflector
-from app.memory.extractor import ModelExtractor
 from app.memory.metrics import MemoryMetrics
-from app.memory.model import Extractor, Observer, Reflector
 from app.memory.noting import Noting
-from app.memory.observer import ModelObserver
 from app.memory.observing import Observing
 from app.memory.queue_store import QueueStore
 from app.memory.rebuilding import Rebuilding
 from app.memory.reflecting import Reflecting
-from app.memory.reflector import ModelReflector
-from app.memory.retaining import Retaining, RetainingConfig
+from app.memory.retaining import Retaining
 from app.memory.retaining_store import RetainingStore
 from app.memory.service import MemoryService
-from app.memory.spending import Cap, Caps
 from app.memory.spending_store import SpendingStore
 from app.memory.store import MemoryStore
 from app.recall import routes as recall_routes
 from app.recall.examples import EXAMPLES as RECALL_EXAMPLES
 from app.recall.index_store import IndexStore
-from app.recall.indexer import IndexConfig, Indexer
-from app.recall.service import RecallConfig, RecallService
+from app.recall.indexer import Indexer
+from app.recall.service import RecallService
 from app.recall.store import RecallStore
 from app.redaction.build import build_redaction
 from app.redaction.model import Redaction
+from app.roles import Roles, build_roles
 from app.sessions import routes as sessions_routes
 from app.sessions.append_store import AppendStore
 from app.sessions.deleting import Deleting
-from app.sessions.ending import Ending, EndingConfig
+from app.sessions.ending import Ending
 from app.sessions.erasing import ErasingLog
 from app.sessions.examples import EXAMPLES as SESSIONS_EXAMPLES
 from app.sessions.metrics import SessionMetrics
 from app.sessions.replacing import Replacing
-from app.sessions.service import SessionConfig, SessionService
+from app.sessions.service import SessionService
 from app.sessions.store import SessionStore
-from app.settings import Chosen, Settings, chosen_models
+from app.settings import Settings
 from app.state import routes as state_routes
 from app.state.examples import EXAMPLES as STATE_EXAMPLES
-from app.state.model import StateConfig
 from app.state.service import StateService
 from app.state.store import StateStore
 from app.transfer import routes as transfer_routes
@@ -139,7 +142,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     registry = _registry()
     memory_metrics = MemoryMetrics(registry)
     memory_store, queue = MemoryStore(pool, memory_metrics), QueueStore(pool, memory_metrics)
-    charging = Charging(database=pool, store=SpendingStore(pool), caps=_caps(settings))
+    charging = Charging(database=pool, store=SpendingStore(pool), caps=caps(settings))
     tracing = build_tracing(os.environ, version=VERSION)
     roles = build_roles(settings, tracing.tracer)
     redaction = build_redaction(settings.redaction.tenants or "", settings.redaction.hook)
@@ -156,7 +159,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     )
     memory = MemoryService(queue=queue, engine=engine, service_rules=settings.memory.values())
 
-    ending = Ending(database=pool, memory=memory, config=_ending_config(settings))
+    ending = Ending(database=pool, memory=memory, config=ending_config(settings))
     recall, indexer, index_store = _build_recall(settings, pool)
     session_metrics, session_store = SessionMetrics(registry), SessionStore(pool)
     facts = FactStore(pool)
@@ -168,7 +171,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     )
     retaining = _build_retaining(settings, pool, index_store, deleting, session_metrics)
     objects = None if settings.artifacts.url is None else open_objects(settings.artifacts.url)
-    artifacts = ArtifactService(ArtifactStore(pool), _artifact_config(settings), objects, redaction)
+    artifacts = ArtifactService(ArtifactStore(pool), artifact_config(settings), objects, redaction)
     sweepings = [] if objects is None else [_build_sweeping(settings, pool, objects)]
     rates = Rates(RateConfig(per_minute=settings.rates.per_minute, redis_url=settings.rates.redis_url))
     auth = Auth(auth_config(settings), store=KeyStore(pool), clock=SystemClock())
@@ -192,11 +195,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     app.state.database = pool
     app.state.database_name = "" if database is None else database.name
     app.state.auth, app.state.rates = auth, rates
-    limits = SessionConfig(
-        messages_max=settings.sessions.messages_max,
-        message_bytes_max=settings.sessions.message_bytes_max,
-        metadata_bytes_max=settings.sessions.metadata_bytes_max,
-    )
+    limits = session_config(settings)
     app.state.sessions = SessionService(
         session_store,
         memory,
@@ -218,10 +217,10 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     app.state.ending = ending
     app.state.artifacts = artifacts
     app.state.values = StateService(
-        database=pool, store=StateStore(pool), config=_state_config(settings), redaction=redaction
+        database=pool, store=StateStore(pool), config=state_config(settings), redaction=redaction
     )
     app.state.facts = FactService(
-        database=pool, store=facts, clock=SystemClock(), config=_fact_config(settings), redaction=redaction
+        database=pool, store=facts, clock=SystemClock(), config=fact_config(settings), redaction=redaction
     )
     app.state.exporting = Exporting(
         database=pool,
@@ -355,43 +354,7 @@ def _serve_http(app: FastAPI, settings: Settings, registry: CollectorRegistry, t
     install_problems(app)
     if settings.http.origins:
         allow_cross_origin(app, settings.http.origins.split(","))
-    app.add_middleware(Gate, config=_http_config(settings), metrics=HttpMetrics(registry), tracer=tracer)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Roles:
-    """Observer, reflector and extractor, and what stands behind them (nothing behind the extractive ones)."""
-
-    observer: Observer
-    extractor: Extractor
-    reflector: Reflector
-    models: Sequence[Model]
-    guards: Mapping[Provider, Guard]
-
-
-def build_roles(settings: Settings, tracer: Tracer = UNTRACED) -> Roles:
-    chosen = chosen_models(settings)
-    guards: dict[Provider, Guard] = {}
-    models: list[Model] = []
-
-    def build(provider: Provider, name: str) -> Model:
-        guard = guards.setdefault(provider, Guard(_guard_config(settings)))
-        models.append(GuardedModel(build_model(provider, name, _llm_config(settings)), guard, tracer))
-        return models[-1]
-
-    def both(role: Chosen) -> tuple[Model, Model | None]:
-        """The role's model, and the smaller one where one is configured."""
-        return build(role.provider, role.model), build(role.provider, role.small_model) if role.small_model else None
-
-    observer: Observer = ExtractiveObserver(count=text_tokens)
-    extractor: Extractor = ExtractiveExtractor(count=text_tokens)
-    reflector: Reflector = ExtractiveReflector(count=text_tokens)
-    if chosen.observer.provider is not Provider.EXTRACTIVE:
-        models_of_observer = both(chosen.observer)
-        observer, extractor = ModelObserver(*models_of_observer), ModelExtractor(*models_of_observer)
-    if chosen.reflector.provider is not Provider.EXTRACTIVE:
-        reflector = ModelReflector(*both(chosen.reflector))
-    return Roles(observer=observer, reflector=reflector, extractor=extractor, models=models, guards=guards)
+    app.add_middleware(Gate, config=http_config(settings), metrics=HttpMetrics(registry), tracer=tracer)
 
 
 def _build_engine(  # noqa: PLR0913 - every part by its constructor
@@ -435,18 +398,13 @@ def _build_engine(  # noqa: PLR0913 - every part by its constructor
             facts=FactStore(pool),
             charging=charging,
             extractor=roles.extractor,
-            config=_fact_config(settings),
+            config=fact_config(settings),
             redaction=redaction,
             tracer=tracer,
         ),
         charging=charging,
         service_rules=settings.memory.values(),
-        config=EngineConfig(
-            lease_seconds=settings.engine.lease_seconds,
-            sweep_seconds=settings.engine.sweep_seconds,
-            concurrency=settings.engine.concurrency,
-            grace_seconds=settings.engine.grace_seconds,
-        ),
+        config=engine_config(settings),
         metrics=metrics,
         owner=f"{socket.gethostname()}:{os.getpid()}",
         redaction=redaction,
@@ -457,7 +415,6 @@ def _build_engine(  # noqa: PLR0913 - every part by its constructor
 def _build_retaining(
     settings: Settings, pool: Database, index: IndexStore, deleting: Deleting, metrics: SessionMetrics
 ) -> Retaining:
-    chosen = settings.retention
     return Retaining(
         database=pool,
         store=RetainingStore(pool),
@@ -465,31 +422,9 @@ def _build_retaining(
         deleting=deleting,
         service_rules=settings.memory.values(),
         clock=SystemClock(),
-        config=RetainingConfig(
-            sweep_seconds=chosen.sweep_seconds,
-            sweep_sessions=chosen.sweep_sessions,
-            batch_messages=chosen.batch_messages,
-        ),
+        config=retaining_config(settings),
         metrics=metrics,
     )
-
-
-def _caps(settings: Settings) -> Caps:
-    """The caps on cost, with the rungs that there are: no smaller model is one less."""
-    caps, chosen = settings.caps, chosen_models(settings)
-    roles = (chosen.observer, chosen.reflector)
-    return Caps(
-        session=Cap(tokens=caps.session_tokens_per_day or None, cost_usd=caps.session_usd_per_day or None),
-        tenant=Cap(tokens=caps.tenant_tokens_per_day or None, cost_usd=caps.tenant_usd_per_day or None),
-        small_model_at=caps.small_model_at if any(role.small_model for role in roles) else None,
-        larger_batches_at=caps.larger_batches_at,
-        observing=chosen.observer.provider is not Provider.EXTRACTIVE,
-        reflecting=chosen.reflector.provider is not Provider.EXTRACTIVE,
-    )
-
-
-def _llm_config(settings: Settings) -> LlmConfig:
-    return LlmConfig(timeout_seconds=settings.llm.timeout_seconds, reasoning_tokens=settings.llm.reasoning_tokens)
 
 
 def _build_sweeping(settings: Settings, pool: Database, objects: Objects) -> Sweeping:
@@ -498,120 +433,15 @@ def _build_sweeping(settings: Settings, pool: Database, objects: Objects) -> Swe
     return Sweeping(objects=objects, store=ArtifactStore(pool), clock=SystemClock(), config=config)
 
 
-def _artifact_config(settings: Settings) -> ArtifactConfig:
-    artifacts = settings.artifacts
-    return ArtifactConfig(
-        bytes_max=artifacts.bytes_max,
-        versions_max=artifacts.versions_max,
-        session_max=artifacts.session_max,
-        part_bytes_inline_max=artifacts.part_bytes_inline_max,
-    )
-
-
 def _build_recall(settings: Settings, pool: Database) -> tuple[RecallService, Indexer, IndexStore]:
     """The search, what writes its index in the background, and what forgets of it."""
-    chosen, index_store = settings.recall, IndexStore(pool)
-    config = RecallConfig(
-        candidates_max=chosen.candidates_max,
-        tail_max=chosen.tail_max,
-        sessions_max=chosen.sessions_max,
-        notes_max=chosen.notes_max,
-        hit_characters_max=chosen.hit_characters_max,
-    )
-    indexer = Indexer(store=index_store, config=_index_config(settings))
+    index_store = IndexStore(pool)
+    indexer = Indexer(store=index_store, config=index_config(settings))
     recall = RecallService(
-        store=RecallStore(pool), facts=FactStore(pool), indexer=indexer, clock=SystemClock(), config=config
+        store=RecallStore(pool),
+        facts=FactStore(pool),
+        indexer=indexer,
+        clock=SystemClock(),
+        config=recall_config(settings),
     )
     return recall, indexer, index_store
-
-
-def _index_config(settings: Settings) -> IndexConfig:
-    recall = settings.recall
-    return IndexConfig(
-        share=recall.index_share,
-        batch_messages=recall.index_batch,
-        waiting_messages=recall.index_waiting_max,
-        quiet_seconds=recall.index_quiet_seconds,
-        look_seconds=recall.index_look_seconds,
-        sweep_sessions=recall.index_sweep,
-    )
-
-
-def _fact_config(settings: Settings) -> FactConfig:
-    facts = settings.facts
-    return FactConfig(
-        facts_max=facts.facts_max, noted_max=facts.noted_max, text_characters_max=facts.text_characters_max
-    )
-
-
-def _ending_config(settings: Settings) -> EndingConfig:
-    sessions = settings.sessions
-    return EndingConfig(
-        ended_after=sessions.ended_after,
-        look_seconds=sessions.ended_look_seconds,
-        look_sessions=sessions.ended_look_sessions,
-    )
-
-
-def _state_config(settings: Settings) -> StateConfig:
-    state = settings.state
-    return StateConfig(
-        value_bytes_max=state.value_bytes_max,
-        entries_max=state.entries_max,
-        scope_bytes_max=state.scope_bytes_max,
-        lint_findings_max=state.lint_findings_max,
-    )
-
-
-def _guard_config(settings: Settings) -> GuardConfig:
-    llm = settings.llm
-    return GuardConfig(concurrency=llm.concurrency, failures_max=llm.failures_max, open_seconds=llm.open_seconds)
-
-
-def database_config(settings: Settings, url: str) -> DatabaseConfig:
-    pool = settings.pool
-    return DatabaseConfig(
-        url=url,
-        pool_min=min(pool.min, pool.max),
-        pool_max=pool.max,
-        connect_seconds=pool.connect_seconds,
-        statement_seconds=pool.statement_seconds,
-        prepared_statements=pool.prepared_statements,
-        row_level_security=settings.row_level_security,
-    )
-
-
-def _http_config(settings: Settings) -> HttpConfig:
-    http = settings.http
-    return HttpConfig(
-        request_bytes_max=http.request_bytes_max, requests_max=http.requests_max, access_log=http.access_log
-    )
-
-
-def connection_config(settings: Settings) -> ConnectionConfig:
-    http = settings.http
-    return ConnectionConfig(
-        headers_max=http.headers_max,
-        head_bytes_max=http.head_bytes_max,
-        head_seconds=http.head_seconds,
-        body_seconds=http.body_seconds,
-        keep_alive_seconds=http.keep_alive_seconds,
-        linger_seconds=http.linger_seconds,
-        connections_max=http.connections_max,
-    )
-
-
-def _may_be_local(settings: Settings) -> bool:
-    """Whether it serves without a key while there is none."""
-    return settings.bootstrap_key is None and settings.host in LOOPBACK_HOSTS
-
-
-def auth_config(settings: Settings) -> AuthConfig:
-    bootstrap, keys = settings.bootstrap_key, settings.keys
-    return AuthConfig(
-        bootstrap_key=None if bootstrap is None else bootstrap.get_secret_value(),
-        loopback=settings.host in LOOPBACK_HOSTS,
-        cache_seconds=keys.cache_seconds,
-        cached_max=keys.cached_max,
-        used_seconds=keys.used_seconds,
-    )

@@ -20,6 +20,7 @@ from fastapi import FastAPI
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
+from app.configs import connection_config, database_config
 from app.diagnostics.service import DiagnosticsService
 from app.distributing import distribute
 from app.keys.store import KeyStore
@@ -31,7 +32,7 @@ from app.kit.embedded import EmbeddedConfig, EmbeddedError, EmbeddedPostgres, de
 from app.kit.errors import StartError
 from app.kit.logging import configure
 from app.llm.port import Provider
-from app.main import Location, connection_config, create_app, database_config
+from app.main import Location, create_app
 from app.securing import secure
 from app.settings import Settings, chosen_models, without_password
 

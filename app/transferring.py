@@ -10,9 +10,9 @@ from typing import BinaryIO
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from app.configs import database_config
 from app.kit.db import Database
 from app.kit.errors import DomainError
-from app.main import database_config
 from app.serving import located
 from app.settings import Settings
 from app.transfer.errors import TransferError

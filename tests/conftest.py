@@ -25,10 +25,11 @@ import uvicorn
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
+from app.configs import connection_config
 from app.kit.connection import connection_options
 from app.kit.embedded import EmbeddedConfig, EmbeddedPostgres
 from app.kit.migrate import upgrade
-from app.main import Location, connection_config, create_app
+from app.main import Location, create_app
 from app.settings import Settings
 from tests.contract import Contract
 from tests.pooler import is_pooled, pooled

@@ -1,0 +1,55 @@
+"""Who observes, reflects and extracts, as the settings say: a provider's models, or the built-in ones."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from opentelemetry.trace import Tracer
+
+from app.configs import guard_config, llm_config
+from app.kit.tokens import text_tokens
+from app.kit.tracing import UNTRACED
+from app.llm.build import build_model
+from app.llm.guard import Guard, GuardedModel
+from app.llm.port import Model, Provider
+from app.memory.extractive import ExtractiveExtractor, ExtractiveObserver, ExtractiveReflector
+from app.memory.extractor import ModelExtractor
+from app.memory.model import Extractor, Observer, Reflector
+from app.memory.observer import ModelObserver
+from app.memory.reflector import ModelReflector
+from app.settings import Chosen, Settings, chosen_models
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roles:
+    """Observer, reflector and extractor, and what stands behind them (nothing behind the extractive ones)."""
+
+    observer: Observer
+    extractor: Extractor
+    reflector: Reflector
+    models: Sequence[Model]
+    guards: Mapping[Provider, Guard]
+
+
+def build_roles(settings: Settings, tracer: Tracer = UNTRACED) -> Roles:
+    chosen = chosen_models(settings)
+    guards: dict[Provider, Guard] = {}
+    models: list[Model] = []
+
+    def build(provider: Provider, name: str) -> Model:
+        guard = guards.setdefault(provider, Guard(guard_config(settings)))
+        models.append(GuardedModel(build_model(provider, name, llm_config(settings)), guard, tracer))
+        return models[-1]
+
+    def both(role: Chosen) -> tuple[Model, Model | None]:
+        """The role's model, and the smaller one where one is configured."""
+        return build(role.provider, role.model), build(role.provider, role.small_model) if role.small_model else None
+
+    observer: Observer = ExtractiveObserver(count=text_tokens)
+    extractor: Extractor = ExtractiveExtractor(count=text_tokens)
+    reflector: Reflector = ExtractiveReflector(count=text_tokens)
+    if chosen.observer.provider is not Provider.EXTRACTIVE:
+        models_of_observer = both(chosen.observer)
+        observer, extractor = ModelObserver(*models_of_observer), ModelExtractor(*models_of_observer)
+    if chosen.reflector.provider is not Provider.EXTRACTIVE:
+        reflector = ModelReflector(*both(chosen.reflector))
+    return Roles(observer=observer, reflector=reflector, extractor=extractor, models=models, guards=guards)
