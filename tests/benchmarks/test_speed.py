@@ -51,7 +51,7 @@ async def test_a_closed_loop_sends_one_request_at_a_time_on_each_connection_and_
         load = await asyncio.to_thread(run, plan)
 
     assert len(load.latencies) == len(heard) > 2
-    assert heard[:3] == requests
+    assert sorted(heard[:3]) == sorted(requests)  # of two connections neither waits for the other
     assert load.failed == 0
     assert all(latency > 0 for latency in load.latencies)
 

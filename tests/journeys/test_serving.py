@@ -201,6 +201,7 @@ async def test_several_workers_serve_one_socket_and_one_that_dies_is_replaced(da
         await until(
             partial(asyncio.to_thread, workers_of, service),
             lambda found: len(found) == 2 and first != {worker.pid for worker in found},
+            seconds=90,
         )
         stored = await items(service, "/sessions/s/messages")
         assert [message["id"] for message in stored] == [message["id"] for message in posted]
