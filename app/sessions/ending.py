@@ -99,6 +99,6 @@ class Ending:
                 await self.look()
             except AWAY as error:
                 log.warning("ending_left", error=type(error).__name__)
-            except Exception:
+            except Exception:  # nothing ends the sweep: the next one finds what was left
                 log.exception("ending_left")
             await asyncio.sleep(self._config.look_seconds)
