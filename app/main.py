@@ -225,6 +225,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     app.state.exporting = Exporting(
         database=pool,
         store=TransferStore(),
+        objects=objects,
         config=ExportConfig(concurrency=settings.export.concurrency, stall_seconds=settings.export.stall_seconds),
     )
     app.state.deleting = deleting

@@ -10,6 +10,7 @@ from typing import BinaryIO
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from app.artifacts.objects import Objects, open_objects
 from app.configs import database_config
 from app.kit.db import Database
 from app.kit.errors import DomainError
@@ -45,7 +46,9 @@ def import_session(settings: Settings, *, tenant: str, key: str, path: Path) -> 
 async def _export(settings: Settings, tenant: str, key: str, file: BinaryIO) -> int:
     count = 0
     async with _opened(settings) as database:
-        exporting = Exporting(database=database, store=TransferStore(), config=ExportConfig())
+        exporting = Exporting(
+            database=database, store=TransferStore(), objects=_objects(settings), config=ExportConfig()
+        )
         with _progress() as progress:
             task = progress.add_task(f"exporting {key}", total=None)
             async for line in exporting.session(tenant, key):
@@ -57,12 +60,16 @@ async def _export(settings: Settings, tenant: str, key: str, file: BinaryIO) -> 
 
 async def _import(settings: Settings, tenant: str, key: str, path: Path) -> int:
     async with _opened(settings) as database:
-        importing = Importing(database=database, store=TransferStore())
+        importing = Importing(database=database, store=TransferStore(), objects=_objects(settings))
         found = await importing.check(path)
         with _progress() as progress:
             task = progress.add_task(f"importing {key}", total=found.total)
             await importing.session(path, tenant=tenant, key=key, told=lambda rows: progress.advance(task, rows))
     return found.total
+
+
+def _objects(settings: Settings) -> Objects | None:
+    return None if settings.artifacts.url is None else open_objects(settings.artifacts.url)
 
 
 @asynccontextmanager

@@ -1,11 +1,14 @@
 """An export is one snapshot, read by a cursor: of bounded memory, however long a session is (docs/export.md)."""
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from app.kit.db import Database, Tx
+from app.artifacts.objects import Objects
+from app.kit.db import Database, Row, Tx
+from app.kit.errors import Unavailable
 from app.sessions.errors import SessionNotFound
 from app.sessions.store import session_id
 from app.transfer import lines
@@ -14,6 +17,7 @@ from app.transfer.lines import Place
 from app.transfer.store import TransferStore
 
 RETRY_SECONDS = 30.0
+BYTES = frozenset({"content", "object_key"})  # where an artifact's are
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,9 +29,14 @@ class ExportConfig:
 
 
 class Exporting:
-    def __init__(self, *, database: Database, store: TransferStore, config: ExportConfig) -> None:
+    """``objects``: where the bytes of artifacts are that are not in the database."""
+
+    def __init__(
+        self, *, database: Database, store: TransferStore, objects: Objects | None, config: ExportConfig
+    ) -> None:
         self._database = database
         self._store = store
+        self._objects = objects
         self._config = config
         self._running = 0
 
@@ -47,7 +56,7 @@ class Exporting:
                 raise SessionNotFound(f"session '{key}' was never seen")
             yield lines.header(scope="session", of=key, now=datetime.now(tz=UTC))
             count = 1
-            async for line in self._store.lines(tx, place):
+            async for line in self._of_session(tx, place):
                 yield line
                 count += 1
             yield lines.end(count)
@@ -65,8 +74,26 @@ class Exporting:
         async for line in self._store.of_resource(tx, tenant, resource_id):
             yield line
         async for row in self._store.sessions(tx, tenant, resource_id):
-            async for line in self._store.lines(tx, Place(tenant=tenant, key=row["key"], id=row["id"])):
+            async for line in self._of_session(tx, Place(tenant=tenant, key=row["key"], id=row["id"])):
                 yield line
+
+    async def _of_session(self, tx: Tx, place: Place) -> AsyncIterator[bytes]:
+        async for line in self._store.lines(tx, place):
+            yield line
+        async for row in self._store.artifacts(tx, place.id):
+            described = {name: value for name, value in row.items() if name not in BYTES}
+            content = await self._content(row)
+            if content is not None:
+                yield await asyncio.to_thread(lines.artifact, place.key, described, content)
+
+    async def _content(self, row: Row) -> bytes | None:
+        """None: since the snapshot it was deleted, and its object with it. Raises Unavailable."""
+        if row["object_key"] is None:
+            content: bytes = row["content"]
+            return content
+        if self._objects is None:
+            raise Unavailable("artifacts are in an object store, which is not configured (DAYBOOK_ARTIFACTS__URL)")
+        return await self._objects.read(row["object_key"], 0, row["size"])
 
     @asynccontextmanager
     async def _snapshot(self) -> AsyncIterator[Tx]:

@@ -6,15 +6,16 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from app.artifacts.objects import Objects
 from app.kit.db import Database, Tx
 from app.kit.json import loads
 from app.sessions.errors import SessionExists
 from app.sessions.store import session_id
 from app.transfer.errors import TransferError
-from app.transfer.lines import DESCRIBED, END, HEADER, SCHEMA, TABLES, Place, moved
+from app.transfer.lines import ARTIFACTS, END, HEADER, SCHEMA, TABLES, Place, content_of, moved
 from app.transfer.store import TransferStore
 
-ROWS_AT_ONCE = 100
+ROWS_AT_ONCE = 100  # of an artifact, which may have megabytes, one
 NUMBERED = ("observations", "reflections", "runs")  # tables whose ids are drawn
 
 
@@ -30,9 +31,12 @@ class Checked:
 
 
 class Importing:
-    def __init__(self, *, database: Database, store: TransferStore) -> None:
+    """``objects``: where the bytes of artifacts are put; None: into the database."""
+
+    def __init__(self, *, database: Database, store: TransferStore, objects: Objects | None) -> None:
         self._database = database
         self._store = store
+        self._objects = objects
 
     async def check(self, path: Path) -> Checked:
         """Read the file whole. Raises TransferError for what is no export of one session, or was cut off."""
@@ -53,12 +57,26 @@ class Importing:
         highest: dict[str, int] = {}
         for table, batch in _batches(_rows(path)):
             rows = [moved(table, row, place) for row in batch]
-            if table not in DESCRIBED:
+            if table == ARTIFACTS:
+                await self._put_artifacts(tx, rows, place)
+            else:
                 await self._store.put(tx, table, rows)
             if table in NUMBERED:
                 highest[table] = max(highest.get(table, 0), *(row["id"] for row in rows), 0)
             told(len(rows))
         return highest
+
+    async def _put_artifacts(self, tx: Tx, rows: Iterable[Mapping[str, Any]], place: Place) -> None:
+        """An object of an import that fails is nobody's, and swept like any of those."""
+        for row in rows:
+            content = content_of(row)
+            if content is None:
+                continue
+            if self._objects is None:
+                await self._store.put_artifact(tx, row, content=content, object_key=None)
+            else:
+                key = await self._objects.write(place.id, content)
+                await self._store.put_artifact(tx, row, content=None, object_key=key)
 
 
 def checked(values: Iterable[tuple[int, Any]], columns: Mapping[str, frozenset[str]]) -> Checked:
@@ -102,6 +120,15 @@ def _check_row(table: str, row: Any, columns: frozenset[str], number: int) -> No
     unknown = sorted(row.keys() - columns)
     if unknown:
         raise TransferError(f"line {number}: {table} has no '{unknown[0]}' here; it was exported by a newer version")
+    if table == ARTIFACTS:
+        _check_bytes(row, number)
+
+
+def _check_bytes(row: Mapping[str, Any], number: int) -> None:
+    try:
+        content_of(row)
+    except (TypeError, ValueError) as error:
+        raise TransferError(f"line {number}: the artifact '{row.get('name')}': {error}") from error
 
 
 def _values(path: Path) -> Iterator[tuple[int, Any]]:
@@ -125,7 +152,7 @@ def _batches(rows: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str, 
         batch: list[dict[str, Any]] = []
         for _, row in of_table:
             batch.append(row)
-            if len(batch) == ROWS_AT_ONCE:
+            if len(batch) == (1 if table == ARTIFACTS else ROWS_AT_ONCE):
                 yield table, batch
                 batch = []
         if batch:

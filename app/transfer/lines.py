@@ -8,9 +8,11 @@
 session by session, so that what is read is never ahead of what it belongs to.
 """
 
+from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
@@ -30,7 +32,7 @@ TABLES = (
     "state_entries",
     "artifacts",
 )
-DESCRIBED = frozenset({"artifacts"})  # told about, without their bytes: an import leaves them out
+ARTIFACTS = "artifacts"  # the last of them, whose bytes may lie elsewhere
 
 
 NO_BRANCH = {"branched_from": None, "branched_at_seq": None}
@@ -60,6 +62,23 @@ def end(lines: int) -> bytes:
 
 def line(value: Mapping[str, Any]) -> bytes:
     return dumps(value) + b"\n"
+
+
+def artifact(session: str, row: Mapping[str, Any], content: bytes) -> bytes:
+    """The line of a version with its bytes, in base64."""
+    data = {**row, "content": b64encode(content).decode("ascii")}
+    return line({"type": ARTIFACTS, "session": session, "data": data})
+
+
+def content_of(row: Mapping[str, Any]) -> bytes | None:
+    """The bytes of an exported version; None: an older Daybook wrote none. Raises ValueError for other bytes."""
+    told = row.get("content")
+    if told is None:
+        return None
+    content = b64decode(told, validate=True)
+    if sha256(content).hexdigest() != row.get("sha256"):
+        raise ValueError("its bytes are not those of its sha256")
+    return content
 
 
 def moved(table: str, row: dict[str, Any], place: Place) -> dict[str, Any]:

@@ -22,7 +22,7 @@ router = APIRouter(route_class=Guarded, tags=["sessions"], responses=problem_res
 async def export_resource(resource_id: ResourceId, tenant: Tenant, request: Request) -> StreamingResponse:
     """All that is kept of a resource, as JSON lines: a header, its sessions row by row, and an end with their number.
 
-    It is one snapshot. Of artifacts there is all but their bytes. Where there is nothing, so is it told.
+    It is one snapshot, with the bytes of artifacts in base64. Where there is nothing, so is it told.
     """
     exporting: Exporting = request.app.state.exporting
     return StreamingResponse(await exporting.resource(tenant, resource_id), media_type=NDJSON)

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from app.kit.db import Row, Tx
 from app.kit.json import dumps
-from app.transfer.lines import TABLES, Place
+from app.transfer.lines import Place
 
 ROWS_AT_ONCE = 50  # of a cursor: a message may have a megabyte
 
@@ -26,14 +26,18 @@ _ROWS = {
     "runs": "SELECT * FROM runs WHERE memory_id = $1 ORDER BY id",
     "state_entries": """SELECT * FROM state_entries
       WHERE tenant = $3 AND scope = 'session' AND owner = $2 ORDER BY version""",
-    "artifacts": """SELECT session_id, name, version, media_type, size, encode(sha256, 'hex') AS sha256, created_at
-      FROM artifacts WHERE session_id = $1 AND deleted_at IS NULL ORDER BY name, version""",
 }
 _LINE = """/* export_{table} */
 SELECT json_build_object('type', '{table}', 'session', session.key, 'data', row_to_json(found))::text
 FROM (SELECT $1::uuid AS id, $2::text AS key, $3::text AS tenant) AS session, LATERAL ({rows}) AS found
 """
 LINES = {table: _LINE.format(table=table, rows=rows) for table, rows in _ROWS.items()}
+
+ARTIFACTS = """/* export_artifacts */
+SELECT session_id::text, name, version, media_type, size, encode(sha256, 'hex') AS sha256, created_at, content,
+       object_key
+FROM artifacts WHERE session_id = $1 AND deleted_at IS NULL ORDER BY name, version
+"""
 
 OF_RESOURCE = """/* export_sessions */
 SELECT id, key FROM sessions WHERE tenant = $1 AND resource_id = $2 ORDER BY key
@@ -63,6 +67,11 @@ SELECT setval(s.name, greatest(nextval(s.name), $2))
 FROM (SELECT pg_get_serial_sequence($1, 'id')::regclass AS name) AS s
 """
 
+PUT_ARTIFACT = """/* import_artifact */
+INSERT INTO artifacts (session_id, name, version, media_type, size, sha256, created_at, content, object_key)
+VALUES ($1::text::uuid, $2, $3, $4, $5, decode($6, 'hex'), $7::text::timestamptz, $8, $9)
+"""
+
 DUE = "/* import_due */ UPDATE memories SET due_at = now() WHERE id = $1 AND due_at IS NOT NULL"
 
 
@@ -87,10 +96,21 @@ class TransferStore:
 
     @staticmethod
     async def lines(tx: Tx, place: Place) -> AsyncIterator[bytes]:
-        """All that is kept of a session, table by table."""
-        for table in TABLES:
-            async for row in tx.cursor(LINES[table], place.id, place.key, place.tenant, prefetch=ROWS_AT_ONCE):
+        """All that is kept of a session, table by table, but for its artifacts."""
+        for statement in LINES.values():
+            async for row in tx.cursor(statement, place.id, place.key, place.tenant, prefetch=ROWS_AT_ONCE):
                 yield row[0].encode() + b"\n"
+
+    @staticmethod
+    async def artifacts(tx: Tx, session: UUID) -> AsyncIterator[Row]:
+        """Every version with its bytes, or with the key that they have in the object store. One row is read at once."""
+        async for row in tx.cursor(ARTIFACTS, session, prefetch=1):
+            yield row
+
+    @staticmethod
+    async def put_artifact(tx: Tx, row: Mapping[str, Any], *, content: bytes | None, object_key: str | None) -> None:
+        described = (row[name] for name in ("session_id", "name", "version", "media_type", "size", "sha256"))
+        await tx.execute(PUT_ARTIFACT, *described, row["created_at"], content, object_key)
 
     @staticmethod
     async def columns(tx: Tx, table: str) -> frozenset[str]:

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from app import transferring
+from app.artifacts.objects import Objects, open_objects
 from app.kit.db import Database
 from app.kit.openapi import JSON
 from app.sessions.errors import SessionExists
 from app.sessions.store import session_id
 from app.settings import Settings
 from app.transfer.errors import TransferError
-from app.transfer.exporting import ExportConfig, Exporting
+from app.transfer.exporting import Exporting
 from app.transfer.importing import Importing, checked
 from app.transfer.lines import TABLES
 from app.transfer.store import TransferStore
@@ -33,8 +34,7 @@ def told(text: str) -> list[dict[str, Any]]:
 
 
 async def export(service: Service, path: Path, key: str = "s1") -> list[dict[str, Any]]:
-    database: Database = service.app.state.database
-    exporting = Exporting(database=database, store=TransferStore(), config=ExportConfig())
+    exporting: Exporting = service.app.state.exporting
     return kept(b"".join([line async for line in exporting.session("default", key)]), path)
 
 
@@ -43,8 +43,9 @@ def kept(text: bytes, path: Path) -> list[dict[str, Any]]:
     return told(text.decode())
 
 
-async def bring(service: Service, path: Path, key: str) -> None:
-    importing = Importing(database=service.app.state.database, store=TransferStore())
+async def bring(service: Service, path: Path, key: str, objects: Objects | None = None) -> None:
+    database: Database = service.app.state.database
+    importing = Importing(database=database, store=TransferStore(), objects=objects)
     await importing.check(path)
     await importing.session(path, tenant="default", key=key, told=lambda _rows: None)
 
@@ -74,6 +75,38 @@ async def test_an_imported_session_has_the_same_contexts_byte_for_byte(service: 
     for path_of in ("messages", "state", "memory/observations", "memory/reflections", "memory/versions"):
         one, other = [(await service.client.get(f"/sessions/{key}/{path_of}")).text for key in ("s1", "s2")]
         assert other == one.replace('"session":"s1"', '"session":"s2"'), path_of
+
+
+@pytest.mark.parametrize(("stored", "imported"), [("database", "database"), ("store", "database"), ("store", "store")])
+async def test_artifacts_come_with_their_session_wherever_their_bytes_are(
+    start_service: StartService, tmp_path: Path, stored: str, imported: str
+) -> None:
+    path, url, versions = tmp_path / "s1.ndjson", f"file://{tmp_path}/objects", [bytes(range(256)), b"second"]
+    async with start_service(artifacts={"url": url} if stored == "store" else {}) as service:
+        await service.append("s1", said("Hello"))
+        for content in versions:
+            await service.client.put("/sessions/s1/artifacts/data.bin", content=content)
+        lines = await export(service, path)
+        await service.client.delete("/sessions/s1")
+        await bring(service, path, "s2", open_objects(url) if imported == "store" else None)
+        found = [
+            await service.client.get("/sessions/s2/artifacts/data.bin", params={"version": number}) for number in (1, 2)
+        ]
+    assert [answer.content for answer in found] == versions
+    assert [line["data"]["version"] for line in lines if line["type"] == "artifacts"] == [1, 2]
+    objects = (tmp_path / "objects" / str(session_id("default", "s2"))).glob("*")  # noqa: ASYNC240 - two at most
+    assert len([*objects]) == (2 if imported == "store" else 0)
+
+
+async def test_artifacts_of_an_older_export_are_left_out(service: Service, tmp_path: Path) -> None:
+    await service.append("s1", said("Hello"))
+    await service.client.put("/sessions/s1/artifacts/data.bin", content=b"bytes")
+    lines = await export(service, tmp_path / "s1.ndjson")
+    for line in lines:
+        line.get("data", {}).pop("content", None)
+    kept(b"".join(json.dumps(line).encode() + b"\n" for line in lines), tmp_path / "old.ndjson")
+    await bring(service, tmp_path / "old.ndjson", "s2")
+    assert (await service.get("/sessions/s2/artifacts"))["items"] == []
 
 
 async def test_an_imported_session_keeps_the_laws_and_goes_on(service: Service, tmp_path: Path) -> None:
@@ -146,6 +179,7 @@ async def test_a_key_that_is_taken_is_not_imported_to(service: Service, tmp_path
 HEADER = {"type": "header", "schema": 1, "scope": "session", "of": "s1"}
 SESSION = {"type": "sessions", "session": "s1", "data": {"id": "x"}}
 SAID = {"type": "messages", "session": "s1", "data": {"seq": 1}}
+ARTIFACT = {"type": "artifacts", "session": "s1", "data": {"name": "a", "sha256": "0", "content": "YQ=="}}
 
 
 @pytest.mark.parametrize(
@@ -163,10 +197,12 @@ SAID = {"type": "messages", "session": "s1", "data": {"seq": 1}}
         ([HEADER, SESSION | {"data": {"later": 1}}], "line 2: sessions has no 'later' here"),
         ([HEADER, SESSION | {"data": None}], "line 2: no row"),
         ([HEADER, [1]], "line 2: not a line"),
+        ([HEADER, SESSION, ARTIFACT], "line 3: the artifact 'a': its bytes are not those"),
+        ([HEADER, SESSION, ARTIFACT | {"data": {"name": "a", "content": "Y"}}], "line 3: the artifact 'a': "),
     ],
 )
 def test_a_file_that_is_no_whole_export_is_refused_by_its_line(lines: list[Any], wrong: str) -> None:
-    columns = {table: frozenset({"id", "seq"}) for table in TABLES}
+    columns = {table: frozenset({"id", "seq", "name", "sha256", "content"}) for table in TABLES}
     with pytest.raises(TransferError, match=wrong):
         checked(enumerate(lines, start=1), columns)
 
