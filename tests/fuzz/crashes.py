@@ -31,7 +31,7 @@ from tests.journeys.looks import until
 from tests.journeys.processes import PROJECT, surroundings
 
 # What no service executes; each is a transaction by itself, or an import is one.
-OF_COMMANDS = frozenset({"redrive", "insert_key", "revoke_key", "import_rows", "import_due"})
+OF_COMMANDS = frozenset({"redrive", "insert_key", "revoke_key", "import_rows", "import_artifact", "import_due"})
 BEHIND = frozenset({"touch_keys"})  # of no request: what a death loses of it is when a key was last used
 WRITES = [name for name in writes(PROJECT / "app") if name not in OF_COMMANDS | BEHIND]
 START_SECONDS = 60.0

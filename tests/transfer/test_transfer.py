@@ -94,7 +94,7 @@ async def test_artifacts_come_with_their_session_wherever_their_bytes_are(
         ]
     assert [answer.content for answer in found] == versions
     assert [line["data"]["version"] for line in lines if line["type"] == "artifacts"] == [1, 2]
-    objects = (tmp_path / "objects" / str(session_id("default", "s2"))).glob("*")  # noqa: ASYNC240 - two at most
+    objects = (tmp_path / "objects" / str(session_id("default", "s2"))).glob("*")
     assert len([*objects]) == (2 if imported == "store" else 0)
 
 
