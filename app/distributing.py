@@ -41,6 +41,7 @@ DISTRIBUTIONS = (
     *_of(Place.BY_SESSION, "memory_id", "memory_versions", "observations", "reflections", "runs", "spending"),
     *_of(Place.BY_ITSELF, "owner", "state_entries"),
     *_of(Place.BY_ITSELF, "resource_id", "facts"),
+    *_of(Place.BY_ITSELF, "id", "resources"),
     *_of(Place.BY_ITSELF, "tenant", "tenant_spending"),
     *_of(Place.EVERYWHERE, None, "api_keys"),
 )

@@ -104,6 +104,7 @@ from app.sessions.erasing import ErasingLog
 from app.sessions.examples import EXAMPLES as SESSIONS_EXAMPLES
 from app.sessions.metrics import SessionMetrics
 from app.sessions.replacing import Replacing
+from app.sessions.resources import Resources, ResourceStore
 from app.sessions.service import SessionService
 from app.sessions.store import SessionStore
 from app.settings import Settings
@@ -166,7 +167,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     deleting = Deleting(
         database=pool,
         store=session_store,
-        keepers=(ErasingStore(), ArtifactStore(pool), StateStore(pool), facts, index_store),
+        keepers=(ErasingStore(), ArtifactStore(pool), StateStore(pool), facts, index_store, ResourceStore()),
         metrics=session_metrics,
     )
     retaining = _build_retaining(settings, pool, index_store, deleting, session_metrics)
@@ -215,6 +216,9 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         redaction=redaction,
     )
     app.state.ending = ending
+    app.state.resources = Resources(
+        database=pool, memory=memory, metadata_bytes_max=limits.metadata_bytes_max, redaction=redaction
+    )
     app.state.artifacts = artifacts
     app.state.values = StateService(
         database=pool, store=StateStore(pool), config=state_config(settings), redaction=redaction

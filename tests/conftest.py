@@ -49,6 +49,7 @@ TABLES = (
     "api_keys",
     "artifacts",
     "facts",
+    "resources",
     "messages",
     "message_terms",
     "sessions",

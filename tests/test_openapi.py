@@ -136,6 +136,8 @@ async def remembered(service: Service) -> Service:
             assert answer.status_code == 200
     answer = await service.client.put(path_of("putArtifact"), content=requests("putArtifact")["csv"])
     assert answer.status_code == 201
+    answer = await service.client.put(path_of("getResource"), json=requests("putResource")["said"])
+    assert answer.status_code == 201
     answer = await service.client.post(path_of("appendFact"), json=requests("appendFact")["preference"])
     assert answer.status_code == 201
     return service

@@ -70,6 +70,7 @@ async def filled(url: str) -> AsyncIterator[tuple[Service, dict[str, str]]]:
     async with running_service(as_role(url), row_level_security=True, recall=SEARCHED) as service:
         service.client.headers |= headers
         await fill(service, "s1", resource_id="ana")
+        await service.client.put("/resources/ana", json={"metadata": {"plan": "pro"}})
         noted = await service.client.post(
             "/resources/ana/facts", json={"text": "User likes tea.", "category": "profile"}
         )

@@ -22,9 +22,8 @@ from app.memory.schemas import (
     observation_out,
     reflection_out,
 )
-from app.sessions.reading import UNSTORABLE
 from app.sessions.schemas import BranchIn, Key, MessageId, SessionOut, message_out, session_out
-from app.sessions.wire import unstorable
+from app.sessions.wire import UNSTORABLE, unstorable
 
 router = APIRouter(route_class=Guarded, tags=["memory"], responses=problem_responses(404, 422, 503))
 session_router = APIRouter(route_class=Guarded, tags=["sessions"], responses=problem_responses(404, 422, 503))

@@ -11,6 +11,10 @@ class SessionExists(DomainError):
     slug, title, category = "session-exists", "There is such a session already", Category.CONFLICT
 
 
+class ResourceNotFound(DomainError):
+    slug, title, category = "resource-not-found", "There is no such resource", Category.NOT_FOUND
+
+
 class MessageNotFound(DomainError):
     slug, title, category = "message-not-found", "There is no such message", Category.NOT_FOUND
 
@@ -32,7 +36,7 @@ class MessageTooLarge(DomainError):
 
 
 class MetadataTooLarge(DomainError):
-    slug, title, category = "metadata-too-large", "The metadata of the session is too large", Category.TOO_LARGE
+    slug, title, category = "metadata-too-large", "The metadata is too large", Category.TOO_LARGE
 
 
 class ResourceConflict(DomainError):

@@ -64,6 +64,11 @@ _PUT: dict[str, Any] = {
     },
 }
 
+_PUT_RESOURCE: dict[str, Any] = {
+    "said": {"summary": "What is said of it", "value": {"metadata": {"plan": "pro"}}},
+    "rules": {"summary": "The rules of a shared memory", "value": {"config": {"preset": "compact"}}},
+}
+
 _STORED: dict[str, Any] = {
     "session": "s1",
     "messages": [
@@ -108,6 +113,13 @@ _SESSION: dict[str, Any] = {
     "last_active_at": "2026-08-01T10:00:06Z",
     "ended_at": None,
 }
+_RESOURCE: dict[str, Any] = {
+    "resource_id": "user-42",
+    "config": {},
+    "metadata": {"plan": "pro"},
+    "created_at": "2026-08-01T10:00:01Z",
+    "updated_at": "2026-08-01T10:00:01Z",
+}
 _LISTED_MEMORY: dict[str, Any] = {
     "status": "idle",
     "pending_tokens": 20,
@@ -138,6 +150,7 @@ _DELETED_ROWS = {
     "message_terms": 200,
     "state_entries": 3,
     "facts": 2,
+    "resources": 0,
     "messages": 200,
     "session_configs": 1,
     "sessions": 1,
@@ -166,7 +179,11 @@ EXAMPLES = {
         answers={201: _BRANCH},
     ),
     "deleteSession": Examples(answers={200: {"session": "s1", "rows": _DELETED_ROWS}}),
-    "deleteResource": Examples(answers={200: {"resource_id": "user-42", "sessions": 1, "rows": _DELETED_ROWS}}),
+    "putResource": Examples(requests=_PUT_RESOURCE, answers={200: _RESOURCE, 201: _RESOURCE}),
+    "getResource": Examples(answers={200: _RESOURCE}),
+    "deleteResource": Examples(
+        answers={200: {"resource_id": "user-42", "sessions": 1, "rows": _DELETED_ROWS | {"resources": 1}}}
+    ),
     "endSession": Examples(answers={200: _SESSION | {"ended_at": "2026-08-01T11:00:00Z"}}),
     "getSession": Examples(answers={200: _SESSION}),
     "listSessions": Examples(answers={200: {"items": [_SESSION | {"memory": _LISTED_MEMORY}], "next_cursor": None}}),

@@ -11,9 +11,7 @@ from app.sessions.errors import MessageTooLarge
 from app.sessions.model import NewMessage, Trust
 from app.sessions.redacting import redacted_parts
 from app.sessions.schemas import MessageIn
-from app.sessions.wire import WireError, content_hash, default_trust, normalise, observable, unstorable
-
-UNSTORABLE = "holds a NUL character, a lone surrogate, or a number or depth that is not stored"
+from app.sessions.wire import UNSTORABLE, WireError, content_hash, default_trust, normalise, observable, unstorable
 
 
 def read_messages(

@@ -14,6 +14,7 @@ from app.sessions.deleting import Deleting
 from app.sessions.ending import Ending
 from app.sessions.model import SEQ_MAX, MessageFilter
 from app.sessions.replacing import Replacing
+from app.sessions.resources import Resource, Resources
 from app.sessions.schemas import (
     PAGE_DEFAULT,
     SESSION_KEY,
@@ -36,6 +37,8 @@ from app.sessions.schemas import (
     MessagePage,
     MessageQuery,
     ResourceId,
+    ResourceIn,
+    ResourceOut,
     SessionIn,
     SessionOut,
     SessionPage,
@@ -60,6 +63,11 @@ def _service(request: Request) -> SessionService:
 def _deleting(request: Request) -> Deleting:
     deleting: Deleting = request.app.state.deleting
     return deleting
+
+
+def _resources(request: Request) -> Resources:
+    resources: Resources = request.app.state.resources
+    return resources
 
 
 async def _usual_append(request: Request) -> Response | None:
@@ -185,6 +193,28 @@ async def delete_session(key: Key, tenant: Tenant, request: Request) -> DeletedS
     return DeletedSessionOut(session=key, rows=receipt.rows)
 
 
+@router.put(
+    "/resources/{resource_id}",
+    operation_id="putResource",
+    responses=problem_responses(413) | {201: {"model": ResourceOut, "description": "Created"}},
+)
+async def put_resource(
+    resource_id: ResourceId, body: ResourceIn, tenant: Tenant, request: Request, response: Response
+) -> ResourceOut:
+    """Create a resource, or merge metadata and the config of its sessions' shared memory into it."""
+    resource, created = await _resources(request).put(
+        tenant=tenant, resource_id=resource_id, config=body.config, metadata=body.metadata
+    )
+    response.status_code = 201 if created else 200
+    return _resource_out(resource)
+
+
+@router.get("/resources/{resource_id}", operation_id="getResource", responses=problem_responses(404))
+async def get_resource(resource_id: ResourceId, tenant: Tenant, request: Request) -> ResourceOut:
+    """One resource: one that was put, or that has a session."""
+    return _resource_out(await _resources(request).get(tenant, resource_id))
+
+
 @router.delete("/resources/{resource_id}", operation_id="deleteResource")
 async def delete_resource(resource_id: ResourceId, tenant: Tenant, request: Request) -> DeletedResourceOut:
     """Delete all sessions of a resource, and its state. Where there is nothing it answers the same."""
@@ -231,6 +261,16 @@ def _listed_out(listed: ListedSession, summary: dict[str, Any]) -> ListedSession
     lag = {"pending_seconds": int(listed.pending_seconds), "last_error": listed.last_error}
     return ListedSessionOut(
         **session_out(listed.session).model_dump(), memory=ListedMemory.model_validate(summary | lag)
+    )
+
+
+def _resource_out(resource: Resource) -> ResourceOut:
+    return ResourceOut(
+        resource_id=resource.id,
+        config=resource.config,
+        metadata=resource.metadata,
+        created_at=resource.created_at,
+        updated_at=resource.updated_at,
     )
 
 

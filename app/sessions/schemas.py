@@ -161,6 +161,23 @@ class SessionIn(BaseModel):
     config: dict[str, Any] = Field(default_factory=dict, description="The memory's rules for this session; merged")
 
 
+class ResourceIn(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    config: dict[str, Any] = Field(
+        default_factory=dict, description="The rules of the memory that its sessions share in resource scope; merged"
+    )
+    metadata: dict[str, Any] = Field(default_factory=dict, description="Merged; a null removes its key")
+
+
+class ResourceOut(BaseModel):
+    resource_id: str
+    config: dict[str, Any]
+    metadata: dict[str, Any]
+    created_at: datetime
+    updated_at: datetime
+
+
 class BranchIn(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 

@@ -1,6 +1,5 @@
 """What a caller can do with a session's log: append to it, read it, configure it."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,7 +13,7 @@ from app.kit.offload import offloaded
 from app.kit.tracing import UNTRACED, traced
 from app.llm.port import Usage
 from app.llm.prices import priced
-from app.redaction.model import OFF, Redact, Redaction, redacted_object
+from app.redaction.model import OFF, Redact, Redaction
 from app.sessions.append_store import AppendResult, AppendStore
 from app.sessions.errors import (
     MessageConflict,
@@ -23,9 +22,10 @@ from app.sessions.errors import (
     ResourceConflict,
     SessionNotFound,
 )
+from app.sessions.merging import read_given
 from app.sessions.metrics import SessionMetrics
 from app.sessions.model import ActorUsage, MemoryPort, Message, MessageFilter, NewMessage
-from app.sessions.reading import UNSTORABLE, read_messages
+from app.sessions.reading import read_messages
 from app.sessions.redacting import redacted_parts
 from app.sessions.schemas import AppendIn
 from app.sessions.store import (
@@ -37,7 +37,7 @@ from app.sessions.store import (
     session_id,
 )
 from app.sessions.usage import actor_usage
-from app.sessions.wire import content_hash, unstorable
+from app.sessions.wire import content_hash
 
 SCAN = 500  # sessions read at a time while looking for those of a status
 
@@ -146,18 +146,13 @@ class SessionService:
 
         Raises Invalid, ResourceConflict, MetadataTooLarge.
         """
-        found = unstorable({"metadata": metadata, "config": config})
-        if found is not None:
-            raise Invalid(UNSTORABLE, errors=[FieldError(found, UNSTORABLE)])
         redact = self._redaction.of(tenant)
-        if redact is not None:
-            config, metadata = await asyncio.to_thread(_redacted, config, metadata, redact)
-        checked = self._memory.check_config(config)
+        config, metadata = await read_given(config, metadata, memory=self._memory, redact=redact)
         put = await self._store.put(
             tenant=tenant,
             key=key,
             resource_id=resource_id,
-            config=checked,
+            config=config,
             metadata=metadata,
             metadata_bytes_max=self._config.metadata_bytes_max,
             timezone=self._memory.defaults.timezone,
@@ -201,12 +196,6 @@ class SessionService:
         if found.erased_at is not None:
             raise MessageErased(f"message '{message_id}' was erased")
         return found
-
-
-def _redacted(
-    config: dict[str, Any], metadata: dict[str, Any], redact: Redact
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    return redacted_object(config, redact), redacted_object(metadata, redact)
 
 
 async def _usage(body: AppendIn) -> ActorUsage | None:

@@ -7,9 +7,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from app.kit.db import Database, Row, Tx
-from app.kit.errors import FieldError
-from app.kit.json import dumps
-from app.sessions.errors import MetadataTooLarge
+from app.sessions.merging import check_metadata, off_of, set_of, unset_of
 from app.sessions.model import (
     Gone,
     Kind,
@@ -285,12 +283,11 @@ class SessionStore:
         metadata_bytes_max: int,
         timezone: str,
     ) -> tuple[SessionRecord, bool] | None:
-        """Create or merge: a null unsets its key, but for ``buffer_every`` of the config, where null is a value.
+        """Create or merge (``merging.py``).
 
         Answers the session and whether it is new; None when it belongs to another resource. Raises MetadataTooLarge
         where what was merged into is larger than that.
         """
-        off = {name: value for name, value in config.items() if value is None and name == "buffer_every"}
         async with self._database.tx() as tx:
             row = await tx.fetchrow(
                 PUT_SESSION,
@@ -298,16 +295,16 @@ class SessionStore:
                 tenant,
                 key,
                 resource_id,
-                _set(config),
-                off,
-                _set(metadata),
+                set_of(config),
+                off_of(config),
+                set_of(metadata),
                 timezone,
-                _unset(config),
+                unset_of(config),
                 bool(config),
-                _unset(metadata),
+                unset_of(metadata),
             )
             if metadata and row is not None:
-                _check_metadata(row["metadata"], metadata_bytes_max)
+                check_metadata(row["metadata"], metadata_bytes_max)
         return None if row is None else (session_of(row), row["created"])
 
     async def counters(self, memory: UUID) -> MemoryCounters:
@@ -412,17 +409,3 @@ def _gone(tenant: str, rows: Sequence[Row], *, resource_id: str | None) -> Gone:
         memories=tuple(row["memory_id"] for row in rows),
         resource_id=resource_id,
     )
-
-
-def _set(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def _unset(values: dict[str, Any]) -> list[str]:
-    return [name for name, value in values.items() if value is None]
-
-
-def _check_metadata(merged: dict[str, Any], bytes_max: int) -> None:
-    if len(dumps(merged)) > bytes_max:
-        detail = f"a session has at most {bytes_max} bytes of metadata (DAYBOOK_SESSIONS__METADATA_BYTES_MAX)"
-        raise MetadataTooLarge(detail, errors=[FieldError("/metadata", detail)])

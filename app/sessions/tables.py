@@ -86,6 +86,19 @@ class SessionRow(SQLModel, table=True):
     branched_at_seq: int | None = Field(sa_column=Column(BigInteger))
 
 
+class ResourceRow(SQLModel, table=True):
+    """Whose sessions they are, e.g. a user; there is a row where something was said of it."""
+
+    __tablename__ = "resources"
+
+    tenant: str = Field(sa_column=Column(Text(collation="C"), primary_key=True))
+    id: str = Field(sa_column=Column(Text(collation="C"), primary_key=True))
+    config: dict[str, Any] = Field(sa_column=Column(JSONB, nullable=False, server_default=text("'{}'")))
+    meta: dict[str, Any] = Field(sa_column=Column("metadata", JSONB, nullable=False, server_default=text("'{}'")))
+    created_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False, server_default=NOW))
+    updated_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False, server_default=NOW))
+
+
 class SessionConfigRow(SQLModel, table=True):
     """One change of a session's config: what it was from ``number`` on. Before the first it was empty.
 

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.kit.errors import FieldError, Invalid
-from app.sessions.reading import UNSTORABLE
-from app.sessions.wire import unstorable
+from app.sessions.wire import UNSTORABLE, unstorable
 from app.state.templates import NAME_PATTERN, Scope, scope_of
 
 NAMES = "a name has 1-100 letters, digits and _, none of the digits first, after nothing, 'user:' or 'app:'"

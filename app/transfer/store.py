@@ -43,6 +43,11 @@ OF_RESOURCE = """/* export_sessions */
 SELECT id, key FROM sessions WHERE tenant = $1 AND resource_id = $2 ORDER BY key
 """
 
+RESOURCE = """/* export_resource */
+SELECT json_build_object('type', 'resources', 'session', NULL, 'data', row_to_json(found))::text
+FROM (SELECT * FROM resources WHERE tenant = $1 AND id = $2) AS found
+"""
+
 STATE_OF_RESOURCE = """/* export_resource_state */
 SELECT json_build_object('type', 'state_entries', 'session', NULL, 'data', row_to_json(found))::text
 FROM (SELECT * FROM state_entries WHERE tenant = $1 AND scope = 'user' AND owner = $2 ORDER BY version) AS found
@@ -89,8 +94,8 @@ class TransferStore:
 
     @staticmethod
     async def of_resource(tx: Tx, tenant: str, resource_id: str) -> AsyncIterator[bytes]:
-        """What is kept of the resource and of no one session: its state, its facts."""
-        for statement in (STATE_OF_RESOURCE, FACTS_OF_RESOURCE):
+        """What is kept of the resource and of no one session: itself, its state, its facts."""
+        for statement in (RESOURCE, STATE_OF_RESOURCE, FACTS_OF_RESOURCE):
             async for row in tx.cursor(statement, tenant, resource_id, prefetch=ROWS_AT_ONCE):
                 yield row[0].encode() + b"\n"
 

@@ -103,6 +103,10 @@ async def replace(message: str, replacement: Json, client: httpx.AsyncClient) ->
     await _done(client.put(f"{SESSION}/messages/{message}", json=replacement))
 
 
+async def put_resource(metadata: Json, client: httpx.AsyncClient) -> None:
+    await _done(client.put("/resources/ana", json={"metadata": metadata}))
+
+
 async def keep(artifact: str, content: bytes, client: httpx.AsyncClient) -> None:
     await _done(client.put(f"{SESSION}/artifacts/{artifact}", content=content))
 
@@ -140,6 +144,7 @@ async def correct(fact: str, client: httpx.AsyncClient) -> None:
 async def delete_another(client: httpx.AsyncClient) -> None:
     """A session comes and goes, and a resource."""
     await _done(client.post("/resources/boris/facts", json={"text": "Boris pays too.", "category": "insight"}))
+    await _done(client.put("/resources/boris", json={"config": {"preset": "compact"}}))
     await _done(client.delete("/resources/boris"))
     await _done(client.post("/sessions/another/messages", json={"messages": messages(1, 2)}))
     await _done(client.put("/sessions/another/state/page", json="billing"))
@@ -206,6 +211,7 @@ STEPS: list[Step] = [
     partial(delete, "artifacts/draft"),
     partial(set_state, {"page": "billing", "app:plan": "free", "draft": 1}),
     partial(set_state, {"page": "orders", "draft": None}),
+    partial(put_resource, {"plan": "pro"}),
     partial(note, "Ana pays by transfer.", 23),
     partial(note, "Ana pays late.", 24),
     partial(correct, "Ana pays when she can."),

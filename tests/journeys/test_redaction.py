@@ -71,6 +71,7 @@ async def write_everywhere(service: Service) -> None:
         ("PUT", f"{session}/state/y", {"json": KEY}),
         ("PUT", f"{session}/artifacts/a.txt", {"content": f"# {KEY}\n", "headers": {"Content-Type": "text/plain"}}),
         ("PATCH", f"{session}/memory/observations/{note}", {"json": {"text": f"* 🔴 (10:00) User has {KEY}. #1"}}),
+        ("PUT", "/resources/ana", {"json": {"metadata": {"key": KEY}, "config": {"instruction": f"never say {KEY}"}}}),
         ("POST", "/resources/ana/facts", {"json": {"text": f"It is {KEY}.", "category": "insight"}}),
         ("POST", f"{session}/compact", {"json": {"up_to_seq": 3, "summary": f"It was {KEY}."}}),
     ]

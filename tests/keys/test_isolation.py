@@ -52,6 +52,8 @@ async def first(start_service: StartService, make_key: MakeKey) -> AsyncIterator
         state = {"city": SECRET, "user:city": SECRET, "app:city": SECRET}
         assert (await service.client.patch("/sessions/s1/state", json=state)).status_code == 200
         assert (await service.client.put("/sessions/s1/artifacts/city", content=SECRET)).status_code == 201
+        described = {"metadata": {"about": SECRET}}
+        assert (await service.client.put("/resources/r-1", json=described)).status_code == 201
         fact = {"text": f"User lives at Rua {SECRET} 12.", "category": "profile"}
         assert (await service.client.post("/resources/r-1/facts", json=fact)).status_code == 201
         yield service

@@ -28,6 +28,7 @@ async def fill(service: Service, key: str, **fields: Any) -> None:
         await service.client.post(f"/sessions/{key}/messages", json=body, params={"wait_ms": 20_000})
     await service.client.put(f"/sessions/{key}/artifacts/plan", content=b"first")
     await service.client.patch(f"/sessions/{key}/state", json={"page": "billing"})
+    await service.client.put(f"/resources/{fields['resource_id']}", json={"metadata": {"plan": "pro"}})
     fact = {"text": "Ana pays.", "category": "insight", "sources": [{"session": key, "cites": [1, 2]}]}
     await service.client.post(f"/resources/{fields['resource_id']}/facts", json=fact)
     await service.client.post(f"/sessions/{key}/memory/reflect", params={"wait_ms": 20_000})
@@ -47,9 +48,9 @@ async def tables(database_url: str) -> set[str]:
     return {row["table_name"] for row in rows} - {"alembic_version"}
 
 
-@pytest.mark.parametrize("path", ["/sessions/s1", "/resources/user-1"])
+@pytest.mark.parametrize(("path", "kept"), [("/sessions/s1", {"resources"}), ("/resources/user-1", set[str]())])
 async def test_no_table_keeps_a_row_of_what_is_deleted(
-    start_service: StartService, database_url: str, tmp_path: Path, path: str
+    start_service: StartService, database_url: str, tmp_path: Path, path: str, kept: set[str]
 ) -> None:
     script = tmp_path / "script.json"
     script.write_text(json.dumps([{"reply": CONDENSED}]), encoding="utf-8")
@@ -64,8 +65,9 @@ async def test_no_table_keeps_a_row_of_what_is_deleted(
     assert set(TABLES) == await tables(database_url)
     assert {table for table, count in before.items() if not count} == {"api_keys"}
     assert answer.status_code == 200
-    assert answer.json()["rows"] == {table: count for table, count in before.items() if table not in OF_THE_TENANT}
-    assert {table for table, count in after.items() if count} <= OF_THE_TENANT
+    deleted = {table: before[table] - after[table] for table in before if table not in OF_THE_TENANT}
+    assert answer.json()["rows"] == deleted
+    assert {table for table, count in after.items() if count} - OF_THE_TENANT == kept
 
 
 async def test_a_deleted_session_is_one_never_seen_until_its_key_is_used_again(service: Service) -> None:

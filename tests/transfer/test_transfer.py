@@ -139,6 +139,7 @@ async def test_a_resource_is_exported_with_all_its_sessions_and_its_own_state(se
         await service.client.post(f"/sessions/{key}/messages", json=body)
     await service.client.patch("/sessions/a/state", json={"user:name": "Ana", "page": "billing"})
     for resource in ("user-1", "user-2"):
+        await service.client.put(f"/resources/{resource}", json={"metadata": {"is": resource}})
         fact = {"text": f"This is {resource}.", "category": "profile"}
         await service.client.post(f"/resources/{resource}/facts", json=fact)
     answer = await service.client.get("/resources/user-1/export")
@@ -148,6 +149,7 @@ async def test_a_resource_is_exported_with_all_its_sessions_and_its_own_state(se
     assert answer.headers["content-type"].startswith("application/x-ndjson")
     assert texts == ["Hello from a", "Hello from b"]
     assert state == [(None, "Ana"), ("a", "billing")]
+    assert [line["data"]["metadata"] for line in lines if line["type"] == "resources"] == [{"is": "user-1"}]
     assert [line["data"]["text"] for line in lines if line["type"] == "facts"] == ["This is user-1."]
     assert lines[-1] == {"type": "end", "lines": len(lines) - 1}
 

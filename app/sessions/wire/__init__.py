@@ -3,9 +3,10 @@
 from app.sessions.wire.derived import content_hash, default_trust, observable
 from app.sessions.wire.fields import WireError
 from app.sessions.wire.message import Normalised, normalise
-from app.sessions.wire.storable import unstorable
+from app.sessions.wire.storable import UNSTORABLE, unstorable
 
 __all__ = [
+    "UNSTORABLE",
     "Normalised",
     "WireError",
     "content_hash",

@@ -21,6 +21,9 @@ class Flaw(NamedTuple):
     detail: str
 
 
+UNSTORABLE = "holds a NUL character, a lone surrogate, or a number or depth that is not stored"
+
+
 def unstorable(value: Any) -> str | None:
     """The JSON pointer of what cannot be stored, None if all can ("" is the value itself). Never raises."""
     found = first_flaw(value)

@@ -1,0 +1,48 @@
+"""What a caller says of a session or of a resource, config and metadata: read, checked, and merged into what is there.
+
+A null removes its key, but for ``buffer_every`` of a config, where null is a value: it switches buffering off.
+"""
+
+import asyncio
+from typing import Any
+
+from app.kit.errors import FieldError, Invalid
+from app.kit.json import dumps
+from app.redaction.model import Redact, redacted_object
+from app.sessions.errors import MetadataTooLarge
+from app.sessions.model import MemoryPort
+from app.sessions.wire import UNSTORABLE, unstorable
+
+
+async def read_given(
+    config: dict[str, Any], metadata: dict[str, Any], *, memory: MemoryPort, redact: Redact | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Config and metadata of a request, redacted and checked. Raises Invalid, naming the key at fault."""
+    found = unstorable({"metadata": metadata, "config": config})
+    if found is not None:
+        raise Invalid(UNSTORABLE, errors=[FieldError(found, UNSTORABLE)])
+    if redact is not None:
+        config = await asyncio.to_thread(redacted_object, config, redact)
+        metadata = await asyncio.to_thread(redacted_object, metadata, redact)
+    return memory.check_config(config), metadata
+
+
+def set_of(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def off_of(config: dict[str, Any]) -> dict[str, Any]:
+    """What of a config is set to null."""
+    return {name: value for name, value in config.items() if value is None and name == "buffer_every"}
+
+
+def unset_of(values: dict[str, Any]) -> list[str]:
+    return [name for name, value in values.items() if value is None]
+
+
+def check_metadata(merged: dict[str, Any], bytes_max: int) -> None:
+    """Raises MetadataTooLarge where what was merged into is larger than that."""
+    if len(dumps(merged)) > bytes_max:
+        detail = f"a session or resource has at most {bytes_max} bytes of metadata"
+        detail += " (DAYBOOK_SESSIONS__METADATA_BYTES_MAX)"
+        raise MetadataTooLarge(detail, errors=[FieldError("/metadata", detail)])

@@ -1,0 +1,62 @@
+"""Resources over HTTP: what is said of them, and the config of a shared memory (api.md, Sessions)."""
+
+from typing import Any
+
+import httpx2 as httpx
+import pytest
+
+from tests.conftest import Service, StartService
+from tests.sessions.test_routes import problem, said
+
+PATH = "/resources/ana"
+
+
+async def put(service: Service, **body: Any) -> httpx.Response:
+    return await service.client.put(PATH, json=body)
+
+
+async def test_a_resource_is_created_merged_and_read(service: Service) -> None:
+    first = await put(service, metadata={"plan": "pro", "since": 2020}, config={"keep_last": 5})
+    second = await put(service, metadata={"since": None, "city": "Lisbon"}, config={"buffer_every": None})
+    assert (first.status_code, second.status_code) == (201, 200)
+    assert second.json() == await service.get(PATH)
+    assert second.json()["metadata"] == {"plan": "pro", "city": "Lisbon"}
+    assert second.json()["config"] == {"keep_last": 5, "buffer_every": None}
+    assert (await put(service, config={"keep_last": None})).json()["config"] == {"buffer_every": None}
+
+
+async def test_a_resource_is_known_from_its_first_session_or_from_being_put(service: Service) -> None:
+    problem(await service.client.get(PATH), 404, "resource-not-found")
+    await service.client.post("/sessions/s1/messages", json={"messages": [said("Hello")], "resource_id": "ana"})
+    found = await service.get(PATH)
+    assert (found["config"], found["metadata"]) == ({}, {})
+    assert (await put(service, metadata={"plan": "pro"})).status_code == 201
+    await service.client.delete("/sessions/s1")
+    assert (await service.get(PATH))["metadata"] == {"plan": "pro"}
+    assert (await service.client.delete(PATH)).json()["rows"]["resources"] == 1
+    problem(await service.client.get(PATH), 404, "resource-not-found")
+
+
+async def test_metadata_of_a_resource_is_bounded_as_a_whole(start_service: StartService) -> None:
+    async with start_service(sessions={"metadata_bytes_max": 1_024}) as service:
+        assert (await put(service, metadata={"a": "x" * 900})).status_code == 201
+        answer = await put(service, metadata={"b": "x" * 200})
+        assert problem(answer, 413, "metadata-too-large")["errors"][0]["pointer"] == "/metadata"
+        assert (await put(service, metadata={"a": None, "b": "x" * 200})).json()["metadata"] == {"b": "x" * 200}
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({"config": {"message_token": 1}}, "/config/message_token"),
+        ({"config": {"keep_last": -1}}, "/config/keep_last"),
+        ({"metadata": {"a": "\x00"}}, "/metadata/a"),
+        ({"plan": "pro"}, "/plan"),
+    ],
+)
+async def test_what_a_session_may_not_set_a_resource_may_not_either(
+    service: Service, body: dict[str, Any], pointer: str
+) -> None:
+    refused = problem(await put(service, **body), 422, "invalid")
+    assert [error["pointer"] for error in refused["errors"]] == [pointer]
+    problem(await service.client.get(PATH), 404, "resource-not-found")
