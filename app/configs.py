@@ -111,7 +111,10 @@ def state_config(settings: Settings) -> StateConfig:
 def fact_config(settings: Settings) -> FactConfig:
     facts = settings.facts
     return FactConfig(
-        facts_max=facts.facts_max, noted_max=facts.noted_max, text_characters_max=facts.text_characters_max
+        facts_max=facts.facts_max,
+        noted_max=facts.noted_max,
+        text_characters_max=facts.text_characters_max,
+        profile_tokens=facts.profile_tokens,
     )
 
 

@@ -41,6 +41,7 @@ from app.context import routes as context_routes
 from app.context.answers import Answers, AnswersConfig
 from app.context.examples import EXAMPLES as CONTEXT_EXAMPLES
 from app.context.previous import PreviousCalls, PreviousConfig
+from app.context.profile import facts_max
 from app.context.service import ContextService
 from app.context.store import ContextStore
 from app.diagnostics import routes as diagnostics_routes
@@ -258,7 +259,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     app.state.controls = Controls(database=pool, store=memory_store, memory=memory, redaction=redaction)
     app.state.recall = recall
     app.state.context = ContextService(
-        store=ContextStore(pool),
+        store=ContextStore(pool, facts_max=facts_max(settings.facts.profile_tokens)),
         memory=memory,
         state=app.state.values,
         artifacts=app.state.artifacts,
@@ -269,6 +270,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         ),
         recall=recall,
         recall_tokens=settings.recall.tokens,
+        profile_tokens=settings.facts.profile_tokens,
         tracer=tracing.tracer,
     )
     diagnostics_store = DiagnosticsStore(pool)

@@ -190,6 +190,9 @@ class FactSettings(_Group):
     facts_max: int = Field(1_000, ge=1, le=100_000, description="facts of one resource, the past ones too; 413 over it")
     noted_max: int = Field(30, ge=1, le=1_000, description="noted of one reading of a session that has ended")
     text_characters_max: int = Field(2_000, ge=1, le=100_000, description="one fact; 413 over it")
+    profile_tokens: int = Field(
+        600, ge=0, le=100_000, description="of a context: what was known before the session began; 0: nothing"
+    )
 
 
 class RetentionSettings(_Group):

@@ -29,6 +29,7 @@ class BreakReason(StrEnum):
     STATE = "state"  # a value in the system prompt
     SYSTEM = "system"
     KNOWLEDGE = "knowledge"
+    PROFILE = "profile"  # a fact of the resource was deleted, corrected, or erased with what it rested on
 
 
 # The causes of the memory's versions.
@@ -50,6 +51,7 @@ def prefix(draft: Draft, snapshot: Snapshot, ask: Ask) -> Prefix:
         anchor_date=snapshot.anchor_date,
         epoch=epoch(draft, snapshot),
         asked=hash(ask.system),
+        knowledge=hash(tuple(block.text for block in draft.knowledge)),
         digests=array("q", map(_digest, pieces)),
         tokens=array("q", [piece.tokens for piece in pieces]),
         sections=tuple(piece.section for piece in pieces),
@@ -100,7 +102,7 @@ def break_reason(before: Prefix, after: Prefix, causes: Mapping[int, str]) -> Br
     if where is Section.SYSTEM:
         return BreakReason.STATE if before.asked == after.asked else BreakReason.SYSTEM
     if where is Section.KNOWLEDGE:
-        return BreakReason.KNOWLEDGE
+        return BreakReason.PROFILE if before.knowledge == after.knowledge else BreakReason.KNOWLEDGE
     if before.version != after.version:
         return _of_version(before.version, causes)
     return _within_version(before, after, where)

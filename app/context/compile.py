@@ -10,6 +10,7 @@ from app.context.stages.continuation import continuation
 from app.context.stages.knowledge import knowledge
 from app.context.stages.observations import observations
 from app.context.stages.previews import previews
+from app.context.stages.profile import profile
 from app.context.stages.reflections import reflections
 from app.context.stages.rendering import rendering
 from app.context.stages.tail import tail
@@ -21,6 +22,7 @@ from app.context.wording import LAGGING, left_out
 STAGES: tuple[Stage, ...] = (
     template,
     knowledge,
+    profile,
     reflections,
     observations,
     continuation,

@@ -42,6 +42,7 @@ class Draft:
 
     system: tuple[Block, ...] = ()
     knowledge: tuple[Block, ...] = ()
+    profile: tuple[Block, ...] = ()
     guide: tuple[Block, ...] = ()
     reflections: tuple[Block, ...] = ()
     observations: tuple[Block, ...] = ()

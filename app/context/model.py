@@ -6,6 +6,7 @@ from datetime import date, datetime
 from enum import StrEnum
 from typing import Any, Literal
 
+from app.facts.standing import Standing
 from app.memory.model import Observation, Reflection
 from app.memory.rules import Rules
 from app.sessions.model import Message, Part, Role
@@ -69,6 +70,8 @@ class Snapshot:
     current_task: str | None = None
     suggested_response: str | None = None
     causes: dict[int, str] = field(default_factory=dict)  # of the memory's last versions
+    standing: Standing | None = None  # what was known of the resource when the session began
+    profile_tokens: int = 0  # and how much of it is told
     lagging: bool = False  # the memory is behind: failing, stalled or over the block threshold
     values: dict[str, Any] = field(default_factory=dict)  # stored ones and artifacts' texts that a template uses
     mark: str | None = None  # another as soon as anything of the session is; None where that is not known
@@ -213,13 +216,15 @@ class Prefix:
     """The cacheable part of a context, kept to hold the next one against: its pieces, and what they came of.
 
     A piece is a block or a turn; its digest is only good within the process. ``asked`` is that of the system prompt as
-    the caller gave it. Equal pieces are rendered to equal bytes, in every format (architecture.md section 5, law 3).
+    the caller gave it, ``knowledge`` that of what the caller wants known. Equal pieces are rendered to equal bytes, in
+    every format (architecture.md section 5, law 3).
     """
 
     version: int
     anchor_date: date
     epoch: str
     asked: int
+    knowledge: int
     digests: Sequence[int]
     tokens: Sequence[int]
     sections: Sequence[Section]

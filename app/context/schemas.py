@@ -107,7 +107,7 @@ class SegmentOut(BaseModel):
 
 
 class DecisionOut(BaseModel):
-    id: str = Field(description="A segment's id, that of a line of the volatile part, or messages:FIRST-LAST")
+    id: str = Field(description="That of a segment, a fact or a line of the volatile part, or messages:FIRST-LAST")
     stage: str = Field(description="The stage of the pipeline that decided")
     verdict: str = Field(description="kept, cut or dropped")
     reason: str

@@ -53,11 +53,16 @@ class ContextService:
         answers: Answers,
         recall: RecallService,
         recall_tokens: int,
+        profile_tokens: int,
         tracer: Tracer = UNTRACED,
     ) -> None:
-        """``recall_tokens`` is what may be told of a search (issue "Remembering across conversations", 3)."""
+        """``recall_tokens`` is what may be told of a search, ``profile_tokens`` of the resource.
+
+        Both are of the issue "Remembering across conversations", points 3 and 5.
+        """
         self._recall = recall
         self._recall_tokens = recall_tokens
+        self._profile_tokens = profile_tokens
         self._tracer = tracer
         self._store = store
         self._state = state
@@ -234,6 +239,8 @@ class ContextService:
             current_task=head.current_task,
             suggested_response=head.suggested_response,
             causes=head.causes,
+            standing=head.standing,
+            profile_tokens=self._profile_tokens,
             values=head.values,
             lagging=remembered and (head.attempts > 0 or head.pending_tokens >= rules.block_tokens),
         )

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from app.context.diff import Change, Span
+from app.facts.standing import Standing, standing, standing_mark, standing_of
 from app.kit.db import Database, Row
 from app.memory.model import Observation, Reflection
 from app.memory.moments import MOMENT
@@ -28,13 +29,14 @@ CAUSES = 8  # of the last versions, told why the prefix broke
 LOOK_BACK = 32  # messages read before the start, to find that of a group it falls into
 
 STATE = VALUES.format(session="$1", scopes="$7", names="$8")
+FACTS = standing_mark(session="$1", facts_max="$9")
 
-# What a context is made of changes only with the session's row or the memory's, or is a value that it asks for
-# (docs/decisions/0032); ``xmin`` is the transaction that made a row what it is. The time is for a database that was set
-# back: its transactions get the numbers of lost ones.
+# What a context is made of changes only with the session's row or the memory's, is a value that it asks for, or a fact
+# of the session's resource (docs/decisions/0032). ``xmin`` is the transaction that made a row what it is. The time is
+# for a database that was set back: its transactions get the numbers of lost ones.
 NOW = """
 moment AS (
-  SELECT concat_ws('/', s.xmin, m.xmin, s.last_active_at, ({state})::text) AS mark,
+  SELECT concat_ws('/', s.xmin, m.xmin, s.last_active_at, ({facts}), ({state})::text) AS mark,
          s.memory_id, coalesce(m.log_version, 0) AS version, s.next_seq - 1 AS seq, m.current_task,
          m.suggested_response, s.observed_seq, s.activated_seq, s.tail_from_seq, s.compacted_seq, s.summary_seq,
          s.total_tokens, s.anchor_date, s.config, m.attempts, m.pending_tokens
@@ -42,7 +44,7 @@ moment AS (
 )
 """
 
-THEN = MOMENT.format(session="$1", version="$9::bigint", seq="$10::bigint", timezone="$11")
+THEN = MOMENT.format(session="$1", version="$10::bigint", seq="$11::bigint", timezone="$12")
 
 LIVE_NOW = "status = 'active'"
 LIVE_THEN = (
@@ -82,6 +84,7 @@ SELECT NULL::bigint AS seq, NULL AS id, NULL AS kind, NULL AS role, NULL AS name
                     WHERE v.memory_id = s.memory_id AND v.version > s.version - {causes} AND v.version <= s.version),
          'summaries', (SELECT jsonb_agg(seq) FROM messages
                        WHERE session_id = $1 AND kind = 'summary' AND seq BETWEEN s.shown_from_seq AND s.seq),
+         'standing', ({standing}),
          'tail_tokens_before', (SELECT tokens_before FROM messages WHERE session_id = $1 AND seq = s.shown_from_seq),
          'observations', (SELECT jsonb_agg(to_jsonb(o) ORDER BY o.from_seq) FROM observations o
                           WHERE o.memory_id = s.memory_id AND {live}),
@@ -103,18 +106,18 @@ FROM session s, messages g WHERE g.session_id = $1 AND g.seq = s.first_shown
 SAME = """
 UNION ALL
 SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-FROM moment WHERE mark = $9
+FROM moment WHERE mark = $10
 """
 
-CHANGED = "WHERE mark IS DISTINCT FROM $9"
+CHANGED = "WHERE mark IS DISTINCT FROM $10"
+
+COMMON = {"standing": standing(session="$1", facts_max="$9"), "causes": CAUSES, "state": STATE}
 
 SNAPSHOT = (
-    READ.format(
-        name="snapshot", moment=NOW.format(state=STATE), changed=CHANGED, live=LIVE_NOW, causes=CAUSES, state=STATE
-    )
+    READ.format(name="snapshot", moment=NOW.format(state=STATE, facts=FACTS), changed=CHANGED, live=LIVE_NOW, **COMMON)
     + SAME
 )
-PAST_SNAPSHOT = READ.format(name="past_snapshot", moment=THEN, changed="", live=LIVE_THEN, causes=CAUSES, state=STATE)
+PAST_SNAPSHOT = READ.format(name="past_snapshot", moment=THEN, changed="", live=LIVE_THEN, **COMMON)
 
 NEWEST = """/* newest */
 SELECT coalesce(m.log_version, 0) AS version, s.next_seq - 1 AS seq
@@ -184,6 +187,7 @@ class Head:
     causes: dict[int, str]
     summary: Message | None
     summaries: tuple[int, ...]
+    standing: Standing | None
     at: datetime | None
     values: dict[str, Any]
 
@@ -226,8 +230,10 @@ class Budgets:
 
 
 class ContextStore:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, facts_max: int = 0) -> None:
+        """``facts_max`` are read at most of what was known when a session began; 0: none."""
         self._database = database
+        self._facts_max = facts_max
 
     async def snapshot(
         self, session: UUID, budgets: Budgets, names: Collection[str] = (), *, known: str | None = None
@@ -236,7 +242,7 @@ class ContextStore:
 
         ``names`` are those of the values to read with it, ``known`` is the mark of what was read by them before.
         """
-        rows = await self._fetch(SNAPSHOT, *_arguments(session, budgets, names), known)
+        rows = await self._fetch(SNAPSHOT, *self._arguments(session, budgets, names), known)
         unchanged = len(rows) == 1 and rows[0]["head"] is None
         return UNCHANGED if unchanged else _read_of(rows)
 
@@ -244,8 +250,20 @@ class ContextStore:
         self, session: UUID, budgets: Budgets, moment: Moment, *, timezone: str, names: Collection[str] = ()
     ) -> Read | None:
         """The same at a moment of the past; None: there was none. ``timezone`` dates a session without messages."""
-        arguments = _arguments(session, budgets, names)
+        arguments = self._arguments(session, budgets, names)
         return _read_of(await self._fetch(PAST_SNAPSHOT, *arguments, moment.version, moment.seq, timezone))
+
+    def _arguments(self, session: UUID, budgets: Budgets, names: Collection[str]) -> tuple[Any, ...]:
+        return (
+            session,
+            budgets.asked,
+            dict(budgets.presets),
+            budgets.service,
+            LOOK_BACK,
+            budgets.enabled,
+            *scopes_and_names(names),
+            self._facts_max,
+        )
 
     async def _fetch(self, statement: str, *arguments: Any) -> list[Row]:
         async with self._database.connection() as connection:
@@ -276,18 +294,6 @@ class ContextStore:
         """The newest message's seq, 0 for a session never seen."""
         async with self._database.connection() as connection:
             return await connection.fetchval(LAST_SEQ, session) or 0
-
-
-def _arguments(session: UUID, budgets: Budgets, names: Collection[str]) -> tuple[Any, ...]:
-    return (
-        session,
-        budgets.asked,
-        dict(budgets.presets),
-        budgets.service,
-        LOOK_BACK,
-        budgets.enabled,
-        *scopes_and_names(names),
-    )
 
 
 def _read_of(rows: Sequence[Row]) -> Read | None:
@@ -332,6 +338,7 @@ def _head_of(row: Row, tail: list[Row], summary: Message | None) -> Head:
         causes={int(version): cause for version, cause in (head["causes"] or {}).items()},
         summary=summary,
         summaries=tuple(head["summaries"] or ()),
+        standing=standing_of(head["standing"]),
         at=datetime.fromisoformat(head["at"]) if "at" in head else None,
         values=row["state"] or {},
     )

@@ -87,7 +87,7 @@ class FactService:
                 raise _not_found(resource_id, fact_id)
             new = replace(old, **fields)
             _check(new.category, new.trust, valid_from=new.valid_from, valid_to=new.valid_to)
-            return await self._store.change(tx, tenant, resource_id, new)
+            return await self._store.change(tx, tenant, resource_id, new, by_hand=True)
 
     async def delete(self, tenant: str, resource_id: str, fact_id: int | None = None) -> int:
         """Delete one fact, or all of them. Answers how many; 0 where there was nothing.

@@ -37,7 +37,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING *
 
 CHANGE_FACT = """/* change_fact */
 UPDATE facts SET text = $4, category = $5, author = $6, sources = $7, valid_from = $8, valid_to = $9, replaced_by = $10,
-  updated_at = now()
+  updated_at = now(), worded_at = CASE WHEN $11 OR text <> $4 THEN now() ELSE worded_at END
 WHERE tenant = $1 AND resource_id = $2 AND id = $3 RETURNING *
 """
 
@@ -113,11 +113,14 @@ class FactStore:
         row = await tx.fetchrow(ADD_FACT, tenant, resource_id, *columns, new.valid_from, new.valid_to)
         return fact_of(row)
 
-    async def change(self, tx: Tx, tenant: str, resource_id: str, fact: Fact) -> Fact:
-        """Write what can change of a fact: all but whose word it is."""
+    async def change(self, tx: Tx, tenant: str, resource_id: str, fact: Fact, *, by_hand: bool = False) -> Fact:
+        """Write what can change of a fact: all but whose word it is.
+
+        ``by_hand`` or in other words, it is no more what anybody was told of it.
+        """
         columns = (fact.text, fact.category, fact.author, _sources_json(fact.sources))
         validity = (fact.valid_from, fact.valid_to, fact.replaced_by)
-        return fact_of(await tx.fetchrow(CHANGE_FACT, tenant, resource_id, fact.id, *columns, *validity))
+        return fact_of(await tx.fetchrow(CHANGE_FACT, tenant, resource_id, fact.id, *columns, *validity, by_hand))
 
     async def leave(self, tx: Tx, tenant: str, resource_id: str, left: Left) -> None:
         await tx.execute(DELETE_FACTS, tenant, resource_id, left.deleted)

@@ -12,7 +12,10 @@ EMPTY_LIST = text("'[]'")
 
 
 class FactRow(SQLModel, table=True):
-    """One fact of a resource. ``sources`` are ``model.Source``, the session's id beside its key: a key is used anew."""
+    """One fact of a resource. ``sources`` are ``model.Source``, the session's id beside its key: a key is used anew.
+
+    It reads as it does since ``worded_at``, whatever came to support it or to take its place.
+    """
 
     __tablename__ = "facts"
     __table_args__ = (
@@ -35,3 +38,4 @@ class FactRow(SQLModel, table=True):
     replaced_by: int | None = Field(sa_column=Column(BigInteger))
     created_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False, server_default=NOW))
     updated_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False, server_default=NOW))
+    worded_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False, server_default=NOW))

@@ -39,7 +39,8 @@ class SessionRow(SQLModel, table=True):
     ``compacted_seq``. What was said up to ``expired_seq`` was removed by a retention rule. ``facts_seq`` is how far it
     was read for facts of its resource.
     ``config_changes`` is the ``number`` of the newest ``session_configs``. A branch was copied from the
-    session with the key ``branched_from``, up to ``branched_at_seq``.
+    session with the key ``branched_from``, up to ``branched_at_seq``; its conversation ``began_at`` the time that one's
+    did, any other's when it was made.
     """
 
     __tablename__ = "sessions"
@@ -81,6 +82,7 @@ class SessionRow(SQLModel, table=True):
     config_changes: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))
     meta: dict[str, Any] = Field(sa_column=Column("metadata", JSONB, nullable=False, server_default=text("'{}'")))
     created_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False, server_default=NOW))
+    began_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True)))
     ended_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True)))
     branched_from: str | None = Field(sa_column=Column(Text(collation="C")))
     branched_at_seq: int | None = Field(sa_column=Column(BigInteger))

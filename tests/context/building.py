@@ -7,6 +7,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from app.context.model import Ask, Format, Snapshot
+from app.facts.model import Author, Category
+from app.facts.standing import StandingFact
 from app.memory.model import Cite, Detail, Item, Observation, Priority, Reflection, Status, Tag
 from app.memory.rules import Rules
 from app.sessions.counting import message_tokens
@@ -121,6 +123,17 @@ def reflection(number: int, *lines: str, level: int = 1) -> Reflection:
         born_version=1,
         created_at=START,
     )
+
+
+def standing_fact(number: int, text: str = "", **fields: Any) -> StandingFact:
+    values: dict[str, Any] = {
+        "text": text or f"Fact {number}.",
+        "category": Category.PREFERENCE,
+        "author": Author.CALLER,
+        "valid_from": START,
+        "valid_to": None,
+    }
+    return StandingFact(id=number, **values | fields)
 
 
 def snapshot(tail: Sequence[Message] = (), **fields: Any) -> Snapshot:

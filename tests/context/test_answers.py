@@ -92,14 +92,32 @@ async def compact(service: Service, key: str, number: int) -> None:
     await service.client.post(f"/sessions/{key}/compact", json={"up_to_seq": 1 + number % 4, "summary": f"So {number}"})
 
 
+async def note(service: Service, key: str, number: int) -> None:
+    """A fact of the session's resource, which has the session's name, or a change of one."""
+    path = f"/resources/{key}/facts"
+    facts = (await service.get(path))["items"]
+    if facts and number % 2:
+        await service.client.delete(f"{path}/{facts[number % len(facts)]['id']}")
+    elif facts and number % 3:
+        changes = ({"text": f"Changed to {number}."}, {"valid_to": "2100-01-01T00:00:00Z"})
+        await service.client.patch(f"{path}/{facts[number % len(facts)]['id']}", json=changes[number % 4 // 2])
+    else:
+        await service.client.post(path, json={"text": f"User is number {number}.", "category": "profile"})
+
+
 async def delete(service: Service, key: str, _number: int) -> None:
     await service.client.delete(f"/sessions/{key}")
+    await begin(service, key)
+
+
+async def begin(service: Service, key: str) -> None:
+    await service.client.put(f"/sessions/{key}", json={"resource_id": key})
     await say(service, key, 0)
 
 
 WRITES: tuple[Write, ...] = (
     *(say, say, say, change, erase, observe, observe, reflect, edit),
-    *(configure, set_state, put_artifact, compact, delete),
+    *(configure, set_state, put_artifact, compact, note, note, delete),
 )
 QUERIES = st.fixed_dictionaries(
     {},
@@ -155,7 +173,9 @@ async def test_what_is_kept_is_what_would_be_compiled_whatever_happens_in_either
 ) -> None:
     keeping, compiling = pair
     key = f"s-{uuid4().hex}"
-    await say(keeping, key, 0)
+    for number in (0, 6, 12):
+        await keeping.client.post(f"/resources/{key}/facts", json={"text": f"Fact {number}.", "category": "profile"})
+    await begin(keeping, key)
     for where, write, number in steps:
         await write(pair[where], key, number)
         await keeping.client.get(f"/sessions/{key}/context", params=WAIT)  # until nothing is at work any more

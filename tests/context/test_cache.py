@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from app.context.cache import break_reason, compared, shared_pieces
 from app.context.compile import compile_context
 from app.context.model import Compiled, Format, Knowledge, Prefix, Section, Segment
+from app.facts.standing import Standing
 from app.sessions.model import Message, Role
 from tests.context.building import (
     FORMATS,
     LOGS,
+    NOW,
     ask,
     assistant,
     log_of,
@@ -23,6 +25,7 @@ from tests.context.building import (
     observation,
     reflection,
     snapshot,
+    standing_fact,
     text,
     user,
 )
@@ -85,6 +88,27 @@ def test_the_reason_is_what_changed_first_in_the_order_of_the_prefix(after: Comp
 )
 def test_a_new_version_s_cause_is_the_reason(causes: dict[int, str], expected: str) -> None:
     assert reason(compiled(version=max(causes, default=4), observations=MORE), causes) == expected
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ((1, 2), (1, 2), None),
+        ((1, 2), (2,), "profile"),
+        ((1,), (), "profile"),
+        ((), (1,), "profile"),
+    ],
+)
+def test_what_was_known_and_is_no_more_is_told_from_what_the_caller_wants_known(
+    one: tuple[int, ...], other: tuple[int, ...], expected: str | None
+) -> None:
+    def known(numbers: tuple[int, ...], **asked: Any) -> Prefix:
+        facts = tuple(standing_fact(number) for number in numbers)
+        standing = Standing(began_at=NOW, facts=facts) if facts else None
+        return compiled(asked=asked, standing=standing, profile_tokens=600).prefix
+
+    assert break_reason(known(one), known(other), {}) == expected
+    assert break_reason(known(one), known(other, knowledge=()), {}) == "knowledge"
 
 
 def test_a_value_in_the_system_prompt_that_changed_is_told_from_a_new_prompt() -> None:

@@ -12,6 +12,7 @@ from app.artifacts.service import ArtifactConfig, ArtifactService
 from app.artifacts.store import ArtifactStore
 from app.context.answers import Answers, AnswersConfig
 from app.context.previous import PreviousCalls, PreviousConfig
+from app.context.profile import facts_max
 from app.context.service import ContextService
 from app.context.store import ContextStore
 from app.diagnostics.service import DiagnosticsService, EventsConfig
@@ -187,7 +188,7 @@ class Process:
         state.compacting = Compacting(database=database, store=store, memory=memory)
         state.controls = Controls(database=database, store=store, memory=memory)
         state.context = ContextService(
-            store=ContextStore(database),
+            store=ContextStore(database, facts_max=facts_max(600)),
             memory=memory,
             state=StateService(database=database, store=StateStore(database), config=StateConfig()),
             artifacts=ArtifactService(ArtifactStore(database), ArtifactConfig()),
@@ -201,6 +202,7 @@ class Process:
                 config=RecallConfig(),
             ),
             recall_tokens=1_500,
+            profile_tokens=600,
         )
         state.diagnostics = DiagnosticsService(
             store=DiagnosticsStore(database),

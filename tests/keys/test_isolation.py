@@ -139,3 +139,13 @@ async def test_two_tenants_have_sessions_of_one_key_beside_each_other(first: Ser
     listed = await first.client.get("/sessions/s1/messages", headers=stranger)
     assert (appended.status_code, [item["seq"] for item in listed.json()["items"]]) == (201, [1])
     assert len((await first.get("/sessions/s1/messages"))["items"]) == 16
+
+
+async def test_a_resource_of_the_same_name_is_another_tenants(first: Service, make_key: MakeKey) -> None:
+    """What is known of it stands at the head of the first tenant's new sessions, and of nobody else's."""
+    other = bearer(await make_key("second", Access.ADMIN))
+    for headers, is_told in ((None, True), (other, False)):
+        made = await first.client.put("/sessions/new", json={"resource_id": "r-1"}, headers=headers)
+        assert made.status_code == 201
+        context = await first.client.get("/sessions/new/context", headers=headers)
+        assert (SECRET in context.text) is is_told

@@ -13,7 +13,8 @@ from app.sessions.model import Message
 def breakpoints(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
     """After the caller's part, the reflections and the observations (memory-rules.md section 6, Breakpoints).
 
-    The fourth, at the end of the tail, depends on the provider's shape and is set by its rendering.
+    What is known of the resource comes after the first, for up to there all sessions of an agent are the same. The
+    fourth, at the end of the tail, depends on the provider's shape and is set by its rendering.
     """
     own, reflections, observations = map(
         _ending_in_breakpoint, ((*draft.system, *draft.knowledge), draft.reflections, draft.observations)
@@ -21,7 +22,7 @@ def breakpoints(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
     summary = [draft.tail.summary] if draft.tail.summary else []
     of_log, last_seq = [*summary, *draft.tail.stored], snapshot.last_seq
     layout = Layout(
-        system=(*own, *draft.guide, *reflections, *observations),
+        system=(*own, *draft.profile, *draft.guide, *reflections, *observations),
         stable=(*draft.continuation, *(_turn(message, Stability.TAIL, last_seq=last_seq) for message in of_log)),
         incoming=tuple(_turn(message, Stability.VOLATILE, last_seq=last_seq) for message in draft.tail.incoming),
         volatile=_volatile(draft.volatile) if draft.volatile else None,

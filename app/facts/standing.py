@@ -1,0 +1,99 @@
+"""The facts of a session's resource as they stood when it began, as SQL that other statements begin with.
+
+Nothing is written for them (docs/decisions/0036): what a fact was then is told from what it is now. It was noted by
+then, in the words that it still has; it was true then, if what came later ended it. A fact that was deleted, corrected
+or put in other words since is told no more. A branch began when its parent did.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from app.facts.model import Author, Category
+
+# The most important first; of a category a caller's own before what the memory noted, the newest first.
+IMPORTANCE: Final = (Category.PROFILE, Category.PREFERENCE, Category.DECISION, Category.COMMITMENT, Category.INSIGHT)
+
+# JSON, or NULL where nothing was known. A tool's or a stranger's word is left out: what stands at the head of every
+# conversation is not for them to write.
+STANDING: Final = """
+SELECT jsonb_agg(to_jsonb(f)) FROM (
+  SELECT f.id, f.text, f.category, f.author, f.valid_from, ended.valid_to, s.began_at
+  FROM (SELECT tenant, resource_id, coalesce(began_at, created_at) AS began_at
+        FROM sessions WHERE id = {session}) s
+  JOIN facts f ON f.tenant = s.tenant AND f.resource_id = s.resource_id
+  CROSS JOIN LATERAL (
+    SELECT CASE WHEN f.replaced_by IS NOT NULL AND (
+      SELECT r.created_at > s.began_at FROM facts r
+      WHERE r.tenant = f.tenant AND r.resource_id = f.resource_id AND r.id = f.replaced_by
+    ) THEN NULL ELSE f.valid_to END AS valid_to
+  ) AS ended
+  WHERE f.worded_at <= s.began_at AND f.valid_from <= s.began_at AND coalesce(ended.valid_to > s.began_at, true)
+    AND f.trust IN ('user', 'operator') AND {facts_max} > 0
+  ORDER BY array_position('{importance}'::text[], f.category), f.author <> 'caller', f.valid_from DESC, f.id DESC
+  LIMIT {facts_max}
+) f
+"""
+
+# Another as soon as any fact of the resource is: whoever writes one gives it the number of a newer transaction, so of
+# as many facts the sum is greater (docs/decisions/0032).
+STANDING_MARK: Final = """
+SELECT concat(count(*), '+', sum(f.xmin::text::bigint))
+FROM sessions s JOIN facts f ON f.tenant = s.tenant AND f.resource_id = s.resource_id
+WHERE s.id = {session} AND {facts_max} > 0
+"""
+
+
+def standing(*, session: str, facts_max: str) -> str:
+    """The query that reads them, of the parameters of these names."""
+    importance = "{" + ",".join(IMPORTANCE) + "}"
+    return STANDING.format(session=session, facts_max=facts_max, importance=importance)
+
+
+def standing_mark(*, session: str, facts_max: str) -> str:
+    return STANDING_MARK.format(session=session, facts_max=facts_max)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandingFact:
+    id: int
+    text: str
+    category: Category
+    author: Author
+    valid_from: datetime
+    valid_to: datetime | None
+
+    @property
+    def rank(self) -> tuple[int, bool, float, int]:
+        """The least is the most important."""
+        rank = IMPORTANCE.index(self.category)
+        return rank, self.author is not Author.CALLER, -self.valid_from.timestamp(), -self.id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What was known when the session began, the most important first."""
+
+    began_at: datetime
+    facts: tuple[StandingFact, ...]
+
+
+def standing_of(found: Sequence[Mapping[str, Any]] | None) -> Standing | None:
+    """From JSON; None where nothing was known."""
+    if not found:
+        return None
+    facts = sorted(map(_fact_of, found), key=lambda fact: fact.rank)
+    return Standing(began_at=datetime.fromisoformat(found[0]["began_at"]), facts=tuple(facts))
+
+
+def _fact_of(found: Mapping[str, Any]) -> StandingFact:
+    ends = found["valid_to"]
+    return StandingFact(
+        id=found["id"],
+        text=found["text"],
+        category=Category(found["category"]),
+        author=Author(found["author"]),
+        valid_from=datetime.fromisoformat(found["valid_from"]),
+        valid_to=None if ends is None else datetime.fromisoformat(ends),
+    )
