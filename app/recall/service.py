@@ -10,12 +10,13 @@ from uuid import UUID
 
 from app.facts.store import FactStore
 from app.kit.clock import Clock
+from app.recall.asking import meant_role
 from app.recall.facts import fact_hits
 from app.recall.indexer import Indexer
 from app.recall.indexing import Entry, entries, told
 from app.recall.model import Hit, HitKind, Indexed, Neighbour, Place, Scope, Span
 from app.recall.notes import note_hits
-from app.recall.ranking import Ranked, meant_role, ranked
+from app.recall.ranking import Ranked, ranked
 from app.recall.scope import resource_term, session_term
 from app.recall.store import Index, RecallStore, Searched
 from app.recall.times import named_time

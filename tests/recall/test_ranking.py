@@ -5,12 +5,11 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from uuid import UUID
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.recall.model import Indexed, Scope, Span
-from app.recall.ranking import NEAR_MAX, meant_role, plain_scores, ranked
+from app.recall.ranking import NEAR_MAX, plain_scores, ranked
 from app.recall.tokens import query_terms, terms
 from app.sessions.model import Role
 
@@ -121,24 +120,31 @@ def test_the_word_of_whom_a_query_names_comes_first_and_the_name_is_no_word_of_i
     assert order("Ben", found) == [2, 1]  # where it is all that is asked
 
 
-@pytest.mark.parametrize(
-    ("query", "role"),
-    [
-        ("Where did my sister move?", Role.USER),
-        ("我妹妹搬到哪里了", Role.USER),
-        ("What did you tell me of Lisbon?", None),  # the assistant's word too
-        ("Where did Ana move?", None),
-    ],
-)
-def test_a_query_that_speaks_of_the_asker_means_the_user(query: str, role: Role | None) -> None:
-    assert meant_role(query) is role
-
-
 def test_the_word_of_the_role_that_is_meant_comes_first_where_it_says_something() -> None:
     talk = rows("bakery", "bakery", *[FILLER] * 4, "bakery", FILLER)
     found = [replace(row, role=Role.ASSISTANT) if row.seq == 6 else row for row in talk]
     assert order("bakery", found)[0] == 6
     assert order("bakery", found, meant=Role.USER)[0] == 1
+
+
+def test_what_the_assistant_repeats_counts_less_than_the_users_own_word_where_that_is_meant() -> None:
+    talk = rows("bakery", FILLER, "bakery", *[FILLER] * 4, FILLER, "bakery")
+    found = [replace(row, role=Role.ASSISTANT) if row.seq == 8 else row for row in talk]
+    assert order("bakery", found).index(7) < order("bakery", found).index(1)  # of equals the newest
+    assert order("bakery", found, meant=Role.USER).index(1) < order("bakery", found, meant=Role.USER).index(7)
+
+
+def test_a_long_message_lifts_what_stands_beside_it_less_than_a_short_one() -> None:
+    talk = [FILLER, f"bakery {FILLER * 20}", *[FILLER] * 4, "bakery", FILLER]
+    found = rows("bakery", *talk)
+    assert order("bakery", found).index(8) < order("bakery", found).index(1)
+
+
+def test_a_word_of_the_asking_counts_less_than_one_that_is_looked_for() -> None:
+    query = "suggestions for the bakery"
+    talk = ["bakery", *[FILLER] * 4, "suggestions", *[FILLER] * 4]
+    assert order(query, rows(query, *talk))[0] == 1
+    assert plain_scores(query_terms(query), [terms("suggestions"), terms("bakery")])[0] > 0  # it is not left out
 
 
 def test_what_was_said_at_the_time_that_is_named_comes_first_and_shuts_out_nothing() -> None:
