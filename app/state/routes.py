@@ -5,6 +5,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Request, Response
 
 from app.kit.auth import Access, Guarded, Tenant, needs
+from app.kit.errors import FieldError, Invalid
+from app.kit.http import has_etag
 from app.kit.json import dumps
 from app.kit.problems import problem_responses
 from app.sessions.schemas import Key
@@ -24,6 +26,10 @@ from app.state.service import StateService
 router = APIRouter(route_class=Guarded, tags=["state"], responses=problem_responses(404, 422, 503))
 
 STATE_PATH = "/sessions/{key}/state"
+READ: dict[int | str, dict[str, Any]] = {
+    200: ETAG,
+    304: {"description": "The caller has it: If-None-Match"},
+}
 CHANGE = problem_responses(409, 412, 413) | {200: ETAG}
 
 
@@ -32,11 +38,11 @@ def _service(request: Request) -> StateService:
     return service
 
 
-@router.get(STATE_PATH, operation_id="getState", response_model=Values, responses={200: ETAG})
+@router.get(STATE_PATH, operation_id="getState", response_model=Values, responses=READ)
 async def get_state(key: Key, tenant: Tenant, request: Request) -> Response:
     """All that a session sees: its own values, its resource's (`user:`) and its tenant's (`app:`)."""
     state = await _service(request).state(tenant, key)
-    return _answer(state.values, state.etag)
+    return _seen(request, state.values, state.etag)
 
 
 @router.patch(STATE_PATH, operation_id="patchState", response_model=Values, responses=CHANGE)
@@ -46,11 +52,11 @@ async def patch_state(key: Key, body: Values, tenant: Tenant, request: Request, 
     return _answer(state.values, state.etag)
 
 
-@router.get(STATE_PATH + "/{name}", operation_id="getStateValue", response_model=Any, responses={200: ETAG})
+@router.get(STATE_PATH + "/{name}", operation_id="getStateValue", response_model=Any, responses=READ)
 async def get_value(key: Key, name: StateName, tenant: Tenant, request: Request) -> Response:
     """One value, as it is."""
     entry = await _service(request).entry(tenant, key, name)
-    return _answer(entry.value, entry.etag)
+    return _seen(request, entry.value, entry.etag)
 
 
 @router.put(
@@ -85,13 +91,24 @@ async def delete_value(
 @needs(Access.READ)
 async def lint_template(body: LintIn, tenant: Tenant, request: Request) -> LintOut:
     """What is wrong with a template, which names it uses, and what of the cached prefix they make volatile."""
-    found = await _service(request).lint(tenant, [*body.template, *body.system], key=body.session)
+    texts = [*body.template, *body.system]
+    if not texts:
+        detail = "there is nothing to look at: neither a template nor a system"
+        raise Invalid(detail, errors=[FieldError("/template", detail)])
+    found = await _service(request).lint(tenant, texts, key=body.session)
     return LintOut(
         names={scope: list(names) for scope, names in found.names.items()},
         volatile_from=found.volatile_from and PlaceOut(text=found.volatile_from[0], position=found.volatile_from[1]),
         findings=[FindingOut.model_validate(finding, from_attributes=True) for finding in found.findings],
         omitted=found.omitted,
     )
+
+
+def _seen(request: Request, value: Any, etag: str) -> Response:
+    """The value, or that the caller has it."""
+    if has_etag(request.headers, etag):
+        return Response(status_code=304, headers={"ETag": etag})
+    return _answer(value, etag)
 
 
 def _answer(value: Any, etag: str, *, status: int = 200) -> Response:

@@ -23,7 +23,7 @@ IfMatch = Annotated[
 ]
 Values = dict[str, Any]
 
-ETAG = {"headers": {"ETag": {"description": "For `If-Match`", "schema": {"type": "string"}}}}
+ETAG = {"headers": {"ETag": {"description": "For `If-Match` and `If-None-Match`", "schema": {"type": "string"}}}}
 
 
 def _json(value: Any) -> Any:

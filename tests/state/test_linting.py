@@ -122,6 +122,12 @@ async def test_a_session_never_seen_has_no_state_to_lint_against(service: Servic
     assert_problem(answer, 404, "session-not-found")
 
 
+@pytest.mark.parametrize("body", [{}, {"session": "s1"}, {"template": []}, {"template": None, "system": []}])
+async def test_nothing_to_look_at_is_refused(service: Service, body: Any) -> None:
+    problem = assert_problem(await service.client.post("/templates/lint", json=body), 422, "invalid")
+    assert [error["pointer"] for error in problem["errors"]] == ["/template"]
+
+
 @pytest.mark.parametrize("body", [{"template": 5}, {"templates": "x"}, {"template": "x", "session": "a b"}, []])
 async def test_what_is_not_a_template_is_refused(service: Service, body: Any) -> None:
     assert_problem(await service.client.post("/templates/lint", json=body), 422, "invalid")

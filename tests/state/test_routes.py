@@ -258,6 +258,17 @@ async def test_an_etag_changes_with_the_value_and_with_nothing_else(seen: Servic
     assert (await put(seen, "a", 2)).headers["etag"] != first.headers["etag"]
 
 
+@pytest.mark.parametrize("path", [STATE, f"{STATE}/a"])
+async def test_who_has_it_is_answered_304_until_it_is_another(seen: Service, path: str) -> None:
+    await put(seen, "a", 1)
+    tag = (await seen.client.get(path)).headers["etag"]
+    known = {"If-None-Match": f'"x", {tag}'}
+    same = await seen.client.get(path, headers=known)
+    assert (same.status_code, same.content, same.headers["etag"]) == (304, b"", tag)
+    await put(seen, "a", 2)
+    assert (await seen.client.get(path, headers=known)).status_code == 200
+
+
 async def test_what_was_deleted_and_set_again_is_not_what_it_was(seen: Service) -> None:
     first = await put(seen, "a", 1)
     await seen.client.delete(f"{STATE}/a")
