@@ -1,13 +1,17 @@
 """What happened to a memory, told as it happens (api.md, ``memory/events``). Pure.
 
 No event is written anywhere: each is read off the rows that the work itself left, so that none can be missed or told of
-work that was rolled back, and an append pays nothing. Where a listener stands is four numbers, which is its event id.
+work that was rolled back, and an append pays nothing. Where a listener stands is five numbers, which is its event id.
+Each event moves one of them forward, and those that move the same one are told in its order: so none shares its id, and
+who comes back after any of them hears the others. ``due`` alone has the id of the one before, and is told again.
 """
 
-from collections.abc import Iterator, Mapping
+import heapq
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Any
+from datetime import UTC, datetime
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
 
 from app.kit.errors import FieldError, Invalid
 
@@ -16,15 +20,16 @@ _CAUSES = {"observed": "activated"}  # live at once, or computed ahead: to who l
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """How far a listener has heard: the newest message, version, observation and run it was told of."""
+    """How far a listener has heard: the newest message, version, observation and run, the newest message removed."""
 
     seq: int
     version: int
     observation: int
     run: int
+    expired: int = 0
 
     def __str__(self) -> str:
-        return f"{self.seq}.{self.version}.{self.observation}.{self.run}"
+        return f"{self.seq}.{self.version}.{self.observation}.{self.run}.{self.expired}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,23 +42,35 @@ class Event:
     data: dict[str, Any]
 
 
+class _Told(NamedTuple):
+    """``step`` is the number of the place that it moves, and to where."""
+
+    name: str
+    at: datetime
+    step: dict[str, int]
+    data: dict[str, Any]
+
+
+NUMBERS: Final = (4, 5)  # of an event id; those that a listener still has may be of before retention was one of them
+
+
 def read_place(text: str) -> Place:
     """A ``Last-Event-ID`` of ours. Raises Invalid."""
     numbers = text.split(".")
-    if len(numbers) != 4 or not all(number.isascii() and number.isdecimal() and len(number) < 19 for number in numbers):  # noqa: PLR2004 - as Place has fields
+    is_number = all(number.isascii() and number.isdecimal() and len(number) < 19 for number in numbers)  # noqa: PLR2004 - the digits of a bigint
+    if len(numbers) not in NUMBERS or not is_number:
         detail = "not an event id of this stream"
         raise Invalid(detail, errors=[FieldError("Last-Event-ID", detail)])
-    seq, version, observation, run = map(int, numbers)
-    return Place(seq=seq, version=version, observation=observation, run=run)
+    seq, version, observation, run, *expired = map(int, numbers)
+    return Place(seq=seq, version=version, observation=observation, run=run, expired=sum(expired))
 
 
 def events(place: Place, found: Mapping[str, Any]) -> list[Event]:
     """What happened after ``place``, in its order. ``found`` is a row of the store's ``events``."""
-    told = sorted(_told(found), key=lambda event: event[1])
     heard = []
-    for name, at, step, data in told:
-        place = replace(place, **step)
-        heard.append(Event(name=name, at=at, place=place, data=data | _counts(found)))
+    for told in _by_time(_appended(found), _buffered(found), _versions(found), _runs(found), _expired(place, found)):
+        place = replace(place, **told.step)
+        heard.append(Event(name=told.name, at=told.at, place=place, data=told.data | _counts(found)))
     return heard
 
 
@@ -61,23 +78,50 @@ def changes(place: Place, now: Mapping[str, Any], before: Mapping[str, Any] | No
     """What no row tells but that it is otherwise than at the look ``before``: it moves a listener nowhere."""
     if now["due"] and not (before and before["due"]):
         yield Event(name="due", at=now["now"], place=place, data={"pending_tokens": now["pending_tokens"]})
-    if before and now["expired_seq"] > before["expired_seq"]:
-        yield Event(name="expired", at=now["now"], place=place, data={"to_seq": now["expired_seq"]})
 
 
-def _told(found: Mapping[str, Any]) -> Iterator[tuple[str, datetime, dict[str, int], dict[str, Any]]]:
+def _by_time(*streams: Iterable[_Told]) -> Iterator[_Told]:
+    """Merged, each in its own order, whatever its times: what began first may be numbered last."""
+    return (told for _, told in heapq.merge(*map(_rising, streams), key=itemgetter(0)))
+
+
+def _rising(stream: Iterable[_Told]) -> Iterator[tuple[datetime, _Told]]:
+    latest = datetime.min.replace(tzinfo=UTC)
+    for told in stream:
+        latest = max(latest, told.at)
+        yield latest, told
+
+
+def _appended(found: Mapping[str, Any]) -> Iterator[_Told]:
     if found["appended"]:
         data = {"from_seq": found["first_seq"], "to_seq": found["last_seq"], "tokens": found["appended_tokens"]}
-        yield "appended", found["appended_at"], {"seq": found["last_seq"]}, data
+        yield _Told("appended", found["appended_at"], {"seq": found["last_seq"]}, data)
+
+
+def _buffered(found: Mapping[str, Any]) -> Iterator[_Told]:
     for chunk in found["buffered"]:
-        yield "buffered", _time(chunk), {"observation": chunk["id"]}, _less(chunk, "at")
+        yield _Told("buffered", _time(chunk), {"observation": chunk["id"]}, _less(chunk, "at"))
+
+
+def _versions(found: Mapping[str, Any]) -> Iterator[_Told]:
     for version in found["versions"]:
         name = _CAUSES.get(version["cause"], version["cause"])
-        yield name, _time(version), {"version": version["version"]}, _less(version, "at", "cause")
-    for run in found["failed"]:
-        yield "failed", _time(run), {"run": run["id"]}, _less(run, "at")
-    for run in found["noted"]:  # after its own tries that were refused, which are of one moment
-        yield "fact_noted", _time(run), {"run": run["id"]}, _less(run, "at")
+        yield _Told(name, _time(version), {"version": version["version"]}, _less(version, "at", "cause"))
+
+
+def _runs(found: Mapping[str, Any]) -> Iterator[_Told]:
+    """Those that failed, and those that noted facts."""
+    for run in found["runs"]:
+        if run["outcome"] == "recorded":
+            name, data = "fact_noted", _less(run, "at", "kind", "outcome", "error")
+        else:
+            name, data = "failed", _less(run, "at", "from_seq", "to_seq", "facts")
+        yield _Told(name, _time(run), {"run": run["id"]}, data)
+
+
+def _expired(place: Place, found: Mapping[str, Any]) -> Iterator[_Told]:
+    if found["expired_seq"] > place.expired:
+        yield _Told("expired", found["now"], {"expired": found["expired_seq"]}, {"to_seq": found["expired_seq"]})
 
 
 def _time(row: Mapping[str, Any]) -> datetime:

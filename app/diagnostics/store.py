@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -80,8 +80,9 @@ SELECT * FROM runs WHERE memory_id = $1 AND id < $2 AND ($3::text IS NULL OR out
 """
 
 
-# What happened after a place ($2 to $5: seq, version, observation, run; null: from now on). A chunk was computed ahead
-# if it is older than the version it was born in. Facts are those of the run that was recorded with them.
+# What happened after a place ($2 to $5 and $7: seq, version, observation, run, what expired; null: from now on). A
+# chunk was computed ahead if it is older than the version it was born in. Facts are those of the run that was recorded
+# with them.
 EVENTS = """/* events */
 WITH memory AS (
   SELECT m.*, s.next_seq - 1 AS last_seq, s.total_tokens, s.expired_seq, s.resource_id
@@ -89,7 +90,8 @@ WITH memory AS (
 ), place AS (
   SELECT coalesce($2, last_seq) AS seq, coalesce($3, log_version, 0) AS version,
     coalesce($4, (SELECT max(id) FROM observations WHERE memory_id = $1), 0) AS observation,
-    coalesce($5, (SELECT max(id) FROM runs WHERE memory_id = $1), 0) AS run
+    coalesce($5, (SELECT max(id) FROM runs WHERE memory_id = $1), 0) AS run,
+    coalesce($7, expired_seq) AS expired
   FROM memory
 )
 SELECT p.*, now() AS now, m.last_seq, m.expired_seq, p.seq + 1 AS first_seq, m.last_seq > p.seq AS appended,
@@ -107,13 +109,13 @@ SELECT p.*, now() AS now, m.last_seq, m.expired_seq, p.seq + 1 AS first_seq, m.l
      SELECT version, cause, at FROM memory_versions WHERE memory_id = $1 AND version > p.version
      ORDER BY version LIMIT $6) e) AS versions,
   (SELECT coalesce(jsonb_agg(e ORDER BY e.id), '[]') FROM (
-     SELECT id, kind, outcome, error, at FROM runs WHERE memory_id = $1 AND id > p.run AND outcome <> 'recorded'
-     ORDER BY id LIMIT $6) e) AS failed,
-  (SELECT coalesce(jsonb_agg(e ORDER BY e.id), '[]') FROM (
-     SELECT r.id, r.from_seq, r.to_seq, count(*) AS facts, r.at FROM runs r
-     JOIN facts f ON f.tenant = m.tenant AND f.resource_id = m.resource_id AND f.created_at = r.at
-     WHERE r.memory_id = $1 AND r.id > p.run AND r.kind = 'note_facts' GROUP BY r.memory_id, r.id
-     ORDER BY r.id LIMIT $6) e) AS noted
+     SELECT r.id, r.kind, r.outcome, r.error, r.from_seq, r.to_seq, n.facts, r.at
+     FROM runs r CROSS JOIN LATERAL (
+       SELECT count(*) AS facts FROM facts f
+       WHERE r.kind = 'note_facts' AND r.outcome = 'recorded'
+         AND f.tenant = m.tenant AND f.resource_id = m.resource_id AND f.created_at = r.at) n
+     WHERE r.memory_id = $1 AND r.id > p.run AND (r.outcome <> 'recorded' OR n.facts > 0)
+     ORDER BY r.id LIMIT $6) e) AS runs
 FROM memory m, place p
 """
 
@@ -183,12 +185,12 @@ class DiagnosticsStore:
     async def events(self, session: UUID, place: Place | None) -> tuple[Place, Row] | None:
         """Where the look began, and what happened after it; None for a session never seen. No ``place`` is now."""
         numbers = (None,) * 4 if place is None else (place.seq, place.version, place.observation, place.run)
+        expired = None if place is None else place.expired
         async with self._database.connection() as connection:
-            row = await connection.fetchrow(EVENTS, session, *numbers, EVENTS_MAX)
+            row = await connection.fetchrow(EVENTS, session, *numbers, EVENTS_MAX, expired)
         if row is None:
             return None
-        begun = Place(seq=row["seq"], version=row["version"], observation=row["observation"], run=row["run"])
-        return begun, row
+        return Place(**{number.name: row[number.name] for number in fields(Place)}), row
 
     async def troubled(self, limit: int) -> list[Troubled]:
         """The memories that are stalled or backing off, those that failed most often first."""

@@ -2,14 +2,20 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import cycle
 from typing import Any
 
 import httpx2 as httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from app.diagnostics.events import Place, read_place
+from app.diagnostics.events import Event, Place, events, read_place
 from app.kit.errors import Invalid
 from tests.conftest import Service, StartService
 
@@ -127,7 +133,7 @@ async def test_what_is_wrong_is_answered_before_the_stream_begins(start_service:
     async with start_service(events={"streams_max": 1}) as service:
         assert (await service.client.get(EVENTS)).status_code == 404
         await say(service, "Hi")
-        for wrong in ("x", "1.2.3", "1.2.3.-4", "1.2.3.4.5", "9" * 90):
+        for wrong in ("x", "1.2.3", "1.2.3.-4", "1.2.3.4.5.6", "9" * 90):
             answer = await service.client.get(EVENTS, headers={"Last-Event-ID": wrong})
             assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "Last-Event-ID")
         async with listening(service) as stream:
@@ -139,10 +145,87 @@ async def test_what_is_wrong_is_answered_before_the_stream_begins(start_service:
 
 
 @pytest.mark.parametrize(
-    "place", [Place(seq=0, version=0, observation=0, run=0), Place(seq=4, version=3, observation=2, run=1)]
+    "place", [Place(seq=0, version=0, observation=0, run=0), Place(seq=4, version=3, observation=2, run=1, expired=5)]
 )
 def test_a_place_survives_being_an_event_id(place: Place) -> None:
     assert read_place(str(place)) == place
+
+
+def test_an_event_id_of_before_what_expired_was_told_is_still_one() -> None:
+    assert read_place("4.3.2.1") == Place(seq=4, version=3, observation=2, run=1, expired=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """All that a memory's work left, in the order of its numbers; ``limit`` of each kind are told by one look."""
+
+    last_seq: int
+    expired_seq: int
+    buffered: list[datetime]
+    versions: list[datetime]
+    runs: list[tuple[datetime, bool]]
+    limit: int = 3
+
+    def after(self, place: Place) -> dict[str, Any]:
+        """As the store's ``events`` reads them."""
+        versions = [{"at": str(at), "cause": "observed"} for at in self.versions]
+        return {
+            "last_seq": self.last_seq,
+            "first_seq": place.seq + 1,
+            "appended": self.last_seq > place.seq,
+            "appended_tokens": 9,
+            "appended_at": NOW,
+            "now": NOW,
+            "expired_seq": self.expired_seq,
+            **dict.fromkeys(("pending_tokens", "observation_tokens", "reflection_tokens"), 0),
+            "buffered": self._next([{"at": str(at)} for at in self.buffered], "id", place.observation),
+            "versions": self._next(versions, "version", place.version),
+            "runs": self._next([_run(at, noted=noted) for at, noted in self.runs], "id", place.run),
+        }
+
+    def _next(self, rows: list[dict[str, Any]], number: str, heard: int) -> list[dict[str, Any]]:
+        numbered = [row | {number: place} for place, row in enumerate(rows, start=1)]
+        return [row for row in numbered if row[number] > heard][: self.limit]
+
+    def heard(self, cuts: Iterator[int]) -> list[Event]:
+        """What a listener hears who is cut off after so many events, and comes back after the last of them."""
+        place, told = Place(seq=0, version=0, observation=0, run=0), []
+        while found := events(place, self.after(place)):
+            told += found[: next(cuts)]
+            place = read_place(str(told[-1].place))
+        return told
+
+
+def _run(at: datetime, *, noted: bool) -> dict[str, Any]:
+    own = {"kind": "note_facts", "outcome": "recorded" if noted else "failed", "error": None}
+    return own | {"at": str(at), "from_seq": 1, "to_seq": 2, "facts": 1}
+
+
+NOW = datetime(2026, 8, 1, 10, 0, tzinfo=UTC)
+TIMES = st.integers(-5, 5).map(lambda seconds: NOW + timedelta(seconds=seconds))
+ROWS = st.builds(
+    Rows,
+    last_seq=st.integers(0, 3),
+    expired_seq=st.integers(0, 3),
+    buffered=st.lists(TIMES, max_size=6),
+    versions=st.lists(TIMES, max_size=6),
+    runs=st.lists(st.tuples(TIMES, st.booleans()), max_size=8),
+)
+
+
+@given(rows=ROWS, cuts=st.lists(st.integers(1, 4), min_size=1, max_size=8))
+def test_each_event_has_its_own_id_and_none_is_lost_or_told_twice_wherever_the_stream_is_cut(
+    rows: Rows, cuts: list[int]
+) -> None:
+    heard = rows.heard(cycle(cuts))
+    assert len({str(event.place) for event in heard}) == len(heard)
+    told = Counter(event.name for event in heard)
+    assert told["activated"] == len(rows.versions)
+    assert told["buffered"] == len(rows.buffered)
+    assert (told["appended"], told["expired"]) == (rows.last_seq > 0, rows.expired_seq > 0)
+    assert (told["fact_noted"], told["failed"]) == tuple(
+        sum(noted is wanted for _, noted in rows.runs) for wanted in (True, False)
+    )
 
 
 def test_what_is_no_event_id_is_refused() -> None:
