@@ -23,6 +23,7 @@ from tests.context.building import (
     tool,
     user,
 )
+from tests.context.shapes import CHECKS
 
 MEMORY: dict[str, Any] = {
     "reflections": (reflection(1, "Likes tea."), reflection(5, "Lives abroad.", level=2), reflection(9, "Has a cat.")),
@@ -134,6 +135,23 @@ def test_the_volatile_part_is_absent_when_the_assistant_spoke_last(shape: Format
     context = compiled(user("Hi"), assistant("Hello"), shape=shape, asked={"channel": "sms"}, **MEMORY)
     assert "Today is" not in str(context.payload)
     assert context.tokens[Section.VOLATILE] == 0
+
+
+OF_THE_CALLER: tuple[dict[str, Any], ...] = (
+    {"channel": "sms"},
+    {"state": {"temp:page": "sms"}},
+    {"knowledge": (Knowledge(title="Sent by", text="sms", placement="tail"),)},
+)
+
+
+@pytest.mark.parametrize("asked", OF_THE_CALLER)
+@pytest.mark.parametrize("shape", list(Format))
+def test_what_the_caller_sends_is_shown_where_nothing_else_is(shape: Format, asked: dict[str, Any]) -> None:
+    context = compiled(shape=shape, asked=asked, version=0)
+    assert "sms" in str(context.payload)
+    assert context.tokens["total"] == context.tokens[Section.VOLATILE] > 0
+    if shape in CHECKS:
+        CHECKS[shape](context.payload)
 
 
 @pytest.mark.parametrize("shape", list(Format))

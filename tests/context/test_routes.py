@@ -71,6 +71,15 @@ async def test_a_session_never_seen_is_empty_and_stays_unseen(service: Service) 
     assert (await service.client.get("/sessions/s1")).status_code == 404
 
 
+async def test_a_session_never_seen_shows_what_the_caller_sends(service: Service) -> None:
+    body = {"channel": "sms", "knowledge": [{"title": "Hours", "text": "Till 6.", "placement": "tail"}]}
+    answer = await service.client.post("/sessions/s1/context", json=body)
+    [message] = answer.json()["payload"]["messages"]
+    assert message["role"] == "user"
+    assert "Channel: sms" in message["content"][0]["text"]
+    assert "## Hours\n\nTill 6." in message["content"][0]["text"]
+
+
 async def test_without_a_memory_a_context_is_the_conversation_in_every_format(service: Service) -> None:
     await talk(service, "Hi", "Are you there?")
     neutral, anthropic, openai, text = [

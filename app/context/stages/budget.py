@@ -7,7 +7,7 @@ from app.context.draft import Draft, Line, noting
 from app.context.explain import BUDGET, decision, of_notes, of_tail
 from app.context.fitting import NoteLimits, Notes, TailStarts, effective, fitting_summary, fitting_tail
 from app.context.model import Ask, Block, Snapshot, Turn, Verdict
-from app.context.stages.volatile import TODAY
+from app.context.stages.volatile import TODAY, of_caller
 from app.context.wording import left_out
 
 
@@ -78,7 +78,7 @@ def _without_notes(draft: Draft, ask: Ask) -> Draft:
     """Without a log the context is what it would be without a memory: no guide, no note, and no date alone."""
     if draft.has_log:
         return draft
-    lines = draft.volatile if draft.tail.messages else ()
+    lines = draft.volatile if draft.tail.messages or any(of_caller(ask)) else ()
     lines = () if [line.id for line in lines] == [TODAY] else lines
     gone: list[Block | Turn | Line] = [
         *draft.guide,

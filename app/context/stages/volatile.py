@@ -19,17 +19,18 @@ def volatile(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
     Nothing if the assistant spoke last, unless something was searched for (docs/decisions/0035).
     """
     date = ask.now.astimezone(snapshot.rules.zone).date()
-    lines = (Line(TODAY, today(date)), *_of_memory(snapshot), *_of_caller(ask))
-    if _has_place(draft) or (ask.recalled and not _calls(draft)):
+    lines = (Line(TODAY, today(date)), *_of_memory(snapshot), *of_caller(ask))
+    if _has_place(draft, ask) or (ask.recalled and not _calls(draft)):
         draft, verdict, reason = replace(draft, volatile=lines), Verdict.KEPT, "changes by the turn"
     else:
         verdict, reason = Verdict.DROPPED, "no message of the user or of a tool comes last"
     return noting(draft, ask, (decision("volatile", verdict, line, reason) for line in lines))
 
 
-def _has_place(draft: Draft) -> bool:
+def _has_place(draft: Draft, ask: Ask) -> bool:
+    """Where nothing else is, what the caller sent is still for the agent to see."""
     messages = draft.tail.messages
-    return messages[-1].role is not Role.ASSISTANT if messages else bool(draft.continuation)
+    return messages[-1].role is not Role.ASSISTANT if messages else bool(draft.continuation) or any(of_caller(ask))
 
 
 def _calls(draft: Draft) -> bool:
@@ -44,7 +45,7 @@ def _of_memory(snapshot: Snapshot) -> Iterator[Line]:
         yield Line("suggested_response", suggested_response(snapshot.suggested_response))
 
 
-def _of_caller(ask: Ask) -> Iterator[Line]:
+def of_caller(ask: Ask) -> Iterator[Line]:
     """The titled texts last: whatever stood behind one would seem a part of it."""
     if ask.channel:
         yield Line("channel", f"Channel: {ask.channel}")
