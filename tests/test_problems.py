@@ -107,6 +107,8 @@ async def test_a_path_tells_which_methods_it_takes(service: Service) -> None:
     ("body", "detail"),
     [
         (b"{", "not JSON, at character 1: "),
+        (b'{"messages": "\xff"}', "not UTF-8, at byte 14"),
+        (b"[" * 100_000, "nested too deeply"),
         (b"[]", "a JSON object is expected"),
         (b"", "Field required"),
         (b'{"messages": [{"role": "user", "content": "x", "id": 5}]}', "/messages/0/id: "),

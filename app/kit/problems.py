@@ -154,7 +154,21 @@ async def _plain(request: Request, error: Exception) -> Response:
     headers = dict(error.headers or {})
     if status == HTTPStatus.METHOD_NOT_ALLOWED:
         headers["Allow"] = ", ".join(_allowed(request))  # the framework names those of the first route only
+    if error.status_code == HTTPStatus.BAD_REQUEST:
+        field = FieldError("", _unread(error.__cause__))
+        return problem_response(slug=slug, title=title, status=status, detail=field.detail, errors=[field])
     return problem_response(slug=slug, title=title, status=status, detail=str(error.detail), headers=headers)
+
+
+def _unread(cause: BaseException | None) -> str:
+    """Why the framework could not make anything of a body."""
+    match cause:
+        case UnicodeDecodeError(start=position):
+            return f"not UTF-8, at byte {position}"
+        case RecursionError():
+            return "nested too deeply"
+        case _:
+            return "the body cannot be read"
 
 
 def _allowed(request: Request) -> list[str]:

@@ -33,12 +33,17 @@ Cursor = Annotated[str | None, Query(max_length=400, description="`next_cursor` 
 # Far enough from the ends of what a date can be that it is one in every time zone, and the days around it are too.
 TIME_MIN, TIME_MAX = datetime(2, 1, 1, tzinfo=UTC), datetime(9998, 12, 31, tzinfo=UTC)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
+# In a query a plus that is not written %2B is read as a space: before an offset it can have been nothing else.
+_LOST_PLUS = re.compile(r"(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?) (\d\d:?\d\d)")
 
 
 def _dated(value: Any) -> Any:
     """Pydantic takes a number for seconds since 1970, which times on the wire are not (api.md: ISO 8601)."""
-    if isinstance(value, datetime) or (isinstance(value, str) and _DATE.match(value)):
+    if isinstance(value, datetime):
         return value
+    if isinstance(value, str) and _DATE.match(value):
+        lost = _LOST_PLUS.fullmatch(value)
+        return f"{lost[1]}+{lost[2]}" if lost else value
     raise PydanticCustomError("time", "a time in ISO 8601 with a zone is expected")
 
 

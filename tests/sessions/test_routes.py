@@ -356,6 +356,7 @@ async def test_messages_are_filtered(service: Service) -> None:
         ({"since": "2026-08-01T10:09:00Z"}, [9, 10]),
         ({"until": "2026-08-01T10:02:00Z"}, [1]),
         ({"since": "2026-08-01T19:03:00+09:00", "until": "2026-08-01T19:04:00+09:00"}, [3]),
+        ({"since": "2026-08-01T19:03:00 09:00", "until": "2026-08-01T19:04:00.0 0900"}, [3]),  # a plus, not escaped
         ({"kind": "tool_call"}, [5]),
         ({"kind": "summary"}, []),
         ({"tool": "search"}, [5]),
@@ -403,7 +404,7 @@ async def test_wrong_parameters_are_refused_by_their_name(service: Service) -> N
         "order": ["up"],
         "kind": ["robot"],
         "after_seq": ["-1", str(2**63)],
-        "since": ["2026-08-01T10:00:00", "0001-01-01T00:00:00+14:00"],
+        "since": ["2026-08-01T10:00:00", "2026-08-01 10:00", "2026-08-01T10:00:00 x", "0001-01-01T00:00:00+14:00"],
         "until": ["9999-12-31T23:59:59-14:00"],
         "tool": ["\0", "x" * 201],
     }.items():
