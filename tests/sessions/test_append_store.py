@@ -1,4 +1,4 @@
-"""The short statement of an append, for one new message, does what the general one does."""
+"""The short statement of an append, for new messages, does what the general one does."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -99,23 +99,28 @@ async def left(database: Database, key: str) -> dict[str, Any]:
         return {table: await connection.fetchval(query, key) for table, query in LEFT.items()}
 
 
-def told(result: AppendResult) -> tuple[Any, ...]:
-    """What is answered of the last message, and of the memory."""
+def told(result: AppendResult, new: int) -> tuple[Any, ...]:
+    """What is answered of the last messages, and of the memory."""
     memory = result.memory
     counted = (memory.pending_tokens, memory.observation_tokens, memory.due, memory.due_at is None, memory.config)
-    return result.messages[-1], result.resource_id, counted
+    return result.messages[-new:], result.resource_id, counted
 
 
 @settings(max_examples=25)
-@given(fore=FORE, fields=st.lists(MESSAGES, min_size=1, max_size=2), usage=USAGES, resource=RESOURCES)
-async def test_one_message_alone_is_stored_as_behind_one_that_is_stored_already(
+@given(
+    fore=FORE,
+    batches=st.lists(st.lists(MESSAGES, min_size=1, max_size=3), min_size=1, max_size=2),
+    usage=USAGES,
+    resource=RESOURCES,
+)
+async def test_messages_alone_are_stored_as_behind_one_that_is_stored_already(
     database: Database,
     fore: dict[str, str],
-    fields: list[dict[str, Any]],
+    batches: list[list[dict[str, Any]]],
     usage: ActorUsage | None,
     resource: str | None,
 ) -> None:
-    """A replayed message beside the new one asks for the general statement, and adds nothing."""
+    """A replayed message beside the new ones asks for the general statement, and adds nothing."""
     store, alone, behind = AppendStore(database), f"a-{next(NUMBERS)}", f"b-{next(NUMBERS)}"
     common: dict[str, Any] = {"tenant": "t", "resource_id": resource, "usage": usage, "defaults": DEFAULTS}
     for key in (alone, behind):
@@ -125,18 +130,21 @@ async def test_one_message_alone_is_stored_as_behind_one_that_is_stored_already(
                 column = "id" if table == "sessions" else "memory_id"
                 ids = f"(SELECT {column} FROM sessions WHERE key = '{key}')"  # noqa: S608 - our own
                 await connection.execute(f"UPDATE {table} SET {change} WHERE id IN {ids}")  # noqa: S608 - our own
-    for number, own in enumerate(fields):
-        new = NewMessage(
-            **own,
-            id=f"m-{number}",
-            role=Role.USER,
-            parts=({"type": "text", "text": "x", "z": 1, "a": 2},),
-            trust=Trust.TOOL,
-            content_hash=b"x",
-        )
-        one = await store.append(key=alone, messages=[new], **common)
-        other = await store.append(key=behind, messages=[FIRST, new], **common)
-        assert told(one) == told(other)
+    for turn, batch in enumerate(batches):
+        new = [
+            NewMessage(
+                **own,
+                id=f"m-{turn}-{number}",
+                role=Role.USER,
+                parts=({"type": "text", "text": "x", "z": 1, "a": 2},),
+                trust=Trust.TOOL,
+                content_hash=b"x",
+            )
+            for number, own in enumerate(batch)
+        ]
+        one = await store.append(key=alone, messages=new, **common)
+        other = await store.append(key=behind, messages=[FIRST, *new], **common)
+        assert told(one, len(new)) == told(other, len(new))
     assert await left(database, alone) == await left(database, behind)
 
 

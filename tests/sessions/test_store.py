@@ -60,26 +60,22 @@ async def statements_of(database: Database, call: Any) -> list[str]:
     return sent
 
 
-async def test_an_append_is_one_statement(database: Database) -> None:
-    store = AppendStore(database)
-    sent = await statements_of(database, lambda: append(store, message(uuid4().hex), message(uuid4().hex)))
-    assert [query.split("\n")[0] for query in sent] == ["/* append */"]
-
-
-async def test_an_append_of_one_new_message_is_the_short_statement(database: Database) -> None:
+@pytest.mark.parametrize("messages", [1, 20])
+async def test_an_append_of_new_messages_is_one_short_statement(database: Database, messages: int) -> None:
     store = AppendStore(database)
     await append(store, message("first"))
-    sent = await statements_of(database, lambda: append(store, message(uuid4().hex)))
-    assert [query.split("\n")[0] for query in sent] == ["/* append_one */"]
+    sent = await statements_of(database, lambda: append(store, *(message(uuid4().hex) for _ in range(messages))))
+    assert [query.split("\n")[0] for query in sent] == ["/* append_new */"]
 
 
-async def test_the_short_statement_is_not_planned_for_each_append(database: Database) -> None:
+@pytest.mark.parametrize("messages", [1, 20])
+async def test_the_short_statement_is_not_planned_for_each_append(database: Database, messages: int) -> None:
     """Postgres chooses the generic plan once five others were no cheaper."""
     store = AppendStore(database)
     for _ in range(12):
-        await append(store, message(uuid4().hex))
+        await append(store, *(message(uuid4().hex) for _ in range(messages)))
     async with database.connection() as connection:
-        row = await connection.fetchrow("SELECT * FROM pg_prepared_statements WHERE statement LIKE '/* append_one%'")
+        row = await connection.fetchrow("SELECT * FROM pg_prepared_statements WHERE statement LIKE '/* append_new%'")
     assert (row["custom_plans"], row["generic_plans"]) == (5, 7)
 
 
