@@ -136,18 +136,19 @@ def _mask(ones: Collection[int], twos: Collection[int] = ()) -> bytes:
     return bytes(1 if byte in ones else 2 if byte in twos else 0 for byte in range(256))
 
 
-# Runs of one kind of byte, counted where they begin: words, numbers, marks, and all that is not ASCII (in UTF-8).
-_RUNS = {
-    "word_start": _mask(_LOWER + _UPPER),
-    "number_start": _mask(_DIGITS),
-    "mark_start": _mask(_MARKS),
-    "wide_start": _mask(_WIDE),
-}
-# Neighbours that part where a word would have gone on: `aB`, and a space that no word follows.
+# Pairs of neighbours that are counted: a table for `bytes.translate`, and what it makes of the pair. Runs of one kind
+# are counted where they begin: words, numbers, marks, and all that is not ASCII (in UTF-8). The other pairs part where
+# a word would have gone on: `aB`, and a space that no word follows.
+_BEGINS = b"\0\1"
 _PAIRS = {
-    "case_change": _mask(_LOWER, _UPPER),
-    "loose_space": _mask(b" ", _DIGITS + _MARKS),
+    "word_start": (_mask(_LOWER + _UPPER), _BEGINS),
+    "number_start": (_mask(_DIGITS), _BEGINS),
+    "mark_start": (_mask(_MARKS), _BEGINS),
+    "wide_start": (_mask(_WIDE), _BEGINS),
+    "case_change": (_mask(_LOWER, _UPPER), b"\1\2"),
+    "loose_space": (_mask(b" ", _DIGITS + _MARKS), b"\1\2"),
 }
+_NOTHING = b"\0"  # before the text: what it begins with begins a run
 # A charmap codec encodes its own 255 characters and ignores all others: the fastest way to count a set of characters.
 _COMMON = {
     "hangul": codecs.charmap_build("\0" + HANGUL_COMMON),
@@ -155,29 +156,43 @@ _COMMON = {
 }
 
 
+def _weights() -> list[int]:
+    """Of each byte that is a character; what stands for a part of one weighs nothing here."""
+    classes = {code: name for name, members in ASCII_CLASSES.items() for code in members}
+    return [WEIGHTS[classes.get(code, "other")] if code in _ASCII else 0 for code in range(256)]
+
+
+# A weight is more than a byte holds, so that there are two tables: what `bytes.translate` makes is summed in C.
+_LOW, _HIGH = bytes(weight % 256 for weight in _weights()), bytes(weight // 256 for weight in _weights())
+_WEIGHED_PAIRS = tuple((table, pair, WEIGHTS[name]) for name, (table, pair) in _PAIRS.items())
+
+
 def text_tokens(text: str) -> int:
     """Estimate the tokens of `text`: 0 for none, else at least 1; monotone, and additive within 1. Linear in length."""
     if not text:
         return 0
-    thousandths = sum(WEIGHTS[name] * count for name, count in class_counts(text).items())
+    encoded = text.encode("utf-8", "surrogatepass")
+    thousandths = sum(encoded.translate(_LOW)) + 256 * sum(encoded.translate(_HIGH))
+    led = _NOTHING + encoded
+    for table, pair, weight in _WEIGHED_PAIRS:
+        thousandths += led.translate(table).count(pair) * weight
+    if not text.isascii():
+        thousandths += sum(WEIGHTS[name] * count for name, count in _wide_counts(encoded).items())
     return max(1, (thousandths + SEAM_GAIN_MAX) // SCALE)
 
 
 def class_counts(text: str) -> Counter[str]:
-    """What the estimate is a weighted sum of: characters by class, runs by kind, pairs by kind."""
+    """What the estimate is a weighted sum of: characters by class, and pairs. The weights are fitted to them."""
     encoded = text.encode("utf-8", "surrogatepass")
     counts = _counts(encoded.translate(None, _WIDE), ASCII_CLASSES)
-    for name, table in _RUNS.items():
-        mask = encoded.translate(table)
-        counts[name] = mask.count(b"\0\1") + mask.startswith(b"\1")
-    for name, table in _PAIRS.items():
-        counts[name] = encoded.translate(table).count(b"\1\2")
-    if not text.isascii():
-        counts.update(_wide_counts(encoded.translate(None, _ASCII).decode("utf-8", "surrogatepass")))
+    for name, (table, pair) in _PAIRS.items():
+        counts[name] = (_NOTHING + encoded).translate(table).count(pair)
+    counts.update(_wide_counts(encoded))
     return counts
 
 
-def _wide_counts(wide: str) -> Counter[str]:
+def _wide_counts(encoded: bytes) -> Counter[str]:
+    wide = encoded.translate(None, _ASCII).decode("utf-8", "surrogatepass")
     counts = _counts(wide.encode("utf-16-be", "surrogatepass")[::2], WIDE_CLASSES)
     for name, table in _COMMON.items():
         common, _ = codecs.charmap_encode(wide, "ignore", table)

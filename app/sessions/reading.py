@@ -1,6 +1,6 @@
 """Messages off the wire: checked, normalised, redacted, counted and hashed. Pure."""
 
-import uuid
+import secrets
 from collections.abc import Sequence
 
 from app.kit.errors import FieldError, Invalid
@@ -12,6 +12,8 @@ from app.sessions.model import NewMessage, Trust
 from app.sessions.redacting import redacted_parts
 from app.sessions.schemas import MessageIn
 from app.sessions.wire import UNSTORABLE, WireError, content_hash, default_trust, normalise, observable, unstorable
+
+ID_BYTES = 16  # of an id that a message is given
 
 
 def read_messages(
@@ -57,7 +59,7 @@ def read_message(
     if redact is not None:
         parts, metadata = redacted_parts(parts, redact), redacted_json(metadata, redact)
     return NewMessage(
-        id=message.id or fallback_id or uuid.uuid4().hex,
+        id=message.id or fallback_id or secrets.token_hex(ID_BYTES),
         kind=seen.kind,
         role=seen.role,
         parts=parts,
@@ -72,7 +74,7 @@ def read_message(
 
 
 def _check_metadata(message: MessageIn, at: str) -> None:
-    found = unstorable(message.metadata)
+    found = None if message.metadata is None else unstorable(message.metadata)
     if found is not None:
         raise _invalid(f"{at}/metadata{found}", UNSTORABLE)
 

@@ -8,6 +8,7 @@ from app.kit.tokens import (
     ASCII_CLASSES,
     HAN_COMMON,
     HANGUL_COMMON,
+    SCALE,
     SEAM_GAIN_MAX,
     SEAM_LOSS_MAX,
     WEIGHTS,
@@ -54,6 +55,12 @@ def test_every_count_has_a_weight_and_none_is_negative(text: str) -> None:
     counts = class_counts(text)
     assert counts.keys() <= WEIGHTS.keys()
     assert min(counts.values()) >= 0
+
+
+@given(texts)
+def test_the_estimate_is_the_weighted_sum_of_the_counts(text: str) -> None:
+    thousandths = sum(WEIGHTS[name] * count for name, count in class_counts(text).items())
+    assert text_tokens(text) == (max(1, (thousandths + SEAM_GAIN_MAX) // SCALE) if text else 0)
 
 
 def test_no_weight_is_negative() -> None:
