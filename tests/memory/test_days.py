@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.memory.days import date_phrases, day_label, is_day_alone, parse_day, relative
+from app.memory.days import date_phrases, day_label, is_day_alone, parse_day, partial_phrases, relative
 
 ANCHOR = date(2026, 8, 15)
 
@@ -85,10 +85,17 @@ def test_a_label_reads_back_as_its_day(day: date) -> None:
         ("2023년 5월부터", [(2023, 5, None)]),
         ("you may 99 times", []),
         ("version 1.2.3 of 10:30", []),
+        ("1 aprıl, ſept 2", [(None, 4, 1), (None, 9, 2)]),  # letters that are others in another case
     ],
 )
 def test_dates_are_found_inside_a_text(text: str, expected: list[tuple[int | None, int, int | None]]) -> None:
     assert [(phrase.year, phrase.month, phrase.day) for phrase in date_phrases(text)] == expected
+
+
+@given(st.text(alphabet="0123 .,-jJaAuUnNſıİK月日", max_size=12))
+def test_every_text_can_be_searched_for_dates(text: str) -> None:
+    for phrase in (*date_phrases(text), *partial_phrases(text)):
+        assert 1 <= phrase.month <= 12
 
 
 @pytest.mark.parametrize(
