@@ -21,6 +21,7 @@ from app.sessions.store import session_id
 from app.state.templates import Scope
 from tests.conftest import Service, StartService
 from tests.context.building import NOW, ask, log_of, snapshot, user
+from tests.memory.test_retaining import after
 
 EXAMPLES = 200 if "LONG" in os.environ else 3
 SESSION = uuid4()
@@ -105,6 +106,13 @@ async def note(service: Service, key: str, number: int) -> None:
         await service.client.post(path, json={"text": f"User is number {number}.", "category": "profile"})
 
 
+async def expire(service: Service, key: str, number: int) -> None:
+    """What was noted, or all of the session, is removed by age."""
+    await service.configure(key, keep_last=0, retention={"days": 30, "keep": ("memory", "nothing")[number % 2]})
+    await observe(service, key, number)
+    await after(service, 31)
+
+
 async def delete(service: Service, key: str, _number: int) -> None:
     await service.client.delete(f"/sessions/{key}")
     await begin(service, key)
@@ -117,7 +125,7 @@ async def begin(service: Service, key: str) -> None:
 
 WRITES: tuple[Write, ...] = (
     *(say, say, say, change, erase, observe, observe, reflect, edit),
-    *(configure, set_state, put_artifact, compact, note, note, delete),
+    *(configure, set_state, put_artifact, compact, note, note, expire, delete),
 )
 QUERIES = st.fixed_dictionaries(
     {},
