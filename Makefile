@@ -54,7 +54,7 @@ check: lint test ## what CI runs: lint, then the tests
 coverage: .venv/dev.stamp ## the tests, and which lines and branches none of them takes
 	@$(BIN)/python -m pytest -n auto --cov $(ARGS)
 
-bench: .venv/bench.stamp ## throughput, latency and CPU beside a floor, into docs/benchmarks/speed.* (ARGS="--case append")
+bench: .venv/bench.stamp ## throughput, latency and CPU beside a floor, into docs/benchmarks/speed.* (ARGS="--quick")
 	@$(BIN)/python -m benchmarks.speed $(ARGS)
 
 soak: .venv/bench.stamp ## load for 20 minutes with everything failing in turn, into docs/benchmarks/soak.* (ARGS="--minutes 3")

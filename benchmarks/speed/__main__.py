@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from app.kit.migrate import upgrade
-from benchmarks.speed.cases import CASES, Case
+from benchmarks.speed.cases import CASES, LENGTH_MAX_QUICK, OF_PROCESSES, PROCESSES, Case
 from benchmarks.speed.report import Report, machine, tables, write
 from benchmarks.speed.rounds import CLOSED, Cell, How, Rounds
 from benchmarks.speed.surroundings import Postgres, Server, daybook, floor, postgres
@@ -22,25 +22,31 @@ from benchmarks.speed.targets import Daybook, Floor, Target
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "benchmarks" / "speed.md"
 STARTS = 5
+QUICK_SECONDS = 0.5
+MANY_CONNECTIONS = 32  # of what is asked of several processes
 
 
 def main(
     case: Annotated[list[str] | None, typer.Option(help="only cases whose name holds this; again for more")] = None,
     rounds: Annotated[int, typer.Option(help="of each target, in turn")] = 5,
-    seconds: Annotated[float, typer.Option(help="of one load")] = 2.0,
+    seconds: Annotated[float, typer.Option(help="of one load")] = 0.8,
     connections: Annotated[list[int] | None, typer.Option(help="of the closed loops; again for more")] = None,
     peer: Annotated[str | None, typer.Option(help="module:Class of another service that runs already")] = None,
     figures: Annotated[bool, typer.Option("--write/--no-write", help="docs/benchmarks/speed.*")] = True,  # noqa: FBT002 - typer's
+    quick: Annotated[bool, typer.Option("--quick", help="one short round, nothing written")] = False,  # noqa: FBT002 - typer's
 ) -> None:
     """How fast the service is, beside a floor that does the least such a service could do."""
     chosen = [one for one in CASES if not case or any(part in one.name for part in case)]
     if not chosen:
         raise typer.BadParameter(f"no case is of that name; there are: {'; '.join(one.name for one in CASES)}")
     how = How(rounds=rounds, seconds=seconds, warm_up_seconds=seconds, connections=connections or CLOSED)
+    if quick:
+        chosen = [one for one in chosen if one.messages <= LENGTH_MAX_QUICK]
+        how = How(rounds=1, seconds=QUICK_SECONDS, warm_up_seconds=QUICK_SECONDS, connections=connections or (8,))
     report = asyncio.run(measure(chosen, how, peer))
     for table in tables(report):
         Console(width=None if Console().is_terminal else 150).print(table)
-    if figures:
+    if figures and not quick:
         write(report, DOCUMENT)
 
 
@@ -53,7 +59,9 @@ async def measure(cases: list[Case], how: How, peer: str | None) -> Report:
                 chosen = [case for case in cases if case.down is down]
                 if chosen:
                     cells += await _measure(chosen, how, database, sender, progress, down=down, peer=peer)
-            return Report(machine=machine(database.version), how=how, starts=starts, cells=cells)
+            shared = [case for case in cases if case.name in OF_PROCESSES]
+            processes = await _processes(shared, how, database, sender, progress)
+            return Report(machine=machine(database.version), how=how, starts=starts, cells=cells, processes=processes)
 
 
 async def _starts(database: Postgres) -> list[Server]:
@@ -65,6 +73,22 @@ async def _starts(database: Postgres) -> list[Server]:
         with daybook(dsn) as server:
             found.append(server)
     return found
+
+
+async def _processes(
+    cases: list[Case], how: How, database: Postgres, sender: ProcessPoolExecutor, progress: Progress
+) -> list[Cell]:
+    """The service as one process and as several, each on a database of its own, in turn."""
+    with ExitStack() as servers:
+        targets: list[Target] = []
+        for number in PROCESSES if cases else ():
+            dsn = await database.database(f"processes_{number}")
+            await upgrade(dsn)
+            ours = Daybook(name=f"{number} process{'es' * (number > 1)}", port=0, pids=[], dsn=dsn)
+            await _fill([ours], cases, progress)
+            served = servers.enter_context(daybook(dsn, workers=number))
+            targets.append(replace(ours, port=served.port, pids=[served.pid]))
+        return await _rounds(cases, replace(how, connections=(MANY_CONNECTIONS,)), targets, database, sender, progress)
 
 
 async def _measure(
@@ -88,16 +112,27 @@ async def _measure(
         await _fill([*targets, ours], cases, progress)
         served = servers.enter_context(daybook(dsn, down=down))
         targets.append(replace(ours, port=served.port, pids=[served.pid]))
-        task = progress.add_task("measuring")
-        measuring = Rounds(
-            sender=sender, targets=targets, postgres=database.pid, how=how, on_load=lambda: progress.advance(task)
-        )
-        progress.update(task, total=measuring.loads() * len(cases))
-        cells = []
-        for case in cases:
-            progress.update(task, description=case.name)
-            cells += await measuring.case(case)
-        return cells
+        return await _rounds(cases, how, targets, database, sender, progress)
+
+
+async def _rounds(
+    cases: list[Case],
+    how: How,
+    targets: list[Target],
+    database: Postgres,
+    sender: ProcessPoolExecutor,
+    progress: Progress,
+) -> list[Cell]:
+    task = progress.add_task("measuring")
+    measuring = Rounds(
+        sender=sender, targets=targets, postgres=database.pid, how=how, on_load=lambda: progress.advance(task)
+    )
+    progress.update(task, total=measuring.loads() * len(cases))
+    cells = []
+    for case in cases:
+        progress.update(task, description=case.name)
+        cells += await measuring.case(case)
+    return cells
 
 
 async def _fill(targets: list[Target], cases: list[Case], progress: Progress) -> None:

@@ -43,6 +43,11 @@ def _append(messages: int) -> Callable[[Target, str, int], bytes]:
     return asked
 
 
+def _turn(target: Target, session: str, number: int) -> bytes:
+    """A message, then what the next call should see: the session has always grown since it was asked."""
+    return target.context(session) if number % 2 else target.append(session, number // 2, 1)
+
+
 def _context(target: Target, session: str, _number: int) -> bytes:
     return target.context(session)
 
@@ -54,6 +59,10 @@ def _memory(target: Target, session: str, _number: int) -> bytes:
 LENGTHS = {50: 100, 1_000: 20, 20_000: 4, 1_000_000: 1}  # of the read sessions, and how many of them
 DOWN_LENGTHS = (1_000, 1_000_000)
 
+PROCESSES = (1, 2, 4)  # of the service, beside each other on one database
+OF_PROCESSES = ("append 1, 100 sessions", "context of 50")
+LENGTH_MAX_QUICK = 20_000  # messages of a session: more take long to fill
+
 # Those that read come first: what an append leaves for the memory to do would go on into the cases after it.
 CASES = (
     *(
@@ -63,6 +72,7 @@ CASES = (
     Case(name="append 1, 10,000 sessions", sessions=10_000, messages=APPENDED_BEFORE, asked=_append(1)),
     Case(name="append 1, 100 sessions", sessions=100, messages=APPENDED_BEFORE, asked=_append(1)),
     Case(name="append 20, 100 sessions", sessions=100, messages=APPENDED_BEFORE, asked=_append(20)),
+    Case(name="append 1, then context of 50", sessions=100, messages=50, asked=_turn),
     *(
         Case(name=f"context of {length:,}, observer down", sessions=1, messages=length, asked=_context, down=True)
         for length in DOWN_LENGTHS

@@ -34,7 +34,7 @@ async def measured(sender: ProcessPoolExecutor, target: Target, postgres: int, p
     before = _cpu_seconds(target.pids), _cpu_seconds([postgres])
     load = await asyncio.get_running_loop().run_in_executor(sender, run, plan)
     after = _cpu_seconds(target.pids), _cpu_seconds([postgres])
-    rss = sum(psutil.Process(pid).memory_info().rss for pid in target.pids)
+    rss = sum(process.memory_info().rss for process in _with_children(target.pids))
     return _told(load, service=after[0] - before[0], database=after[1] - before[1], rss=rss)
 
 

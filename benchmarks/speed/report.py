@@ -23,7 +23,7 @@ from benchmarks.speed.rounds import Cell, How
 from benchmarks.speed.surroundings import Server
 
 LIBRARIES = ("fastapi", "starlette", "uvicorn", "uvloop", "httptools", "pydantic", "asyncpg", "orjson")
-HEADINGS = ("connections", "target", "requests/s", "of the floor", "p50 ms", "p95 ms", "p99 ms", "CPU ms: service")
+HEADINGS = ("connections", "target", "requests/s", "of the first", "p50 ms", "p95 ms", "p99 ms", "CPU ms: service")
 CPU_HEADINGS = ("database", "sender", "RSS MB", "failed")
 MB = 1024 * 1024
 
@@ -34,6 +34,7 @@ class Report:
     how: How
     starts: Sequence[Server]
     cells: Sequence[Cell]
+    processes: Sequence[Cell]
 
 
 def machine(postgres: str) -> dict[str, str]:
@@ -82,6 +83,8 @@ def _cells(found: Measured, ratio: float | None) -> list[str]:
 def by_case(report: Report) -> Iterator[tuple[str, list[Cell]]]:
     for case, cells in groupby(report.cells, key=lambda cell: cell.case):
         yield case, list(cells)
+    for case, cells in groupby(report.processes, key=lambda cell: cell.case):
+        yield f"{case}: one process and several", list(cells)
 
 
 def tables(report: Report) -> Iterator[Table]:
@@ -125,7 +128,14 @@ def markdown(report: Report) -> str:
 def as_json(report: Report) -> dict[str, Any]:
     starts = [{"start_seconds": one.start_seconds, "idle_rss": one.idle_rss} for one in report.starts]
     cells = [asdict(cell) for cell in report.cells]
-    return {"machine": report.machine, "how": asdict(report.how), "starts": starts, "cells": cells}
+    processes = [asdict(cell) for cell in report.processes]
+    return {
+        "machine": report.machine,
+        "how": asdict(report.how),
+        "starts": starts,
+        "cells": cells,
+        "processes": processes,
+    }
 
 
 def write(report: Report, document: Path) -> None:

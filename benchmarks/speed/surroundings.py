@@ -87,8 +87,8 @@ def _folder() -> Path:
 
 
 @contextmanager
-def daybook(dsn: str, *, down: bool = False) -> Iterator[Server]:
-    """``daybook serve``, one worker, a key, the access log on (into a file). ``down``: its model does not answer."""
+def daybook(dsn: str, *, down: bool = False, workers: int = 1) -> Iterator[Server]:
+    """``daybook serve`` with a key, the access log on (into a file). ``down``: its model does not answer."""
     gone = {"ANTHROPIC_API_KEY": "none", "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{free_port()}"} if down else {}
     inherited = {
         name: value
@@ -97,7 +97,7 @@ def daybook(dsn: str, *, down: bool = False) -> Iterator[Server]:
     }
     settings = {f"{PREFIX}DATABASE_URL": dsn, f"{PREFIX}BOOTSTRAP_KEY": KEY}
     port = free_port()
-    command = [sys.executable, "-m", "app.cli", "serve", "--port", str(port)]
+    command = [sys.executable, "-m", "app.cli", "serve", "--port", str(port), "--workers", str(workers)]
     with server(command, port, inherited | settings | gone) as served:
         yield served
 
