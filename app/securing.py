@@ -1,4 +1,4 @@
-"""Row-level security: ``daybook migrate --row-level-security ROLE`` (docs/security.md, docs/decisions/0035).
+"""Row-level security: ``daybook migrate --row-level-security ROLE`` (docs/security.md, docs/decisions/0033).
 
 Postgres then shows a role that does not own the tables only the rows of the tenant that the transaction names
 (``app/kit/db.py``), whatever a statement forgets to ask. The service's own work names every tenant.

@@ -13,16 +13,14 @@ from uuid import uuid4
 
 import asyncpg
 
-from app.kit.db import DatabaseConfig
-from app.securing import secure
 from benchmarks.timing import Timings, save, show
 from tests.conftest import _clone, _database
 from tests.fuzz.__main__ import server
 from tests.journeys.processes import Running, process
 from tests.journeys.talk import plain_talk
+from tests.secured import as_role, secured
 
 OFF, ON = "off", "on"
-ROLE = "daybook_app"
 NAME = "daybook_bench"
 LONG = 200  # messages of the session whose context is read
 OTHERS = 2_000  # sessions of another tenant
@@ -34,14 +32,13 @@ async def prepared(dsn: str) -> str:
     await _clone(dsn, NAME)
     url = _database(dsn, NAME)
     connection = await asyncpg.connect(url)
-    await connection.execute(f"CREATE ROLE {ROLE} LOGIN")
     await connection.execute(
         "INSERT INTO sessions (id, tenant, key, memory_id) SELECT g, 'other', 'o' || n, g"
         " FROM (SELECT gen_random_uuid() AS g, n FROM generate_series(1, $1) AS n) AS made",
         OTHERS,
     )
     await connection.close()
-    await secure(DatabaseConfig(url=url), ROLE)
+    await secured(url)
     return url
 
 
@@ -55,10 +52,10 @@ async def asked(service: Running, phase: str, timings: Timings, *, requests: int
 
 async def measure(dsn: str, *, rounds: int, requests: int, clients: int) -> dict[str, Any]:
     url, timings = await prepared(dsn), Timings()
-    as_role = {"DAYBOOK_DATABASE_URL": url.replace("postgres@", f"{ROLE}@", 1), "DAYBOOK_ROW_LEVEL_SECURITY": "true"}
+    limited = {"DAYBOOK_DATABASE_URL": as_role(url), "DAYBOOK_ROW_LEVEL_SECURITY": "true"}
     async with (
         process({**SETTINGS, "DAYBOOK_DATABASE_URL": url}) as owner,
-        process({**SETTINGS, **as_role}) as role,
+        process({**SETTINGS, **limited}) as role,
     ):
         services = {OFF: owner, ON: role}
         for phase, service in services.items():

@@ -33,6 +33,7 @@ from app.main import Location, create_app
 from app.settings import Settings
 from tests.contract import Contract
 from tests.pooler import is_pooled, pooled
+from tests.secured import as_role, is_as_role, secured
 
 # Before any folder's tests import them: what they assert is told in full.
 pytest.register_assert_rewrite("tests.fuzz.laws", "tests.fuzz.world", "tests.journeys.laws", "tests.journeys.looks")
@@ -73,6 +74,8 @@ def _run_folder() -> Path:
 def pytest_addoption(parser: pytest.Parser) -> None:
     help_text = "between the database and the services under test stands PgBouncer in transaction mode"
     parser.addoption("--pooler", action="store_true", help=help_text)
+    help_text = "the services under test are a role that Postgres shows the rows of one tenant"
+    parser.addoption("--row-level-security", action="store_true", help=help_text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -121,10 +124,13 @@ async def _clone(dsn: str, name: str) -> None:
 
 
 @pytest.fixture(scope="session")
-async def worker_url(postgres: str) -> str:
+async def worker_url(postgres: str, request: pytest.FixtureRequest) -> str:
     name = f"daybook_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
     await _clone(postgres, name)
-    return _database(postgres, name)
+    url = _database(postgres, name)
+    if request.config.getoption("--row-level-security"):
+        await secured(url)
+    return url
 
 
 @pytest.fixture
@@ -189,6 +195,8 @@ async def running_service(database_url: str, **settings: Any) -> AsyncIterator[S
     values: dict[str, Any] = {"http": {"access_log": False}, "engine": {"sweep_seconds": 0.1}} | settings
     if is_pooled(database_url):
         values["pool"] = {"prepared_statements": False} | values.get("pool", {})
+    if is_as_role(database_url):
+        values["row_level_security"] = True
     chosen = Settings(**values)
     app = create_app(chosen, Location(url=database_url, name="the tests' database"))
     # Of protocol TCP by name: for no other does asyncio turn Nagle's delay off, some 40 ms a request.
@@ -223,8 +231,8 @@ def pooled_url(worker_url: str) -> Iterator[str]:
 @pytest.fixture
 def service_url(database_url: str, request: pytest.FixtureRequest) -> str:
     """DSN that the services under test are given."""
-    behind: bool = request.config.getoption("--pooler")
-    return str(request.getfixturevalue("pooled_url")) if behind else database_url
+    url = str(request.getfixturevalue("pooled_url")) if request.config.getoption("--pooler") else database_url
+    return as_role(url) if request.config.getoption("--row-level-security") else url
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Postgres itself keeps tenants apart: what a role sees, by the tenant that is named; the service as that role."""
 
 import asyncio
-import contextlib
 import importlib
 from collections.abc import AsyncIterator
 from functools import partial
@@ -22,18 +21,14 @@ from tests.conftest import Service, _clone, _database, running_service
 from tests.journeys.looks import until
 from tests.keys.conftest import bearer
 from tests.pooler import pooled
+from tests.secured import as_role, secured
 from tests.sessions.test_deleting import fill
 
 for declared in (Path(__file__).parents[1] / "app").glob("*/tables.py"):
     importlib.import_module(f"app.{declared.parent.name}.tables")
 TABLES = sorted(SQLModel.metadata.tables)
-ROLE = "daybook_app"
 OWN, OTHER = "acme", "globex"
 SEARCHED = {"index_quiet_seconds": 0, "index_look_seconds": 0.05, "index_share": 1}
-
-
-def as_role(url: str) -> str:
-    return url.replace("postgres@", f"{ROLE}@", 1)
 
 
 async def new_key(url: str, tenant: str) -> dict[str, str]:
@@ -51,15 +46,11 @@ async def new_key(url: str, tenant: str) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 async def url(postgres: str, worker_id: str) -> str:
-    """The owner's DSN of a database that is secured for ``ROLE``, twice as after an upgrade."""
+    """The owner's DSN of a database that is secured for the role, twice as after an upgrade."""
     await _clone(postgres, f"daybook_secured_{worker_id}")
     owner = _database(postgres, f"daybook_secured_{worker_id}")
-    connection = await asyncpg.connect(owner)
-    with contextlib.suppress(asyncpg.DuplicateObjectError):  # another worker's
-        await connection.execute(f"CREATE ROLE {ROLE} LOGIN")
-    await connection.close()
     for _ in range(2):
-        await secure(DatabaseConfig(url=owner), ROLE)
+        await secured(owner)
     return owner
 
 
@@ -67,7 +58,7 @@ async def url(postgres: str, worker_id: str) -> str:
 async def filled(url: str) -> AsyncIterator[tuple[Service, dict[str, str]]]:
     """The service as the role, with rows of one tenant in every table, and that tenant's key."""
     headers = await new_key(url, OWN)
-    async with running_service(as_role(url), row_level_security=True, recall=SEARCHED) as service:
+    async with running_service(as_role(url), recall=SEARCHED) as service:
         service.client.headers |= headers
         await fill(service, "s1", resource_id="ana")
         await service.client.put("/resources/ana", json={"metadata": {"plan": "pro"}})
@@ -170,7 +161,7 @@ async def test_behind_a_pooler_no_transaction_has_the_tenant_of_another(
 ) -> None:
     _, headers = filled
     with pooled(as_role(url)) as behind:
-        async with running_service(behind, row_level_security=True) as service:
+        async with running_service(behind) as service:
             service.client.headers |= headers
             said = [service.append(f"pooled-{number}", {"role": "user", "content": "Hello"}) for number in range(8)]
             await asyncio.gather(*said)

@@ -43,7 +43,7 @@ async def counts(database_url: str) -> dict[str, int]:
 
 async def tables(database_url: str) -> set[str]:
     connection = await asyncpg.connect(database_url)
-    rows = await connection.fetch("SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'")
+    rows = await connection.fetch("SELECT tablename AS table_name FROM pg_tables WHERE schemaname = 'public'")
     await connection.close()
     return {row["table_name"] for row in rows} - {"alembic_version"}
 

@@ -1,0 +1,29 @@
+"""The tests' database as a role that row-level security is in force for: ``test_securing.py``, and any other test by
+``pytest --row-level-security``."""
+
+import contextlib
+
+import asyncpg
+
+from app.kit.db import DatabaseConfig
+from app.securing import secure
+
+ROLE = "daybook_app"
+OWNER = "postgres"
+
+
+def as_role(url: str) -> str:
+    return url.replace(f"{OWNER}@", f"{ROLE}@", 1)
+
+
+def is_as_role(url: str) -> bool:
+    return f"{ROLE}@" in url
+
+
+async def secured(url: str) -> None:
+    """Let ``ROLE`` see of this database what the tenant of a transaction has."""
+    connection = await asyncpg.connect(url)
+    with contextlib.suppress(asyncpg.DuplicateObjectError, asyncpg.UniqueViolationError):  # another worker's
+        await connection.execute(f"CREATE ROLE {ROLE} LOGIN")
+    await connection.close()
+    await secure(DatabaseConfig(url=url), ROLE)
