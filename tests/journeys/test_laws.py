@@ -38,7 +38,7 @@ PAIRS = [("extractive", "compact"), ("anthropic", "tiny"), ("openai", "buffered"
 
 
 @pytest.mark.usefixtures("models")
-@pytest.mark.parametrize(("observer", "rules"), product(OBSERVERS, RULES) if os.environ.get("LONG") else PAIRS)
+@pytest.mark.parametrize(("observer", "rules"), [*product(OBSERVERS, RULES)] if os.environ.get("LONG") else PAIRS)
 async def test_every_law_holds_after_every_turn(start_service: StartService, observer: str, rules: str) -> None:
     config, limits, scenes = RULES[rules]
     requests = mixed_talk(seed=7, scenes=scenes)
