@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 from uuid import uuid4
 
 import httpx2
 
+from app.memory import rules
 from benchmarks.quality.baselines import BASELINES, message_tokens, within
 from benchmarks.quality.coverage import Held, held, shown
 from benchmarks.quality.grounding import grounded
@@ -15,8 +17,10 @@ from benchmarks.quality.talks import Source, Split, Talk
 
 BUDGETS = (2_000, 4_000, 8_000)
 LOG, RECALL = "log", "log + recall"
-# Around the log of a context: the guide, messages not yet observed, and one span more before the log is condensed.
-AROUND_TOKENS = 800
+# Around the log of a context: the guide, messages not yet observed, and the lines of one span more before the log is
+# condensed.
+SPAN_TOKENS = 300
+AROUND_TOKENS = 700
 # Of the rest, what the log may take; recall has what is left (DAYBOOK_RECALL__TOKENS). Chosen on the dev conversations
 # (docs/eval.md).
 LOG_SHARE = {LOG: 1.0, RECALL: 0.3}
@@ -50,14 +54,14 @@ def config(budget: int, share: float) -> dict[str, Any]:
     return {
         "strategy": "rewrite",
         "min_interval": 0,
-        "message_tokens": 500,
-        "message_budget": 600,
+        "message_tokens": SPAN_TOKENS,
+        "message_budget": SPAN_TOKENS + 100,
         "keep_last": 0,
         "buffer_every": None,
         "observation_tokens": log,
         "reflect_keep": 0,
         "reflect_to": 0.8,
-        "memory_budget": log + 200,
+        "memory_budget": ceil(log / rules.LOG_SHARE),  # below it the log would be condensed sooner
         "previous_observation_tokens": 1_000,
     }
 
