@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
@@ -92,6 +93,21 @@ async def test_a_config_from_before_changes_were_recorded_counts_as_the_first(fr
     rows = await connection.fetch(f"{query} LEFT JOIN session_configs c ON c.session_id = s.id ORDER BY s.key")
     await connection.close()
     assert [tuple(row) for row in rows] == [("a", 0, None, None, None), ("b", 1, 1, 1, '{"preset": "compact"}')]
+
+
+async def test_a_fact_from_before_its_words_had_a_time_reads_as_it_does_since_its_last_change(fresh_url: str) -> None:
+    await asyncio.to_thread(command.upgrade, alembic_config(fresh_url), "0020")
+    connection = await asyncpg.connect(fresh_url)
+    fact = (
+        "INSERT INTO facts (tenant, resource_id, text, category, trust, author, valid_from, created_at, updated_at)"
+        " VALUES ('t', 'r', 'Likes tea.', 'insight', 'user', 'caller', $1, $1, $2)"
+    )
+    noted, changed = (datetime(2026, month, 1, tzinfo=UTC) for month in (3, 5))
+    await connection.execute(fact, noted, changed)
+    await upgrade(fresh_url)
+    row = await connection.fetchrow("SELECT text, created_at, worded_at FROM facts")
+    await connection.close()
+    assert tuple(row) == ("Likes tea.", noted, changed)
 
 
 async def test_a_database_that_is_not_there_is_one_clear_line(postgres: str) -> None:
