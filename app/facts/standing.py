@@ -36,10 +36,10 @@ SELECT jsonb_agg(to_jsonb(f)) FROM (
 ) f
 """
 
-# Another as soon as any fact of the resource is: whoever writes one gives it the number of a newer transaction, so of
-# as many facts the sum is greater (docs/decisions/0032).
+# Another as soon as any fact of the resource is: whoever writes one gives it the number of another transaction
+# (docs/decisions/0032).
 STANDING_MARK: Final = """
-SELECT concat(count(*), '+', sum(f.xmin::text::bigint))
+SELECT concat(count(*), '+', bit_xor(hashint8extended(f.id, f.xmin::text::bigint)))
 FROM sessions s JOIN facts f ON f.tenant = s.tenant AND f.resource_id = s.resource_id
 WHERE s.id = {session} AND {facts_max} > 0
 """
