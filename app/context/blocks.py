@@ -63,7 +63,8 @@ def message_id(seq: int, *, last_seq: int) -> str:
 
 def age(entry: Reflection | Observation) -> tuple[int, int, int]:
     """The order of the log: oldest first."""
-    return entry.to_seq, entry.from_seq, entry.id
+    first, last = entry.place
+    return last, first, entry.id
 
 
 @dataclass(frozen=True, slots=True)

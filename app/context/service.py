@@ -172,17 +172,13 @@ class ContextService:
         if not query.wait_ms and query.min_seq is None:
             return True
         end = time.monotonic() + query.wait_ms / 1000
-        if not await self._stored(session, query.min_seq or 0, end):
-            return False
-        left = max(0, round((end - time.monotonic()) * 1000))
-        return await self._memory.idle(session, left)
-
-    async def _stored(self, session: UUID, seq: int, end: float) -> bool:
-        while await self._store.last_seq(session) < seq:
+        seq = query.min_seq or 0
+        while (memory := await self._store.memory_with(session, seq)) is None and seq:
             if time.monotonic() >= end:
                 return False
             await asyncio.sleep(POLL_SECONDS)
-        return True
+        left = max(0, round((end - time.monotonic()) * 1000))
+        return memory is None or await self._memory.idle(memory, left)
 
     async def _read(
         self, key: str, session: UUID, query: ContextQuery, names: Collection[str], *, known: str | None

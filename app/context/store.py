@@ -86,7 +86,7 @@ SELECT NULL::bigint AS seq, NULL AS id, NULL AS kind, NULL AS role, NULL AS name
                        WHERE session_id = $1 AND kind = 'summary' AND seq BETWEEN s.shown_from_seq AND s.seq),
          'standing', ({standing}),
          'tail_tokens_before', (SELECT tokens_before FROM messages WHERE session_id = $1 AND seq = s.shown_from_seq),
-         'observations', (SELECT jsonb_agg(to_jsonb(o) ORDER BY o.from_seq) FROM observations o
+         'observations', (SELECT jsonb_agg(to_jsonb(o) ORDER BY o.ordinal) FROM observations o
                           WHERE o.memory_id = s.memory_id AND {live}),
          'reflections', (SELECT jsonb_agg(to_jsonb(r) ORDER BY r.level DESC, r.from_seq) FROM reflections r
                          WHERE r.memory_id = s.memory_id AND {live})) AS head,
@@ -157,7 +157,7 @@ ORDER BY n.kind DESC, n.from_seq, n.id
 """
 
 
-LAST_SEQ = "/* last_seq */ SELECT next_seq - 1 FROM sessions WHERE id = $1"
+STORED = "/* stored */ SELECT memory_id FROM sessions WHERE id = $1 AND next_seq > $2"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,10 +290,11 @@ class ContextStore:
             rows = await tx.fetch(CHANGES, row["memory_id"], row["since"], row["until"])
         return _span_of(row), tuple(Change(**found) for found in rows)
 
-    async def last_seq(self, session: UUID) -> int:
-        """The newest message's seq, 0 for a session never seen."""
+    async def memory_with(self, session: UUID, seq: int) -> UUID | None:
+        """The session's memory; None while the session, or its message ``seq``, is not stored."""
         async with self._database.connection() as connection:
-            return await connection.fetchval(LAST_SEQ, session) or 0
+            found: UUID | None = await connection.fetchval(STORED, session, seq)
+        return found
 
 
 def _read_of(rows: Sequence[Row]) -> Read | None:

@@ -66,7 +66,7 @@ class DiagnosticsService:
         if row is None:
             raise _unknown(key)
         answer = _memory(row, self._memory.rules(row["config"]))
-        accounts = await self._charging.accounts(row["id"], tenant)
+        accounts = await self._charging.accounts(row["memory_id"], tenant)
         spending = None if accounts is None else _spending(self._charging.caps, accounts)
         return MemoryOut.model_validate(
             answer | {"observer": self._observer, "reflector": self._reflector, "spending": spending}
@@ -74,11 +74,11 @@ class DiagnosticsService:
 
     async def ask(self, tenant: str, key: str, request: Request, wait_ms: int) -> MemoryOut | None:
         """Have a step done now. Answers what the memory is after it if ``wait_ms`` was given."""
-        session = await self._seen(tenant, key)
-        await self._memory.request(session, request)
+        memory = await self._memory_of(tenant, key)
+        await self._memory.request(memory, request)
         if not wait_ms:
             return None
-        await self._memory.idle(session, wait_ms)
+        await self._memory.idle(memory, wait_ms)
         return await self.memory(tenant, key)
 
     async def events(self, tenant: str, key: str, place: Place | None) -> AsyncIterator[Event]:
@@ -132,32 +132,32 @@ class DiagnosticsService:
         return LogTextOut(session=key, version=wanted, tokens=text_tokens(text), chars=len(text), text=text)
 
     async def versions(self, tenant: str, key: str, *, before: int, limit: int) -> list[dict[str, Any]]:
-        session = await self._seen(tenant, key)
-        return await self._store.versions(session, before=before, limit=limit)
+        memory = await self._memory_of(tenant, key)
+        return await self._store.versions(session_id(tenant, key), memory, before=before, limit=limit)
 
     async def observations(
         self, tenant: str, key: str, *, after: int, status: str | None, limit: int
     ) -> list[Observation]:
-        session = await self._seen(tenant, key)
-        return await self._store.observations(session, after=after, status=status, limit=limit)
+        memory = await self._memory_of(tenant, key)
+        return await self._store.observations(memory, after=after, status=status, limit=limit)
 
     async def reflections(
         self, tenant: str, key: str, *, after: int, status: str | None, limit: int
     ) -> list[Reflection]:
-        session = await self._seen(tenant, key)
-        return await self._store.reflections(session, after=after, status=status, limit=limit)
+        memory = await self._memory_of(tenant, key)
+        return await self._store.reflections(memory, after=after, status=status, limit=limit)
 
     async def runs(
         self, tenant: str, key: str, *, before: int, outcome: str | None, limit: int
     ) -> list[dict[str, Any]]:
-        session = await self._seen(tenant, key)
-        return await self._store.runs(session, before=before, outcome=outcome, limit=limit)
+        memory = await self._memory_of(tenant, key)
+        return await self._store.runs(memory, before=before, outcome=outcome, limit=limit)
 
-    async def _seen(self, tenant: str, key: str) -> UUID:
-        session = session_id(tenant, key)
-        if not await self._store.seen(session):
+    async def _memory_of(self, tenant: str, key: str) -> UUID:
+        memory = await self._store.memory_of(session_id(tenant, key))
+        if memory is None:
             raise _unknown(key)
-        return session
+        return memory
 
 
 def _unknown(key: str) -> SessionNotFound:

@@ -14,8 +14,8 @@ from app.memory.rows import observation_of, reflection_of
 from app.memory.status import MemoryStatus, memory_status
 
 MEMORY = """/* diagnose */
-SELECT s.id, s.key, s.next_seq - 1 AS last_seq, s.expired_seq, s.observed_seq, s.buffered_seq, s.tail_from_seq,
-  s.config, s.anchor_date, s.actor_turns, s.actor_input_tokens, s.actor_cached_tokens, s.actor_written_tokens,
+SELECT s.id, s.memory_id, s.key, s.next_seq - 1 AS last_seq, s.expired_seq, s.observed_seq, s.buffered_seq,
+  s.tail_from_seq, s.config, s.anchor_date, s.actor_turns, s.actor_input_tokens, s.actor_cached_tokens, s.actor_written_tokens,
   s.actor_output_tokens, s.actor_cost_usd,
   m.scope, m.pending_tokens, m.observation_tokens, m.log_version, m.generation, m.due_at,
   coalesce(m.due_at <= now(), false) AS due, m.lease_owner, m.lease_epoch, m.lease_step, m.attempts, m.last_error,
@@ -42,7 +42,7 @@ FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id WHERE s.id = $1
 """
 
 VERSION = """/* version */
-SELECT coalesce(m.log_version, 0) AS log_version, v.anchor_date, s.anchor_date AS anchor_now
+SELECT s.memory_id, coalesce(m.log_version, 0) AS log_version, v.anchor_date, s.anchor_date AS anchor_now
 FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id
 LEFT JOIN memory_versions v ON v.memory_id = m.id AND v.version = coalesce($2, m.log_version)
 WHERE s.id = $1
@@ -51,14 +51,14 @@ WHERE s.id = $1
 VERSIONS = """/* versions */
 SELECT version, cause, at, anchor_date, c.*
 FROM memory_versions,
-     jsonb_to_record(cursors->$1::uuid::text) AS c (last_seq bigint, observed_seq bigint, tail_from_seq bigint)
-WHERE memory_id = $1 AND version < $2 ORDER BY version DESC LIMIT $3
+     jsonb_to_record(cursors->$2::uuid::text) AS c (last_seq bigint, observed_seq bigint, tail_from_seq bigint)
+WHERE memory_id = $1 AND version < $3 ORDER BY version DESC LIMIT $4
 """
 
 LOG_OBSERVATIONS = """/* log_observations */
 SELECT * FROM observations
 WHERE memory_id = $1 AND born_version <= $2 AND (retired_version IS NULL OR retired_version > $2)
-  AND erased_at IS NULL ORDER BY from_seq
+  AND erased_at IS NULL ORDER BY ordinal
 """
 
 LOG_REFLECTIONS = """/* log_reflections */
@@ -89,8 +89,8 @@ WITH memory AS (
   FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id WHERE s.id = $1
 ), place AS (
   SELECT coalesce($2, last_seq) AS seq, coalesce($3, log_version, 0) AS version,
-    coalesce($4, (SELECT max(id) FROM observations WHERE memory_id = $1), 0) AS observation,
-    coalesce($5, (SELECT max(id) FROM runs WHERE memory_id = $1), 0) AS run,
+    coalesce($4, (SELECT max(id) FROM observations WHERE memory_id = memory.id), 0) AS observation,
+    coalesce($5, (SELECT max(id) FROM runs WHERE memory_id = memory.id), 0) AS run,
     coalesce($7, expired_seq) AS expired
   FROM memory
 )
@@ -103,10 +103,10 @@ SELECT p.*, now() AS now, m.last_seq, m.expired_seq, p.seq + 1 AS first_seq, m.l
   (SELECT coalesce(jsonb_agg(e ORDER BY e.id), '[]') FROM (
      SELECT o.id, o.from_seq, o.to_seq, o.tokens, o.message_tokens, o.created_at AS at FROM observations o
      LEFT JOIN memory_versions v ON v.memory_id = o.memory_id AND v.version = o.born_version
-     WHERE o.memory_id = $1 AND o.id > p.observation AND (o.status = 'buffered' OR o.created_at < v.at)
+     WHERE o.memory_id = m.id AND o.id > p.observation AND (o.status = 'buffered' OR o.created_at < v.at)
      ORDER BY o.id LIMIT $6) e) AS buffered,
   (SELECT coalesce(jsonb_agg(e ORDER BY e.version), '[]') FROM (
-     SELECT version, cause, at FROM memory_versions WHERE memory_id = $1 AND version > p.version
+     SELECT version, cause, at FROM memory_versions WHERE memory_id = m.id AND version > p.version
      ORDER BY version LIMIT $6) e) AS versions,
   (SELECT coalesce(jsonb_agg(e ORDER BY e.id), '[]') FROM (
      SELECT r.id, r.kind, r.outcome, r.error, r.from_seq, r.to_seq, n.facts, r.at
@@ -114,7 +114,7 @@ SELECT p.*, now() AS now, m.last_seq, m.expired_seq, p.seq + 1 AS first_seq, m.l
        SELECT count(*) AS facts FROM facts f
        WHERE r.kind = 'note_facts' AND r.outcome = 'recorded'
          AND f.tenant = m.tenant AND f.resource_id = m.resource_id AND f.created_at = r.at) n
-     WHERE r.memory_id = $1 AND r.id > p.run AND (r.outcome <> 'recorded' OR n.facts > 0)
+     WHERE r.memory_id = m.id AND r.id > p.run AND (r.outcome <> 'recorded' OR n.facts > 0)
      ORDER BY r.id LIMIT $6) e) AS runs
 FROM memory m, place p
 """
@@ -143,7 +143,7 @@ WHERE m.due_at IS NOT NULL AND m.attempts > 0 ORDER BY m.attempts DESC, s.key LI
 
 NOW = "/* now */ SELECT clock_timestamp()"
 
-SEEN = "/* seen */ SELECT true FROM sessions WHERE id = $1"
+MEMORY_OF = "/* memory_of */ SELECT memory_id FROM sessions WHERE id = $1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,9 +178,11 @@ class DiagnosticsStore:
         async with self._database.connection() as connection:
             return _backlog_of(await connection.fetch(BACKLOG, limit, ages), ages)
 
-    async def seen(self, session: UUID) -> bool:
+    async def memory_of(self, session: UUID) -> UUID | None:
+        """None of a session never seen."""
         async with self._database.connection() as connection:
-            return bool(await connection.fetchval(SEEN, session))
+            found: UUID | None = await connection.fetchval(MEMORY_OF, session)
+        return found
 
     async def events(self, session: UUID, place: Place | None) -> tuple[Place, Row] | None:
         """Where the look began, and what happened after it; None for a session never seen. No ``place`` is now."""
@@ -210,27 +212,27 @@ class DiagnosticsStore:
             if row is None:
                 return None
             wanted = row["log_version"] if version is None else version
-            observations = await tx.fetch(LOG_OBSERVATIONS, session, wanted)
-            reflections = await tx.fetch(LOG_REFLECTIONS, session, wanted)
+            observations = await tx.fetch(LOG_OBSERVATIONS, row["memory_id"], wanted)
+            reflections = await tx.fetch(LOG_REFLECTIONS, row["memory_id"], wanted)
         return row, [observation_of(found) for found in observations], [reflection_of(found) for found in reflections]
 
-    async def versions(self, session: UUID, *, before: int, limit: int) -> list[dict[str, Any]]:
+    async def versions(self, session: UUID, memory: UUID, *, before: int, limit: int) -> list[dict[str, Any]]:
         async with self._database.connection() as connection:
-            return [dict(row) for row in await connection.fetch(VERSIONS, session, before, limit)]
+            return [dict(row) for row in await connection.fetch(VERSIONS, memory, session, before, limit)]
 
-    async def observations(self, session: UUID, *, after: int, status: str | None, limit: int) -> list[Observation]:
+    async def observations(self, memory: UUID, *, after: int, status: str | None, limit: int) -> list[Observation]:
         async with self._database.connection() as connection:
-            rows = await connection.fetch(OBSERVATIONS, session, after, status, limit)
+            rows = await connection.fetch(OBSERVATIONS, memory, after, status, limit)
         return [observation_of(row) for row in rows]
 
-    async def reflections(self, session: UUID, *, after: int, status: str | None, limit: int) -> list[Reflection]:
+    async def reflections(self, memory: UUID, *, after: int, status: str | None, limit: int) -> list[Reflection]:
         async with self._database.connection() as connection:
-            rows = await connection.fetch(REFLECTIONS, session, after, status, limit)
+            rows = await connection.fetch(REFLECTIONS, memory, after, status, limit)
         return [reflection_of(row) for row in rows]
 
-    async def runs(self, session: UUID, *, before: int, outcome: str | None, limit: int) -> list[dict[str, Any]]:
+    async def runs(self, memory: UUID, *, before: int, outcome: str | None, limit: int) -> list[dict[str, Any]]:
         async with self._database.connection() as connection:
-            rows = await connection.fetch(RUNS, session, before, outcome, limit)
+            rows = await connection.fetch(RUNS, memory, before, outcome, limit)
         return [dict(row) for row in rows]
 
 

@@ -80,7 +80,10 @@ def in_time_order(items: Iterable[Item]) -> tuple[Item, ...]:
 
 
 def items_to_json(items: Iterable[Item]) -> list[dict[str, Any]]:
-    """Plain JSON values for the ``items`` column; what is unset is left out. ``cites`` are pairs of seqs, inclusive."""
+    """Plain JSON values for the ``items`` column; what is unset is left out.
+
+    ``cites`` are pairs of seqs, inclusive, with the conversation behind them where it is named.
+    """
     return [_item_to_json(item) for item in items]
 
 
@@ -110,7 +113,12 @@ def _has_passed(item: Item, anchor: date) -> bool:
 
 
 def _cites(cites: Iterable[Cite]) -> str:
-    return " ".join(f"#{c.first}" if c.first == c.last else f"#{c.first}-{c.last}" for c in cites)
+    return " ".join(map(_cite, cites))
+
+
+def _cite(cite: Cite) -> str:
+    of = "" if cite.conversation is None else f"{cite.conversation}:"
+    return f"#{of}{cite.first}" if cite.first == cite.last else f"#{of}{cite.first}-{cite.last}"
 
 
 def _joined(pieces: Iterable[str]) -> str:
@@ -148,9 +156,13 @@ def _item_from_json(value: Mapping[str, Any]) -> Item:
     )
 
 
-def _cites_to_json(cites: Iterable[Cite]) -> list[list[int]]:
-    return [[cite.first, cite.last] for cite in cites]
+def _cites_to_json(cites: Iterable[Cite]) -> list[list[int | str]]:
+    return [_cite_to_json(cite) for cite in cites]
 
 
-def _cites_from_json(pairs: Iterable[Sequence[int]]) -> tuple[Cite, ...]:
-    return tuple(Cite(first, last) for first, last in pairs)
+def _cite_to_json(cite: Cite) -> list[int | str]:
+    return [cite.first, cite.last, *([] if cite.conversation is None else [cite.conversation])]
+
+
+def _cites_from_json(values: Iterable[Sequence[Any]]) -> tuple[Cite, ...]:
+    return tuple(Cite(*value) for value in values)

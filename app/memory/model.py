@@ -1,9 +1,11 @@
 """What is remembered, as values: the lines of the log, and what an observer or reflector is given and gives back."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol, TypeAlias
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from app.llm.port import Usage
@@ -40,10 +42,14 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cite:
-    """Messages a line rests on: seqs ``first``..``last``, inclusive. Written ``#12`` or ``#15-18``."""
+    """Messages a line rests on: seqs ``first``..``last``, inclusive. Written ``#12`` or ``#15-18``.
+
+    In a memory that several conversations share it names its own: ``#chat-7:12``.
+    """
 
     first: int
     last: int
+    conversation: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +178,7 @@ class Status(StrEnum):
 class Observation:
     """One chunk of the log: the lines observed from ``from_seq``..``to_seq``; ``covers`` leaves out what was skipped.
 
+    ``session_id`` is whose messages they are. ``ordinal`` is its place in the log.
     ``text`` is ``items`` as the model sees them, ``tokens`` its size, ``message_tokens`` the size of what it covers.
     Live at version v: ``born_version <= v`` and not ``retired_version <= v``.
     """
@@ -183,6 +190,7 @@ class Observation:
     items: tuple[Item, ...]
     tokens: int
     message_tokens: int
+    session_id: UUID
     from_seq: int
     to_seq: int
     covers: Ranges
@@ -193,10 +201,23 @@ class Observation:
     retired_by: str | None = None
     created_at: datetime
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """Where in the log it begins and ends."""
+        return self.ordinal, self.ordinal + self.to_seq - self.from_seq
+
+    @property
+    def covered(self) -> Mapping[UUID, Ranges]:
+        return {self.session_id: self.covers}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reflection:
-    """One condensed note of ``level`` >= 1, made of ``sources`` (observation ids at level 1, else reflection ids)."""
+    """One condensed note of ``level`` >= 1, made of ``sources`` (observation ids at level 1, else reflection ids).
+
+    ``from_seq`` and ``to_seq`` are its place in the log: seqs where that is one session's, else the ordinals of the
+    observations it condenses. ``covers`` are the messages behind it, by their session.
+    """
 
     id: int
     level: int
@@ -206,7 +227,7 @@ class Reflection:
     items: tuple[Item, ...]
     tokens: int
     source_tokens: int
-    covers: Ranges
+    covers: Mapping[UUID, Ranges]
     from_seq: int
     to_seq: int
     sources: tuple[int, ...]
@@ -214,6 +235,15 @@ class Reflection:
     retired_version: int | None = None
     retired_by: str | None = None
     created_at: datetime
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Where in the log it begins and ends."""
+        return self.from_seq, self.to_seq
+
+    @property
+    def covered(self) -> Mapping[UUID, Ranges]:
+        return self.covers
 
 
 class Observer(Protocol):

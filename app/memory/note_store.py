@@ -22,7 +22,7 @@ OBSERVATION = "/* observation */ SELECT * FROM observations WHERE memory_id = $1
 REFLECTION = "/* reflection */ SELECT * FROM reflections WHERE memory_id = $1 AND id = $2"
 
 LIVE_OBSERVATIONS = """/* live_observations */
-SELECT * FROM observations WHERE memory_id = $1 AND status <> 'retired' ORDER BY from_seq
+SELECT * FROM observations WHERE memory_id = $1 AND status <> 'retired' ORDER BY ordinal
 """
 
 LIVE_REFLECTIONS = """/* live_reflections */

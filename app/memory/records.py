@@ -1,5 +1,6 @@
 """What a worker claims, loads, locks and records, as values; the store reads and writes them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -59,7 +60,7 @@ class Loaded:
     @property
     def chunks(self) -> list[Observation | Reflection]:
         """The live log, oldest first."""
-        return sorted((*self.reflections, *self.observations), key=lambda chunk: chunk.from_seq)
+        return sorted((*self.reflections, *self.observations), key=lambda chunk: chunk.place)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +122,7 @@ class NewReflection:
     items: tuple[Item, ...]
     tokens: int
     source_tokens: int
-    covers: Ranges
+    covers: Mapping[UUID, Ranges]
     from_seq: int
     to_seq: int
     observations: tuple[int, ...]

@@ -1,7 +1,9 @@
 """The Reflect and Consolidate steps: condense part of the log, judge it, put it in the place of what it condenses."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from uuid import UUID
 
 from opentelemetry.trace import Tracer
 
@@ -10,7 +12,7 @@ from app.kit.tracing import UNTRACED, traced
 from app.memory.charging import Charging
 from app.memory.gates import Rejection, Verdict, coverage, judge_reflection, protected, restore
 from app.memory.log import render
-from app.memory.model import Draft, Item, Observation, Reflection, Reflector, ReflectorInput
+from app.memory.model import Draft, Item, Observation, Ranges, Reflection, Reflector, ReflectorInput
 from app.memory.parsing import parse
 from app.memory.policy import Consolidate, Reflect, oldest_to_condense
 from app.memory.records import Lease, Loaded, NewReflection, Run
@@ -35,7 +37,7 @@ class Sources:
 
     @property
     def chunks(self) -> list[Observation | Reflection]:
-        return sorted((*self.reflections, *self.observations), key=lambda chunk: chunk.from_seq)
+        return sorted((*self.reflections, *self.observations), key=lambda chunk: chunk.place)
 
     @property
     def items(self) -> tuple[Item, ...]:
@@ -204,12 +206,20 @@ def _new_reflection(sources: Sources, best: Verdict) -> NewReflection:
         items=best.items,
         tokens=best.tokens,
         source_tokens=sum(_message_tokens(chunk) for chunk in chunks),
-        covers=merged(pair for chunk in chunks for pair in chunk.covers),
-        from_seq=min(chunk.from_seq for chunk in chunks),
-        to_seq=max(chunk.to_seq for chunk in chunks),
+        covers=_covers(chunks),
+        from_seq=min(chunk.place[0] for chunk in chunks),
+        to_seq=max(chunk.place[1] for chunk in chunks),
         observations=tuple(chunk.id for chunk in sources.observations),
         reflections=tuple(chunk.id for chunk in sources.reflections),
     )
+
+
+def _covers(chunks: Sequence[Observation | Reflection]) -> dict[UUID, Ranges]:
+    """The messages behind the chunks, by their session."""
+    found: dict[UUID, list[tuple[int, int]]] = {}
+    for session, ranges in (covered for chunk in chunks for covered in chunk.covered.items()):
+        found.setdefault(session, []).extend(ranges)
+    return {session: merged(ranges) for session, ranges in found.items()}
 
 
 def _message_tokens(chunk: Observation | Reflection) -> int:

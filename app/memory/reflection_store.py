@@ -94,7 +94,7 @@ class ReflectionStore:
             new.source_tokens,
             new.from_seq,
             new.to_seq,
-            {str(loaded.session_id): new.covers},
+            {str(session): ranges for session, ranges in new.covers.items()},
             {"observations": new.observations, "reflections": new.reflections},
             status,
             born_version,

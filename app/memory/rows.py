@@ -1,6 +1,7 @@
 """Rows as the memory's own values."""
 
 from collections.abc import Sequence
+from uuid import UUID
 
 from app.kit.db import Row
 from app.memory.log import items_from_json
@@ -18,6 +19,7 @@ def observation_of(row: Row) -> Observation:
         items=items_from_json(row["items"]),
         tokens=row["tokens"],
         message_tokens=row["message_tokens"],
+        session_id=UUID(str(row["session_id"])),
         from_seq=row["from_seq"],
         to_seq=row["to_seq"],
         covers=ranges_of(row["covers"]),
@@ -31,7 +33,6 @@ def observation_of(row: Row) -> Observation:
 
 
 def reflection_of(row: Row) -> Reflection:
-    covers: list[list[int]] = next(iter(row["covers"].values()), [])
     return Reflection(
         id=row["id"],
         level=row["level"],
@@ -41,7 +42,7 @@ def reflection_of(row: Row) -> Reflection:
         items=items_from_json(row["items"]),
         tokens=row["tokens"],
         source_tokens=row["source_tokens"],
-        covers=ranges_of(covers),
+        covers={UUID(session): ranges_of(pairs) for session, pairs in row["covers"].items()},
         from_seq=row["from_seq"],
         to_seq=row["to_seq"],
         sources=tuple(row["sources"].get("observations", [])) + tuple(row["sources"].get("reflections", [])),

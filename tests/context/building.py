@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ from app.memory.rules import Rules
 from app.sessions.counting import message_tokens
 from app.sessions.model import Kind, Message, Part, Role
 
+SESSION_ID = UUID(int=1)
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 START = datetime(2026, 11, 7, 9, 0, tzinfo=UTC)
 
@@ -91,12 +93,13 @@ def observation(number: int, *lines: str, first: int | None = None) -> Observati
     )
     return Observation(
         id=number,
-        ordinal=number,
+        ordinal=start,
         status=Status.ACTIVE,
         text="\n".join(lines),
         items=items,
         tokens=10 * len(lines),
         message_tokens=100,
+        session_id=SESSION_ID,
         from_seq=start,
         to_seq=start + 9,
         covers=((start, start + 9),),
@@ -116,7 +119,7 @@ def reflection(number: int, *lines: str, level: int = 1) -> Reflection:
         items=items,
         tokens=10 * len(lines),
         source_tokens=100,
-        covers=((number, number),),
+        covers={SESSION_ID: ((number, number),)},
         from_seq=number,
         to_seq=number,
         sources=(),

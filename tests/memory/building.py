@@ -15,12 +15,13 @@ def observation(number: int, *items: Item, tokens: int = 100) -> Observation:
     """Chunk ``number`` of the log: it covers messages 10 * number - 9 to 10 * number."""
     return Observation(
         id=number,
-        ordinal=number,
+        ordinal=number * 10 - 9,
         status=Status.ACTIVE,
         text="",
         items=items,
         tokens=tokens,
         message_tokens=1_000,
+        session_id=MEMORY_ID,
         from_seq=number * 10 - 9,
         to_seq=number * 10,
         covers=((number * 10 - 9, number * 10),),
@@ -41,7 +42,7 @@ def reflection(number: int, *items: Item, level: int = 1, tokens: int = 100) -> 
         items=items,
         tokens=tokens,
         source_tokens=1_000,
-        covers=chunk.covers,
+        covers=chunk.covered,
         from_seq=chunk.from_seq,
         to_seq=chunk.to_seq,
         sources=(),

@@ -1,0 +1,90 @@
+"""Citations of a memory that several conversations share: ``#<conversation>:12``, and plain numbers for a model. Pure.
+
+What reads and judges a model's reply knows messages by one number. So the conversations of a shared log are laid end to
+end: message 12 of the second one comes after all of the first. A model is shown such numbers, and what it answers is
+named again.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import Final, Self
+
+from app.memory.model import Cite, Item
+
+_NAMED: Final = re.compile(r"#([A-Za-z0-9._:@~=+-]{1,200}):([0-9]{1,9})(?:-([0-9]{1,9}))?(?![0-9])")
+
+
+def named(items: Iterable[Item], conversation: str) -> tuple[Item, ...]:
+    """Lines that cite messages of one conversation, saying of which."""
+    return _mapped(items, lambda cite: (Cite(cite.first, cite.last, conversation),))
+
+
+@dataclass(frozen=True, slots=True)
+class Numbering:
+    """The conversations end to end: the first number of each less one, by its name; ``total`` is the last of all."""
+
+    before: Mapping[str, int]
+    total: int
+
+    @classmethod
+    def of(cls, items: Iterable[Item]) -> Self:
+        """Of the conversations that these lines cite, in the order of their names."""
+        last: dict[str, int] = {}
+        for cite in (cite for item in items for cite in _cites(item)):
+            if cite.conversation is not None:
+                last[cite.conversation] = max(cite.last, last.get(cite.conversation, 0))
+        names = sorted(last)
+        ends = list(accumulate((last[name] for name in names), initial=0))
+        return cls(dict(zip(names, ends, strict=False)), ends[-1])
+
+    def numbered(self, items: Iterable[Item]) -> tuple[Item, ...]:
+        """The lines with plain numbers in the place of names."""
+        return _mapped(items, lambda cite: (self._number(cite),))
+
+    def named(self, items: Iterable[Item]) -> tuple[Item, ...]:
+        """The lines with names again; a range over several conversations becomes one of each."""
+        return _mapped(items, lambda cite: tuple(self._names(cite)))
+
+    def numbered_text(self, text: str) -> str:
+        """A text of the log in which somebody edited, with plain numbers where it names a conversation."""
+        return _NAMED.sub(self._numbered_match, text)
+
+    def _number(self, cite: Cite) -> Cite:
+        shift = self.before.get(cite.conversation or "", 0)
+        return Cite(cite.first + shift, cite.last + shift)
+
+    def _names(self, cite: Cite) -> Iterable[Cite]:
+        ends = [*list(self.before.values())[1:], self.total]
+        for (name, before), end in zip(self.before.items(), ends, strict=True):
+            first, last = max(cite.first, before + 1), min(cite.last, end)
+            if first <= last:
+                yield Cite(first - before, last - before, name)
+
+    def _numbered_match(self, match: re.Match[str]) -> str:
+        if match[1] not in self.before:
+            return match[0]
+        shift = self.before[match[1]]
+        first, last = int(match[2]) + shift, int(match[3] or match[2]) + shift
+        return f"#{first}" if first == last else f"#{first}-{last}"
+
+
+def _cites(item: Item) -> Iterable[Cite]:
+    yield from item.cites
+    for detail in item.details:
+        yield from detail.cites
+
+
+def _mapped(items: Iterable[Item], names: Callable[[Cite], tuple[Cite, ...]]) -> tuple[Item, ...]:
+    def of(cites: tuple[Cite, ...]) -> tuple[Cite, ...]:
+        return tuple(dict.fromkeys(new for cite in cites for new in names(cite)))
+
+    return tuple(
+        replace(
+            item,
+            cites=of(item.cites),
+            details=tuple(replace(detail, cites=of(detail.cites)) for detail in item.details),
+        )
+        for item in items
+    )
