@@ -271,6 +271,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         recall=recall,
         recall_tokens=settings.recall.tokens,
         profile_tokens=settings.facts.profile_tokens,
+        elsewhere_tokens=settings.context.elsewhere_tokens,
         tracer=tracing.tracer,
     )
     diagnostics_store = DiagnosticsStore(pool)

@@ -151,6 +151,12 @@ class ContextSettings(_Group):
         le=2**40,
         description="bytes of the contexts kept, per process, for who asks again before anything has changed; 0: none",
     )
+    elsewhere_tokens: int = Field(
+        2_000,
+        ge=0,
+        le=1_000_000,
+        description="of a context, for what was said in other sessions that share the memory and is in no note yet",
+    )
 
 
 class RecallSettings(_Group):

@@ -6,6 +6,7 @@ from datetime import date
 from functools import lru_cache
 
 from app.context.model import Block, Section, Stability
+from app.context.wording import condensed_title, observed_title
 from app.kit.tokens import text_tokens
 from app.memory.log import render
 from app.memory.model import Item, Observation, Reflection
@@ -31,7 +32,7 @@ def observation_blocks(observations: Iterable[Observation], *, anchor: date) -> 
 
 
 def reflection_block(reflection: Reflection, *, anchor: date) -> Block:
-    title = f"### Condensed, messages {reflection.from_seq}-{reflection.to_seq}"
+    title = condensed_title(reflection.conversations, reflection.from_seq, reflection.to_seq)
     return _notes_block(
         _Notes(reflection_id(reflection), title, anchor, reflection.text, reflection.items),
         Section.REFLECTIONS,
@@ -40,7 +41,7 @@ def reflection_block(reflection: Reflection, *, anchor: date) -> Block:
 
 
 def observation_block(observation: Observation, *, anchor: date) -> Block:
-    title = f"### Messages {observation.from_seq}-{observation.to_seq}"
+    title = observed_title(observation.conversation, observation.from_seq, observation.to_seq)
     return _notes_block(
         _Notes(observation_id(observation), title, anchor, observation.text, observation.items),
         Section.OBSERVATIONS,

@@ -42,6 +42,14 @@ class Stability(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Elsewhere:
+    """A message of another session that shares the memory, which no note tells yet."""
+
+    conversation: str
+    message: Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """One session at one moment, read by one statement.
 
@@ -74,7 +82,16 @@ class Snapshot:
     profile_tokens: int = 0  # and how much of it is told
     lagging: bool = False  # the memory is behind: failing, stalled or over the block threshold
     values: dict[str, Any] = field(default_factory=dict)  # stored ones and artifacts' texts that a template uses
+    elsewhere: tuple[Elsewhere, ...] = ()  # oldest first
+    elsewhere_tokens: int = 0  # what may be told of them
     mark: str | None = None  # another as soon as anything of the session is; None where that is not known
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the log is not this session's alone."""
+        return any(note.conversation for note in self.observations) or any(
+            note.conversations for note in self.reflections
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

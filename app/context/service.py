@@ -54,15 +54,17 @@ class ContextService:
         recall: RecallService,
         recall_tokens: int,
         profile_tokens: int,
+        elsewhere_tokens: int,
         tracer: Tracer = UNTRACED,
     ) -> None:
-        """``recall_tokens`` is what may be told of a search, ``profile_tokens`` of the resource.
+        """What may be told of a search, of the resource, and of other sessions that share the memory, in tokens.
 
-        Both are of the issue "Remembering across conversations", points 3 and 5.
+        All are of the issue "Remembering across conversations", points 3, 5 and 6.
         """
         self._recall = recall
         self._recall_tokens = recall_tokens
         self._profile_tokens = profile_tokens
+        self._elsewhere_tokens = elsewhere_tokens
         self._tracer = tracer
         self._store = store
         self._state = state
@@ -206,6 +208,7 @@ class ContextService:
             presets=self._preset_budgets,
             service=self._service.message_budget or 0,
             enabled=self._service.enabled,
+            elsewhere=self._elsewhere_tokens,
         )
 
     def _snapshot(self, key: str, head: Head, tail: tuple[Message, ...]) -> Snapshot:
@@ -238,6 +241,8 @@ class ContextService:
             standing=head.standing,
             profile_tokens=self._profile_tokens,
             values=head.values,
+            elsewhere=head.elsewhere if remembered else (),
+            elsewhere_tokens=self._elsewhere_tokens,
             lagging=remembered and (head.attempts > 0 or head.pending_tokens >= rules.block_tokens),
         )
 

@@ -16,16 +16,18 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from app.context.diff import Change, Span
+from app.context.model import Elsewhere
 from app.facts.standing import Standing, standing, standing_mark, standing_of
 from app.kit.db import Database, Row
 from app.memory.model import Observation, Reflection
 from app.memory.moments import MOMENT
-from app.memory.rows import observation_of, reflection_of
+from app.memory.rows import in_conversations, observation_of, reflection_of
 from app.sessions.model import Kind, Message
 from app.sessions.store import message_of
 from app.state.store import VALUES, scopes_and_names
 
 CAUSES = 8  # of the last versions, told why the prefix broke
+ELSEWHERE_SESSIONS, ELSEWHERE_MESSAGES = 5, 20  # sessions that share the memory, and messages of each, that are told
 LOOK_BACK = 32  # messages read before the start, to find that of a group it falls into
 
 STATE = VALUES.format(session="$1", scopes="$7", names="$8")
@@ -89,7 +91,9 @@ SELECT NULL::bigint AS seq, NULL AS id, NULL AS kind, NULL AS role, NULL AS name
          'observations', (SELECT jsonb_agg(to_jsonb(o) ORDER BY o.ordinal) FROM observations o
                           WHERE o.memory_id = s.memory_id AND {live}),
          'reflections', (SELECT jsonb_agg(to_jsonb(r) ORDER BY r.level DESC, r.from_seq) FROM reflections r
-                         WHERE r.memory_id = s.memory_id AND {live})) AS head,
+                         WHERE r.memory_id = s.memory_id AND {live}),
+         'keys', CASE WHEN s.memory_id <> $1 THEN (SELECT jsonb_object_agg(id, key) FROM sessions t
+                                                   WHERE t.memory_id = s.memory_id) END{elsewhere}) AS head,
        ({state}) AS state
 FROM session s
 UNION ALL
@@ -113,11 +117,30 @@ CHANGED = "WHERE mark IS DISTINCT FROM $10"
 
 COMMON = {"standing": standing(session="$1", facts_max="$9"), "causes": CAUSES, "state": STATE}
 
+# Of a memory that sessions share: what was said in the others last, and is told by no note.
+ELSEWHERE = f""",
+         'elsewhere', CASE WHEN s.memory_id <> $1 THEN (
+           SELECT jsonb_agg(jsonb_build_object('key', t.key, 'message', to_jsonb(g) - 'content_hash')
+                            ORDER BY g.ingested_at)
+           FROM (SELECT id, key, observed_seq FROM sessions o
+                 WHERE o.memory_id = s.memory_id AND o.id <> $1 AND o.next_seq - 1 > o.observed_seq
+                 ORDER BY o.last_active_at DESC LIMIT {ELSEWHERE_SESSIONS}) t
+           CROSS JOIN LATERAL (SELECT * FROM messages g
+                               WHERE g.session_id = t.id AND g.seq > t.observed_seq AND g.observe AND g.tokens <= $11
+                               ORDER BY g.seq DESC LIMIT {ELSEWHERE_MESSAGES}) g) END"""  # noqa: S608 - our own numbers
+
 SNAPSHOT = (
-    READ.format(name="snapshot", moment=NOW.format(state=STATE, facts=FACTS), changed=CHANGED, live=LIVE_NOW, **COMMON)
+    READ.format(
+        name="snapshot",
+        moment=NOW.format(state=STATE, facts=FACTS),
+        changed=CHANGED,
+        live=LIVE_NOW,
+        elsewhere=ELSEWHERE,
+        **COMMON,
+    )
     + SAME
 )
-PAST_SNAPSHOT = READ.format(name="past_snapshot", moment=THEN, changed="", live=LIVE_THEN, **COMMON)
+PAST_SNAPSHOT = READ.format(name="past_snapshot", moment=THEN, changed="", live=LIVE_THEN, elsewhere="", **COMMON)
 
 NEWEST = """/* newest */
 SELECT coalesce(m.log_version, 0) AS version, s.next_seq - 1 AS seq
@@ -190,6 +213,7 @@ class Head:
     standing: Standing | None
     at: datetime | None
     values: dict[str, Any]
+    elsewhere: tuple[Elsewhere, ...] = ()
 
 
 Read: TypeAlias = tuple[Head, tuple[Message, ...]]
@@ -227,6 +251,7 @@ class Budgets:
     presets: Mapping[str, int]
     service: int
     enabled: bool
+    elsewhere: int = 0
 
 
 class ContextStore:
@@ -242,7 +267,8 @@ class ContextStore:
 
         ``names`` are those of the values to read with it, ``known`` is the mark of what was read by them before.
         """
-        rows = await self._fetch(SNAPSHOT, *self._arguments(session, budgets, names), known)
+        arguments = self._arguments(session, budgets, names)
+        rows = await self._fetch(SNAPSHOT, *arguments, known, budgets.elsewhere)
         unchanged = len(rows) == 1 and rows[0]["head"] is None
         return UNCHANGED if unchanged else _read_of(rows)
 
@@ -319,6 +345,11 @@ def _span_of(row: Row) -> Span:
 
 def _head_of(row: Row, tail: list[Row], summary: Message | None) -> Head:
     head: dict[str, Any] = row["head"]
+    observations, reflections = in_conversations(
+        (observation_of(_dated(found)) for found in head["observations"] or ()),
+        (reflection_of(_dated(found)) for found in head["reflections"] or ()),
+        head["keys"] or {},
+    )
     first = tail[0]["tokens_before"] if tail else 0
     return Head(
         last_seq=head["seq"],
@@ -334,8 +365,9 @@ def _head_of(row: Row, tail: list[Row], summary: Message | None) -> Head:
         pending_tokens=head.get("pending_tokens") or 0,
         current_task=head["current_task"],
         suggested_response=head["suggested_response"],
-        observations=tuple(observation_of(_dated(found)) for found in head["observations"] or ()),
-        reflections=tuple(reflection_of(_dated(found)) for found in head["reflections"] or ()),
+        observations=observations,
+        reflections=reflections,
+        elsewhere=tuple(map(_elsewhere_of, head.get("elsewhere") or ())),
         causes={int(version): cause for version, cause in (head["causes"] or {}).items()},
         summary=summary,
         summaries=tuple(head["summaries"] or ()),
@@ -343,6 +375,12 @@ def _head_of(row: Row, tail: list[Row], summary: Message | None) -> Head:
         at=datetime.fromisoformat(head["at"]) if "at" in head else None,
         values=row["state"] or {},
     )
+
+
+def _elsewhere_of(found: dict[str, Any]) -> Elsewhere:
+    row = found["message"] | {"content_hash": b"", "erased_at": None}
+    created_at = datetime.fromisoformat(row["created_at"])
+    return Elsewhere(conversation=found["key"], message=message_of(row | {"created_at": created_at}))
 
 
 def _dated(found: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from app.memory.model import Ranges
 from app.memory.spans import merged, ranges
 
-ERASED, REBUILDING = "erased", "rebuilding"
+ERASED, REBUILDING, SKIP = "erased", "rebuilding", "skip"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +62,11 @@ def _pieces(chunks: Sequence[Covered]) -> Iterator[Interval]:
         while claims and claims[0].first <= end:
             claim = claims.popleft()
             if at < claim.first:
-                yield Interval(first=at, last=claim.first - 1, by="skip")
+                yield Interval(first=at, last=claim.first - 1, by=SKIP)
             yield claim
             at = claim.last + 1  # noqa: PLW2901 - the walk through the span
         if at <= end:
-            yield Interval(first=at, last=end, by="skip")
+            yield Interval(first=at, last=end, by=SKIP)
 
 
 def _around(interval: Interval, first: int, last: int) -> Iterator[Interval]:

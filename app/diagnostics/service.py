@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from app.context.blocks import observation_blocks, reflection_blocks
-from app.diagnostics.coverage import REBUILDING, Covered, coverage
+from app.diagnostics.coverage import REBUILDING, SKIP, Covered, coverage
 from app.diagnostics.errors import TooManyStreams
 from app.diagnostics.events import Event, Place, changes, events
 from app.diagnostics.schemas import LogTextOut, MemoryOut
@@ -234,10 +234,13 @@ def _memory(row: Row, rules: Rules) -> dict[str, Any]:
 
 def _coverage(row: Row) -> dict[str, Any]:
     chunks = [
-        Covered(first=found["from"], last=found["to"], by=_by(kind, found), covers=ranges_of(found["covers"]))
+        _covered(kind, found, shared=row["memory_id"] != row["id"])
         for kind in ("reflection", "observation")
         for found in row[f"{kind}s"]
-    ] + [
+        if found["own"]
+    ]
+    chunks += [Covered(first=first, last=last, by=SKIP, covers=()) for first, last in row["condensed"] or ()]
+    chunks += [
         Covered(first=first, last=last, by=f"summary:{row['summary']['seq']}", covers=((first, last),))
         for first, last in (row["summary"] or {"covers": ()})["covers"]
     ]
@@ -250,6 +253,15 @@ def _coverage(row: Row) -> dict[str, Any]:
         "intervals": [asdict(interval) for interval in found.intervals],
         "gaps": [{"first": first, "last": last} for first, last in found.gaps],
     }
+
+
+def _covered(kind: str, found: dict[str, Any], *, shared: bool) -> Covered:
+    """Of a shared log a reflection's place is not this session's: what it spans is told by what it condenses."""
+    covers = ranges_of(found["covers"])
+    first, last = found["from"], found["to"]
+    if shared and kind == "reflection":
+        first, last = covers[0][0], covers[-1][1]
+    return Covered(first=first, last=last, by=_by(kind, found), covers=covers)
 
 
 def _by(kind: str, found: dict[str, Any]) -> str:

@@ -15,8 +15,8 @@ from app.memory.status import MemoryStatus, memory_status
 
 MEMORY = """/* diagnose */
 SELECT s.id, s.memory_id, s.key, s.next_seq - 1 AS last_seq, s.expired_seq, s.observed_seq, s.buffered_seq,
-  s.tail_from_seq, s.config, s.anchor_date, s.actor_turns, s.actor_input_tokens, s.actor_cached_tokens, s.actor_written_tokens,
-  s.actor_output_tokens, s.actor_cost_usd,
+  s.tail_from_seq, s.config, s.anchor_date, s.actor_turns, s.actor_input_tokens, s.actor_cached_tokens,
+  s.actor_written_tokens, s.actor_output_tokens, s.actor_cost_usd,
   m.scope, m.pending_tokens, m.observation_tokens, m.log_version, m.generation, m.due_at,
   coalesce(m.due_at <= now(), false) AS due, m.lease_owner, m.lease_epoch, m.lease_step, m.attempts, m.last_error,
   m.paused, m.current_task, m.suggested_response, m.usage, coalesce(m.rebuilding, '[]') AS rebuilding,
@@ -26,11 +26,16 @@ SELECT s.id, s.memory_id, s.key, s.next_seq - 1 AS last_seq, s.expired_seq, s.ob
   coalesce((SELECT extract(epoch FROM now() - ingested_at) FROM messages
             WHERE session_id = s.id AND seq = s.observed_seq + 1), 0)::float8 AS pending_seconds,
   (SELECT coalesce(jsonb_agg(jsonb_build_object('id', id, 'status', status, 'from', from_seq, 'to', to_seq,
-     'covers', covers, 'tokens', tokens, 'message_tokens', message_tokens, 'chars', length(text))), '[]')
+     'covers', covers, 'tokens', tokens, 'message_tokens', message_tokens, 'chars', length(text),
+     'own', session_id = s.id)), '[]')
    FROM observations WHERE memory_id = m.id AND (status <> 'retired' OR retired_by = 'deleted')) AS observations,
   (SELECT coalesce(jsonb_agg(jsonb_build_object('id', id, 'status', status, 'from', from_seq, 'to', to_seq,
-     'covers', covers->s.id::text, 'tokens', tokens, 'message_tokens', source_tokens, 'chars', length(text))), '[]')
+     'covers', covers->s.id::text, 'tokens', tokens, 'message_tokens', source_tokens, 'chars', length(text),
+     'own', covers ? s.id::text)), '[]')
    FROM reflections WHERE memory_id = m.id AND (status = 'active' OR retired_by = 'deleted')) AS reflections,
+  CASE WHEN s.memory_id <> s.id THEN (
+    SELECT jsonb_agg(jsonb_build_array(from_seq, to_seq)) FROM observations
+    WHERE memory_id = m.id AND session_id = s.id AND retired_by LIKE 'reflection:%') END AS condensed,
   (SELECT coalesce(jsonb_agg(seq ORDER BY seq), '[]')
    FROM messages WHERE session_id = s.id AND erased_at IS NOT NULL AND NOT observe) AS erased,
   (SELECT to_jsonb(r) FROM runs r WHERE memory_id = m.id AND kind = 'observe' ORDER BY id DESC LIMIT 1) AS observer_run,
@@ -56,19 +61,27 @@ WHERE memory_id = $1 AND version < $3 ORDER BY version DESC LIMIT $4
 """
 
 LOG_OBSERVATIONS = """/* log_observations */
-SELECT * FROM observations
+SELECT o.*, CASE WHEN session_id <> memory_id
+            THEN (SELECT key FROM sessions WHERE id = o.session_id) END AS conversation
+FROM observations o
 WHERE memory_id = $1 AND born_version <= $2 AND (retired_version IS NULL OR retired_version > $2)
   AND erased_at IS NULL ORDER BY ordinal
 """
 
 LOG_REFLECTIONS = """/* log_reflections */
-SELECT * FROM reflections
+SELECT r.*, CASE WHEN NOT covers ? memory_id::text THEN
+  (SELECT array_agg(key ORDER BY key) FROM sessions s WHERE r.covers ? s.id::text AND s.memory_id = r.memory_id)
+END AS conversations
+FROM reflections r
 WHERE memory_id = $1 AND born_version <= $2 AND (retired_version IS NULL OR retired_version > $2)
   AND erased_at IS NULL ORDER BY level DESC, from_seq
 """
 
 OBSERVATIONS = """/* observations */
-SELECT * FROM observations WHERE memory_id = $1 AND id > $2 AND ($3::text IS NULL OR status = $3) ORDER BY id LIMIT $4
+SELECT o.*, CASE WHEN session_id <> memory_id
+            THEN (SELECT key FROM sessions WHERE id = o.session_id) END AS conversation
+FROM observations o
+WHERE memory_id = $1 AND id > $2 AND ($3::text IS NULL OR status = $3) ORDER BY id LIMIT $4
 """
 
 REFLECTIONS = """/* reflections */

@@ -19,11 +19,13 @@ class Activating:
     async def run(self, lease: Lease, loaded: Loaded, rules: Rules, step: Activate) -> Outcome:
         chunks = loaded.buffered[: step.count]
         async with self._database.tx() as tx:
-            fenced = await self._store.fence(tx, lease, loaded.session_id)
-            if fenced is None or fenced.observed_seq != loaded.observed_seq:
+            ends = {chunk.session_id: chunk.to_seq for chunk in chunks}  # of each session its last
+            fenced = await self._store.fence_all(tx, lease, ends)
+            if fenced is None or any(fenced[session].observed_seq >= end for session, end in ends.items()):
                 return Outcome.STALE
-            await self._store.activate(tx, loaded, fenced, chunks)
-            await advance(self._store, tx, loaded, rules, fenced, to_seq=chunks[-1].to_seq)
+            await self._store.activate(tx, loaded, fenced[chunks[0].session_id], chunks)
+            for session, end in ends.items():
+                await advance(self._store, tx, session, rules, fenced[session], to_seq=end)
             await self._store.add_version(tx, loaded.memory_id, "activated")
         return Outcome.RECORDED
 

@@ -11,7 +11,7 @@ from app.memory.moments import MOMENT
 
 # Stays the caller's until it commits: records, controls, replacements and erasure of the parent wait for the copy, so
 # that none is missed by it; appends do not.
-LOCK_PARENT = "/* lock_parent */ SELECT next_seq - 1 AS last_seq FROM sessions WHERE id = $1 FOR KEY SHARE"
+LOCK_PARENT = "/* lock_parent */ SELECT next_seq - 1 AS last_seq, memory_id FROM sessions WHERE id = $1 FOR KEY SHARE"
 
 # A note is what it was: what retired it later has not, and a chunk that became live later is observed ahead, whenever
 # the call was made; it saw nothing after its own messages. Of a chunk that was edited later the first text counts, and
@@ -141,10 +141,10 @@ class Branch:
 
 class BranchStore:
     @staticmethod
-    async def lock_parent(tx: Tx, parent: UUID) -> int | None:
-        """Hold the parent as it is; answers its newest seq, None for a session never seen."""
-        last_seq: int | None = await tx.fetchval(LOCK_PARENT, parent)
-        return last_seq
+    async def lock_parent(tx: Tx, parent: UUID) -> tuple[int, UUID] | None:
+        """Hold the parent as it is; answers its newest seq and its memory, None for a session never seen."""
+        row = await tx.fetchrow(LOCK_PARENT, parent)
+        return None if row is None else (row["last_seq"], row["memory_id"])
 
     @staticmethod
     async def copy(tx: Tx, branch: Branch, *, timezone: str) -> Row | None:

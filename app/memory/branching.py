@@ -14,6 +14,7 @@ from app.memory.erasing import Mending
 from app.memory.erasing_store import ErasingStore
 from app.memory.store import MemoryStore
 from app.sessions.errors import SessionExists, SessionNotFound
+from app.sessions.sharing import refuse_shared
 from app.sessions.store import SessionRecord, session_id, session_of
 from app.state.store import StateStore
 
@@ -51,14 +52,17 @@ class Branching:
         """Make session ``into`` of the first ``at_seq`` messages of another (None: of all) and what was made of them.
 
         Its state is the parent's of now, its artifacts are those of then. Raises SessionNotFound, SessionExists,
+        SharedMemory,
         Invalid, TooLarge, Unavailable.
         """
         parent, branch_id = session_id(tenant, key), session_id(tenant, into)
         objects = await self._artifacts.copied_objects(parent, at_seq, branch_id)
         async with self._database.tx() as tx:
-            last_seq = await self._store.lock_parent(tx, parent)
-            if last_seq is None:
+            locked = await self._store.lock_parent(tx, parent)
+            if locked is None:
                 raise SessionNotFound(f"session '{key}' was never seen")
+            last_seq, memory = locked
+            refuse_shared(parent, memory, key)
             wanted = last_seq if at_seq is None else at_seq
             self._check(key, wanted, last_seq)
             branch = Branch(parent=parent, id=branch_id, key=into, at_seq=wanted)

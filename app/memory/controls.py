@@ -13,6 +13,7 @@ from app.kit.db import Database, Tx
 from app.kit.errors import FieldError, Invalid, TooLarge
 from app.kit.offload import offloaded
 from app.kit.tokens import text_tokens
+from app.memory.conversations import BEYOND, Numbering
 from app.memory.drafting import block
 from app.memory.errors import NotLive
 from app.memory.gates import clip_citations
@@ -61,7 +62,7 @@ class Controls:
             locked = await self._locked(tx, tenant, key)
             old = await self._note(tx, notes, locked, note_id)
             _refuse_what_is_not_live(notes, old)
-            new = new_text(items, text, covers=old.covered[locked.session_id])
+            new = _new_text(locked, old, items, text)
             self._refuse_growth(locked, old, new)
             edited = await self._notes.edit_note(tx, notes, locked, old, new)
             await self._store.record_control(tx, locked, EDITED)
@@ -79,7 +80,7 @@ class Controls:
             if not old:
                 return Deleted(version=locked.version, retired=0)
             await self._notes.delete_notes(tx, notes, locked, old)
-            newest = any(note.to_seq == locked.observed_seq for note in old)
+            newest = locked.is_shared or any(note.to_seq == locked.observed_seq for note in old)
             await self._store.record_control(tx, locked, DELETED, told=FORGOTTEN if newest else None)
         self._memory.wake(locked.memory_id)
         return Deleted(version=locked.version + 1, retired=len(old))
@@ -130,6 +131,18 @@ def new_text(items: tuple[Item, ...], text: str, *, covers: Ranges) -> NewText:
     clipped = clip_citations(items, within=covers, said=text)
     rendered = render(clipped)
     return NewText(text=rendered, items=clipped, tokens=text_tokens(rendered))
+
+
+def _new_text(locked: Locked, old: Observation | Reflection, items: tuple[Item, ...], text: str) -> NewText:
+    """In a shared log a line may cite what the note cited before, by the names of the conversations."""
+    if not locked.is_shared:
+        return new_text(items, text, covers=old.covered[locked.session_id])
+    numbering = Numbering.of(old.items, after=BEYOND)
+    numbered = numbering.numbered_text(text)
+    clipped = clip_citations(read_items(numbered), within=((BEYOND + 1, numbering.total),), said=numbered)
+    named = numbering.named_words(clipped)
+    rendered = render(named)
+    return NewText(text=rendered, items=named, tokens=text_tokens(rendered))
 
 
 def _refuse_what_is_not_live(notes: Notes[N], note: N) -> None:

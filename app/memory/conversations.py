@@ -11,8 +11,11 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Final, Self
 
+from app.memory.log import cite_text
 from app.memory.model import Cite, Item
 
+BEYOND: Final = 500_000_000  # where nobody who edits a log writes a number by hand
+_NUMBER: Final = re.compile(r"#([0-9]{9})(?:-([0-9]{9}))?(?![0-9])")  # one beyond
 _NAMED: Final = re.compile(r"#([A-Za-z0-9._:@~=+-]{1,200}):([0-9]{1,9})(?:-([0-9]{1,9}))?(?![0-9])")
 
 
@@ -29,14 +32,14 @@ class Numbering:
     total: int
 
     @classmethod
-    def of(cls, items: Iterable[Item]) -> Self:
-        """Of the conversations that these lines cite, in the order of their names."""
+    def of(cls, items: Iterable[Item], *, after: int = 0) -> Self:
+        """Of the conversations that these lines cite, in the order of their names; the numbers come ``after`` that."""
         last: dict[str, int] = {}
         for cite in (cite for item in items for cite in _cites(item)):
             if cite.conversation is not None:
                 last[cite.conversation] = max(cite.last, last.get(cite.conversation, 0))
         names = sorted(last)
-        ends = list(accumulate((last[name] for name in names), initial=0))
+        ends = list(accumulate((last[name] for name in names), initial=after))
         return cls(dict(zip(names, ends, strict=False)), ends[-1])
 
     def numbered(self, items: Iterable[Item]) -> tuple[Item, ...]:
@@ -46,6 +49,19 @@ class Numbering:
     def named(self, items: Iterable[Item]) -> tuple[Item, ...]:
         """The lines with names again; a range over several conversations becomes one of each."""
         return _mapped(items, lambda cite: tuple(self._names(cite)))
+
+    def named_words(self, items: Iterable[Item]) -> tuple[Item, ...]:
+        """The same, also where a number stands within a sentence."""
+        return tuple(
+            replace(
+                item,
+                text=_NUMBER.sub(self._named_match, item.text),
+                details=tuple(
+                    replace(detail, text=_NUMBER.sub(self._named_match, detail.text)) for detail in item.details
+                ),
+            )
+            for item in self.named(items)
+        )
 
     def numbered_text(self, text: str) -> str:
         """A text of the log in which somebody edited, with plain numbers where it names a conversation."""
@@ -61,6 +77,11 @@ class Numbering:
             first, last = max(cite.first, before + 1), min(cite.last, end)
             if first <= last:
                 yield Cite(first - before, last - before, name)
+
+    def _named_match(self, match: re.Match[str]) -> str:
+        first = int(match[1])
+        names = tuple(self._names(Cite(first, int(match[2] or first))))
+        return " ".join(map(cite_text, names)) or match[0]
 
     def _numbered_match(self, match: re.Match[str]) -> str:
         if match[1] not in self.before:

@@ -4,7 +4,7 @@ from datetime import date, datetime
 from uuid import UUID
 
 from app.kit.db import Tx
-from app.memory.records import Fenced, Loaded
+from app.memory.records import Fenced
 from app.memory.rules import Rules
 from app.memory.spans import group_start
 from app.memory.store import LOOK_BACK, MemoryStore
@@ -12,20 +12,20 @@ from app.memory.summary import new_summary
 from app.memory.summary_store import SummaryStore
 
 
-async def advance(store: MemoryStore, tx: Tx, loaded: Loaded, rules: Rules, fenced: Fenced, *, to_seq: int) -> None:
+async def advance(store: MemoryStore, tx: Tx, session_id: UUID, rules: Rules, fenced: Fenced, *, to_seq: int) -> None:
     """Move the cursor to ``to_seq``, the tail's start after it, and the anchor to today.
 
     With ``compact_on_observe`` what left the tail is stood for by a summary at once (section 3.9).
     """
     tail_from_seq = await store.advance_cursor(
         tx,
-        loaded.session_id,
+        session_id,
         observed_seq=to_seq,
-        tail_from_seq=await _tail_from(store, tx, loaded, rules, fenced, to_seq=to_seq),
+        tail_from_seq=await _tail_from(store, tx, session_id, rules, fenced, to_seq=to_seq),
         anchor_date=anchor_date(rules, fenced.now, fenced.newest_created_at),
     )
     if rules.compact_on_observe:
-        await _point_to_notes(tx, loaded.session_id, up_to_seq=tail_from_seq - 1)
+        await _point_to_notes(tx, session_id, up_to_seq=tail_from_seq - 1)
 
 
 async def start_of_group(store: MemoryStore, tx: Tx, session_id: UUID, seq: int) -> int:
@@ -33,13 +33,13 @@ async def start_of_group(store: MemoryStore, tx: Tx, session_id: UUID, seq: int)
     return group_start(await store.around(tx, session_id, seq, LOOK_BACK), seq)
 
 
-async def _tail_from(store: MemoryStore, tx: Tx, loaded: Loaded, rules: Rules, fenced: Fenced, *, to_seq: int) -> int:
+async def _tail_from(store: MemoryStore, tx: Tx, session_id: UUID, rules: Rules, fenced: Fenced, *, to_seq: int) -> int:
     """min(first unobserved, last - keep_last + 1), moved earlier to the start of a group; never past the newest."""
     keep_last = 1 if rules.compact_on_observe else max(rules.keep_last, 1)
     wanted = min(to_seq + 1, fenced.newest_seq - keep_last + 1)
     if wanted > to_seq:
         return wanted
-    return await start_of_group(store, tx, loaded.session_id, max(wanted, 1))
+    return await start_of_group(store, tx, session_id, max(wanted, 1))
 
 
 async def _point_to_notes(tx: Tx, session_id: UUID, *, up_to_seq: int) -> None:

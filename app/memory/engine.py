@@ -10,7 +10,7 @@ import asyncio
 import random
 import time
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from contextvars import Context
 from dataclasses import dataclass, replace
@@ -247,15 +247,18 @@ class Engine:
         """Execute steps until policy says Wait. Answers whether the memory is due again already."""
         activated = False
         # What came since may have closed a group, or a topic.
-        fruitless: dict[Outcome, tuple[int, datetime | None]] = {}
+        fruitless: dict[tuple[UUID, Outcome], tuple[int, datetime | None]] = {}
         while True:
             with traced(self._tracer, "load"):
                 loaded = await self._store.load(lease)
             if loaded is None:
                 return False
             rules = Rules.resolve(self._service_rules, loaded.config)
+            loaded = _in_turn(loaded, fruitless)
             seen = loaded.last_seq, loaded.requested_at
-            tried = frozenset(outcome for outcome, at in fruitless.items() if at == seen)
+            tried = frozenset(
+                outcome for (session, outcome), at in fruitless.items() if session == loaded.session_id and at == seen
+            )
             state = _state(loaded, rules, tried=tried, activated=activated)
             step = affordable_step(state, self._charging.caps, await self._charging.allowance(loaded))
             if isinstance(step, Wait):
@@ -268,7 +271,7 @@ class Engine:
                 await self._queue.give_back(lease)
             if outcome is None or outcome is Outcome.STALE:
                 return False
-            fruitless[outcome] = seen
+            fruitless[loaded.session_id, outcome] = seen
             activated = activated or isinstance(step, Activate)
 
     async def _attempt(self, lease: Lease, loaded: Loaded, rules: Rules, step: Step) -> Outcome | None:
@@ -299,7 +302,8 @@ class Engine:
             loaded, rules = await asyncio.to_thread(redacted_memory, loaded, rules, redact)
         match step:
             case NoteFacts():
-                return await self._noting.run(lease, loaded, rules)
+                ended = next((found for found in loaded.conversations if found.to_note), None)
+                return await self._noting.run(lease, loaded if ended is None else loaded.about(ended), rules)
             case Rebuild():
                 return await self._rebuilding.run(lease, loaded, rules)
             case Activate():
@@ -343,6 +347,16 @@ class Engine:
             await self._queue.fail(tx, lease, attempts=attempts, error=error, wait=wait)
         self._metrics.stepped(step, failure.kind)
         log.warning("step_failed", kind=failure.kind, attempts=attempts)
+
+
+def _in_turn(loaded: Loaded, fruitless: Mapping[tuple[UUID, Outcome], tuple[int, datetime | None]]) -> Loaded:
+    """A shared memory, about the session whose turn it is: that waited longest, but for those without a safe span."""
+    waiting = [found for found in loaded.conversations if found.waits]
+    for found in waiting:
+        seen = (found.last_seq, loaded.requested_at)
+        if fruitless.get((found.session_id, Outcome.NOTHING_SAFE)) != seen:
+            return loaded.about(found)
+    return loaded.about(waiting[0]) if waiting else loaded
 
 
 def _state(loaded: Loaded, rules: Rules, *, tried: frozenset[Outcome] = frozenset(), activated: bool = False) -> State:

@@ -18,6 +18,7 @@ from app.memory.store import ERASED, MemoryStore
 from app.sessions.erasing import Copy, ErasingLog
 from app.sessions.metrics import SessionMetrics
 from app.sessions.model import SearchIndex
+from app.sessions.sharing import refuse_shared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,12 +85,13 @@ class Erasing:
     async def erase(self, tenant: str, key: str, message_id: str) -> Erased:
         """Erase it wherever it is. Said again it is answered the same, with no rows.
 
-        Raises SessionNotFound, MessageNotFound.
+        Raises SessionNotFound, MessageNotFound, SharedMemory.
         """
         rows: Counter[str] = Counter(messages=0, observations=0, reflections=0, memory_versions=0, runs=0, facts=0)
         rebuilding = False
         async with self._database.tx() as tx:
             copies = await self._log.copies(tx, tenant, key, message_id)
+            refuse_shared(copies[0].session_id, copies[0].memory_id, key)
             for copy in copies:
                 if copy.observe or not copy.erased:
                     rebuilding |= await self._erase(tx, copy, rows)

@@ -11,6 +11,7 @@ from app.memory.model import Cite, Detail, Item, Origin, Priority, Tag
 __all__ = [  # days are a part of the log for whoever writes one
     "HAPPENED",
     "UNCERTAIN",
+    "cite_text",
     "day_label",
     "detail_line",
     "in_time_order",
@@ -113,10 +114,11 @@ def _has_passed(item: Item, anchor: date) -> bool:
 
 
 def _cites(cites: Iterable[Cite]) -> str:
-    return " ".join(map(_cite, cites))
+    return " ".join(map(cite_text, cites))
 
 
-def _cite(cite: Cite) -> str:
+def cite_text(cite: Cite) -> str:
+    """``#12``, ``#15-18``, or with the conversation: ``#chat-7:12``."""
     of = "" if cite.conversation is None else f"{cite.conversation}:"
     return f"#{of}{cite.first}" if cite.first == cite.last else f"#{of}{cite.first}-{cite.last}"
 

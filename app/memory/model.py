@@ -200,6 +200,7 @@ class Observation:
     retired_version: int | None = None
     retired_by: str | None = None
     created_at: datetime
+    conversation: str | None = None  # the key of its session, where the log is not that session's alone
 
     @property
     def place(self) -> tuple[int, int]:
@@ -235,6 +236,7 @@ class Reflection:
     retired_version: int | None = None
     retired_by: str | None = None
     created_at: datetime
+    conversations: tuple[str, ...] = ()  # the keys of their sessions, as of an observation
 
     @property
     def place(self) -> tuple[int, int]:

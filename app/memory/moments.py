@@ -32,7 +32,8 @@ recorded AS (
          coalesce(m.tokens_before + CASE WHEN m.kind = 'summary' THEN 0 ELSE m.tokens END, 0) AS total_tokens,
          CASE WHEN r.seq > r.last_seq THEN m.ingested_at ELSE coalesce(r.at, r.created_at) END AS at,
          CASE WHEN r.seq > r.last_seq THEN m.anchor_date
-              ELSE coalesce(r.anchor_date, (r.created_at AT TIME ZONE {timezone})::date) END AS anchor_date,
+              ELSE coalesce((r.cursor->>'anchor_date')::date, r.anchor_date,
+                            (r.created_at AT TIME ZONE {timezone})::date) END AS anchor_date,
          coalesce((SELECT c.config FROM session_configs c
                    WHERE c.session_id = r.id AND c.from_seq - 1 <= r.seq AND c.version <= r.version
                    ORDER BY c.number DESC LIMIT 1), '{{}}') AS config

@@ -48,7 +48,9 @@ INSERT INTO observations (memory_id, ordinal, text, items, tokens, message_token
                           covers, current_task, suggested_response, status, born_version)
 SELECT memory_id, ordinal, $5, $6::jsonb, $7::int, message_tokens, session_id, from_seq, to_seq, covers, current_task,
        suggested_response, $8, CASE WHEN born_version IS NOT NULL THEN $3::bigint END
-FROM old RETURNING *
+FROM old
+RETURNING *, CASE WHEN session_id <> memory_id
+             THEN (SELECT key FROM sessions WHERE id = observations.session_id) END AS conversation
 """
 
 EDIT_REFLECTION = """/* edit_reflection */

@@ -65,7 +65,8 @@ class Noting:
 
     async def run(self, lease: Lease, loaded: Loaded, rules: Rules) -> Outcome:
         """Read what comes next of the session. Raises StepFailed; what it raised for is recorded by the engine."""
-        reading = unread_chunks(loaded, rules) or await self._unobserved(loaded, rules)
+        chunks = None if loaded.is_shared else unread_chunks(loaded, rules)  # a shared log is not one session's
+        reading = chunks or await self._unobserved(loaded, rules)
         noted: list[NewFact] = []
         runs: list[Run] = []
         if reading.items or reading.messages:
@@ -80,7 +81,8 @@ class Noting:
                 return await self._record(tx, lease, loaded, reading, noted, runs)
 
     async def _unobserved(self, loaded: Loaded, rules: Rules) -> Reading:
-        found = await self._store.pending_messages(loaded.session_id, max(loaded.buffered_seq, loaded.facts_seq))
+        read = loaded.facts_seq if loaded.is_shared else max(loaded.buffered_seq, loaded.facts_seq)
+        found = await self._store.pending_messages(loaded.session_id, read)
         more = len(found) == PENDING_MESSAGES_MAX
         return await asyncio.to_thread(unread_messages, loaded, rules, found, more=more)
 

@@ -11,6 +11,7 @@ from app.kit.tokens import text_tokens
 from app.kit.tracing import UNTRACED, traced
 from app.memory.boundaries import boundaries
 from app.memory.charging import Charging
+from app.memory.conversations import named
 from app.memory.cursor import advance
 from app.memory.gates import Rejection, Verdict, judge_observation
 from app.memory.log import render
@@ -53,6 +54,9 @@ class Observing:
         messages = await self._store.pending_messages(loaded.session_id, loaded.buffered_seq)
         ahead = isinstance(step, Buffer)
         span = await asyncio.to_thread(span_of, step, messages, rules)
+        if span is None and loaded.is_shared and isinstance(step, Buffer) and not step.at_boundary:
+            # The step has come of several conversations, and this one has no half of it.
+            span = await asyncio.to_thread(span_of, replace(step, least_tokens=0), messages, rules)
         if span is None:
             return Outcome.NO_BOUNDARY if isinstance(step, Buffer) and step.at_boundary else Outcome.NOTHING_SAFE
         thought = await self.think(lease, loaded, rules, span)
@@ -125,7 +129,7 @@ class Observing:
             await self._store.buffer_observation(tx, loaded, new, usage=usage)
         else:
             await self._store.record_observation(tx, loaded, fenced, new, usage=usage)
-            await advance(self._store, tx, loaded, rules, fenced, to_seq=span.to_seq)
+            await advance(self._store, tx, loaded.session_id, rules, fenced, to_seq=span.to_seq)
             await self._store.add_version(tx, loaded.memory_id, "observed")
         await self._store.add_runs(tx, lease, runs)
         return Outcome.RECORDED
@@ -192,10 +196,16 @@ def earlier_lines(loaded: Loaded, budget: int | None) -> tuple[Item, ...]:
 
 def new_observation(loaded: Loaded, span: Span, parsed: Parsed, verdict: Verdict) -> NewObservation:
     """The chunk that begins where what was observed before ends."""
+    text, items, tokens = verdict.text, verdict.items, verdict.tokens
+    if loaded.is_shared:
+        items = named(items, loaded.session_key)
+        text = render(items)
+        tokens = text_tokens(text)
     return NewObservation(
-        text=verdict.text,
-        items=verdict.items,
-        tokens=verdict.tokens,
+        ordinal=loaded.next_ordinal,
+        text=text,
+        items=items,
+        tokens=tokens,
         message_tokens=span.tokens,
         from_seq=loaded.buffered_seq + 1,
         to_seq=span.to_seq,

@@ -1,9 +1,9 @@
 """What a worker claims, loads, locks and records, as values; the store reads and writes them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 from uuid import UUID
 
 from app.memory.model import Item, Observation, Ranges, Reflection
@@ -18,13 +18,36 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """A session of a shared memory, with something to be done for it; the fields are those of ``Loaded``.
+
+    ``waits``: it has messages to be observed.
+    """
+
+    session_id: UUID
+    session_key: str
+    last_seq: int
+    observed_seq: int
+    buffered_seq: int
+    facts_seq: int
+    ended: bool
+    waits: bool
+
+    @property
+    def to_note(self) -> bool:
+        """Whether facts are to be taken from it."""
+        return self.ended and self.facts_seq < self.last_seq
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """A memory as a worker finds it.
+    """A memory as a worker finds it, and the session that a step is about.
 
     ``last_seq`` is the newest message, ``observed_seq`` the cursor; ``buffered_seq``, never before it, is where what
     was observed ahead ends. ``observations`` and ``reflections`` are live, ``buffered`` and ``ahead`` are not yet.
     ``rebuilding`` are the messages to be observed again because their notes were erased. ``facts_seq`` is how far facts
-    were taken from the session for its resource.
+    were taken from the session for its resource. ``conversations`` are those of a memory that sessions share, the one
+    whose oldest unobserved message is the oldest first.
     """
 
     memory_id: UUID
@@ -51,11 +74,39 @@ class Loaded:
     resource_id: str | None = None
     facts_seq: int = 0
     ended: bool = False
+    conversations: tuple[Conversation, ...] = ()
+
+    @property
+    def is_shared(self) -> bool:
+        return self.memory_id != self.session_id
+
+    def about(self, conversation: Conversation) -> Self:
+        """The same memory, for a step about this session."""
+        return replace(
+            self,
+            session_id=conversation.session_id,
+            session_key=conversation.session_key,
+            last_seq=conversation.last_seq,
+            observed_seq=conversation.observed_seq,
+            buffered_seq=conversation.buffered_seq,
+            facts_seq=conversation.facts_seq,
+            ended=conversation.ended,
+        )
 
     @property
     def to_note(self) -> bool:
         """Whether facts are to be taken from it."""
+        if self.is_shared:
+            return any(conversation.to_note for conversation in self.conversations)
         return self.ended and self.resource_id is not None and self.facts_seq < self.last_seq
+
+    @property
+    def next_ordinal(self) -> int:
+        """The place in the log of what is observed next: of one session its seq, else behind all there is."""
+        if not self.is_shared:
+            return self.buffered_seq + 1
+        ahead = () if self.ahead is None else (self.ahead,)
+        return 1 + max((note.place[1] for note in (*self.chunks, *self.buffered, *ahead)), default=0)
 
     @property
     def chunks(self) -> list[Observation | Reflection]:
@@ -100,8 +151,9 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewObservation:
-    """A chunk to be recorded, with what the observer said beside it."""
+    """A chunk to be recorded, with what the observer said beside it. ``ordinal`` is its place in the log."""
 
+    ordinal: int
     text: str
     items: tuple[Item, ...]
     tokens: int
@@ -148,6 +200,10 @@ class Locked:
     newest_created_at: datetime
     config: dict[str, Any]
     rebuilding: Ranges
+
+    @property
+    def is_shared(self) -> bool:
+        return self.memory_id != self.session_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

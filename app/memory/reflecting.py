@@ -3,13 +3,16 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 from uuid import UUID
 
 from opentelemetry.trace import Tracer
 
 from app.kit.db import Database, Tx
+from app.kit.tokens import text_tokens
 from app.kit.tracing import UNTRACED, traced
 from app.memory.charging import Charging
+from app.memory.conversations import Numbering
 from app.memory.gates import Rejection, Verdict, coverage, judge_reflection, protected, restore
 from app.memory.log import render
 from app.memory.model import Draft, Item, Observation, Ranges, Reflection, Reflector, ReflectorInput
@@ -46,6 +49,30 @@ class Sources:
     @property
     def tokens(self) -> int:
         return sum(chunk.tokens for chunk in self.chunks)
+
+    def numbered(self, numbering: Numbering) -> Self:
+        """The same, as a model is shown it."""
+        if not numbering.before:
+            return self
+        return replace(
+            self,
+            observations=tuple(replace(one, items=numbering.numbered(one.items)) for one in self.observations),
+            reflections=tuple(replace(one, items=numbering.numbered(one.items)) for one in self.reflections),
+        )
+
+
+def named_verdict(verdict: Verdict, numbering: Numbering, sources: Sources) -> Verdict | None:
+    """What a model made of numbered lines, naming the conversations; as it is where none was named.
+
+    None where their names make it no smaller than what it condenses, or more than it may be.
+    """
+    if not numbering.before:
+        return verdict
+    items = numbering.named(verdict.items)
+    text = render(items)
+    tokens = text_tokens(text)
+    fits = tokens <= sources.limit_tokens if sources.limit_tokens is not None else tokens < sources.tokens
+    return replace(verdict, items=items, text=text, tokens=tokens) if fits else None
 
 
 def reflect_sources(loaded: Loaded, step: Reflect) -> Sources:
@@ -86,11 +113,14 @@ class Reflecting:
     async def run(self, lease: Lease, loaded: Loaded, rules: Rules, step: Reflect | Consolidate) -> Outcome:
         """Condense. Raises StepFailed; what it raised for is recorded by the engine."""
         sources = reflect_sources(loaded, step) if isinstance(step, Reflect) else consolidate_sources(loaded, step)
+        numbering = Numbering.of(sources.items)
+        sources = sources.numbered(numbering)
         of = {"daybook.notes": len(sources.chunks), "daybook.tokens": sources.tokens}
         with traced(self._tracer, "think", attributes=of):
             best, runs = await self._think(lease, loaded, rules, sources)
         if not runs:
             return Outcome.UNAFFORDABLE
+        best = None if best is None else named_verdict(best, numbering, sources)
         ahead = isinstance(step, Reflect) and step.ahead
         with traced(self._tracer, "record"):
             async with self._database.tx() as tx:

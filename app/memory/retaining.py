@@ -102,7 +102,8 @@ class Retaining:
         if rules.retention is None:
             return None
         before = now - timedelta(days=rules.retention.days)
-        if rules.retention.keep == "nothing" and old.last_active_at < before:
+        shared = old.memory_id != old.id  # what others share goes with their resource alone
+        if rules.retention.keep == "nothing" and old.last_active_at < before and not shared:
             return await self._deleting.forget(tx, old.gone)
         if old.rebuilding or not rules.enabled:
             return None

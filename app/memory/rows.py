@@ -1,13 +1,17 @@
 """Rows as the memory's own values."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
 from uuid import UUID
 
 from app.kit.db import Row
 from app.memory.log import items_from_json
 from app.memory.model import Observation, Ranges, Reflection, Status
 from app.memory.policy import Request
-from app.memory.records import Loaded
+from app.memory.records import Conversation, Fenced, Loaded
+
+IDS_KEPT = 4_096  # a context reads one for each of its notes
 
 
 def observation_of(row: Row) -> Observation:
@@ -19,7 +23,7 @@ def observation_of(row: Row) -> Observation:
         items=items_from_json(row["items"]),
         tokens=row["tokens"],
         message_tokens=row["message_tokens"],
-        session_id=UUID(str(row["session_id"])),
+        session_id=_id_of(row["session_id"]),
         from_seq=row["from_seq"],
         to_seq=row["to_seq"],
         covers=ranges_of(row["covers"]),
@@ -29,6 +33,7 @@ def observation_of(row: Row) -> Observation:
         retired_version=row["retired_version"],
         retired_by=row["retired_by"],
         created_at=row["created_at"],
+        conversation=row.get("conversation"),
     )
 
 
@@ -42,7 +47,7 @@ def reflection_of(row: Row) -> Reflection:
         items=items_from_json(row["items"]),
         tokens=row["tokens"],
         source_tokens=row["source_tokens"],
-        covers={UUID(session): ranges_of(pairs) for session, pairs in row["covers"].items()},
+        covers={_id_of(session): ranges_of(pairs) for session, pairs in row["covers"].items()},
         from_seq=row["from_seq"],
         to_seq=row["to_seq"],
         sources=tuple(row["sources"].get("observations", [])) + tuple(row["sources"].get("reflections", [])),
@@ -50,10 +55,40 @@ def reflection_of(row: Row) -> Reflection:
         retired_version=row["retired_version"],
         retired_by=row["retired_by"],
         created_at=row["created_at"],
+        conversations=tuple(row.get("conversations") or ()),
     )
 
 
-def loaded_of(row: Row, observations: list[Row], reflections: list[Row]) -> Loaded:
+def fenced_of(session: Row, memory: Row) -> Fenced:
+    return Fenced(
+        version=memory["log_version"],
+        generation=memory["generation"],
+        usage=memory["usage"],
+        now=memory["now"],
+        observed_seq=session["observed_seq"],
+        buffered_seq=session["buffered_seq"],
+        newest_seq=session["newest_seq"],
+        newest_created_at=session["newest_created_at"],
+    )
+
+
+def conversation_of(row: Row) -> Conversation:
+    return Conversation(
+        session_id=row["session_id"],
+        session_key=row["session_key"],
+        last_seq=row["next_seq"] - 1,
+        observed_seq=row["observed_seq"],
+        buffered_seq=max(row["observed_seq"], row["buffered_seq"]),
+        facts_seq=row["facts_seq"],
+        ended=row["ended_at"] is not None,
+        waits=row["waits"],
+    )
+
+
+def loaded_of(
+    row: Row, observations: Sequence[Row], reflections: Sequence[Row], conversations: Sequence[Row] = ()
+) -> Loaded:
+    """``conversations`` are those of a memory that sessions share."""
     chunks = [observation_of(found) for found in observations]
     condensed = [reflection_of(found) for found in reflections]
     return Loaded(
@@ -81,7 +116,33 @@ def loaded_of(row: Row, observations: list[Row], reflections: list[Row]) -> Load
         buffered=tuple(chunk for chunk in chunks if chunk.status is Status.BUFFERED),
         reflections=tuple(note for note in condensed if note.status is Status.ACTIVE),
         ahead=next((note for note in condensed if note.status is Status.BUFFERED), None),
+        conversations=tuple(map(conversation_of, conversations)),
     )
+
+
+def in_conversations(
+    observations: Iterable[Observation], reflections: Iterable[Reflection], keys: Mapping[str, str]
+) -> tuple[tuple[Observation, ...], tuple[Reflection, ...]]:
+    """Notes of a shared log, saying of which conversations they are; ``keys`` are by the ids of the sessions."""
+    if not keys:
+        return tuple(observations), tuple(reflections)
+    return (
+        tuple(replace(note, conversation=keys.get(str(note.session_id))) for note in observations),
+        tuple(
+            replace(note, conversations=tuple(sorted(keys[str(found)] for found in note.covers if str(found) in keys)))
+            for note in reflections
+        ),
+    )
+
+
+def _id_of(value: UUID | str) -> UUID:
+    """An id, also of a row that came as JSON."""
+    return _read_id(value) if isinstance(value, str) else value
+
+
+@lru_cache(maxsize=IDS_KEPT)
+def _read_id(text: str) -> UUID:
+    return UUID(text)
 
 
 def ranges_of(pairs: Sequence[Sequence[int]]) -> Ranges:

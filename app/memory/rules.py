@@ -13,6 +13,7 @@ from pydantic_core import PydanticCustomError
 
 PresetName = Literal["default", "compact", "classic"]
 Kept = Literal["memory", "nothing"]
+Scope = Literal["session", "resource"]
 
 # memory-rules.md section 2, the table. 0 is no limit.
 PRESETS: Mapping[str, dict[str, Any]] = {
@@ -134,7 +135,9 @@ class MemoryConfig(BaseModel):
 
     preset: PresetName | None = Field(None, description="default, compact or classic")
     enabled: bool | None = Field(None, description="false: messages are stored and nothing is derived")
-    scope: Literal["session"] | None = Field(None, description="resource scope is not available yet")
+    scope: Scope | None = Field(
+        None, description="session: a memory of its own; resource: one for all sessions of a resource"
+    )
     message_tokens: int | None = Field(
         None, ge=1, le=MESSAGE_TOKENS_MAX, description="observe at so many tokens of messages"
     )

@@ -106,7 +106,7 @@ def observation_out(found: Observation, key: str) -> ObservationOut:
         message_tokens=found.message_tokens,
         from_seq=found.from_seq,
         to_seq=found.to_seq,
-        session=key,
+        session=found.conversation or key,
         born_version=found.born_version,
         retired_version=found.retired_version,
         retired_by=found.retired_by,

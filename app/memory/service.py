@@ -31,6 +31,7 @@ class MemoryService:
             early_tokens=EARLY_TOKENS_MIN,
             cache_ttl=rules.cache_ttl,
             timezone=rules.timezone,
+            scope=rules.scope,
         )
 
     @property

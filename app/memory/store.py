@@ -4,7 +4,7 @@ A record stands behind ``fence``, which finds nothing when another took over, or
 order session, memory, children. Who works when is in queue_store.py.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import Any
 from uuid import UUID
@@ -16,11 +16,12 @@ from app.memory.model import Observation, Status
 from app.memory.note_store import LIVE_OBSERVATIONS, LIVE_REFLECTIONS
 from app.memory.records import FORGOTTEN, Fenced, Lease, Loaded, Locked, NewObservation, Run, Told
 from app.memory.reflection_store import ReflectionStore
-from app.memory.rows import loaded_of, ranges_of
+from app.memory.rows import fenced_of, loaded_of, ranges_of
 from app.sessions.model import Message
 from app.sessions.store import message_of
 
 PENDING_MESSAGES_MAX = 2_000  # messages one look reads; a span ends there at the latest
+CONVERSATIONS_MAX = 100  # of a shared memory, looked at for one step: those that waited longest
 LOOK_BACK = 200  # messages searched for the start of a group
 COMPACTED = "compacted"
 ERASED, REBUILT = "erased", "rebuilt"  # the first by whom a note was retired too
@@ -29,6 +30,19 @@ MEMORY = """/* memory */
 SELECT m.*, now() AS now, s.id AS session_id, s.key AS session_key, s.next_seq, s.observed_seq,
   s.buffered_seq, s.config, s.resource_id, s.facts_seq, s.ended_at
 FROM memories m JOIN sessions s ON s.memory_id = m.id WHERE m.id = $1 AND m.lease_epoch = $2
+"""
+
+# A message's time is that of its transaction: between two sessions it says well enough whose turn it is.
+CONVERSATIONS = """/* conversations */
+SELECT s.id AS session_id, s.key AS session_key, s.next_seq, s.observed_seq, s.buffered_seq, s.facts_seq, s.ended_at,
+       oldest.ingested_at IS NOT NULL AS waits
+FROM sessions s LEFT JOIN LATERAL (
+  SELECT ingested_at FROM messages
+  WHERE session_id = s.id AND seq > greatest(s.observed_seq, s.buffered_seq) AND observe ORDER BY seq LIMIT 1
+) oldest ON s.next_seq - 1 > greatest(s.observed_seq, s.buffered_seq)
+WHERE s.memory_id = $1
+  AND (oldest.ingested_at IS NOT NULL OR s.ended_at IS NOT NULL AND s.facts_seq < s.next_seq - 1)
+ORDER BY oldest.ingested_at, s.id LIMIT $2
 """
 
 PENDING_MESSAGES = """/* pending_messages */
@@ -119,13 +133,14 @@ COUNT_USAGE = "/* count_usage */ UPDATE memories SET usage = $2 WHERE id = $1"
 
 ADD_VERSION = """/* add_version */
 INSERT INTO memory_versions (memory_id, version, cause, anchor_date, current_task, suggested_response, cursors)
-SELECT m.id, m.log_version, $2, s.anchor_date, m.current_task, m.suggested_response,
-       jsonb_build_object(s.id::text, jsonb_build_object('last_seq', s.next_seq - 1, 'observed_seq', s.observed_seq,
-                                                         'activated_seq', s.activated_seq,
-                                                         'tail_from_seq', s.tail_from_seq,
-                                                         'summary_seq', s.summary_seq,
-                                                         'compacted_seq', s.compacted_seq))
-FROM memories m JOIN sessions s ON s.memory_id = m.id WHERE m.id = $1
+SELECT m.id, m.log_version, $2, max(s.anchor_date), m.current_task, m.suggested_response,
+       jsonb_object_agg(s.id::text, jsonb_build_object('last_seq', s.next_seq - 1, 'observed_seq', s.observed_seq,
+                                                       'activated_seq', s.activated_seq,
+                                                       'tail_from_seq', s.tail_from_seq,
+                                                       'summary_seq', s.summary_seq,
+                                                       'compacted_seq', s.compacted_seq)
+         || CASE WHEN m.scope = 'resource' THEN jsonb_build_object('anchor_date', s.anchor_date) ELSE '{}' END)
+FROM memories m JOIN sessions s ON s.memory_id = m.id WHERE m.id = $1 GROUP BY m.id
 """
 
 ADD_RUN = """/* add_run */
@@ -152,7 +167,9 @@ class MemoryStore:
                 return None
             observations = await tx.fetch(LIVE_OBSERVATIONS, lease.memory_id)
             reflections = await tx.fetch(LIVE_REFLECTIONS, lease.memory_id)
-        return loaded_of(row, observations, reflections)
+            shared = row["session_id"] != row["id"]
+            sharing = await tx.fetch(CONVERSATIONS, lease.memory_id, CONVERSATIONS_MAX) if shared else ()
+        return loaded_of(row, observations, reflections, sharing)
 
     async def pending_messages(self, session_id: UUID, after: int) -> list[Message]:
         """The oldest messages past ``after``, from shortly before the first that is to be observed on.
@@ -169,20 +186,16 @@ class MemoryStore:
 
     async def fence(self, tx: Tx, lease: Lease, session_id: UUID) -> Fenced | None:
         """Lock session, then memory; None when the lease was lost."""
-        session = await tx.fetchrow(LOCK_SESSION, session_id)
+        fenced = await self.fence_all(tx, lease, [session_id])
+        return None if fenced is None else fenced[session_id]
+
+    async def fence_all(self, tx: Tx, lease: Lease, session_ids: Iterable[UUID]) -> dict[UUID, Fenced] | None:
+        """Lock sessions in the order of their ids, then their memory; None when the lease was lost."""
+        sessions = {found: await tx.fetchrow(LOCK_SESSION, found) for found in sorted(session_ids)}
         memory = await tx.fetchrow(FENCE, lease.memory_id, lease.epoch)
-        if session is None or memory is None:
+        if memory is None or None in sessions.values():
             return None
-        return Fenced(
-            version=memory["log_version"],
-            generation=memory["generation"],
-            usage=memory["usage"],
-            now=memory["now"],
-            observed_seq=session["observed_seq"],
-            buffered_seq=session["buffered_seq"],
-            newest_seq=session["newest_seq"],
-            newest_created_at=session["newest_created_at"],
-        )
+        return {found: fenced_of(session, memory) for found, session in sessions.items()}
 
     async def lock(self, tx: Tx, session_id: UUID) -> Locked | None:
         """Lock session, then memory, whoever has the lease; None for a session never seen."""
@@ -266,7 +279,7 @@ class MemoryStore:
         waited: float = await tx.fetchval(
             ADD_OBSERVATION,
             loaded.memory_id,
-            new.from_seq,
+            new.ordinal,
             new.text,
             items_to_json(new.items),
             new.tokens,

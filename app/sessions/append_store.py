@@ -8,7 +8,7 @@ Nearly every append is of messages that are new, to a session that is there. For
 of the nodes, which does nothing for any other; then the general one is made (docs/benchmarks/profile.md).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -127,12 +127,13 @@ LEFT JOIN session ON true LEFT JOIN memory m ON true ORDER BY i.ord
 
 # And of all messages together: $26 how many, $27 their tokens, $28 their newest time, $29 the tokens that are
 # observed, $30 whether one closes. ``m`` beside the session: without its memory nothing may be stored. What is answered
-# of the messages is known but for the first's seq.
+# of the messages is known but for the first's seq. A session that gets its resource with its first message may get
+# another memory too: that is not for this statement.
 _OF_NEW = """/* append_new */
 WITH put AS (
   UPDATE sessions s SET {grown}
   FROM memories m
-  WHERE s.id = $14 AND m.id = s.memory_id AND {of_resource}
+  WHERE s.id = $14 AND m.id = s.memory_id AND ($15::text IS NULL OR s.resource_id = $15)
     AND NOT EXISTS (SELECT FROM messages WHERE session_id = $14 AND id = ANY($1::text[]))
   RETURNING s.memory_id, {put}
 ), wake AS (
@@ -203,8 +204,12 @@ class AppendStore:
         resource_id: str | None,
         usage: ActorUsage | None,
         defaults: MemoryDefaults,
+        place: Callable[[], Awaitable[object]] | None = None,
     ) -> AppendResult:
-        """Store what is new of ``messages``, in their order, and count it. Nothing is stored when one conflicts."""
+        """Store what is new of ``messages``, in their order, and count it. Nothing is stored when one conflicts.
+
+        ``place`` is awaited before the session may be made here, where that needs more than its first message.
+        """
         actor = usage or ActorUsage()
         shared = (
             *_columns(messages),
@@ -224,6 +229,8 @@ class AppendStore:
         rows = await self._fetch(APPEND_NEW, *shared, *_totals(messages))
         if rows:
             return _result(rows[0], _stored(messages, rows[0]["seq"]))
+        if place is not None:
+            await place()
         rows = await self._fetch(APPEND, *shared, tenant, key, defaults.wake_tokens)
         return _result(rows[0], map(_appended_of, rows))
 

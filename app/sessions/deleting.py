@@ -13,6 +13,7 @@ from app.sessions.errors import SessionNotFound
 from app.sessions.lineage import adopt
 from app.sessions.metrics import SessionMetrics
 from app.sessions.model import Gone
+from app.sessions.sharing import refuse_shared
 from app.sessions.store import SessionStore
 
 
@@ -48,11 +49,12 @@ class Deleting:
         self._keepers = (*keepers, store)
 
     async def session(self, tenant: str, key: str) -> Receipt:
-        """Raises SessionNotFound."""
+        """Raises SessionNotFound, SharedMemory."""
         async with self._database.tx() as tx:
             gone = await self._store.lock_session(tx, tenant, key)
             if not gone.sessions:
                 raise SessionNotFound(f"session '{key}' was never seen")
+            refuse_shared(gone.sessions[0], gone.memories[0], key)
             receipt = await self.forget(tx, gone)
         self._metrics.erased("session")
         return receipt

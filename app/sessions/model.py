@@ -131,7 +131,7 @@ class ActorUsage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryDefaults:
-    """What an append needs of the service's memory rules; a session's own config stands above the last two.
+    """What an append needs of the service's memory rules; a session's own config stands above the last three.
 
     ``early_tokens``: so much observed ahead is worth activating when the provider's cache is cold.
     """
@@ -140,6 +140,7 @@ class MemoryDefaults:
     early_tokens: int
     cache_ttl: float
     timezone: str
+    scope: str = "session"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

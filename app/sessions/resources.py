@@ -5,10 +5,14 @@ from datetime import datetime
 from typing import Any
 
 from app.kit.db import Database, Row, Tx
+from app.kit.errors import FieldError, Invalid
 from app.redaction.model import OFF, Redaction
 from app.sessions.errors import ResourceNotFound
 from app.sessions.merging import check_metadata, off_of, read_given, set_of, unset_of
 from app.sessions.model import Gone, MemoryPort
+from app.sessions.sharing import follow, shared_memory_id
+
+SCOPE = "the scope is told of each session, or of all by DAYBOOK_MEMORY__SCOPE; this is the config of a shared memory"
 
 PUT_RESOURCE = """/* put_resource */
 INSERT INTO resources AS r (tenant, id, config, metadata) VALUES ($1, $2, $3::jsonb || $4, $6)
@@ -72,11 +76,16 @@ class Resources:
         """Create the resource or merge into it; answers it and whether it is new. Raises Invalid, MetadataTooLarge."""
         redact = self._redaction.of(tenant)
         config, metadata = await read_given(config, metadata, memory=self._memory, redact=redact)
+        if "scope" in config:
+            raise Invalid(SCOPE, errors=[FieldError("/config/scope", SCOPE)])
         values = (set_of(config), off_of(config), unset_of(config), set_of(metadata), unset_of(metadata))
         async with self._database.tx() as tx:
             row = await tx.fetchrow(PUT_RESOURCE, tenant, resource_id, *values)
             if metadata:
                 check_metadata(row["metadata"], self._metadata_bytes_max)
+            shared = bool(config) and await follow(tx, tenant, resource_id, row["config"])
+        if shared:
+            self._memory.wake(shared_memory_id(tenant, resource_id))
         return _resource_of(row), row["created"]
 
 

@@ -1,6 +1,6 @@
 """What a caller can do with a session's log: append to it, read it, configure it."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -28,6 +28,7 @@ from app.sessions.model import ActorUsage, MemoryPort, Message, MessageFilter, N
 from app.sessions.reading import read_messages
 from app.sessions.redacting import redacted_parts
 from app.sessions.schemas import AppendIn
+from app.sessions.sharing import RESOURCE, scoping, sharer_of
 from app.sessions.store import (
     ConfigChange,
     ListedSession,
@@ -89,6 +90,7 @@ class SessionService:
             resource_id=body.resource_id,
             usage=usage,
             defaults=self._memory.defaults,
+            place=self._placing(tenant, key, body.resource_id),
         )
         with traced(self._tracer, "append", attributes={"daybook.session": key, "daybook.messages": len(messages)}):
             result = await store(messages=messages)
@@ -144,25 +146,54 @@ class SessionService:
     ) -> tuple[SessionRecord, bool]:
         """Create the session or merge into it; answers it and whether it is new.
 
-        Raises Invalid, ResourceConflict, MetadataTooLarge.
+        Raises Invalid, ResourceConflict, ScopeConflict, MetadataTooLarge.
         """
         redact = self._redaction.of(tenant)
         config, metadata = await read_given(config, metadata, memory=self._memory, redact=redact)
+        found = await self._store.get(tenant, key)
+        if found is not None and found.last_seq and resource_id not in {None, found.resource_id}:
+            raise _resource_conflict(resource_id)
+        session, created = await self._put(tenant, key, found, resource_id, config=config, metadata=metadata)
+        if config:
+            self._memory.wake(session.memory_id)
+        return session, created
+
+    def _placing(self, tenant: str, key: str, resource_id: str | None) -> Callable[[], Awaitable[None]] | None:
+        if resource_id is None or self._memory.defaults.scope != RESOURCE:
+            return None
+        return partial(self._place, tenant, key, resource_id)
+
+    async def _place(self, tenant: str, key: str, resource_id: str) -> None:
+        """Have a session that its first message makes share the memory of its resource, where that is the rule."""
+        found = await self._store.get(tenant, key)
+        if found is None or not (found.last_seq or found.is_shared):
+            await self._put(tenant, key, found, resource_id, config={}, metadata={})
+
+    async def _put(
+        self,
+        tenant: str,
+        key: str,
+        found: SessionRecord | None,
+        resource_id: str | None,
+        *,
+        config: dict[str, Any],
+        metadata: dict[str, Any],
+    ) -> tuple[SessionRecord, bool]:
+        timezone = self._memory.defaults.timezone
+        sharer = sharer_of(tenant, key, found, resource_id, config, service_scope=self._memory.defaults.scope)
         put = await self._store.put(
             tenant=tenant,
             key=key,
             resource_id=resource_id,
-            config=config,
+            config=config if sharer is None else {},
             metadata=metadata,
             metadata_bytes_max=self._config.metadata_bytes_max,
-            timezone=self._memory.defaults.timezone,
+            timezone=timezone,
+            first=scoping(sharer, found, config, timezone=timezone),
         )
         if put is None:
             raise _resource_conflict(resource_id)
-        session, created = put
-        if config:
-            self._memory.wake(session.memory_id)
-        return session, created
+        return put
 
     async def page(
         self, tenant: str, wanted: SessionFilter, *, status: str | None, after: str, limit: int

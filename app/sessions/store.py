@@ -1,6 +1,6 @@
 """The statements of sessions and messages, but for those of an append, an erasure and the end of a session."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -36,7 +36,8 @@ WITH put AS (
     config = (s.config || $5) - $9::text[] || $6,
     config_changes = s.config_changes + ((s.config || $5) - $9::text[] || $6 <> s.config)::int,
     metadata = (s.metadata || excluded.metadata) - $11::text[]
-  WHERE excluded.resource_id IS NULL OR s.next_seq = 1 OR s.resource_id = excluded.resource_id
+  WHERE (excluded.resource_id IS NULL OR s.next_seq = 1 OR s.resource_id = excluded.resource_id)
+    AND (NOT $10 OR s.memory_id = s.id)
   RETURNING s.*, (xmax = 0) AS created
 ), look AS (
   INSERT INTO memories AS m (id, tenant, wake_tokens, requested, requested_at, due_at)
@@ -116,12 +117,15 @@ UPDATE messages SET kind = $3, role = $4, name = $5, parts = $6, tokens = $7, co
 WHERE session_id = $1 AND seq = $2 RETURNING *
 """
 
+# Before its sessions, as by everybody who changes what they share.
+LOCK_OWNER = "/* lock_owner */ SELECT FROM resources WHERE tenant = $1 AND id = $2 FOR UPDATE"
+
 LOCK_SESSION = """/* lock_session_to_delete */
 SELECT id, key, memory_id FROM sessions WHERE id = $1 FOR UPDATE
 """
 
 LOCK_RESOURCE = """/* lock_resource_to_delete */
-SELECT id, key, memory_id FROM sessions WHERE tenant = $1 AND resource_id = $2 ORDER BY key FOR UPDATE
+SELECT id, key, memory_id FROM sessions WHERE tenant = $1 AND resource_id = $2 ORDER BY id FOR UPDATE
 """
 
 FORGET_LOG = """/* forget_log */
@@ -158,6 +162,11 @@ class SessionRecord:
     ended_at: datetime | None
     branched_from: str | None
     branched_at_seq: int | None
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether its memory is that of its resource."""
+        return self.memory_id != self.id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,13 +291,16 @@ class SessionStore:
         metadata: dict[str, Any],
         metadata_bytes_max: int,
         timezone: str,
+        first: Callable[[Tx], Awaitable[bool]] | None = None,
     ) -> tuple[SessionRecord, bool] | None:
         """Create or merge (``merging.py``).
 
-        Answers the session and whether it is new; None when it belongs to another resource. Raises MetadataTooLarge
-        where what was merged into is larger than that.
+        Answers the session and whether it is new; None when it belongs to another resource, or has a memory that is
+        not ruled by its config. Raises MetadataTooLarge where what was merged into is larger than that. ``first`` is
+        done before, in the same transaction, and answers whether it made the session.
         """
         async with self._database.tx() as tx:
+            made = first is not None and await first(tx)
             row = await tx.fetchrow(
                 PUT_SESSION,
                 session_id(tenant, key),
@@ -305,7 +317,7 @@ class SessionStore:
             )
             if metadata and row is not None:
                 check_metadata(row["metadata"], metadata_bytes_max)
-        return None if row is None else (session_of(row), row["created"])
+        return None if row is None else (session_of(row), row["created"] or made)
 
     async def counters(self, memory: UUID) -> MemoryCounters:
         async with self._database.connection() as connection:
@@ -394,6 +406,7 @@ class SessionStore:
 
     async def lock_resource(self, tx: Tx, tenant: str, resource_id: str) -> Gone:
         """All sessions of the resource, locked in one order."""
+        await tx.execute(LOCK_OWNER, tenant, resource_id)
         return _gone(tenant, await tx.fetch(LOCK_RESOURCE, tenant, resource_id), resource_id=resource_id)
 
     async def forget(self, tx: Tx, gone: Gone) -> dict[str, int]:

@@ -10,6 +10,7 @@ from app.artifacts.objects import Objects
 from app.kit.db import Database, Row, Tx
 from app.kit.errors import Unavailable
 from app.sessions.errors import SessionNotFound
+from app.sessions.sharing import refuse_shared, shared_memory_id
 from app.sessions.store import session_id
 from app.transfer import lines
 from app.transfer.errors import TooManyExports
@@ -49,11 +50,13 @@ class Exporting:
         return _begun(await anext(found), found)
 
     async def session(self, tenant: str, key: str) -> AsyncIterator[bytes]:
-        """Lines of one session. Raises SessionNotFound."""
+        """Lines of one session. Raises SessionNotFound, SharedMemory."""
         place = Place(tenant=tenant, key=key, id=session_id(tenant, key))
         async with self._snapshot() as tx:
-            if not await self._store.taken(tx, place.id):
+            memory = await self._store.memory_of(tx, place.id)
+            if memory is None:
                 raise SessionNotFound(f"session '{key}' was never seen")
+            refuse_shared(place.id, memory, key)
             yield lines.header(scope="session", of=key, now=datetime.now(tz=UTC))
             count = 1
             async for line in self._of_session(tx, place):
@@ -76,6 +79,8 @@ class Exporting:
         async for row in self._store.sessions(tx, tenant, resource_id):
             async for line in self._of_session(tx, Place(tenant=tenant, key=row["key"], id=row["id"])):
                 yield line
+        async for line in self._store.shared(tx, tenant, shared_memory_id(tenant, resource_id)):
+            yield line
 
     async def _of_session(self, tx: Tx, place: Place) -> AsyncIterator[bytes]:
         async for line in self._store.lines(tx, place):

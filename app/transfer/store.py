@@ -39,6 +39,8 @@ SELECT session_id::text, name, version, media_type, size, encode(sha256, 'hex') 
 FROM artifacts WHERE session_id = $1 AND deleted_at IS NULL ORDER BY name, version
 """
 
+MEMORY_TABLES = ("memories", "memory_versions", "observations", "reflections", "runs")
+
 OF_RESOURCE = """/* export_sessions */
 SELECT id, key FROM sessions WHERE tenant = $1 AND resource_id = $2 ORDER BY key
 """
@@ -63,6 +65,8 @@ SELECT column_name FROM information_schema.columns WHERE table_schema = current_
 """
 
 TAKEN = "/* taken */ SELECT true FROM sessions WHERE id = $1"
+
+MEMORY_OF = "/* memory_to_export */ SELECT memory_id FROM sessions WHERE id = $1"
 
 NULL_IS_A_VALUE = ("state_entries", '"value"')  # and would come in as none
 
@@ -120,6 +124,19 @@ class TransferStore:
     @staticmethod
     async def columns(tx: Tx, table: str) -> frozenset[str]:
         return frozenset(row["column_name"] for row in await tx.fetch(COLUMNS, table))
+
+    @staticmethod
+    async def shared(tx: Tx, tenant: str, memory: UUID) -> AsyncIterator[bytes]:
+        """What the sessions of a resource have together, table by table."""
+        for table in MEMORY_TABLES:
+            async for row in tx.cursor(LINES[table], memory, None, tenant, prefetch=ROWS_AT_ONCE):
+                yield row[0].encode() + b"\n"
+
+    @staticmethod
+    async def memory_of(tx: Tx, session: UUID) -> UUID | None:
+        """None of a session never seen."""
+        found: UUID | None = await tx.fetchval(MEMORY_OF, session)
+        return found
 
     @staticmethod
     async def taken(tx: Tx, session: UUID) -> bool:

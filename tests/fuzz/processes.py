@@ -203,6 +203,7 @@ class Process:
             ),
             recall_tokens=1_500,
             profile_tokens=600,
+            elsewhere_tokens=0,
         )
         state.diagnostics = DiagnosticsService(
             store=DiagnosticsStore(database),

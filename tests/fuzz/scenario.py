@@ -107,6 +107,19 @@ async def put_resource(metadata: Json, client: httpx.AsyncClient) -> None:
     await _done(client.put("/resources/ana", json={"metadata": metadata}))
 
 
+async def share(client: httpx.AsyncClient) -> None:
+    """Two sessions have one memory: of one that had its own, and one that goes back to its own before it is used."""
+    shared = {"resource_id": "clara", "config": {"scope": "resource", "message_tokens": 60, "buffer_every": None}}
+    for config in ({}, {"scope": "session"}):
+        await _done(client.put("/sessions/alone", json={"resource_id": "clara", "config": config}))
+        await _done(client.put("/sessions/alone", json=shared))
+    for key in ("left", "right"):
+        await _done(client.put(f"/sessions/{key}", json=shared))
+        await _done(client.post(f"/sessions/{key}/messages", json={"messages": messages(1, 3)}, params=WAIT))
+    await _done(client.put("/resources/clara", json={"config": {"message_tokens": 90}}))
+    await _done(client.delete("/resources/clara"))
+
+
 async def keep(artifact: str, content: bytes, client: httpx.AsyncClient) -> None:
     await _done(client.put(f"{SESSION}/artifacts/{artifact}", content=content))
 
@@ -219,6 +232,7 @@ STEPS: list[Step] = [
     end,
     delete_another,
     delete_between,
+    share,
     partial(branch, "branched", 20),
     partial(compact, 26, None),
     partial(compact, 26, "Ana pays the invoices of the shops."),

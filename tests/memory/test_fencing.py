@@ -92,6 +92,7 @@ WRITES: dict[str, Callable[[Database, Tx, Lease], Awaitable[Any]]] = {
 READS: dict[str, Callable[[Database, Tx, Lease], Awaitable[Any]]] = {
     "MemoryStore.load": lambda database, _, lease: MemoryStore(database).load(lease),
     "MemoryStore.fence": lambda database, tx, lease: MemoryStore(database).fence(tx, lease, lease.memory_id),
+    "MemoryStore.fence_all": lambda database, tx, lease: MemoryStore(database).fence_all(tx, lease, [lease.memory_id]),
 }
 CALLS = WRITES | READS
 

@@ -174,7 +174,7 @@ def test_a_null_leaves_any_other_key_unset() -> None:
         ({"mesage_tokens": 1_000}, "mesage_tokens"),
         ({"preset": "huge"}, "preset"),
         ({"enabled": "perhaps"}, "enabled"),
-        ({"scope": "resource"}, "scope"),
+        ({"scope": "tenant"}, "scope"),
         ({"strategy": "random"}, "strategy"),
         ({"message_tokens": 0}, "message_tokens"),
         ({"message_tokens": -1}, "message_tokens"),

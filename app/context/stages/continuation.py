@@ -7,7 +7,7 @@ from app.context.blocks import text_block
 from app.context.draft import Draft, noting
 from app.context.explain import decision
 from app.context.model import Ask, Block, Section, Snapshot, Stability, Turn, Verdict
-from app.context.wording import CONTINUATION, GUIDE
+from app.context.wording import CONTINUATION, GUIDE, SHARED_GUIDE
 from app.kit.tokens import text_tokens
 from app.sessions.model import Role
 
@@ -16,14 +16,14 @@ def continuation(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
     """The guide before the notes and the note behind them, only where there are notes."""
     if not draft.has_log:
         return draft
-    pieces = (guide(), note())
+    pieces = (guide(shared=snapshot.is_shared), note())
     decisions = (decision("continuation", Verdict.KEPT, piece, "there are notes") for piece in pieces)
-    return noting(replace(draft, guide=(guide(),), continuation=(note(),)), ask, decisions)
+    return noting(replace(draft, guide=(guide(shared=snapshot.is_shared),), continuation=(note(),)), ask, decisions)
 
 
 @cache
-def guide() -> Block:
-    return text_block("guide", Section.GUIDE, Stability.STATIC, GUIDE)
+def guide(*, shared: bool) -> Block:
+    return text_block("guide", Section.GUIDE, Stability.STATIC, SHARED_GUIDE if shared else GUIDE)
 
 
 @cache

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from app.context.draft import Draft, Line, noting
+from app.context.elsewhere import elsewhere
 from app.context.explain import decision
 from app.context.model import Ask, Snapshot, Verdict
 from app.context.wording import current_task, suggested_response, titled, today
@@ -19,7 +20,7 @@ def volatile(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
     Nothing if the assistant spoke last, unless something was searched for (docs/decisions/0035).
     """
     date = ask.now.astimezone(snapshot.rules.zone).date()
-    lines = (Line(TODAY, today(date)), *_of_memory(snapshot), *of_caller(ask))
+    lines = (Line(TODAY, today(date)), *_of_memory(snapshot), *elsewhere(snapshot), *of_caller(ask))
     if _has_place(draft, ask) or (ask.recalled and not _calls(draft)):
         draft, verdict, reason = replace(draft, volatile=lines), Verdict.KEPT, "changes by the turn"
     else:

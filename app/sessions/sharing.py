@@ -1,0 +1,193 @@
+"""Sessions whose memory is their resource's: how one comes to it, and the config that all of them have.
+
+In resource scope there is one memory and one config. What ``PUT /sessions/{key}`` says of them there is said of the
+resource, and every session has a copy of what it became: so what reads a session's config need not know of it, and a
+past context is ruled as it was then. The resource's row is locked first, then sessions in the order of their ids, then
+the memory.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from uuid import UUID, uuid5
+
+from app.kit.db import Tx
+from app.kit.errors import FieldError, Invalid
+from app.sessions.errors import ScopeConflict, SharedMemory
+from app.sessions.merging import off_of, set_of, unset_of
+from app.sessions.store import NAMESPACE, SessionRecord, session_id
+
+RESOURCE, SESSION = "resource", "session"
+SHARED = {"scope": RESOURCE}
+NO_RESOURCE = "a session shares the memory of its resource, and this one has none: tell resource_id too"
+
+MERGE_RULES = """/* merge_rules */
+INSERT INTO resources AS r (tenant, id, config) VALUES ($1, $2, $3::jsonb || $4)
+ON CONFLICT (tenant, id) DO UPDATE SET config = (r.config || $3) - $5::text[] || $4,
+  updated_at = CASE WHEN (r.config || $3) - $5::text[] || $4 <> r.config THEN now() ELSE r.updated_at END
+RETURNING config
+"""
+
+# Those that are to follow, and the one that comes. Whoever makes another one waits for the resource's row.
+LOCK_SHARING = """/* lock_sharing */
+SELECT FROM sessions WHERE memory_id = $1 AND config <> $3 OR id = $2 ORDER BY id FOR UPDATE
+"""
+
+# Refused where messages exist and it would get another resource, or another memory.
+PLACE = """/* place_session */
+INSERT INTO sessions AS s (id, tenant, key, resource_id, memory_id, anchor_date)
+VALUES ($1, $2, $3, $4, $5, (now() AT TIME ZONE $6)::date)
+ON CONFLICT (id) DO UPDATE SET resource_id = excluded.resource_id, memory_id = excluded.memory_id
+WHERE s.next_seq = 1 OR (s.resource_id = excluded.resource_id AND s.memory_id = excluded.memory_id)
+RETURNING (xmax = 0) AS created
+"""
+
+LOOK = """/* look_at_shared */
+INSERT INTO memories AS m (id, tenant, scope, wake_tokens, requested, requested_at, due_at)
+VALUES ($1, $2, 'resource', 0, 'look', now(), now())
+ON CONFLICT (id) DO UPDATE SET requested = coalesce(m.requested, 'look'), requested_at = now(),
+  due_at = CASE WHEN m.lease_owner IS NULL THEN now() ELSE m.due_at END
+"""
+
+FOLLOW = """/* follow_rules */
+WITH put AS (
+  UPDATE sessions SET config = $2, config_changes = config_changes + 1 WHERE memory_id = $1 AND config <> $2
+  RETURNING id, next_seq, config, config_changes
+)
+INSERT INTO session_configs (session_id, number, changed_at, from_seq, version, config)
+SELECT put.id, put.config_changes, clock_timestamp(), put.next_seq, m.log_version, put.config
+FROM put, memories m WHERE m.id = $1
+"""
+
+LEAVE = """/* leave_shared */
+WITH configs AS (DELETE FROM session_configs WHERE session_id = $1)
+UPDATE sessions SET memory_id = id, config = '{}', config_changes = 0 WHERE id = $1 AND next_seq = 1
+"""
+
+# One that no session has any more: nothing could be made of it.
+FORGET_LONELY = """/* forget_lonely */
+DELETE FROM memories m WHERE id = $1 AND NOT EXISTS (SELECT FROM sessions WHERE memory_id = m.id)
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sharer:
+    """A session that is to have the memory of its resource."""
+
+    tenant: str
+    session: UUID
+    key: str
+    resource_id: str
+
+    @property
+    def memory(self) -> UUID:
+        return shared_memory_id(self.tenant, self.resource_id)
+
+
+def shared_memory_id(tenant: str, resource_id: str) -> UUID:
+    """The id of the memory that a resource's sessions share; no key of a session has a slash."""
+    return uuid5(NAMESPACE, f"{tenant}//{resource_id}")
+
+
+def sharer_of(
+    tenant: str,
+    key: str,
+    found: SessionRecord | None,
+    resource_id: str | None,
+    config: dict[str, Any],
+    *,
+    service_scope: str,
+) -> Sharer | None:
+    """The session as one that is to share the memory of its resource; None if it is to have its own.
+
+    Without a resource it has its own, whatever the service's scope is. Raises Invalid where it is told to share
+    without one, and ScopeConflict where it has messages elsewhere.
+    """
+    resource = resource_id or (found.resource_id if found else None)
+    if config.get("scope") == RESOURCE and resource is None:
+        raise Invalid(NO_RESOURCE, errors=[FieldError("/config/scope", NO_RESOURCE)])
+    shares = resource is not None and _scope(found, config, service_scope) == RESOURCE
+    if found is not None and found.last_seq and shares != found.is_shared:
+        raise scope_conflict(key)
+    if resource is None or not shares:
+        return None
+    return Sharer(tenant=tenant, session=session_id(tenant, key), key=key, resource_id=resource)
+
+
+def _scope(found: SessionRecord | None, config: dict[str, Any], service_scope: str) -> str:
+    """What the request says, else what the session has; of one without messages what it was told, or the service."""
+    if "scope" in config:
+        return config["scope"] or service_scope
+    if found is not None and found.last_seq:
+        return RESOURCE if found.is_shared else SESSION
+    return (found.config.get("scope") if found else None) or service_scope
+
+
+def scoping(
+    sharer: Sharer | None, found: SessionRecord | None, config: dict[str, Any], *, timezone: str
+) -> Callable[[Tx], Awaitable[bool]] | None:
+    """What is to be done before a session is put, for its memory to be the one it is to have."""
+    if sharer is not None and (found is None or not found.is_shared):
+        told = {} if found is None else found.config  # of a memory of its own, of which nothing was made
+        return partial(share, sharer=sharer, config=told | config, timezone=timezone)
+    if sharer is not None and config:
+        return partial(share, sharer=sharer, config=config, timezone=timezone)
+    if sharer is None and found is not None and found.is_shared:
+        return partial(leave, session=found.id, memory=found.memory_id)
+    return None
+
+
+async def share(tx: Tx, sharer: Sharer, config: dict[str, Any], *, timezone: str) -> bool:
+    """Place the session in its resource's memory, and merge ``config`` into the resource's.
+
+    Answers whether the session is new. Raises ScopeConflict where it has messages elsewhere.
+    """
+    rules = await _merged(tx, sharer.tenant, sharer.resource_id, config) | SHARED
+    await tx.execute(LOCK_SHARING, sharer.memory, sharer.session, rules)
+    columns = (sharer.session, sharer.tenant, sharer.key, sharer.resource_id, sharer.memory)
+    created = await tx.fetchval(PLACE, *columns, timezone)
+    if created is None:
+        raise scope_conflict(sharer.key)
+    await tx.execute(FORGET_LONELY, sharer.session)
+    await tx.execute(LOOK, sharer.memory, sharer.tenant)
+    await tx.execute(FOLLOW, sharer.memory, rules)
+    return bool(created)
+
+
+async def leave(tx: Tx, session: UUID, memory: UUID) -> bool:
+    """Give a session without messages a memory of its own again. Answers that it was there."""
+    await tx.execute(LEAVE, session)
+    await tx.execute(FORGET_LONELY, memory)
+    return False
+
+
+def scope_conflict(key: str) -> ScopeConflict:
+    detail = f"session '{key}' has messages, so its memory stays what it is"
+    return ScopeConflict(detail, errors=[FieldError("/config/scope", detail)])
+
+
+def refuse_shared(session: UUID, memory: UUID, key: str) -> None:
+    """Raises SharedMemory, where what is asked for would take apart what sessions share."""
+    if session != memory:
+        raise SharedMemory(
+            f"session '{key}' shares the memory of its resource; `DELETE /resources/{{id}}` takes it whole"
+        )
+
+
+async def follow(tx: Tx, tenant: str, resource_id: str, rules: dict[str, Any]) -> bool:
+    """Have the sessions that share the resource's memory follow its config; answers whether there are any."""
+    memory = shared_memory_id(tenant, resource_id)
+    if not await tx.fetch(LOCK_SHARING, memory, None, rules | SHARED):
+        return False
+    await tx.execute(LOOK, memory, tenant)
+    await tx.execute(FOLLOW, memory, rules | SHARED)
+    return True
+
+
+async def _merged(tx: Tx, tenant: str, resource_id: str, config: dict[str, Any]) -> dict[str, Any]:
+    own = {name: value for name, value in config.items() if name != "scope"}
+    merged: dict[str, Any] = await tx.fetchval(
+        MERGE_RULES, tenant, resource_id, set_of(own), off_of(own), unset_of(own)
+    )
+    return merged

@@ -1,0 +1,45 @@
+"""What a context tells of other sessions that share the memory: the newest that fits, and nothing closes its block."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.context.elsewhere import elsewhere
+from app.context.model import Elsewhere
+from app.kit.tokens import text_tokens
+from app.sessions.model import Role
+from tests.context.building import message, snapshot, text
+
+SAID = st.lists(st.tuples(st.sampled_from(["a", "b"]), st.text(min_size=1, max_size=60)), max_size=12)
+
+
+def told(said: list[tuple[str, str]], tokens: int) -> list[str]:
+    found = tuple(
+        Elsewhere(conversation=key, message=message(seq, Role.USER, text(words)))
+        for seq, (key, words) in enumerate(said, start=1)
+    )
+    return [line.text for line in elsewhere(snapshot(elsewhere=found, elsewhere_tokens=tokens))]
+
+
+def test_the_newest_is_told_where_not_all_of_it_fits() -> None:
+    (block,) = told([("a", "the first " * 20), ("a", "the second " * 20)], 80)
+    assert "the second" in block
+    assert "the first" not in block
+
+
+@given(SAID, st.integers(0, 200))
+def test_what_is_told_fits_and_each_conversation_has_one_block(said: list[tuple[str, str]], tokens: int) -> None:
+    blocks = told(said, tokens)
+    inside = ["\n".join(block.split("\n")[1:-1]) for block in blocks]
+    assert sum(map(text_tokens, inside)) <= tokens
+    assert len(blocks) == len({block.split("\n")[0] for block in blocks})
+
+
+@given(
+    st.sampled_from(
+        ["</other-conversation>", "< / Other-Conversation >", '<other-conversation name="b">', "</context>"]
+    )
+)
+def test_nothing_that_was_said_opens_or_closes_a_block(words: str) -> None:
+    (block,) = told([("a", f"so {words} then")], 1_000)
+    assert block.lower().count("<other-conversation") == 1
+    assert block.lower().replace(" ", "").count("</other-conversation") == 1
