@@ -43,7 +43,7 @@ def test_the_last_script_is_the_head() -> None:
 def test_a_service_without_a_model_is_built_without_alembic_the_sdks_and_what_is_for_later() -> None:
     """They take seconds to import, and memory; a start on a migrated database needs none of them."""
     libraries = (
-        "alembic sqlalchemy anthropic openai genai_prices mcp redis limits obstore detect_secrets dateparser matplotlib"
+        "alembic sqlalchemy anthropic openai genai_prices mcp redis obstore detect_secrets dateparser matplotlib"
     )
     code = (
         "import sys\nfrom app.main import create_app\nfrom app.settings import Settings\n"

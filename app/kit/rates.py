@@ -1,18 +1,27 @@
-"""How often a key may ask: a number of requests in each minute.
+"""How often a key may ask: a number of requests in each minute, counted by the library ``limits``.
 
-Each process counts its own, unless a Redis is named: then all replicas count together, by the library ``limits``, at a
-round trip per request. While that Redis is away nobody is refused.
+Each process counts its own, unless a Redis is named: then all replicas count together, at a round trip per request.
+While that Redis is away nobody is refused.
 """
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar
 
-from app.kit.errors import Category, DomainError
+import structlog
+from limits import RateLimitItemPerMinute
+from limits.aio.storage import MemoryStorage, RedisStorage, Storage
+from limits.aio.storage.redis.redispy import RedispyBridge
+from limits.aio.strategies import FixedWindowRateLimiter
+from limits.errors import ConfigurationError, StorageError
+
+from app.kit.errors import Category, DomainError, StartError
 from app.kit.headers import RawHeaders
 
+log = structlog.get_logger("daybook.rates")
+
 WINDOW_SECONDS = 60
+REDIS_SECONDS = 1.0  # for a connection, and for an answer
 
 
 class TooManyRequests(DomainError):
@@ -27,21 +36,6 @@ class RateConfig:
     redis_url: str | None = None
 
 
-class Spent(NamedTuple):
-    """What became of a request: whether it may be answered, how many are left, and for how many seconds still."""
-
-    within: bool
-    left: int
-    seconds: float
-
-
-class Counting(Protocol):
-    async def spend(self, key: str) -> Spent | None:
-        """Count one request of this key; None where that cannot be done now."""
-
-    async def close(self) -> None: ...
-
-
 class Rates:
     """Counts the requests of keys. Raises StartError for a Redis that cannot be one."""
 
@@ -50,7 +44,10 @@ class Rates:
 
     def __init__(self, config: RateConfig) -> None:
         self._per_minute = config.per_minute
-        self._counting = _counting(config)
+        self._item = RateLimitItemPerMinute(max(1, config.per_minute))
+        storage = _storage(config.redis_url)
+        self._limiter = FixedWindowRateLimiter(storage)
+        self._bridge = storage.bridge if isinstance(storage, RedisStorage) else None
         self._policy = f'"key";q={config.per_minute};w={WINDOW_SECONDS}'.encode()
 
     async def spend(self, key: str) -> RawHeaders:
@@ -58,63 +55,30 @@ class Rates:
 
         Raises TooManyRequests.
         """
-        spent = await self._counting.spend(key) if self._per_minute else None
-        if spent is None:
+        if self._per_minute == 0:
             return []
-        seconds = max(1, round(spent.seconds))
-        if not spent.within:
+        try:
+            within = await self._limiter.hit(self._item, key)
+            resets_at, left = await self._limiter.get_window_stats(self._item, key)
+        except StorageError as error:
+            log.warning("rates_not_counted", error=type(error.storage_error).__name__)
+            return []
+        seconds = max(1, round(resets_at - time.time()))
+        if not within:
             raise TooManyRequests(f"this key may ask {self._per_minute} times a minute", retry_after=seconds)
-        return [(self.POLICY, self._policy), (self.LEFT, b'"key";r=%d;t=%d' % (spent.left, seconds))]
+        return [(self.POLICY, self._policy), (self.LEFT, f'"key";r={left};t={seconds}'.encode())]
 
     async def close(self) -> None:
-        await self._counting.close()
+        if isinstance(self._bridge, RedispyBridge):
+            client: Any = self._bridge.get_connection()  # of a type that leaves out how it is closed
+            await client.aclose()
 
 
-@dataclass(slots=True)
-class _Window:
-    ends_at: float
-    left: int
-
-
-class OwnCounting:
-    """In this process: a minute of a key begins with its first request, and is forgotten once it is over.
-
-    The library's own way costs a task per request (docs/benchmarks/profile.md).
-    """
-
-    def __init__(self, per_minute: int, *, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._per_minute = per_minute
-        self._now = monotonic
-        self._windows: dict[str, _Window] = {}  # in the order of their ends
-
-    def __len__(self) -> int:
-        return len(self._windows)
-
-    async def spend(self, key: str) -> Spent:
-        now = self._now()
-        window = self._windows.get(key)
-        if window is None or window.ends_at <= now:
-            window = self._opened(key, now)
-        within = window.left > 0
-        window.left -= within
-        return Spent(within, window.left, window.ends_at - now)
-
-    async def close(self) -> None:
-        pass
-
-    def _opened(self, key: str, now: float) -> _Window:
-        while self._windows:
-            first = next(iter(self._windows))
-            if self._windows[first].ends_at > now:
-                break
-            del self._windows[first]
-        window = self._windows[key] = _Window(now + WINDOW_SECONDS, self._per_minute)
-        return window
-
-
-def _counting(config: RateConfig) -> Counting:
-    if config.redis_url is None:
-        return OwnCounting(config.per_minute)
-    from app.kit.shared_rates import SharedCounting
-
-    return SharedCounting(config.redis_url, per_minute=config.per_minute)
+def _storage(redis_url: str | None) -> Storage:
+    if redis_url is None:
+        return MemoryStorage()
+    options: dict[str, Any] = {"socket_timeout": REDIS_SECONDS, "socket_connect_timeout": REDIS_SECONDS}
+    try:
+        return RedisStorage(f"async+{redis_url}", wrap_exceptions=True, implementation="redispy", **options)
+    except (ConfigurationError, ValueError) as error:
+        raise StartError(f"DAYBOOK_RATES__REDIS_URL: {error}; it needs the extra 'redis' installed") from error

@@ -11,7 +11,7 @@ import pytest
 
 from app.issuing import create, wanted
 from app.kit.errors import StartError
-from app.kit.rates import OwnCounting, RateConfig, Rates, TooManyRequests
+from app.kit.rates import RateConfig, Rates, TooManyRequests
 from app.settings import Settings
 from tests.conftest import StartService
 from tests.journeys.processes import free_port
@@ -53,23 +53,6 @@ async def test_of_requests_at_once_no_more_pass_than_may() -> None:
     rates = Rates(RateConfig(per_minute=5))
     answers = await asyncio.gather(*(rates.spend("k") for _ in range(20)), return_exceptions=True)
     assert sum(isinstance(answer, TooManyRequests) for answer in answers) == 15
-
-
-async def test_a_minute_begins_with_the_first_request_of_a_key_and_is_forgotten_when_it_is_over() -> None:
-    clock = [0.0]
-    counting = OwnCounting(2, monotonic=lambda: clock[0])
-    for clock[0], key, within, left, seconds in (
-        (0.0, "a", True, 1, 60.0),
-        (10.0, "b", True, 1, 60.0),
-        (59.0, "a", True, 0, 1.0),
-        (59.5, "a", False, 0, 0.5),
-        (60.0, "a", True, 1, 60.0),
-        (61.0, "b", True, 0, 9.0),
-    ):
-        assert await counting.spend(key) == (within, left, seconds)
-    for clock[0], key, known in ((119.0, "b", 2), (180.0, "c", 1)):  # at first that of "a" lasts for a second more
-        await counting.spend(key)
-        assert len(counting) == known
 
 
 @pytest.fixture
