@@ -142,7 +142,9 @@ _asking = cache(asking_terms)  # at the first query: stemming loads a library
 
 
 def _rarity(total: int, having: int) -> float:
-    return float(log(1 + (total - having + 0.5) / (having + 0.5)) ** RARITY)
+    """Two statements count them: of messages that come or go between the two more may have a word than there are."""
+    common = min(having, total)
+    return float(log(1 + (total - common + 0.5) / (common + 0.5)) ** RARITY)
 
 
 def _norm(length: float) -> float:

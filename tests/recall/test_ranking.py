@@ -160,6 +160,13 @@ def test_a_text_alone_scores_over_nothing_exactly_if_it_has_a_word_of_the_query(
     assert [score > 0 for score in scores] == [bool({"bakeri", "boat"} & terms(text).keys()) for text in talk]
 
 
+def test_a_word_that_more_messages_have_than_were_counted_counts_little() -> None:
+    """As when the last of them expired between the two statements that count."""
+    found = rows("tea", "I like tea", "tea again", "tea it is")
+    counted = replace(scope_of("tea", found), messages=1, length=3)
+    assert all(0 < one.score < 1 for one in ranked(query_terms("tea"), found, counted))
+
+
 def test_nothing_is_ranked_where_there_is_nothing() -> None:
     assert ranked([], [], Scope(messages=0, length=0, segments=0, having=[])) == []
     assert plain_scores(query_terms("bakery"), []) == []
