@@ -107,10 +107,13 @@ async def note(service: Service, key: str, number: int) -> None:
 
 
 async def expire(service: Service, key: str, number: int) -> None:
-    """What was noted, or all of the session, is removed by age."""
-    await service.configure(key, keep_last=0, retention={"days": 30, "keep": ("memory", "nothing")[number % 2]})
+    """What was noted, or all of the session, is removed by age; of all of it another begins, for what comes next."""
+    kept = ("memory", "nothing")[number % 2]
+    await service.configure(key, keep_last=0, retention={"days": 30, "keep": kept})
     await observe(service, key, number)
     await after(service, 31)
+    if kept == "nothing":
+        await begin(service, key)
 
 
 async def delete(service: Service, key: str, _number: int) -> None:
