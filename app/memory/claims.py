@@ -18,7 +18,10 @@ _SOFT_QUOTES: Final = str.maketrans("’‘´", "'''")
 _QUOTED: Final = re.compile(
     r'"([^"]{2,300})"|“([^”]{2,300})”|„([^“”]{2,300})[“”]|«([^»]{2,300})»|`([^`]{2,300})`|「([^」]{1,300})」|『([^』]{1,300})』'
 )
-_WORD: Final = re.compile(r"[A-Za-z0-9_./\\@~#+-]+")
+# Of letters alone it is the name of nothing, but in camelCase.
+_WORD: Final = re.compile(
+    r"(?<![A-Za-z0-9_./\\@~#+-])(?=[A-Za-z]*(?:[a-z][A-Z]|[0-9_./\\@~#+-]))[A-Za-z0-9_./\\@~#+-]+"
+)
 _NAME_OF_CODE: Final = re.compile(r"[a-z][A-Z]|\w_\w|\w@[\w-]+\.\w")  # camelCase, snake_case, an e-mail address
 _SHORT_ENDINGS: Final = frozenset({"cc", "cs", "go", "js", "kt", "md", "py", "rb", "rs", "sh", "ts"})  # of files: ui.js
 _PLAIN: Final = re.compile(r"[0-9][0-9.]*[A-Za-z]{0,4}|[A-Za-z.]*")  # 3rd, 10k, 30min, old, e.g

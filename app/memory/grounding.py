@@ -5,7 +5,7 @@ from calendar import monthrange
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import partial
+from functools import cached_property, partial
 from math import inf
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -35,24 +35,39 @@ _RELATIVE: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: what a claim asks for is found when the first asks for it, and kept
 class Source:
-    """One message, or one line being condensed: what it says, and ``day``, the day it was said on.
-
-    ``days`` are those it names without their month.
-    """
+    """One message, or one line being condensed: what it says, in one form, and ``day`` and ``time``, of its saying."""
 
     seqs: Ranges
     first_seq: int
     last_seq: int
     text: str
-    numbers: frozenset[str]
-    times: frozenset[str]
-    dates: tuple[DatePhrase, ...]
-    days: frozenset[int]
     day: date | None
-    relative: bool
+    time: str | None
     uncertain: bool = False
+
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        return numerals(self.text)
+
+    @cached_property
+    def times(self) -> frozenset[str]:
+        return clock_times(self.text) | ({self.time} if self.time else set())
+
+    @cached_property
+    def dates(self) -> tuple[DatePhrase, ...]:
+        return (*date_phrases(self.text), *partial_phrases(self.text))
+
+    @cached_property
+    def days(self) -> frozenset[int]:
+        """Those that it names without their month."""
+        return days_alone(self.text)
+
+    @cached_property
+    def relative(self) -> bool:
+        """Whether it speaks of time as seen from its day."""
+        return _RELATIVE.search(self.text) is not None
 
 
 def message_source(message: Message, timezone: ZoneInfo) -> Source:
@@ -92,18 +107,13 @@ def unfounded(text: str, sources: Sequence[Source]) -> Iterator[str]:
 
 
 def _source(text: str, *, seqs: Ranges, day: date | None, time: str | None, uncertain: bool = False) -> Source:
-    plain = normal(text)
     return Source(
         seqs=seqs,
         first_seq=min((first for first, _ in seqs), default=0),
         last_seq=max((last for _, last in seqs), default=-1),
-        text=plain,
-        numbers=numerals(plain),
-        times=clock_times(plain) | ({time} if time else set()),
-        dates=(*date_phrases(plain), *partial_phrases(plain)),
-        days=days_alone(plain),
+        text=normal(text),
         day=day,
-        relative=_RELATIVE.search(plain) is not None,
+        time=time,
         uncertain=uncertain,
     )
 

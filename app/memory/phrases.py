@@ -104,7 +104,7 @@ def opens(text: str) -> bool:
 
 def _is_courteous(clause: str) -> bool:
     """One courtesy or several: "ok thanks"."""
-    return not _COURTEOUS.sub("", clause).strip()
+    return _COURTEOUS.match(clause) is not None and not _COURTEOUS.sub("", clause).strip()
 
 
 def _clauses(text: str) -> list[str]:

@@ -7,6 +7,7 @@ it is kept but that it was there.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby
 from typing import Final
 
@@ -38,7 +39,7 @@ _FRAME: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: where no voice is foreign nobody asks for the words of any
 class Voice:
     """What a message says in one voice, or a line that is condensed. ``origin`` None: the user's or the operator's.
 
@@ -46,9 +47,13 @@ class Voice:
     """
 
     seqs: Ranges
-    words: frozenset[str]
+    text: str
     origin: Origin | None
     orders: bool
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return _words(self.text)
 
 
 def message_voices(messages: Iterable[Message]) -> tuple[Voice, ...]:
@@ -105,7 +110,7 @@ def _of_item(item: Item) -> Iterator[Voice]:
 
 
 def _voice(text: str, *, seqs: Ranges, origin: Origin | None) -> Voice:
-    return Voice(seqs=seqs, words=_words(text), origin=origin, orders=origin is not None and commands(text))
+    return Voice(seqs=seqs, text=text, origin=origin, orders=origin is not None and commands(text))
 
 
 def _seqs(cites: Iterable[Cite]) -> Ranges:

@@ -6,13 +6,14 @@ their runs are cut into overlapping pairs of characters, the usual index unit wh
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import pairwise
 
 _HAN_KANA = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _HANGUL = r"\u1100-\u11ff\uac00-\ud7af"
 CJK = _HAN_KANA + _HANGUL
 
-NUMBER = re.compile(r"(?<![^\W\d_])\d+(?:[.,:/-]\d+)*")
+NUMBER = re.compile(r"\d(?<![^\W\d_]\d)\d*(?:[.,:/-]\d+)*")
 _RUN = re.compile(rf"[{CJK}]+|[^\W_{CJK}][^\W{CJK}]*(?:'[^\W_{CJK}]+)?")
 _CJK_RUN = re.compile(rf"[{CJK}]+")
 # Kana alone are mostly grammar (particles, endings); katakana are names and loan words.
@@ -33,16 +34,28 @@ STOP_WORDS = frozenset(
     looks look think know definitely actually absolutely bye""".split()  # noqa: SIM905 - a list of 200 strings is unreadable
 )
 _ENDINGS = ("ing", "ies", "ed", "es", "s")
+WORDS_KEPT = 16_384
+KEPT_CHARACTERS = 32  # of a word at most: what is longer is hardly said again
 _STEM_LETTERS = 4  # what must be left of a word before an ending is taken off
 
 
 def terms(text: str) -> Iterator[str]:
     """The content units of a text in their order: stems of content words, pairs of CJK characters, numbers."""
     for word in _RUN.findall(text.lower().replace("’", "'")):
-        if not word.isascii() and _CJK_RUN.match(word):
-            yield from _pairs(word)
-        elif word not in STOP_WORDS and (len(word) > 1 or word.isdigit()):
-            yield _stem(word)
+        yield from _kept(word) if len(word) <= KEPT_CHARACTERS else _units(word)
+
+
+def _units(run: str) -> Iterator[str]:
+    if not run.isascii() and _CJK_RUN.match(run):
+        yield from _pairs(run)
+    elif run not in STOP_WORDS and (len(run) > 1 or run.isdigit()):
+        yield _stem(run)
+
+
+@lru_cache(maxsize=WORDS_KEPT)
+def _kept(word: str) -> tuple[str, ...]:
+    """The units of a word: people say the same few thousand again and again."""
+    return tuple(_units(word))
 
 
 def weight(term: str) -> float:

@@ -1,0 +1,41 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.memory.extractive import words
+from app.memory.extractive.cues import is_error
+from app.memory.extractive.words import KEPT_CHARACTERS, NUMBER, terms
+
+
+@given(st.lists(st.text(alphabet="abgnисé나の図77'", min_size=1, max_size=2 * KEPT_CHARACTERS), max_size=4))
+def test_a_text_has_the_terms_of_its_words_however_long_these_are(said: list[str]) -> None:
+    assert list(terms(" ".join(said))) == [term for word in said for term in terms(word)]
+
+
+def test_of_a_long_run_nothing_is_kept() -> None:
+    terms_before = words._kept.cache_info().currsize
+    assert list(terms("zq" * KEPT_CHARACTERS)) == ["zq" * KEPT_CHARACTERS]
+    assert words._kept.cache_info().currsize == terms_before
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("room 12", ["12"]), ("v2", []), ("1,200.50 and 3", ["1,200.50", "3"]), ("12년", ["12"]), ("年2", [])],
+)
+def test_a_number_does_not_begin_behind_a_letter(text: str, expected: list[str]) -> None:
+    assert NUMBER.findall(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("TypeError: no such name", True),
+        ("an error came", True),
+        ("It was done without errors.", False),
+        ("the erroring of it", False),
+        ("KeyErrors", False),
+        ("連接失敗了", True),
+    ],
+)
+def test_an_error_is_told_by_its_word_alone_or_at_the_end_of_a_name(text: str, expected: bool) -> None:
+    assert is_error(text) is expected
