@@ -95,7 +95,7 @@ async def _clock(pool: Database) -> Finding:
 async def _memories(pool: Database, *, redrive: bool) -> AsyncIterator[Finding]:
     troubled = await DiagnosticsStore(pool).troubled(TROUBLED_MAX + 1)
     for memory in troubled[:TROUBLED_MAX]:
-        stalled = has_stalled(memory.attempts, retryable=memory.retryable)
+        stalled = has_stalled(memory.attempts)
         yield Finding(
             check=f"memory of {memory.key}",
             verdict=Verdict.WRONG if stalled else Verdict.WARNING,

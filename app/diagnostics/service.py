@@ -172,7 +172,6 @@ def _memory(row: Row, rules: Rules) -> dict[str, Any]:
         lease_owner=row["lease_owner"],
         lease_step=row["lease_step"],
         attempts=row["attempts"] or 0,
-        retryable=(row["last_error"] or {}).get("retryable", True),
         paused=bool(row["paused"]),
     )
     live = [found for found in row["observations"] if found["status"] == "active"]

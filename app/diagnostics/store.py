@@ -141,10 +141,9 @@ WITH waiting AS (SELECT * FROM memories WHERE due_at IS NOT NULL ORDER BY due_at
   FROM waiting m
 )
 SELECT due_at <= now() AS due, max(due_at) AS due_at, lease_owner IS NOT NULL AS leased, lease_step, attempts, paused,
-  coalesce((last_error->>'retryable')::bool, true) AS retryable,
   width_bucket(seconds, $2::float8[]) AS age, count(*) AS memories, sum(pending_tokens)::bigint AS pending_tokens,
   max(seconds) AS seconds
-FROM looked GROUP BY due, leased, lease_step, attempts, paused, retryable, age
+FROM looked GROUP BY due, leased, lease_step, attempts, paused, age
 """
 
 EVENTS_MAX = 200  # of each kind that one look tells; the next one goes on from there
@@ -170,11 +169,10 @@ class Backlog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Troubled:
-    """A memory whose last step failed. ``retryable``: a retry may mend it."""
+    """A memory whose last step failed, ``attempts`` times in a row."""
 
     key: str
     attempts: int
-    retryable: bool
     error: str
 
 
@@ -259,7 +257,6 @@ def _backlog_of(rows: Sequence[Row], ages: Sequence[float]) -> Backlog:
             lease_owner="somebody" if row["leased"] else None,
             lease_step=row["lease_step"],
             attempts=row["attempts"],
-            retryable=row["retryable"],
             paused=row["paused"],
         )
         memories[status] += row["memories"]
@@ -273,6 +270,5 @@ def _troubled_of(row: Row) -> Troubled:
     return Troubled(
         key=row["key"],
         attempts=row["attempts"],
-        retryable=error.get("retryable", True),
         error=f"{error.get('step')}: {error.get('kind')}: {error.get('message')}",
     )

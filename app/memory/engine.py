@@ -320,11 +320,10 @@ class Engine:
                 assert_never(step)
 
     async def _fail(self, lease: Lease, loaded: Loaded, step: str, failure: StepFailed) -> None:
-        """Record what happened and back off (memory-rules.md 3.8); a failure that no retry mends stalls at once."""
+        """Record what happened and back off (memory-rules.md 3.8)."""
         attempts = loaded.attempts + 1
         wait = backoff(
             attempts,
-            retryable=failure.retryable,
             now=loaded.now,
             retry_after=failure.retry_after,
             jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
@@ -334,7 +333,6 @@ class Engine:
             "step": step,
             "kind": failure.kind,
             "message": str(failure)[:1000],
-            "retryable": failure.retryable,
         }
         async with self._database.tx() as tx:
             fenced = await self._store.fence(tx, lease, loaded.session_id)

@@ -52,7 +52,6 @@ class MemoryService:
                 lease_owner=counters.lease_owner,
                 lease_step=counters.lease_step,
                 attempts=counters.attempts,
-                retryable=counters.retryable,
                 paused=counters.paused,
             ),
             "pending_tokens": counters.pending_tokens,

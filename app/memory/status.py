@@ -38,18 +38,17 @@ def memory_status(
     lease_owner: str | None,
     lease_step: str | None,
     attempts: int,
-    retryable: bool,
     paused: bool,
 ) -> MemoryStatus:
     """``due`` is ``due_at <= now`` by the database's clock: then a lease, if any, has run out.
 
-    ``attempts`` are failures in a row, ``retryable`` is whether the last was one that a retry may mend.
+    ``attempts`` are failures in a row.
     """
     if not enabled:
         return MemoryStatus.DISABLED
     if lease_owner is not None and not due:
         return STEPS.get(lease_step or "", MemoryStatus.DUE)
-    if has_stalled(attempts, retryable=retryable):
+    if has_stalled(attempts):
         return MemoryStatus.STALLED
     if attempts and due_at is not None:
         return MemoryStatus.BACKING_OFF

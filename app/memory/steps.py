@@ -30,13 +30,10 @@ class Outcome(StrEnum):
 class StepFailed(Exception):
     """A step that recorded nothing and is to be tried again. ``runs`` are its calls, kept all the same."""
 
-    def __init__(
-        self, kind: str, message: str, *, runs: Sequence[Run], retryable: bool = True, retry_after: float | None = None
-    ) -> None:
+    def __init__(self, kind: str, message: str, *, runs: Sequence[Run], retry_after: float | None = None) -> None:
         super().__init__(message)
         self.kind = kind
         self.runs = tuple(runs)
-        self.retryable = retryable
         self.retry_after = retry_after
 
 
@@ -53,9 +50,7 @@ async def called(
     except ModelError as error:
         latency = round((time.perf_counter() - started) * 1000)
         failed = _failed(kind, error, provider=provider, latency_ms=latency, redact=redact or str)
-        raise StepFailed(
-            error.kind, str(error), runs=[*runs, failed], retryable=error.retryable, retry_after=error.retry_after
-        ) from error
+        raise StepFailed(error.kind, str(error), runs=[*runs, failed], retry_after=error.retry_after) from error
     return draft if draft is None or redact is None else replace(draft, text=redact(draft.text))
 
 

@@ -73,7 +73,7 @@ _WOKEN = """
                             ELSE coalesce(m.due_at, now()) END
                   ELSE m.due_at END"""
 _MEMORY = """m.pending_tokens, m.observation_tokens, m.reflection_tokens, m.due_at,
-       coalesce(m.due_at <= now(), false) AS due, m.lease_owner, m.lease_step, m.attempts, m.paused, m.last_error"""
+       coalesce(m.due_at <= now(), false) AS due, m.lease_owner, m.lease_step, m.attempts, m.paused"""
 _COLUMNS = """(session_id, seq, id, kind, role, name, parts, tokens, tokens_before, content_hash,
                         created_at, metadata, observe, trust, anchor_date)"""
 

@@ -147,7 +147,7 @@ class MemoryDefaults:
 class MemoryCounters:
     """The memory's side of an append: what its status and thresholds are told from. ``due``: claimable now.
 
-    ``attempts`` are failures in a row, ``retryable`` is whether the last was one that a retry may mend.
+    ``attempts`` are failures in a row.
     """
 
     memory_id: UUID
@@ -160,7 +160,6 @@ class MemoryCounters:
     lease_owner: str | None
     lease_step: str | None
     attempts: int
-    retryable: bool
     paused: bool
 
 

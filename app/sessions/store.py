@@ -87,7 +87,7 @@ ORDER BY seq {order} LIMIT $8
 
 COUNTERS = """/* counters */
 SELECT m.id AS memory_id, s.config, m.pending_tokens, m.observation_tokens, m.reflection_tokens, m.due_at,
-       coalesce(m.due_at <= now(), false) AS due, m.lease_owner, m.lease_step, m.attempts, m.paused, m.last_error
+       coalesce(m.due_at <= now(), false) AS due, m.lease_owner, m.lease_step, m.attempts, m.paused
 FROM memories m JOIN sessions s ON s.memory_id = m.id WHERE m.id = $1 LIMIT 1
 """
 
@@ -236,7 +236,6 @@ def counters_of(row: Row) -> MemoryCounters:
         lease_owner=row["lease_owner"],
         lease_step=row["lease_step"],
         attempts=row["attempts"],
-        retryable=(row["last_error"] or {}).get("retryable", True),
         paused=row["paused"],
     )
 

@@ -13,7 +13,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.conftest import Service, StartService
-from tests.journeys.looks import WAIT_MS, until
+from tests.journeys.looks import WAIT_MS, until, until_stalled
 from tests.journeys.talk import plain_talk
 from tests.model_server import Fault, ModelServer
 
@@ -124,10 +124,11 @@ async def test_what_is_erased_is_counted_by_what_was_asked_for(service: Service)
 async def test_what_waits_is_told_by_status_and_age(
     start_service: StartService, models: ModelServer, database_url: str
 ) -> None:
-    models.fail_next(Fault.UNAUTHORIZED)
+    models.always = Fault.UNAUTHORIZED
     async with start_service(provider="openai", memory=MEMORY, llm={"failures_max": 1}) as service:
         await service.append("stalled", *plain_talk(8))
-        await until(lambda: service.memory("stalled"), lambda memory: memory["status"] == "stalled")
+        await until_stalled(service, database_url, "stalled")
+        models.always = None
         models.fail_next(Fault.SERVER_ERROR)
         await service.append("backing-off", *plain_talk(8))
         await until(lambda: service.memory("backing-off"), lambda memory: memory["status"] == "backing_off")

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import asyncpg
+
 from tests.conftest import Service
 
 T = TypeVar("T")
@@ -85,3 +87,19 @@ async def until(ask: Callable[[], Awaitable[T]], holds: Callable[[T], bool], *, 
         assert time.monotonic() < end, answer
         await asyncio.sleep(POLL_SECONDS)
     return answer
+
+
+async def until_stalled(service: Service, database_url: str, key: str) -> Json:
+    """``/memory`` of one whose every try fails, after the eighth of them; the waits before it are not waited out."""
+
+    async def hurried() -> Json:
+        await connection.execute(
+            "UPDATE memories SET attempts = 7, due_at = now() WHERE attempts BETWEEN 1 AND 6 AND lease_owner IS NULL"
+        )
+        return await service.memory(key)
+
+    connection = await asyncpg.connect(database_url)
+    try:
+        return await until(hurried, lambda memory: memory["status"] == "stalled")
+    finally:
+        await connection.close()

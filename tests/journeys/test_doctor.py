@@ -2,7 +2,7 @@
 
 import json
 
-from tests.journeys.looks import until
+from tests.journeys.looks import until, until_stalled
 from tests.journeys.processes import command, process
 from tests.journeys.talk import plain_talk
 from tests.model_server import Fault, ModelServer
@@ -43,11 +43,12 @@ def test_a_database_that_is_not_there_is_told(postgres: str) -> None:
 
 async def test_a_stalled_memory_is_told_and_redriven(database_url: str, models: ModelServer) -> None:
     environment = {"DAYBOOK_DATABASE_URL": database_url, "DAYBOOK_PROVIDER": "openai", **models.environment()}
-    models.fail_next(Fault.UNAUTHORIZED, times=3)
+    models.always = Fault.UNAUTHORIZED
     async with process(environment) as service:
         await service.append("s", *plain_talk(4))
-        await service.client.post("/sessions/s/memory/observe", params={"wait_ms": 2_000})
-        await until(lambda: service.memory("s"), lambda memory: memory["status"] == "stalled")
+        await service.client.post("/sessions/s/memory/observe", params={"wait_ms": 0})
+        await until_stalled(service, database_url, "s")
+        models.always = None
         found = findings(exit_code=MISTAKES, **environment)
         assert "stalled" in found["memory of s"]["detail"]
         findings("--redrive", exit_code=MISTAKES, **environment)

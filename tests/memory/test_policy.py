@@ -290,28 +290,19 @@ def test_a_disabled_memory_waits_for_ever(requested: Request | None) -> None:
 )
 def test_a_failing_step_waits_twice_as_long_each_time_and_stalls_at_the_eighth(attempts: int, seconds: int) -> None:
     until = NOW + timedelta(seconds=seconds)
-    assert backoff(attempts, retryable=True, now=NOW, retry_after=None, jitter=1.0) == Wait(
-        until=until, at_tokens=NEVER
-    )
+    assert backoff(attempts, now=NOW, retry_after=None, jitter=1.0) == Wait(until=until, at_tokens=NEVER)
 
 
 @pytest.mark.parametrize(("attempts", "asked", "seconds"), [(1, 30.5, 30.5), (5, 9, 16), (8, 30, 600), (8, 900, 900)])
 def test_a_provider_may_ask_for_a_longer_wait_but_not_for_a_shorter(
     attempts: int, asked: float, seconds: float
 ) -> None:
-    assert backoff(attempts, retryable=True, now=NOW, retry_after=asked, jitter=1.0).until == NOW + timedelta(
-        seconds=seconds
-    )
-
-
-def test_a_failure_that_no_retry_mends_stalls_at_once() -> None:
-    wait = backoff(1, retryable=False, now=NOW, retry_after=None, jitter=1.0)
-    assert wait == Wait(until=NOW + timedelta(minutes=10), at_tokens=NEVER)
+    assert backoff(attempts, now=NOW, retry_after=asked, jitter=1.0).until == NOW + timedelta(seconds=seconds)
 
 
 @given(st.integers(1, 7), st.floats(0, 1))
 def test_jitter_spreads_a_wait_over_its_upper_half(attempts: int, jitter: float) -> None:
-    until = backoff(attempts, retryable=True, now=NOW, retry_after=None, jitter=jitter).until
+    until = backoff(attempts, now=NOW, retry_after=None, jitter=jitter).until
     assert until is not None
     assert 2 ** (attempts - 1) / 2 <= (until - NOW).total_seconds() <= 2 ** (attempts - 1)
 

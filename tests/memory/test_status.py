@@ -13,7 +13,6 @@ AT_REST: dict[str, Any] = {
     "lease_owner": None,
     "lease_step": None,
     "attempts": 0,
-    "retryable": True,
     "paused": False,
 }
 
@@ -41,8 +40,6 @@ AT_REST: dict[str, Any] = {
         ({"attempts": 8, "due_at": LATER}, MemoryStatus.STALLED),
         ({"attempts": 8, "due_at": LATER, "due": True}, MemoryStatus.STALLED),
         ({"attempts": 20, "due_at": LATER}, MemoryStatus.STALLED),
-        ({"attempts": 1, "due_at": LATER, "retryable": False}, MemoryStatus.STALLED),
-        ({"attempts": 0, "due": True, "due_at": LATER, "retryable": False}, MemoryStatus.DUE),  # it was redriven
         ({"enabled": False, "attempts": 8, "due_at": LATER}, MemoryStatus.DISABLED),
         ({"enabled": False, "lease_owner": "a", "lease_step": "observe"}, MemoryStatus.DISABLED),
     ],
