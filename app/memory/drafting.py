@@ -1,13 +1,72 @@
-"""What observer and reflector share: the shape of a prompt, and asking a model for a draft."""
+"""What observer, reflector and extractor share: the shape of a prompt, and asking a model for a draft."""
 
+import asyncio
 import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
-from app.llm.port import TIMEOUT, Model, ModelError, ModelReply, ModelRequest, Stop
-from app.llm.prices import unanswered
+from app.llm.port import TIMEOUT, Model, ModelError, ModelReply, ModelRequest, Stop, Usage
+from app.llm.prices import estimated, unanswered
 from app.memory.model import Call, Draft
+from app.memory.prompts import Prompt
 
 
-async def drafted(model: Model, request: ModelRequest, *, prompt_version: str) -> Draft:
+class _Asking(Protocol):
+    @property
+    def small_model(self) -> bool: ...
+
+
+Source = TypeVar("Source", bound=_Asking)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a model is asked: the fixed instructions, then ``prompt``, to be answered in so many tokens.
+
+    What the model spends on thinking comes on top of them (``LlmConfig``).
+    """
+
+    instructions: Prompt
+    prompt: str
+    output_tokens_max: int
+
+    @property
+    def request(self) -> ModelRequest:
+        return ModelRequest(system=self.instructions.text, prompt=self.prompt, max_output_tokens=self.output_tokens_max)
+
+
+class ModelRole(ABC, Generic[Source]):
+    """A role that a provider's model plays. ``small_model`` is asked where the source says so."""
+
+    def __init__(self, model: Model, small_model: Model | None = None) -> None:
+        self._model = model
+        self._small_model = small_model or model
+
+    @property
+    def name(self) -> str:
+        return self._model.provider.value
+
+    async def estimate(self, source: Source) -> Usage:
+        return await estimated(self._model, (await self._asked(source)).request)
+
+    @staticmethod
+    @abstractmethod
+    def question(source: Source) -> Question:
+        """Pure, and called in a thread."""
+
+    async def _draft(self, source: Source) -> Draft:
+        """Raises ModelError where there is no answer, a refusal included."""
+        question = await self._asked(source)
+        model = self._small_model if source.small_model else self._model
+        return await _drafted(model, question.request, prompt_version=question.instructions.version)
+
+    async def _asked(self, source: Source) -> Question:
+        # In a thread: a source may hold megabytes, and counting them would hold up every other request.
+        return await asyncio.to_thread(self.question, source)
+
+
+async def _drafted(model: Model, request: ModelRequest, *, prompt_version: str) -> Draft:
     """The model's answer with what the call cost. Raises ModelError, for a refusal too."""
     started = time.monotonic()
     try:

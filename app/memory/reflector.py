@@ -1,8 +1,6 @@
 """The reflector that asks a model: a log in, a shorter one out (memory-rules.md section 5)."""
 
-from app.llm.port import Model, ModelRequest, Usage
-from app.llm.prices import estimated
-from app.memory.drafting import block, drafted, task
+from app.memory.drafting import ModelRole, Question, block, task
 from app.memory.log import day_label, render
 from app.memory.model import Draft, ReflectorInput
 from app.memory.prompts import Prompt, prompt
@@ -15,32 +13,17 @@ OUTPUT_PER_TARGET = 1.5
 OUTPUT_TOKENS_MIN = 1_000
 
 
-class ModelReflector:
-    """``small_model`` is asked where the input says so."""
-
-    def __init__(self, model: Model, small_model: Model | None = None) -> None:
-        self._model = model
-        self._small_model = small_model or model
-
-    @property
-    def name(self) -> str:
-        return self._model.provider.value
-
+class ModelReflector(ModelRole[ReflectorInput]):
     async def reflect(self, source: ReflectorInput) -> Draft:
-        """Raises ModelError where there is no answer, a refusal included."""
-        model = self._small_model if source.small_model else self._model
-        return await drafted(model, _request(source), prompt_version=reflector_instructions().version)
+        return await self._draft(source)
 
-    async def estimate(self, source: ReflectorInput) -> Usage:
-        return await estimated(self._model, _request(source))
-
-
-def _request(source: ReflectorInput) -> ModelRequest:
-    return ModelRequest(
-        system=reflector_instructions().text,
-        prompt=reflector_prompt(source),
-        max_output_tokens=max(OUTPUT_TOKENS_MIN, round(source.target_tokens * OUTPUT_PER_TARGET)),
-    )
+    @staticmethod
+    def question(source: ReflectorInput) -> Question:
+        return Question(
+            instructions=reflector_instructions(),
+            prompt=reflector_prompt(source),
+            output_tokens_max=max(OUTPUT_TOKENS_MIN, round(source.target_tokens * OUTPUT_PER_TARGET)),
+        )
 
 
 def reflector_instructions() -> Prompt:
