@@ -80,6 +80,7 @@ from app.memory.examples import EXAMPLES as MEMORY_EXAMPLES
 from app.memory.metrics import MemoryMetrics
 from app.memory.noting import Noting
 from app.memory.observing import Observing
+from app.memory.parting import Parting
 from app.memory.queue_store import QueueStore
 from app.memory.rebuilding import Rebuilding
 from app.memory.reflecting import Reflecting
@@ -168,7 +169,15 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     deleting = Deleting(
         database=pool,
         store=session_store,
-        keepers=(ErasingStore(), ArtifactStore(pool), StateStore(pool), facts, index_store, ResourceStore()),
+        keepers=(
+            Parting(store=memory_store, erasing=ErasingStore()),
+            ArtifactStore(pool),
+            StateStore(pool),
+            facts,
+            index_store,
+            ResourceStore(),
+        ),
+        memory=memory,
         metrics=session_metrics,
     )
     retaining = _build_retaining(settings, pool, index_store, deleting, session_metrics)

@@ -244,7 +244,9 @@ def _coverage(row: Row) -> dict[str, Any]:
         for first, last in (row["summary"] or {"covers": ()})["covers"]
     ]
     chunks += [
-        Covered(first=first, last=last, by=REBUILDING, covers=((first, last),)) for first, last in row["rebuilding"]
+        Covered(first=first, last=last, by=REBUILDING, covers=((first, last),))
+        for first, last, *of in row["rebuilding"]
+        if of in ([], [str(row["id"])])
     ]
     derived = max(row["observed_seq"], row["buffered_seq"])
     found = coverage(chunks, derived_seq=derived, last_seq=row["last_seq"], erased=row["erased"])

@@ -80,7 +80,7 @@ class Branching:
         blank_from = await self._erasing.blank_from(tx, session)
         locked = None if blank_from is None else await self._memory.lock(tx, session)
         if blank_from is not None and locked is not None:
-            await self._mending.mend(tx, locked, from_seq=1)
+            await self._mending.mend(tx, locked, since={session: 1})
 
     def _check(self, key: str, at_seq: int, last_seq: int) -> None:
         if not 0 < at_seq <= last_seq:

@@ -111,7 +111,7 @@ class Compacting:
 
     async def _leaving(self, tx: Tx, locked: Locked, end: int) -> Leaving:
         first = locked.buffered_seq + 1
-        again = tuple((start, last) for start, last in locked.rebuilding if locked.observed_seq < start <= end)
+        again = tuple((start, last) for start, last in locked.gaps if locked.observed_seq < start <= end)
         passed = [*again, (first, end)]
         return Leaving(
             end=end,

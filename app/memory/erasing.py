@@ -5,12 +5,13 @@ message in view records nothing. What was noted with it is observed again withou
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from app.facts.store import FactStore
 from app.kit.db import Database, Tx
-from app.memory.erasing_store import ErasingStore
+from app.memory.erasing_store import Blanked, ErasingStore
 from app.memory.erasure import repair
 from app.memory.records import FORGOTTEN, Locked, Told
 from app.memory.service import MemoryService
@@ -18,7 +19,6 @@ from app.memory.store import ERASED, MemoryStore
 from app.sessions.erasing import Copy, ErasingLog
 from app.sessions.metrics import SessionMetrics
 from app.sessions.model import SearchIndex
-from app.sessions.sharing import refuse_shared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,21 +42,21 @@ class Mending:
         self._erasing = erasing
 
     async def mend(
-        self, tx: Tx, locked: Locked, *, from_seq: int, told: Told | None = None, left_tokens: int = 0
+        self, tx: Tx, locked: Locked, *, since: Mapping[UUID, int], told: Told | None = None, left_tokens: int = 0
     ) -> bool:
         """Make the next version, in which blank notes are none; answers whether something is to be observed again.
 
-        Nothing was remembered otherwise before ``from_seq``. ``left_tokens`` of messages are pending no more, and
-        ``told`` is what the current task is now (None: as it was).
+        What is remembered may be other than it was of the sessions in ``since``, from a seq of each on. ``left_tokens``
+        of messages are pending no more, and ``told`` is what the current task is now (None: as it was).
         """
         observations, reflections, waiting = await self._erasing.lineage(tx, locked.memory_id)
         plan = repair(observations, reflections)
         await self._erasing.mend(tx, locked, plan)
-        ranges = await self._erasing.rebuild(tx, locked, from_seq=from_seq)
+        rebuilding = await self._erasing.rebuild(tx, locked, since=since)
         # What waited to become live is pending still: only the count of what is observed ahead goes down.
         unbuffered = sum(waiting.get(id_, 0) for id_ in plan.leaving_observations)
         await self._store.record_control(tx, locked, ERASED, told=told, left_tokens=left_tokens - unbuffered)
-        return bool(ranges)
+        return rebuilding
 
 
 class Erasing:
@@ -85,13 +85,12 @@ class Erasing:
     async def erase(self, tenant: str, key: str, message_id: str) -> Erased:
         """Erase it wherever it is. Said again it is answered the same, with no rows.
 
-        Raises SessionNotFound, MessageNotFound, SharedMemory.
+        Raises SessionNotFound, MessageNotFound.
         """
         rows: Counter[str] = Counter(messages=0, observations=0, reflections=0, memory_versions=0, runs=0, facts=0)
         rebuilding = False
         async with self._database.tx() as tx:
             copies = await self._log.copies(tx, tenant, key, message_id)
-            refuse_shared(copies[0].session_id, copies[0].memory_id, key)
             for copy in copies:
                 if copy.observe or not copy.erased:
                     rebuilding |= await self._erase(tx, copy, rows)
@@ -108,19 +107,17 @@ class Erasing:
         tainted = await self._erasing.tainted(tx, copy)
         await self._log.entomb(tx, copy)
         await self._index.forget_messages(tx, copy.session_id, from_seq=copy.seq, to_seq=copy.seq)
-        if tainted.from_seq is not None:
-            rows.update(await self._erasing.blank(tx, copy, from_seq=tainted.from_seq))
+        blanked = await self._erasing.blank(tx, copy.memory_id, place=tainted.place)
         summaries = await self._erasing.blank_summaries(tx, copy)
         outputs = await self._erasing.forget_outputs(tx, copy.memory_id, since=copy.ingested_at)
         derived_from = copy.seq if tainted.from_seq is None else tainted.from_seq
         facts = await self._facts.forget_message(tx, copy.session_id, copy.seq, derived_from=derived_from)
-        rows.update(messages=1 + summaries, runs=outputs, facts=facts)
-        newest = tainted.from_seq is not None and tainted.from_seq <= copy.observed_seq
+        rows.update(blanked.rows, messages=1 + summaries, runs=outputs, facts=facts)
         return await self._mending.mend(
             tx,
             locked,
-            from_seq=1 if summaries else _first(tainted.from_seq, locked),
-            told=FORGOTTEN if newest else None,
+            since=untold_since(locked, blanked, {copy.session_id: 1} if summaries else {}),
+            told=FORGOTTEN if blanked.live else None,
             left_tokens=copy.tokens if tainted.pending else 0,
         )
 
@@ -129,7 +126,10 @@ class Erasing:
             self._memory.wake(copy.memory_id)
 
 
-def _first(tainted: int | None, locked: Locked) -> int:
-    """From where on what is remembered may be other than it was."""
-    known = [locked.last_seq + 1, *(first for first, _ in locked.rebuilding[:1])]
-    return min(known if tainted is None else [*known, tainted])
+def untold_since(locked: Locked, blanked: Blanked, *others: Mapping[UUID, int]) -> dict[UUID, int]:
+    """From which message on what is remembered of a session may be other than it was."""
+    first: dict[UUID, int] = {}
+    gaps = ({gap.session_id: gap.first} for gap in locked.rebuilding)
+    for session, seq in (found for known in (blanked.since, *gaps, *others) for found in known.items()):
+        first[session] = min(seq, first.get(session, seq))
+    return first

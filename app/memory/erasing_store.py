@@ -1,6 +1,6 @@
 """The statements that erase what was derived from a message, and that note what was observed again instead."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -9,9 +9,9 @@ from uuid import UUID
 from app.kit.db import Row, Tx
 from app.kit.json import dumps
 from app.memory.erasure import Note, Repair
-from app.memory.model import Ranges, Status
+from app.memory.model import Status
 from app.memory.note_store import RETIRE_OBSERVATIONS, RETIRE_REFLECTIONS
-from app.memory.records import Locked, NewObservation
+from app.memory.records import Gap, Locked, NewObservation
 from app.memory.store import ERASED
 from app.memory.summary import new_summary
 from app.sessions.erasing import Copy
@@ -19,30 +19,33 @@ from app.sessions.model import Gone, Kind, Role
 from app.sessions.wire import content_hash
 
 TAINTED = """/* tainted */
-SELECT min(from_seq) FILTER (WHERE erased_at IS NULL) AS from_seq,
+SELECT min(ordinal) FILTER (WHERE erased_at IS NULL) AS place,
+       min(from_seq) FILTER (WHERE erased_at IS NULL) AS from_seq,
        coalesce(bool_or(status = 'retired' AND retired_by = 'deleted'), false) AS deleted
-FROM observations WHERE memory_id = $1 AND from_seq <= $2 AND to_seq >= $2
+FROM observations WHERE memory_id = $1 AND session_id = $2 AND from_seq <= $3 AND to_seq >= $3
 """
 
-# What was observed later was observed with the former notes and the current task in view. What a retention rule has
-# removed from the messages goes for good with the notes of it.
+# What was observed later was observed with the former notes and the current task in view, and has a later place in the
+# log, whichever session it is of. The task that a version has was told by a chunk that was live then.
 BLANK = """/* blank_notes */
 WITH observed AS (
   UPDATE observations SET text = '', items = '[]', tokens = 0, current_task = NULL, suggested_response = NULL,
     erased_at = now()
-  WHERE memory_id = $1 AND to_seq >= $3 AND erased_at IS NULL RETURNING 1
+  WHERE memory_id = $1 AND ordinal + to_seq - from_seq >= $2 AND erased_at IS NULL
+  RETURNING session_id, from_seq, born_version
 ), condensed AS (
   UPDATE reflections SET text = '', items = '[]', tokens = 0, erased_at = now()
-  WHERE memory_id = $1 AND to_seq >= $3 AND erased_at IS NULL RETURNING 1
+  WHERE memory_id = $1 AND to_seq >= $2 AND erased_at IS NULL RETURNING 1
 ), told AS (
   UPDATE memory_versions SET current_task = NULL, suggested_response = NULL
-  WHERE memory_id = $1 AND (cursors->$2::uuid::text->>'observed_seq')::bigint >= $3
+  WHERE memory_id = $1 AND version >= (SELECT min(born_version) FROM observed)
     AND (current_task IS NOT NULL OR suggested_response IS NOT NULL) RETURNING 1
-), lost AS (
-  UPDATE messages SET observe = false WHERE session_id = $2 AND seq >= $3 AND erased_at IS NOT NULL AND observe
 )
 SELECT (SELECT count(*) FROM observed) AS observations, (SELECT count(*) FROM condensed) AS reflections,
-       (SELECT count(*) FROM told) AS memory_versions
+       (SELECT count(*) FROM told) AS memory_versions,
+       (SELECT count(born_version) > 0 FROM observed) AS live,
+       (SELECT jsonb_object_agg(session_id, seq)
+        FROM (SELECT session_id, min(from_seq) AS seq FROM observed GROUP BY session_id) AS o) AS since
 """
 
 # What was refused holds what it was made of, and what a provider answers may quote it. Of an error its kind stays.
@@ -91,29 +94,39 @@ SELECT memory_id, level, generation, 'active', text, items, tokens, source_token
 FROM reflections WHERE memory_id = $1 AND id = ANY($3::bigint[])
 """
 
-# What is behind the cursors, can be observed, and is told by no note nor by the summary alone. Such messages between
-# which every one is told or skipped are one range; what is to be observed ahead is a range of its own.
+# What of sessions is behind the cursors, from a seq of each on, can be observed, and is told by no note nor by the
+# summary alone. Such messages between which every one is told or skipped are one range; what is to be observed ahead is
+# a range of its own. What a retention rule has removed from the messages goes for good with the notes of it.
 UNREMEMBERED = """/* unremembered */
-WITH told AS (
-  SELECT range_agg(int8range((pair->>0)::bigint, (pair->>1)::bigint, '[]')) AS seqs FROM (
-    SELECT jsonb_array_elements(covers) AS pair FROM observations
+WITH since AS (
+  SELECT s.id, s.observed_seq, s.summary_seq, greatest(s.observed_seq, s.buffered_seq) AS derived_seq, i.seq
+  FROM unnest($2::uuid[], $3::bigint[]) AS i (id, seq) JOIN sessions s USING (id)
+), told AS (
+  SELECT id, range_agg(int8range((pair->>0)::bigint, (pair->>1)::bigint, '[]')) AS seqs FROM (
+    SELECT session_id AS id, jsonb_array_elements(covers) AS pair FROM observations
     WHERE memory_id = $1 AND (status <> 'retired' OR retired_by = 'deleted')
     UNION ALL
-    SELECT jsonb_array_elements(covers->$2::uuid::text) FROM reflections
+    SELECT since.id, jsonb_array_elements(covers->since.id::text) FROM since, reflections
     WHERE memory_id = $1 AND (status = 'active' OR retired_by = 'deleted')
     UNION ALL
-    SELECT jsonb_array_elements(m.covers) FROM sessions s
-    JOIN messages m ON m.session_id = s.id AND m.seq = s.summary_seq WHERE s.id = $2
-  ) AS covered
-), said AS (
-  SELECT m.seq, m.seq <= s.observed_seq AS passed, row_number() OVER (ORDER BY m.seq) AS number,
+    SELECT since.id, jsonb_array_elements(m.covers) FROM since
+    JOIN messages m ON m.session_id = since.id AND m.seq = since.summary_seq
+  ) AS covered GROUP BY id
+), behind AS (
+  SELECT m.session_id, m.seq, m.seq <= since.observed_seq AS passed, m.erased_at IS NOT NULL AS removed,
          coalesce(NOT told.seqs @> m.seq, true) AS lost
-  FROM told, sessions s JOIN messages m ON m.session_id = s.id
-  WHERE s.id = $2 AND m.seq >= $3 AND m.seq <= greatest(s.observed_seq, s.buffered_seq) AND m.observe
+  FROM since LEFT JOIN told USING (id) JOIN messages m ON m.session_id = since.id
+    AND m.seq >= since.seq AND m.seq <= since.derived_seq AND m.observe
+), gone AS (
+  UPDATE messages m SET observe = false FROM behind b
+  WHERE m.session_id = b.session_id AND m.seq = b.seq AND b.lost AND b.removed
+), said AS (
+  SELECT *, row_number() OVER (PARTITION BY session_id ORDER BY seq) AS number FROM behind WHERE NOT (lost AND removed)
 )
-SELECT min(seq) AS first, max(seq) AS last
-FROM (SELECT seq, passed, number - row_number() OVER (ORDER BY seq) AS island FROM said WHERE lost) AS lost
-GROUP BY passed, island ORDER BY first
+SELECT session_id, min(seq) AS first, max(seq) AS last
+FROM (SELECT session_id, seq, passed, number - row_number() OVER (PARTITION BY session_id ORDER BY seq) AS island
+      FROM said WHERE lost) AS lost
+GROUP BY session_id, passed, island ORDER BY session_id, first
 """
 
 IS_BLANK = """/* is_blank */
@@ -151,10 +164,26 @@ SELECT (SELECT count(*) FROM gone) AS memories, (SELECT count(*) FROM versions) 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tainted:
-    """Where the notes begin that may tell of a message (None: no note does); whether it counts as pending."""
+    """Where the notes begin that may tell of a message, by their place in the log and of its session by their messages.
 
+    None: no note does. ``pending``: whether it counts so.
+    """
+
+    place: int | None
     from_seq: int | None
     pending: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blanked:
+    """The ``rows`` that were emptied, by table; whether a note was ``live``, and where they begin in each session."""
+
+    rows: dict[str, int]
+    live: bool
+    since: dict[UUID, int]
+
+
+NOTHING = Blanked(rows={}, live=False, since={})
 
 
 class ErasingStore:
@@ -162,14 +191,19 @@ class ErasingStore:
     async def tainted(tx: Tx, copy: Copy) -> Tainted:
         """What was made of the message: nothing of one that no observer is shown."""
         if not copy.observe:
-            return Tainted(from_seq=None, pending=False)
-        row = await tx.fetchrow(TAINTED, copy.memory_id, copy.seq)
-        return Tainted(from_seq=row["from_seq"], pending=copy.seq > copy.observed_seq and not row["deleted"])
+            return Tainted(place=None, from_seq=None, pending=False)
+        row = await tx.fetchrow(TAINTED, copy.memory_id, copy.session_id, copy.seq)
+        pending = copy.seq > copy.observed_seq and not row["deleted"]
+        return Tainted(place=row["place"], from_seq=row["from_seq"], pending=pending)
 
     @staticmethod
-    async def blank(tx: Tx, copy: Copy, *, from_seq: int) -> dict[str, int]:
-        """Empty every note of what was said from there on, whatever became of it. Answers the rows, by table."""
-        return dict(await tx.fetchrow(BLANK, copy.memory_id, copy.session_id, from_seq))
+    async def blank(tx: Tx, memory_id: UUID, *, place: int | None) -> Blanked:
+        """Empty every note of the log from a place on, whatever became of it."""
+        if place is None:
+            return NOTHING
+        found = dict(await tx.fetchrow(BLANK, memory_id, place))
+        live, since = found.pop("live"), found.pop("since") or {}
+        return Blanked(rows=found, live=live, since={UUID(session): seq for session, seq in since.items()})
 
     @staticmethod
     async def forget_outputs(tx: Tx, memory_id: UUID, *, since: datetime) -> int:
@@ -206,12 +240,14 @@ class ErasingStore:
         await tx.execute(RETURN, memory_id, *returning, version)
 
     @staticmethod
-    async def rebuild(tx: Tx, locked: Locked, *, from_seq: int) -> Ranges:
-        """Note what is to be observed again: what from there on nobody remembers."""
-        rows = await tx.fetch(UNREMEMBERED, locked.memory_id, locked.session_id, from_seq)
-        ranges = tuple((row["first"], row["last"]) for row in rows)
-        await tx.execute(REBUILD, locked.memory_id, ranges)
-        return ranges
+    async def rebuild(tx: Tx, locked: Locked, *, since: Mapping[UUID, int]) -> bool:
+        """Note what is to be observed again: what of these sessions nobody remembers, from a seq of each on.
+
+        Answers whether there is any.
+        """
+        rows = await tx.fetch(UNREMEMBERED, locked.memory_id, list(since), list(since.values()))
+        await tx.execute(REBUILD, locked.memory_id, [_range(locked.memory_id, **row) for row in rows])
+        return bool(rows)
 
     @staticmethod
     async def blank_from(tx: Tx, memory_id: UUID) -> int | None:
@@ -224,7 +260,7 @@ class ErasingStore:
         tx: Tx,
         memory_id: UUID,
         new: NewObservation,
-        left: Ranges,
+        left: Sequence[Gap],
         *,
         version: int,
         live: bool,
@@ -234,12 +270,17 @@ class ErasingStore:
         """Count a chunk that was observed again; ``left`` is still to be."""
         grown = (new.tokens, 0) if live else (0, new.message_tokens)
         told = (newest, new.current_task, new.suggested_response)
-        await tx.execute(REBUILT, memory_id, *grown, version, left, usage, *told)
+        ranges = [_range(memory_id, gap.session_id, gap.first, gap.last) for gap in left]
+        await tx.execute(REBUILT, memory_id, *grown, version, ranges, usage, *told)
 
     @staticmethod
     async def forget(tx: Tx, gone: Gone) -> dict[str, int]:
         """Delete memories with all that was made of them. What the tenant spent stays, for its caps hold on."""
         return dict(await tx.fetchrow(FORGET_MEMORIES, gone.memories))
+
+
+def _range(memory_id: UUID, session_id: UUID, first: int, last: int) -> tuple[Any, ...]:
+    return (first, last) if session_id == memory_id else (first, last, str(session_id))
 
 
 def _note(row: Row, sources: dict[str, Sequence[int]]) -> Note:

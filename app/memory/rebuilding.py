@@ -16,7 +16,7 @@ from app.memory.erasing_store import ErasingStore
 from app.memory.model import Ranges
 from app.memory.observing import Observing, new_observation
 from app.memory.policy import NEVER
-from app.memory.records import Lease, Loaded, NewObservation, Run
+from app.memory.records import Gap, Lease, Loaded, NewObservation, Run
 from app.memory.rules import Rules
 from app.memory.spans import Span, safe_span
 from app.memory.steps import Outcome, add_usage
@@ -42,30 +42,39 @@ class Rebuilding:
 
     async def run(self, lease: Lease, loaded: Loaded, rules: Rules) -> Outcome:
         """Observe the oldest span of what is to be observed again. Raises StepFailed."""
-        first, last = loaded.rebuilding[0]
-        messages = await self._messages(loaded, first, last)
+        gap, *later = loaded.rebuilding
+        loaded = replace(loaded, session_id=gap.session_id, session_key=gap.session_key)
+        messages = await self._messages(gap)
         span = await asyncio.to_thread(
             safe_span, messages, want_tokens=NEVER, limit_tokens=rules.observer_input_tokens, force_closed=True
         )
         if span is None:
             raise AssertionError  # a range begins with a message that can be observed
-        before = as_before(loaded, first)
+        before = as_before(loaded, gap.first)
         thought = await self._observing.think(lease, before, rules, span)
         if thought is None:
             return Outcome.UNAFFORDABLE
         parsed, verdict, runs = thought
         new = new_observation(before, span, parsed, verdict)
-        left = (*left_of(last, span, messages), *loaded.rebuilding[1:])
+        rest = [replace(gap, first=first, last=last) for first, last in left_of(gap.last, span, messages)]
         with traced(self._tracer, "record"):
             async with self._database.tx() as tx:
-                return await self._record(tx, lease, loaded, span, new, runs, left)
+                return await self._record(tx, lease, loaded, span, new, runs, left=[*rest, *later])
 
-    async def _messages(self, loaded: Loaded, first: int, last: int) -> list[Message]:
-        found = await self._store.pending_messages(loaded.session_id, first - 1)
-        return [message for message in found if message.seq <= last]
+    async def _messages(self, gap: Gap) -> list[Message]:
+        found = await self._store.pending_messages(gap.session_id, gap.first - 1)
+        return [message for message in found if message.seq <= gap.last]
 
     async def _record(
-        self, tx: Tx, lease: Lease, loaded: Loaded, span: Span, new: NewObservation, runs: list[Run], left: Ranges
+        self,
+        tx: Tx,
+        lease: Lease,
+        loaded: Loaded,
+        span: Span,
+        new: NewObservation,
+        runs: list[Run],
+        *,
+        left: Sequence[Gap],
     ) -> Outcome:
         """Write the chunk: live at once where the cursor has passed it, else as one observed ahead."""
         fenced = await self._store.fence(tx, lease, loaded.session_id)
@@ -84,7 +93,7 @@ class Rebuilding:
             left,
             version=version,
             live=live,
-            newest=live and all(note.to_seq < new.from_seq for note in loaded.chunks),
+            newest=live and all(note.place[1] < new.ordinal for note in loaded.chunks),
             usage=add_usage(fenced.usage, runs),
         )
         if live:
@@ -94,15 +103,18 @@ class Rebuilding:
 
 
 def as_before(loaded: Loaded, seq: int) -> Loaded:
-    """The memory as it was before the message ``seq``: earlier notes, and the task that the last chunk told."""
-    observations = tuple(chunk for chunk in loaded.observations if chunk.to_seq < seq)
-    buffered = tuple(chunk for chunk in loaded.buffered if chunk.to_seq < seq)
+    """The memory as it was before the message ``seq``: earlier notes, and the task that the last chunk told.
+
+    In a shared log what is observed again comes last, for all that came after it was erased: every note is earlier.
+    """
+    before = replace(loaded, buffered_seq=seq - 1)
+    place = before.next_ordinal
+    observations = tuple(chunk for chunk in loaded.observations if chunk.place[1] < place)
     return replace(
-        loaded,
-        buffered_seq=seq - 1,
+        before,
         observations=observations,
-        buffered=buffered,
-        reflections=tuple(note for note in loaded.reflections if note.to_seq < seq),
+        buffered=tuple(chunk for chunk in loaded.buffered if chunk.place[1] < place),
+        reflections=tuple(note for note in loaded.reflections if note.place[1] < place),
         current_task=observations[-1].current_task if observations else None,
     )
 

@@ -40,14 +40,24 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """Messages ``first``..``last`` of a session, to be observed again because their notes were erased."""
+
+    session_id: UUID
+    session_key: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
     """A memory as a worker finds it, and the session that a step is about.
 
     ``last_seq`` is the newest message, ``observed_seq`` the cursor; ``buffered_seq``, never before it, is where what
     was observed ahead ends. ``observations`` and ``reflections`` are live, ``buffered`` and ``ahead`` are not yet.
-    ``rebuilding`` are the messages to be observed again because their notes were erased. ``facts_seq`` is how far facts
-    were taken from the session for its resource. ``conversations`` are those of a memory that sessions share, the one
-    whose oldest unobserved message is the oldest first.
+    ``rebuilding`` is what is to be observed again, the next first. ``facts_seq`` is how far facts were taken from the
+    session for its resource. ``conversations`` are those of a memory that sessions share, the one whose oldest
+    unobserved message is the oldest first.
     """
 
     memory_id: UUID
@@ -70,7 +80,7 @@ class Loaded:
     buffered: tuple[Observation, ...]
     reflections: tuple[Reflection, ...]
     ahead: Reflection | None = None
-    rebuilding: Ranges = ()
+    rebuilding: tuple[Gap, ...] = ()
     resource_id: str | None = None
     facts_seq: int = 0
     ended: bool = False
@@ -199,11 +209,16 @@ class Locked:
     newest_seq: int
     newest_created_at: datetime
     config: dict[str, Any]
-    rebuilding: Ranges
+    rebuilding: tuple[Gap, ...]
 
     @property
     def is_shared(self) -> bool:
         return self.memory_id != self.session_id
+
+    @property
+    def gaps(self) -> Ranges:
+        """What of the session is to be observed again."""
+        return tuple((gap.first, gap.last) for gap in self.rebuilding if gap.session_id == self.session_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

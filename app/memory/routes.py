@@ -73,9 +73,7 @@ async def delete_reflections(key: Key, tenant: Tenant, request: Request) -> Dele
     return _deleted_out(await _controls(request).delete(tenant, key, REFLECTIONS), key)
 
 
-@session_router.delete(
-    "/sessions/{key}/messages/{message_id:path}", operation_id="deleteMessage", responses=problem_responses(409)
-)
+@session_router.delete("/sessions/{key}/messages/{message_id:path}", operation_id="deleteMessage")
 async def erase_message(key: Key, message_id: MessageId, tenant: Tenant, request: Request) -> ErasedOut:
     """Erase a message, and what was derived from it, here and in branches. What stays is its place in the log.
 

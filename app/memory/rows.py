@@ -9,7 +9,7 @@ from app.kit.db import Row
 from app.memory.log import items_from_json
 from app.memory.model import Observation, Ranges, Reflection, Status
 from app.memory.policy import Request
-from app.memory.records import Conversation, Fenced, Loaded
+from app.memory.records import Conversation, Fenced, Gap, Loaded
 
 IDS_KEPT = 4_096  # a context reads one for each of its notes
 
@@ -85,10 +85,19 @@ def conversation_of(row: Row) -> Conversation:
     )
 
 
+def gap_of(row: Row) -> Gap:
+    return Gap(session_id=row["session_id"], session_key=row["session_key"], first=row["first"], last=row["last"])
+
+
 def loaded_of(
-    row: Row, observations: Sequence[Row], reflections: Sequence[Row], conversations: Sequence[Row] = ()
+    row: Row,
+    observations: Sequence[Row],
+    reflections: Sequence[Row],
+    *,
+    gaps: Sequence[Row] = (),
+    conversations: Sequence[Row] = (),
 ) -> Loaded:
-    """``conversations`` are those of a memory that sessions share."""
+    """``gaps`` are what is to be observed again, ``conversations`` those of a memory that sessions share."""
     chunks = [observation_of(found) for found in observations]
     condensed = [reflection_of(found) for found in reflections]
     return Loaded(
@@ -108,7 +117,7 @@ def loaded_of(
         reflected_at=row["reflected_at"],
         unhelped_tokens=row["unhelped_tokens"],
         current_task=row["current_task"],
-        rebuilding=ranges_of(row["rebuilding"]),
+        rebuilding=tuple(map(gap_of, gaps)),
         resource_id=row["resource_id"],
         facts_seq=row["facts_seq"],
         ended=row["ended_at"] is not None,

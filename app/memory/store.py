@@ -16,7 +16,7 @@ from app.memory.model import Observation, Status
 from app.memory.note_store import LIVE_OBSERVATIONS, LIVE_REFLECTIONS
 from app.memory.records import FORGOTTEN, Fenced, Lease, Loaded, Locked, NewObservation, Run, Told
 from app.memory.reflection_store import ReflectionStore
-from app.memory.rows import fenced_of, loaded_of, ranges_of
+from app.memory.rows import fenced_of, gap_of, loaded_of
 from app.sessions.model import Message
 from app.sessions.store import message_of
 
@@ -43,6 +43,15 @@ FROM sessions s LEFT JOIN LATERAL (
 WHERE s.memory_id = $1
   AND (oldest.ingested_at IS NOT NULL OR s.ended_at IS NOT NULL AND s.facts_seq < s.next_seq - 1)
 ORDER BY oldest.ingested_at, s.id LIMIT $2
+"""
+
+# Those that become live at once first, and of these the one that was said first.
+GAPS = """/* gaps */
+SELECT s.id AS session_id, s.key AS session_key, f.seq AS first, (gap->>1)::bigint AS last
+FROM memories m CROSS JOIN jsonb_array_elements(m.rebuilding) AS gap
+JOIN sessions s ON s.id = coalesce((gap->>2)::uuid, m.id)
+JOIN messages f ON f.session_id = s.id AND f.seq = (gap->>0)::bigint
+WHERE m.id = $1 ORDER BY f.seq > s.observed_seq, f.ingested_at, s.id, f.seq
 """
 
 PENDING_MESSAGES = """/* pending_messages */
@@ -169,7 +178,8 @@ class MemoryStore:
             reflections = await tx.fetch(LIVE_REFLECTIONS, lease.memory_id)
             shared = row["session_id"] != row["id"]
             sharing = await tx.fetch(CONVERSATIONS, lease.memory_id, CONVERSATIONS_MAX) if shared else ()
-        return loaded_of(row, observations, reflections, sharing)
+            gaps = await tx.fetch(GAPS, lease.memory_id) if row["rebuilding"] else ()
+        return loaded_of(row, observations, reflections, gaps=gaps, conversations=sharing)
 
     async def pending_messages(self, session_id: UUID, after: int) -> list[Message]:
         """The oldest messages past ``after``, from shortly before the first that is to be observed on.
@@ -203,11 +213,12 @@ class MemoryStore:
         if session is None:
             return None
         memory = await tx.fetchrow(LOCK_MEMORY, session["memory_id"])
+        gaps = await tx.fetch(GAPS, session["memory_id"]) if memory and memory["rebuilding"] else ()
         return Locked(
             session_id=session["id"],
             memory_id=session["memory_id"],
             version=0 if memory is None else memory["log_version"],
-            rebuilding=() if memory is None else ranges_of(memory["rebuilding"]),
+            rebuilding=tuple(map(gap_of, gaps)),
             now=session["now"],
             last_seq=session["last_seq"],
             observed_seq=session["observed_seq"],

@@ -22,7 +22,8 @@ class MemoryRow(SQLModel, table=True):
     ``buffered_tokens`` were observed ahead) at which an append makes it due. ``requested`` is a look that somebody
     asked for (``policy.Request``). ``paused``: what is to be done waits until ``due_at`` because of a cap on cost.
     ``last_error`` is ``{at, step, kind, message}`` of the last of ``attempts`` failures in a row.
-    ``rebuilding`` are the messages whose notes were erased and that are to be observed again, as ranges of seqs.
+    ``rebuilding`` are the messages whose notes were erased and that are to be observed again, as ranges of seqs, in a
+    shared memory with their session behind.
     """
 
     __tablename__ = "memories"

@@ -5,16 +5,16 @@ deleted, or after, and begins another session. A step of the memory that comes b
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from app.kit.db import Database, Tx
 from app.sessions.errors import SessionNotFound
 from app.sessions.lineage import adopt
 from app.sessions.metrics import SessionMetrics
-from app.sessions.model import Gone
-from app.sessions.sharing import refuse_shared
-from app.sessions.store import SessionStore
+from app.sessions.model import Gone, MemoryPort
+from app.sessions.sharing import hold_sharers
+from app.sessions.store import SessionStore, session_id
 
 
 class Keeper(Protocol):
@@ -41,21 +41,27 @@ class Deleting:
         database: Database,
         store: SessionStore,
         keepers: Sequence[Keeper],
+        memory: MemoryPort,
         metrics: SessionMetrics | None = None,
     ) -> None:
         self._database = database
         self._metrics = metrics or SessionMetrics()
         self._store = store
+        self._memory = memory
         self._keepers = (*keepers, store)
 
     async def session(self, tenant: str, key: str) -> Receipt:
-        """Raises SessionNotFound, SharedMemory."""
+        """One session; where others share its memory, what of that is theirs stays. Raises SessionNotFound."""
         async with self._database.tx() as tx:
+            shared = await hold_sharers(tx, session_id(tenant, key))
             gone = await self._store.lock_session(tx, tenant, key)
             if not gone.sessions:
                 raise SessionNotFound(f"session '{key}' was never seen")
-            refuse_shared(gone.sessions[0], gone.memories[0], key)
+            if shared is not None:
+                gone = replace(gone, memories=(), shared_memory=shared)
             receipt = await self.forget(tx, gone)
+        if shared is not None:
+            self._memory.wake(shared)
         self._metrics.erased("session")
         return receipt
 

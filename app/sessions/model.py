@@ -167,7 +167,8 @@ class MemoryCounters:
 class Gone:
     """Sessions that are locked and being deleted, by all the names under which something is kept of them.
 
-    ``resource_id``: it goes with all its sessions, and what is kept of it alone goes too.
+    ``resource_id``: it goes with all its sessions, and what is kept of it alone goes too. ``shared_memory``: others go
+    on with it, so it is none of the ``memories`` that go.
     """
 
     tenant: str
@@ -175,6 +176,7 @@ class Gone:
     keys: tuple[str, ...]
     memories: tuple[UUID, ...]
     resource_id: str | None = None
+    shared_memory: UUID | None = None
 
 
 class Reader(Protocol):

@@ -186,7 +186,7 @@ async def list_configs(
     return ConfigPage(items=[_config_out(change) for change in page], next_cursor=cursor)
 
 
-@router.delete("/sessions/{key}", operation_id="deleteSession", responses=problem_responses(404, 409))
+@router.delete("/sessions/{key}", operation_id="deleteSession", responses=problem_responses(404))
 async def delete_session(key: Key, tenant: Tenant, request: Request) -> DeletedSessionOut:
     """Delete a session with its messages, its memory, its artifacts and its state. The key can be used anew."""
     receipt = await _deleting(request).session(tenant, key)

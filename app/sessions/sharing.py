@@ -16,7 +16,7 @@ from app.kit.db import Tx
 from app.kit.errors import FieldError, Invalid
 from app.sessions.errors import ScopeConflict, SharedMemory
 from app.sessions.merging import off_of, set_of, unset_of
-from app.sessions.store import NAMESPACE, SessionRecord, session_id
+from app.sessions.store import LOCK_OWNER, NAMESPACE, SessionRecord, session_id
 
 RESOURCE, SESSION = "resource", "session"
 SHARED = {"scope": RESOURCE}
@@ -33,6 +33,12 @@ RETURNING config
 LOCK_SHARING = """/* lock_sharing */
 SELECT FROM sessions WHERE memory_id = $1 AND config <> $3 OR id = $2 ORDER BY id FOR UPDATE
 """
+
+SHARED_WITH = """/* shared_with */
+SELECT tenant, resource_id, memory_id FROM sessions WHERE id = $1 AND memory_id <> id
+"""
+
+LOCK_SHARERS = "/* lock_sharers */ SELECT id FROM sessions WHERE memory_id = $1 ORDER BY id FOR UPDATE"
 
 # Refused where messages exist and it would get another resource, or another memory.
 PLACE = """/* place_session */
@@ -165,6 +171,19 @@ async def leave(tx: Tx, session: UUID, memory: UUID) -> bool:
 def scope_conflict(key: str) -> ScopeConflict:
     detail = f"session '{key}' has messages, so its memory stays what it is"
     return ScopeConflict(detail, errors=[FieldError("/config/scope", detail)])
+
+
+async def hold_sharers(tx: Tx, session: UUID) -> UUID | None:
+    """Lock all sessions that share this one's memory: what goes of it may change what was made of them.
+
+    Answers the memory, if others have it too.
+    """
+    row = await tx.fetchrow(SHARED_WITH, session)
+    if row is None:
+        return None
+    await tx.execute(LOCK_OWNER, row["tenant"], row["resource_id"])
+    sharers = await tx.fetch(LOCK_SHARERS, row["memory_id"])
+    return row["memory_id"] if any(sharer["id"] != session for sharer in sharers) else None
 
 
 def refuse_shared(session: UUID, memory: UUID, key: str) -> None:

@@ -35,6 +35,7 @@ from app.memory.extractive import ExtractiveExtractor
 from app.memory.metrics import MemoryMetrics
 from app.memory.noting import Noting
 from app.memory.observing import Observing
+from app.memory.parting import Parting
 from app.memory.queue_store import QueueStore
 from app.memory.rebuilding import Rebuilding
 from app.memory.reflecting import Reflecting
@@ -175,11 +176,17 @@ class Process:
             index=IndexStore(database),
             memory=memory,
         )
+        state.deleting = Deleting(
+            database=database,
+            store=sessions,
+            keepers=(Parting(store=store, erasing=ErasingStore()), FactStore(database), IndexStore(database)),
+            memory=memory,
+        )
         self.retaining = Retaining(
             database=database,
             store=RetainingStore(database),
             index=IndexStore(database),
-            deleting=Deleting(database=database, store=sessions, keepers=()),
+            deleting=state.deleting,
             service_rules={"retention": {"days": 30, "keep": "memory"}},
             clock=Later(),
             config=RetainingConfig(batch_messages=3),

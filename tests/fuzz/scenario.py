@@ -108,7 +108,10 @@ async def put_resource(metadata: Json, client: httpx.AsyncClient) -> None:
 
 
 async def share(client: httpx.AsyncClient) -> None:
-    """Two sessions have one memory: of one that had its own, and one that goes back to its own before it is used."""
+    """Two sessions have one memory: of one that had its own, and one that goes back to its own before it is used.
+
+    One of them goes, and then their resource.
+    """
     shared = {"resource_id": "clara", "config": {"scope": "resource", "message_tokens": 60, "buffer_every": None}}
     for config in ({}, {"scope": "session"}):
         await _done(client.put("/sessions/alone", json={"resource_id": "clara", "config": config}))
@@ -117,6 +120,7 @@ async def share(client: httpx.AsyncClient) -> None:
         await _done(client.put(f"/sessions/{key}", json=shared))
         await _done(client.post(f"/sessions/{key}/messages", json={"messages": messages(1, 3)}, params=WAIT))
     await _done(client.put("/resources/clara", json={"config": {"message_tokens": 90}}))
+    await _done(client.delete("/sessions/right"))
     await _done(client.delete("/resources/clara"))
 
 

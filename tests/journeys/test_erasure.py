@@ -22,7 +22,7 @@ from tests.model_replies import Asked, PromptKind, observe, reflect
 from tests.model_server import Fault, ModelServer
 
 SECRET = "XYZZY-4711-PLUGH"
-KEY, BRANCH, RESOURCE, ERASED = "s1", "s1-branch", "user-42", "m-4"
+KEY, BRANCH, OTHER, RESOURCE, ERASED = "s1", "s1-branch", "s2", "user-42", "m-4"
 FILLER = "On that day Ana walked along the river and thought of the harbour, the trams and the hills of the town. "
 MEMORY = {
     "message_tokens": 300,
@@ -112,6 +112,21 @@ async def leaked(service: Service, *, branch: bool) -> None:
     summary = {"up_to_seq": 8, "summary": f"It was about {SECRET}."}
     assert (await service.client.post(f"/sessions/{KEY}/compact", json=summary)).status_code == 200
     await service.append(KEY, message(20), message(21), wait_ms=20_000)
+
+
+async def leaked_among_two(service: Service) -> None:
+    """Two sessions that share a memory; what one of them was told is in the notes of both."""
+    for key in (KEY, OTHER):
+        body = {"resource_id": RESOURCE, "config": MEMORY | {"scope": "resource"}}
+        assert (await service.client.put(f"/sessions/{key}", json=body)).status_code == 201
+    for number in range(1, 9):
+        await service.append(KEY, message(number), wait_ms=20_000)
+        await service.append(OTHER, message(number + 10), wait_ms=20_000)
+    await service.client.post(f"/sessions/{KEY}/memory/observe", params={"wait_ms": 20_000})
+    await service.client.post(f"/sessions/{KEY}/memory/reflect", params={"wait_ms": 20_000})
+    await service.append(OTHER, message(20), wait_ms=20_000)
+    fact = {"text": f"The code is {SECRET}.", "category": "profile", "sources": [{"session": KEY, "cites": [3, 4]}]}
+    assert (await service.client.post(f"/resources/{RESOURCE}/facts", json=fact)).status_code == 201
 
 
 async def columns_with(secret: str, database_url: str) -> set[str]:
@@ -262,3 +277,30 @@ async def test_what_a_model_noted_of_it_for_its_resource_is_nowhere_either(
     assert at_once == await columns_with(SECRET, database_url) == set()
     assert [fact["text"] for fact in facts] == ["User said: I live in Faro."]
     assert SECRET not in models.asked(PromptKind.EXTRACTOR)[-1].prompt
+
+
+@pytest.mark.parametrize("path", [f"/sessions/{KEY}/messages/{ERASED}", f"/sessions/{KEY}"])
+async def test_what_goes_of_one_session_is_in_nothing_that_others_share_with_it(
+    start_service: StartService, models: ModelServer, database_url: str, path: str
+) -> None:
+    models.answers |= {PromptKind.OBSERVER: Leaking(refused=1), PromptKind.REFLECTOR: condensing}
+    async with start_service(provider="openai") as service:
+        await leaked_among_two(service)
+        carried = await columns_with(SECRET, database_url)
+        told = [one for one, text in (await answers(service, OTHER)).items() if SECRET in text]
+        calls = len(models.requests)
+        erased = await service.client.delete(path)
+        at_once = await columns_with(SECRET, database_url)
+        memory = await rest(service, OTHER)
+        later = await columns_with(SECRET, database_url)
+        found = {key: await answers(service, key) for key in (KEY, OTHER)}
+
+    assert carried >= CARRIERS
+    assert len(told) > 10
+    assert erased.status_code == 200
+    assert (at_once, later) == (set(), set())
+    assert [one for texts in found.values() for one, text in texts.items() if SECRET in text] == []
+    assert not any(SECRET in json.dumps(request.body) for request in models.requests[calls:])
+    covered = {one["by"].split(":")[0] for one in memory["coverage"]["intervals"]}
+    assert (memory["status"], memory["coverage"]["gaps"]) == ("idle", [])
+    assert covered <= {"observation", "reflection", "buffered", "tail"}

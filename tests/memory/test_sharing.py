@@ -123,8 +123,6 @@ async def test_the_scope_is_fixed_once_messages_exist(service: Service) -> None:
     [
         ("POST", "/sessions/one/branch", {"key": "branched"}),
         ("POST", "/sessions/one/compact", {"up_to_seq": 1}),
-        ("DELETE", "/sessions/one/messages/m-1", None),
-        ("DELETE", "/sessions/one", None),
     ],
 )
 async def test_what_would_take_a_shared_memory_apart_is_refused(
