@@ -1,7 +1,7 @@
 """The real service, in a process that kills itself at a statement: ``python -m tests.fuzz.crashing``.
 
-Imports once, then forks a service for each line of JSON on stdin (``Life``), and answers its pid on stdout: a start
-costs a tenth of a second then, not two.
+Imports once, also what a service imports at its first use, then forks a service for each line of JSON on stdin
+(``Life``), and answers its pid on stdout: a start costs a tenth of a second then, not two.
 """
 
 import json
@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,11 @@ import uvicorn
 
 from app.kit.db import Database, Tx
 from app.kit.logging import configure
+from app.llm.port import Usage
+from app.llm.prices import cost_usd
 from app.main import Location, create_app
+from app.recall.languages import stem
+from app.recall.times import named_time
 from app.settings import Settings
 from tests.fuzz.statements import Watched
 
@@ -122,7 +127,14 @@ def _child(line: str) -> None:
         os._exit(0)
 
 
+def use_what_is_imported_late() -> None:
+    cost_usd(None, "", Usage())
+    named_time("last May", datetime.now(UTC))
+    stem("lives", "english")
+
+
 def main() -> None:
+    use_what_is_imported_late()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # who asked for a child sees its end by itself
     for line in sys.stdin:
         pid = os.fork()
