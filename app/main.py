@@ -104,6 +104,7 @@ from app.sessions.deleting import Deleting
 from app.sessions.ending import Ending
 from app.sessions.erasing import ErasingLog
 from app.sessions.examples import EXAMPLES as SESSIONS_EXAMPLES
+from app.sessions.message_store import MessageStore
 from app.sessions.metrics import SessionMetrics
 from app.sessions.replacing import Replacing
 from app.sessions.resources import Resources, ResourceStore
@@ -206,12 +207,13 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     app.state.database = pool
     app.state.database_name = "" if database is None else database.name
     app.state.auth, app.state.rates = auth, rates
-    limits = session_config(settings)
+    messages, limits = MessageStore(pool), session_config(settings)
     app.state.sessions = SessionService(
         session_store,
         memory,
         limits,
         session_metrics,
+        messages=messages,
         appends=AppendStore(pool),
         on_append=indexer.appended,
         redaction=redaction,
@@ -219,7 +221,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     )
     app.state.replacing = Replacing(
         database=pool,
-        store=session_store,
+        store=messages,
         memory=memory,
         readers=(index_store, facts),
         bytes_max=limits.message_bytes_max,

@@ -22,8 +22,8 @@ from app.kit.db import Database, Row
 from app.memory.model import Observation, Reflection
 from app.memory.moments import MOMENT
 from app.memory.rows import in_conversations, observation_of, reflection_of
+from app.sessions.message_store import message_of
 from app.sessions.model import Kind, Message
-from app.sessions.store import message_of
 from app.state.store import VALUES, scopes_and_names
 
 CAUSES = 8  # of the last versions, told why the prefix broke

@@ -17,8 +17,8 @@ from app.memory.note_store import LIVE_OBSERVATIONS, LIVE_REFLECTIONS
 from app.memory.records import FORGOTTEN, Fenced, Lease, Loaded, Locked, NewObservation, Run, Told
 from app.memory.reflection_store import ReflectionStore
 from app.memory.rows import fenced_of, gap_of, loaded_of
+from app.sessions.message_store import message_of
 from app.sessions.model import Message
-from app.sessions.store import message_of
 
 PENDING_MESSAGES_MAX = 2_000  # messages one look reads; a span ends there at the latest
 CONVERSATIONS_MAX = 100  # of a shared memory, looked at for one step: those that waited longest

@@ -6,8 +6,8 @@ from app.kit.db import Tx
 from app.memory.records import Derived, Locked, StoredSummary
 from app.memory.rows import ranges_of
 from app.memory.summary import Summary
+from app.sessions.message_store import message_of
 from app.sessions.model import Message, Role
-from app.sessions.store import message_of
 from app.sessions.wire import content_hash
 
 SUMMARY = """/* summary */

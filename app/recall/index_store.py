@@ -12,8 +12,8 @@ from uuid import UUID
 from app.kit.db import Database, Row, Tx
 from app.recall.indexing import Entry, Last
 from app.recall.scope import resource_term, session_term
+from app.sessions.message_store import message_of
 from app.sessions.model import Gone, Message
-from app.sessions.store import message_of
 
 BEHIND = """/* search_behind */
 SELECT (array_agg(s.id ORDER BY s.id DESC))[1] AS last,

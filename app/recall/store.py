@@ -14,8 +14,8 @@ from app.recall.model import Indexed, Place, Span
 from app.recall.ranking import NEAR_MAX
 from app.recall.scope import quoted
 from app.recall.tokens import Alternatives
+from app.sessions.message_store import message_of
 from app.sessions.model import Message, Role
-from app.sessions.store import message_of
 
 SESSION = "/* recall_session */ SELECT id, key, memory_id, resource_id FROM sessions WHERE id = $1"
 

@@ -12,10 +12,11 @@ from app.kit.errors import FieldError, Invalid
 from app.kit.offload import offloaded
 from app.redaction.model import OFF, Redaction
 from app.sessions.errors import MessageErased, MessageNotFound, MessageSealed, SessionNotFound
+from app.sessions.message_store import LockedLog, MessageStore
 from app.sessions.model import Kind, MemoryPort, Message, NewMessage, Reader
 from app.sessions.reading import read_message
 from app.sessions.schemas import MessageIn
-from app.sessions.store import LockedLog, SessionStore, session_id
+from app.sessions.store import session_id
 
 PAIRED = frozenset({Kind.TOOL_CALL, Kind.TOOL_RESULT})
 
@@ -25,7 +26,7 @@ class Replacing:
         self,
         *,
         database: Database,
-        store: SessionStore,
+        store: MessageStore,
         memory: MemoryPort,
         readers: Sequence[Reader],
         bytes_max: int,

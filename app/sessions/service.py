@@ -23,6 +23,7 @@ from app.sessions.errors import (
     SessionNotFound,
 )
 from app.sessions.merging import read_given
+from app.sessions.message_store import MessageStore
 from app.sessions.metrics import SessionMetrics
 from app.sessions.model import ActorUsage, MemoryPort, Message, MessageFilter, NewMessage
 from app.sessions.reading import read_messages
@@ -55,19 +56,21 @@ class SessionConfig:
 class SessionService:
     """``on_append`` is told of every session and how many messages it got: the search index, floors above."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - every part by its constructor
         self,
         store: SessionStore,
         memory: MemoryPort,
         config: SessionConfig,
         metrics: SessionMetrics | None = None,
         *,
+        messages: MessageStore,
         appends: AppendStore,
         on_append: Callable[[UUID, int], None] = lambda _session, _messages: None,
         redaction: Redaction = OFF,
         tracer: Tracer = UNTRACED,
     ) -> None:
         self._store = store
+        self._messages = messages
         self._appends = appends
         self._memory = memory
         self._config = config
@@ -113,7 +116,7 @@ class SessionService:
         """The messages, by the hashes of those that are stored and differ only by what is redacted today."""
         known: list[NewMessage] = []
         for new, stored in zip(messages, result.messages, strict=True):
-            old = await self._store.message(session, new.id) if stored.differs else None
+            old = await self._messages.message(session, new.id) if stored.differs else None
             same = old is not None and content_hash(old.role, old.name, redacted_parts(old.parts, redact))
             known.append(replace(new, content_hash=old.content_hash) if old and same == new.content_hash else new)
         return known
@@ -217,10 +220,10 @@ class SessionService:
 
     async def messages(self, *, tenant: str, key: str, wanted: MessageFilter, limit: int) -> list[Message]:
         session = await self.get(tenant, key)
-        return await self._store.messages(session.id, wanted, limit)
+        return await self._messages.messages(session.id, wanted, limit)
 
     async def message(self, tenant: str, key: str, message_id: str) -> Message:
-        found = await self._store.message(session_id(tenant, key), message_id)
+        found = await self._messages.message(session_id(tenant, key), message_id)
         if found is None:
             await self.get(tenant, key)
             raise MessageNotFound(f"session '{key}' has no message '{message_id}'")

@@ -1,4 +1,4 @@
-"""The statements of sessions and messages, but for those of an append, an erasure and the end of a session."""
+"""The statements of sessions, but for those of an append, an erasure and the end of a session."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -8,22 +8,9 @@ from uuid import UUID, uuid5
 
 from app.kit.db import Database, Row, Tx
 from app.sessions.merging import check_metadata, off_of, set_of, unset_of
-from app.sessions.model import (
-    Gone,
-    Kind,
-    MemoryCounters,
-    Message,
-    MessageFilter,
-    NewMessage,
-    Role,
-    Trust,
-)
+from app.sessions.model import Gone, MemoryCounters
 
 NAMESPACE = UUID("6f2e6f0e-5c43-4a0c-9d2b-6c0f7a1f9b5e")
-# By their values: a look-up takes a fifth of an enum's call, and a context makes three for each message.
-KINDS = {kind.value: kind for kind in Kind}
-ROLES = {role.value: role for role in Role}
-TRUSTS = {trust.value: trust for trust in Trust}
 
 # A change of the config is told from a PUT that leaves it as it was by the number it gets, so that two in flight, of
 # which the second does not see what the first stored, record one change each.
@@ -76,45 +63,10 @@ CONFIGS = """/* configs */
 SELECT * FROM session_configs WHERE session_id = $1 AND number > $2 ORDER BY number LIMIT $3
 """
 
-MESSAGES = """/* messages */
-SELECT * FROM messages
-WHERE session_id = $1 AND seq > $2 AND seq < $3
-  AND ($4::timestamptz IS NULL OR created_at >= $4) AND ($5::timestamptz IS NULL OR created_at < $5)
-  AND ($6::text IS NULL OR kind = $6)
-  AND ($7::text IS NULL OR parts::jsonb @> jsonb_build_array(jsonb_build_object('type', 'tool_call', 'name', $7::text)))
-ORDER BY seq {order} LIMIT $8
-"""
-
 COUNTERS = """/* counters */
 SELECT m.id AS memory_id, s.config, m.pending_tokens, m.observation_tokens, m.reflection_tokens, m.due_at,
        coalesce(m.due_at <= now(), false) AS due, m.lease_owner, m.lease_step, m.attempts, m.paused
 FROM memories m JOIN sessions s ON s.memory_id = m.id WHERE m.id = $1 LIMIT 1
-"""
-
-MESSAGE = "/* message */ SELECT * FROM messages WHERE session_id = $1 AND id = $2"
-
-LOCK_LOG = """/* lock_log */
-SELECT memory_id, greatest(observed_seq, buffered_seq) AS sealed_seq FROM sessions WHERE id = $1 FOR UPDATE
-"""
-
-# A look is asked for where an append would make none, as nothing grew: what waited may be no longer what it was.
-RECOUNT = """/* recount */
-UPDATE memories SET pending_tokens = pending_tokens + $2,
-  requested = CASE WHEN $3 THEN coalesce(requested, 'look') ELSE requested END,
-  requested_at = CASE WHEN $3 THEN now() ELSE requested_at END,
-  due_at = CASE WHEN $3 OR pending_tokens + $2 >= wake_tokens THEN coalesce(due_at, now()) ELSE due_at END
-WHERE id = $1 RETURNING coalesce(due_at <= now(), false) AS due
-"""
-
-REPLACE = """/* replace */
-WITH total AS (
-  UPDATE sessions SET total_tokens = total_tokens + $13 WHERE id = $1 AND $13 <> 0
-), later AS (
-  UPDATE messages SET tokens_before = tokens_before + $13 WHERE session_id = $1 AND seq > $2 AND $13 <> 0
-)
-UPDATE messages SET kind = $3, role = $4, name = $5, parts = $6, tokens = $7, content_hash = $8,
-  created_at = coalesce($9, created_at), metadata = $10, observe = $11, trust = $12
-WHERE session_id = $1 AND seq = $2 RETURNING *
 """
 
 # Before its sessions, as by everybody who changes what they share.
@@ -135,17 +87,6 @@ gone AS (DELETE FROM sessions WHERE id = ANY($1::uuid[]) RETURNING 1)
 SELECT (SELECT count(*) FROM said) AS messages, (SELECT count(*) FROM configs) AS session_configs,
        (SELECT count(*) FROM gone) AS sessions
 """
-
-CURSOR = "/* cursor */ SELECT greatest(observed_seq, buffered_seq) AS sealed_seq FROM sessions WHERE id = $1"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LockedLog:
-    """A session's row, locked: nothing is appended, observed or replaced meanwhile. What is sealed ends at a seq."""
-
-    session_id: UUID
-    memory_id: UUID
-    sealed_seq: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,26 +143,6 @@ class ConfigChange:
 def session_id(tenant: str, key: str) -> UUID:
     """The id of a session: made of tenant and key, so that it needs no look-up (architecture.md section 3)."""
     return uuid5(NAMESPACE, f"{tenant}/{key}")
-
-
-def message_of(row: Row, *, sealed_seq: int = 0) -> Message:
-    return Message(
-        seq=row["seq"],
-        id=row["id"],
-        kind=KINDS[row["kind"]],
-        role=ROLES[row["role"]],
-        parts=tuple(row["parts"]),
-        tokens=row["tokens"],
-        created_at=row["created_at"],
-        name=row["name"],
-        observe=row["observe"],
-        sealed=row["seq"] <= sealed_seq,
-        trust=TRUSTS[row["trust"]],
-        metadata=row["metadata"] or {},
-        content_hash=row["content_hash"],
-        up_to_seq=row["up_to_seq"],
-        erased_at=row["erased_at"],
-    )
 
 
 def counters_of(row: Row) -> MemoryCounters:
@@ -340,64 +261,6 @@ class SessionStore:
         async with self._database.connection() as connection:
             rows = await connection.fetch(CONFIGS, session, after, limit)
         return [_change_of(row) for row in rows]
-
-    async def messages(self, session: UUID, wanted: MessageFilter, limit: int) -> list[Message]:
-        statement = MESSAGES.format(order="DESC" if wanted.descending else "ASC")
-        async with self._database.connection() as connection:
-            sealed = await connection.fetchval(CURSOR, session)
-            rows = await connection.fetch(
-                statement,
-                session,
-                wanted.after,
-                wanted.before,
-                wanted.since,
-                wanted.until,
-                wanted.kind,
-                wanted.tool,
-                limit,
-            )
-        return [message_of(row, sealed_seq=sealed or 0) for row in rows]
-
-    async def message(self, session: UUID, message_id: str) -> Message | None:
-        async with self._database.connection() as connection:
-            sealed = await connection.fetchval(CURSOR, session)
-            row = await connection.fetchrow(MESSAGE, session, message_id)
-        return None if row is None else message_of(row, sealed_seq=sealed or 0)
-
-    async def lock(self, tx: Tx, session: UUID) -> LockedLog | None:
-        """None for a session never seen."""
-        row = await tx.fetchrow(LOCK_LOG, session)
-        if row is None:
-            return None
-        return LockedLog(session_id=session, memory_id=row["memory_id"], sealed_seq=row["sealed_seq"])
-
-    async def locked_message(self, tx: Tx, log: LockedLog, message_id: str) -> Message | None:
-        row = await tx.fetchrow(MESSAGE, log.session_id, message_id)
-        return None if row is None else message_of(row, sealed_seq=log.sealed_seq)
-
-    async def recount(self, tx: Tx, log: LockedLog, *, pending_tokens: int, look: bool) -> bool:
-        """Move what is pending by so much, as an append would. Answers whether the memory is due now."""
-        return bool(await tx.fetchval(RECOUNT, log.memory_id, pending_tokens, look))
-
-    async def replace(self, tx: Tx, log: LockedLog, old: Message, new: NewMessage) -> Message:
-        """Put ``new`` in the place of ``old``; the running sums of the messages after it move with its size."""
-        row = await tx.fetchrow(
-            REPLACE,
-            log.session_id,
-            old.seq,
-            new.kind,
-            new.role,
-            new.name,
-            new.parts,
-            new.tokens,
-            new.content_hash,
-            new.created_at,
-            new.metadata,
-            new.observe,
-            new.trust,
-            new.tokens - old.tokens,
-        )
-        return message_of(row, sealed_seq=log.sealed_seq)
 
     async def lock_session(self, tx: Tx, tenant: str, key: str) -> Gone:
         """The session alone; no session in it where the key was never seen."""

@@ -17,8 +17,8 @@ from app.memory.policy import Buffer, Observe, State, Wait, next_step
 from app.memory.reflection_store import SOURCES_CHANGED
 from app.memory.rules import Rules
 from app.memory.store import ERASED
+from app.sessions.message_store import message_of
 from app.sessions.model import Kind, Message
-from app.sessions.store import message_of
 
 CONTROLS = frozenset({EDITED, DELETED})
 Row = dict[str, Any]

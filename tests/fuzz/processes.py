@@ -52,6 +52,7 @@ from app.recall.store import RecallStore
 from app.sessions.append_store import AppendStore
 from app.sessions.deleting import Deleting
 from app.sessions.erasing import ErasingLog
+from app.sessions.message_store import MessageStore
 from app.sessions.metrics import SessionMetrics
 from app.sessions.replacing import Replacing
 from app.sessions.service import SessionConfig, SessionService
@@ -158,11 +159,11 @@ class Process:
         state = self._app.state
         state.database = database
         state.auth = Auth(AuthConfig(), store=None, clock=SystemClock())
-        sessions, limits = SessionStore(database), SessionConfig()
-        state.sessions = SessionService(sessions, memory, limits, appends=AppendStore(database))
+        sessions, messages, limits = SessionStore(database), MessageStore(database), SessionConfig()
+        state.sessions = SessionService(sessions, memory, limits, messages=messages, appends=AppendStore(database))
         state.replacing = Replacing(
             database=database,
-            store=sessions,
+            store=messages,
             memory=memory,
             readers=(IndexStore(database), FactStore(database)),
             bytes_max=limits.message_bytes_max,
