@@ -39,6 +39,7 @@ from app.configs import (
 from app.console.routes import install as install_console
 from app.context import routes as context_routes
 from app.context.answers import Answers, AnswersConfig
+from app.context.diff_store import DiffStore
 from app.context.examples import EXAMPLES as CONTEXT_EXAMPLES
 from app.context.previous import PreviousCalls, PreviousConfig
 from app.context.profile import facts_max
@@ -271,6 +272,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     app.state.recall = recall
     app.state.context = ContextService(
         store=ContextStore(pool, facts_max=facts_max(settings.facts.profile_tokens)),
+        diffs=DiffStore(pool),
         memory=memory,
         state=app.state.values,
         artifacts=app.state.artifacts,

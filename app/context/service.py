@@ -14,6 +14,7 @@ from app.artifacts.service import ArtifactService
 from app.context.answers import Answer, Answers, Asked, Kept, Names, asked, kept_of
 from app.context.compile import compile_context
 from app.context.diff import Diff, check, diff
+from app.context.diff_store import DiffStore
 from app.context.model import Ask, Compiled, Knowledge, Recalled, Snapshot
 from app.context.recalled import within
 from app.context.schemas import ContextIn, ContextQuery
@@ -46,6 +47,7 @@ class ContextService:
         self,
         *,
         store: ContextStore,
+        diffs: DiffStore,
         memory: MemoryService,
         state: StateService,
         artifacts: ArtifactService,
@@ -67,6 +69,7 @@ class ContextService:
         self._elsewhere_tokens = elsewhere_tokens
         self._tracer = tracer
         self._store = store
+        self._diffs = diffs
         self._state = state
         self._artifacts = artifacts
         self._answers = answers
@@ -162,7 +165,7 @@ class ContextService:
 
     async def diff(self, *, tenant: str, key: str, since: int | None, until: int | None) -> Diff:
         """What entered and what left between two versions. Raises SessionNotFound, VersionNotFound, Invalid."""
-        found = await self._store.changes(session_id(tenant, key), since=since, until=until)
+        found = await self._diffs.changes(session_id(tenant, key), since=since, until=until)
         if found is None:
             raise SessionNotFound(f"session '{key}' was never seen")
         span, changes = found

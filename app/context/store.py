@@ -15,7 +15,6 @@ from enum import Enum, auto
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from app.context.diff import Change, Span
 from app.context.model import Elsewhere
 from app.facts.standing import Standing, standing, standing_mark, standing_of
 from app.kit.db import Database, Row
@@ -146,40 +145,6 @@ NEWEST = """/* newest */
 SELECT coalesce(m.log_version, 0) AS version, s.next_seq - 1 AS seq
 FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id WHERE s.id = $1
 """
-# A session's tail is empty at version 0, of which nothing was recorded.
-SPAN = """/* span */
-SELECT a.memory_id, a.newest, a.since, a.until,
-       coalesce((o.cursors->a.id::text->>'tail_from_seq')::bigint, 1) AS since_from,
-       coalesce((o.cursors->a.id::text->>'last_seq')::bigint, 0) AS since_to,
-       coalesce((n.cursors->a.id::text->>'tail_from_seq')::bigint, 1) AS until_from,
-       coalesce((n.cursors->a.id::text->>'last_seq')::bigint, 0) AS until_to
-FROM (
-  SELECT s.id, s.memory_id, coalesce(m.log_version, 0) AS newest, coalesce($3, m.log_version, 0) AS until,
-         coalesce($2, greatest(coalesce($3, m.log_version, 0) - 1, 0)) AS since
-  FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id WHERE s.id = $1
-) a
-LEFT JOIN memory_versions o ON o.memory_id = a.memory_id AND o.version = a.since
-LEFT JOIN memory_versions n ON n.memory_id = a.memory_id AND n.version = a.until
-"""
-
-CHANGES = """/* changes */
-SELECT n.kind, n.id, n.entered, CASE WHEN n.entered THEN n.born_version ELSE n.retired_version END AS version,
-       CASE WHEN n.entered THEN v.cause ELSE n.retired_by END AS why, n.text, n.tokens, n.from_seq, n.to_seq
-FROM (
-  SELECT 'reflection' AS kind, id, born_version > $2 AS entered, born_version, retired_version, retired_by,
-         text, tokens, from_seq, to_seq
-  FROM reflections WHERE memory_id = $1
-  UNION ALL
-  SELECT 'observation', id, born_version > $2, born_version, retired_version, retired_by,
-         text, tokens, from_seq, to_seq
-  FROM observations WHERE memory_id = $1
-) n LEFT JOIN memory_versions v ON v.memory_id = $1 AND v.version = n.born_version
-WHERE n.born_version <= $3 AND (n.entered AND coalesce(n.retired_version > $3, true)
-                                OR NOT n.entered AND n.retired_version > $2 AND n.retired_version <= $3)
-ORDER BY n.kind DESC, n.from_seq, n.id
-"""
-
-
 STORED = "/* stored */ SELECT memory_id FROM sessions WHERE id = $1 AND next_seq > $2"
 
 
@@ -302,20 +267,6 @@ class ContextStore:
             row = await connection.fetchrow(NEWEST, session)
         return (0, 0) if row is None else (row["version"], row["seq"])
 
-    async def changes(
-        self, session: UUID, *, since: int | None, until: int | None
-    ) -> tuple[Span, tuple[Change, ...]] | None:
-        """Two versions and the notes that differ, reflections first, then by message; None: a session never seen.
-
-        ``until`` is by default the newest, ``since`` the one before it.
-        """
-        async with self._database.tx() as tx:
-            row = await tx.fetchrow(SPAN, session, since, until)
-            if row is None:
-                return None
-            rows = await tx.fetch(CHANGES, row["memory_id"], row["since"], row["until"])
-        return _span_of(row), tuple(Change(**found) for found in rows)
-
     async def memory_with(self, session: UUID, seq: int) -> UUID | None:
         """The session's memory; None while the session, or its message ``seq``, is not stored."""
         async with self._database.connection() as connection:
@@ -331,16 +282,6 @@ def _read_of(rows: Sequence[Row]) -> Read | None:
     tail = [row for row in said if row["kind"] != Kind.SUMMARY]
     summary = next((message_of(row) for row in said if row["kind"] == Kind.SUMMARY), None)
     return _head_of(head, tail, summary), tuple(message_of(row) for row in tail)
-
-
-def _span_of(row: Row) -> Span:
-    return Span(
-        newest=row["newest"],
-        since=row["since"],
-        until=row["until"],
-        tail_since=(row["since_from"], row["since_to"]),
-        tail_until=(row["until_from"], row["until_to"]),
-    )
 
 
 def _head_of(row: Row, tail: list[Row], summary: Message | None) -> Head:

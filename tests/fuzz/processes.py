@@ -11,6 +11,7 @@ import httpx2 as httpx
 from app.artifacts.service import ArtifactConfig, ArtifactService
 from app.artifacts.store import ArtifactStore
 from app.context.answers import Answers, AnswersConfig
+from app.context.diff_store import DiffStore
 from app.context.previous import PreviousCalls, PreviousConfig
 from app.context.profile import facts_max
 from app.context.service import ContextService
@@ -197,6 +198,7 @@ class Process:
         state.controls = Controls(database=database, store=store, memory=memory)
         state.context = ContextService(
             store=ContextStore(database, facts_max=facts_max(600)),
+            diffs=DiffStore(database),
             memory=memory,
             state=StateService(database=database, store=StateStore(database), config=StateConfig()),
             artifacts=ArtifactService(ArtifactStore(database), ArtifactConfig()),
