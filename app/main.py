@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -10,101 +9,68 @@ from typing import Protocol
 
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
-from opentelemetry.trace import Tracer
 from prometheus_client import CollectorRegistry, ProcessCollector, disable_created_metrics
 
-from app.artifacts import routes as artifacts_routes
 from app.artifacts.branch_store import ArtifactBranchStore
 from app.artifacts.branching import ArtifactBranching
-from app.artifacts.examples import EXAMPLES as ARTIFACTS_EXAMPLES
-from app.artifacts.objects import Objects, open_objects
+from app.artifacts.objects import open_objects
 from app.artifacts.service import ArtifactService
 from app.artifacts.store import ArtifactStore
-from app.artifacts.sweeping import SweepConfig, Sweeping
 from app.configs import (
     artifact_config,
     auth_config,
     caps,
     database_config,
     ending_config,
-    engine_config,
     fact_config,
-    http_config,
     index_config,
     recall_config,
-    retaining_config,
     session_config,
     state_config,
 )
-from app.console.routes import install as install_console
-from app.context import routes as context_routes
 from app.context.answers import Answers, AnswersConfig
 from app.context.diff_store import DiffStore
-from app.context.examples import EXAMPLES as CONTEXT_EXAMPLES
 from app.context.previous import PreviousCalls, PreviousConfig
 from app.context.profile import facts_max
 from app.context.service import ContextService
 from app.context.store import ContextStore
-from app.diagnostics import routes as diagnostics_routes
-from app.diagnostics.examples import EXAMPLES as DIAGNOSTICS_EXAMPLES
 from app.diagnostics.metrics import Metrics
 from app.diagnostics.service import DiagnosticsService, EventsConfig
 from app.diagnostics.store import DiagnosticsStore
-from app.facts import routes as facts_routes
-from app.facts.examples import EXAMPLES as FACTS_EXAMPLES
 from app.facts.service import FactService
 from app.facts.store import FactStore
 from app.keys.auth import Auth
 from app.keys.store import KeyStore
 from app.kit.clock import SystemClock
 from app.kit.db import Database
-from app.kit.direct import is_frequent
-from app.kit.http import Gate, allow_cross_origin
-from app.kit.metrics import HttpMetrics
-from app.kit.openapi import VERSION, documented
-from app.kit.problems import install as install_problems
+from app.kit.openapi import VERSION
 from app.kit.rates import RateConfig, Rates
 from app.kit.tracing import Tracing, build_tracing
 from app.llm.port import Model
-from app.mcp.routes import install as install_mcp
-from app.memory import routes as memory_routes
-from app.memory.activating import Activating
 from app.memory.branch_store import BranchStore
 from app.memory.branching import BranchConfig, Branching
 from app.memory.charging import Charging
 from app.memory.compacting import Compacting
 from app.memory.controls import Controls
-from app.memory.engine import Engine
 from app.memory.erasing import Erasing
 from app.memory.erasing_store import ErasingStore
-from app.memory.examples import EXAMPLES as MEMORY_EXAMPLES
 from app.memory.metrics import MemoryMetrics
-from app.memory.noting import Noting
-from app.memory.observing import Observing
 from app.memory.parting import Parting
 from app.memory.queue_store import QueueStore
-from app.memory.rebuilding import Rebuilding
-from app.memory.reflecting import Reflecting
-from app.memory.retaining import Retaining
-from app.memory.retaining_store import RetainingStore
 from app.memory.service import MemoryService
 from app.memory.spending_store import SpendingStore
 from app.memory.store import MemoryStore
-from app.recall import routes as recall_routes
-from app.recall.examples import EXAMPLES as RECALL_EXAMPLES
 from app.recall.index_store import IndexStore
 from app.recall.indexer import Indexer
 from app.recall.service import RecallService
 from app.recall.store import RecallStore
 from app.redaction.build import build_redaction
-from app.redaction.model import Redaction
-from app.roles import Roles, build_roles
-from app.sessions import routes as sessions_routes
+from app.roles import build_roles
+from app.routing import route
 from app.sessions.append_store import AppendStore
 from app.sessions.deleting import Deleting
 from app.sessions.ending import Ending
 from app.sessions.erasing import ErasingLog
-from app.sessions.examples import EXAMPLES as SESSIONS_EXAMPLES
 from app.sessions.message_store import MessageStore
 from app.sessions.metrics import SessionMetrics
 from app.sessions.replacing import Replacing
@@ -112,14 +78,11 @@ from app.sessions.resources import Resources, ResourceStore
 from app.sessions.service import SessionService
 from app.sessions.store import SessionStore
 from app.settings import Settings
-from app.state import routes as state_routes
-from app.state.examples import EXAMPLES as STATE_EXAMPLES
 from app.state.service import StateService
 from app.state.store import StateStore
-from app.transfer import routes as transfer_routes
-from app.transfer.examples import EXAMPLES as TRANSFER_EXAMPLES
 from app.transfer.exporting import ExportConfig, Exporting
 from app.transfer.store import TransferStore
+from app.working import build_engine, build_retaining, build_sweeping
 
 # The framework's own spans have the query in them, which is text of the caller's.
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
@@ -151,7 +114,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     tracing = build_tracing(os.environ, version=VERSION)
     roles = build_roles(settings, tracing.tracer)
     redaction = build_redaction(settings.redaction.tenants or "", settings.redaction.hook)
-    engine = _build_engine(
+    engine = build_engine(
         settings,
         pool,
         queue=queue,
@@ -182,10 +145,10 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         memory=memory,
         metrics=session_metrics,
     )
-    retaining = _build_retaining(settings, pool, index_store, deleting, session_metrics)
+    retaining = build_retaining(settings, pool, index_store, deleting, session_metrics)
     objects = None if settings.artifacts.url is None else open_objects(settings.artifacts.url)
     artifacts = ArtifactService(ArtifactStore(pool), artifact_config(settings), objects, redaction)
-    sweepings = [] if objects is None else [_build_sweeping(settings, pool, objects)]
+    sweepings = [] if objects is None else [build_sweeping(settings, pool, objects)]
     rates = Rates(RateConfig(per_minute=settings.rates.per_minute, redis_url=settings.rates.redis_url))
     auth = Auth(auth_config(settings), store=KeyStore(pool), clock=SystemClock())
 
@@ -297,7 +260,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         reflector=roles.reflector.name,
         events=EventsConfig(poll_seconds=settings.events.poll_seconds, streams_max=settings.events.streams_max),
     )
-    _serve_http(app, settings, registry, tracing.tracer)
+    route(app, settings, registry, tracing.tracer)
     return app
 
 
@@ -338,120 +301,6 @@ def _registry() -> CollectorRegistry:
     disable_created_metrics()  # type: ignore[no-untyped-call] # the library's own
     ProcessCollector(registry=registry)
     return registry
-
-
-def _serve_http(app: FastAPI, settings: Settings, registry: CollectorRegistry, tracer: Tracer) -> None:
-    """The routes, and what stands around them."""
-    for router in (
-        sessions_routes.router,
-        artifacts_routes.router,
-        recall_routes.router,
-        context_routes.router,
-        state_routes.router,
-        facts_routes.router,
-        memory_routes.router,
-        memory_routes.session_router,
-        diagnostics_routes.router,
-        transfer_routes.router,
-        diagnostics_routes.metrics_router,
-        diagnostics_routes.health_router,
-    ):
-        app.router.routes.extend(router.routes)  # FastAPI matches those of an included router twice
-    app.router.routes.sort(key=is_frequent, reverse=True)  # they are tried one after the other
-    documented(
-        app,
-        SESSIONS_EXAMPLES
-        | ARTIFACTS_EXAMPLES
-        | STATE_EXAMPLES
-        | FACTS_EXAMPLES
-        | RECALL_EXAMPLES
-        | CONTEXT_EXAMPLES
-        | MEMORY_EXAMPLES
-        | DIAGNOSTICS_EXAMPLES
-        | TRANSFER_EXAMPLES,
-    )
-    install_console(app)
-    install_mcp(app, request_bytes_max=settings.http.request_bytes_max)
-    install_problems(app)
-    if settings.http.origins:
-        allow_cross_origin(app, settings.http.origins.split(","))
-    app.add_middleware(Gate, config=http_config(settings), metrics=HttpMetrics(registry), tracer=tracer)
-
-
-def _build_engine(  # noqa: PLR0913 - every part by its constructor
-    settings: Settings,
-    pool: Database,
-    *,
-    queue: QueueStore,
-    store: MemoryStore,
-    metrics: MemoryMetrics,
-    charging: Charging,
-    roles: Roles,
-    redaction: Redaction,
-    tracer: Tracer,
-) -> Engine:
-    observing = Observing(
-        database=pool,
-        store=store,
-        charging=charging,
-        observer=roles.observer,
-        redaction=redaction,
-        tracer=tracer,
-    )
-    return Engine(
-        database=pool,
-        queue=queue,
-        store=store,
-        activating=Activating(database=pool, store=store),
-        observing=observing,
-        reflecting=Reflecting(
-            database=pool,
-            store=store,
-            charging=charging,
-            reflector=roles.reflector,
-            redaction=redaction,
-            tracer=tracer,
-        ),
-        rebuilding=Rebuilding(database=pool, store=store, erasing=ErasingStore(), observing=observing, tracer=tracer),
-        noting=Noting(
-            database=pool,
-            store=store,
-            facts=FactStore(pool),
-            charging=charging,
-            extractor=roles.extractor,
-            config=fact_config(settings),
-            redaction=redaction,
-            tracer=tracer,
-        ),
-        charging=charging,
-        service_rules=settings.memory.values(),
-        config=engine_config(settings),
-        metrics=metrics,
-        owner=f"{socket.gethostname()}:{os.getpid()}",
-        redaction=redaction,
-        tracer=tracer,
-    )
-
-
-def _build_retaining(
-    settings: Settings, pool: Database, index: IndexStore, deleting: Deleting, metrics: SessionMetrics
-) -> Retaining:
-    return Retaining(
-        database=pool,
-        store=RetainingStore(pool),
-        index=index,
-        deleting=deleting,
-        service_rules=settings.memory.values(),
-        clock=SystemClock(),
-        config=retaining_config(settings),
-        metrics=metrics,
-    )
-
-
-def _build_sweeping(settings: Settings, pool: Database, objects: Objects) -> Sweeping:
-    chosen = settings.artifacts
-    config = SweepConfig(sweep_seconds=chosen.sweep_seconds, orphan_seconds=chosen.orphan_seconds)
-    return Sweeping(objects=objects, store=ArtifactStore(pool), clock=SystemClock(), config=config)
 
 
 def _build_recall(settings: Settings, pool: Database) -> tuple[RecallService, Indexer, IndexStore]:
