@@ -1,6 +1,7 @@
 """The settings as the configs of the parts: a part knows its own limits, and none of the names they are set by."""
 
 from app.artifacts.service import ArtifactConfig
+from app.choosing import chosen_models
 from app.facts.model import FactConfig
 from app.keys.auth import AuthConfig
 from app.kit.auth import LOOPBACK_HOSTS
@@ -17,7 +18,7 @@ from app.recall.indexer import IndexConfig
 from app.recall.service import RecallConfig
 from app.sessions.ending import EndingConfig
 from app.sessions.service import SessionConfig
-from app.settings import Settings, chosen_models
+from app.settings import Settings
 from app.state.model import StateConfig
 
 

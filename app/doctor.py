@@ -8,6 +8,7 @@ from enum import StrEnum
 
 import asyncpg
 
+from app.choosing import chosen_models
 from app.configs import database_config
 from app.diagnostics.health import readiness
 from app.diagnostics.store import DiagnosticsStore
@@ -19,7 +20,7 @@ from app.memory.policy import has_stalled
 from app.memory.queue_store import QueueStore
 from app.roles import build_roles
 from app.serving import located
-from app.settings import Settings, chosen_models
+from app.settings import Settings
 
 CLOCK_SECONDS_MAX = 5.0  # between this machine's clock and the database's, which leases and gaps go by
 TROUBLED_MAX = 20  # memories told by name

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from opentelemetry.trace import Tracer
 
+from app.choosing import Chosen, chosen_models
 from app.configs import guard_config, llm_config
 from app.kit.tokens import text_tokens
 from app.kit.tracing import UNTRACED
@@ -16,7 +17,7 @@ from app.memory.extractor import ModelExtractor
 from app.memory.model import Extractor, Observer, Reflector
 from app.memory.observer import ModelObserver
 from app.memory.reflector import ModelReflector
-from app.settings import Chosen, Settings, chosen_models
+from app.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,7 @@ from fastapi import FastAPI
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
+from app.choosing import chosen_models
 from app.configs import connection_config, database_config
 from app.diagnostics.service import DiagnosticsService
 from app.distributing import distribute
@@ -34,7 +35,7 @@ from app.kit.logging import configure
 from app.llm.port import Provider
 from app.main import Location, create_app
 from app.securing import secure
-from app.settings import Settings, chosen_models, without_password
+from app.settings import Settings, without_password
 
 log = structlog.get_logger("daybook")
 

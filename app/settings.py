@@ -8,7 +8,6 @@ import difflib
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -17,7 +16,6 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from app.kit.errors import StartError
-from app.llm.build import MID_MODELS, SMALL_MODELS, default_provider
 from app.llm.port import Provider
 from app.memory.rules import MemoryConfig
 
@@ -370,45 +368,6 @@ def _members(field: FieldInfo) -> Mapping[str, FieldInfo]:
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             return kind.model_fields
     return {}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
-    provider: Provider
-    model: str
-    small_model: str | None = None
-
-    @property
-    def label(self) -> str:
-        return self.provider.value if self.provider is Provider.EXTRACTIVE else f"{self.provider.value} {self.model}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChosenModels:
-    observer: Chosen
-    reflector: Chosen
-
-
-def chosen_models(settings: Settings, environ: Mapping[str, str] | None = None) -> ChosenModels:
-    """Who observes and who reflects: a role's own setting, else the service's, else what the set keys say.
-
-    A model named for the service is not one for a role that has another provider. Raises SettingsError.
-    """
-    service = settings.provider or default_provider(os.environ if environ is None else environ)
-    return ChosenModels(
-        observer=_chosen("observer", settings.observer, service, settings.model, SMALL_MODELS),
-        reflector=_chosen("reflector", settings.reflector, service, settings.model, MID_MODELS),
-    )
-
-
-def _chosen(
-    role: str, own: ModelSettings, service: Provider, model: str | None, defaults: Mapping[Provider, str]
-) -> Chosen:
-    provider = own.provider or service
-    name = own.model or (model if provider is service else None) or defaults.get(provider, "")
-    if provider is Provider.SCRIPTED and not name:
-        raise SettingsError(f"DAYBOOK_MODEL: the {role} is scripted, so it has to name the file of replies")
-    return Chosen(provider=provider, model=name, small_model=own.small_model)
 
 
 _PASSWORDS = re.compile(r"(?<=://)([^:/?#]*):[^/?#]*@|([?&](?:ssl)?password=)[^&]*", re.IGNORECASE)

@@ -1,21 +1,16 @@
-"""Settings from the environment: what a misspelt or wrong one is told, and which model is chosen."""
+"""Settings from the environment, and what a misspelt or wrong one is told."""
 
 import os
 import re
-from collections.abc import Mapping
-from typing import Any
 
 import pytest
 
-from app.llm.build import MID_MODELS, SMALL_MODELS
 from app.llm.port import Provider
 from app.memory.rules import Rules
 from app.settings import (
     PREFIX,
-    Chosen,
     Settings,
     SettingsError,
-    chosen_models,
     load_settings,
     without_password,
 )
@@ -142,89 +137,6 @@ def test_with_nothing_set_it_is_a_service_for_one_machine() -> None:
         "auto",
     )
     assert Rules.resolve(settings.memory.values(), {}) == Rules.resolve({}, {})
-
-
-ANTHROPIC_KEY, OPENAI_KEY = {"ANTHROPIC_API_KEY": "a"}, {"OPENAI_API_KEY": "b"}
-EXTRACTIVE = (Provider.EXTRACTIVE, "")
-
-
-def defaults(provider: Provider) -> tuple[tuple[Provider, str], ...]:
-    return (provider, SMALL_MODELS[provider]), (provider, MID_MODELS[provider])
-
-
-@pytest.mark.parametrize(
-    ("settings", "environ", "expected"),
-    [
-        pytest.param({}, {}, (EXTRACTIVE, EXTRACTIVE), id="no key"),
-        pytest.param({}, ANTHROPIC_KEY | OPENAI_KEY, defaults(Provider.ANTHROPIC), id="both keys"),
-        pytest.param({}, ANTHROPIC_KEY, defaults(Provider.ANTHROPIC), id="one key"),
-        pytest.param({}, OPENAI_KEY, defaults(Provider.OPENAI), id="the other key"),
-        pytest.param({}, {"ANTHROPIC_API_KEY": ""} | OPENAI_KEY, defaults(Provider.OPENAI), id="an empty key is none"),
-        pytest.param(
-            {"provider": "openai"}, ANTHROPIC_KEY, defaults(Provider.OPENAI), id="a provider stands above a key"
-        ),
-        pytest.param(
-            {"provider": "extractive"}, ANTHROPIC_KEY, (EXTRACTIVE, EXTRACTIVE), id="no model although there is a key"
-        ),
-        pytest.param(
-            {"model": "m"}, ANTHROPIC_KEY, ((Provider.ANTHROPIC, "m"), (Provider.ANTHROPIC, "m")), id="one model"
-        ),
-        pytest.param(
-            {"observer": {"model": "small"}},
-            OPENAI_KEY,
-            ((Provider.OPENAI, "small"), defaults(Provider.OPENAI)[1]),
-            id="a role's own model",
-        ),
-        pytest.param(
-            {"model": "m", "reflector": {"provider": "extractive"}},
-            OPENAI_KEY,
-            ((Provider.OPENAI, "m"), EXTRACTIVE),
-            id="a role's own provider does not get the service's model",
-        ),
-        pytest.param(
-            {"model": "m", "observer": {"provider": "anthropic"}},
-            OPENAI_KEY,
-            (defaults(Provider.ANTHROPIC)[0], (Provider.OPENAI, "m")),
-            id="nor another provider",
-        ),
-        pytest.param(
-            {"model": "m", "observer": {"provider": "openai", "model": "n"}},
-            OPENAI_KEY,
-            ((Provider.OPENAI, "n"), (Provider.OPENAI, "m")),
-            id="both of its own",
-        ),
-        pytest.param(
-            {"provider": "scripted", "model": "replies.json"},
-            {},
-            ((Provider.SCRIPTED, "replies.json"), (Provider.SCRIPTED, "replies.json")),
-            id="scripted",
-        ),
-    ],
-)
-def test_each_role_has_its_own_model_or_the_service_s_or_the_default(
-    settings: dict[str, Any], environ: Mapping[str, str], expected: tuple[tuple[Provider, str], ...]
-) -> None:
-    chosen = chosen_models(Settings(**settings), environ)
-    roles = chosen.observer, chosen.reflector
-    assert tuple((role.provider, role.model) for role in roles) == expected
-
-
-@pytest.mark.parametrize(
-    ("settings", "role"),
-    [
-        ({"provider": "scripted"}, "observer"),
-        ({"reflector": {"provider": "scripted"}}, "reflector"),
-        ({"model": "m", "provider": "openai", "observer": {"provider": "scripted"}}, "observer"),
-    ],
-)
-def test_a_scripted_role_has_to_name_its_file(settings: dict[str, Any], role: str) -> None:
-    with pytest.raises(SettingsError, match=rf"^DAYBOOK_MODEL: the {role} is scripted"):
-        chosen_models(Settings(**settings), {})
-
-
-def test_a_model_is_told_with_its_provider_and_the_built_in_by_its_name() -> None:
-    assert Chosen(provider=Provider.OPENAI, model="m").label == "openai m"
-    assert Chosen(provider=Provider.EXTRACTIVE, model="").label == "extractive"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,48 @@
+"""Which provider and model observe and reflect, as the settings and the keys that are set say."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from app.llm.build import MID_MODELS, SMALL_MODELS, default_provider
+from app.llm.port import Provider
+from app.settings import ModelSettings, Settings, SettingsError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    provider: Provider
+    model: str
+    small_model: str | None = None
+
+    @property
+    def label(self) -> str:
+        return self.provider.value if self.provider is Provider.EXTRACTIVE else f"{self.provider.value} {self.model}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenModels:
+    observer: Chosen
+    reflector: Chosen
+
+
+def chosen_models(settings: Settings, environ: Mapping[str, str] | None = None) -> ChosenModels:
+    """Who observes and who reflects: a role's own setting, else the service's, else what the set keys say.
+
+    A model named for the service is not one for a role that has another provider. Raises SettingsError.
+    """
+    service = settings.provider or default_provider(os.environ if environ is None else environ)
+    return ChosenModels(
+        observer=_chosen("observer", settings.observer, service, settings.model, SMALL_MODELS),
+        reflector=_chosen("reflector", settings.reflector, service, settings.model, MID_MODELS),
+    )
+
+
+def _chosen(
+    role: str, own: ModelSettings, service: Provider, model: str | None, defaults: Mapping[Provider, str]
+) -> Chosen:
+    provider = own.provider or service
+    name = own.model or (model if provider is service else None) or defaults.get(provider, "")
+    if provider is Provider.SCRIPTED and not name:
+        raise SettingsError(f"DAYBOOK_MODEL: the {role} is scripted, so it has to name the file of replies")
+    return Chosen(provider=provider, model=name, small_model=own.small_model)
