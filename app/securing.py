@@ -4,12 +4,19 @@ Postgres then shows a role that does not own the tables only the rows of the ten
 (``app/kit/db.py``), whatever a statement forgets to ask. The service's own work names every tenant.
 """
 
+import asyncio
 from collections.abc import Sequence
+from typing import Final
 
 import asyncpg
 
 from app.kit.db import EVERY_TENANT, TENANT_SETTING, DatabaseConfig, Tx, plain_dsn
 from app.kit.errors import StartError
+
+# A table is locked for its policies while the service may be at work on it. Whoever waits for a lock looks for a
+# deadlock after ``deadlock_timeout``, 1 s, and ends itself: before that this lets go of all it has, and begins anew.
+LOCK_SECONDS: Final = 0.5
+TRIES_MAX: Final = 20
 
 KEPT_OUT = ("alembic_version",)  # it has no tenant's rows, and every process reads it
 
@@ -29,26 +36,38 @@ OWNERS = {"session_id": "sessions", "memory_id": "memories"}
 async def secure(config: DatabaseConfig, role: str) -> list[str]:
     """Make the policies anew, and let ``role`` use the tables, in one transaction. Answers the statements.
 
-    Raises StartError where the role is none, or the user of the database may not.
+    Raises StartError where the role is none, the user of the database may not, or the tables are never free.
     """
     try:
         connection = await asyncpg.connect(plain_dsn(config.url), statement_cache_size=0)
     except (OSError, asyncpg.PostgresError) as error:
         raise StartError(f"cannot use the database of DAYBOOK_DATABASE_URL: {error}") from error
     try:
-        async with connection.transaction():
-            return await _secure(connection, role)
+        return await _patiently(connection, role)
     except asyncpg.PostgresError as error:
         raise StartError(f"the tables are as they were: {str(error).splitlines()[0]}") from error
     finally:
         await connection.close()
 
 
+async def _patiently(connection: Tx, role: str) -> list[str]:
+    for left in reversed(range(TRIES_MAX)):
+        try:
+            async with connection.transaction():
+                await connection.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
+                return await _secure(connection, role)
+        except (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError):
+            if not left:
+                raise
+            await asyncio.sleep(LOCK_SECONDS)
+    raise AssertionError  # the last try has answered, or raised
+
+
 async def _secure(tx: Tx, role: str) -> list[str]:
     tables = {row["name"]: row["columns"] for row in await tx.fetch(TABLES, KEPT_OUT)}
     done = [_view(owner) for owner in OWNERS.values()]
-    done += [one for table, columns in tables.items() for one in _policies(table, columns)]
     done += _grants(await tx.fetchval("SELECT quote_ident($1)", role), await tx.fetchval("SELECT current_schema()"))
+    done += [one for table, columns in tables.items() for one in _policies(table, columns)]
     for statement in done:
         await tx.execute(statement)
     return done

@@ -21,7 +21,7 @@ from tests.conftest import Service, _clone, _database, running_service
 from tests.journeys.looks import until
 from tests.keys.conftest import bearer
 from tests.pooler import pooled
-from tests.secured import as_role, secured
+from tests.secured import ROLE, as_role, secured
 from tests.sessions.test_deleting import fill
 
 for declared in (Path(__file__).parents[1] / "app").glob("*/tables.py"):
@@ -185,3 +185,20 @@ async def test_a_user_for_whom_it_is_not_in_force_stops_the_start(url: str) -> N
 async def test_a_role_that_is_none_is_told_and_nothing_changes(url: str) -> None:
     with pytest.raises(StartError, match=r"the tables are as they were: role .nobody. does not exist"):
         await secure(DatabaseConfig(url=url), "nobody")
+
+
+async def test_a_statement_at_work_is_waited_for_and_never_in_a_deadlock_with(url: str) -> None:
+    working, looking = await asyncpg.connect(url), await asyncpg.connect(url)
+    waiting = """
+        SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'
+          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    """
+    async with working.transaction():
+        await working.execute("SET LOCAL deadlock_timeout = '10min'")  # whoever ends, it is not this
+        await working.execute("LOCK TABLE tenant_spending IN ROW EXCLUSIVE MODE")  # the last to be secured
+        securing = asyncio.create_task(secure(DatabaseConfig(url=url), ROLE))
+        await until(partial(looking.fetchval, waiting), bool)
+        assert await working.fetchval("SELECT count(*) >= 0 FROM api_keys")  # the first
+    assert len(await securing) > len(TABLES)
+    for connection in (working, looking):
+        await connection.close()
