@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.kit.db import Database, DatabaseConfig
+from app.kit.db import Database, DatabaseConfig, acting_for
 from app.sessions.append_store import AppendResult, AppendStore
 from app.sessions.model import ActorUsage, Kind, MemoryDefaults, NewMessage, Role, Trust
+from tests.secured import is_as_role
 
 DEFAULTS = MemoryDefaults(wake_tokens=50, early_tokens=20, cache_ttl=300.0, timezone="UTC")
 FIRST = NewMessage(
@@ -25,6 +26,7 @@ FIRST = NewMessage(
     content_hash=b"first",
 )
 NUMBERS = count()
+TENANT = "t"
 
 # What the engine, the memory and time may have done to the rows before.
 FORE = st.fixed_dictionaries(
@@ -88,10 +90,18 @@ LEFT = {
 
 @pytest.fixture
 async def database(service_url: str) -> AsyncIterator[Database]:
-    database = Database(DatabaseConfig(url=service_url, pool_min=1, pool_max=2))
+    database = Database(
+        DatabaseConfig(url=service_url, pool_min=1, pool_max=2, row_level_security=is_as_role(service_url))
+    )
     await database.open()
     yield database
     await database.close()
+
+
+async def appended(store: AppendStore, **what: Any) -> AppendResult:
+    """As a request of the tenant's does."""
+    with acting_for(TENANT):
+        return await store.append(tenant=TENANT, **what)
 
 
 async def left(database: Database, key: str) -> dict[str, Any]:
@@ -122,9 +132,9 @@ async def test_messages_alone_are_stored_as_behind_one_that_is_stored_already(
 ) -> None:
     """A replayed message beside the new ones asks for the general statement, and adds nothing."""
     store, alone, behind = AppendStore(database), f"a-{next(NUMBERS)}", f"b-{next(NUMBERS)}"
-    common: dict[str, Any] = {"tenant": "t", "resource_id": resource, "usage": usage, "defaults": DEFAULTS}
+    common: dict[str, Any] = {"resource_id": resource, "usage": usage, "defaults": DEFAULTS}
     for key in (alone, behind):
-        await store.append(key=key, messages=[FIRST], **common | {"usage": None})
+        await appended(store, key=key, messages=[FIRST], **common | {"usage": None})
         async with database.connection() as connection:
             for table, change in fore.items():
                 column = "id" if table == "sessions" else "memory_id"
@@ -142,8 +152,8 @@ async def test_messages_alone_are_stored_as_behind_one_that_is_stored_already(
             )
             for number, own in enumerate(batch)
         ]
-        one = await store.append(key=alone, messages=new, **common)
-        other = await store.append(key=behind, messages=[FIRST, *new], **common)
+        one = await appended(store, key=alone, messages=new, **common)
+        other = await appended(store, key=behind, messages=[FIRST, *new], **common)
         assert told(one, len(new)) == told(other, len(new))
     assert await left(database, alone) == await left(database, behind)
 
@@ -153,8 +163,8 @@ async def test_what_the_short_statement_does_not_store_is_told_by_the_general_on
     database: Database, content_hash: bytes
 ) -> None:
     store = AppendStore(database)
-    common: dict[str, Any] = {"tenant": "t", "key": "s", "resource_id": None, "usage": None, "defaults": DEFAULTS}
-    await store.append(messages=[FIRST], **common)
+    common: dict[str, Any] = {"key": "s", "resource_id": None, "usage": None, "defaults": DEFAULTS}
+    await appended(store, messages=[FIRST], **common)
     again = NewMessage(
         id="first",
         kind=Kind.USER,
@@ -165,6 +175,6 @@ async def test_what_the_short_statement_does_not_store_is_told_by_the_general_on
         trust=Trust.USER,
         content_hash=content_hash,
     )
-    (found,) = (await store.append(messages=[again], **common)).messages
+    (found,) = (await appended(store, messages=[again], **common)).messages
     assert (found.seq, found.replayed, found.differs) == (1, True, content_hash != b"first")
     assert (await left(database, "s"))["sessions"]["next_seq"] == 2
