@@ -8,6 +8,7 @@ import re2
 
 Regex: TypeAlias = Any  # of re2, which has no types: compiled for bytes, with search(text, position)
 
+_BY_LINES = b"(?m)"  # put before every pattern: ^ and $ are those of a line
 LINE_CHARS_MAX = 500  # of a line in an answer: with a match in a longer one, the piece around it
 
 
@@ -66,14 +67,16 @@ def _compiled(pattern: str, *, ignore_case: bool) -> Regex:
     options.case_sensitive = not ignore_case
     options.log_errors = False
     try:
-        return re2.compile(b"(?m)" + pattern.encode(), options)
+        return re2.compile(_BY_LINES + pattern.encode(), options)
     except (re2.error, UnicodeEncodeError) as error:
         raise PatternError(_reason(error)) from error
 
 
 def _reason(error: Exception) -> str:
     said = error.args[0] if error.args else ""
-    return said.decode(errors="replace") if isinstance(said, bytes) else str(error)
+    if not isinstance(said, bytes):
+        return str(error)
+    return said.replace(_BY_LINES, b"", 1).decode(errors="replace")
 
 
 def _matches(regex: Regex, content: bytes, neighbours: int) -> Iterator[LineMatch]:

@@ -2,14 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final
 
 from app.memory.model import Ranges
 from app.sessions.model import Kind, Message, PartType
 
 CLOSING: Final = frozenset({Kind.USER, Kind.BOUNDARY})  # what closes the calls before it
-
-CallKey: TypeAlias = tuple[int, str]  # the seq of the message that holds the part, and the id of the call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,12 +46,10 @@ class Span:
 
 @dataclass(slots=True)
 class _Pairing:
-    """Calls and results matched: message indexes of each call and its result, and what found no partner."""
+    """Calls and results matched: message indexes of each call and its result, and of each call that still waits."""
 
     pairs: list[tuple[int, int]] = field(default_factory=list)
     waiting: dict[str, int] = field(default_factory=dict)  # by call id, the index of the message that calls
-    unanswered: list[tuple[int, str]] = field(default_factory=list)
-    late: list[tuple[int, str]] = field(default_factory=list)
 
 
 def groups(messages: Sequence[Message], *, force_closed: bool = False) -> list[Group]:
@@ -124,18 +120,6 @@ def group_start(messages: Sequence[Message], seq: int) -> int:
     return seq
 
 
-def closed_calls(messages: Sequence[Message], *, force_closed: bool = False) -> frozenset[CallKey]:
-    """The calls that count as closed without result: the view tells "no result" for them."""
-    pairing = _pair(messages)
-    waiting = [(at, call) for call, at in pairing.waiting.items()] if force_closed else []
-    return frozenset((messages[at].seq, call) for at, call in [*pairing.unanswered, *waiting])
-
-
-def late_results(messages: Sequence[Message]) -> frozenset[CallKey]:
-    """The results that answer no call of ``messages``, or one already closed: they are shown as text."""
-    return frozenset((messages[at].seq, call) for at, call in _pair(messages).late)
-
-
 def ranges(seqs: Iterable[int]) -> Ranges:
     """Ascending seqs as ranges, inclusive."""
     found: list[tuple[int, int]] = []
@@ -175,17 +159,12 @@ def _pair(messages: Sequence[Message]) -> _Pairing:
     pairing = _Pairing()
     for at, message in enumerate(messages):
         if message.kind in CLOSING:
-            pairing.unanswered += [(start, call) for call, start in pairing.waiting.items()]
             pairing.waiting.clear()
         for kind, call in _ends(message):
             if kind == PartType.TOOL_CALL:
-                if call in pairing.waiting:
-                    pairing.unanswered.append((pairing.waiting[call], call))
                 pairing.waiting[call] = at
             elif call in pairing.waiting:
                 pairing.pairs.append((pairing.waiting.pop(call), at))
-            else:
-                pairing.late.append((at, call))
     return pairing
 
 

@@ -69,6 +69,7 @@ def test_what_is_no_pattern_of_re2_is_refused_with_the_reason(pattern: str) -> N
     with pytest.raises(PatternError) as raised:
         search(b"a", pattern)
     assert str(raised.value)
+    assert "(?m)" not in str(raised.value)  # which is put before each pattern
 
 
 @pytest.mark.parametrize("content", [b"\xff", b"a\0b", b"\xed\xa0\x80", b"caf\xc3"])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.memory.spans import closed_calls, ended_at, group_start, groups, late_results, merged, ranges, safe_span
+from app.memory.spans import _pair, ended_at, group_start, groups, merged, ranges, safe_span
 from app.sessions.model import Kind, Message, Part, Role
 
 ROLES = {
@@ -144,14 +144,6 @@ def test_a_seq_is_moved_to_the_start_of_its_group(seq: int, start: int) -> None:
     assert group_start(log("u c1 a r1 u"), seq) == start
 
 
-def test_calls_without_result_and_late_results_are_told() -> None:
-    messages = log("c1,2 r1 u r2 r3 c4")
-
-    assert closed_calls(messages) == {(1, "2")}
-    assert closed_calls(messages, force_closed=True) == {(1, "2"), (6, "4")}
-    assert late_results(messages) == {(4, "2"), (5, "3")}
-
-
 def test_seqs_are_told_as_ranges() -> None:
     assert ranges([1, 2, 3, 7, 9, 10]) == ((1, 3), (7, 7), (9, 10))
 
@@ -181,19 +173,9 @@ def test_groups_partition_the_log_and_only_the_last_can_be_open(messages: list[M
 def test_a_span_parts_no_call_from_a_result_that_came_in_time(messages: list[Message], want: int) -> None:
     span = safe_span(messages, want_tokens=want)
     done = span.to_seq if span else 0
-    within = [message for message in messages if message.seq <= done]
-    after = [message for message in messages if message.seq > done]
+    pairs = [(messages[call].seq, messages[result].seq) for call, result in _pair(messages).pairs]
 
-    late = late_results(messages)
-    called = {part["id"] for m in within for part in m.parts if part["type"] == "tool_call"}
-    answered_later = {
-        part["tool_call_id"]
-        for m in after
-        for part in m.parts
-        if part["type"] == "tool_result" and (m.seq, part["tool_call_id"]) not in late
-    }
-    called_later = {part["id"] for m in after for part in m.parts if part["type"] == "tool_call"}
-    assert not (called & answered_later) - called_later
+    assert not [pair for pair in pairs if pair[0] <= done < pair[1]]
 
 
 @given(logs, logs, st.integers(0, 200))
