@@ -9,6 +9,7 @@ from app.kit.connection import ConnectionConfig
 from app.kit.db import DatabaseConfig
 from app.kit.http import HttpConfig
 from app.llm.build import LlmConfig
+from app.llm.embedding import EmbeddingConfig
 from app.llm.guard import GuardConfig
 from app.llm.port import Provider
 from app.memory.engine import EngineConfig
@@ -16,6 +17,7 @@ from app.memory.retaining import RetainingConfig
 from app.memory.spending import Cap, Caps
 from app.recall.indexer import IndexConfig
 from app.recall.service import RecallConfig
+from app.recall.vectorizing import VectorConfig
 from app.sessions.ending import EndingConfig
 from app.sessions.service import SessionConfig
 from app.settings import Settings
@@ -176,4 +178,39 @@ def recall_config(settings: Settings) -> RecallConfig:
         sessions_max=recall.sessions_max,
         notes_max=recall.notes_max,
         hit_characters_max=recall.hit_characters_max,
+    )
+
+
+def embedding_config(settings: Settings) -> EmbeddingConfig | None:
+    """None where no embeddings are switched on."""
+    chosen = settings.embeddings
+    if chosen.provider is None:
+        return None
+    return EmbeddingConfig(
+        provider=chosen.provider,
+        model=chosen.model,
+        dimensions=chosen.dimensions,
+        timeout_seconds=chosen.timeout_seconds,
+        query_seconds=chosen.query_seconds,
+        query_prefix=chosen.query_prefix,
+        passage_prefix=chosen.passage_prefix,
+    )
+
+
+def embedding_guard_config(settings: Settings) -> GuardConfig:
+    chosen = settings.embeddings
+    return GuardConfig(
+        concurrency=chosen.concurrency, failures_max=chosen.failures_max, open_seconds=chosen.open_seconds
+    )
+
+
+def vector_config(settings: Settings) -> VectorConfig:
+    chosen = settings.embeddings
+    return VectorConfig(
+        batch_messages=chosen.batch,
+        characters_max=chosen.characters_max,
+        share=chosen.share,
+        look_seconds=chosen.look_seconds,
+        sweep_sessions=chosen.sweep,
+        searched_max=chosen.searched_max,
     )

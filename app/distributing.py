@@ -37,7 +37,8 @@ def _of(place: Place, column: str | None, *tables: str) -> tuple[Distribution, .
 # In the order of their distribution: the first of those that are placed alike is the one they are placed with.
 DISTRIBUTIONS = (
     *_of(Place.BY_SESSION, "id", "sessions", "memories"),
-    *_of(Place.BY_SESSION, "session_id", "messages", "message_terms", "session_configs", "artifacts"),
+    *_of(Place.BY_SESSION, "session_id", "messages", "message_terms", "message_vectors"),
+    *_of(Place.BY_SESSION, "session_id", "session_configs", "artifacts"),
     *_of(Place.BY_SESSION, "memory_id", "memory_versions", "observations", "reflections", "runs", "spending"),
     *_of(Place.BY_ITSELF, "owner", "state_entries"),
     *_of(Place.BY_ITSELF, "resource_id", "facts"),

@@ -1,7 +1,7 @@
 """``daybook doctor``: looks at everything the service needs, and says what to do about what is wrong."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -14,10 +14,11 @@ from app.diagnostics.health import readiness
 from app.diagnostics.store import DiagnosticsStore
 from app.kit.db import Database, check_server
 from app.kit.errors import StartError, Unavailable
-from app.llm.port import Model, ModelError, ModelRequest, Provider
+from app.llm.port import ModelError, ModelRequest, Provider
 from app.main import Location
 from app.memory.policy import has_stalled
 from app.memory.queue_store import QueueStore
+from app.recall.vector_store import HAS_EXTENSION
 from app.roles import build_roles
 from app.serving import located
 from app.settings import Settings
@@ -67,6 +68,8 @@ async def examine(settings: Settings, database: Location, *, redrive: bool) -> A
         schema = await _schema(pool, database)
         yield schema
         yield await _clock(pool)
+        if settings.embeddings.provider is not None:
+            yield await _vectors(pool)
         if schema.verdict is Verdict.OK:
             async for finding in _memories(pool, redrive=redrive):
                 yield finding
@@ -91,6 +94,15 @@ async def _clock(pool: Database) -> Finding:
         return Finding(check="clock", verdict=Verdict.OK, detail=f"{apart:.1f} s from the database's")
     advice = "set both machines by NTP: dates in a context are told by this one, leases and gaps by the database's"
     return Finding(check="clock", verdict=Verdict.WARNING, detail=f"{apart:.0f} s from the database's", advice=advice)
+
+
+async def _vectors(pool: Database) -> Finding:
+    async with pool.connection() as connection:
+        there = await connection.fetchval(HAS_EXTENSION)
+    if there:
+        return Finding(check="pgvector", verdict=Verdict.OK, detail="there")
+    advice = "run 'daybook migrate' as the database's owner, where the server has pgvector"
+    return Finding(check="pgvector", verdict=Verdict.WRONG, detail="not in this database", advice=advice)
 
 
 async def _memories(pool: Database, *, redrive: bool) -> AsyncIterator[Finding]:
@@ -125,15 +137,18 @@ async def _models(settings: Settings) -> AsyncIterator[Finding]:
     for model in roles.models:
         name = f"{model.provider}:{model.name}"
         if name not in asked:
-            yield await _model(model, name)
+            yield await _answers(model.complete(PROBE), name)
         asked.add(name)
         await model.close()
+    if roles.embedder is not None:
+        yield await _answers(roles.embedder.query(PROBE.prompt), f"embeddings by {roles.embedder.label}")
+        await roles.embedder.close()
 
 
-async def _model(model: Model, name: str) -> Finding:
+async def _answers(call: Awaitable[object], name: str) -> Finding:
     """One small call, which costs a few tokens."""
     try:
-        await model.complete(PROBE)
+        await call
     except ModelError as error:
         advice = "see its key and its address" if not error.retryable else "try again; appends and contexts go on"
         return Finding(check=name, verdict=Verdict.WRONG, detail=f"{error.kind}: {error}", advice=advice)

@@ -23,8 +23,6 @@ from app.configs import (
     database_config,
     ending_config,
     fact_config,
-    index_config,
-    recall_config,
     session_config,
     state_config,
 )
@@ -46,7 +44,6 @@ from app.kit.db import Database
 from app.kit.openapi import VERSION
 from app.kit.rates import RateConfig, Rates
 from app.kit.tracing import Tracing, build_tracing
-from app.llm.port import Model
 from app.memory.branch_store import BranchStore
 from app.memory.branching import BranchConfig, Branching
 from app.memory.charging import Charging
@@ -60,10 +57,6 @@ from app.memory.queue_store import QueueStore
 from app.memory.service import MemoryService
 from app.memory.spending_store import SpendingStore
 from app.memory.store import MemoryStore
-from app.recall.index_store import IndexStore
-from app.recall.indexer import Indexer
-from app.recall.service import RecallService
-from app.recall.store import RecallStore
 from app.redaction.build import build_redaction
 from app.roles import build_roles
 from app.routing import route
@@ -82,7 +75,7 @@ from app.state.service import StateService
 from app.state.store import StateStore
 from app.transfer.exporting import ExportConfig, Exporting
 from app.transfer.store import TransferStore
-from app.working import build_engine, build_retaining, build_sweeping
+from app.working import build_engine, build_recall, build_retaining, build_sweeping
 
 # The framework's own spans have the query in them, which is text of the caller's.
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
@@ -102,6 +95,12 @@ class Background(Protocol):
     def start(self) -> None: ...
 
     async def stop(self) -> None: ...
+
+
+class Closing(Protocol):
+    """What has connections to a provider."""
+
+    async def close(self) -> None: ...
 
 
 def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
@@ -128,7 +127,8 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     memory = MemoryService(queue=queue, engine=engine, service_rules=settings.memory.values())
 
     ending = Ending(database=pool, memory=memory, config=ending_config(settings))
-    recall, indexer, index_store = _build_recall(settings, pool)
+    finding = build_recall(settings, pool, roles.embedder, redaction=redaction, registry=registry)
+    index_store = finding.index_store
     session_metrics, session_store = SessionMetrics(registry), SessionStore(pool)
     facts = FactStore(pool)
     deleting = Deleting(
@@ -164,8 +164,8 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
             auth,
             rates,
             tracing,
-            background=(engine, indexer, recall, ending, retaining, *sweepings),
-            models=roles.models,
+            background=(engine, finding.indexer, finding.recall, *finding.vectorizing, ending, retaining, *sweepings),
+            models=roles.models if roles.embedder is None else (*roles.models, roles.embedder),
         ),
     )
     app.state.database = pool
@@ -179,7 +179,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         session_metrics,
         messages=messages,
         appends=AppendStore(pool),
-        on_append=indexer.appended,
+        on_append=finding.indexer.appended,
         redaction=redaction,
         tracer=tracing.tracer,
     )
@@ -232,7 +232,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         config=BranchConfig(messages_max=settings.sessions.branch_messages_max, timezone=memory.defaults.timezone),
     )
     app.state.controls = Controls(database=pool, store=memory_store, memory=memory, redaction=redaction)
-    app.state.recall = recall
+    app.state.recall = finding.recall
     app.state.context = ContextService(
         store=ContextStore(pool, facts_max=facts_max(settings.facts.profile_tokens)),
         diffs=DiffStore(pool),
@@ -244,7 +244,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
             AnswersConfig(bytes_max=settings.context.answers_bytes_max),
             PreviousCalls(PreviousConfig(pieces_max=settings.context.previous_pieces_max)),
         ),
-        recall=recall,
+        recall=finding.recall,
         recall_tokens=settings.recall.tokens,
         profile_tokens=settings.facts.profile_tokens,
         elsewhere_tokens=settings.context.elsewhere_tokens,
@@ -271,7 +271,7 @@ def _lifespan(
     tracing: Tracing,
     *,
     background: Sequence[Background],
-    models: Sequence[Model],
+    models: Sequence[Closing],
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     """Opens the pool and starts what works beside the requests; ends it in the other order."""
 
@@ -301,17 +301,3 @@ def _registry() -> CollectorRegistry:
     disable_created_metrics()  # type: ignore[no-untyped-call] # the library's own
     ProcessCollector(registry=registry)
     return registry
-
-
-def _build_recall(settings: Settings, pool: Database) -> tuple[RecallService, Indexer, IndexStore]:
-    """The search, what writes its index in the background, and what forgets of it."""
-    index_store = IndexStore(pool)
-    indexer = Indexer(store=index_store, config=index_config(settings))
-    recall = RecallService(
-        store=RecallStore(pool),
-        facts=FactStore(pool),
-        indexer=indexer,
-        clock=SystemClock(),
-        config=recall_config(settings),
-    )
-    return recall, indexer, index_store

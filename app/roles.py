@@ -1,4 +1,4 @@
-"""Who observes, reflects and extracts, as the settings say: a provider's models, or the built-in ones."""
+"""Who observes, reflects, extracts and makes vectors, as the settings say: a provider's models, or built-in ones."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from opentelemetry.trace import Tracer
 
 from app.choosing import Chosen, chosen_models
-from app.configs import guard_config, llm_config
+from app.configs import embedding_config, embedding_guard_config, guard_config, llm_config
 from app.kit.tokens import text_tokens
 from app.kit.tracing import UNTRACED
 from app.llm.build import build_model
+from app.llm.embedding_build import GuardedEmbedder, build_embedder
 from app.llm.guard import Guard, GuardedModel
 from app.llm.port import Model, Provider
 from app.memory.extractive import ExtractiveExtractor, ExtractiveObserver, ExtractiveReflector
@@ -19,21 +20,27 @@ from app.memory.observer import ModelObserver
 from app.memory.reflector import ModelReflector
 from app.settings import Settings
 
+EMBEDDINGS = "embeddings"  # stopped by themselves: what fails there need not fail for the other models of a provider
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roles:
-    """Observer, reflector and extractor, and what stands behind them (nothing behind the extractive ones)."""
+    """Observer, reflector and extractor, and what stands behind them (nothing behind the extractive ones).
+
+    ``embedder`` is None where recall is by words alone.
+    """
 
     observer: Observer
     extractor: Extractor
     reflector: Reflector
     models: Sequence[Model]
-    guards: Mapping[Provider, Guard]
+    embedder: GuardedEmbedder | None
+    guards: Mapping[str, Guard]  # by what they stand before
 
 
 def build_roles(settings: Settings, tracer: Tracer = UNTRACED) -> Roles:
     chosen = chosen_models(settings)
-    guards: dict[Provider, Guard] = {}
+    guards: dict[str, Guard] = {}
     models: list[Model] = []
 
     def build(provider: Provider, name: str) -> Model:
@@ -53,4 +60,15 @@ def build_roles(settings: Settings, tracer: Tracer = UNTRACED) -> Roles:
         observer, extractor = ModelObserver(*models_of_observer), ModelExtractor(*models_of_observer)
     if chosen.reflector.provider is not Provider.EXTRACTIVE:
         reflector = ModelReflector(*both(chosen.reflector))
-    return Roles(observer=observer, reflector=reflector, extractor=extractor, models=models, guards=guards)
+    embedder = None
+    if (embedding := embedding_config(settings)) is not None:
+        guards[EMBEDDINGS] = Guard(embedding_guard_config(settings))
+        embedder = GuardedEmbedder(build_embedder(embedding), guards[EMBEDDINGS], embedding)
+    return Roles(
+        observer=observer,
+        reflector=reflector,
+        extractor=extractor,
+        models=models,
+        embedder=embedder,
+        guards=guards,
+    )

@@ -34,6 +34,7 @@ from app.kit.errors import StartError
 from app.kit.logging import configure
 from app.llm.port import Provider
 from app.main import Location, create_app
+from app.recall.vector_store import prepare_vectors
 from app.securing import secure
 from app.settings import Settings, without_password
 
@@ -135,13 +136,19 @@ def _kept_up(embedded: EmbeddedPostgres) -> Iterator[None]:
 async def _prepare(settings: Settings, database: Location) -> None:
     if settings.migrate == "auto":
         await _upgrade(settings, database)
-    else:
-        await check_server(database_config(settings, database.url))
+        return
+    config = database_config(settings, database.url)
+    await check_server(config)
+    if settings.embeddings.provider is not None:
+        await prepare_vectors(config, make=False)
 
 
 async def _upgrade(settings: Settings, database: Location) -> None:
-    await check_server(database_config(settings, database.url))
+    config = database_config(settings, database.url)
+    await check_server(config)
     await schema.upgrade(database.url)
+    if settings.embeddings.provider is not None:
+        await prepare_vectors(config, make=True)
 
 
 def _tell(settings: Settings, database: Location, keys: Keys) -> None:
@@ -153,6 +160,7 @@ def _tell(settings: Settings, database: Location, keys: Keys) -> None:
         database=database.name,
         observer=chosen.observer.label,
         reflector=chosen.reflector.label,
+        embeddings=settings.embeddings.provider,
         keys=keys.value,
     )
     if Provider.EXTRACTIVE in {chosen.observer.provider, chosen.reflector.provider}:

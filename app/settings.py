@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from app.kit.errors import StartError
+from app.llm.embedding import EmbeddingProvider
 from app.llm.port import Provider
 from app.memory.rules import MemoryConfig
 
@@ -183,6 +184,33 @@ class RecallSettings(_Group):
     index_sweep: int = Field(500, ge=1, le=100_000, description="sessions looked at then, for what was left")
 
 
+class EmbeddingSettings(_Group):
+    provider: EmbeddingProvider | None = Field(
+        None, description="openai (any endpoint of OPENAI_BASE_URL), local or scripted; unset: recall is by words alone"
+    )
+    model: str | None = Field(None, description="default: the provider's; another one has all vectors made anew")
+    dimensions: int | None = Field(
+        None, ge=1, le=16_000, description="numbers of a vector, where the model can make fewer; default: the model's"
+    )
+    query_prefix: str = Field("", description="before a query, as the model was trained: 'query: ' for E5")
+    passage_prefix: str = Field("", description="before a message: 'passage: ' for E5")
+    characters_max: int = Field(1_000, ge=1, le=100_000, description="of a message and of a query: its beginning")
+    batch: int = Field(32, ge=1, le=2_048, description="messages sent at once")
+    timeout_seconds: float = Field(60.0, gt=0, le=3_600, description="for them")
+    query_seconds: float = Field(
+        1.0, gt=0, le=60, description="for a query, and before it for a place among the calls; then words alone"
+    )
+    concurrency: int = Field(8, ge=1, le=1_000, description="calls at once, per process")
+    failures_max: int = Field(5, ge=1, le=1_000, description="failures in a row that stop calls for a while")
+    open_seconds: float = Field(30.0, ge=0, le=3_600, description="how long they are stopped")
+    share: float = Field(0.5, gt=0, le=1, description="of the time, what making vectors in the background may take")
+    look_seconds: float = Field(1.0, ge=0.05, le=600, description="how often to look for messages without one")
+    sweep: int = Field(500, ge=1, le=100_000, description="sessions looked at then, for what was left")
+    searched_max: int = Field(
+        20_000, ge=1, le=10_000_000, description="messages that a query is compared with, the newest"
+    )
+
+
 class StateSettings(_Group):
     value_bytes_max: int = Field(64 * 1024, ge=1, le=1024**3, description="one value as JSON; 413 over it")
     entries_max: int = Field(1_000, ge=1, le=100_000, description="values of one session, resource or tenant")
@@ -297,6 +325,9 @@ class Settings(BaseSettings):
     state: StateSettings = Field(StateSettings(), description="Limits of the state.")
     facts: FactSettings = Field(FactSettings(), description="What is known of a resource beyond its sessions.")
     recall: RecallSettings = Field(RecallSettings(), description="Search, and its index.")
+    embeddings: EmbeddingSettings = Field(
+        EmbeddingSettings(), description="Vectors beside the words that recall finds by (docs/recall.md)."
+    )
     context: ContextSettings = Field(ContextSettings(), description="The compiled context.")
     engine: EngineSettings = Field(EngineSettings(), description="The work in the background.")
     retention: RetentionSettings = Field(RetentionSettings(), description="The sweep that removes what is too old.")

@@ -1,17 +1,21 @@
-"""Builds what works in the background: the memory's engine, and the sweeps of what is too old or of no artifact."""
+"""Builds what works in the background: the memory's engine, the search with its index, and what sweeps."""
 
 import os
 import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from opentelemetry.trace import Tracer
+from prometheus_client import CollectorRegistry
 
 from app.artifacts.objects import Objects
 from app.artifacts.store import ArtifactStore
 from app.artifacts.sweeping import SweepConfig, Sweeping
-from app.configs import engine_config, fact_config, retaining_config
+from app.configs import engine_config, fact_config, index_config, recall_config, retaining_config, vector_config
 from app.facts.store import FactStore
 from app.kit.clock import SystemClock
 from app.kit.db import Database
+from app.llm.embedding_build import GuardedEmbedder
 from app.memory.activating import Activating
 from app.memory.charging import Charging
 from app.memory.engine import Engine
@@ -26,6 +30,13 @@ from app.memory.retaining import Retaining
 from app.memory.retaining_store import RetainingStore
 from app.memory.store import MemoryStore
 from app.recall.index_store import IndexStore
+from app.recall.indexer import Indexer
+from app.recall.metrics import VectorMetrics
+from app.recall.service import RecallService
+from app.recall.store import RecallStore
+from app.recall.vector_search import VectorSearch
+from app.recall.vector_store import VectorStore
+from app.recall.vectorizing import Vectorizing
 from app.redaction.model import Redaction
 from app.roles import Roles
 from app.sessions.deleting import Deleting
@@ -107,3 +118,49 @@ def build_sweeping(settings: Settings, pool: Database, objects: Objects) -> Swee
     chosen = settings.artifacts
     config = SweepConfig(sweep_seconds=chosen.sweep_seconds, orphan_seconds=chosen.orphan_seconds)
     return Sweeping(objects=objects, store=ArtifactStore(pool), clock=SystemClock(), config=config)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """The search, what writes its index and its vectors in the background, and what forgets of both.
+
+    ``vectorizing`` is empty where recall is by words alone.
+    """
+
+    recall: RecallService
+    indexer: Indexer
+    vectorizing: Sequence[Vectorizing]
+    index_store: IndexStore
+
+
+def build_recall(
+    settings: Settings,
+    pool: Database,
+    embedder: GuardedEmbedder | None,
+    *,
+    redaction: Redaction,
+    registry: CollectorRegistry,
+) -> Finding:
+    index_store, config = IndexStore(pool), vector_config(settings)
+    vectorizing = search = None
+    if embedder is not None:
+        store, metrics = VectorStore(pool, embedder.label), VectorMetrics(registry)
+        vectorizing = Vectorizing(store=store, embedder=embedder, config=config, redaction=redaction, metrics=metrics)
+        search = VectorSearch(store=store, embedder=embedder, config=config, redaction=redaction, metrics=metrics)
+    indexer = Indexer(
+        store=index_store, config=index_config(settings), on_index=None if vectorizing is None else vectorizing.ask
+    )
+    recall = RecallService(
+        store=RecallStore(pool),
+        facts=FactStore(pool),
+        indexer=indexer,
+        clock=SystemClock(),
+        config=recall_config(settings),
+        vectors=search,
+    )
+    return Finding(
+        recall=recall,
+        indexer=indexer,
+        vectorizing=() if vectorizing is None else (vectorizing,),
+        index_store=index_store,
+    )

@@ -27,9 +27,11 @@ from hypothesis import settings as hypothesis_settings
 
 from app.configs import connection_config
 from app.kit.connection import connection_options
+from app.kit.db import DatabaseConfig
 from app.kit.embedded import EmbeddedConfig, EmbeddedPostgres
 from app.kit.migrate import upgrade
 from app.main import Location, create_app
+from app.recall.vector_store import prepare_vectors
 from app.settings import Settings
 from tests.contract import Contract
 from tests.pooler import is_pooled, pooled
@@ -53,6 +55,7 @@ TABLES = (
     "resources",
     "messages",
     "message_terms",
+    "message_vectors",
     "sessions",
     "session_configs",
     "memories",
@@ -116,7 +119,9 @@ async def _clone(dsn: str, name: str) -> None:
         try:
             if not await connection.fetchval("SELECT true FROM pg_database WHERE datname = $1", TEMPLATE):
                 await connection.execute(f"CREATE DATABASE {TEMPLATE}_making")
-                await upgrade(_database(dsn, f"{TEMPLATE}_making"))
+                making = _database(dsn, f"{TEMPLATE}_making")
+                await upgrade(making)
+                await prepare_vectors(DatabaseConfig(url=making), make=True)
                 await connection.execute(f"ALTER DATABASE {TEMPLATE}_making RENAME TO {TEMPLATE}")
             await connection.execute(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE} STRATEGY FILE_COPY")
         finally:

@@ -2,6 +2,7 @@
 
 import math
 import re
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,6 +14,7 @@ class PromptKind(StrEnum):
     OBSERVER = "observer"
     REFLECTOR = "reflector"
     EXTRACTOR = "extractor"
+    EMBEDDER = "embedder"
     OTHER = "other"
 
 
@@ -25,9 +27,12 @@ class Asked:
     prompt: str
     max_tokens: int
     results: tuple[str, ...] = ()  # what tools returned, in the whole request
+    texts: tuple[str, ...] = ()  # to be made vectors of
 
     @property
     def kind(self) -> PromptKind:
+        if self.texts:
+            return PromptKind.EMBEDDER
         if block(self.prompt, "messages") is not None:
             return PromptKind.OBSERVER
         if block(self.prompt, "notes") is not None or block(self.prompt, "conversation") is not None:
@@ -60,6 +65,18 @@ class Said:
     role: str
     time: str
     text: str
+
+
+SYNONYMS = {"automobile": "car", "vehicle": "car", "physician": "doctor", "surgeon": "doctor", "feline": "cat"}
+DIMENSIONS = 256
+
+
+def embed(text: str) -> list[float]:
+    """Counts of its words, of which synonyms are one: texts are as alike as they share meanings."""
+    numbers = [0.0] * DIMENSIONS
+    for word in re.findall(r"\w+", text.lower()):
+        numbers[zlib.crc32(SYNONYMS.get(word, word).encode()) % DIMENSIONS] += 1
+    return numbers
 
 
 def observe(asked: Asked) -> str:

@@ -1,4 +1,4 @@
-"""A scripted model provider over real HTTP on loopback: POST /v1/messages and POST /v1/chat/completions.
+"""A scripted model provider over real HTTP on loopback: /v1/messages, /v1/chat/completions, /v1/embeddings.
 
     with ModelServer() as server:
         server.fail_next(Fault.RATE_LIMITED, times=2, retry_after="1")
@@ -16,6 +16,7 @@ import socket
 import sys
 import threading
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -24,7 +25,7 @@ from typing import Any, Self
 
 from tests import model_http as http
 from tests import model_wire as wire
-from tests.model_replies import Answer, Asked, PromptKind, ToolCall, extract, observe, reflect
+from tests.model_replies import Answer, Asked, PromptKind, ToolCall, embed, extract, observe, reflect
 from tests.model_wire import Ending
 
 
@@ -90,7 +91,10 @@ class Recorded:
 
 
 class ModelServer:
-    """``observer`` and ``reflector`` compute the replies to the two kinds of prompt, ``other`` to all else."""
+    """``observer`` and ``reflector`` compute the replies to the two kinds of prompt, ``other`` to all else.
+
+    ``embedder`` makes the vector of a text.
+    """
 
     def __init__(
         self,
@@ -98,6 +102,7 @@ class ModelServer:
         observer: Answer = observe,
         reflector: Answer = reflect,
         other: Answer = lambda _asked: "ok",
+        embedder: Callable[[str], list[float]] = embed,
         port: int = 0,
     ) -> None:
         self.answers = {
@@ -106,6 +111,8 @@ class ModelServer:
             PromptKind.EXTRACTOR: extract,
             PromptKind.OTHER: other,
         }
+        self.embedder = embedder
+        self.refused = ""  # a text that has this is refused, with all that come with it
         self.always: Fault | None = None  # what every request meets for which nothing is planned
         self.requests: list[Recorded] = []
         self.in_flight = 0
@@ -202,6 +209,8 @@ class ModelServer:
         asked = wire.asked(api, json.loads(body))
         plan = self._next_plan(asked.kind)
         fault = plan.fault if plan else None
+        if self.refused and any(self.refused in text for text in asked.texts):
+            plan = Planned(fault=Fault.BAD_REQUEST, kind=None, retry_after=None)
         self._record(Recorded(api=api, asked=asked, body=json.loads(body), headers=head.headers, fault=fault))
         if plan is not None and plan.fault in STATUSES:
             status, wish = STATUSES[plan.fault], {"retry-after": plan.retry_after} if plan.retry_after else {}
@@ -210,6 +219,9 @@ class ModelServer:
             return await http.send(writer, 200, *BODIES[fault])
         if fault in WAITS:
             await self._misbehave(fault, reader, writer)
+        if asked.texts:
+            made = [] if fault is Fault.EMPTY else [self.embedder(text) for text in asked.texts]
+            return await http.send_json(writer, 200, wire.vectors(asked, made))
         answer = self.answers[asked.kind](asked)
         if isinstance(answer, ToolCall):
             return await http.send_json(writer, 200, wire.call(api, asked, answer))

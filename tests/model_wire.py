@@ -12,7 +12,7 @@ from typing import Any
 from tests.model_replies import Asked, ToolCall
 
 CACHED_TOKENS, CACHE_WRITE_TOKENS = 8, 4  # of every input
-PATHS = {"/v1/messages": "anthropic", "/v1/chat/completions": "openai"}
+PATHS = {"/v1/messages": "anthropic", "/v1/chat/completions": "openai", "/v1/embeddings": "embeddings"}
 
 
 class Ending(StrEnum):
@@ -40,6 +40,8 @@ ERROR_TYPES = {
 
 
 def asked(api: str, body: dict[str, Any]) -> Asked:
+    if api == "embeddings":
+        return Asked(model=body["model"], system="", prompt="", max_tokens=0, texts=tuple(body["input"]))
     if api == "anthropic":
         system = _text(body.get("system", ""))
         limit = body["max_tokens"]
@@ -63,6 +65,14 @@ def _results(messages: list[dict[str, Any]]) -> Iterator[str]:
 def reply(api: str, question: Asked, text: str, ending: Ending) -> dict[str, Any]:
     whole, out = max(16, (len(question.system) + len(question.prompt)) // 4), len(text) // 4 + 1
     return (_anthropic if api == "anthropic" else _openai)(question.model, text, ending, whole, out)
+
+
+def vectors(question: Asked, made: list[list[float]]) -> dict[str, Any]:
+    """The reply to a request for embeddings, in another order than they were asked for, which the API allows."""
+    data = [{"object": "embedding", "index": index, "embedding": made[index]} for index in reversed(range(len(made)))]
+    tokens = sum(map(len, question.texts)) // 4
+    usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+    return {"object": "list", "model": question.model, "data": data, "usage": usage}
 
 
 def call(api: str, question: Asked, asked_for: ToolCall) -> dict[str, Any]:

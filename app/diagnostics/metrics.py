@@ -11,7 +11,6 @@ from app.diagnostics.store import Backlog, DiagnosticsStore
 from app.kit.db import AWAY, EVERY_TENANT, Database, acting_for
 from app.kit.openapi import VERSION
 from app.llm.guard import Guard
-from app.llm.port import Provider
 from app.memory.status import MemoryStatus
 
 # Seconds that the oldest message not yet observed has waited, and what those below each are called.
@@ -27,7 +26,7 @@ class Metrics:
         *,
         database: Database,
         store: DiagnosticsStore,
-        guards: Mapping[Provider, Guard],
+        guards: Mapping[str, Guard],
     ) -> None:
         self._registry = registry
         self._database = database
@@ -54,7 +53,7 @@ class Metrics:
         for state, connections in pool.items():
             self._pool.labels(state).set(connections)
         for provider, guard in self._guards.items():
-            self._open.labels(provider.value).set(guard.is_open())
+            self._open.labels(provider).set(guard.is_open())
         return generate_latest(self._registry)
 
     async def _backlog(self) -> Backlog | None:

@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 from typing import Protocol, TypeVar, cast
 
 from app.kit.errors import StartError
-from app.llm.port import TIMEOUT, ModelError, Provider
+from app.llm.port import TIMEOUT, ModelError
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -61,7 +61,7 @@ class _StatusError(Protocol):
     response: _Response
 
 
-async def answered(call: Awaitable[T], *, provider: Provider, errors: SdkErrors, timeout_seconds: float) -> T:
+async def answered(call: Awaitable[T], *, provider: str, errors: SdkErrors, timeout_seconds: float) -> T:
     """The SDK's answer, or ModelError. The SDK bounds each read; the whole call is bounded here, drip or not."""
     try:
         async with asyncio.timeout(timeout_seconds):
@@ -76,7 +76,7 @@ async def answered(call: Awaitable[T], *, provider: Provider, errors: SdkErrors,
         raise bad_reply(provider) from error
 
 
-def understood(reply: T, read: Callable[[T], R], *, provider: Provider) -> R:
+def understood(reply: T, read: Callable[[T], R], *, provider: str) -> R:
     """``read(reply)``. The SDKs build their types unchecked, so a body of another shape shows only when it is read."""
     try:
         return read(reply)
@@ -84,11 +84,11 @@ def understood(reply: T, read: Callable[[T], R], *, provider: Provider) -> R:
         raise bad_reply(provider) from error
 
 
-def bad_reply(provider: Provider) -> ModelError:
+def bad_reply(provider: str) -> ModelError:
     return ModelError("bad_reply", f"{provider} answered in a shape its API does not have", retryable=True)
 
 
-def status_failure(provider: Provider, error: _StatusError, *, now: datetime) -> ModelError:
+def status_failure(provider: str, error: _StatusError, *, now: datetime) -> ModelError:
     status = error.status_code
     server_error = status >= SERVER_ERRORS_FROM
     kind = KINDS.get(status, "server_error" if server_error else "bad_request")

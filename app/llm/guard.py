@@ -6,14 +6,18 @@ come back; half open, one call is let through to see. Only failures of the provi
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 from opentelemetry.trace import SpanKind, Tracer
 from opentelemetry.util.types import AttributeValue
 
 from app.kit.tracing import UNTRACED, traced
 from app.llm.port import Model, ModelError, ModelReply, ModelRequest, Provider
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,20 +76,31 @@ class Guard:
         """Whether no call passes now, or only the one that is to see."""
         return self.breaker.failures >= self.breaker.config.failures_max
 
-    async def complete(self, model: Model, request: ModelRequest) -> ModelReply:
-        """One guarded call. Raises ModelError ``circuit_open``, with when to come back, while the circuit is open."""
-        async with self.places:
+    async def passed(self, provider: str, call: Callable[[], Awaitable[T]], *, wait_seconds: float | None = None) -> T:
+        """One guarded call, which waits so long for its place (None: as long as it takes).
+
+        Raises ModelError ``circuit_open``, with when to come back, while the circuit is open; ``busy`` without a place.
+        """
+        await self._place(provider, wait_seconds)
+        try:
             wait = self.breaker.wait_seconds(self._clock())
             if wait:
-                message = (
-                    f"{model.provider} failed {self.breaker.failures} times in a row; the next try is in {wait:.0f} s"
-                )
+                message = f"{provider} failed {self.breaker.failures} times in a row; the next try is in {wait:.0f} s"
                 raise ModelError("circuit_open", message, retryable=True, retry_after=wait)
-            return await self._tried(model, request)
+            return await self._tried(call)
+        finally:
+            self.places.release()
 
-    async def _tried(self, model: Model, request: ModelRequest) -> ModelReply:
+    async def _place(self, provider: str, wait_seconds: float | None) -> None:
         try:
-            reply = await model.complete(request)
+            async with asyncio.timeout(wait_seconds):
+                await self.places.acquire()
+        except TimeoutError as error:
+            raise ModelError("busy", f"{provider} has no place for another call", retryable=True) from error
+
+    async def _tried(self, call: Callable[[], Awaitable[T]]) -> T:
+        try:
+            reply = await call()
         except ModelError as error:
             if error.retryable:
                 self.breaker.failed(self._clock())
@@ -128,7 +143,7 @@ class GuardedModel:
             "gen_ai.request.max_tokens": request.max_output_tokens,
         }
         with traced(self._tracer, f"chat {self.name}", kind=SpanKind.CLIENT, attributes=asked) as going:
-            reply = await self._guard.complete(self._model, request)
+            reply = await self._guard.passed(self.provider, partial(self._model.complete, request))
             going.set_attributes(
                 {
                     "gen_ai.response.model": reply.model,

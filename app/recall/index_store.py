@@ -2,7 +2,7 @@
 
 Rows of a session are written in the order of its messages and without a gap, so the newest says how far the index is:
 what is left to do is the gap between it and the log. Whoever changes messages holds the session's row; it is locked
-here too, but so that appends go on.
+here too, but so that appends go on. What is forgotten of the index is forgotten of the vectors that follow it.
 """
 
 from collections.abc import Sequence
@@ -12,6 +12,7 @@ from uuid import UUID
 from app.kit.db import Database, Row, Tx
 from app.recall.indexing import Entry, Last
 from app.recall.scope import resource_term, session_term
+from app.recall.vector_store import forget_message_vectors, forget_vectors, forget_vectors_from
 from app.sessions.message_store import message_of
 from app.sessions.model import Gone, Message
 
@@ -100,16 +101,19 @@ class IndexStore:
 
     async def forget(self, tx: Tx, gone: Gone) -> dict[str, int]:
         """Delete what is known of the sessions. Answers how many rows, by their tables."""
+        vectors = await forget_vectors(tx, gone.sessions)
         status: str = await tx.execute(FORGET, gone.sessions)
-        return {"message_terms": int(status.rpartition(" ")[2])}
+        return {"message_terms": int(status.rpartition(" ")[2]), "message_vectors": vectors}
 
     async def forget_messages(self, tx: Tx, session: UUID, *, from_seq: int, to_seq: int) -> None:
         """Forget what these messages say, for good. The caller holds the lock."""
         await tx.execute(FORGET_MESSAGES, session, from_seq, to_seq)
+        await forget_message_vectors(tx, session, from_seq=from_seq, to_seq=to_seq)
 
     async def forget_from(self, tx: Tx, session: UUID, seq: int) -> None:
         """Forget the messages from ``seq`` on: they are indexed anew, as they are then. The caller holds the lock."""
         await tx.execute(FORGET_FROM, session, seq)
+        await forget_vectors_from(tx, session, seq)
 
 
 def last_of(row: Row | None) -> Last:

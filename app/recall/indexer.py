@@ -45,9 +45,16 @@ class _Waiting:
 
 class Indexer:
     def __init__(
-        self, *, store: IndexStore, config: IndexConfig, monotonic: Callable[[], float] = time.monotonic
+        self,
+        *,
+        store: IndexStore,
+        config: IndexConfig,
+        on_index: Callable[[UUID], None] | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        """``on_index`` is told of each session that was indexed further."""
         self._store = store
+        self._on_index = on_index
         self._config = config
         self._now = monotonic
         self._waiting: dict[UUID, _Waiting] = {}
@@ -78,7 +85,10 @@ class Indexer:
         if not messages:
             return 0
         made = await asyncio.to_thread(lambda: list(entries(messages, last)))
-        return await self._store.add(session, made)
+        added = await self._store.add(session, made)
+        if added and self._on_index is not None:
+            self._on_index(session)
+        return added
 
     async def sweep(self) -> int:
         """Look at the next few sessions, and note those that the index lacks messages of. Answers how many."""

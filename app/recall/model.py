@@ -19,6 +19,18 @@ class HitKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Searched:
+    """A session that is searched."""
+
+    id: UUID
+    tenant: str
+    key: str
+    memory_id: UUID
+    resource_id: str | None
+    last_seq: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Indexed:
     """A message as search sees it.
 

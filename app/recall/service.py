@@ -1,4 +1,4 @@
-"""From a query to its hits: find, rank, read what was found. Nothing here waits for a model."""
+"""From a query to its hits: find, rank, read what was found. No model is waited for, or not for long (vectors)."""
 
 import asyncio
 from collections import Counter
@@ -12,15 +12,17 @@ from app.facts.store import FactStore
 from app.kit.clock import Clock
 from app.recall.asking import meant_role
 from app.recall.facts import fact_hits
+from app.recall.fusion import fused
 from app.recall.indexer import Indexer
 from app.recall.indexing import Entry, entries, told
-from app.recall.model import Hit, HitKind, Indexed, Neighbour, Place, Scope, Span
+from app.recall.model import Hit, HitKind, Indexed, Neighbour, Place, Scope, Searched, Span
 from app.recall.notes import note_hits
 from app.recall.ranking import Ranked, ranked
 from app.recall.scope import resource_term, session_term
-from app.recall.store import Index, RecallStore, Searched
+from app.recall.store import Index, RecallStore
 from app.recall.times import named_time
 from app.recall.tokens import Alternatives, query_terms
+from app.recall.vector_search import VectorSearch
 from app.sessions.errors import SessionNotFound
 from app.sessions.model import Message
 from app.sessions.store import session_id
@@ -62,9 +64,18 @@ class Ask:
 
 class RecallService:
     def __init__(
-        self, *, store: RecallStore, facts: FactStore, indexer: Indexer, clock: Clock, config: RecallConfig
+        self,
+        *,
+        store: RecallStore,
+        facts: FactStore,
+        indexer: Indexer,
+        clock: Clock,
+        config: RecallConfig,
+        vectors: VectorSearch | None = None,
     ) -> None:
+        """``vectors`` None: words alone."""
         self._store = store
+        self._vectors = vectors
         self._facts_of = facts
         self._indexer = indexer
         self._clock = clock
@@ -103,11 +114,10 @@ class RecallService:
         named = await asyncio.to_thread(named_time, ask.query, ask.now or self._clock.now())
         query = query_terms(named.text)
         hits: list[Hit] = []
-        if query and sessions:
-            if HitKind.MESSAGE in ask.kinds:
-                hits += await self._messages(sessions, scope, query, named.span, ask)
-            if HitKind.OBSERVATION in ask.kinds:
-                hits += await self._notes(sessions, query, ask, besides=hits)
+        if sessions and HitKind.MESSAGE in ask.kinds:
+            hits += await self._messages(sessions, scope, query, named.span, ask)
+        if sessions and HitKind.OBSERVATION in ask.kinds and query:
+            hits += await self._notes(sessions, query, ask, besides=hits)
         return hits
 
     async def _facts(self, tenant: str, resource_id: str, ask: Ask, *, besides: Sequence[Hit]) -> list[Hit]:
@@ -129,6 +139,21 @@ class RecallService:
     async def _messages(
         self, sessions: Sequence[Searched], scope: str, query: Sequence[Alternatives], named: Span | None, ask: Ask
     ) -> list[Hit]:
+        words, near = await asyncio.gather(
+            self._by_words(sessions, scope, query, named, ask), self._by_vectors(sessions, ask)
+        )
+        found = fused(words, near) if near else words
+        wanted = [one for one in found if _precedes(one, ask)]
+        return await self._read(sessions, wanted[: ask.limit], ask.neighbours)
+
+    async def _by_vectors(self, sessions: Sequence[Searched], ask: Ask) -> list[Place]:
+        return [] if self._vectors is None else await self._vectors.ranking(sessions, ask.query, ask.span)
+
+    async def _by_words(
+        self, sessions: Sequence[Searched], scope: str, query: Sequence[Alternatives], named: Span | None, ask: Ask
+    ) -> list[Ranked]:
+        if not query:
+            return []
         ids = [session.id for session in sessions]
         index = await self._store.index(ids, tail_max=self._config.tail_max)
         for session in index.tail:
@@ -144,8 +169,7 @@ class RecallService:
             meant=meant_role(ask.query),
         )
         known = {row.place: row for row in rows}
-        wanted = [one for one in found if ask.span.holds(known[one.place].created_at) and _precedes(one, ask)]
-        return await self._read(sessions, wanted[: ask.limit], ask.neighbours)
+        return [one for one in found if ask.span.holds(known[one.place].created_at)]
 
     async def _read(self, sessions: Sequence[Searched], found: Sequence[Ranked], neighbours: int) -> list[Hit]:
         """The hits with their texts; what was erased or deleted since is left out."""

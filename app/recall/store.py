@@ -10,18 +10,20 @@ from app.memory.model import Observation
 from app.memory.rows import observation_of
 from app.recall.index_store import last_of
 from app.recall.indexing import Last
-from app.recall.model import Indexed, Place, Span
+from app.recall.model import Indexed, Place, Searched, Span
 from app.recall.ranking import NEAR_MAX
 from app.recall.scope import quoted
 from app.recall.tokens import Alternatives
 from app.sessions.message_store import message_of
 from app.sessions.model import Message, Role
 
-SESSION = "/* recall_session */ SELECT id, key, memory_id, resource_id FROM sessions WHERE id = $1"
+SESSION = """/* recall_session */
+SELECT id, tenant, key, memory_id, resource_id, next_seq - 1 AS last_seq FROM sessions WHERE id = $1
+"""
 
 # Those last active first: of a resource with more sessions than are searched the oldest are left out.
 SESSIONS = """/* recall_sessions */
-SELECT id, key, memory_id, resource_id FROM sessions
+SELECT id, tenant, key, memory_id, resource_id, next_seq - 1 AS last_seq FROM sessions
 WHERE tenant = $1 AND resource_id = $2 AND ($4::text IS NULL OR key = $4)
 ORDER BY last_active_at DESC, key LIMIT $3
 """
@@ -77,16 +79,6 @@ SELECT o.* FROM unnest($1::uuid[], $2::uuid[]) AS s (id, memory_id) JOIN observa
 WHERE o.status = 'active' OR o.retired_by LIKE 'reflection:%'
 ORDER BY o.created_at DESC, o.id DESC LIMIT $3
 """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Searched:
-    """A session that is searched."""
-
-    id: UUID
-    key: str
-    memory_id: UUID
-    resource_id: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +150,14 @@ class RecallStore:
 
 
 def _searched(row: Row) -> Searched:
-    return Searched(id=row["id"], key=row["key"], memory_id=row["memory_id"], resource_id=row["resource_id"])
+    return Searched(
+        id=row["id"],
+        tenant=row["tenant"],
+        key=row["key"],
+        memory_id=row["memory_id"],
+        resource_id=row["resource_id"],
+        last_seq=row["last_seq"],
+    )
 
 
 def _indexed(row: Row) -> Indexed:

@@ -4,8 +4,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import BigInteger, Column, DateTime, Index, Integer, Text, Uuid
-from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
+from sqlalchemy import REAL, BigInteger, Column, DateTime, Index, Integer, Text, Uuid
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
 from sqlmodel import Field, SQLModel
 
 
@@ -30,3 +30,20 @@ class MessageTermsRow(SQLModel, table=True):
     created_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False))
     terms: Any = Field(sa_column=Column(TSVECTOR, nullable=False))
     repeated: dict[str, int] | None = Field(sa_column=Column(JSONB))
+
+
+class MessageVectorRow(SQLModel, table=True):
+    """The vector of a message by a model; empty where no embeddings are switched on (docs/decisions/0039).
+
+    Those of a session and a model have no gap from seq 1 on, and follow the rows of ``message_terms``, of which they
+    have ``segment`` and ``created_at``. ``vector`` has length 1; NULL: the message says nothing, or was erased.
+    """
+
+    __tablename__ = "message_vectors"
+
+    session_id: UUID = Field(sa_column=Column(Uuid, primary_key=True))
+    model: str = Field(sa_column=Column(Text, primary_key=True))
+    seq: int = Field(sa_column=Column(BigInteger, primary_key=True, autoincrement=False))
+    segment: int = Field(sa_column=Column(Integer, nullable=False))
+    created_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False))
+    vector: list[float] | None = Field(sa_column=Column(ARRAY(REAL)))

@@ -148,6 +148,7 @@ _DELETED_ROWS = {
     "spending": 1,
     "artifacts": 2,
     "message_terms": 200,
+    "message_vectors": 0,
     "state_entries": 3,
     "facts": 2,
     "resources": 0,

@@ -192,7 +192,8 @@ async def outline(url: str, client: httpx.AsyncClient) -> Outline:
         facts = await laws.read_facts(database, session_id("default", scenario.KEY))
         assert facts is not None
         laws.check(facts, None)
-        await until(partial(_unindexed, database), (0).__eq__)
+        for table in ("message_terms", "message_vectors"):
+            await until(partial(_lacking, database, table), (0).__eq__)
         tables = {name: await _rows(database, name) for name in TABLES if name not in OWN_TABLES}
     finally:
         await database.close()
@@ -206,12 +207,12 @@ async def outline(url: str, client: httpx.AsyncClient) -> Outline:
     }
 
 
-async def _unindexed(database: Database) -> int:
-    """How many messages search does not know yet."""
+async def _lacking(database: Database, table: str) -> int:
+    """How many messages have no row there yet, of what search is made of in the background."""
     async with database.connection() as connection:
         found: int = await connection.fetchval(
-            "SELECT count(*) FROM messages m WHERE NOT EXISTS"
-            " (SELECT FROM message_terms t WHERE t.session_id = m.session_id AND t.seq = m.seq)"
+            "SELECT count(*) FROM messages m WHERE NOT EXISTS"  # noqa: S608 - our own table names
+            f" (SELECT FROM {table} t WHERE t.session_id = m.session_id AND t.seq = m.seq)"
         )
     return found
 
@@ -306,7 +307,7 @@ def unreached(end: End) -> list[str]:
     return [name for name in WRITES if name not in end.statements]
 
 
-BACKGROUND = frozenset({"index_messages"})  # what no step waits for
+BACKGROUND = frozenset({"index_messages", "write_vectors"})  # what no step waits for
 
 
 def dealt(end: End, *, runs: int) -> list[list[Point]]:

@@ -39,6 +39,7 @@ SETTINGS: Json = {
     "engine": {"lease_seconds": 1, "sweep_seconds": 0.05, "grace_seconds": 0.1},
     "retention": {"sweep_seconds": 0.05},
     "recall": {"index_quiet_seconds": 0, "index_look_seconds": 0.05, "index_share": 0.5},
+    "embeddings": {"provider": "scripted", "dimensions": 8, "look_seconds": 0.05, "share": 0.5},
 }
 TOLD = (
     "On {day} May 2026 Ana paid invoice {n} of {n}20 euros for the shop in {city}. "

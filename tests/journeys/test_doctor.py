@@ -28,6 +28,15 @@ def test_a_sound_service_is_found_sound(database_url: str) -> None:
     }
 
 
+def test_the_model_of_embeddings_is_asked_too(database_url: str, models: ModelServer) -> None:
+    models.always = Fault.UNAUTHORIZED
+    switched_on = {"DAYBOOK_DATABASE_URL": database_url, "DAYBOOK_EMBEDDINGS__PROVIDER": "openai"}
+    environment = {"DAYBOOK_PROVIDER": "extractive", **models.environment(), **switched_on}
+    found = findings(exit_code=MISTAKES, **environment)
+    assert found["pgvector"]["verdict"] == "ok"
+    assert found["embeddings by openai text-embedding-3-small"]["detail"].startswith("unauthorized")
+
+
 def test_a_database_that_was_not_migrated_is_told_with_what_to_do(postgres: str) -> None:
     found = findings(exit_code=MISTAKES, DAYBOOK_DATABASE_URL=postgres)
     assert found["migrations"]["verdict"] == "wrong"

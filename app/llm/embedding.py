@@ -1,0 +1,63 @@
+"""The seam of embedding models: texts in, vectors out, few errors. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import hypot, isfinite
+from typing import Protocol, TypeAlias
+
+Vector: TypeAlias = tuple[float, ...]
+"""Of length 1, so that the product of two is their cosine."""
+
+
+class EmbeddingProvider(StrEnum):
+    OPENAI = "openai"
+    LOCAL = "local"  # of the extra local-embeddings: no network
+    SCRIPTED = "scripted"  # hashed words
+
+
+class Use(StrEnum):
+    """What a text is to be compared as: some models tell the two apart."""
+
+    QUERY = "query"
+    PASSAGE = "passage"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingConfig:
+    """``model`` None is the provider's default, ``dimensions`` None the model's own.
+
+    ``timeout_seconds`` bounds a call for passages. ``query_seconds`` is how long a search waits for a place among the
+    calls, and then again for its vector. The prefixes are what the model was trained to have before its texts.
+    """
+
+    provider: EmbeddingProvider
+    model: str | None = None
+    dimensions: int | None = None
+    timeout_seconds: float = 60.0
+    query_seconds: float = 1.0
+    query_prefix: str = ""
+    passage_prefix: str = ""
+
+
+class Embedder(Protocol):
+    """An embedding model. ``embed`` raises ModelError and nothing else."""
+
+    @property
+    def provider(self) -> EmbeddingProvider: ...
+
+    @property
+    def name(self) -> str: ...
+
+    async def embed(self, texts: Sequence[str], use: Use, *, timeout_seconds: float) -> list[Sequence[float]]:
+        """As many as there are texts, in their order."""
+
+    async def close(self) -> None: ...
+
+
+def unit(numbers: Sequence[float]) -> Vector | None:
+    """The vector of length 1 in this direction. None where there is none: it is empty, zero, or not of numbers."""
+    length = hypot(*numbers)
+    if not length or not isfinite(length):
+        return None
+    return tuple(number / length for number in numbers)

@@ -1,0 +1,76 @@
+"""Which model makes vectors, and what stands before it: a limit, a breaker, and a bound on how long a search waits.
+
+Importing an SDK takes one to three seconds, so an adapter is imported when it is built and not before.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import assert_never
+
+from app.llm.calls import bad_reply
+from app.llm.embedding import Embedder, EmbeddingConfig, EmbeddingProvider, Use, Vector, unit
+from app.llm.guard import Guard
+
+DEFAULT_MODELS: Mapping[EmbeddingProvider, str] = {
+    EmbeddingProvider.OPENAI: "text-embedding-3-small",
+    EmbeddingProvider.SCRIPTED: "words",
+}
+
+
+class GuardedEmbedder:
+    """An embedding model behind its guard. ``label`` names model and dimensions: what it has made is compared alone."""
+
+    def __init__(self, embedder: Embedder, guard: Guard, config: EmbeddingConfig) -> None:
+        self._embedder = embedder
+        self._guard = guard
+        self._config = config
+        self.label = _label(embedder, config)
+
+    async def passages(self, texts: Sequence[str]) -> list[Vector | None]:
+        """One for each text, None for one that has no direction. Raises ModelError."""
+        prefixed = [self._config.passage_prefix + text for text in texts]
+        return await self._made(prefixed, Use.PASSAGE, timeout_seconds=self._config.timeout_seconds)
+
+    async def query(self, text: str) -> Vector | None:
+        """Raises ModelError, within twice ``query_seconds``."""
+        bound = self._config.query_seconds
+        return (await self._made([self._config.query_prefix + text], Use.QUERY, timeout_seconds=bound, wait=bound))[0]
+
+    async def close(self) -> None:
+        await self._embedder.close()
+
+    async def _made(
+        self, texts: Sequence[str], use: Use, *, timeout_seconds: float, wait: float | None = None
+    ) -> list[Vector | None]:
+        call = partial(self._embedder.embed, texts, use, timeout_seconds=timeout_seconds)
+        found = await self._guard.passed(self._embedder.provider, call, wait_seconds=wait)
+        wanted = self._config.dimensions or len(found[0])
+        if any(len(numbers) != wanted for numbers in found):
+            raise bad_reply(self._embedder.provider)
+        return [unit(numbers) for numbers in found]
+
+
+def _label(embedder: Embedder, config: EmbeddingConfig) -> str:
+    """With a prefix a vector is of another text."""
+    dimensions = f" {config.dimensions}" if config.dimensions else ""
+    prefix = f" {config.passage_prefix!r}" if config.passage_prefix else ""
+    return f"{embedder.provider} {embedder.name}{dimensions}{prefix}"
+
+
+def build_embedder(config: EmbeddingConfig) -> Embedder:
+    """Raises ModelSetupError, in one line for the operator, if it cannot be built."""
+    name = config.model or DEFAULT_MODELS.get(config.provider, "")
+    match config.provider:
+        case EmbeddingProvider.OPENAI:
+            from app.llm.embedding_openai import OpenAIEmbedder
+
+            return OpenAIEmbedder(name, dimensions=config.dimensions, timeout_seconds=config.timeout_seconds)
+        case EmbeddingProvider.LOCAL:
+            from app.llm.embedding_local import LocalEmbedder
+
+            return LocalEmbedder()
+        case EmbeddingProvider.SCRIPTED:
+            from app.llm.embedding_scripted import ScriptedEmbedder
+
+            return ScriptedEmbedder(name, dimensions=config.dimensions)
+    assert_never(config.provider)

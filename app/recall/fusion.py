@@ -1,0 +1,69 @@
+"""Two rankings of the same messages as one: that by words, and that by vectors (figures: docs/recall.md). Pure.
+
+Reciprocal rank fusion (Cormack, Clarke and Buettcher 2009): scores of the two have no common measure, places have.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Final, TypeAlias
+
+from app.recall.model import Place
+from app.recall.ranking import Ranked
+
+FLATNESS: Final = 20  # the paper's k; its 60 is for lists of documents that several systems find
+VECTORS: Final = 0.4  # what a place by vectors counts beside one by words
+VECTORS_MAX: Final = 200  # places by vectors that count; farther ones would change nothing
+BESIDE: Final = {-2: 0.25, -1: 0.5, 1: 0.5, 2: 0.25}  # shares of the neighbours' likeness, as in ranking.py
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """The cosine of a message with the query, and the segment that it stands in."""
+
+    cosine: float
+    segment: int
+
+
+Likenesses: TypeAlias = Mapping[Place, Likeness]
+
+
+def by_likeness(found: Likenesses) -> list[Place]:
+    """The messages that are most like the query, with shares of their neighbours' likeness in the same segment.
+
+    A cosine is only more or less than the others', so each counts by how far it is from their mean.
+    """
+    mean = fmean(one.cosine for one in found.values()) if found else 0.0
+    scores = {
+        place: own.cosine - mean + sum(share * (near.cosine - mean) for near, share in _beside(place, own, found))
+        for place, own in found.items()
+    }
+    return sorted(scores, key=lambda place: -scores[place])[:VECTORS_MAX]
+
+
+def fused(by_words: Sequence[Ranked], by_vectors: Sequence[Place]) -> list[Ranked]:
+    """Best first; of equals the better by words. Either may lack what the other has; no place is in one twice.
+
+    Who stands at a place gets the score that stood there by words, by which it is compared with facts and notes.
+    """
+    shares: dict[Place, float] = defaultdict(float)
+    for share, places in ((1.0, [one.place for one in by_words]), (VECTORS, by_vectors)):
+        for rank, place in enumerate(places, start=1):
+            shares[place] += share / (FLATNESS + rank)
+    order = sorted(shares, key=lambda place: -shares[place])
+    return [Ranked(place, _score(by_words, rank)) for rank, place in enumerate(order)]
+
+
+def _score(by_words: Sequence[Ranked], rank: int) -> float:
+    """That of the place; behind the last one less and less."""
+    if rank < len(by_words):
+        return by_words[rank].score
+    last = by_words[-1].score if by_words else 1.0
+    return last * FLATNESS / (FLATNESS + rank - len(by_words) + 1)
+
+
+def _beside(place: Place, own: Likeness, found: Likenesses) -> list[tuple[Likeness, float]]:
+    session, seq = place
+    near = ((found.get((session, seq + distance)), share) for distance, share in BESIDE.items())
+    return [(one, share) for one, share in near if one is not None and one.segment == own.segment]

@@ -1,0 +1,177 @@
+"""The statements of vectors: what is to be made, what was made, what is near (docs/decisions/0039).
+
+Vectors follow the search index: those of a session and a model are written in the order of its rows and without a gap,
+so the newest says how far they are. Those of another model stay until all of the session have been made anew; nothing
+compares them meanwhile. Every vector has length 1, and one that is NULL is of a message that says nothing, or no more.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import asyncpg
+
+from app.kit.db import Database, DatabaseConfig, Row, Tx, plain_dsn
+from app.kit.errors import StartError
+from app.llm.embedding import Vector
+from app.recall.fusion import Likeness
+from app.recall.model import Place, Span
+from app.sessions.message_store import message_of
+from app.sessions.model import Message
+
+HAS_EXTENSION = "/* has_vector */ SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'vector')"
+
+# Two processes that make it at once would meet in a unique violation, whatever IF NOT EXISTS says.
+MAKE_EXTENSION = "SELECT pg_advisory_xact_lock(7235012); CREATE EXTENSION IF NOT EXISTS vector"
+
+BEHIND = """/* vectors_behind */
+SELECT (array_agg(s.id ORDER BY s.id DESC))[1] AS last,
+       coalesce(sum(t.seq - coalesce(v.seq, 0)), 0)::bigint AS messages,
+       array_agg(s.id) FILTER (WHERE t.seq > coalesce(v.seq, 0)) AS behind
+FROM (SELECT id FROM sessions WHERE id > $1 ORDER BY id LIMIT $2) s LEFT JOIN LATERAL (
+  SELECT seq FROM message_terms WHERE session_id = s.id ORDER BY seq DESC LIMIT 1
+) t ON true LEFT JOIN LATERAL (
+  SELECT seq FROM message_vectors WHERE session_id = s.id AND model = $3 ORDER BY seq DESC LIMIT 1
+) v ON true
+"""
+
+UNEMBEDDED = """/* vectors_unembedded */
+SELECT m.*, s.tenant FROM sessions s JOIN message_terms t ON t.session_id = s.id
+  JOIN messages m ON m.session_id = t.session_id AND m.seq = t.seq
+WHERE s.id = $1 AND t.seq > coalesce(
+  (SELECT seq FROM message_vectors WHERE session_id = $1 AND model = $2 ORDER BY seq DESC LIMIT 1), 0)
+ORDER BY t.seq LIMIT $3
+"""
+
+LOCK = "/* vectors_lock */ SELECT id FROM sessions WHERE id = $1 FOR KEY SHARE"
+
+# All or none: nothing where a message was changed since it was read, or another process was faster.
+WRITE = """/* write_vectors */
+WITH input AS (
+  SELECT i.seq, t.segment, t.created_at, CASE WHEN m.erased_at IS NULL THEN i.vector::real[] END AS vector
+  FROM unnest($3::bigint[], $4::bytea[], $5::text[]) AS i (seq, content_hash, vector)
+  JOIN messages m ON m.session_id = $1 AND m.seq = i.seq AND m.content_hash = i.content_hash
+  JOIN message_terms t ON t.session_id = $1 AND t.seq = i.seq
+), others AS (
+  DELETE FROM message_vectors WHERE session_id = $1 AND model <> $2 AND $6
+)
+INSERT INTO message_vectors (session_id, model, seq, segment, created_at, vector)
+SELECT $1, $2, seq, segment, created_at, vector FROM input
+WHERE (SELECT count(*) FROM input) = cardinality($3)
+  AND NOT EXISTS (SELECT FROM message_vectors WHERE session_id = $1 AND model = $2 AND seq >= $3[1])
+ON CONFLICT DO NOTHING RETURNING seq
+"""
+
+# Only of the newest messages of each session. An endpoint may give vectors of another size under the same name.
+NEAR = """/* recall_vectors */
+SELECT v.session_id, array_agg(v.seq) AS seqs, array_agg(v.segment) AS segments,
+       array_agg(-(v.vector::vector <#> $4::text::vector)) AS cosines
+FROM unnest($1::uuid[], $2::bigint[]) AS s (id, after) JOIN message_vectors v ON v.session_id = s.id AND v.seq > s.after
+WHERE v.model = $3 AND cardinality(v.vector) = $5
+  AND ($6::timestamptz IS NULL OR v.created_at >= $6) AND ($7::timestamptz IS NULL OR v.created_at < $7)
+GROUP BY v.session_id
+"""
+
+FORGET = """/* forget_vectors */ DELETE FROM message_vectors WHERE session_id = ANY($1::uuid[])"""
+
+FORGET_FROM = """/* forget_vectors_from */ DELETE FROM message_vectors WHERE session_id = $1 AND seq >= $2"""
+
+FORGET_MESSAGES = """/* forget_message_vectors */
+UPDATE message_vectors SET vector = NULL WHERE session_id = $1 AND seq BETWEEN $2 AND $3
+"""
+
+
+async def prepare_vectors(config: DatabaseConfig, *, make: bool) -> None:
+    """See that the database has pgvector; ``make`` it where it has not. Raises StartError: it cannot be had."""
+    connection = await asyncpg.connect(plain_dsn(config.url), statement_cache_size=0)
+    try:
+        if make:
+            await connection.execute(MAKE_EXTENSION)
+        there = await connection.fetchval(HAS_EXTENSION)
+    except asyncpg.PostgresError as error:
+        raise StartError(f"DAYBOOK_EMBEDDINGS__PROVIDER needs pgvector: {str(error).splitlines()[0]}") from error
+    finally:
+        await connection.close()
+    if not there:
+        raise StartError("DAYBOOK_EMBEDDINGS__PROVIDER needs pgvector: let its owner run `daybook migrate` with it set")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lookout:
+    """Sessions that lack vectors, among those looked at, and of how many messages; ``last`` None: there are no more."""
+
+    last: UUID | None
+    behind: tuple[UUID, ...]
+    messages: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unembedded:
+    """The oldest messages of a session that lack a vector; ``more``: others do too."""
+
+    tenant: str
+    messages: tuple[Message, ...]
+    more: bool
+
+
+class VectorStore:
+    """``model`` is the label of the model that is in use."""
+
+    def __init__(self, database: Database, model: str) -> None:
+        self._database = database
+        self._model = model
+
+    async def behind(self, after: UUID, limit: int) -> Lookout:
+        """Look at so many sessions in the order of their ids, those after ``after``."""
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(BEHIND, after, limit, self._model)
+        return Lookout(last=row["last"], behind=tuple(row["behind"] or ()), messages=row["messages"])
+
+    async def unembedded(self, session: UUID, limit: int) -> Unembedded | None:
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(UNEMBEDDED, session, self._model, limit + 1)
+        if not rows:
+            return None
+        messages = tuple(message_of(row) for row in rows[:limit])
+        return Unembedded(tenant=rows[0]["tenant"], messages=messages, more=len(rows) > limit)
+
+    async def add(self, session: UUID, found: Unembedded, vectors: Sequence[Vector | None]) -> int:
+        """Write what follows the newest. Answers how many; 0 where it does not follow, or is not so any more."""
+        seqs = [message.seq for message in found.messages]
+        hashes = [message.content_hash for message in found.messages]
+        written = [None if vector is None else _listed(vector, "{}") for vector in vectors]
+        async with self._database.tx() as tx:
+            if await tx.fetchrow(LOCK, session) is None:
+                return 0
+            return len(await tx.fetch(WRITE, session, self._model, seqs, hashes, written, not found.more))
+
+    async def near(self, after: Mapping[UUID, int], span: Span, vector: Vector) -> dict[Place, Likeness]:
+        """How near the vector each message is, of each session those after a seq."""
+        asked = (list(after), list(after.values()), self._model, _listed(vector, "[]"), len(vector))
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(NEAR, *asked, span.since, span.until)
+        return {place: likeness for row in rows for place, likeness in _likenesses(row)}
+
+
+async def forget_vectors(tx: Tx, sessions: Sequence[UUID]) -> int:
+    """Delete all of these sessions. Answers how many."""
+    status: str = await tx.execute(FORGET, sessions)
+    return int(status.rpartition(" ")[2])
+
+
+async def forget_vectors_from(tx: Tx, session: UUID, seq: int) -> None:
+    await tx.execute(FORGET_FROM, session, seq)
+
+
+async def forget_message_vectors(tx: Tx, session: UUID, *, from_seq: int, to_seq: int) -> None:
+    await tx.execute(FORGET_MESSAGES, session, from_seq, to_seq)
+
+
+def _likenesses(row: Row) -> list[tuple[Place, Likeness]]:
+    listed = zip(row["seqs"], row["segments"], row["cosines"], strict=True)
+    return [((row["session_id"], seq), Likeness(cosine, segment)) for seq, segment, cosine in listed]
+
+
+def _listed(vector: Vector, brackets: str) -> str:
+    """As Postgres reads a list of its own, or pgvector one of its."""
+    return f"{brackets[0]}{','.join(f'{number:.7g}' for number in vector)}{brackets[1]}"

@@ -1,0 +1,174 @@
+"""Makes the vectors of messages in the background, where embeddings are switched on: no request waits for it.
+
+What was just indexed comes first; what a crash, another process or another model left undone is found by a sweep over
+all sessions, a few at a time, which begins anywhere, so that several processes seldom pay for the same. What has no
+vector yet is found by its words.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import UUID, uuid4
+
+import structlog
+
+from app.kit.db import AWAY
+from app.llm.embedding import Vector
+from app.llm.embedding_build import GuardedEmbedder
+from app.llm.port import ModelError
+from app.memory.policy import backoff
+from app.memory.redacting import redacted_messages
+from app.recall.indexing import message_text
+from app.recall.metrics import VectorMetrics
+from app.recall.vector_store import Unembedded, VectorStore
+from app.redaction.model import Redaction
+from app.sessions.model import Message
+
+log = structlog.get_logger("daybook.recall")
+
+FIRST = UUID(int=0)
+KNOWN_GOOD = "Hello."  # a text that no model refuses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorConfig:
+    """``share``: what of the time is spent at most. ``characters_max`` of a message are embedded, its beginning.
+
+    ``searched_max`` are the newest messages that a query is compared with.
+    """
+
+    batch_messages: int = 32
+    characters_max: int = 1_000
+    share: float = 0.5
+    look_seconds: float = 1.0
+    sweep_sessions: int = 500
+    searched_max: int = 20_000
+
+
+class Vectorizing:
+    def __init__(
+        self,
+        *,
+        store: VectorStore,
+        embedder: GuardedEmbedder,
+        config: VectorConfig,
+        redaction: Redaction,
+        metrics: VectorMetrics,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._config = config
+        self._redaction = redaction
+        self._metrics = metrics
+        self._now = monotonic
+        self._asked: dict[UUID, None] = {}
+        self._swept = uuid4()
+        self._lacking = 0
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._for_ever(), name="daybook-recall-vectors")
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    def ask(self, session: UUID) -> None:
+        """Note that there is something to embed. Never waits, never fails."""
+        self._asked[session] = None
+
+    async def embed(self, session: UUID) -> bool:
+        """Make the next vectors of a session, up to a batch. Answers whether there is more to do. Raises ModelError."""
+        found = await self._store.unembedded(session, self._config.batch_messages)
+        if found is None:
+            return False
+        vectors = await self._vectors(found)
+        self._metrics.embedded(await self._store.add(session, found, vectors))
+        return found.more
+
+    async def sweep(self) -> None:
+        """Look at the next few sessions, and note those that lack vectors."""
+        found = await self._store.behind(self._swept, self._config.sweep_sessions)
+        self._lacking += found.messages
+        if found.last is None:
+            self._metrics.lacking(self._lacking)
+            self._lacking = 0
+        self._swept = found.last or FIRST
+        for session in found.behind:
+            self.ask(session)
+
+    async def _for_ever(self) -> None:
+        failures = 0
+        while True:
+            try:
+                await self._work()
+                failures = 0
+            except ModelError as error:
+                failures += 1
+                log.warning("vectors_left", kind=error.kind, error=str(error))
+                await asyncio.sleep(_pause(error, failures))
+            except AWAY as error:
+                log.warning("vectors_left", error=type(error).__name__)
+            except Exception:  # nothing ends this: what was left is found by the next sweep
+                log.exception("vectors_left")
+            await asyncio.sleep(self._config.look_seconds)
+
+    async def _work(self) -> None:
+        """Embed what was asked for; then look for what was left."""
+        while self._asked:
+            session = next(iter(self._asked))
+            del self._asked[session]
+            started = self._now()
+            try:
+                if await self.embed(session):
+                    self.ask(session)
+            except (ModelError, *AWAY):
+                self.ask(session)
+                raise
+            await asyncio.sleep((self._now() - started) * (1 / self._config.share - 1))
+        await self.sweep()
+
+    async def _vectors(self, found: Unembedded) -> list[Vector | None]:
+        """One for each message; none of one that says nothing."""
+        messages = redacted_messages(found.messages, self._redaction.of(found.tenant))
+        texts = [embedded_text(message, self._config.characters_max) for message in messages]
+        made = iter(await self._made([text for text in texts if text]))
+        return [next(made) if text else None for text in texts]
+
+    async def _made(self, texts: Sequence[str]) -> list[Vector | None]:
+        """Those of the texts. One that the model refuses is done without: it would keep back all that come after it."""
+        if not texts:
+            return []
+        try:
+            return await self._embedder.passages(texts)
+        except ModelError as error:
+            if error.retryable:
+                raise
+            await self._embedder.passages([KNOWN_GOOD])  # or it is not for the text that it refuses
+            if len(texts) == 1:
+                log.warning("text_not_embedded", kind=error.kind)
+                return [None]
+        return [vector for text in texts for vector in await self._made([text])]
+
+
+def embedded_text(message: Message, characters_max: int) -> str:
+    """What a message says, after who says it: "" where it says nothing."""
+    text = message_text(message).strip()
+    return f"{message.name}: {text}"[:characters_max] if message.name and text else text[:characters_max]
+
+
+def _pause(error: ModelError, failures: int) -> float:
+    """Seconds, as the memory waits after a step that failed."""
+    now = datetime.now(UTC)
+    until = backoff(
+        failures,
+        now=now,
+        retry_after=error.retry_after,
+        jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
+    ).until
+    return 0.0 if until is None else (until - now).total_seconds()

@@ -1,0 +1,61 @@
+from uuid import UUID
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.recall.fusion import Likeness, by_likeness, fused
+from app.recall.model import Place
+from app.recall.ranking import Ranked
+
+SESSION = UUID(int=1)
+RANKINGS = st.lists(st.integers(1, 30), unique=True, max_size=20).map(lambda seqs: [(SESSION, seq) for seq in seqs])
+
+
+def scored(places: list[Place]) -> list[Ranked]:
+    return [Ranked(place, 10.0 / (1 + rank)) for rank, place in enumerate(places)]
+
+
+def order(by_words: list[Place], by_vectors: list[Place]) -> list[Place]:
+    return [one.place for one in fused(scored(by_words), by_vectors)]
+
+
+@given(RANKINGS, RANKINGS)
+def test_what_either_has_found_is_there_once_best_first(by_words: list[Place], by_vectors: list[Place]) -> None:
+    found = fused(scored(by_words), by_vectors)
+    assert sorted(one.place for one in found) == sorted({*by_words, *by_vectors})
+    assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
+
+
+@given(RANKINGS, RANKINGS)
+def test_the_scores_are_those_by_words_and_lower_ones_behind_them(
+    by_words: list[Place], by_vectors: list[Place]
+) -> None:
+    words = scored(by_words)
+    found = [one.score for one in fused(words, by_vectors)]
+    assert found[: len(words)] == [one.score for one in words]
+    assert all(0 < score < (found[len(words) - 1] if words else 1.0) for score in found[len(words) :])
+
+
+@given(RANKINGS)
+def test_one_ranking_alone_stays_as_it_is(ranking: list[Place]) -> None:
+    assert order(ranking, []) == order([], ranking) == order(ranking, ranking) == ranking
+
+
+@given(RANKINGS, RANKINGS)
+def test_what_stands_first_in_both_comes_first(by_words: list[Place], by_vectors: list[Place]) -> None:
+    best = SESSION, 99
+    assert order([best, *by_words], [best, *by_vectors])[0] == best
+
+
+def test_a_place_by_words_counts_more_than_the_same_by_vectors() -> None:
+    assert order([(SESSION, 1)], [(SESSION, 2)]) == [(SESSION, 1), (SESSION, 2)]
+
+
+def test_a_message_is_as_like_as_its_neighbours_make_it_unless_a_pause_lies_between() -> None:
+    cosines = {1: 0.9, 2: 0.5, 9: 0.5, 20: 0.1}
+    together = {(SESSION, seq): Likeness(cosine, 1) for seq, cosine in cosines.items()}
+    assert [seq for _, seq in by_likeness(together)] == [1, 2, 9, 20]
+
+    apart = together | {(SESSION, 2): Likeness(0.5, 2), (SESSION, 9): Likeness(0.51, 1)}
+    assert [seq for _, seq in by_likeness(apart)] == [1, 9, 2, 20]
+    assert by_likeness({}) == []

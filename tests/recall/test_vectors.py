@@ -1,0 +1,350 @@
+"""Vectors beside words: what they find, and that nothing else changes when they are late, wrong, erased or down."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from app.kit.db import Database, DatabaseConfig
+from app.kit.errors import StartError
+from app.llm.embedding import EmbeddingConfig, EmbeddingProvider
+from app.llm.embedding_build import GuardedEmbedder, build_embedder
+from app.llm.guard import Guard, GuardConfig
+from app.llm.port import ModelError
+from app.recall.metrics import VectorMetrics
+from app.recall.model import Searched, Span
+from app.recall.vector_search import newest
+from app.recall.vector_store import VectorStore, prepare_vectors
+from app.recall.vectorizing import VectorConfig, Vectorizing
+from app.redaction.model import OFF
+from app.sessions.store import session_id
+from tests.conftest import Service, StartService
+from tests.journeys.looks import until
+from tests.model_replies import PromptKind
+from tests.model_server import Fault, ModelServer
+
+Json = dict[str, Any]
+SESSION = session_id("default", "s")
+SOON: Json = {"index_quiet_seconds": 0, "index_look_seconds": 0.05, "index_share": 1.0}
+ON: Json = {"provider": "openai", "model": "m", "look_seconds": 0.05, "share": 1.0, "query_seconds": 30.0}
+TALK = ("Ana sold her car yesterday", "The doctor was late", "We had soup", "It rained all day", "Bob reads novels")
+ROWS = "SELECT seq, model, vector FROM message_vectors WHERE session_id = $1 ORDER BY model, seq"
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    with ModelServer() as server:
+        for name, value in server.environment().items():
+            monkeypatch.setenv(name, value)
+        yield server
+
+
+def switched_on(start_service: StartService, **settings: Any) -> Any:
+    embeddings = ON | settings.pop("embeddings", {})
+    return start_service(provider="extractive", recall=SOON, embeddings=embeddings, **settings)
+
+
+@pytest.fixture
+async def finding(server: ModelServer, start_service: StartService) -> AsyncIterator[Service]:  # noqa: ARG001 - the SDK is led to it
+    """The service with embeddings of the scripted provider."""
+    async with switched_on(start_service) as service:
+        yield service
+
+
+async def tell(service: Service, *texts: str, key: str = "s", **body: Any) -> None:
+    messages = [{"id": f"m-{n}", "role": "user", "content": text} for n, text in enumerate(texts, start=1)]
+    answer = await service.client.post(f"/sessions/{key}/messages", json={"messages": messages} | body)
+    assert answer.status_code == 201, answer.text
+
+
+async def found(service: Service, query: str, path: str = "sessions/s", **asked: Any) -> list[str]:
+    body = {"query": query, "kinds": ["messages"], "limit": 100} | asked
+    answer = await service.client.post(f"/{path}/recall", json=body)
+    assert answer.status_code == 200, answer.text
+    return [hit["text"] for hit in answer.json()["hits"]]
+
+
+async def rows(service: Service, session: UUID = SESSION) -> list[Any]:
+    database: Database = service.app.state.database
+    async with database.connection() as connection:
+        return list(await connection.fetch(ROWS, session))
+
+
+async def embedded(service: Service, number: int, session: UUID = SESSION) -> None:
+    """Wait for so many rows."""
+
+    async def count() -> int:
+        return len(await rows(service, session))
+
+    await until(count, number.__eq__, seconds=60)
+
+
+async def test_a_message_is_found_that_shares_no_word_with_the_query(finding: Service) -> None:
+    await tell(finding, *TALK)
+    await embedded(finding, len(TALK))
+    assert (await found(finding, "vehicle"))[0] == TALK[0]
+    assert (await found(finding, "surgeon physician"))[0] == TALK[1]
+
+
+async def test_what_words_find_is_still_found_before_it_has_a_vector(
+    server: ModelServer, start_service: StartService
+) -> None:
+    server.fail_next(Fault.SERVER_ERROR, times=1_000, kind=PromptKind.EMBEDDER)
+    async with switched_on(start_service) as service:
+        await tell(service, *TALK)
+        assert await found(service, "novels") == [TALK[4], TALK[3], TALK[2]]
+        assert await rows(service) == []
+
+
+async def test_a_model_that_is_down_leaves_words_and_is_not_asked_for_a_while(
+    finding: Service, server: ModelServer
+) -> None:
+    await tell(finding, *TALK)
+    await embedded(finding, len(TALK))
+    server.always = Fault.SERVER_ERROR
+    for _ in range(6):
+        assert (await found(finding, "vehicle novels"))[0] == TALK[4]
+    asked = len(server.requests)
+    assert await found(finding, "vehicle") == []
+    assert len(server.requests) == asked
+
+    metrics = (await finding.client.get("/metrics")).text
+    assert 'daybook_provider_circuit_open{provider="embeddings"} 1.0' in metrics
+    assert 'daybook_vector_searches_total{outcome="circuit_open"} 2.0' in metrics
+    assert "daybook_vectors_written_total 5.0" in metrics
+
+
+async def test_a_model_that_hangs_keeps_a_context_waiting_no_longer_than_is_set(
+    server: ModelServer, start_service: StartService
+) -> None:
+    async with switched_on(start_service, embeddings={"query_seconds": 0.05}) as service:
+        await tell(service, *TALK)
+        server.always = Fault.HANG
+        context = await service.context("s", query="novels")
+        assert TALK[4] in str(context["payload"])
+
+
+async def test_a_context_recalls_by_vectors_too(finding: Service) -> None:
+    await finding.configure("s", message_budget=40, keep_last=1)
+    await tell(finding, *TALK, *(f"Nothing of note happened on day {n}, and so on and on" for n in range(6)))
+    await embedded(finding, len(TALK) + 6)
+    context = await finding.context("s", query="vehicle")
+    assert TALK[0] in str(context["payload"])
+
+
+async def test_nobody_finds_what_was_said_to_others(finding: Service) -> None:
+    for key, resource in (("s", "ana"), ("t", "bob")):
+        await tell(finding, TALK[0], f"{resource}'s soup", key=key, resource_id=resource)
+        await embedded(finding, 2, session_id("default", key))
+    assert await found(finding, "vehicle") == [TALK[0], "ana's soup"]
+    assert await found(finding, "vehicle", "resources/bob") == [TALK[0], "bob's soup"]
+    assert await found(finding, "vehicle", "resources/carl") == []
+
+
+async def test_a_span_of_time_and_the_sessions_of_a_resource_bound_what_is_found(finding: Service) -> None:
+    for number, key in enumerate(("s", "t"), start=1):
+        message = {"role": "user", "content": f"car {key}", "created_at": f"2026-0{number}-01T10:00:00Z"}
+        body = {"messages": [message], "resource_id": "ana"}
+        assert (await finding.client.post(f"/sessions/{key}/messages", json=body)).status_code == 201
+        await embedded(finding, 1, session_id("default", key))
+    assert sorted(await found(finding, "vehicle", "resources/ana")) == ["car s", "car t"]
+    assert await found(finding, "vehicle", "resources/ana", since="2026-01-15T00:00:00Z") == ["car t"]
+    assert await found(finding, "vehicle", "resources/ana", until="2026-01-15T00:00:00Z") == ["car s"]
+    assert await found(finding, "vehicle", "resources/ana", session="s") == ["car s"]
+
+
+async def test_an_erased_message_has_no_vector_from_that_moment_on(finding: Service) -> None:
+    await tell(finding, *TALK)
+    await embedded(finding, len(TALK))
+    await finding.client.delete("/sessions/s/messages/m-1")
+    assert [row["seq"] for row in await rows(finding) if row["vector"] is None] == [1]
+    assert TALK[0] not in await found(finding, "vehicle")
+
+
+async def test_a_deleted_session_leaves_no_vector_and_its_branch_has_its_own(finding: Service) -> None:
+    await tell(finding, *TALK)
+    await embedded(finding, len(TALK))
+    assert (await finding.client.post("/sessions/s/branch", json={"key": "b"})).status_code == 201
+    await embedded(finding, len(TALK), session_id("default", "b"))
+    receipt = (await finding.client.delete("/sessions/s")).json()
+    assert receipt["rows"]["message_vectors"] == len(TALK)
+    assert await rows(finding) == []
+    assert (await found(finding, "vehicle", "sessions/b"))[0] == TALK[0]
+
+
+@pytest.mark.usefixtures("server")
+async def test_vectors_are_deleted_where_embeddings_are_switched_off_again(start_service: StartService) -> None:
+    async with switched_on(start_service) as service:
+        await tell(service, *TALK)
+        await embedded(service, len(TALK))
+    async with start_service(provider="extractive") as service:
+        await service.client.delete("/sessions/s/messages/m-1")
+        assert [row["seq"] for row in await rows(service) if row["vector"] is None] == [1]
+        assert (await service.client.delete("/sessions/s")).json()["rows"]["message_vectors"] == len(TALK)
+
+
+async def test_a_replaced_message_is_found_by_what_it_says_now(finding: Service) -> None:
+    await tell(finding, *TALK)
+    await embedded(finding, len(TALK))
+    answer = await finding.client.put("/sessions/s/messages/m-1", json={"role": "user", "content": "A cat came"})
+    assert answer.status_code == 200, answer.text
+    await embedded(finding, len(TALK))
+    assert (await found(finding, "feline"))[0] == "A cat came"
+
+
+async def test_what_is_redacted_is_not_sent(server: ModelServer, start_service: StartService) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    async with switched_on(start_service) as service:
+        await tell(service, f"My token is {secret}, keep it")
+        await embedded(service, 1)
+    assert any(secret in text for asked in server.asked(PromptKind.EMBEDDER) for text in asked.texts)
+    server.requests.clear()
+    again = {"model": "another"}
+    async with switched_on(start_service, redaction={"tenants": "*"}, embeddings=again) as service:
+        await embedded(service, 1)
+        await found(service, f"what is {secret}?")
+    assert server.requests
+    assert not any(secret in text for asked in server.asked(PromptKind.EMBEDDER) for text in asked.texts)
+
+
+async def test_a_message_that_says_nothing_has_a_row_and_no_vector(finding: Service, server: ModelServer) -> None:
+    boundary = {"role": "system", "kind": "boundary"}
+    await finding.append("s", {"role": "user", "content": "My car"}, boundary, {"role": "user", "content": "A cat"})
+    await embedded(finding, 3)
+    assert [row["vector"] is None for row in await rows(finding)] == [False, True, False]
+    assert [asked.texts for asked in server.asked(PromptKind.EMBEDDER)] != []
+
+
+Start = Callable[..., Vectorizing]
+
+
+@pytest.fixture
+async def told(server: ModelServer, service: Service) -> Service:  # noqa: ARG001 - the SDK is led to it
+    """A service that makes no vectors, with a talk that it has indexed."""
+    await tell(service, *TALK)
+    await service.app.state.recall._indexer.index(SESSION)
+    return service
+
+
+@pytest.fixture
+async def vectorizing(told: Service) -> AsyncIterator[Start]:
+    """Makes vectors in the database of ``told``, by any model."""
+    started: list[GuardedEmbedder] = []
+
+    def start(model: str = "m", **config: Any) -> Vectorizing:
+        chosen = EmbeddingConfig(provider=EmbeddingProvider.OPENAI, model=model)
+        embedder = GuardedEmbedder(build_embedder(chosen), Guard(GuardConfig(failures_max=100)), chosen)
+        started.append(embedder)
+        return Vectorizing(
+            store=VectorStore(told.app.state.database, embedder.label),
+            embedder=embedder,
+            config=VectorConfig(**config),
+            redaction=OFF,
+            metrics=VectorMetrics(),
+        )
+
+    yield start
+    for embedder in started:
+        await embedder.close()
+
+
+async def test_another_model_begins_anew_goes_on_after_a_restart_and_then_takes_the_place_of_the_first(
+    told: Service,
+    vectorizing: Start,
+) -> None:
+    assert await vectorizing("first").embed(SESSION) is False
+    assert await vectorizing("second", batch_messages=2).embed(SESSION) is True
+    assert [(row["model"], row["seq"]) for row in await rows(told)] == [
+        *(("openai first", seq) for seq in range(1, 6)),
+        *(("openai second", seq) for seq in (1, 2)),
+    ]
+
+    assert await vectorizing("second", batch_messages=3).embed(SESSION) is False
+    assert [(row["model"], row["seq"]) for row in await rows(told)] == [("openai second", n) for n in range(1, 6)]
+
+
+async def test_a_query_is_compared_with_the_vectors_of_its_own_model_alone(told: Service, vectorizing: Start) -> None:
+    database = told.app.state.database
+    await vectorizing("first").embed(SESSION)
+    await vectorizing("second", batch_messages=2).embed(SESSION)
+    searched = {SESSION: 0}
+    for model, seqs in (("first", {1, 2, 3, 4, 5}), ("second", {1, 2}), ("third", set())):
+        near = await VectorStore(database, f"openai {model}").near(searched, Span(), (1.0,) + (0.0,) * 255)
+        assert {seq for _, seq in near} == seqs
+
+
+async def test_vectors_of_another_size_under_the_same_name_are_left_out(told: Service, vectorizing: Start) -> None:
+    database = told.app.state.database
+    await vectorizing().embed(SESSION)
+    assert await VectorStore(database, "openai m").near({SESSION: 0}, Span(), (1.0, 0.0)) == {}
+
+
+async def test_processes_that_embed_at_once_write_every_message_once(told: Service, vectorizing: Start) -> None:
+    several = [vectorizing(batch_messages=2) for _ in range(3)]
+    while any(await asyncio.gather(*(one.embed(SESSION) for one in several))):
+        pass
+    assert [row["seq"] for row in await rows(told)] == [1, 2, 3, 4, 5]
+
+
+async def test_a_text_that_the_model_refuses_keeps_nothing_back(
+    told: Service, vectorizing: Start, server: ModelServer
+) -> None:
+    server.refused = "soup"
+    await vectorizing().embed(SESSION)
+    assert [row["seq"] for row in await rows(told) if row["vector"] is None] == [3]
+
+
+async def test_a_model_that_refuses_everything_is_asked_again_later(
+    told: Service, vectorizing: Start, server: ModelServer
+) -> None:
+    server.always = Fault.NOT_FOUND
+    with pytest.raises(ModelError, match="404"):
+        await vectorizing().embed(SESSION)
+    assert await rows(told) == []
+
+
+async def test_what_was_read_before_a_message_was_replaced_is_not_written(told: Service) -> None:
+    store = VectorStore(told.app.state.database, "openai m")
+    read = await store.unembedded(SESSION, 10)
+    assert read is not None
+    await told.client.put("/sessions/s/messages/m-3", json={"role": "user", "content": "Other"})
+    await told.app.state.recall._indexer.index(SESSION)
+    assert await store.add(SESSION, read, [(1.0,)] * 5) == 0
+    assert await rows(told) == []
+
+
+async def test_a_sweep_finds_what_was_left_wherever_it_begins(vectorizing: Start) -> None:
+    left = vectorizing(sweep_sessions=1)
+    while not left._asked:
+        await left.sweep()
+    assert list(left._asked) == [SESSION]
+
+
+def test_the_newest_messages_are_searched_of_the_sessions_in_their_order() -> None:
+    def session(number: int, last_seq: int) -> Searched:
+        id_ = UUID(int=number)
+        return Searched(id=id_, tenant="t", key=str(number), memory_id=id_, resource_id=None, last_seq=last_seq)
+
+    sessions = [session(1, 30), session(2, 100), session(3, 5)]
+    assert newest(sessions, 50) == {UUID(int=1): 0, UUID(int=2): 80}
+    assert newest(sessions, 1_000) == {UUID(int=1): 0, UUID(int=2): 0, UUID(int=3): 0}
+
+
+async def test_the_extension_is_made_where_embeddings_are_switched_on(postgres: str) -> None:
+    url = postgres.replace("/postgres?", "/daybook_no_vectors?", 1)
+    async with AsyncExitStack() as stack:
+        database = Database(DatabaseConfig(url=postgres, pool_min=1, pool_max=1))
+        await database.open()
+        stack.push_async_callback(database.close)
+        async with database.connection() as connection:
+            await connection.execute("DROP DATABASE IF EXISTS daybook_no_vectors WITH (FORCE)")
+            await connection.execute("CREATE DATABASE daybook_no_vectors")
+        prepare = partial(prepare_vectors, DatabaseConfig(url=url))
+        with pytest.raises(StartError, match="daybook migrate"):
+            await prepare(make=False)
+        await asyncio.gather(*(prepare(make=True) for _ in range(3)))
+        await prepare(make=False)
