@@ -15,6 +15,7 @@ from app.facts.forgetting import Left
 from app.facts.model import Author, Fact, FactConfig, NewFact
 from app.facts.store import FactStore
 from app.kit.db import Database, Tx
+from app.kit.offload import aside
 from app.kit.tracing import UNTRACED, traced
 from app.memory.charging import Charging
 from app.memory.gates import Rejection, Verdict, judge_facts
@@ -84,7 +85,7 @@ class Noting:
         read = loaded.facts_seq if loaded.is_shared else max(loaded.buffered_seq, loaded.facts_seq)
         found = await self._store.pending_messages(loaded.session_id, read)
         more = len(found) == PENDING_MESSAGES_MAX
-        return await asyncio.to_thread(unread_messages, loaded, rules, found, more=more)
+        return await aside(unread_messages, loaded, rules, found, more=more)
 
     async def _think(
         self, lease: Lease, loaded: Loaded, rules: Rules, reading: Reading, runs: list[Run]
@@ -102,7 +103,7 @@ class Noting:
             draft = await called(thinking, kind=KIND, provider=self._extractor.name, runs=runs, redact=redact)
             if draft is None:
                 break
-            verdict = await asyncio.to_thread(_judged, draft, source)
+            verdict = await aside(_judged, draft, source)
             run = run_of(KIND, draft, rejected=verdict.rejected, grounded_share=verdict.grounded_share)
             runs.append(replace(run, from_seq=reading.from_seq, to_seq=reading.to_seq))
             if verdict.rejected is None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from opentelemetry.trace import Tracer
 
 from app.kit.db import Database, Tx
+from app.kit.offload import aside
 from app.kit.tokens import text_tokens
 from app.kit.tracing import UNTRACED, traced
 from app.memory.boundaries import boundaries
@@ -53,10 +54,10 @@ class Observing:
         """Observe the oldest safe span. Raises StepFailed; what it raised for is recorded by the engine."""
         messages = await self._store.pending_messages(loaded.session_id, loaded.buffered_seq)
         ahead = isinstance(step, Buffer)
-        span = await asyncio.to_thread(span_of, step, messages, rules)
+        span = await aside(span_of, step, messages, rules)
         if span is None and loaded.is_shared and isinstance(step, Buffer) and not step.at_boundary:
             # The step has come of several conversations, and this one has no half of it.
-            span = await asyncio.to_thread(span_of, replace(step, least_tokens=0), messages, rules)
+            span = await aside(span_of, replace(step, least_tokens=0), messages, rules)
         if span is None:
             return Outcome.NO_BOUNDARY if isinstance(step, Buffer) and step.at_boundary else Outcome.NOTHING_SAFE
         thought = await self.think(lease, loaded, rules, span)
@@ -92,8 +93,7 @@ class Observing:
             draft = await called(thinking, kind=KIND, provider=self._observer.name, runs=runs, redact=redact)
             if draft is None:
                 break
-            # In a thread: a span may be long, and judging it would hold up every request.
-            parsed, verdict = await asyncio.to_thread(_judged, draft, loaded, rules, span)
+            parsed, verdict = await aside(_judged, draft, loaded, rules, span)
             run = run_of(KIND, draft, rejected=verdict.rejected, grounded_share=verdict.grounded_share)
             runs.append(replace(run, from_seq=loaded.buffered_seq + 1, to_seq=span.to_seq))
             if verdict.rejected is None:

@@ -4,13 +4,13 @@ The observer is shown the memory as it was before those messages, so that no lat
 one: an erasure takes with a note what comes after it, and nothing before.
 """
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
 from opentelemetry.trace import Tracer
 
 from app.kit.db import Database, Tx
+from app.kit.offload import aside
 from app.kit.tracing import UNTRACED, traced
 from app.memory.erasing_store import ErasingStore
 from app.memory.model import Ranges
@@ -45,7 +45,7 @@ class Rebuilding:
         gap, *later = loaded.rebuilding
         loaded = replace(loaded, session_id=gap.session_id, session_key=gap.session_key)
         messages = await self._messages(gap)
-        span = await asyncio.to_thread(
+        span = await aside(
             safe_span, messages, want_tokens=NEVER, limit_tokens=rules.observer_input_tokens, force_closed=True
         )
         if span is None:

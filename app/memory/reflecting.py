@@ -1,6 +1,5 @@
 """The Reflect and Consolidate steps: condense part of the log, judge it, put it in the place of what it condenses."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
@@ -9,6 +8,7 @@ from uuid import UUID
 from opentelemetry.trace import Tracer
 
 from app.kit.db import Database, Tx
+from app.kit.offload import aside
 from app.kit.tokens import text_tokens
 from app.kit.tracing import UNTRACED, traced
 from app.memory.charging import Charging
@@ -167,7 +167,7 @@ class Reflecting:
         draft = await called(thinking, kind=sources.kind, provider=self._reflector.name, runs=runs, redact=redact)
         if draft is None:
             return None
-        verdict = await asyncio.to_thread(_judged, draft, sources)
+        verdict = await aside(_judged, draft, sources)
         runs.append(run_of(sources.kind, draft, rejected=verdict.rejected, grounded_share=verdict.grounded_share))
         return verdict
 

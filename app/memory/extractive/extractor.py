@@ -3,13 +3,13 @@
 Of messages that nobody has observed the lines are those that the built-in observer makes of them.
 """
 
-import asyncio
 import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
+from app.kit.offload import aside
 from app.llm.port import Provider, Usage
 from app.memory.extractive import cues
 from app.memory.extractive.observer import extractive_call, observations
@@ -44,7 +44,7 @@ class ExtractiveExtractor:
 
     async def extract(self, source: ExtractorInput) -> Draft:
         started = time.monotonic()
-        return Draft(text=await asyncio.to_thread(self._facts, source), call=extractive_call(started))
+        return Draft(text=await aside(self._facts, source), call=extractive_call(started))
 
     async def estimate(self, _source: ExtractorInput) -> Usage:
         return Usage()

@@ -4,7 +4,6 @@ It keeps the words of the conversation. A line is one message: its speaker, then
 something new. How much is kept follows the size of the span, so that a log grows at a fixed share of its source.
 """
 
-import asyncio
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -12,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from app.kit.offload import aside
 from app.llm.port import Provider, Usage
 from app.memory.extractive import cues
 from app.memory.extractive.dates import resolved
@@ -51,7 +51,7 @@ class ExtractiveObserver:
 
     async def observe(self, source: ObserverInput) -> Draft:
         started = time.monotonic()
-        text = await asyncio.to_thread(observations, source, count=self.count)
+        text = await aside(observations, source, count=self.count)
         return Draft(text=text, call=extractive_call(started))
 
     async def estimate(self, _source: ObserverInput) -> Usage:

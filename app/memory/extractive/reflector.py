@@ -3,12 +3,12 @@
 It drops whole lines rather than rewriting them, so whatever is left stays true and keeps its citations.
 """
 
-import asyncio
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from app.kit.offload import aside
 from app.llm.port import Provider, Usage
 from app.memory.extractive.observer import FREE, extractive_call
 from app.memory.extractive.scoring import assertion, specifics
@@ -41,7 +41,7 @@ class ExtractiveReflector:
 
     async def reflect(self, source: ReflectorInput) -> Draft:
         started = time.monotonic()
-        text = await asyncio.to_thread(reflections, source, count=self.count)
+        text = await aside(reflections, source, count=self.count)
         return Draft(text=text, call=extractive_call(started))
 
     async def estimate(self, _source: ReflectorInput) -> Usage:
