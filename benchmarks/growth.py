@@ -2,17 +2,20 @@
 
 ``make bench-growth``: N messages in N/100 sessions beside a database with as many sessions as are asked about. Rounds
 of both take turns in one run, so that what else the machine does meets both: the ratios count, not the milliseconds.
+What is found goes into docs/benchmarks/growth.*.
 """
 
 import asyncio
+import json
 import multiprocessing
 import time
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import asyncpg
 import typer
@@ -20,15 +23,16 @@ import typer
 from app.kit.migrate import upgrade
 from app.memory.queue_store import DUE
 from app.sessions.store import session_id
+from benchmarks.document import markdown_table, with_figures
 from benchmarks.speed.filling import TENANT
 from benchmarks.speed.filling import fill as fill_sessions
 from benchmarks.speed.load import Load, Plan, run
 from benchmarks.speed.report import machine
 from benchmarks.speed.surroundings import Server, daybook, postgres
 from benchmarks.speed.targets import Daybook
-from benchmarks.timing import save, show
+from benchmarks.timing import show
 
-DOCUMENT = Path(__file__).parents[1] / "docs" / "benchmarks" / "growth.json"
+DOCUMENT = Path(__file__).parents[1] / "docs" / "benchmarks" / "growth.md"
 EACH = 100  # messages of a session
 ASKED = 100  # sessions that are appended to and read, in either database
 SESSIONS_OF_ONE_FILL = 10_000
@@ -64,18 +68,39 @@ def main(
     messages: Annotated[int, typer.Option(help="in the full database")] = 10_000_000,
     rounds: Annotated[int, typer.Option(help="of each database, in turn")] = 9,
     seconds: Annotated[float, typer.Option(help="of one load")] = 2.0,
-    figures: Annotated[bool, typer.Option("--write/--no-write", help="docs/benchmarks/growth.json")] = True,  # noqa: FBT002 - typer's
+    figures: Annotated[bool, typer.Option("--write/--no-write", help="docs/benchmarks/growth.*")] = True,  # noqa: FBT002 - typer's
 ) -> None:
     """Appends, contexts and the sweep in a full database beside those in an empty one."""
     found = asyncio.run(measure(messages, rounds=rounds, seconds=seconds))
-    show(f"{messages:,} messages", ["operation", "empty p50 ms", "full p50 ms", "ratio"], map(_row, found["latency"]))
-    show("Sizes", ["table", "rows", "row bytes", "index bytes"], (size.values() for size in found["sizes"]))
-    show("One look for what is due", list(found["sweep"]), [found["sweep"].values()])
-    save(DOCUMENT if figures else None, found)
+    for title, columns, rows in tables(found):
+        show(title, columns, rows)
+    if figures:
+        write(found, DOCUMENT)
 
 
-def _row(ratio: dict[str, Any]) -> list[Any]:
-    return list(ratio.values())
+Table: TypeAlias = tuple[str, list[str], list[list[Any]]]
+
+
+def tables(found: dict[str, Any]) -> Iterator[Table]:
+    """Title, headings and rows of each."""
+    title = f"{found['messages']:,} messages"
+    yield title, ["operation", "empty p50 ms", "full p50 ms", "ratio"], [[*one.values()] for one in found["latency"]]
+    yield "Sizes", ["table", "rows", "row bytes", "index bytes"], [[*one.values()] for one in found["sizes"]]
+    yield "One look for what is due", [*found["sweep"]], [[*found["sweep"].values()]]
+
+
+def write(found: dict[str, Any], document: Path) -> None:
+    """The figures into the document, and the same as JSON."""
+    lines = ["", *markdown_table(("machine", ""), list(found["machine"].items()))]
+    for title, columns, rows in tables(found):
+        lines += ["", f"### {title}", "", *markdown_table(columns, [[_cell(value) for value in row] for row in rows])]
+    document.with_suffix(".json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    text = with_figures(document.read_text(encoding="utf-8"), "\n".join(lines) + "\n\n")
+    document.write_text(text, encoding="utf-8")
+
+
+def _cell(value: Any) -> str:
+    return f"{value:,.2f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 async def measure(messages: int, *, rounds: int, seconds: float) -> dict[str, Any]:
