@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from app.kit.db import Row, Tx
+from app.memory.apart import begin_anew
 from app.memory.moments import MOMENT
 
 # Stays the caller's until it commits: records, controls, replacements and erasure of the parent wait for the copy, so
@@ -126,6 +127,35 @@ WITH {moment}, parent AS (
 SELECT * FROM put
 """
 
+# Of a session in a shared memory its messages and configs; the rest is as ``begin_anew`` makes it.
+BRANCH_APART = """/* branch_apart */
+WITH parent AS (
+  SELECT s.*, m.tokens_before + CASE WHEN m.kind = 'summary' THEN 0 ELSE m.tokens END AS tokens,
+         m.ingested_at AS said_at, m.anchor_date AS dated,
+         (SELECT coalesce(max(number), 0) FROM session_configs
+          WHERE session_id = s.id AND from_seq - 1 <= m.seq) AS number
+  FROM sessions s JOIN messages m ON m.session_id = s.id AND m.seq = $4 WHERE s.id = $1
+), put AS (
+  INSERT INTO sessions (id, tenant, key, resource_id, memory_id, next_seq, total_tokens, anchor_date, last_active_at,
+                        config, config_changes, metadata, facts_seq, began_at, branched_from, branched_at_seq)
+  SELECT $2, tenant, $3, resource_id, $2, $4 + 1, tokens, dated, said_at,
+         coalesce((SELECT config FROM session_configs c WHERE c.session_id = p.id AND c.number = p.number), '{}'),
+         number, metadata, least(facts_seq, $4), coalesce(began_at, created_at), key, $4
+  FROM parent p ON CONFLICT (id) DO NOTHING RETURNING *
+), message AS (
+  INSERT INTO messages (session_id, seq, id, kind, role, name, parts, tokens, tokens_before, content_hash, created_at,
+                        ingested_at, metadata, observe, trust, anchor_date, up_to_seq, covers, erased_at)
+  SELECT put.id, m.seq, m.id, m.kind, m.role, m.name, m.parts, m.tokens, m.tokens_before, m.content_hash, m.created_at,
+         m.ingested_at, m.metadata, m.observe, m.trust, m.anchor_date, m.up_to_seq, m.covers, m.erased_at
+  FROM put, messages m WHERE m.session_id = $1 AND m.seq <= $4
+), config AS (
+  INSERT INTO session_configs (session_id, number, changed_at, from_seq, version, config)
+  SELECT put.id, c.number, c.changed_at, c.from_seq, c.version, c.config
+  FROM put, parent p, session_configs c WHERE c.session_id = p.id AND c.number <= p.number
+)
+SELECT id FROM put
+"""
+
 BRANCH = COPY.format(moment=MOMENT.format(session="$1::uuid", version="NULL::bigint", seq="$4::bigint", timezone="$5"))
 
 
@@ -147,6 +177,10 @@ class BranchStore:
         return None if row is None else (row["last_seq"], row["memory_id"])
 
     @staticmethod
-    async def copy(tx: Tx, branch: Branch, *, timezone: str) -> Row | None:
-        """Copy; answers the session's row, None where the key is taken."""
-        return await tx.fetchrow(BRANCH, branch.parent, branch.id, branch.key, branch.at_seq, timezone)
+    async def copy(tx: Tx, branch: Branch, *, shared: bool, timezone: str) -> Row | None:
+        """Copy, of a ``shared`` memory nothing; answers the session's row, None where the key is taken."""
+        columns = (branch.parent, branch.id, branch.key, branch.at_seq)
+        if not shared:
+            return await tx.fetchrow(BRANCH, *columns, timezone)
+        apart = await tx.fetchval(BRANCH_APART, *columns)
+        return None if apart is None else await begin_anew(tx, branch.id)

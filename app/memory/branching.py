@@ -1,6 +1,7 @@
 """A branch: a new session whose messages and memory are as another's were at a point (api.md, Sessions).
 
-Rows are copied and no model is called. Nothing is done to the branch by itself: its first append wakes its memory.
+Rows are copied and no model is called. Nothing is done to the branch by itself: its first append wakes its memory. Of a
+memory that sessions share nothing is copied: the branch's is its own, and made anew (apart.py).
 """
 
 from dataclasses import dataclass
@@ -14,7 +15,6 @@ from app.memory.erasing import Mending
 from app.memory.erasing_store import ErasingStore
 from app.memory.store import MemoryStore
 from app.sessions.errors import SessionExists, SessionNotFound
-from app.sessions.sharing import refuse_shared
 from app.sessions.store import SessionRecord, session_id, session_of
 from app.state.store import StateStore
 
@@ -52,7 +52,6 @@ class Branching:
         """Make session ``into`` of the first ``at_seq`` messages of another (None: of all) and what was made of them.
 
         Its state is the parent's of now, its artifacts are those of then. Raises SessionNotFound, SessionExists,
-        SharedMemory,
         Invalid, TooLarge, Unavailable.
         """
         parent, branch_id = session_id(tenant, key), session_id(tenant, into)
@@ -62,11 +61,10 @@ class Branching:
             if locked is None:
                 raise SessionNotFound(f"session '{key}' was never seen")
             last_seq, memory = locked
-            refuse_shared(parent, memory, key)
             wanted = last_seq if at_seq is None else at_seq
             self._check(key, wanted, last_seq)
             branch = Branch(parent=parent, id=branch_id, key=into, at_seq=wanted)
-            row = await self._store.copy(tx, branch, timezone=self._config.timezone)
+            row = await self._store.copy(tx, branch, shared=memory != parent, timezone=self._config.timezone)
             if row is None:
                 detail = f"session '{into}' exists already; nothing was copied"
                 raise SessionExists(detail, errors=[FieldError("/key", detail)])

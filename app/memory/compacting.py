@@ -30,7 +30,6 @@ from app.memory.summary_store import SummaryStore
 from app.redaction.model import OFF, Redact, Redaction
 from app.sessions.errors import SessionNotFound
 from app.sessions.model import Message
-from app.sessions.sharing import refuse_shared
 from app.sessions.store import session_id
 
 
@@ -78,7 +77,7 @@ class Compacting:
     async def compact(self, tenant: str, key: str, *, up_to_seq: int, text: str | None) -> Compacted:
         """Put a summary, the caller's ``text`` or one made here, in the place of the messages up to a group's end.
 
-        Said again it is answered the same. Raises SessionNotFound, SharedMemory, Invalid, AlreadyCompacted.
+        Said again it is answered the same. Raises SessionNotFound, Invalid, AlreadyCompacted.
         """
         redact = self._redaction.of(tenant)
         if redact is not None and text is not None:
@@ -87,7 +86,6 @@ class Compacting:
             locked = await self._store.lock(tx, session_id(tenant, key))
             if locked is None:
                 raise SessionNotFound(f"session '{key}' was never seen")
-            refuse_shared(locked.session_id, locked.memory_id, key)
             end = await self._end(tx, locked, up_to_seq)
             former = await self._summaries.summary(tx, locked.session_id)
             if former is not None and _stands(former, end, text):

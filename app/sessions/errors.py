@@ -43,9 +43,5 @@ class ScopeConflict(DomainError):
     slug, title, category = "scope-conflict", "The scope of the session's memory is fixed", Category.CONFLICT
 
 
-class SharedMemory(DomainError):
-    slug, title, category = "shared-memory", "Not possible in a memory that sessions share", Category.CONFLICT
-
-
 class ResourceConflict(DomainError):
     slug, title, category = "resource-conflict", "The session belongs to another resource", Category.CONFLICT

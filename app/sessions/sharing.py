@@ -14,7 +14,7 @@ from uuid import UUID, uuid5
 
 from app.kit.db import Tx
 from app.kit.errors import FieldError, Invalid
-from app.sessions.errors import ScopeConflict, SharedMemory
+from app.sessions.errors import ScopeConflict
 from app.sessions.merging import off_of, set_of, unset_of
 from app.sessions.store import LOCK_OWNER, NAMESPACE, SessionRecord, session_id
 
@@ -184,14 +184,6 @@ async def hold_sharers(tx: Tx, session: UUID) -> UUID | None:
     await tx.execute(LOCK_OWNER, row["tenant"], row["resource_id"])
     sharers = await tx.fetch(LOCK_SHARERS, row["memory_id"])
     return row["memory_id"] if any(sharer["id"] != session for sharer in sharers) else None
-
-
-def refuse_shared(session: UUID, memory: UUID, key: str) -> None:
-    """Raises SharedMemory, where what is asked for would take apart what sessions share."""
-    if session != memory:
-        raise SharedMemory(
-            f"session '{key}' shares the memory of its resource; `DELETE /resources/{{id}}` takes it whole"
-        )
 
 
 async def follow(tx: Tx, tenant: str, resource_id: str, rules: dict[str, Any]) -> bool:

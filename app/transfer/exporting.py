@@ -10,7 +10,7 @@ from app.artifacts.objects import Objects
 from app.kit.db import Database, Row, Tx
 from app.kit.errors import Unavailable
 from app.sessions.errors import SessionNotFound
-from app.sessions.sharing import refuse_shared, shared_memory_id
+from app.sessions.sharing import shared_memory_id
 from app.sessions.store import session_id
 from app.transfer import lines
 from app.transfer.errors import TooManyExports
@@ -50,13 +50,11 @@ class Exporting:
         return _begun(await anext(found), found)
 
     async def session(self, tenant: str, key: str) -> AsyncIterator[bytes]:
-        """Lines of one session. Raises SessionNotFound, SharedMemory."""
+        """Lines of one session; what it shares with others is not among them. Raises SessionNotFound."""
         place = Place(tenant=tenant, key=key, id=session_id(tenant, key))
         async with self._snapshot() as tx:
-            memory = await self._store.memory_of(tx, place.id)
-            if memory is None:
+            if not await self._store.taken(tx, place.id):
                 raise SessionNotFound(f"session '{key}' was never seen")
-            refuse_shared(place.id, memory, key)
             yield lines.header(scope="session", of=key, now=datetime.now(tz=UTC))
             count = 1
             async for line in self._of_session(tx, place):

@@ -9,6 +9,7 @@ from typing import Any
 from app.artifacts.objects import Objects
 from app.kit.db import Database, Tx
 from app.kit.json import loads
+from app.memory.apart import begin_anew
 from app.sessions.errors import SessionExists
 from app.sessions.store import session_id
 from app.transfer.errors import TransferError
@@ -16,6 +17,7 @@ from app.transfer.lines import ARTIFACTS, END, HEADER, SCHEMA, TABLES, Place, co
 from app.transfer.store import TransferStore
 
 ROWS_AT_ONCE = 100  # of an artifact, which may have megabytes, one
+MEMORIES = "memories"
 NUMBERED = ("observations", "reflections", "runs")  # tables whose ids are drawn
 
 
@@ -53,9 +55,11 @@ class Importing:
             await self._store.end(tx, place.id, await self._put(tx, path, place, told))
 
     async def _put(self, tx: Tx, path: Path, place: Place, told: Callable[[int], None]) -> dict[str, int]:
-        """Insert every row; answers the highest ids, by table."""
+        """Insert every row; answers the highest ids, by table. A session that has shared its memory gets its own."""
         highest: dict[str, int] = {}
+        tables = set()
         for table, batch in _batches(_rows(path)):
+            tables.add(table)
             rows = [moved(table, row, place) for row in batch]
             if table == ARTIFACTS:
                 await self._put_artifacts(tx, rows, place)
@@ -64,6 +68,8 @@ class Importing:
             if table in NUMBERED:
                 highest[table] = max(highest.get(table, 0), *(row["id"] for row in rows), 0)
             told(len(rows))
+        if MEMORIES not in tables:
+            await begin_anew(tx, place.id)
         return highest
 
     async def _put_artifacts(self, tx: Tx, rows: Iterable[Mapping[str, Any]], place: Place) -> None:

@@ -66,8 +66,6 @@ SELECT column_name FROM information_schema.columns WHERE table_schema = current_
 
 TAKEN = "/* taken */ SELECT true FROM sessions WHERE id = $1"
 
-MEMORY_OF = "/* memory_to_export */ SELECT memory_id FROM sessions WHERE id = $1"
-
 NULL_IS_A_VALUE = ("state_entries", '"value"')  # and would come in as none
 
 # What is made next has a higher id than what was imported, as everywhere.
@@ -131,12 +129,6 @@ class TransferStore:
         for table in MEMORY_TABLES:
             async for row in tx.cursor(LINES[table], memory, None, tenant, prefetch=ROWS_AT_ONCE):
                 yield row[0].encode() + b"\n"
-
-    @staticmethod
-    async def memory_of(tx: Tx, session: UUID) -> UUID | None:
-        """None of a session never seen."""
-        found: UUID | None = await tx.fetchval(MEMORY_OF, session)
-        return found
 
     @staticmethod
     async def taken(tx: Tx, session: UUID) -> bool:

@@ -111,7 +111,7 @@ async def put_resource(metadata: Json, client: httpx.AsyncClient) -> None:
 async def share(client: httpx.AsyncClient) -> None:
     """Two sessions have one memory: of one that had its own, and one that goes back to its own before it is used.
 
-    One of them goes, and then their resource.
+    One of them is branched, the other goes, and then their resource.
     """
     shared = {"resource_id": "clara", "config": {"scope": "resource", "message_tokens": 60, "buffer_every": None}}
     for config in ({}, {"scope": "session"}):
@@ -121,6 +121,8 @@ async def share(client: httpx.AsyncClient) -> None:
         await _done(client.put(f"/sessions/{key}", json=shared))
         await _done(client.post(f"/sessions/{key}/messages", json={"messages": messages(1, 3)}, params=WAIT))
     await _done(client.put("/resources/clara", json={"config": {"message_tokens": 90}}))
+    answer = await client.post("/sessions/left/branch", json={"key": "apart"})
+    assert answer.status_code in {201, 409}, answer.text
     await _done(client.delete("/sessions/right"))
     await _done(client.delete("/resources/clara"))
 

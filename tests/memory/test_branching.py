@@ -6,7 +6,7 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
-from app.memory.branch_store import BRANCH
+from app.memory.branch_store import BRANCH, BRANCH_APART
 from app.memory.branching import Branching
 from app.memory.tables import MemoryRow, MemoryVersionRow, ObservationRow, ReflectionRow
 from app.sessions.errors import SessionNotFound
@@ -82,6 +82,13 @@ def test_every_column_is_copied_or_begins_anew(table: Any) -> None:
     named = set(re.split(r",\s*", copied[1]))
     assert named | ANEW.get(name, set()) == {column.name for column in table.__table__.columns}
     assert not named & ANEW.get(name, set())
+
+
+@pytest.mark.parametrize("table", [SessionConfigRow, MessageRow])
+def test_so_it_is_of_a_shared_memory_but_for_the_memory(table: Any) -> None:
+    copied = [re.search(rf"INSERT INTO {table.__tablename__} \(([^)]*)\)", text) for text in (BRANCH, BRANCH_APART)]
+    one, other = (set() if found is None else set(re.split(r",\s*", found[1])) for found in copied)
+    assert one == other
 
 
 async def test_a_branch_is_answered_as_a_session_with_its_parent(service: Service) -> None:

@@ -4,7 +4,6 @@ import asyncio
 from typing import Any
 
 import httpx2 as httpx
-import pytest
 
 from tests.conftest import Service, StartService
 from tests.sessions.test_routes import problem, said
@@ -118,19 +117,48 @@ async def test_the_scope_is_fixed_once_messages_exist(service: Service) -> None:
     assert problem(answer, 422, "invalid")["errors"][0]["pointer"] == "/config/scope"
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "body"),
-    [
-        ("POST", "/sessions/one/branch", {"key": "branched"}),
-        ("POST", "/sessions/one/compact", {"up_to_seq": 1}),
-    ],
-)
-async def test_what_would_take_a_shared_memory_apart_is_refused(
-    service: Service, method: str, path: str, body: dict[str, Any] | None
-) -> None:
-    await share(service, "one")
-    await service.append("one", said("Hello", id="m-1"), said("Again"))
-    problem(await service.client.request(method, path, json=body), 409, "shared-memory")
+async def test_a_branch_has_its_messages_and_a_memory_of_its_own(service: Service) -> None:
+    await share(service, "one", "two", **SMALL)
+    await say(service, "one", 1, 2, 3)
+    await say(service, "two", 4, 5, 6)
+    log = (await service.get("/sessions/one/memory/log"))["text"]
+    answer = await service.client.post("/sessions/one/branch", json={"key": "apart", "at_seq": 2})
+    assert (answer.status_code, answer.json()["resource_id"]) == (201, "ana")
+    assert answer.json()["config"] == SMALL
+    messages = [(await service.get(f"/sessions/{key}/messages"))["items"][:2] for key in ("one", "apart")]
+    assert [said["content"] for said in messages[0]] == [said["content"] for said in messages[1]]
+    memory = await service.memory("apart")
+    assert (memory["scope"], intervals(memory)) == ("session", [(1, 2, "tail")])
+    assert memory["pending"]["tokens"] == sum(said["tokens"] for said in messages[1])
+    await say(service, "apart", 7)
+    told = (await service.get("/sessions/apart/memory/log"))["text"]
+    assert intervals(await service.memory("apart")) == [(1, 3, "observation")]
+    assert ("invoice 1" in told, "invoice 4" in told) == (True, False)
+    assert (await service.get("/sessions/one/memory/log"))["text"] == log
+
+
+async def test_what_is_erased_in_a_session_is_erased_in_its_branches_too(service: Service) -> None:
+    await share(service, "one", "two", **SMALL)
+    await service.append("one", said("My code is XYZZY.", id="m-1"), said("Hello"), wait_ms=20_000)
+    await service.client.post("/sessions/one/branch", json={"key": "apart"})
+    answer = await service.client.delete("/sessions/one/messages/m-1")
+    assert answer.json()["sessions"] == ["one", "apart"]
+    assert "XYZZY" not in str(await service.context("apart"))
+
+
+async def test_a_session_is_compacted_beside_the_others(service: Service) -> None:
+    await share(service, "one", "two", **(SMALL | {"message_tokens": 10_000}))
+    await say(service, "one", 1, 2, 3)
+    await say(service, "two", 4, 5, 6)
+    before = await service.memory("two")
+    answer = await service.client.post("/sessions/one/compact", json={"up_to_seq": 2, "summary": "Two are paid."})
+    assert answer.status_code == 200, answer.text
+    one, two = await service.memory("one"), await service.memory("two")
+    assert intervals(one) == [(1, 2, "summary"), (3, 4, "tail")]
+    assert (intervals(two), two["cursor"]) == (intervals(before), before["cursor"])
+    sizes = [said["tokens"] for said in (await service.get("/sessions/one/messages"))["items"]]
+    assert two["pending"]["tokens"] == before["pending"]["tokens"] - sum(sizes[:2])
+    assert "Two are paid." in str(await service.context("one"))
 
 
 async def test_reflections_condense_what_several_conversations_said(service: Service) -> None:

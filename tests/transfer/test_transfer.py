@@ -123,6 +123,29 @@ async def test_an_imported_session_keeps_the_laws_and_goes_on(service: Service, 
     assert facts.observed_seq > 25
 
 
+async def test_a_session_of_a_shared_memory_comes_with_its_messages_alone(service: Service, tmp_path: Path) -> None:
+    rules = {"message_tokens": 100, "retain_tokens": 0, "buffer_every": None}
+    for key in ("s1", "other"):
+        body = {"resource_id": "user-1", "config": {"scope": "resource"} | rules}
+        await service.client.put(f"/sessions/{key}", json=body)
+        paid = (said(f"{key} paid invoice {number} in Turin, and we keep it. " * 4) for number in range(4))
+        await service.append(key, *paid, wait_ms=20_000)
+    observed = (await service.memory("s1"))["cursor"]["observed_seq"]
+    lines = await export(service, tmp_path / "s1.ndjson")
+    await bring(service, tmp_path / "s1.ndjson", "s2")
+    begun = await service.memory("s2")
+    await service.append("s2", said("And what else?"), wait_ms=20_000)
+    facts = await laws.read_facts(service.app.state.database, session_id("default", "s2"))
+    assert observed == 4
+    assert {"memories", "observations", "memory_versions"}.isdisjoint(line["type"] for line in lines)
+    assert "other paid" not in (tmp_path / "s1.ndjson").read_text()
+    assert (begun["scope"], begun["cursor"]["observed_seq"]) == ("session", 0)
+    assert (await service.get("/sessions/s2"))["config"] == rules
+    assert facts is not None
+    laws.check(facts, None)
+    assert facts.observed_seq > 0
+
+
 async def test_an_export_says_what_it_is_and_where_it_ends(service: Service, tmp_path: Path) -> None:
     await filled(service)
     lines = await export(service, tmp_path / "s1.ndjson")
