@@ -12,6 +12,7 @@ from tests.fuzz.processes import LONG_LEASE, SHORT_LEASE
 from tests.fuzz.world import CONFIG, World
 
 processes = st.integers(0, 2)
+sessions = st.sampled_from([1, 1, 2, 3])  # that share one memory
 fates = st.sampled_from(Fate)
 ends = st.sampled_from([fate for fate in Fate if fate is not Fate.HELD])
 plans = st.lists(fates, max_size=3)
@@ -53,18 +54,33 @@ class EngineLaws(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.world = World(*self.parts)
+        self.sharers = [self.world]
         self.marks = 0
 
     def do(self, act: Any) -> None:
         self.runner.run(act)
 
-    @initialize(config=configs, plain=st.booleans(), lease=st.sampled_from([LONG_LEASE, SHORT_LEASE]))
-    def begin(self, config: dict[str, Any], plain: bool, lease: float) -> None:
+    @initialize(config=configs, plain=st.booleans(), lease=st.sampled_from([LONG_LEASE, SHORT_LEASE]), sharers=sessions)
+    def begin(self, config: dict[str, Any], plain: bool, lease: float, sharers: int) -> None:
         self.do(self.world.start(lease_seconds=lease))
+        if sharers > 1:
+            self.sharers = self.runner.run(self.world.share(sharers))
         if not plain:
             self.do(self.world.configure(0, CONFIG | config))
 
     # Callers.
+
+    @precondition(lambda self: len(self.sharers) > 1)
+    @rule(which=st.integers(0, 2))
+    def turn(self, which: int) -> None:
+        """What follows is said and done in another of the sessions that share the memory."""
+        self.world = self.sharers[which % len(self.sharers)]
+
+    @precondition(lambda self: len(self.sharers) > 1)
+    @rule(at=processes, planned=plans)
+    def part(self, at: int, planned: list[Fate]) -> None:
+        self.world.processes[at].script.planned.extend(planned)
+        self.do(self.world.part(at))
 
     @rule(at=processes, size=sizes, role=st.sampled_from(["user", "assistant"]), observe=observed)
     def say(self, at: int, size: int, role: str, observe: bool | None) -> None:

@@ -1,7 +1,8 @@
 """The laws of architecture.md section 5 over the tables themselves, in one snapshot of one session.
 
 Each takes one look (or two, one after the other) and fails with what breaks it. Those over what the API tells are in
-tests/journeys/laws.py.
+tests/journeys/laws.py. Where sessions share a memory its rows are told of each of them; what a note covers is what it
+covers of that one.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,7 +28,10 @@ Seqs = list[int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """All rows of one session, as they were at ``now``."""
+    """All rows of one session and its memory, as they were at ``now``.
+
+    ``parted``: a session was deleted that shared the memory, and with it its notes.
+    """
 
     now: Any
     session: Row
@@ -37,6 +41,12 @@ class Facts:
     reflections: list[Row]
     versions: list[Row]
     runs: list[Row]
+    parted: bool = False
+
+    @property
+    def id(self) -> UUID:
+        found: UUID = self.session["id"]
+        return found
 
     @property
     def last_seq(self) -> int:
@@ -62,29 +72,37 @@ class Facts:
 
     def untold(self, version: int) -> list[list[int]]:
         """The seqs that only the summary told when this was the version."""
-        cursors = [row["cursors"][str(self.session["id"])] for row in self.versions if row["version"] == version]
-        seq = cursors[0]["summary_seq"] if cursors else None
+        cursors = [row["cursors"].get(str(self.id)) for row in self.versions if row["version"] == version]
+        seq = cursors[0]["summary_seq"] if cursors and cursors[0] else None
         found: list[list[int]] = [] if seq is None else self.messages[seq - 1]["covers"]
         return found
 
     @property
     def chunks(self) -> list[Row]:
-        """The observations as they were made: an edited one is there once, as what it was edited to last.
+        """The session's observations as they were made: an edited one is there once, as what it was edited to last.
 
         One whose text was erased is not, and one that came back to the log is once.
         """
+        return [row for row in self.all_chunks if row["session_id"] == self.id]
+
+    @property
+    def all_chunks(self) -> list[Row]:
+        """The same of all sessions of the memory."""
         made = [row for row in self.observations if row["retired_by"] != EDITED and row["erased_at"] is None]
-        return list({row["from_seq"]: row for row in sorted(made, key=lambda row: int(row["id"]))}.values())
+        ordered = sorted(made, key=lambda row: int(row["id"]))
+        return list({(row["session_id"], row["from_seq"]): row for row in ordered}.values())
 
     @property
     def erased(self) -> bool:
         """Whether something was, so that what the past was is not told by the rows any more."""
-        return any(row["erased_at"] is not None for row in self.messages)
+        rows = (*self.messages, *self.observations, *self.reflections)
+        return self.parted or any(row["erased_at"] is not None for row in rows)
 
     @property
     def rebuilding(self) -> Seqs:
         """What is to be observed again."""
-        return [seq for first, last in self.memory["rebuilding"] for seq in self.observable(first, last)]
+        own = [gap for gap in self.memory["rebuilding"] if gap[2:] in ([], [str(self.id)])]
+        return [seq for first, last, *_ in own for seq in self.observable(first, last)]
 
     def having(self, status: str) -> list[Row]:
         return [row for row in self.observations if row["status"] == status]
@@ -94,8 +112,8 @@ class Facts:
         return [row for row in self.reflections if row["status"] == "active"]
 
 
+MESSAGES = "SELECT * FROM messages WHERE session_id = $1 ORDER BY seq"
 ROWS = {
-    "messages": "SELECT * FROM messages WHERE session_id = $1 ORDER BY seq",
     "observations": "SELECT * FROM observations WHERE memory_id = $1 ORDER BY from_seq, id",
     "reflections": "SELECT * FROM reflections WHERE memory_id = $1 ORDER BY id",
     "versions": "SELECT * FROM memory_versions WHERE memory_id = $1 ORDER BY version",
@@ -103,25 +121,48 @@ ROWS = {
 }
 
 
-async def read_facts(database: Database, session: UUID) -> Facts | None:
+async def read_facts(database: Database, session: UUID, *, parted: bool = False) -> Facts | None:
     """The session as it is committed now; None if it was never seen."""
     async with database.tx() as tx:
         await tx.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         found = await tx.fetchrow("SELECT s.*, clock_timestamp() AS now FROM sessions s WHERE id = $1", session)
-        memory = await tx.fetchrow("SELECT * FROM memories WHERE id = $1", session)
-        rows = {name: [dict(row) for row in await tx.fetch(query, session)] for name, query in ROWS.items()}
-    if found is None:
-        return None
-    return Facts(now=found["now"], session=dict(found), memory=dict(memory or {}), **rows)
+        if found is None:
+            return None
+        shared = found["memory_id"]
+        memory = await tx.fetchrow("SELECT * FROM memories WHERE id = $1", shared)
+        messages = [dict(row) for row in await tx.fetch(MESSAGES, session)]
+        rows = {name: [_of(session, row) for row in await tx.fetch(query, shared)] for name, query in ROWS.items()}
+    return Facts(
+        now=found["now"],
+        session=dict(found),
+        memory=dict(memory or {}),
+        messages=messages,
+        observations=rows["observations"],
+        reflections=rows["reflections"],
+        versions=rows["versions"],
+        runs=rows["runs"],
+        parted=parted,
+    )
 
 
-def check(now: Facts, before: Facts | None) -> None:
-    """Every law that holds at any moment, whatever runs and whatever failed."""
+def _of(session: UUID, row: Any) -> Row:
+    """A row of the memory, which covers what it covers of this session."""
+    found = dict(row)
+    covers = found.get("covers")
+    if isinstance(covers, dict):
+        found["covers"] = covers.get(str(session), [])
+    elif covers is not None and found["session_id"] != session:
+        found["covers"] = []
+    return found
+
+
+def check(now: Facts, before: Facts | None, *others: Facts) -> None:
+    """Every law that holds at any moment, whatever runs and whatever failed. ``others`` share the memory."""
     log_is_whole(now)
     each_message_is_derived_once(now)
     live_log_covers_what_is_observed(now)
     what_is_made_ahead_can_be_used(now)
-    counters_are_sums(now)
+    counters_are_sums(now, *others)
     versions_follow_one_another(now)
     past_logs_cover_their_past(now)
     calls_are_counted(now)
@@ -199,20 +240,24 @@ def what_is_made_ahead_can_be_used(now: Facts) -> None:
         assert (row["retired_version"] is None) == (made_ahead or row["status"] == "active"), row["id"]
 
 
-def counters_are_sums(now: Facts) -> None:
+def counters_are_sums(now: Facts, *others: Facts) -> None:
     """The counters that thresholds are compared with are what they stand for."""
     memory = now.memory
-    pending = now.remembered(now.last_seq, memory["log_version"])
-    assert memory["pending_tokens"] == _tokens(now, [seq for seq in pending if seq > now.observed_seq])
+    assert memory["pending_tokens"] == sum(map(_pending_tokens, (now, *others)))
     assert memory["buffered_tokens"] == sum(row["message_tokens"] for row in now.having("buffered"))
     assert memory["observation_tokens"] == sum(row["tokens"] for row in now.having("active"))
     assert memory["reflection_tokens"] == sum(row["tokens"] for row in now.live_reflections)
 
 
+def _pending_tokens(now: Facts) -> int:
+    pending = now.remembered(now.last_seq, now.memory["log_version"])
+    return _tokens(now, [seq for seq in pending if seq > now.observed_seq])
+
+
 def versions_follow_one_another(now: Facts) -> None:
     """Each version has its row and one cause, and what that cause brings."""
     assert [row["version"] for row in now.versions] == list(range(1, now.memory["log_version"] + 1))
-    for row in now.versions:
+    for row in () if now.parted else now.versions:
         version, cause = row["version"], row["cause"]
         born = [sum(one["born_version"] == version for one in rows) for rows in (now.observations, now.reflections)]
         retired = [one for one in (*now.observations, *now.reflections) if one["retired_version"] == version]
@@ -235,15 +280,16 @@ def versions_follow_one_another(now: Facts) -> None:
 
 def past_logs_cover_their_past(now: Facts) -> None:
     """Each version's log, rebuilt, covers exactly what was observed when it was made."""
-    for row in now.versions:
-        cursor = row["cursors"][str(now.session["id"])]
+    own = [row for row in now.versions if str(now.id) in row["cursors"]]
+    for row in own:
+        cursor = row["cursors"][str(now.id)]
         lived = [one for one in (*now.observations, *now.reflections) if _lived(one, row["version"])]
         told, remembered = _covered(lived), now.remembered(cursor["observed_seq"], row["version"])
         assert len(told) == len(set(told))
         assert told == remembered or (now.erased and told[-1:] <= [cursor["observed_seq"]])
         assert 1 <= cursor["tail_from_seq"] <= cursor["observed_seq"] + 1
-    for earlier, later in pairwise(now.versions):
-        one, other = (row["cursors"][str(now.session["id"])] for row in (earlier, later))
+    for earlier, later in pairwise(own):
+        one, other = (row["cursors"][str(now.id)] for row in (earlier, later))
         assert all(one[name] <= other[name] for name in ("last_seq", "observed_seq", "tail_from_seq"))
         assert one["compacted_seq"] <= other["compacted_seq"] or other["compacted_seq"] == 0 < now.erased
         assert (one["summary_seq"] or 0) <= (other["summary_seq"] or 0)
@@ -253,7 +299,7 @@ def calls_are_counted(now: Facts) -> None:
     """Each chunk has the one call it came from, and each call is counted once."""
     recorded = [row for row in now.runs if row["outcome"] == "recorded"]
     observed = [(row["from_seq"], row["to_seq"]) for row in recorded if row["kind"] == "observe"]
-    chunks = [(row["from_seq"], row["to_seq"]) for row in now.chunks]
+    chunks = [(row["from_seq"], row["to_seq"]) for row in now.all_chunks]
     assert sorted(observed) == sorted(chunks) or (now.erased and set(chunks) <= set(observed))
     for role, kinds in (("observer", {"observe", "note_facts"}), ("reflector", {"reflect", "consolidate"})):
         own = [row for row in now.runs if row["kind"] in kinds]
@@ -278,7 +324,8 @@ def nothing_moves_back(before: Facts, now: Facts) -> None:
             assert {**one, "tokens_before": 0} == {**other, "tokens_before": 0}
     for kind in ("observations", "reflections"):
         texts = {row["id"]: "" if row["erased_at"] else row["text"] for row in getattr(now, kind)}
-        assert all(texts[row["id"]] in {row["text"], ""} for row in getattr(before, kind)), kind
+        known = [row for row in getattr(before, kind) if row["id"] in texts or not now.parted]
+        assert all(texts[row["id"]] in {row["text"], ""} for row in known), kind
 
 
 def nothing_tells_of(marks: Iterable[str], now: Facts) -> None:
@@ -287,7 +334,7 @@ def nothing_tells_of(marks: Iterable[str], now: Facts) -> None:
     assert [mark for mark in marks if mark in rows] == []
 
 
-def nothing_is_forgotten(now: Facts, rules: Rules, state: State) -> None:
+def nothing_is_forgotten(now: Facts, rules: Rules, state: State, *others: Facts) -> None:
     """A memory that nobody will look at by itself has nothing to do; ``state`` is policy's own view of it.
 
     That is one with neither a time nor a lease; one that waits for a time (a back-off, ``min_interval``) is not.
@@ -300,7 +347,7 @@ def nothing_is_forgotten(now: Facts, rules: Rules, state: State) -> None:
     assert memory["requested"] is None
     step = next_step(state)
     if isinstance(step, Observe | Buffer):
-        assert _safe(now, rules, step) is False, f"forgotten: {step}"
+        assert not any(_safe(one, rules, step) for one in (now, *others)), f"forgotten: {step}"
     else:
         assert isinstance(step, Wait), f"forgotten: {step}"
 
@@ -329,8 +376,7 @@ def _seqs(ranges: Iterable[Sequence[int]]) -> Seqs:
 
 def _covered(rows: Iterable[Row]) -> Seqs:
     """All seqs that these observations and reflections cover, those of two of them twice."""
-    ranges = (row["covers"] if isinstance(row["covers"], list) else next(iter(row["covers"].values())) for row in rows)
-    return sorted(seq for covers in ranges for seq in _seqs(covers))
+    return sorted(seq for row in rows for seq in _seqs(row["covers"]))
 
 
 def _tokens(now: Facts, seqs: Seqs) -> int:

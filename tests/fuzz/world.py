@@ -1,6 +1,7 @@
 """One session, several processes that work at it, and all that can happen to them: each act is a method.
 
-After each act the laws are checked (``check``); ``settle`` ends the faults and lets the memory catch up.
+After each act the laws are checked (``check``); ``settle`` ends the faults and lets the memory catch up. Sessions that
+share a memory are one world each, and each knows all of them (``sharers``).
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from app.memory.rules import Rules
 from app.memory.steps import Outcome
 from app.memory.store import MemoryStore
 from app.sessions.model import Kind
+from app.sessions.sharing import SHARED, shared_memory_id
 from app.sessions.store import session_id
 from tests.conftest import TABLES
 from tests.context.shapes import CHECKS
@@ -53,7 +55,10 @@ class World:
         self.database = database
         self.processes = processes
         self.key = f"world-{next(_keys)}"
-        self.memory: UUID = session_id(TENANT, self.key)
+        self.session: UUID = session_id(TENANT, self.key)
+        self.memory = self.session
+        self.resource: str | None = None
+        self.sharers: list[World] = [self]
         self.messages: dict[str, Json] = {}
         self.told: dict[str, int] = {}
         self.marks: dict[str, set[str]] = {}  # by id, what only this message says, or said before it was replaced
@@ -61,8 +66,10 @@ class World:
         self._erasing: set[str] = set()  # and those that may be: of which it asked, or that are old
         self.open_calls: list[str] = []
         self.config: dict[str, Any] = {}
+        self._gone: set[str] = set()  # what was said in a session that is deleted
         self._facts: laws.Facts | None = None
         self._look: Look | None = None
+        self._parted = False  # whether it was deleted, and begun anew
         self._forced = False  # calls may have been closed because too much waited (memory-rules.md section 3, groups)
         self._numbers = count(1)
         self._store = MemoryStore(database)
@@ -72,6 +79,15 @@ class World:
         for process in self.processes:
             process.lease_seconds = lease_seconds
             await process.kill()
+
+    async def share(self, number: int) -> list["World"]:
+        """The worlds of so many sessions, this one among them, that have one memory."""
+        self.sharers = [self, *(World(self.database, self.processes) for _ in range(number - 1))]
+        for one in self.sharers:
+            one.resource, one.sharers = self.key, self.sharers
+            one.memory = shared_memory_id(TENANT, self.key)
+            await one.configure(0, SHARED)
+        return self.sharers
 
     # What callers do.
 
@@ -118,9 +134,24 @@ class World:
         assert answer.status_code == 200, answer.text
         self.erased.add(known)
 
+    async def part(self, at: int) -> None:
+        """The session is deleted, and another begun by its key that shares the same memory."""
+        answer = await self.processes[at].service.client.delete(f"/sessions/{self.key}")
+        assert answer.status_code == 200 or self._dead(at, answer.status_code), answer.text
+        if await laws.read_facts(self.database, self.session) is not None:
+            return
+        self.sharers[0]._gone |= {mark for marks in self.marks.values() for mark in marks}
+        for known in (self.messages, self.told, self.marks, self.erased, self._erasing, self.open_calls):
+            known.clear()
+        self._facts = self._look = None
+        self._parted = True
+        await self.processes[at].kill()  # else it may be about to die, and the key is another session's
+        await self.configure(at, SHARED)
+
     async def expire(self, at: int) -> None:
         """What was said goes by a retention rule, where it is noted and shown no more."""
-        self._erasing |= self.messages.keys()
+        for one in self.sharers:
+            one._erasing |= one.messages.keys()
         with suppress(Cut):
             await self.processes[at].retaining.sweep()
 
@@ -149,8 +180,10 @@ class World:
         assert answer.status_code in {200, 404, 409, 422} or self._dead(at, answer.status_code), answer.text
 
     async def configure(self, at: int, config: dict[str, Any]) -> None:
-        answer = await self.processes[at].service.client.put(f"/sessions/{self.key}", json={"config": config})
-        self._look = None  # another config is another context
+        body = {"config": config} | ({"resource_id": self.resource} if self.resource else {})
+        answer = await self.processes[at].service.client.put(f"/sessions/{self.key}", json=body)
+        for one in self.sharers:
+            one._look = None  # another config is another context
         if answer.status_code == BUSY:
             assert self._dead(at, answer.status_code)
             return
@@ -217,7 +250,7 @@ class World:
         await self._run("UPDATE memories SET due_at = now() WHERE id = $1")
 
     async def hours_pass(self) -> None:
-        await self._run("UPDATE sessions SET last_active_at = last_active_at - interval '2 hours' WHERE id = $1")
+        await self._run("UPDATE sessions SET last_active_at = last_active_at - interval '2 hours' WHERE memory_id = $1")
         await self.leases_end()
 
     async def _run(self, statement: str) -> None:
@@ -227,22 +260,37 @@ class World:
     # What must hold.
 
     async def check(self) -> None:
-        facts = await laws.read_facts(self.database, self.memory)
-        if facts is None:
-            assert not self.told
-            return
-        laws.check(facts, self._facts)
-        laws.nothing_tells_of((mark for known in self.erased for mark in self.marks[known]), facts)
+        """Every law, of every session that shares the memory."""
+        parted = any(one._parted for one in self.sharers)
+        found = [await laws.read_facts(self.database, one.session, parted=parted) for one in self.sharers]
+        known = [facts for facts in found if facts is not None]
+        for one, facts in zip(self.sharers, found, strict=True):
+            if facts is None:
+                assert not one.told
+            else:
+                one._hold(facts, [other for other in known if other is not facts], self._untellable())
+        for facts in known[:1]:
+            state, rules = await self._policy_view(facts)
+            if state is not None:
+                laws.nothing_is_forgotten(facts, rules, state, *known[1:])
+            forced = sum(one.session["total_tokens"] for one in known) >= rules.block_tokens
+            for one in self.sharers:
+                one._forced = one._forced or forced
+
+    def _hold(self, facts: laws.Facts, others: Sequence[laws.Facts], untellable: Sequence[str]) -> None:
+        laws.check(facts, self._facts, *others)
+        laws.nothing_tells_of(untellable, facts)
         self._nothing_told_is_lost(facts)
-        state, rules = await self._policy_view(facts)
-        if state is not None:
-            laws.nothing_is_forgotten(facts, rules, state)
         self._facts = facts
-        self._forced = self._forced or facts.session["total_tokens"] >= rules.block_tokens
+
+    def _untellable(self) -> list[str]:
+        """What was erased, by itself or with its session."""
+        erased = [mark for one in self.sharers for known in one.erased for mark in one.marks[known]]
+        return [*erased, *(mark for one in self.sharers for mark in one._gone)]
 
     async def facts(self) -> laws.Facts:
         """The session as it is; fails where it was never seen."""
-        facts = await laws.read_facts(self.database, self.memory)
+        facts = await laws.read_facts(self.database, self.session)
         assert facts is not None
         return facts
 
@@ -312,7 +360,8 @@ class World:
             raise AssertionError(f"work is left over: {self._facts and self._facts.memory}")
         await self.check()
         self._caught_up()
-        await self.look(0)
+        for one in self.sharers:
+            await one.look(0)
 
     def _caught_up(self) -> None:
         """Nothing is left over of faults and wishes, and the live log fits its budget (law 9), or cannot be smaller."""
