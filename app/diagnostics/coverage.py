@@ -38,13 +38,17 @@ class Coverage:
     gaps: tuple[tuple[int, int], ...]
 
 
-def coverage(chunks: Sequence[Covered], *, derived_seq: int, last_seq: int, erased: Sequence[int] = ()) -> Coverage:
+def coverage(
+    chunks: Sequence[Covered], *, derived_seq: int, last_seq: int, erased: Sequence[int] = (), blanked: bool = False
+) -> Coverage:
     """The map of a session: ``chunks`` are live, buffered or deleted; what follows ``derived_seq`` is the tail.
 
-    The seqs ``erased`` are so whatever covered them. Where there are such, chunks are gone with their ranges, so that
-    nothing tells a gap before ``derived_seq`` from what was skipped.
+    The seqs ``erased`` are so whatever covered them. Where there are such, or notes were ``blanked`` for what was
+    erased of another session, chunks are gone with their ranges, so that nothing tells a gap before ``derived_seq``
+    from what was skipped.
     """
-    behind = [Covered(first=1, last=derived_seq, by=ERASED, covers=())] if erased and derived_seq else []
+    is_told = not erased and not blanked
+    behind = [] if is_told or not derived_seq else [Covered(first=1, last=derived_seq, by=ERASED, covers=())]
     intervals = _joined(_pieces([*chunks, *behind]))
     if last_seq > derived_seq:
         intervals.append(Interval(first=derived_seq + 1, last=last_seq, by="tail"))

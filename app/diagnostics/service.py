@@ -249,7 +249,9 @@ def _coverage(row: Row) -> dict[str, Any]:
         if of in ([], [str(row["id"])])
     ]
     derived = max(row["observed_seq"], row["buffered_seq"])
-    found = coverage(chunks, derived_seq=derived, last_seq=row["last_seq"], erased=row["erased"])
+    found = coverage(
+        chunks, derived_seq=derived, last_seq=row["last_seq"], erased=row["erased"], blanked=bool(row["blanked"])
+    )
     return {
         "intervals": [asdict(interval) for interval in found.intervals],
         "gaps": [{"first": first, "last": last} for first, last in found.gaps],

@@ -38,6 +38,8 @@ SELECT s.id, s.memory_id, s.key, s.next_seq - 1 AS last_seq, s.expired_seq, s.ob
     WHERE memory_id = m.id AND session_id = s.id AND retired_by LIKE 'reflection:%') END AS condensed,
   (SELECT coalesce(jsonb_agg(seq ORDER BY seq), '[]')
    FROM messages WHERE session_id = s.id AND erased_at IS NOT NULL AND NOT observe) AS erased,
+  s.memory_id <> s.id AND EXISTS (
+    SELECT FROM observations WHERE memory_id = m.id AND session_id = s.id AND erased_at IS NOT NULL) AS blanked,
   (SELECT to_jsonb(r) FROM runs r WHERE memory_id = m.id AND kind = 'observe' ORDER BY id DESC LIMIT 1) AS observer_run,
   (SELECT to_jsonb(r) FROM (
      (SELECT * FROM runs WHERE memory_id = m.id AND kind = 'reflect' ORDER BY id DESC LIMIT 1) UNION ALL

@@ -117,6 +117,21 @@ async def test_a_deleted_session_is_gone_from_the_memory_that_others_go_on_with(
     problem(await service.client.get("/sessions/one/memory"), 404, "session-not-found")
 
 
+async def test_what_was_skipped_at_the_end_of_a_note_that_is_made_again_is_no_gap(service: Service) -> None:
+    await share(service, "one", "two", **RULES)
+    await say(service, FACTS[2], "one", id="m-3")
+    await ask(service, "observe", "one")
+    await say(service, OTHER[0], "two")
+    await say(service, "Aside.", "two", observe=False)
+    await ask(service, "observe", "two")
+    before = await notes(service)
+    await erase(service, "one")
+    memory = await rest(service, "two")
+    assert before == [("one", 1, 1), ("two", 1, 2)]
+    assert await notes(service) == [("two", 1, 1)]
+    assert cover(memory) == [(1, 1, "observation"), (2, 2, "skip")]
+
+
 async def test_its_key_can_be_used_again_in_the_same_memory(service: Service) -> None:
     await interleaved(service)
     await ask(service, "reflect", "one")
