@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
-from app.kit.db import Database
+from app.kit.db import Database, Tx
 from app.memory.note_store import DELETED, EDITED
 from app.memory.observing import span_of
 from app.memory.policy import Buffer, Observe, State, Wait, next_step
@@ -121,22 +121,31 @@ ROWS = {
 }
 
 
-async def read_facts(database: Database, session: UUID, *, parted: bool = False) -> Facts | None:
+async def read_facts(database: Database, session: UUID) -> Facts | None:
     """The session as it is committed now; None if it was never seen."""
+    (found,) = await read_all(database, [session])
+    return found
+
+
+async def read_all(database: Database, sessions: Sequence[UUID], *, parted: bool = False) -> list[Facts | None]:
+    """The same of several, at one moment."""
     async with database.tx() as tx:
         await tx.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        found = await tx.fetchrow("SELECT s.*, clock_timestamp() AS now FROM sessions s WHERE id = $1", session)
-        if found is None:
-            return None
-        shared = found["memory_id"]
-        memory = await tx.fetchrow("SELECT * FROM memories WHERE id = $1", shared)
-        messages = [dict(row) for row in await tx.fetch(MESSAGES, session)]
-        rows = {name: [_of(session, row) for row in await tx.fetch(query, shared)] for name, query in ROWS.items()}
+        return [await _read(tx, session, parted=parted) for session in sessions]
+
+
+async def _read(tx: Tx, session: UUID, *, parted: bool) -> Facts | None:
+    found = await tx.fetchrow("SELECT s.*, clock_timestamp() AS now FROM sessions s WHERE id = $1", session)
+    if found is None:
+        return None
+    shared = found["memory_id"]
+    memory = await tx.fetchrow("SELECT * FROM memories WHERE id = $1", shared)
+    rows = {name: [_of(session, row) for row in await tx.fetch(query, shared)] for name, query in ROWS.items()}
     return Facts(
         now=found["now"],
         session=dict(found),
         memory=dict(memory or {}),
-        messages=messages,
+        messages=[dict(row) for row in await tx.fetch(MESSAGES, session)],
         observations=rows["observations"],
         reflections=rows["reflections"],
         versions=rows["versions"],

@@ -262,7 +262,7 @@ class World:
     async def check(self) -> None:
         """Every law, of every session that shares the memory."""
         parted = any(one._parted for one in self.sharers)
-        found = [await laws.read_facts(self.database, one.session, parted=parted) for one in self.sharers]
+        found = await laws.read_all(self.database, [one.session for one in self.sharers], parted=parted)
         known = [facts for facts in found if facts is not None]
         for one, facts in zip(self.sharers, found, strict=True):
             if facts is None:
