@@ -79,6 +79,13 @@ class Span:
     def holds(self, at: datetime) -> bool:
         return (self.since is None or self.since <= at) and (self.until is None or at < self.until)
 
+    def within(self, other: "Span") -> "Span":
+        """What both hold; nothing where that is no time at all."""
+        return Span(
+            since=max((at for at in (self.since, other.since) if at is not None), default=None),
+            until=min((at for at in (self.until, other.until) if at is not None), default=None),
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbour:

@@ -24,7 +24,7 @@ from app.recall.times import named_time
 from app.recall.tokens import Alternatives, query_terms
 from app.recall.vector_search import VectorSearch
 from app.sessions.errors import SessionNotFound
-from app.sessions.model import Message
+from app.sessions.model import SEQ_MAX, Message
 from app.sessions.store import session_id
 
 ALL_KINDS = frozenset(HitKind)
@@ -118,7 +118,16 @@ class RecallService:
             hits += await self._messages(sessions, scope, query, named.span, ask)
         if sessions and HitKind.OBSERVATION in ask.kinds and query:
             hits += await self._notes(sessions, query, ask, besides=hits)
+        if not hits and named.span is not None and HitKind.MESSAGE in ask.kinds:
+            hits = await self._said_then(sessions, named.span.within(ask.span), ask)
         return hits
+
+    async def _said_then(self, sessions: Sequence[Searched], span: Span, ask: Ask) -> list[Hit]:
+        """What was said at the time that a query names of which no word is found: "What did I say last May?"."""
+        ids = [session.id for session in sessions]
+        before = SEQ_MAX if ask.before_seq is None else ask.before_seq
+        places = await self._store.said(ids, span, before_seq=before, limit=ask.limit)
+        return await self._read(sessions, [Ranked(place=place, score=0.0) for place in places], ask.neighbours)
 
     async def _facts(self, tenant: str, resource_id: str, ask: Ask, *, besides: Sequence[Hit]) -> list[Hit]:
         """What is known of the resource, but for what the hits tell in the words that were said."""

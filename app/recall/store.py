@@ -72,6 +72,17 @@ SELECT m.* FROM unnest($1::uuid[], $2::bigint[]) AS p (session_id, seq) JOIN mes
 WHERE m.erased_at IS NULL
 """
 
+# Of each session the last, as many as are asked for: they are read from its end.
+SAID_THEN = """/* recall_said_then */
+SELECT m.* FROM unnest($1::uuid[]) AS s (id) CROSS JOIN LATERAL (
+  SELECT session_id, seq, created_at FROM messages
+  WHERE session_id = s.id AND ($2::timestamptz IS NULL OR created_at >= $2)
+    AND ($3::timestamptz IS NULL OR created_at < $3) AND seq < $4
+    AND kind NOT IN ('summary', 'boundary') AND erased_at IS NULL
+  ORDER BY seq DESC LIMIT $5
+) m
+"""
+
 # What was condensed since is found as it was first noted; what somebody edited or deleted is not.
 OBSERVATIONS = """/* recall_observations */
 SELECT o.* FROM unnest($1::uuid[], $2::uuid[]) AS s (id, memory_id) JOIN observations o
@@ -132,6 +143,13 @@ class RecallStore:
                 NEAR_MAX,
             )
         return [_indexed(row) for row in rows]
+
+    async def said(self, sessions: Sequence[UUID], span: Span, *, before_seq: int, limit: int) -> list[Place]:
+        """The places of what was said in the span, the newest first."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(SAID_THEN, sessions, span.since, span.until, before_seq, limit)
+        newest = sorted(rows, key=lambda row: (row["created_at"], row["seq"]), reverse=True)
+        return [(row["session_id"], row["seq"]) for row in newest[:limit]]
 
     async def messages(self, places: Collection[Place]) -> dict[Place, Message]:
         """Those of the places that are there and were not erased."""

@@ -49,6 +49,20 @@ async def test_nothing_is_found_of_signs_alone(service: Service) -> None:
     assert await recall(service, "sessions/s", "?!") == []
 
 
+async def test_a_query_of_a_time_alone_finds_what_was_said_then_the_newest_first(service: Service) -> None:
+    days = ("2026-04-30", "2026-05-02", "2026-05-31", "2026-06-01")
+    told = [said(f"Harbour {day}", at=f"{day}T10:00:00Z") for day in days]
+    body = {"messages": [*told, {"role": "system", "kind": "boundary", "created_at": "2026-05-31T11:00:00Z"}]}
+    await service.client.post("/sessions/s/messages", json=body | {"resource_id": "ana"})
+    for path in ("sessions/s", "resources/ana"):
+        found = await recall(service, path, "What did I say last May?", now="2026-08-01T00:00:00Z")
+        assert [(hit["from_seq"], hit["score"]) for hit in found] == [(3, 0), (2, 0)]
+    asked = {"now": "2026-08-01T00:00:00Z", "until": "2026-05-10T00:00:00Z"}
+    (hit,) = await recall(service, "sessions/s", "What did I say last May?", **asked)
+    assert hit["text"] == "Harbour 2026-05-02"
+    assert await recall(service, "sessions/s", "What did I say last May?", **asked, kinds=["observations"]) == []
+
+
 async def test_a_session_never_seen_has_nothing_to_search(service: Service) -> None:
     answer = await service.client.post("/sessions/never/recall", json={"query": "Lisbon"})
     assert (answer.status_code, answer.json()["type"]) == (404, "/problems/session-not-found")
