@@ -134,4 +134,5 @@ async def test_what_an_append_updates_stays_on_its_page(service: Service, worker
     )
     await connection.close()
 
-    assert all(row["hot"] == row["updated"] for row in rows), rows
+    # All but those that met a page which another's snapshot, still open, kept from being pruned.
+    assert all(10 * row["hot"] >= 9 * row["updated"] > 0 for row in rows), rows
