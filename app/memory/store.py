@@ -47,11 +47,12 @@ ORDER BY oldest.ingested_at, s.id LIMIT $2
 
 # Those that become live at once first, and of these the one that was said first.
 GAPS = """/* gaps */
-SELECT s.id AS session_id, s.key AS session_key, f.seq AS first, (gap->>1)::bigint AS last
+SELECT s.id AS session_id, s.key AS session_key, first, last
 FROM memories m CROSS JOIN jsonb_array_elements(m.rebuilding) AS gap
-JOIN sessions s ON s.id = coalesce((gap->>2)::uuid, m.id)
-JOIN messages f ON f.session_id = s.id AND f.seq = (gap->>0)::bigint
-WHERE m.id = $1 ORDER BY f.seq > s.observed_seq, f.ingested_at, s.id, f.seq
+CROSS JOIN LATERAL (SELECT (gap->>0)::bigint AS first, (gap->>1)::bigint AS last) bounds
+CROSS JOIN LATERAL (SELECT * FROM sessions WHERE id = coalesce((gap->>2)::uuid, m.id) LIMIT 1) s
+CROSS JOIN LATERAL (SELECT ingested_at FROM messages WHERE session_id = s.id AND seq = first LIMIT 1) f
+WHERE m.id = $1 ORDER BY first > s.observed_seq, f.ingested_at, s.id, first
 """
 
 PENDING_MESSAGES = """/* pending_messages */
