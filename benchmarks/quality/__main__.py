@@ -18,6 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table as Shown
 
 from app.llm.build import MID_MODELS, LlmConfig, build_model, default_provider
+from app.llm.embedding import EmbeddingProvider
 from app.llm.port import Provider
 from benchmarks.cache.conversations import DATA
 from benchmarks.cache.service import running_service
@@ -28,7 +29,7 @@ from benchmarks.quality.ledger import Ledger
 from benchmarks.quality.measuring import BUDGETS, LOG, RECALL, Measured, baselines, recall_tokens, remembered
 from benchmarks.quality.picture import draw
 from benchmarks.quality.report import Figures, Found, Judged, Table, found_table, held_table, judged_table
-from benchmarks.quality.retrieval import Searched, searched
+from benchmarks.quality.retrieval import Searched, Vectorized, searched
 from benchmarks.quality.talks import Source, Talk, asking, talks
 
 ROOT = Path(__file__).parents[2]
@@ -40,16 +41,18 @@ T = TypeVar("T")
 
 class Part(StrEnum):
     RETRIEVAL = "retrieval"
+    VECTORS = "vectors"  # retrieval with the embeddings that are named
     CONTEXT = "context"
     ANSWERS = "answers"  # asks a model, whose key is set
 
 
-def main(
+def main(  # noqa: PLR0913, PLR0917 - the options of a command
     part: Annotated[list[Part] | None, typer.Option(help="default: all, answers only where a key is set")] = None,
     locomo: Annotated[int | None, typer.Option(help="conversations of LoCoMo; default: all")] = None,
     longmemeval: Annotated[int | None, typer.Option(help="haystacks that are searched; default: all")] = None,
     haystacks: Annotated[int, typer.Option(help="haystacks that a memory is made of; each takes minutes")] = 5,
     questions: Annotated[int, typer.Option(help="of each conversation about its context, spread evenly over all")] = 40,
+    embeddings: Annotated[EmbeddingProvider | None, typer.Option(help="who makes the vectors of part vectors")] = None,
     lanes: Annotated[int, typer.Option(help="conversations at once")] = LANES,
     resume: Annotated[bool, typer.Option(help="go on with a run that was broken off")] = False,  # noqa: FBT002 - typer's
     write: Annotated[bool, typer.Option(help="write docs/eval.*")] = True,  # noqa: FBT002 - typer's
@@ -62,11 +65,15 @@ def main(
     known: dict[str, Any] = orjson.loads(found) if (found := _read(DOCUMENT.with_suffix(".json"))) else {}
     remembering = [*talks(Source.LOCOMO, limit=locomo), *talks(Source.LONGMEMEVAL, limit=haystacks)]
     chosen = [asking(talk, questions) for talk in remembering if talk.questions]
-    for one in part or _parts(provider):
+    told = [*talks(Source.LOCOMO, limit=locomo), *talks(Source.LONGMEMEVAL, limit=longmemeval)]
+    for one in part or _parts(provider, embeddings):
         match one:
             case Part.RETRIEVAL:
-                told = [*talks(Source.LOCOMO, limit=locomo), *talks(Source.LONGMEMEVAL, limit=longmemeval)]
                 made: Sequence[Any] = report.found(retrieval(told, ledger, lanes=lanes))
+            case Part.VECTORS:
+                if embeddings is None:
+                    raise typer.BadParameter("part vectors wants --embeddings")
+                made = report.found(retrieval(told, ledger, lanes=lanes, embeddings=embeddings))
             case Part.CONTEXT:
                 made = report.figures(context(chosen, ledger, lanes=lanes))
             case Part.ANSWERS:
@@ -80,20 +87,38 @@ def main(
         _write(known)
 
 
-def _parts(provider: Provider) -> list[Part]:
-    return [one for one in Part if one is not Part.ANSWERS or provider is not Provider.EXTRACTIVE]
+def _parts(provider: Provider, embeddings: EmbeddingProvider | None) -> list[Part]:
+    wanting = {Part.ANSWERS: provider is Provider.EXTRACTIVE, Part.VECTORS: embeddings is None}
+    return [one for one in Part if not wanting.get(one)]
 
 
-def retrieval(told: Sequence[Talk], ledger: Ledger, *, lanes: int) -> list[Searched]:
-    """Every question about every talk."""
+def retrieval(
+    told: Sequence[Talk], ledger: Ledger, *, lanes: int, embeddings: EmbeddingProvider | None = None
+) -> list[Searched]:
+    """Every question about every talk; by words alone, or by the vectors of ``embeddings`` too."""
     shape = TypeAdapter(Searched)
     chosen = [talk for talk in told if talk.questions]
-    with running_service(_settings(enabled=False)) as http:
+    part = Part.RETRIEVAL if embeddings is None else Part.VECTORS
+    with running_service(_settings(enabled=False) | _embedding(embeddings)) as http:
+        vectorized = None if embeddings is None else Vectorized(http)
 
         def search(talk: Talk) -> Searched:
-            return ledger.once(f"retrieval/{talk.name}", shape, partial(searched, http, talk))
+            return ledger.once(f"{part}/{talk.name}", shape, partial(searched, http, talk, vectorized))
 
-        return list(_each(search, chosen, Part.RETRIEVAL, lanes=lanes))
+        return list(_each(search, chosen, part, lanes=lanes))
+
+
+def _embedding(provider: EmbeddingProvider | None) -> dict[str, str]:
+    """Vectors as soon as there can be any, and waited for as long as it takes."""
+    if provider is None:
+        return {}
+    return {
+        "DAYBOOK_EMBEDDINGS__PROVIDER": provider.value,
+        "DAYBOOK_EMBEDDINGS__SHARE": "1",
+        "DAYBOOK_EMBEDDINGS__QUERY_SECONDS": "60",
+        "DAYBOOK_RECALL__INDEX_SHARE": "0.5",
+        "DAYBOOK_RECALL__INDEX_QUIET_SECONDS": "0",
+    }
 
 
 def context(chosen: Sequence[Talk], ledger: Ledger, *, lanes: int) -> list[Measured]:
@@ -145,6 +170,7 @@ def _each(work: Callable[[Talk], T], chosen: Sequence[Talk], description: str, *
 def _tables(known: dict[str, Any]) -> Iterator[tuple[Part, str, Table]]:
     shapes: dict[Part, tuple[TypeAdapter[Any], Callable[[Iterable[Any]], Table]]] = {
         Part.RETRIEVAL: (TypeAdapter(list[Found]), found_table),
+        Part.VECTORS: (TypeAdapter(list[Found]), found_table),
         Part.CONTEXT: (TypeAdapter(list[Figures]), held_table),
         Part.ANSWERS: (TypeAdapter(list[Judged]), judged_table),
     }

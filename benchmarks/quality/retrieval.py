@@ -3,9 +3,11 @@
 A conversation of LoCoMo is one session; the chats of a haystack of LongMemEval are the sessions of one resource.
 """
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from threading import Lock
 from typing import Any
 from uuid import uuid4
 
@@ -16,6 +18,8 @@ from benchmarks.quality.talks import Question, Source, Split, Talk
 
 HITS_MAX = 100  # of one answer
 TOPS = (5, 10, 20)
+WRITTEN = "daybook_vectors_written_total"
+LOOK_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,9 +83,32 @@ class Searched:
     ranks: tuple[Ranks, ...]
 
 
-def searched(http: httpx2.Client, talk: Talk) -> Searched:
+class Vectorized:
+    """Waits until a service has made a vector of each message that it was told by any lane."""
+
+    def __init__(self, http: httpx2.Client) -> None:
+        self._http = http
+        self._told = 0
+        self._lock = Lock()
+
+    def wait(self, messages: int) -> None:
+        with self._lock:
+            self._told += messages
+            wanted = self._told
+        while self._written() < wanted:
+            time.sleep(LOOK_SECONDS)
+
+    def _written(self) -> float:
+        lines = self._http.get("/metrics").text.splitlines()
+        return next(float(line.rpartition(" ")[2]) for line in lines if line.startswith(WRITTEN))
+
+
+def searched(http: httpx2.Client, talk: Talk, vectorized: Vectorized | None = None) -> Searched:
+    """``vectorized``: the service makes vectors, which are waited for."""
     library = Library(http, talk)
     library.tell()
+    if vectorized is not None:
+        vectorized.wait(len(talk.messages))
     found = tuple(ranks(talk, question, library.found(question)) for question in talk.questions)
     return Searched(source=talk.source, split=talk.split, ranks=found)
 
