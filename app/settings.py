@@ -207,7 +207,7 @@ class EmbeddingSettings(_Group):
     look_seconds: float = Field(1.0, ge=0.05, le=600, description="how often to look for messages without one")
     sweep: int = Field(500, ge=1, le=100_000, description="sessions looked at then, for what was left")
     searched_max: int = Field(
-        20_000, ge=1, le=10_000_000, description="messages that a query is compared with, the newest"
+        10_000, ge=1, le=10_000_000, description="messages that a query is compared with, the newest"
     )
 
 

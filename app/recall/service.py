@@ -148,15 +148,19 @@ class RecallService:
     async def _messages(
         self, sessions: Sequence[Searched], scope: str, query: Sequence[Alternatives], named: Span | None, ask: Ask
     ) -> list[Hit]:
-        words, near = await asyncio.gather(
-            self._by_words(sessions, scope, query, named, ask), self._by_vectors(sessions, ask)
-        )
-        found = fused(words, near) if near else words
+        found = await self._ranked(sessions, scope, query, named, ask)
         wanted = [one for one in found if _precedes(one, ask)]
         return await self._read(sessions, wanted[: ask.limit], ask.neighbours)
 
-    async def _by_vectors(self, sessions: Sequence[Searched], ask: Ask) -> list[Place]:
-        return [] if self._vectors is None else await self._vectors.ranking(sessions, ask.query, ask.span)
+    async def _ranked(
+        self, sessions: Sequence[Searched], scope: str, query: Sequence[Alternatives], named: Span | None, ask: Ask
+    ) -> list[Ranked]:
+        """By words, and by vectors at the same time where there are any."""
+        by_words = self._by_words(sessions, scope, query, named, ask)
+        if self._vectors is None:
+            return await by_words
+        words, near = await asyncio.gather(by_words, self._vectors.ranking(sessions, ask.query, ask.span))
+        return fused(words, near) if near else words
 
     async def _by_words(
         self, sessions: Sequence[Searched], scope: str, query: Sequence[Alternatives], named: Span | None, ask: Ask

@@ -45,7 +45,7 @@ class VectorConfig:
     share: float = 0.5
     look_seconds: float = 1.0
     sweep_sessions: int = 500
-    searched_max: int = 20_000
+    searched_max: int = 10_000
 
 
 class Vectorizing:
