@@ -114,10 +114,8 @@ async def test_a_query_does_not_wait_behind_calls_that_hang(server: ModelServer)
         hanging = asyncio.create_task(embedder.passages(["A car"]))
         assert await asyncio.to_thread(server.wait_for_requests, 1)
         assert await kind_of(embedder.query("A cat")) == "busy"
-        server.always = None
         server.release()
         await hanging
-        assert await embedder.query("A cat") is not None
 
 
 async def kind_of(call: Awaitable[object]) -> str:

@@ -30,7 +30,14 @@ from tests.model_server import Fault, ModelServer
 Json = dict[str, Any]
 SESSION = session_id("default", "s")
 SOON: Json = {"index_quiet_seconds": 0, "index_look_seconds": 0.05, "index_share": 1.0}
-ON: Json = {"provider": "openai", "model": "m", "look_seconds": 0.05, "share": 1.0, "query_seconds": 30.0}
+ON: Json = {
+    "provider": "openai",
+    "model": "m",
+    "look_seconds": 0.05,
+    "share": 1.0,
+    "query_seconds": 30.0,
+    "open_seconds": 3_600,
+}
 TALK = ("Ana sold her car yesterday", "The doctor was late", "We had soup", "It rained all day", "Bob reads novels")
 ROWS = "SELECT seq, model, vector FROM message_vectors WHERE session_id = $1 ORDER BY model, seq"
 
