@@ -14,6 +14,7 @@ from app.state.schemas import (
     ETAG,
     FindingOut,
     IfMatch,
+    IfNoneMatch,
     JsonBody,
     LintIn,
     LintOut,
@@ -72,9 +73,12 @@ async def put_value(
     tenant: Tenant,
     request: Request,
     if_match: IfMatch = None,
+    if_none_match: IfNoneMatch = None,
 ) -> Response:
     """Set one value to the JSON that is the body."""
-    entry, created = await _service(request).put(tenant=tenant, key=key, name=name, value=body, if_match=if_match)
+    entry, created = await _service(request).put(
+        tenant=tenant, key=key, name=name, value=body, if_match=if_match, if_none_match=if_none_match
+    )
     return _answer(entry.value, entry.etag, status=201 if created else 200)
 
 

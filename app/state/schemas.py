@@ -21,6 +21,10 @@ StateName = Annotated[
 IfMatch = Annotated[
     str | None, Header(max_length=1_000, description="The `ETag` that is expected; 412 if it is another by now")
 ]
+IfNoneMatch = Annotated[
+    str | None,
+    Header(max_length=1_000, description="`*`: there is no such value yet; an `ETag`: it is another by now; else 412"),
+]
 Values = dict[str, Any]
 
 ETAG = {"headers": {"ETag": {"description": "For `If-Match` and `If-None-Match`", "schema": {"type": "string"}}}}

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from app.kit.db import Database
+from app.kit.http import has_etag
 from app.kit.offload import offloaded
 from app.redaction.model import OFF, Redaction, redacted_object
 from app.sessions.errors import SessionNotFound
@@ -59,11 +60,22 @@ class StateService:
         _, after = await self._change(tenant=tenant, key=key, changes=changes, if_match=if_match)
         return after
 
-    async def put(self, *, tenant: str, key: str, name: str, value: Any, if_match: str | None) -> tuple[Entry, bool]:
+    async def put(
+        self,
+        *,
+        tenant: str,
+        key: str,
+        name: str,
+        value: Any,
+        if_match: str | None,
+        if_none_match: str | None = None,
+    ) -> tuple[Entry, bool]:
         """Set one value, of which null is one too; answers it and whether it is new."""
         self._check(name, value, name_at="name", value_at="")
         changes = Changes(put=await self._redacted(tenant, {name: value}))
-        before, after = await self._change(tenant=tenant, key=key, changes=changes, if_match=if_match, of=name)
+        before, after = await self._change(
+            tenant=tenant, key=key, changes=changes, if_match=if_match, if_none_match=if_none_match, of=name
+        )
         return after.entries[name], name not in before.entries
 
     async def delete(self, *, tenant: str, key: str, name: str, if_match: str | None) -> State:
@@ -74,9 +86,16 @@ class StateService:
         return after
 
     async def _change(
-        self, *, tenant: str, key: str, changes: Changes, if_match: str | None, of: str | None = None
+        self,
+        *,
+        tenant: str,
+        key: str,
+        changes: Changes,
+        if_match: str | None,
+        if_none_match: str | None = None,
+        of: str | None = None,
     ) -> tuple[State, State]:
-        """The state before and after. ``if_match`` is about the value named ``of``, else about the whole state."""
+        """The state before and after. What has to match is the value named ``of``, else the whole state."""
         async with self._database.tx() as tx:
             owners = await self._store.hold(tx, tenant, key)
             if owners is None:
@@ -85,7 +104,9 @@ class StateService:
                 raise NoResource(f"session '{key}' belongs to no resource: PUT /sessions/{key} with its resource_id")
             locked = owners.keys() if if_match and of is None else changes.scopes
             before = await self._store.locked(tx, tenant, key, {scope: owners[scope] for scope in locked})
-            _check_match(if_match, before.etag if of is None else before.etag_of(of))
+            etag = before.etag if of is None else before.etag_of(of)
+            _check_match(if_match, etag)
+            _check_none_match(if_none_match, etag)
             check_growth(before, changes, self._config)
             put = await self._store.write(tx, tenant, owners, changes)
             return before, before.after(put, changes.deleted)
@@ -110,3 +131,9 @@ def _check_match(if_match: str | None, etag: str | None) -> None:
         return
     if etag not in [tag.strip() for tag in if_match.split(",")]:
         raise StateChanged(f"the ETag is {etag}" if etag else "there is no such value")
+
+
+def _check_none_match(if_none_match: str | None, etag: str | None) -> None:
+    """RFC 9110 section 13.1.2: none of the tags is the present one, and * is any."""
+    if if_none_match is not None and etag is not None and has_etag({"if-none-match": if_none_match}, etag):
+        raise StateChanged(f"the ETag is {etag}")

@@ -295,6 +295,15 @@ async def test_a_change_is_made_only_to_the_state_that_is_expected(seen: Service
     assert await seen.get(STATE) == {"a": 2, "app:b": 1}
 
 
+async def test_a_value_is_set_only_where_there_is_none_or_another(seen: Service) -> None:
+    firsts = await asyncio.gather(*(put(seen, "a", turn, **{"If-None-Match": "*"}) for turn in range(4)))
+    assert sorted(answer.status_code for answer in firsts) == [201, 412, 412, 412]
+    tag = next(answer.headers["etag"] for answer in firsts if answer.status_code == 201)
+    for known in ("*", tag, f"W/{tag}", f'"other", {tag}'):
+        assert_problem(await put(seen, "a", 5, **{"If-None-Match": known}), 412, "precondition-failed")
+    assert (await put(seen, "a", 6, **{"If-None-Match": '"other"'})).status_code == 200
+
+
 async def test_a_change_of_what_is_expected_goes_through(seen: Service) -> None:
     tag = (await put(seen, "a", 1)).headers["etag"]
     answer = await put(seen, "a", 2, **{"If-Match": f'"other", {tag}'})
