@@ -22,6 +22,7 @@ from tests.journeys.processes import free_port
 
 START_SECONDS_MAX, STOP_SECONDS_MAX = 60.0, 30.0
 POLL_SECONDS = 0.005
+UNCOMPILED = ("PYTHONDONTWRITEBYTECODE",)  # with it each start compiles the service anew, which no operator's does
 MODEL_KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")  # a key in the surroundings would choose the provider
 
 
@@ -93,7 +94,7 @@ def daybook(dsn: str, *, down: bool = False, workers: int = 1) -> Iterator[Serve
     inherited = {
         name: value
         for name, value in os.environ.items()
-        if not name.upper().startswith(PREFIX) and name not in MODEL_KEYS
+        if not name.upper().startswith(PREFIX) and name not in {*MODEL_KEYS, *UNCOMPILED}
     }
     settings = {f"{PREFIX}DATABASE_URL": dsn, f"{PREFIX}BOOTSTRAP_KEY": KEY}
     port = free_port()

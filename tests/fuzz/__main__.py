@@ -21,7 +21,7 @@ from hypothesis.reporting import with_reporter
 
 from app.kit.embedded import EmbeddedConfig, EmbeddedPostgres
 from app.kit.logging import configure
-from tests.conftest import RUN, _clone, _database, _run_folder
+from tests.conftest import RUN, _clone, _database, _run_folder, compile_once
 from tests.fuzz.crashes import Lanes, single, unreached
 from tests.fuzz.engine_laws import EngineLaws
 from tests.fuzz.running import PHASES, machine, run_state_machine_as_test
@@ -58,6 +58,7 @@ def server() -> Iterator[str]:
     folder = _run_folder()
     folder.mkdir(mode=0o755)
     folder.chmod(0o755)
+    compile_once()
     postgres = EmbeddedPostgres(EmbeddedConfig(data_dir=folder / "data", fsync=False))
     postgres.start()
     try:
