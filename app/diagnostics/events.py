@@ -100,7 +100,8 @@ def _appended(found: Mapping[str, Any]) -> Iterator[_Told]:
 
 def _buffered(found: Mapping[str, Any]) -> Iterator[_Told]:
     for chunk in found["buffered"]:
-        yield _Told("buffered", _time(chunk), {"observation": chunk["id"]}, _less(chunk, "at"))
+        of = () if chunk.get("session") else ("session",)  # the log is one session's: the listener's
+        yield _Told("buffered", _time(chunk), {"observation": chunk["id"]}, _less(chunk, "at", *of))
 
 
 def _versions(found: Mapping[str, Any]) -> Iterator[_Told]:

@@ -116,7 +116,9 @@ SELECT p.*, now() AS now, m.last_seq, m.expired_seq, p.seq + 1 AS first_seq, m.l
   coalesce(m.reflection_tokens, 0) AS reflection_tokens,
   coalesce(m.due_at <= now() AND m.lease_owner IS NULL, false) AS due,
   (SELECT coalesce(jsonb_agg(e ORDER BY e.id), '[]') FROM (
-     SELECT o.id, o.from_seq, o.to_seq, o.tokens, o.message_tokens, o.created_at AS at FROM observations o
+     SELECT o.id, o.from_seq, o.to_seq, o.tokens, o.message_tokens, o.created_at AS at,
+            CASE WHEN o.session_id <> o.memory_id THEN (SELECT key FROM sessions WHERE id = o.session_id) END AS session
+     FROM observations o
      LEFT JOIN memory_versions v ON v.memory_id = o.memory_id AND v.version = o.born_version
      WHERE o.memory_id = m.id AND o.id > p.observation AND (o.status = 'buffered' OR o.created_at < v.at)
      ORDER BY o.id LIMIT $6) e) AS buffered,

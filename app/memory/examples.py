@@ -21,6 +21,7 @@ OBSERVATION: dict[str, Any] = {
     "items": [_LINE],
     "tokens": 26,
     "message_tokens": 8000,
+    "place": 81,
     "from_seq": 81,
     "to_seq": 120,
     "session": "s1",

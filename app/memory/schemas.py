@@ -68,9 +68,10 @@ class ObservationOut(BaseModel):
     items: list[dict[str, Any]]
     tokens: int
     message_tokens: int
+    place: int = Field(description="Where in the log it stands: what is oldest is first")
     from_seq: int
     to_seq: int
-    session: str
+    session: str = Field(description="Whose messages they are, where several share the log")
     born_version: int | None
     retired_version: int | None
     retired_by: str | None
@@ -104,6 +105,7 @@ def observation_out(found: Observation, key: str) -> ObservationOut:
         items=items_to_json(found.items),
         tokens=found.tokens,
         message_tokens=found.message_tokens,
+        place=found.ordinal,
         from_seq=found.from_seq,
         to_seq=found.to_seq,
         session=found.conversation or key,

@@ -63,6 +63,26 @@ async def test_a_citation_leads_to_the_message_behind_it(service: Service, brows
         await expect(page.locator(f"#message-{number}.marked")).to_be_visible()
 
 
+async def test_a_shared_log_says_whose_its_lines_are_and_leads_there(service: Service, browser: Browser) -> None:
+    rules = {"scope": "resource", "message_tokens": 60, "retain_tokens": 0, "buffer_every": None}
+    for key in ("mail-2", "chat-1"):
+        await service.client.put(f"/sessions/{key}", json={"resource_id": "ana", "config": rules})
+    for number, key in enumerate(("mail-2", "chat-1", "mail-2"), start=1):
+        paid = f"Ana paid invoice {number} of {number}20 euros for the shop in Porto, and we keep it open. " * 4
+        await service.append(key, {"role": "user", "content": paid}, wait_ms=20_000)
+    async with page_of(browser, f"{service.url}/#/chat-1/log") as page:
+        told = page.locator(".log .note .right")
+        await expect(told).to_have_count(3)
+        spans = [text.split(" · ")[0] for text in await told.all_inner_texts()]
+        assert spans == ["mail-2 #1-1", "chat-1 #1-1", "mail-2 #2-2"]
+        await page.get_by_role("button", name="#chat-1:1").first.click()
+        await expect(page.locator("#message-1.marked")).to_be_visible()
+        await expect(page.locator(".notes .note .right")).to_have_count(1)
+        await page.goto(f"{service.url}/#/chat-1/log")
+        await page.get_by_role("link", name="#mail-2:1").first.click()
+        await expect(page.get_by_role("heading", name="mail-2")).to_be_visible()
+
+
 async def test_the_log_is_shown_as_it_was_at_each_version(service: Service, browser: Browser) -> None:
     await talked(service)
     newest = (await service.memory("support-1"))["log"]["version"]

@@ -1,6 +1,7 @@
 """One memory for the sessions of a resource (issue "Remembering across conversations", 6), over HTTP."""
 
 import asyncio
+import json
 from typing import Any
 
 import httpx2 as httpx
@@ -210,6 +211,26 @@ async def test_chunks_observed_ahead_of_several_sessions_become_live_together(se
         assert memory["cursor"]["observed_seq"] > 0
     versions = (await service.get("/sessions/one/memory/versions"))["items"]
     assert {version["cause"] for version in versions} == {"activated"}
+
+
+async def test_who_listens_hears_which_conversation_a_chunk_is_of(service: Service) -> None:
+    await share(service, "one", "two", **(SMALL | {"message_tokens": 200, "buffer_every": 60}))
+    for number in range(1, 4):
+        await say(service, "one", number)
+        await say(service, "two", number)
+    listed = (await service.get("/sessions/one/memory/observations"))["items"]
+    headers = {"Last-Event-ID": "0.0.0.0.0"}  # from the beginning on
+    path = "/sessions/one/memory/events"
+    chunks: list[dict[str, Any]] = []
+    async with asyncio.timeout(60), service.client.stream("GET", path, headers=headers) as answer:
+        lines = answer.aiter_lines()
+        while len(chunks) < len(listed):
+            if await anext(lines) == "event: buffered":
+                told = [await anext(lines), await anext(lines)]
+                chunks += [json.loads(line.partition(": ")[2]) for line in told if line.startswith("data: ")]
+    assert [(chunk["id"], chunk["session"]) for chunk in chunks] == [(note["id"], note["session"]) for note in listed]
+    assert {note["session"] for note in listed} == {"one", "two"}
+    assert [note["place"] for note in listed] == sorted({note["place"] for note in listed})
 
 
 async def test_facts_are_taken_from_a_session_that_ends_while_the_other_goes_on(service: Service) -> None:

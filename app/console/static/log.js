@@ -2,7 +2,7 @@
 
 import { html, useState } from "./vendor/htm-preact.js";
 import { all, call, session } from "./api.js";
-import { Ask, Notice, cited, count, useLoaded, when } from "./parts.js";
+import { Ask, Notice, cited, count, span, useLoaded, when } from "./parts.js";
 
 export function LogView({ name, memory, change, again, onCite }) {
   const [asking, setAsking] = useState(null);
@@ -12,7 +12,7 @@ export function LogView({ name, memory, change, again, onCite }) {
       const reflections = await all(`${base}/reflections`, { status: "active" }, 2000, signal);
       const observations = await all(`${base}/observations`, { status: "active" }, 2000, signal);
       reflections.sort((one, other) => other.level - one.level || one.from_seq - other.from_seq);
-      observations.sort((one, other) => one.from_seq - other.from_seq);
+      observations.sort((one, other) => one.place - other.place);
       return [...reflections.map((note) => ({ ...note, of: "reflections" })), ...observations.map((note) => ({ ...note, of: "observations" }))];
     },
     [name, change],
@@ -26,8 +26,8 @@ export function LogView({ name, memory, change, again, onCite }) {
     <ol class="log">${found.map((note) => html`<li class=${`note ${note.of.slice(0, -1)}`}>
       <div class="line"><b>${note.of.slice(0, -1)} ${note.id}</b>
         ${note.level && html`<span class="tag">level ${note.level}</span>`}
-        <span class="right">#${note.from_seq}-${note.to_seq} · ${count.format(note.tokens)} tokens · ${when(note.created_at)}</span></div>
-      <pre>${cited(note.text, onCite)}</pre>
+        <span class="right">${span(note, memory)} · ${count.format(note.tokens)} tokens · ${when(note.created_at)}</span></div>
+      <pre>${cited(note.text, onCite, { name, memory })}</pre>
       <div class="buttons"><button onClick=${() => setAsking({ note, edit: true })}>Edit</button>
         <button class="danger" onClick=${() => setAsking({ note })}>Delete</button></div>
     </li>`)}</ol>

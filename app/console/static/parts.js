@@ -76,14 +76,27 @@ export function useLoaded(load, keys) {
   return [state.value, state.error];
 }
 
-// Numbers `#12` and `#12-15` of a text as links to the messages they cite.
-export function cited(text, onCite) {
-  return text.split(/(#\d+(?:-\d+)?)/).map((piece) => {
-    const found = /^#(\d+)(?:-(\d+))?$/.exec(piece);
-    if (!found) return piece;
-    const [from, to] = [Number(found[1]), Number(found[2] ?? found[1])];
+export const isShared = (memory) => memory.scope === "resource";
+
+// Numbers `#12` and `#12-15` of a text as links to the messages they cite. In a shared memory they name a conversation,
+// as in `#chat-7:12`; those of others lead to these.
+export function cited(text, onCite, { name, memory }) {
+  const cite = isShared(memory) ? /(#[\w.:@~=+-]{1,200}:\d+(?:-\d+)?)/ : /(#\d+(?:-\d+)?)/;
+  return text.split(cite).map((piece, index) => {
+    if (index % 2 === 0) return piece;
+    const [, of, first, last] = /^#(?:(.+):)?(\d+)(?:-(\d+))?$/.exec(piece);
+    if (of && of !== name)
+      return html`<a class="cite" title=${`Show conversation ${of}`} href=${`#/${encodeURIComponent(of)}`}>${piece}</a>`;
+    const [from, to] = [Number(first), Number(last ?? first)];
     return html`<button class="cite" title=${`Show message ${piece}`} onClick=${() => onCite(from, to)}>${piece}</button>`;
   });
+}
+
+// Which messages a note is of; of a reflection of several conversations where in the log it stands.
+export function span(note, memory) {
+  const range = `#${note.from_seq}-${note.to_seq}`;
+  if (!isShared(memory)) return range;
+  return note.level ? `places ${note.from_seq}-${note.to_seq}` : `${note.session} ${range}`;
 }
 
 export function partText(part) {

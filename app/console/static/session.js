@@ -128,5 +128,6 @@ const Figure = ({ name, value, hint }) =>
 function told(data) {
   if (data.error) return data.error;
   if (data.version !== undefined) return `version ${data.version}`;
-  return data.from_seq === undefined ? "" : `#${data.from_seq}-${data.to_seq}`;
+  if (data.from_seq === undefined) return "";
+  return `${data.session ?? ""} #${data.from_seq}-${data.to_seq}`;
 }

@@ -3,7 +3,7 @@
 import { html, useEffect, useMemo, useRef, useState } from "./vendor/htm-preact.js";
 import uPlot from "./vendor/uplot.js";
 import { all, get, session } from "./api.js";
-import { Message, Notice, cited, count, useLoaded } from "./parts.js";
+import { Message, Notice, cited, count, isShared, span, useLoaded } from "./parts.js";
 import { growth } from "./growth.js";
 
 const PAGE = 60;
@@ -50,25 +50,26 @@ export function Timeline({ name, memory, change, cite, onCite }) {
       <ol class="messages" aria-label="Messages">${messages.map(
         (message) => html`<${Message} message=${message} marked=${cite && message.seq >= cite.from && message.seq <= cite.to} />`,
       )}</ol>
-      <${Notes} notes=${notes} oldest=${oldest} newest=${newest} onCite=${onCite} />
+      <${Notes} name=${name} memory=${memory} notes=${notes} oldest=${oldest} newest=${newest} onCite=${onCite} />
     </div>
   `;
 }
 
-function Notes({ notes, oldest, newest, onCite }) {
+function Notes({ name, memory, notes, oldest, newest, onCite }) {
   if (!notes) return html`<div class="notes" aria-busy="true"></div>`;
-  const near = (note) => note.status !== "retired" && note.from_seq <= newest && note.to_seq >= oldest;
+  const is = (note) => note.status !== "retired";
+  const near = (note) => is(note) && note.session === name && note.from_seq <= newest && note.to_seq >= oldest;
   const shown = [
     ...notes.observations.filter(near).map((note) => ({ ...note, kind: "observation" })),
-    ...notes.reflections.filter(near).map((note) => ({ ...note, kind: "reflection" })),
+    ...notes.reflections.filter(isShared(memory) ? is : near).map((note) => ({ ...note, kind: "reflection" })),
   ].sort((one, other) => other.to_seq - one.to_seq);
   return html`<ol class="notes" aria-label="Notes of these messages">
     ${shown.length === 0 && html`<li class="hint">No note covers these messages yet.</li>`}
     ${shown.map((note) => html`<li class=${`note ${note.kind} ${note.status}`}>
       <div class="line"><b>${note.kind} ${note.id}</b> <span class="tag">${note.status}</span>
         ${note.level && html`<span class="tag">level ${note.level}</span>`}
-        <span class="right">#${note.from_seq}-${note.to_seq} · ${count.format(note.tokens)} tokens</span></div>
-      <pre>${cited(note.text, onCite)}</pre></li>`)}
+        <span class="right">${span(note, memory)} · ${count.format(note.tokens)} tokens</span></div>
+      <pre>${cited(note.text, onCite, { name, memory })}</pre></li>`)}
   </ol>`;
 }
 
