@@ -86,8 +86,9 @@ class Searched:
 class Vectorized:
     """Waits until a service has made a vector of each message that it was told by any lane."""
 
-    def __init__(self, http: httpx2.Client) -> None:
+    def __init__(self, http: httpx2.Client, *, look_seconds: float = LOOK_SECONDS) -> None:
         self._http = http
+        self._look_seconds = look_seconds
         self._told = 0
         self._lock = Lock()
 
@@ -96,7 +97,7 @@ class Vectorized:
             self._told += messages
             wanted = self._told
         while self._written() < wanted:
-            time.sleep(LOOK_SECONDS)
+            time.sleep(self._look_seconds)
 
     def _written(self) -> float:
         lines = self._http.get("/metrics").text.splitlines()

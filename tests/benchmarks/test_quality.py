@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from httpx2 import Client, MockTransport, Response
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
@@ -17,7 +18,7 @@ from benchmarks.quality.ledger import Ledger
 from benchmarks.quality.measuring import BUDGETS, LOG, Measured, baselines
 from benchmarks.quality.memory import RECALLED
 from benchmarks.quality.report import figures, found, found_table, held_table
-from benchmarks.quality.retrieval import Searched, ranks, share
+from benchmarks.quality.retrieval import WRITTEN, Searched, Vectorized, ranks, share
 from benchmarks.quality.talks import Source, Split, Talk, asking, talk, talks
 
 SAID = (
@@ -130,6 +131,16 @@ def test_evidence_has_its_places_among_the_hits_and_among_their_chats() -> None:
 
     assert (found.messages, found.chats) == ((3, None), (2, 1))
     assert [share(found.messages, top) for top in (2, 3)] == [0, 0.5]
+
+
+def test_vectors_are_waited_for_until_there_are_as_many_as_messages_were_told() -> None:
+    written = iter([3, 7, 10])
+    looks = MockTransport(lambda _asked: Response(200, text=f"# HELP\n{WRITTEN} {float(next(written))}\n"))
+    with Client(transport=looks, base_url="http://daybook") as http:
+        vectorized = Vectorized(http, look_seconds=0)
+        vectorized.wait(3)
+        vectorized.wait(7)
+    assert list(written) == []
 
 
 def test_the_figures_of_retrieval_are_those_of_questions_that_have_an_answer_and_of_each_category() -> None:
