@@ -29,15 +29,15 @@ CAUSES = 8  # of the last versions, told why the prefix broke
 ELSEWHERE_SESSIONS, ELSEWHERE_MESSAGES = 5, 20  # sessions that share the memory, and messages of each, that are told
 LOOK_BACK = 32  # messages read before the start, to find that of a group it falls into
 
-STATE = VALUES.format(session="$1", scopes="$7", names="$8")
-FACTS = standing_mark(session="$1", facts_max="$9")
+STATE = f"CASE WHEN cardinality($8::text[]) > 0 THEN ({VALUES.format(session='$1', scopes='$7', names='$8')}) END"
+FACTS = standing_mark(session="s", facts_max="$9")
 
 # What a context is made of changes only with the session's row or the memory's, is a value that it asks for, or a fact
 # of the session's resource (docs/decisions/0032). ``xmin`` is the transaction that made a row what it is. The time is
 # for a database that was set back: its transactions get the numbers of lost ones.
 NOW = """
 moment AS (
-  SELECT concat_ws('/', s.xmin, m.xmin, s.last_active_at, ({facts}), ({state})::text) AS mark,
+  SELECT concat_ws('/', s.xmin, m.xmin, s.last_active_at, {facts}, ({state})::text) AS mark,
          s.memory_id, coalesce(m.log_version, 0) AS version, s.next_seq - 1 AS seq, m.current_task,
          m.suggested_response, s.observed_seq, s.activated_seq, s.tail_from_seq, s.compacted_seq, s.summary_seq,
          s.total_tokens, s.anchor_date, s.config, m.attempts, m.pending_tokens

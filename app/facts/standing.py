@@ -39,9 +39,10 @@ SELECT jsonb_agg(to_jsonb(f)) FROM (
 # Another as soon as any fact of the resource is: whoever writes one gives it the number of another transaction
 # (docs/decisions/0032).
 STANDING_MARK: Final = """
-SELECT concat(count(*), '+', bit_xor(hashint8extended(f.id, f.xmin::text::bigint)))
-FROM sessions s JOIN facts f ON f.tenant = s.tenant AND f.resource_id = s.resource_id
-WHERE s.id = {session} AND {facts_max} > 0
+CASE WHEN {session}.resource_id IS NOT NULL AND {facts_max} > 0 THEN (
+  SELECT concat(count(*), '+', bit_xor(hashint8extended(f.id, f.xmin::text::bigint)))
+  FROM facts f WHERE f.tenant = {session}.tenant AND f.resource_id = {session}.resource_id
+) END
 """
 
 
@@ -52,6 +53,7 @@ def standing(*, session: str, facts_max: str) -> str:
 
 
 def standing_mark(*, session: str, facts_max: str) -> str:
+    """An expression over the row of the session, of this name."""
     return STANDING_MARK.format(session=session, facts_max=facts_max)
 
 
