@@ -56,7 +56,7 @@ def messages_view(messages: Sequence[Message], *, zone: ZoneInfo, limit_tokens: 
     are cut to one common size.
     """
     shown = [message for message in messages if message.observe]
-    contents = [list(pieces) for pieces in _contents(shown)]
+    contents = list(_contents(shown))
     if limit_tokens is not None:
         contents = _evenly_cut(contents, limit_tokens)
     lines: list[str] = []
@@ -124,26 +124,45 @@ def _speaker(name: str | None) -> str:
     return f' "{kept}"' if kept else ""
 
 
-def _contents(messages: Sequence[Message]) -> Iterator[Iterator[Piece]]:
-    parts = [part for message in messages for part in message.parts]
-    names = {part.get("id"): str(part.get("name", "")) for part in parts if part.get("type") == PartType.TOOL_CALL}
-    answered = {part.get("tool_call_id") for part in parts if part.get("type") == PartType.TOOL_RESULT}
+def _contents(messages: Sequence[Message]) -> Iterator[list[Piece]]:
+    names, unanswered = _paired([part for message in messages for part in message.parts])
+    begin = 0
     for message in messages:
-        yield (piece for part in message.parts for piece in _pieces(part, names, answered))
+        parts = enumerate(message.parts, begin)
+        yield [piece for at, part in parts for piece in _pieces(part, names.get(at), unanswered=at in unanswered)]
+        begin += len(message.parts)
 
 
-def _pieces(part: Part, names: dict[Any, str], answered: set[Any]) -> Iterator[Piece]:
+def _paired(parts: Sequence[Part]) -> tuple[dict[int, str], set[int]]:
+    """By their places: the tool that each result is of, and the calls without one. A result is of the last such call.
+
+    Some providers count their ids anew in each turn.
+    """
+    names: dict[int, str] = {}
+    unanswered: set[int] = set()
+    called: dict[str, int] = {}
+    for at, part in enumerate(parts):
+        if part.get("type") == PartType.TOOL_CALL:
+            called[str(part.get("id"))] = at
+            unanswered.add(at)
+        elif part.get("type") == PartType.TOOL_RESULT and str(part.get("tool_call_id")) in called:
+            call = called[str(part.get("tool_call_id"))]
+            names[at] = str(parts[call].get("name", ""))
+            unanswered.discard(call)
+    return names, unanswered
+
+
+def _pieces(part: Part, name: str | None, *, unanswered: bool) -> Iterator[Piece]:
     match part.get("type"):
         case PartType.TEXT:
             yield Piece("|", str(part.get("text", "")))
         case PartType.TOOL_CALL:
             arguments = cut(value_text(part.get("arguments")), limit_tokens=ARGUMENTS_TOKENS_MAX)
             yield Piece("call|", f"{part.get('name', '')} {arguments}")
-            if part.get("id") not in answered:
+            if unanswered:
                 yield Piece("result|", f"{part.get('name', '')}: no result")
         case PartType.TOOL_RESULT:
             output = cut(value_text(part.get("output")), limit_tokens=RESULT_TOKENS_MAX)
-            name = names.get(part.get("tool_call_id"))
             yield Piece("error|" if part.get("is_error") else "result|", f"{name}: {output}" if name else output)
         case PartType.REASONING:
             return  # the model's own thought is no part of what was said

@@ -102,6 +102,27 @@ def test_a_call_that_was_never_answered_says_so() -> None:
     assert view.endswith("call| search {}\nresult| search: no result")
 
 
+def test_ids_that_each_turn_counts_anew_pair_within_their_turn() -> None:
+    span = [
+        message(1, call("call_0", "search", {}), role=Role.ASSISTANT),
+        message(2, result("call_0", "3 hits"), role=Role.TOOL),
+        message(3, call("call_0", "book", {}), role=Role.ASSISTANT),
+        message(4, call("call_0", "pay", {}), role=Role.ASSISTANT),
+        message(5, result("call_0", "paid"), role=Role.TOOL),
+    ]
+
+    lines = messages_view(span, zone=UTC_ZONE).splitlines()
+
+    assert [line for line in lines if "|" in line] == [
+        "call| search {}",
+        "result| search: 3 hits",
+        "call| book {}",
+        "result| book: no result",
+        "call| pay {}",
+        "result| pay: paid",
+    ]
+
+
 def test_a_late_result_is_shown_though_its_call_is_not_there() -> None:
     assert messages_view([message(1, result("c9", "late"))], zone=UTC_ZONE).endswith("result| late")
 
