@@ -54,11 +54,14 @@ async def url(postgres: str, worker_id: str) -> str:
     return owner
 
 
+EMBEDDED = {"provider": "scripted", "look_seconds": 0.05, "share": 1.0}
+
+
 @pytest.fixture(scope="module")
 async def filled(url: str) -> AsyncIterator[tuple[Service, dict[str, str]]]:
     """The service as the role, with rows of one tenant in every table, and that tenant's key."""
     headers = await new_key(url, OWN)
-    async with running_service(as_role(url), recall=SEARCHED) as service:
+    async with running_service(as_role(url), recall=SEARCHED, embeddings=EMBEDDED) as service:
         service.client.headers |= headers
         await fill(service, "s1", resource_id="ana")
         await service.client.put("/resources/ana", json={"metadata": {"plan": "pro"}})
@@ -78,7 +81,7 @@ async def filled(url: str) -> AsyncIterator[tuple[Service, dict[str, str]]]:
 
 async def _unindexed(url: str) -> int:
     connection = await asyncpg.connect(url)
-    counts = "SELECT (SELECT count(*) FROM messages) - (SELECT count(*) FROM message_terms)"
+    counts = "SELECT (SELECT count(*) FROM messages) - (SELECT count(*) FROM message_vectors)"  # which come last
     left: int = await connection.fetchval(counts)
     await connection.close()
     return left

@@ -193,8 +193,9 @@ async def test_no_label_says_who_or_what(service: Service) -> None:
     assert not [labels for _, labels in found for _, value in labels if "private" in value or "secret" in value]
 
 
-async def test_each_metric_is_documented_and_each_documented_one_is_there(service: Service) -> None:
-    text = (await service.client.get("/metrics")).text
+async def test_each_metric_is_documented_and_each_documented_one_is_there(start_service: StartService) -> None:
+    async with start_service(embeddings={"provider": "scripted"}) as service:
+        text = (await service.client.get("/metrics")).text
     told = {found.group(1) for found in re.finditer(r"^# TYPE (daybook_\w+)", text, re.MULTILINE)}
     documented = set(re.findall(r"^\| `(daybook_\w+)", (DOCS / "metrics.md").read_text(), re.MULTILINE))
     assert documented == told

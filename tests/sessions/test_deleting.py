@@ -48,6 +48,10 @@ async def tables(database_url: str) -> set[str]:
     return {row["table_name"] for row in rows} - {"alembic_version"}
 
 
+def _is_searchable(found: dict[str, int]) -> bool:
+    return found["messages"] == found["message_terms"] == found["message_vectors"]
+
+
 @pytest.mark.parametrize(("path", "kept"), [("/sessions/s1", {"resources"}), ("/resources/user-1", set[str]())])
 async def test_no_table_keeps_a_row_of_what_is_deleted(
     start_service: StartService, database_url: str, tmp_path: Path, path: str, kept: set[str]
@@ -56,9 +60,10 @@ async def test_no_table_keeps_a_row_of_what_is_deleted(
     script.write_text(json.dumps([{"reply": CONDENSED}]), encoding="utf-8")
     reflector = {"provider": "scripted", "model": str(script)}  # the built-in one costs nothing
     options = {"reflector": reflector, "caps": {"session_tokens_per_day": 10**9}, "recall": SEARCHED_AT_ONCE}
+    options["embeddings"] = {"provider": "scripted", "look_seconds": 0.05, "share": 1.0}
     async with start_service(**options) as service:
         await fill(service, "s1", resource_id="user-1")
-        before = await until(partial(counts, database_url), lambda found: found["message_terms"] == found["messages"])
+        before = await until(partial(counts, database_url), _is_searchable)
         answer = await service.client.delete(path)
         after = await counts(database_url)
 
