@@ -86,8 +86,10 @@ WITH redriven AS (
 SELECT count(*) FROM redriven
 """
 
+# Not now(), which is from before the rows are looked at: what came due in between would still be to come.
 IDLE = """/* idle */
-SELECT due_at IS NULL OR (lease_owner IS NULL AND due_at > now() AND attempts = 0) FROM memories WHERE id = $1
+SELECT due_at IS NULL OR (lease_owner IS NULL AND due_at > clock_timestamp() AND attempts = 0)
+FROM memories WHERE id = $1
 """
 
 

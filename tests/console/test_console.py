@@ -6,7 +6,7 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 from axe_playwright_python.async_playwright import Axe  # type: ignore[import-untyped] # is untyped
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Locator, Page, expect
 
 from app.issuing import create, wanted
 from app.settings import Settings
@@ -30,8 +30,8 @@ async def talked(service: Service, key: str = "support-1", messages: int = 40) -
         await service.append(key, message, wait_ms=20_000)
 
 
-async def figure(page: Page, name: str) -> str:
-    return await page.locator(".figures div", has=page.get_by_text(name, exact=True)).locator("dd").first.inner_text()
+def figure(page: Page, name: str) -> Locator:
+    return page.locator(".figures div", has=page.get_by_text(name, exact=True)).locator("dd").first
 
 
 async def test_a_session_is_found_and_grows_as_messages_are_appended(service: Service, browser: Browser) -> None:
@@ -42,15 +42,15 @@ async def test_a_session_is_found_and_grows_as_messages_are_appended(service: Se
         await expect(page.locator(".sessions li")).to_have_count(1)
         await page.get_by_role("link", name="support-1").click()
         await expect(page.get_by_role("status").get_by_text("live", exact=True)).to_be_visible()
-        assert await figure(page, "Messages") == "40"
+        await expect(figure(page, "Messages")).to_have_text("40")
         memory = await service.memory("support-1")
         assert memory["log"]["version"] > 0
-        assert await page.locator(".coverage svg rect").count() == len(memory["coverage"]["intervals"]) + 1
+        await expect(page.locator(".coverage svg rect")).to_have_count(len(memory["coverage"]["intervals"]) + 1)
         await expect(page.locator(".chart canvas")).to_be_visible()
 
         await service.append("support-1", {"role": "user", "content": "My new address is Rua Augusta 12."})
         await expect(page.get_by_text("My new address is Rua Augusta 12.")).to_be_visible()
-        assert await figure(page, "Messages") == "41"
+        await expect(figure(page, "Messages")).to_have_text("41")
 
 
 async def test_a_citation_leads_to_the_message_behind_it(service: Service, browser: Browser) -> None:
