@@ -176,8 +176,6 @@ class Engine:
         """
         resumed = False
         while True:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._look.wait(), self._config.sweep_seconds)
             self._look.clear()
             self._more = False
             try:
@@ -187,6 +185,8 @@ class Engine:
                 await self._find()
             except Exception as error:  # noqa: BLE001 - nothing ends the sweep: it tries again, also before a migration
                 log.warning("sweep_failed", error=type(error).__name__)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._look.wait(), self._config.sweep_seconds)
 
     async def _find(self) -> None:
         found = await self._queue.due(self._config.sweep_limit, of_tenant=self._config.tenant_limit)

@@ -13,7 +13,7 @@ from app.llm.prices import cost_usd
 from app.memory.status import MemoryStatus
 from app.sessions.schemas import StatusName
 from tests.conftest import Service, StartService
-from tests.journeys.looks import until
+from tests.journeys.looks import until, until_stalled
 from tests.model_server import Fault, ModelServer
 
 MESSAGES = "/sessions/s1/messages"
@@ -546,17 +546,18 @@ async def test_sessions_are_found_by_a_part_of_their_key(service: Service) -> No
 
 
 async def test_a_list_tells_where_each_memory_stands_and_finds_those_that_stand_so(
-    start_service: StartService, monkeypatch: pytest.MonkeyPatch
+    start_service: StartService, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with ModelServer() as models:
         for name, value in models.environment().items():
             monkeypatch.setenv(name, value)
-        models.fail_next(Fault.UNAUTHORIZED, times=9)  # no retry mends it: it stalls at once, and stays so
+        models.fail_next(Fault.UNAUTHORIZED, times=9)  # more than it tries, so that it stalls
         async with start_service(provider="openai", model="none") as service:
             for key in ("a", "b", "c"):
                 await post(service, said(), key=key)
             await service.configure("c", enabled=False)
             await service.client.post("/sessions/b/memory/observe", params={"wait_ms": 500})
+            await until_stalled(service, database_url, "b")
             for status, keys in ({"stalled": ["b"], "idle": ["a"], "disabled": ["c"], "observing": []}).items():
                 await until(partial(keys_of, service, status), partial(operator.eq, keys))
             listed = {found["session"]: found["memory"] for found in (await service.get("/sessions"))["items"]}

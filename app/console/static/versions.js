@@ -31,7 +31,7 @@ export function VersionsView({ name, memory, change, onCite }) {
     ${diff && html`<${Diff} diff=${diff} />`}
     ${diffError && html`<${Notice} kind="error">${diffError}<//>`}
     ${log && html`<h2>The log at version ${log.version}</h2><p class="hint">${count.format(log.tokens)} tokens</p>
-      <pre class="payload">${cited(log.text, onCite)}</pre>`}
+      <pre class="payload">${cited(log.text, onCite, { name, memory })}</pre>`}
   `;
 }
 
