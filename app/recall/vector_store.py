@@ -7,6 +7,7 @@ compares them meanwhile. Every vector has length 1, and one that is NULL is of a
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from uuid import UUID
 
 import asyncpg
@@ -35,12 +36,16 @@ FROM (SELECT id FROM sessions WHERE id > $1 ORDER BY id LIMIT $2) s LEFT JOIN LA
 ) v ON true
 """
 
+# Each message is looked up by its key, whatever the planner thinks of their number; put in order by who reads them.
 UNEMBEDDED = """/* vectors_unembedded */
-SELECT m.*, s.tenant FROM sessions s JOIN message_terms t ON t.session_id = s.id
-  JOIN messages m ON m.session_id = t.session_id AND m.seq = t.seq
-WHERE s.id = $1 AND t.seq > coalesce(
-  (SELECT seq FROM message_vectors WHERE session_id = $1 AND model = $2 ORDER BY seq DESC LIMIT 1), 0)
-ORDER BY t.seq LIMIT $3
+SELECT m.*, s.tenant FROM (
+  SELECT session_id, seq FROM message_terms
+  WHERE session_id = $1 AND seq > coalesce(
+    (SELECT seq FROM message_vectors WHERE session_id = $1 AND model = $2 ORDER BY seq DESC LIMIT 1), 0)
+  ORDER BY seq LIMIT $3
+) t
+CROSS JOIN LATERAL (SELECT * FROM messages WHERE session_id = t.session_id AND seq = t.seq LIMIT 1) m
+CROSS JOIN LATERAL (SELECT tenant FROM sessions WHERE id = t.session_id LIMIT 1) s
 """
 
 LOCK = "/* vectors_lock */ SELECT id FROM sessions WHERE id = $1 FOR KEY SHARE"
@@ -129,9 +134,10 @@ class VectorStore:
 
     async def unembedded(self, session: UUID, limit: int) -> Unembedded | None:
         async with self._database.connection() as connection:
-            rows = await connection.fetch(UNEMBEDDED, session, self._model, limit + 1)
-        if not rows:
+            found = await connection.fetch(UNEMBEDDED, session, self._model, limit + 1)
+        if not found:
             return None
+        rows = sorted(found, key=itemgetter("seq"))
         messages = tuple(message_of(row) for row in rows[:limit])
         return Unembedded(tenant=rows[0]["tenant"], messages=messages, more=len(rows) > limit)
 
