@@ -3,7 +3,6 @@
 A row is written after its object and deleted before it, so an object without a row is never one that is missed.
 """
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -13,8 +12,7 @@ import structlog
 from app.artifacts.objects import Objects, Stored
 from app.artifacts.store import ArtifactStore
 from app.kit.clock import Clock
-from app.kit.db import AWAY
-from app.kit.errors import Unavailable
+from app.kit.repeating import Repeated
 
 log = structlog.get_logger("daybook.artifacts")
 
@@ -33,15 +31,15 @@ class Sweeping:
         self._store = store
         self._clock = clock
         self._config = config
-        self._task: asyncio.Task[None] | None = None
+        self._repeated = Repeated(
+            self._swept, seconds=config.sweep_seconds, name="daybook-artifacts-sweep", waits_first=True
+        )
 
     def start(self) -> None:
-        self._task = asyncio.create_task(self._for_ever(), name="daybook-artifacts-sweep")
+        self._repeated.start()
 
     async def stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await self._repeated.stop()
 
     async def sweep(self) -> int:
         """Delete the orphans; answers how many. Raises Unavailable."""
@@ -53,13 +51,8 @@ class Sweeping:
                 deleted += len(orphans)
         return deleted
 
-    async def _for_ever(self) -> None:
-        while True:
-            await asyncio.sleep(self._config.sweep_seconds)
-            try:
-                log.info("objects_swept", deleted=await self.sweep())
-            except (Unavailable, *AWAY) as error:
-                log.warning("objects_not_swept", error=type(error).__name__)
+    async def _swept(self) -> None:
+        log.info("objects_swept", deleted=await self.sweep())
 
     async def _orphans(self, batch: Sequence[Stored]) -> list[str]:
         oldest = self._clock.now() - timedelta(seconds=self._config.orphan_seconds)

@@ -5,7 +5,6 @@ leaves nothing undone, and whoever comes second finds nothing to do. It removes 
 by notes and shown no longer, and where nothing is to be kept, a session in which nothing was said for so long.
 """
 
-import asyncio
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,6 +14,7 @@ import structlog
 
 from app.kit.clock import Clock
 from app.kit.db import Database, Tx
+from app.kit.repeating import Repeated
 from app.memory.retaining_store import Expired, Old, RetainingStore
 from app.memory.rules import Rules
 from app.sessions.deleting import Deleting, Receipt
@@ -57,15 +57,13 @@ class Retaining:
         self._config = config
         self._metrics = metrics
         self._swept = FIRST
-        self._task: asyncio.Task[None] | None = None
+        self._repeated = Repeated(self.sweep, seconds=config.sweep_seconds, name="daybook-retention", waits_first=True)
 
     def start(self) -> None:
-        self._task = asyncio.create_task(self._for_ever(), name="daybook-retention")
+        self._repeated.start()
 
     async def stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await self._repeated.stop()
 
     async def sweep(self) -> int:
         """Look at the next few sessions, and remove what is too old of each. Answers how many had something."""
@@ -78,14 +76,6 @@ class Retaining:
                 log.warning("session_not_expired", session=str(session), error=type(error).__name__)
         self._swept = found.last or FIRST
         return len(found.found)
-
-    async def _for_ever(self) -> None:
-        while True:
-            await asyncio.sleep(self._config.sweep_seconds)
-            try:
-                await self.sweep()
-            except Exception as error:  # noqa: BLE001 - nothing ends the sweep: it tries again, also before a migration
-                log.warning("retention_failed", error=type(error).__name__)
 
     async def _expire(self, session: UUID, now: datetime) -> None:
         """A batch at a time, each a transaction, until nothing of the session is too old."""

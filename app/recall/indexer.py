@@ -11,13 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID
 
-import structlog
-
-from app.kit.db import AWAY
+from app.kit.repeating import Repeated
 from app.recall.index_store import IndexStore
 from app.recall.indexing import entries
-
-log = structlog.get_logger("daybook.recall")
 
 FIRST = UUID(int=0)
 
@@ -60,15 +56,13 @@ class Indexer:
         self._waiting: dict[UUID, _Waiting] = {}
         self._asked: dict[UUID, None] = {}
         self._swept = FIRST
-        self._task: asyncio.Task[None] | None = None
+        self._repeated = Repeated(self._work, seconds=config.look_seconds, name="daybook-recall-index")
 
     def start(self) -> None:
-        self._task = asyncio.create_task(self._for_ever(), name="daybook-recall-index")
+        self._repeated.start()
 
     async def stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await self._repeated.stop()
 
     def appended(self, session: UUID, messages: int) -> None:
         """Note that there is something to index. Never waits, never fails."""
@@ -97,16 +91,6 @@ class Indexer:
         for session in found.behind:
             self.ask(session)
         return len(found.behind)
-
-    async def _for_ever(self) -> None:
-        while True:
-            try:
-                await self._work()
-            except AWAY as error:
-                log.warning("index_left", error=type(error).__name__)
-            except Exception:  # nothing ends the index: what was left is found by the next sweep
-                log.exception("index_left")
-            await asyncio.sleep(self._config.look_seconds)
 
     async def _work(self) -> None:
         """Index what waits; where nothing does, look for what was left."""

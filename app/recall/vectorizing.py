@@ -16,6 +16,7 @@ from uuid import UUID, uuid4
 import structlog
 
 from app.kit.db import AWAY
+from app.kit.repeating import Repeated
 from app.llm.embedding import Vector
 from app.llm.embedding_build import GuardedEmbedder
 from app.llm.port import ModelError
@@ -68,15 +69,14 @@ class Vectorizing:
         self._asked: dict[UUID, None] = {}
         self._swept = uuid4()
         self._lacking = 0
-        self._task: asyncio.Task[None] | None = None
+        self._failures = 0
+        self._repeated = Repeated(self._try, seconds=config.look_seconds, name="daybook-recall-vectors")
 
     def start(self) -> None:
-        self._task = asyncio.create_task(self._for_ever(), name="daybook-recall-vectors")
+        self._repeated.start()
 
     async def stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await self._repeated.stop()
 
     def ask(self, session: UUID) -> None:
         """Note that there is something to embed. Never waits, never fails."""
@@ -102,21 +102,15 @@ class Vectorizing:
         for session in found.behind:
             self.ask(session)
 
-    async def _for_ever(self) -> None:
-        failures = 0
-        while True:
-            try:
-                await self._work()
-                failures = 0
-            except ModelError as error:
-                failures += 1
-                log.warning("vectors_left", kind=error.kind, error=str(error))
-                await asyncio.sleep(_pause(error, failures))
-            except AWAY as error:
-                log.warning("vectors_left", error=type(error).__name__)
-            except Exception:  # nothing ends this: what was left is found by the next sweep
-                log.exception("vectors_left")
-            await asyncio.sleep(self._config.look_seconds)
+    async def _try(self) -> None:
+        """Where the model fails, wait as long as the memory would."""
+        try:
+            await self._work()
+            self._failures = 0
+        except ModelError as error:
+            self._failures += 1
+            log.warning("vectors_left", kind=error.kind, error=str(error))
+            await asyncio.sleep(_pause(error, self._failures))
 
     async def _work(self) -> None:
         """Embed what was asked for; then look for what was left."""

@@ -3,18 +3,14 @@
 What has ended is read for facts by its memory, which is due for it (api.md, Sessions; docs/facts.md).
 """
 
-import asyncio
 from dataclasses import dataclass
 from uuid import UUID
 
-import structlog
-
-from app.kit.db import AWAY, Database, Row
+from app.kit.db import Database, Row
+from app.kit.repeating import Repeated
 from app.sessions.errors import SessionNotFound
 from app.sessions.model import MemoryPort
 from app.sessions.store import SessionRecord, session_id, session_of
-
-log = structlog.get_logger("daybook.sessions")
 
 FIRST = UUID(int=0)
 
@@ -57,16 +53,14 @@ class Ending:
         self._memory = memory
         self._config = config
         self._looked = FIRST
-        self._task: asyncio.Task[None] | None = None
+        self._repeated = Repeated(self.look, seconds=config.look_seconds, name="daybook-ending")
 
     def start(self) -> None:
         if self._config.ended_after:
-            self._task = asyncio.create_task(self._for_ever(), name="daybook-ending")
+            self._repeated.start()
 
     async def stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await self._repeated.stop()
 
     async def end(self, tenant: str, key: str) -> SessionRecord:
         """Note that it ended. Raises SessionNotFound."""
@@ -92,13 +86,3 @@ class Ending:
         if row is not None:
             self._memory.wake(row["memory_id"])
         return row
-
-    async def _for_ever(self) -> None:
-        while True:
-            try:
-                await self.look()
-            except AWAY as error:
-                log.warning("ending_left", error=type(error).__name__)
-            except Exception:  # nothing ends the sweep: the next one finds what was left
-                log.exception("ending_left")
-            await asyncio.sleep(self._config.look_seconds)

@@ -1,5 +1,6 @@
 """Facts are taken from a session that has ended (docs/facts.md), over HTTP."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -183,9 +184,8 @@ async def test_how_long_a_session_is_idle_before_it_ends_can_be_set(
 
 
 async def test_where_it_is_switched_off_no_session_ends_by_itself(start_service: StartService) -> None:
-    async with start_service(sessions={"ended_after": 0}) as service:
-        ending: Ending = service.app.state.ending
-        assert ending._task is None
+    async with start_service(sessions={"ended_after": 0}):
+        assert "daybook-ending" not in {task.get_name() for task in asyncio.all_tasks()}
 
 
 async def test_a_model_takes_facts_with_what_it_costs(start_service: StartService, models: ModelServer) -> None:

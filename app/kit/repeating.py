@@ -1,0 +1,47 @@
+"""Work in the background, again and again: nothing ends it but its owner."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import structlog
+
+from app.kit.db import AWAY
+from app.kit.errors import Unavailable
+
+log = structlog.get_logger("daybook.background")
+
+
+class Repeated:
+    """``work`` in a task of its own, with ``seconds`` after each time; before the first too where it ``waits_first``.
+
+    What it raises is logged and forgotten: what was left is found the next time.
+    """
+
+    def __init__(
+        self, work: Callable[[], Awaitable[object]], *, seconds: float, name: str, waits_first: bool = False
+    ) -> None:
+        self._work = work
+        self._seconds = seconds
+        self._name = name
+        self._waits_first = waits_first
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._for_ever(), name=self._name)
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _for_ever(self) -> None:
+        if self._waits_first:
+            await asyncio.sleep(self._seconds)
+        while True:
+            try:
+                await self._work()
+            except (Unavailable, *AWAY) as error:
+                log.warning("background_work_left", task=self._name, error=type(error).__name__)
+            except Exception:  # nothing ends this
+                log.exception("background_work_left", task=self._name)
+            await asyncio.sleep(self._seconds)
