@@ -13,6 +13,7 @@ from app.kit.db import acting_for
 from app.kit.direct import Direct
 from app.kit.errors import Forbidden
 from app.kit.http import PART
+from app.kit.parameters import check_parameters, query_parameters
 from app.kit.problems import problem_responses
 from app.kit.rates import Rates
 
@@ -71,9 +72,12 @@ class Guarded(Direct):
         options["responses"] = problem_responses(401, 403, 429, 503) | (options.get("responses") or {})
         options["openapi_extra"] = {"security": [{SCHEME: [self.needs.value]}]} | (options.get("openapi_extra") or {})
         super().__init__(path, endpoint, **options)
+        self._parameters = query_parameters(self.dependant)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["caller"] = caller = await self._admitted(scope)
+        if scope["method"] in (self.methods or ()):
+            check_parameters(scope["query_string"], self._parameters)
         with acting_for(caller.tenant):
             await super().handle(scope, receive, send)
 
