@@ -222,9 +222,8 @@ def chunks_to_activate(chunks: Sequence[int], *, pending_tokens: int, rules: Rul
         near = blocked or ends[over] - target <= OVERSHOOT_SHARE * rules.retain_tokens
         if near and pending_tokens - ends[over] >= left_min:
             return over + 1
-    if under is not None and pending_tokens - ends[under] >= left_min:
-        return under + 1
-    return 1 if over is None else over + 1
+    # One under the target leaves more than retain_tokens, so enough; where there is none, the first is the one over.
+    return 1 if under is None else under + 1
 
 
 def observe(state: State) -> Observe | None:

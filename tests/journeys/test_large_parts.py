@@ -6,8 +6,12 @@ from typing import Any
 import pytest
 
 from app.context.model import Format
-from tests.conftest import Service
+from app.kit.tokens import text_tokens
+from tests.conftest import Service, StartService
 from tests.context.shapes import check_anthropic, check_openai, flat
+from tests.journeys.talk import plain_talk
+from tests.model_replies import PromptKind, block
+from tests.model_server import ModelServer
 
 FORMATS = list(Format)
 HANDLE = re.compile(r"artifact://(s1)/(message:\d+:\d+)\?version=1")
@@ -117,3 +121,20 @@ async def test_the_past_is_rebuilt_with_the_previews_it_had(settled: Service) ->
     await observe(settled)
     then = await settled.context("s1", as_of_version=now["memory_version"], as_of_seq=now["as_of_seq"])
     assert then["payload"]["messages"] == now["payload"]["messages"]
+
+
+async def test_no_call_of_the_observer_is_shown_more_than_its_limit(
+    start_service: StartService, models: ModelServer
+) -> None:
+    limit, labels = 500, 200
+    talk = [*plain_talk(24), {"role": "user", "content": "It was long. " * 1_000}]
+    memory = {"preset": "compact", "observer_input_tokens": limit}
+    async with start_service(provider="anthropic", memory=memory) as service:
+        await service.append("s1", *talk)
+        answer = await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": 20_000})
+
+    shown = [block(asked.prompt, "messages") or "" for asked in models.asked(PromptKind.OBSERVER)]
+    assert answer.json()["memory"]["cursor"]["observed_seq"] == len(talk)
+    assert len(shown) > 2
+    assert all(text_tokens(view) < limit + labels for view in shown)
+    assert ["tokens left out" in view for view in shown] == [False] * (len(shown) - 1) + [True]

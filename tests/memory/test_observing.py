@@ -59,6 +59,11 @@ def test_earlier_lines_stand_in_the_order_of_the_log_whatever_chunk_they_are_in(
     assert names(earlier_lines(memory, 2 * LINE_TOKENS)) == "CD"
 
 
+def test_what_was_observed_ahead_is_shown_too_though_no_context_has_it() -> None:
+    memory = replace(loaded(observation(1, line("A"))), buffered=(observation(2, line("B")), observation(3, line("C"))))
+    assert names(earlier_lines(memory, None)) == "ABC"
+
+
 def test_the_details_of_a_line_count_too() -> None:
     memory = loaded(observation(1, line("A", LOW, "more of it " * 40), line("B")))
     assert names(earlier_lines(memory, 4 * LINE_TOKENS)) == "B"
@@ -103,6 +108,7 @@ def test_dates_are_told_from_the_later_of_now_and_the_newest_message(
     assert anchor_date(rules, now, now + ahead) == expected
 
 
+@pytest.mark.parametrize("ahead", [False, True])
 @pytest.mark.parametrize(
     ("told", "task"),
     [
@@ -111,7 +117,7 @@ def test_dates_are_told_from_the_later_of_now_and_the_newest_message(
         pytest.param("<current-task>\n(none)\n</current-task>", None, id="none any more"),
     ],
 )
-def test_a_task_stands_until_another_or_none_is_told(told: str, task: str | None) -> None:
+def test_a_task_stands_until_another_or_none_is_told(told: str, task: str | None, ahead: bool) -> None:
     span = safe_span([said("It is booked.")], want_tokens=100)
     assert span is not None
     parsed = parse(f"<observations>\n* The flight is booked.\n</observations>\n{told}")
@@ -119,4 +125,7 @@ def test_a_task_stands_until_another_or_none_is_told(told: str, task: str | None
         parsed, source=span.messages, source_tokens=span.tokens, cut_off=False, timezone=ZoneInfo("UTC")
     )
     before = replace(loaded(), current_task="Book a flight")
+    if ahead:
+        newest = replace(observation(1), current_task="Book a flight")
+        before = replace(before, current_task="Write a letter", buffered=(newest,))
     assert new_observation(before, span, parsed, verdict).current_task == task

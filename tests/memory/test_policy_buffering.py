@@ -109,6 +109,12 @@ def test_much_retained_is_overshot_by_0_95_of_it_at_most_below_block_after(pendi
     assert chunks_to_activate((50_000, end - 50_000), pending_tokens=pending, rules=rules) == count
 
 
+@pytest.mark.parametrize(("last", "count"), [(100, 2), (101, 1)])
+def test_where_little_is_retained_so_much_is_left_at_least(last: int, count: int) -> None:
+    rules = Rules.resolve({}, {"message_tokens": 1_000, "retain_tokens": 200})
+    assert chunks_to_activate((700, last), pending_tokens=1_000, rules=rules) == count
+
+
 def test_at_the_threshold_the_chunks_are_activated_and_no_model_is_asked() -> None:
     assert next_step(state(29_999, 6_000, 6_000, 6_000, 6_000)) == STEP
     assert next_step(state(30_000, 6_000, 6_000, 6_000, 6_000)) == Activate(count=4)
