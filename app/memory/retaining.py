@@ -5,6 +5,7 @@ leaves nothing undone, and whoever comes second finds nothing to do. It removes 
 by notes and shown no longer, and where nothing is to be kept, a session in which nothing was said for so long.
 """
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,9 +18,10 @@ from app.kit.db import Database, Tx
 from app.kit.repeating import Repeated
 from app.memory.retaining_store import Expired, Old, RetainingStore
 from app.memory.rules import Rules
-from app.sessions.deleting import Deleting, Receipt
+from app.sessions.deleting import Deleting
 from app.sessions.metrics import SessionMetrics
 from app.sessions.model import SearchIndex
+from app.sessions.sharing import hold_sharers
 
 log = structlog.get_logger("daybook.retention")
 
@@ -69,13 +71,34 @@ class Retaining:
         """Look at the next few sessions, and remove what is too old of each. Answers how many had something."""
         rule, now = self._service_rules.get("retention"), self._clock.now()
         found = await self._store.look(self._swept, self._config.sweep_sessions, rule=rule, now=now)
-        for session in found.found:
-            try:
-                await self._expire(session, now)
-            except Exception as error:  # noqa: BLE001 - one that fails keeps back no other; it is found again
-                log.warning("session_not_expired", session=str(session), error=type(error).__name__)
+        for session in found.silent:
+            await self._try(self._delete, session, now)
+        for session in found.old:
+            await self._try(self._expire, session, now)
         self._swept = found.last or FIRST
-        return len(found.found)
+        return len(found.silent) + len(found.old)
+
+    @staticmethod
+    async def _try(remove: Callable[[UUID, datetime], Awaitable[None]], session: UUID, now: datetime) -> None:
+        try:
+            await remove(session, now)
+        except Exception as error:  # noqa: BLE001 - one that fails keeps back no other; it is found again
+            log.warning("session_not_expired", session=str(session), error=type(error).__name__)
+
+    async def _delete(self, session: UUID, now: datetime) -> None:
+        """The session whole, if it is silent still. Where others share its memory, what of that is theirs stays."""
+        async with self._database.tx() as tx:
+            shared = await hold_sharers(tx, session)
+            old = await self._store.lock(tx, session)
+            if old is None or not self._goes(old, now):
+                return
+            receipt = await self._deleting.forget(tx, old.gone.beside(shared))
+        log.info("session_expired", session=old.key, **receipt.rows)
+        self._metrics.expired(messages=receipt.rows["messages"], sessions=receipt.sessions)
+
+    def _goes(self, old: Old, now: datetime) -> bool:
+        rule = Rules.resolve(self._service_rules, old.config).retention
+        return rule is not None and rule.keep == "nothing" and old.last_active_at < now - timedelta(days=rule.days)
 
     async def _expire(self, session: UUID, now: datetime) -> None:
         """A batch at a time, each a transaction, until nothing of the session is too old."""
@@ -84,34 +107,18 @@ class Retaining:
             async with self._database.tx() as tx:
                 old = await self._store.lock(tx, session)
                 told = None if old is None else await self._let_go(tx, old, now)
-            more = old is not None and self._tell(old, told)
+            more = told is not None and told.to_seq - told.from_seq + 1 == self._config.batch_messages
+            if old is not None and told is not None:
+                log.info("messages_expired", session=old.key, messages=told.messages, to_seq=told.to_seq)
+                self._metrics.expired(messages=told.messages, sessions=0)
 
-    async def _let_go(self, tx: Tx, old: Old, now: datetime) -> Receipt | Expired | None:
-        """The session whole, or a batch of its messages. None of what a memory that is off shows in its place."""
+    async def _let_go(self, tx: Tx, old: Old, now: datetime) -> Expired | None:
+        """A batch of its messages. None of what a memory that is off shows in its place."""
         rules = Rules.resolve(self._service_rules, old.config)
-        if rules.retention is None:
+        if rules.retention is None or old.rebuilding or not rules.enabled:
             return None
         before = now - timedelta(days=rules.retention.days)
-        shared = old.memory_id != old.id  # what others share goes with their resource alone
-        if rules.retention.keep == "nothing" and old.last_active_at < before and not shared:
-            return await self._deleting.forget(tx, old.gone)
-        if old.rebuilding or not rules.enabled:
-            return None
         expired = await self._store.expire(tx, old, before=before, limit=self._config.batch_messages)
         if expired is not None:
             await self._index.forget_messages(tx, old.id, from_seq=expired.from_seq, to_seq=expired.to_seq)
         return expired
-
-    def _tell(self, old: Old, told: Expired | Receipt | None) -> bool:
-        """What was done, once it is. Answers whether there may be more of the session."""
-        match told:
-            case Receipt():
-                log.info("session_expired", session=old.key, **told.rows)
-                self._metrics.expired(messages=told.rows["messages"], sessions=told.sessions)
-                return False
-            case Expired():
-                log.info("messages_expired", session=old.key, messages=told.messages, to_seq=told.to_seq)
-                self._metrics.expired(messages=told.messages, sessions=0)
-                return told.to_seq - told.from_seq + 1 == self._config.batch_messages
-            case None:
-                return False

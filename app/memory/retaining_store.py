@@ -8,18 +8,23 @@ from uuid import UUID
 from app.kit.db import Database, Tx
 from app.sessions.model import Gone
 
-# Of so many sessions in the order of their ids those that have something too old. Of a session the oldest message that
-# is left tells it: times grow with the seqs, and what went before it went in their order.
+# Of so many sessions in the order of their ids those that go whole, and the others that have something too old. Of a
+# session the oldest message that is left tells it: times grow with the seqs, and what went before it went in their
+# order.
 _LOOK = """/* {name} */
-SELECT (array_agg(s.id ORDER BY s.id DESC))[1] AS last, array_agg(s.id) FILTER (
-         WHERE (s.rule->>'days')::float8 > 0 AND (
-           s.rule->>'keep' = 'nothing' AND s.last_active_at < s.before
-           OR m.seq < s.tail_from_seq AND m.seq <= s.observed_seq AND m.ingested_at < s.before)) AS found
+SELECT (array_agg(s.id ORDER BY s.id DESC))[1] AS last, array_agg(s.id) FILTER (WHERE s.goes) AS silent,
+       array_agg(s.id) FILTER (
+         WHERE NOT s.goes AND (s.rule->>'days')::float8 > 0
+           AND m.seq < s.tail_from_seq AND m.seq <= s.observed_seq AND m.ingested_at < s.before) AS old
 FROM (
-  SELECT l.*, $4::timestamptz - make_interval(secs => 86400 * (l.rule->>'days')::float8) AS before
-  FROM (SELECT id, expired_seq, observed_seq, tail_from_seq, last_active_at,
-               coalesce(config->'retention', $3::jsonb) AS rule
-        FROM sessions WHERE id > $1 {only} ORDER BY id LIMIT $2) l
+  SELECT d.*, coalesce((d.rule->>'days')::float8 > 0 AND d.rule->>'keep' = 'nothing'
+                       AND d.last_active_at < d.before, false) AS goes
+  FROM (
+    SELECT l.*, $4::timestamptz - make_interval(secs => 86400 * (l.rule->>'days')::float8) AS before
+    FROM (SELECT id, expired_seq, observed_seq, tail_from_seq, last_active_at,
+                 coalesce(config->'retention', $3::jsonb) AS rule
+          FROM sessions WHERE id > $1 {only} ORDER BY id LIMIT $2) l
+  ) d
 ) s LEFT JOIN messages m ON m.session_id = s.id AND m.seq = s.expired_seq + 1
 """
 
@@ -62,10 +67,14 @@ WHERE memory_id = $1 AND at < $2 AND (rejected_output IS NOT NULL OR error LIKE 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lookout:
-    """Sessions with something too old among those looked at. ``last`` is None where there are no more."""
+    """Of the sessions looked at those in which nothing was said for too long, and others with something too ``old``.
+
+    ``last`` is None where there are no more.
+    """
 
     last: UUID | None
-    found: tuple[UUID, ...]
+    silent: tuple[UUID, ...]
+    old: tuple[UUID, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +112,7 @@ class RetainingStore:
         statement = LOOK_AT_RULED if rule is None else LOOK_AT_ALL
         async with self._database.connection() as connection:
             row = await connection.fetchrow(statement, after, limit, rule, now)
-        return Lookout(last=row["last"], found=tuple(row["found"] or ()))
+        return Lookout(last=row["last"], silent=tuple(row["silent"] or ()), old=tuple(row["old"] or ()))
 
     @staticmethod
     async def lock(tx: Tx, session_id: UUID) -> Old | None:

@@ -5,7 +5,7 @@ deleted, or after, and begins another session. A step of the memory that comes b
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 from app.kit.db import Database, Tx
@@ -57,9 +57,7 @@ class Deleting:
             gone = await self._store.lock_session(tx, tenant, key)
             if not gone.sessions:
                 raise SessionNotFound(f"session '{key}' was never seen")
-            if shared is not None:
-                gone = replace(gone, memories=(), shared_memory=shared)
-            receipt = await self.forget(tx, gone)
+            receipt = await self.forget(tx, gone.beside(shared))
         if shared is not None:
             self._memory.wake(shared)
         self._metrics.erased("session")

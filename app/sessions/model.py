@@ -4,10 +4,10 @@ A part is a JSON object with a ``type``; the neutral types are those of ``PartTy
 are kept as they came, so that a part survives a round trip to the provider it came from (api.md, Messages).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, Self, TypeAlias
 from uuid import UUID
 
 Part: TypeAlias = dict[str, Any]
@@ -177,6 +177,10 @@ class Gone:
     memories: tuple[UUID, ...]
     resource_id: str | None = None
     shared_memory: UUID | None = None
+
+    def beside(self, shared: UUID | None) -> Self:
+        """The same, where other sessions go on with this memory; None: none does."""
+        return self if shared is None else replace(self, memories=(), shared_memory=shared)
 
 
 class Reader(Protocol):

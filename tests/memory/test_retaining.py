@@ -1,6 +1,8 @@
 """What was said is removed when it is as old as the retention rule of its session says (docs/decisions/0031)."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,9 +19,12 @@ from tests.diagnostics.test_events import until as heard_until
 from tests.diagnostics.test_metrics import samples, total
 from tests.journeys.looks import until
 from tests.memory.test_erasing import FACTS, SECRET, ask, cover, erase, log, observed, rest, say
+from tests.memory.test_parting import RULES
+from tests.memory.test_sharing import share
 from tests.sessions.test_routes import problem
 
 DAY = timedelta(days=1)
+WAITING_FOR_US = "SELECT count(*) FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))"
 MONTH: dict[str, Any] = {"days": 30}
 
 
@@ -57,6 +62,15 @@ async def after(service: Service, days: float, **options: Any) -> None:
 async def removed(service: Service, key: str = "s1") -> list[int]:
     listed = (await service.get(f"/sessions/{key}/messages"))["items"]
     return [message["seq"] for message in listed if message["erased_at"] is not None]
+
+
+async def fall_silent(service: Service, key: str, *, days: int) -> None:
+    """Nothing was said in the session for so long."""
+    database: Database = service.app.state.database
+    async with database.connection() as connection:
+        await connection.execute(
+            "UPDATE sessions SET last_active_at = last_active_at - make_interval(days => $2) WHERE key = $1", key, days
+        )
 
 
 async def noted(service: Service, key: str = "s1", **config: Any) -> None:
@@ -146,6 +160,56 @@ async def test_where_nothing_is_kept_a_session_goes_after_its_days_of_silence(se
     await after(service, 30.0)
     assert len((await service.get("/sessions"))["items"]) == 1
     problem(await service.client.get("/sessions/s1"), 404, "session-not-found")
+
+
+async def test_a_silent_session_leaves_the_memory_that_others_go_on_with(service: Service) -> None:
+    await share(service, "s1", "s2", **RULES, retention=MONTH | {"keep": "nothing"})
+    for key, fact in (("s1", FACTS[2]), ("s2", FACTS[0])):
+        await say(service, fact, key)
+        await ask(service, "observe", key)
+    await fall_silent(service, "s1", days=31)
+    await after(service, 0)
+    memory = await rest(service, "s2")
+    problem(await service.client.get("/sessions/s1"), 404, "session-not-found")
+    assert SECRET not in await log(service, "s2")
+    assert FACTS[0] in await log(service, "s2")
+    assert cover(memory) == [(1, 1, "observation")]
+
+
+async def test_the_last_sessions_to_fall_silent_take_the_memory_they_shared_with_them(service: Service) -> None:
+    await share(service, "s1", "s2", **RULES, retention=MONTH | {"keep": "nothing"})
+    for key in ("s1", "s2"):
+        await say(service, FACTS[0], key)
+        await ask(service, "observe", key)
+    await after(service, 31)
+    database: Database = service.app.state.database
+    async with database.connection() as connection:
+        counts = [await connection.fetchval(f"SELECT count(*) FROM {table}") for table in ("memories", "observations")]  # noqa: S608 - our own tables
+    assert counts == [0, 0]
+    assert (await service.get("/sessions"))["items"] == []
+
+
+async def test_a_silent_session_stays_in_a_shared_memory_where_the_memory_is_kept(service: Service) -> None:
+    await share(service, "s1", "s2", **RULES, retention=MONTH)
+    for fact in FACTS:
+        await say(service, fact, "s1")
+    await ask(service, "observe", "s1")
+    await after(service, 31)
+    assert await removed(service) == [1, 2, 3, 4]
+    assert FACTS[0] in await log(service, "s2")
+    assert len((await service.get("/sessions"))["items"]) == 2
+
+
+async def test_a_session_that_speaks_again_before_it_is_locked_stays(service: Service) -> None:
+    await share(service, "s1", "s2", **RULES, retention=MONTH | {"keep": "nothing"})
+    await say(service, FACTS[0], "s1")
+    database: Database = service.app.state.database
+    async with database.tx() as tx:
+        await tx.execute("UPDATE sessions SET last_active_at = now() + interval '31 days'")
+        sweeping = asyncio.create_task(after(service, 31))
+        await until(partial(tx.fetchval, WAITING_FOR_US), bool, seconds=60)
+    await sweeping
+    assert len((await service.get("/sessions"))["items"]) == 2
 
 
 async def test_a_transaction_removes_a_batch_at_most_and_a_sweep_goes_on_where_the_last_one_was(
