@@ -24,6 +24,7 @@ from app.redaction.model import OFF
 from app.sessions.store import session_id
 from tests.conftest import Service, StartService
 from tests.journeys.looks import until
+from tests.memory.test_sharing import share
 from tests.model_replies import PromptKind
 from tests.model_server import Fault, ModelServer
 
@@ -181,6 +182,23 @@ async def test_a_deleted_session_leaves_no_vector_and_its_branch_has_its_own(fin
     assert receipt["rows"]["message_vectors"] == len(TALK)
     assert await rows(finding) == []
     assert (await found(finding, "vehicle", "sessions/b"))[0] == TALK[0]
+
+
+async def test_in_a_shared_memory_the_vectors_of_what_is_erased_go_and_those_of_the_others_stay(
+    finding: Service,
+) -> None:
+    await share(finding, "s", "t")
+    sessions = {key: session_id("default", key) for key in ("s", "t")}
+    for key, session in sessions.items():
+        await tell(finding, *TALK[:2], key=key)
+        await embedded(finding, 2, session)
+    await finding.client.delete("/sessions/s/messages/m-1")
+    erased = {key: [row["vector"] is None for row in await rows(finding, of)] for key, of in sessions.items()}
+    deleted = (await finding.client.delete("/sessions/s")).json()["rows"]
+    left = {key: len(await rows(finding, session)) for key, session in sessions.items()}
+    whole = (await finding.client.delete("/resources/ana")).json()["rows"]
+    assert erased == {"s": [True, False], "t": [False, False]}
+    assert (deleted["message_vectors"], left, whole["message_vectors"]) == (2, {"s": 0, "t": 2}, 2)
 
 
 @pytest.mark.usefixtures("server")
