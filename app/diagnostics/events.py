@@ -100,8 +100,7 @@ def _appended(found: Mapping[str, Any]) -> Iterator[_Told]:
 
 def _buffered(found: Mapping[str, Any]) -> Iterator[_Told]:
     for chunk in found["buffered"]:
-        of = () if chunk.get("session") else ("session",)  # the log is one session's: the listener's
-        yield _Told("buffered", _time(chunk), {"observation": chunk["id"]}, _less(chunk, "at", *of))
+        yield _Told("buffered", _time(chunk), {"observation": chunk["id"]}, _less(chunk, "at", *_unnamed(chunk)))
 
 
 def _versions(found: Mapping[str, Any]) -> Iterator[_Told]:
@@ -114,15 +113,20 @@ def _runs(found: Mapping[str, Any]) -> Iterator[_Told]:
     """Those that failed, and those that noted facts."""
     for run in found["runs"]:
         if run["outcome"] == "recorded":
-            name, data = "fact_noted", _less(run, "at", "kind", "outcome", "error")
+            name, data = "fact_noted", _less(run, "at", "kind", "outcome", "error", *_unnamed(run))
         else:
-            name, data = "failed", _less(run, "at", "from_seq", "to_seq", "facts")
+            name, data = "failed", _less(run, "at", "from_seq", "to_seq", "facts", *_unnamed(run))
         yield _Told(name, _time(run), {"run": run["id"]}, data)
 
 
 def _expired(place: Place, found: Mapping[str, Any]) -> Iterator[_Told]:
     if found["expired_seq"] > place.expired:
         yield _Told("expired", found["now"], {"expired": found["expired_seq"]}, {"to_seq": found["expired_seq"]})
+
+
+def _unnamed(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """What is not told where there is one session, the listener's, or where it was about all of them."""
+    return () if row.get("session") else ("session",)
 
 
 def _time(row: Mapping[str, Any]) -> datetime:

@@ -9,6 +9,7 @@ _RUN: dict[str, Any] = {
     "id": 51,
     "at": "2026-08-01T10:05:00Z",
     "kind": "observe",
+    "session": "s1",
     "provider": "anthropic",
     "model": "claude-haiku-5-5",
     "prompt_version": "observer-3",

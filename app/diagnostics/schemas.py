@@ -75,6 +75,11 @@ class ErrorOut(BaseModel):
     step: str
     kind: str
     message: str
+    session: str | None = Field(
+        None,
+        description="Only where several share the memory, and the step was about one of them",
+        exclude_if=lambda found: found is None,
+    )
 
 
 class LastRunOut(BaseModel):
@@ -203,6 +208,9 @@ class RunOut(BaseModel):
     id: int
     at: datetime
     kind: str
+    session: str | None = Field(
+        description="Whose messages it was about; null where several share the memory and it was of no one of them"
+    )
     provider: str
     model: str
     prompt_version: str

@@ -150,8 +150,10 @@ class DiagnosticsService:
     async def runs(
         self, tenant: str, key: str, *, before: int, outcome: str | None, limit: int
     ) -> list[dict[str, Any]]:
-        memory = await self._memory_of(tenant, key)
-        return await self._store.runs(memory, before=before, outcome=outcome, limit=limit)
+        session, memory = session_id(tenant, key), await self._memory_of(tenant, key)
+        own = {"session": key} if memory == session else {}
+        found = await self._store.runs(memory, before=before, outcome=outcome, limit=limit)
+        return [run | own for run in found]
 
     async def _memory_of(self, tenant: str, key: str) -> UUID:
         memory = await self._store.memory_of(session_id(tenant, key))

@@ -91,7 +91,8 @@ SELECT * FROM reflections WHERE memory_id = $1 AND id > $2 AND ($3::text IS NULL
 """
 
 RUNS = """/* runs */
-SELECT * FROM runs WHERE memory_id = $1 AND id < $2 AND ($3::text IS NULL OR outcome = $3) ORDER BY id DESC LIMIT $4
+SELECT r.*, CASE WHEN r.session_id IS NOT NULL THEN (SELECT key FROM sessions WHERE id = r.session_id) END AS session
+FROM runs r WHERE memory_id = $1 AND id < $2 AND ($3::text IS NULL OR outcome = $3) ORDER BY id DESC LIMIT $4
 """
 
 
@@ -126,7 +127,8 @@ SELECT p.*, now() AS now, m.last_seq, m.expired_seq, p.seq + 1 AS first_seq, m.l
      SELECT version, cause, at FROM memory_versions WHERE memory_id = m.id AND version > p.version
      ORDER BY version LIMIT $6) e) AS versions,
   (SELECT coalesce(jsonb_agg(e ORDER BY e.id), '[]') FROM (
-     SELECT r.id, r.kind, r.outcome, r.error, r.from_seq, r.to_seq, n.facts, r.at
+     SELECT r.id, r.kind, r.outcome, r.error, r.from_seq, r.to_seq, n.facts, r.at,
+            CASE WHEN r.session_id IS NOT NULL THEN (SELECT key FROM sessions WHERE id = r.session_id) END AS session
      FROM runs r CROSS JOIN LATERAL (
        SELECT count(*) AS facts FROM facts f
        WHERE r.kind = 'note_facts' AND r.outcome = 'recorded'

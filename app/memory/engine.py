@@ -58,6 +58,8 @@ from app.redaction.model import OFF, Redaction
 
 log = structlog.get_logger("daybook.engine")
 
+OF_ONE_SESSION = (NoteFacts, Rebuild, Observe, Buffer)  # steps; the others are about all that share the memory
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineConfig:
@@ -266,7 +268,7 @@ class Engine:
             if self._stopping:
                 await self._queue.give_back(lease)
                 return False
-            outcome = await self._attempt(lease, loaded, rules, step)
+            outcome = await self._attempt(lease, _about(step, loaded), rules, step)
             if outcome is Outcome.STALE:
                 await self._queue.give_back(lease)
             if outcome is None or outcome is Outcome.STALE:
@@ -284,13 +286,13 @@ class Engine:
                 outcome = await self._execute(lease, loaded, rules, step)
                 going.set_attribute("daybook.outcome", outcome)
         except StepFailed as failure:
-            await self._fail(lease, loaded, name, failure)
+            await self._fail(lease, loaded, step, failure)
             return None
         except Exception as error:  # a bug is a failure like another: recorded, and tried again later
             if is_away(error):
                 raise
             log.exception("step_broke")
-            await self._fail(lease, loaded, name, StepFailed("internal", type(error).__name__, runs=()))
+            await self._fail(lease, loaded, step, StepFailed("internal", type(error).__name__, runs=()))
             return None
         self._metrics.stepped(name, outcome)
         log.info("step", outcome=outcome)
@@ -302,8 +304,7 @@ class Engine:
             loaded, rules = await asyncio.to_thread(redacted_memory, loaded, rules, redact)
         match step:
             case NoteFacts():
-                ended = next((found for found in loaded.conversations if found.to_note), None)
-                return await self._noting.run(lease, loaded if ended is None else loaded.about(ended), rules)
+                return await self._noting.run(lease, loaded, rules)
             case Rebuild():
                 return await self._rebuilding.run(lease, loaded, rules)
             case Activate():
@@ -319,8 +320,10 @@ class Engine:
             case _:
                 assert_never(step)
 
-    async def _fail(self, lease: Lease, loaded: Loaded, step: str, failure: StepFailed) -> None:
+    async def _fail(self, lease: Lease, loaded: Loaded, step: Step, failure: StepFailed) -> None:
         """Record what happened and back off (memory-rules.md 3.8)."""
+        name = type(step).__name__.lower()
+        shown = loaded.conversation_id if isinstance(step, OF_ONE_SESSION) else None
         attempts = loaded.attempts + 1
         wait = backoff(
             attempts,
@@ -330,20 +333,20 @@ class Engine:
         )
         error = {
             "at": loaded.now.isoformat(),
-            "step": step,
+            "step": name,
             "kind": failure.kind,
             "message": str(failure)[:1000],
-        }
+        } | ({} if shown is None else {"session": loaded.session_key})
         async with self._database.tx() as tx:
             fenced = await self._store.fence(tx, lease, loaded.session_id)
             if fenced is None:
                 return
             await self._store.count_usage(tx, loaded.memory_id, add_usage(fenced.usage, failure.runs))
-            await self._store.add_runs(tx, lease, failure.runs)
+            await self._store.add_runs(tx, lease, failure.runs, shown=shown)
             late = fenced.now - loaded.now
             wait = replace(wait, until=None if wait.until is None else wait.until + late)
             await self._queue.fail(tx, lease, attempts=attempts, error=error, wait=wait)
-        self._metrics.stepped(step, failure.kind)
+        self._metrics.stepped(name, failure.kind)
         log.warning("step_failed", kind=failure.kind, attempts=attempts)
 
 
@@ -355,6 +358,18 @@ def _in_turn(loaded: Loaded, fruitless: Mapping[tuple[UUID, Outcome], tuple[int,
         if fruitless.get((found.session_id, Outcome.NOTHING_SAFE)) != seen:
             return loaded.about(found)
     return loaded.about(waiting[0]) if waiting else loaded
+
+
+def _about(step: Step, loaded: Loaded) -> Loaded:
+    """A shared memory, about the session of this step, where that is not the one whose turn it is to be observed."""
+    match step:
+        case NoteFacts() if loaded.is_shared:
+            return loaded.about(next(found for found in loaded.conversations if found.to_note))
+        case Rebuild():
+            gap = loaded.rebuilding[0]
+            return replace(loaded, session_id=gap.session_id, session_key=gap.session_key)
+        case _:
+            return loaded
 
 
 def _state(loaded: Loaded, rules: Rules, *, tried: frozenset[Outcome] = frozenset(), activated: bool = False) -> State:

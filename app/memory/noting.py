@@ -123,7 +123,7 @@ class Noting:
         await self._merge(tx, loaded, noted)
         usage = add_usage(fenced.usage, runs)
         await tx.execute(NOTED, loaded.session_id, reading.to_seq, loaded.memory_id, usage)
-        await self._store.add_runs(tx, lease, runs)
+        await self._store.add_runs(tx, lease, runs, shown=loaded.conversation_id)
         return Outcome.RECORDED
 
     async def _unchanged(self, tx: Tx, session_id: UUID, reading: Reading) -> bool:

@@ -29,6 +29,11 @@ FROM sessions s WHERE s.id = $1
 PART = """/* part */
 WITH observed AS (
   DELETE FROM observations WHERE memory_id = $1 AND session_id = $2
+), called AS (
+  UPDATE runs SET session_id = NULL WHERE memory_id = $1 AND session_id = $2
+), failed AS (
+  UPDATE memories SET last_error = last_error - 'session'
+  WHERE id = $1 AND last_error->>'session' = (SELECT key FROM sessions WHERE id = $2)
 ), condensed AS (
   UPDATE reflections SET covers = covers - $2::uuid::text WHERE memory_id = $1 AND covers ? $2::uuid::text
 )

@@ -41,9 +41,8 @@ class Rebuilding:
         self._tracer = tracer
 
     async def run(self, lease: Lease, loaded: Loaded, rules: Rules) -> Outcome:
-        """Observe the oldest span of what is to be observed again. Raises StepFailed."""
+        """Observe the oldest span of what is to be observed again, of the loaded session. Raises StepFailed."""
         gap, *later = loaded.rebuilding
-        loaded = replace(loaded, session_id=gap.session_id, session_key=gap.session_key)
         messages = await self._messages(gap)
         span = await aside(
             safe_span, messages, want_tokens=NEVER, limit_tokens=rules.observer_input_tokens, force_closed=True
@@ -98,7 +97,7 @@ class Rebuilding:
         )
         if live:
             await self._store.add_version(tx, loaded.memory_id, REBUILT)
-        await self._store.add_runs(tx, lease, runs)
+        await self._store.add_runs(tx, lease, runs, shown=loaded.conversation_id)
         return Outcome.RECORDED
 
 

@@ -104,6 +104,11 @@ class Loaded:
         )
 
     @property
+    def conversation_id(self) -> UUID | None:
+        """The session that a step is about, where others share the memory."""
+        return self.session_id if self.is_shared else None
+
+    @property
     def to_note(self) -> bool:
         """Whether facts are to be taken from it."""
         if self.is_shared:

@@ -154,10 +154,10 @@ FROM memories m JOIN sessions s ON s.memory_id = m.id WHERE m.id = $1 GROUP BY m
 """
 
 ADD_RUN = """/* add_run */
-INSERT INTO runs (memory_id, kind, provider, model, prompt_version, epoch, from_seq, to_seq, input_tokens,
+INSERT INTO runs (memory_id, kind, provider, model, prompt_version, epoch, session_id, from_seq, to_seq, input_tokens,
                   cached_input_tokens, output_tokens, cost_usd, latency_ms, outcome, error, grounded_share,
                   rejected_output)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
 """
 
 
@@ -336,12 +336,13 @@ class MemoryStore:
         await tx.execute(ADD_VERSION, memory_id, cause)
         self._metrics.versioned(cause)
 
-    async def add_runs(self, tx: Tx, lease: Lease, runs: Sequence[Run]) -> None:
-        await tx.executemany(ADD_RUN, [_run_columns(lease, run) for run in runs])
+    async def add_runs(self, tx: Tx, lease: Lease, runs: Sequence[Run], *, shown: UUID | None = None) -> None:
+        """``shown`` is the session whose messages they were about, where others share the memory."""
+        await tx.executemany(ADD_RUN, [_run_columns(lease, run, shown) for run in runs])
         self._metrics.called(runs)
 
 
-def _run_columns(lease: Lease, run: Run) -> tuple[Any, ...]:
+def _run_columns(lease: Lease, run: Run, shown: UUID | None) -> tuple[Any, ...]:
     return (
         lease.memory_id,
         run.kind,
@@ -349,6 +350,7 @@ def _run_columns(lease: Lease, run: Run) -> tuple[Any, ...]:
         run.model,
         run.prompt_version,
         lease.epoch,
+        shown,
         run.from_seq,
         run.to_seq,
         run.input_tokens,

@@ -21,7 +21,8 @@ class MemoryRow(SQLModel, table=True):
     future is claimed (``lease_owner`` set) or waiting. ``wake_tokens`` is the ``pending_tokens`` (of which
     ``buffered_tokens`` were observed ahead) at which an append makes it due. ``requested`` is a look that somebody
     asked for (``policy.Request``). ``paused``: what is to be done waits until ``due_at`` because of a cap on cost.
-    ``last_error`` is ``{at, step, kind, message}`` of the last of ``attempts`` failures in a row.
+    ``last_error`` is ``{at, step, kind, message}`` of the last of ``attempts`` failures in a row; in a shared memory
+    also the key of the ``session`` that the step was about, if of one.
     ``rebuilding`` are the messages whose notes were erased and that are to be observed again, as ranges of seqs, in a
     shared memory with their session behind.
     """
@@ -146,7 +147,10 @@ class ReflectionRow(SQLModel, table=True):
 
 
 class RunRow(SQLModel, table=True):
-    """One call of the observer or reflector, whatever became of it. ``rejected_output`` is kept for inspection."""
+    """One call of the observer or reflector, whatever became of it. ``rejected_output`` is kept for inspection.
+
+    ``session_id`` is whose messages it was shown, where sessions share the memory and they were of one of them.
+    """
 
     __tablename__ = "runs"
     __table_args__ = (Index("runs_by_kind", "memory_id", "kind", "id"),)
@@ -159,6 +163,7 @@ class RunRow(SQLModel, table=True):
     model: str = Field(sa_column=Column(Text, nullable=False))
     prompt_version: str = Field(sa_column=Column(Text, nullable=False))
     epoch: int = Field(sa_column=Column(BigInteger, nullable=False))
+    session_id: UUID | None = Field(sa_column=Column(Uuid))
     from_seq: int | None = Field(sa_column=Column(BigInteger))
     to_seq: int | None = Field(sa_column=Column(BigInteger))
     input_tokens: int = Field(sa_column=Column(BigInteger, nullable=False, server_default=ZERO))

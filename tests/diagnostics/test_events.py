@@ -35,10 +35,12 @@ async def observe(service: Service) -> None:
 
 
 @asynccontextmanager
-async def listening(service: Service, last_event_id: str | None = None) -> AsyncIterator[AsyncIterator[Heard]]:
+async def listening(
+    service: Service, last_event_id: str | None = None, *, key: str = "s1"
+) -> AsyncIterator[AsyncIterator[Heard]]:
     """The stream, opened; what it says comes as name, id and data."""
     headers = {} if last_event_id is None else {"Last-Event-ID": last_event_id}
-    async with service.client.stream("GET", EVENTS, headers=headers) as answer:
+    async with service.client.stream("GET", f"/sessions/{key}/memory/events", headers=headers) as answer:
         assert answer.status_code == 200
         assert answer.headers["content-type"].startswith("text/event-stream")
         yield _heard(answer)

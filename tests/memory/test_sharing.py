@@ -2,11 +2,17 @@
 
 import asyncio
 import json
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import httpx2 as httpx
 
 from tests.conftest import Service, StartService
+from tests.diagnostics.test_events import listening
+from tests.diagnostics.test_events import until as heard_until
+from tests.diagnostics.test_routes import script
+from tests.journeys.looks import until
 from tests.sessions.test_routes import problem, said
 
 SMALL = {"message_tokens": 60, "retain_tokens": 0, "buffer_every": None, "keep_last": 0, "observation_tokens": 10_000}
@@ -233,6 +239,42 @@ async def test_who_listens_hears_which_conversation_a_chunk_is_of(service: Servi
     assert [note["place"] for note in listed] == sorted({note["place"] for note in listed})
 
 
+async def test_what_failed_is_told_with_the_conversation_that_it_was_about(
+    start_service: StartService, tmp_path: Path
+) -> None:
+    fails = {"error": {"kind": "rate_limited", "retryable": True, "retry_after": 600}}
+    async with start_service(**script(tmp_path, fails)) as service:
+        await share(service, "one", "two", **SMALL)
+        await service.append("two", said("Hello"))
+        async with listening(service, key="one") as stream:
+            await service.client.post("/sessions/one/memory/observe")
+            _, _, event = (await heard_until(stream, "failed"))[-1]
+        await until(partial(service.memory, "one"), lambda memory: memory["status"] == "backing_off")
+        errors = [(await service.memory(key))["last_error"]["session"] for key in ("one", "two")]
+        (run,) = (await service.get("/sessions/one/memory/runs"))["items"]
+        await service.client.delete("/sessions/two")
+        left = await service.memory("one")
+        (forgotten,) = (await service.get("/sessions/one/memory/runs"))["items"]
+    assert (event["session"], errors, run["session"]) == ("two", ["two", "two"], "two")
+    assert forgotten["session"] is None
+    assert "session" not in (left["last_error"] or {})
+
+
+async def test_a_run_is_of_the_conversation_it_observed_and_a_reflection_of_none(service: Service) -> None:
+    await share(service, "one", "two", **SMALL)
+    await say(service, "one", 1, 2, 3)
+    await say(service, "two", 4, 5, 6)
+    await service.client.post("/sessions/one/memory/reflect", params={"wait_ms": 20_000})
+    await service.append("apart", said("I moved to Lisbon."))
+    await service.client.post("/sessions/apart/memory/observe", params={"wait_ms": 20_000})
+    runs = (await service.get("/sessions/one/memory/runs"))["items"]
+    (own,) = (await service.get("/sessions/apart/memory/runs"))["items"]
+    told = [(run["kind"], run["session"]) for run in runs]
+    assert told[-2:] == [("observe", "two"), ("observe", "one")]
+    assert set(told[:-2]) == {("reflect", None)}
+    assert own["session"] == "apart"
+
+
 async def test_facts_are_taken_from_a_session_that_ends_while_the_other_goes_on(service: Service) -> None:
     await share(service, "one", "two", **SMALL)
     await service.append("one", said("I prefer a window seat on every train."))
@@ -240,6 +282,8 @@ async def test_facts_are_taken_from_a_session_that_ends_while_the_other_goes_on(
     await service.client.post("/sessions/one/end")
     await service.context("one", wait_ms=20_000)
     facts = (await service.get("/resources/ana/facts"))["items"]
+    (noted,) = (await service.get("/sessions/two/memory/runs"))["items"]
+    assert (noted["kind"], noted["session"]) == ("note_facts", "one")
     assert [source["session"] for fact in facts for source in fact["sources"]] == ["one"]
 
 

@@ -96,7 +96,7 @@ function Head({ name, memory, events }) {
         <p>Past versions keep them. The messages stay, and are not observed again.</p><//>`}
     ${done && html`<${Notice} kind=${done.kind}>${done.text}<//>`}
     ${memory.last_error && html`<${Notice} kind="error">
-      ${memory.last_error.step}: ${memory.last_error.message} (attempt ${memory.attempts}${
+      ${memory.last_error.step}${memory.last_error.session && ` of ${memory.last_error.session}`}: ${memory.last_error.message} (attempt ${memory.attempts}${
         memory.next_attempt_at ? `, next ${when(memory.next_attempt_at)}` : ""})<//>`}
     ${memory.coverage.gaps.length > 0 && html`<${Notice} kind="error">Messages that nothing covers:
       ${memory.coverage.gaps.map((gap) => `#${gap.from}-${gap.to}`).join(", ")}<//>`}
@@ -126,7 +126,7 @@ const Figure = ({ name, value, hint }) =>
   html`<div><dt>${name}</dt><dd>${value}</dd>${hint && html`<dd class="hint">${hint}</dd>`}</div>`;
 
 function told(data) {
-  if (data.error) return data.error;
+  if (data.error) return data.session ? `${data.session}: ${data.error}` : data.error;
   if (data.version !== undefined) return `version ${data.version}`;
   if (data.from_seq === undefined) return "";
   return `${data.session ?? ""} #${data.from_seq}-${data.to_seq}`;
