@@ -161,7 +161,7 @@ def test_the_volatile_part_comes_after_a_tools_result(shape: Format) -> None:
 
 
 def test_a_switched_off_memory_is_as_if_there_were_none() -> None:
-    off = compiled(user("Hi"), rules={"enabled": False}, current_task="Plan", **MEMORY)
+    off = compiled(user("Hi"), rules={"enabled": False}, current_task="Plan", suggested_response="Ask", **MEMORY)
     assert off.payload == compiled(user("Hi")).payload
 
 

@@ -60,7 +60,7 @@ def test_a_whole_reply_is_read() -> None:
 @pytest.mark.parametrize(
     ("raw", "expected"),
     [
-        pytest.param("<OBSERVATIONS>\n* a\n</Observations>", ["a"], id="tags in any case"),
+        pytest.param("* no\n<OBSERVATIONS>\n* a\n</Observations>", ["a"], id="tags in any case"),
         pytest.param("  <observations>\n* a\n\t</observations>", ["a"], id="tags may be indented"),
         pytest.param("<observations>* a</observations>", ["a"], id="both tags on one line"),
         pytest.param("<observations>* a\n* b\n</observations>", ["a", "b"], id="text after the opening tag"),
@@ -215,6 +215,11 @@ def test_a_repetitive_reply_is_not_read() -> None:
     assert parse("<observations>\n" + "* the same again\n* and again\n" * 100 + "</observations>") == Parsed(
         items=(), complete=False, repetitive=True
     )
+
+
+def test_what_is_cut_off_a_line_does_not_make_a_reply_repetitive() -> None:
+    unlike = "".join(chr(0x4E00 + number) for number in range(10_000))
+    assert not parse(f"* {unlike}{'over and over ' * 5_000}").repetitive
 
 
 def test_a_run_of_one_line_is_kept_once() -> None:

@@ -24,6 +24,7 @@ from app.memory.policy import (
     Step,
     Wait,
     backoff,
+    first_wake_tokens,
     next_step,
     oldest_to_condense,
 )
@@ -283,6 +284,7 @@ def test_condensing_is_not_repeated_at_a_size_at_which_it_did_not_help(found: St
 def test_a_disabled_memory_waits_for_ever(requested: Request | None) -> None:
     found = with_log(9_000, (1, 9_000), pending_tokens=9_000, requested=requested, config={"enabled": False})
     assert next_step(found) == Wait(until=None, at_tokens=NEVER)
+    assert first_wake_tokens(found.rules) == NEVER
 
 
 @pytest.mark.parametrize(

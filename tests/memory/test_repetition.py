@@ -29,6 +29,12 @@ def test_more_than_40_percent_of_equal_windows_are_repetitive(share: float, expe
     assert is_repetitive(unlike + "a" * round(20_000 * share)) is expected
 
 
+@pytest.mark.parametrize(("characters", "expected"), [(198, False), (598, True)])
+def test_what_comes_again_counts_from_200_characters_on(characters: int, expected: bool) -> None:
+    again = "".join(chr(0x4E00 + number) for number in range(characters))
+    assert is_repetitive("".join(f"{again}{chr(0x6E00 + number) * 3}" for number in range(40))) is expected
+
+
 def repeated(count: int, distinct_lines: int) -> str:
     """``count`` lines of 60 characters, ``distinct_lines`` of them distinct, with long texts of their own between."""
     return "\n".join(
