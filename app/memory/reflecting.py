@@ -131,9 +131,9 @@ class Reflecting:
     ) -> tuple[Verdict | None, list[Run]]:
         """The smallest valid result of at most 4 tries, each asking for less detail (memory-rules.md section 5).
 
-        Stops at the target. A result that lost protected lines is not followed by a harder try; the better earlier one
-        is taken. None where every try came out no smaller. Raises StepFailed where every try was bad otherwise, or a
-        cap on cost forbade the next; where it forbade the first there is no run.
+        Stops below the target. A result that lost protected lines is not followed by a harder try; the better earlier
+        one is taken. None where every try came out no smaller. Raises StepFailed where every try was bad otherwise, or
+        a cap on cost forbade the next; where it forbade the first there is no run.
         """
         source = _reflector_input(loaded, rules, sources)
         guarded = protected(sources.items)
@@ -151,7 +151,7 @@ class Reflecting:
             faithful = coverage(guarded, verdict.items) > PROTECTED_COVERAGE or not guarded
             if best is None or (faithful and verdict.tokens < best.tokens):
                 best = verdict
-            if not faithful or best.tokens <= source.target_tokens:
+            if not faithful or best.tokens < source.target_tokens:
                 break
             source = replace(source, rejected=f"it had about {verdict.tokens:,} tokens; write less")
         tried = len(runs) == len(COMPRESSION_SHARES)

@@ -63,6 +63,11 @@ def test_a_whole_reply_is_read() -> None:
         pytest.param("* no\n<OBSERVATIONS>\n* a\n</Observations>", ["a"], id="tags in any case"),
         pytest.param("  <observations>\n* a\n\t</observations>", ["a"], id="tags may be indented"),
         pytest.param("<observations>* a</observations>", ["a"], id="both tags on one line"),
+        pytest.param(
+            "<observations>* a</observations> is a tag</observations>",
+            ["a</observations> is a tag"],
+            id="the last tag on the line closes",
+        ),
         pytest.param("<observations>* a\n* b\n</observations>", ["a", "b"], id="text after the opening tag"),
         pytest.param("* no\n<observations>\n* a\n</observations>\n* no", ["a"], id="only the block counts"),
         pytest.param(

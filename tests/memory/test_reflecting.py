@@ -106,7 +106,9 @@ def lines(*texts: str) -> str:
 
 
 FACTS = tuple(f"The shop of street {word} sells bread and cheese on market days." for word in "abcdefgh")
+NOTED = tuple(Item(text=text, priority=Priority.MEDIUM, day="May 2, 2026", cites=(Cite(1, 1),)) for text in FACTS)
 RENT = Item(text="User pays Olga Petrova 1250 euros of rent.", priority=Priority.HIGH, day="May 2, 2026")
+NAMES = ("Olga Petrova", "Jonas", "Mehmet", "Priscilla", "Bartholomew", "Anna-Lena Fischer")
 KEPT = "* 🔴 User pays Olga Petrova 1250 euros of rent. #1"
 MILD, HARDER, HARD = lines(*FACTS[:6]), lines(*FACTS[:3]), lines(FACTS[0])
 LARGE = lines(*FACTS, *FACTS[:2], "Another fact that makes it larger than it was.")
@@ -119,13 +121,13 @@ def reflecting(reflector: ScriptedReflector) -> Reflecting:
     return Reflecting(database=database, store=MemoryStore(database), charging=charging, reflector=reflector)
 
 
-async def tried(reflector: ScriptedReflector, *more: Item) -> tuple[Verdict | None, list[Run]]:
-    items = tuple(Item(text=text, priority=Priority.MEDIUM, day="May 2, 2026", cites=(Cite(1, 1),)) for text in FACTS)
-    chunk = observation(1, *items, *more, tokens=text_tokens(render([*items, *more])))
+async def tried(reflector: ScriptedReflector, *more: Item, reflect_to: float = 0.5) -> tuple[Verdict | None, list[Run]]:
+    chunk = observation(1, *NOTED, *more, tokens=text_tokens(render([*NOTED, *more])))
     memory = loaded(chunk)
     lease = Lease(memory_id=memory.memory_id, epoch=1)
     sources = reflect_sources(memory, Reflect(keep_tokens=0))
-    return await reflecting(reflector)._think(lease, memory, Rules.resolve({}, {}), sources)
+    rules = Rules.resolve({}, {"reflect_to": reflect_to})
+    return await reflecting(reflector)._think(lease, memory, rules, sources)
 
 
 @pytest.mark.parametrize(
@@ -149,6 +151,14 @@ async def test_the_smallest_valid_result_of_four_tries_is_taken(
     assert (verdict and verdict.text) == (wanted and f"Date: May 2, 2026\n{wanted}")
     assert [asked.compression for asked in reflector.asked] == list(range(1, calls + 1))
     assert len(runs) == calls
+
+
+@pytest.mark.parametrize(("more", "calls"), [(0, 2), (1, 1)])
+async def test_a_result_is_at_its_target_when_it_is_below_it(more: int, calls: int) -> None:
+    size = text_tokens(f"Date: May 2, 2026\n{HARDER}")
+    reflector = ScriptedReflector(HARDER, HARD)
+    await tried(reflector, reflect_to=(size + more) / text_tokens(render(NOTED)))
+    assert [asked.target_tokens for asked in reflector.asked] == [size + more] * calls
 
 
 async def test_the_next_try_is_told_what_was_wrong_with_the_last() -> None:
@@ -185,6 +195,16 @@ async def test_what_loses_protected_lines_is_not_followed_by_a_harder_try_and_th
     assert verdict is not None
     assert len(reflector.asked) == calls
     assert "Olga Petrova 1250" in verdict.text
+    assert all(fact in verdict.text for fact in FACTS[:6]), "the earlier one was the better"
+
+
+@pytest.mark.parametrize(("protected", "calls"), [(5, 1), (6, 2)])
+async def test_more_than_0_8_of_the_protected_lines_are_to_survive_a_try(protected: int, calls: int) -> None:
+    rents = [replace(RENT, text=f"User pays {name} {1_000 + len(name)} euros of rent.") for name in NAMES[:protected]]
+    kept = "\n".join(f"* 🔴 {rent.text} #1" for rent in rents[1:])
+    reflector = ScriptedReflector(f"{kept}\n{MILD}", kept)
+    await tried(reflector, *rents)
+    assert len(reflector.asked) == calls
 
 
 async def test_lines_that_are_put_back_leave_a_tenth_or_a_log_of_such_lines_would_never_shrink() -> None:
