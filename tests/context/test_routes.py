@@ -224,6 +224,19 @@ async def test_a_system_prompt_may_be_one_text(service: Service) -> None:
     assert one["payload"]["system"] == listed["payload"]["system"] == [{"type": "text", "text": "You help."}]
 
 
+async def test_today_is_that_of_the_later_clock_unless_the_caller_says_when_it_is(service: Service) -> None:
+    await service.configure("s1", timezone="Asia/Tokyo")
+    said = {"role": "user", "content": FACTS[0], "created_at": "2099-05-04T20:00:00Z"}
+    await service.append("s1", said)
+    await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": 20_000})
+
+    assert "Today is Tuesday, May 5, 2099." in str(texts_of(await service.context("s1")))
+    assert "May 5, 2099 (today)" in notes(await service.context("s1"))
+    earlier = await service.context("s1", now="2099-05-03T20:00:00Z")
+    assert "Today is Monday, May 4, 2099." in str(texts_of(earlier))
+    assert "May 5, 2099 (tomorrow)" in notes(earlier)
+
+
 async def test_incoming_messages_are_shown_and_not_stored(service: Service) -> None:
     await talk(service, "Hi")
     incoming = {"role": "user", "content": "And now?", "id": "m-1"}

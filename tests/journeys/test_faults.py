@@ -243,6 +243,7 @@ async def test_everything_answers_at_once_while_the_observer_hangs(
     assert (meanwhile["status"], meanwhile["lease"]["epoch"]) == ("observing", hanging["lease"]["epoch"])
     assert meanwhile["pending"]["messages"] == len(posted)
     assert raw["omitted"]["unobserved_messages"] == len(posted) - len(raw["payload"]["messages"])
+    assert any("The memory is behind" in notice for notice in raw["notices"])
     assert any("neither shown nor in the notes" in notice for notice in raw["notices"])
     assert len(waited["notices"]) == len(raw["notices"]) + 1
 
