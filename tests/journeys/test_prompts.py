@@ -27,8 +27,8 @@ async def test_an_observer_sees_the_log_so_far_then_its_task_then_the_messages(
 ) -> None:
     models.answers[PromptKind.OBSERVER] = observation
     async with start_service(provider="anthropic", memory=MEMORY | {"buffer_every": buffer_every}) as service:
-        for first in range(0, 16, 4):
-            await service.append("s1", *plain_talk(16)[first : first + 4], wait_ms=WAIT_MS)
+        for at in range(0, 16, 4):
+            await service.append("s1", *plain_talk(16)[at : at + 4], wait_ms=WAIT_MS)
         await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": WAIT_MS})
         await service.client.post("/sessions/s1/memory/reflect", params={"wait_ms": WAIT_MS})
 
@@ -39,7 +39,7 @@ async def test_an_observer_sees_the_log_so_far_then_its_task_then_the_messages(
         earlier = block(asked.prompt, "earlier-observations") or ""
         assert earlier.count("Somebody takes something") == number, "also what no context shows yet"
         assert block(asked.prompt, "current-task") == TASK
-    for asked in (first, *later):
+    for asked in models.asked(PromptKind.OBSERVER):
         assert asked.prompt.index("<current-task>") < asked.prompt.index("<messages>") < asked.prompt.index(INSTRUCTION)
     assert "(18:17)" in first.prompt, "09:17 in Tokyo"
     assert all(INSTRUCTION in asked.prompt for asked in models.asked(PromptKind.REFLECTOR))
