@@ -6,6 +6,8 @@ the rows after it are messages of the tail, and the summary that it begins with,
 Where the tail starts is found by halving: seqs have no gaps and ``tokens_before`` only grows, so that a tail of any
 length costs some twenty index look-ups and what is shown of it.
 Who has read the session before names the ``mark`` of what it was: if it is that still, the one row says so.
+``(SELECT $1)`` hides a value from the planner: knowing which session is asked for it would plan each call anew, where a
+plan for all costs as little and a fifth of the call (docs/benchmarks/profile.md).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -29,7 +31,9 @@ CAUSES = 8  # of the last versions, told why the prefix broke
 ELSEWHERE_SESSIONS, ELSEWHERE_MESSAGES = 5, 20  # sessions that share the memory, and messages of each, that are told
 LOOK_BACK = 32  # messages read before the start, to find that of a group it falls into
 
-STATE = f"CASE WHEN cardinality($8::text[]) > 0 THEN ({VALUES.format(session='$1', scopes='$7', names='$8')}) END"
+STATE = (
+    f"CASE WHEN cardinality((SELECT $8::text[])) > 0 THEN ({VALUES.format(session='$1', scopes='$7', names='$8')}) END"
+)
 FACTS = standing_mark(session="s", facts_max="$9")
 
 # What a context is made of changes only with the session's row or the memory's, is a value that it asks for, or a fact
@@ -84,7 +88,7 @@ SELECT NULL::bigint AS seq, NULL AS id, NULL AS kind, NULL AS role, NULL AS name
          'causes', (SELECT jsonb_object_agg(version, cause) FROM memory_versions v
                     WHERE v.memory_id = s.memory_id AND v.version > s.version - {causes} AND v.version <= s.version),
          'summaries', (SELECT jsonb_agg(seq) FROM messages
-                       WHERE session_id = $1 AND kind = 'summary' AND seq BETWEEN s.shown_from_seq AND s.seq),
+                       WHERE session_id = (SELECT $1) AND kind = 'summary' AND seq BETWEEN s.shown_from_seq AND s.seq),
          'standing', ({standing}),
          'tail_tokens_before', (SELECT tokens_before FROM messages WHERE session_id = $1 AND seq = s.shown_from_seq),
          'observations', (SELECT jsonb_agg(to_jsonb(o) ORDER BY o.ordinal) FROM observations o
@@ -98,7 +102,8 @@ FROM session s
 UNION ALL
 SELECT g.seq, g.id, g.kind, g.role, g.name, g.parts, g.tokens, g.tokens_before, g.created_at, g.observe, g.trust,
        g.metadata, g.content_hash, g.up_to_seq, g.erased_at, NULL, NULL
-FROM session s, start, messages g WHERE g.session_id = $1 AND g.seq BETWEEN start.seq AND s.seq AND g.kind <> 'summary'
+FROM session s, start, messages g
+WHERE g.session_id = (SELECT $1) AND g.seq BETWEEN start.seq AND s.seq AND g.kind <> 'summary'
 UNION ALL
 SELECT g.seq, g.id, g.kind, g.role, g.name, g.parts, g.tokens, g.tokens_before, g.created_at, g.observe, g.trust,
        g.metadata, g.content_hash, g.up_to_seq, g.erased_at, NULL, NULL
@@ -125,7 +130,8 @@ ELSEWHERE = f""",
                  WHERE o.memory_id = s.memory_id AND o.id <> $1 AND o.next_seq - 1 > o.observed_seq
                  ORDER BY o.last_active_at DESC LIMIT {ELSEWHERE_SESSIONS}) t
            CROSS JOIN LATERAL (SELECT * FROM messages g
-                               WHERE g.session_id = t.id AND g.seq > t.observed_seq AND g.observe AND g.tokens <= $11
+                               WHERE g.session_id = t.id AND g.seq > t.observed_seq AND g.observe
+                                 AND g.tokens <= (SELECT $11::int)
                                ORDER BY g.seq DESC LIMIT {ELSEWHERE_MESSAGES}) g) END"""  # noqa: S608 - our own numbers
 
 SNAPSHOT = (
