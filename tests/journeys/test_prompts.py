@@ -1,46 +1,61 @@
 """What the models are told of a session: its config, the log so far, and the task (memory-rules.md 4 and 5, input)."""
 
+from datetime import datetime
+from operator import itemgetter
+from typing import Any
+from zoneinfo import ZoneInfo
+
 import pytest
 
 from tests.conftest import StartService
-from tests.journeys.looks import WAIT_MS
+from tests.journeys.looks import WAIT_MS, items
 from tests.journeys.talk import plain_talk
 from tests.model_replies import Asked, PromptKind, block
 from tests.model_server import ModelServer
 
-TASK = "Book the train for Ana."
 INSTRUCTION = "The operator of this memory adds: Note every allergy."
-MEMORY = {"message_tokens": 400, "keep_last": 0, "timezone": "Asia/Tokyo", "instruction": "Note every allergy."}
+TOKYO = ZoneInfo("Asia/Tokyo")
+MEMORY = {"message_tokens": 400, "keep_last": 0, "timezone": TOKYO.key, "instruction": "Note every allergy."}
+AHEAD = MEMORY | {"message_tokens": 2_000, "buffer_every": 200}
 
 
 def observation(asked: Asked) -> str:
-    """One short line of the first message, and a task where none is known."""
+    """A short line and a task, both of the first message."""
     seq = (block(asked.prompt, "messages") or "").partition("#")[2].partition(" ")[0]
-    known = TASK in asked.prompt
-    task = "" if known else f"\n<current-task>\n{TASK}\n</current-task>"
-    return f"<observations>\nDate: Aug 1, 2026\n* 🔴 Somebody takes something somewhere. #{seq}\n</observations>{task}"
+    line = f"<observations>\nDate: Aug 1, 2026\n* 🔴 Somebody takes something somewhere. #{seq}\n</observations>"
+    return f"{line}\n<current-task>\nTask of {seq}\n</current-task>"
 
 
-@pytest.mark.parametrize("buffer_every", [None, 200])
-async def test_an_observer_sees_the_log_so_far_then_its_task_then_the_messages(
-    start_service: StartService, models: ModelServer, buffer_every: int | None
+def today() -> str:
+    day = datetime.now(TOKYO)
+    return f"Today is {day:%A, %b} {day.day}, {day.year}."
+
+
+@pytest.mark.parametrize("config", [MEMORY | {"buffer_every": None}, AHEAD], ids=["at once", "ahead"])
+async def test_a_model_is_told_the_log_so_far_its_task_and_then_what_is_new(
+    start_service: StartService, models: ModelServer, config: dict[str, Any]
 ) -> None:
     models.answers[PromptKind.OBSERVER] = observation
-    async with start_service(provider="anthropic", memory=MEMORY | {"buffer_every": buffer_every}) as service:
+    days = {today()}
+    async with start_service(provider="anthropic", memory=config) as service:
         for at in range(0, 16, 4):
             await service.append("s1", *plain_talk(16)[at : at + 4], wait_ms=WAIT_MS)
         await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": WAIT_MS})
+        observations = await items(service, "/sessions/s1/memory/observations")
+        memory = await service.memory("s1")
         await service.client.post("/sessions/s1/memory/reflect", params={"wait_ms": WAIT_MS})
+    days.add(today())
 
-    first, *later = models.asked(PromptKind.OBSERVER)
-    assert (block(first.prompt, "earlier-observations"), block(first.prompt, "current-task")) == ("(none)", "(none)")
-    assert later
-    for number, asked in enumerate(later, start=1):
-        earlier = block(asked.prompt, "earlier-observations") or ""
+    asked = [one.prompt for one in models.asked(PromptKind.OBSERVER)]
+    tasks = ["(none)", *(f"Task of {note['from_seq']}" for note in sorted(observations, key=itemgetter("from_seq")))]
+    assert len(asked) > 2
+    assert [block(prompt, "current-task") for prompt in asked] == tasks[:-1]
+    assert memory["current_task"] == tasks[-1]
+    for number, prompt in enumerate(asked):
+        earlier = block(prompt, "earlier-observations") or ""
         assert earlier.count("Somebody takes something") == number, "also what no context shows yet"
-        assert block(asked.prompt, "current-task") == TASK
-    for asked in models.asked(PromptKind.OBSERVER):
-        assert asked.prompt.index("<current-task>") < asked.prompt.index("<messages>") < asked.prompt.index(INSTRUCTION)
-    assert "(18:17)" in first.prompt, "09:17 in Tokyo"
-    assert all(INSTRUCTION in asked.prompt for asked in models.asked(PromptKind.REFLECTOR))
-    assert models.asked(PromptKind.REFLECTOR)
+        assert prompt.index("<current-task>") < prompt.index("<messages>") < prompt.index(INSTRUCTION)
+    assert "(18:17)" in asked[0], "09:17 in Tokyo"
+    [reflected, *_] = [one.prompt for one in models.asked(PromptKind.REFLECTOR)]
+    assert INSTRUCTION in reflected
+    assert any(day in reflected for day in days)
