@@ -128,6 +128,23 @@ async def test_json_that_is_not_declared_as_such_is_told_how(service: Service) -
     assert "Content-Type: application/json" in assert_problem(answer, 422, "invalid")["detail"]
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "pointer", "detail"),
+    [
+        ("/sessions/s1", {"metadata": 5}, "/metadata", "a JSON object is expected"),
+        ("/sessions/s1", {"config": {"retention": 30}}, "/config/retention", "a JSON object is expected"),
+        ("/sessions/s1", {"config": {"keep": 5}}, "/config/keep", "there is no such field"),
+        ("/sessions/s1/messages/m-1", [USER], "", "a JSON object is expected, sent as Content-Type: application/json"),
+        ("/resources/r-1", {"metadate": {}}, "/metadate", "there is no such field"),
+    ],
+)
+async def test_what_is_wrong_with_a_field_is_told_in_words_of_json(
+    service: Service, path: str, body: Any, pointer: str, detail: str
+) -> None:
+    problem = assert_problem(await service.client.put(path, json=body), 422, "invalid")
+    assert problem["errors"] == [{"pointer": pointer, "detail": detail}]
+
+
 @pytest.mark.parametrize("path", ["/healthz", "/nowhere"])
 async def test_a_request_keeps_its_id_or_gets_one(service: Service, path: str) -> None:
     for given, echoed in {"trace-1:a.b_c": True, "x" * 128: True, "x" * 129: False, "a b": False, "": False}.items():

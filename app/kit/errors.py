@@ -1,9 +1,18 @@
 """The service's error tree: a class says what went wrong, its message which; ``problems`` maps categories to HTTP."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar
+from typing import Any, ClassVar
+
+OBJECT_EXPECTED = "a JSON object is expected"
+# What pydantic says of these names classes and types of Python, which a caller knows nothing of.
+_IN_WORDS_OF_JSON = {
+    "dict_type": OBJECT_EXPECTED,
+    "model_type": OBJECT_EXPECTED,
+    "model_attributes_type": OBJECT_EXPECTED,
+    "extra_forbidden": "there is no such field",
+}
 
 
 class StartError(Exception):
@@ -29,6 +38,11 @@ class FieldError:
 
     pointer: str
     detail: str
+
+
+def invalid_detail(found: Mapping[str, Any]) -> str:
+    """What is wrong with a field, by one of the errors of a ``ValidationError``."""
+    return _IN_WORDS_OF_JSON.get(found["type"]) or str(found["msg"])
 
 
 class DomainError(Exception):

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from app.kit.db import AWAY, is_away
-from app.kit.errors import Category, DomainError, FieldError
+from app.kit.errors import OBJECT_EXPECTED, Category, DomainError, FieldError, invalid_detail
 from app.kit.headers import SECURITY
 from app.kit.json import dumps
 
@@ -129,9 +129,9 @@ def _field_error(found: Mapping[str, Any]) -> FieldError:
         case {"type": "json_invalid", "loc": (_, position), "ctx": {"error": reason}}:
             return FieldError("", f"not JSON, at character {position}: {reason}")
         case {"type": "model_attributes_type" | "dict_type", "loc": ("body",)}:  # so is JSON not declared as such
-            return FieldError("", "a JSON object is expected, sent as Content-Type: application/json")
+            return FieldError("", f"{OBJECT_EXPECTED}, sent as Content-Type: application/json")
         case _:
-            return FieldError(_pointer(found["loc"]), _storable(found["msg"]))
+            return FieldError(_pointer(found["loc"]), _storable(invalid_detail(found)))
 
 
 def _pointer(location: Sequence[Any]) -> str:
