@@ -5,7 +5,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ import httpx2
 
 from app.settings import PREFIX
 from benchmarks.cache.rates import Models
+from benchmarks.waiting import wait_until
 from tests.model_server import ModelServer
 
 START_SECONDS_MAX, STOP_SECONDS_MAX, ANSWER_SECONDS_MAX = 120.0, 30.0, 120.0
@@ -21,7 +21,10 @@ START_SECONDS_MAX, STOP_SECONDS_MAX, ANSWER_SECONDS_MAX = 120.0, 30.0, 120.0
 
 @contextmanager
 def running_service(settings: Mapping[str, str]) -> Iterator[httpx2.Client]:
-    """A client of a service with this environment beside our own. Raises RuntimeError if it does not start."""
+    """A client of a service with this environment beside our own.
+
+    Raises RuntimeError where it ends at once, TimeoutError where it does not answer.
+    """
     with tempfile.TemporaryDirectory(prefix="daybook-bench-") as folder:
         Path(folder).chmod(0o755)  # the database's server may run as another user
         port = _free_port()
@@ -52,14 +55,16 @@ def _environment(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def _wait_until_ready(process: subprocess.Popen[bytes], client: httpx2.Client) -> None:
-    until = time.monotonic() + START_SECONDS_MAX
-    while process.poll() is None and time.monotonic() < until:
-        try:
-            if client.get("/readyz").is_success:
-                return
-        except httpx2.TransportError:
-            time.sleep(0.1)
-    raise RuntimeError("the service did not start")
+    wait_until(lambda: process.poll() is not None or _is_ready(client), seconds=START_SECONDS_MAX)
+    if process.poll() is not None:
+        raise RuntimeError("the service did not start")
+
+
+def _is_ready(client: httpx2.Client) -> bool:
+    try:
+        return client.get("/readyz").is_success
+    except httpx2.TransportError:
+        return False
 
 
 def _free_port() -> int:

@@ -25,10 +25,21 @@ from benchmarks.cache.service import running_service
 from benchmarks.document import with_figures
 from benchmarks.quality import report
 from benchmarks.quality.answering import BUDGET, Verdict, patiently, verdicts
+from benchmarks.quality.facts import Known, known
 from benchmarks.quality.ledger import Ledger
 from benchmarks.quality.measuring import BUDGETS, LOG, RECALL, Measured, baselines, recall_tokens, remembered
 from benchmarks.quality.picture import draw
-from benchmarks.quality.report import Figures, Found, Judged, Table, found_table, held_table, judged_table
+from benchmarks.quality.report import (
+    Figures,
+    Found,
+    Judged,
+    Noted,
+    Table,
+    found_table,
+    held_table,
+    judged_table,
+    noted_table,
+)
 from benchmarks.quality.retrieval import Searched, Vectorized, searched
 from benchmarks.quality.talks import Source, Talk, asking, talks
 
@@ -36,6 +47,7 @@ ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "eval.md"
 SO_FAR = ROOT / "build" / "eval.jsonl"
 LANES = 2
+HAYSTACKS = 20  # each takes 40 seconds of a core
 T = TypeVar("T")
 
 
@@ -43,6 +55,7 @@ class Part(StrEnum):
     RETRIEVAL = "retrieval"
     VECTORS = "vectors"  # retrieval with the embeddings that are named
     CONTEXT = "context"
+    FACTS = "facts"
     ANSWERS = "answers"  # asks a model, whose key is set
 
 
@@ -50,7 +63,7 @@ def main(  # noqa: PLR0913, PLR0917 - the options of a command
     part: Annotated[list[Part] | None, typer.Option(help="default: all, answers only where a key is set")] = None,
     locomo: Annotated[int | None, typer.Option(help="conversations of LoCoMo; default: all")] = None,
     longmemeval: Annotated[int | None, typer.Option(help="haystacks that are searched; default: all")] = None,
-    haystacks: Annotated[int, typer.Option(help="haystacks that a memory is made of; each takes minutes")] = 5,
+    haystacks: Annotated[int, typer.Option(help="haystacks that a memory is made of")] = HAYSTACKS,
     questions: Annotated[int, typer.Option(help="of each conversation about its context, spread evenly over all")] = 40,
     embeddings: Annotated[EmbeddingProvider | None, typer.Option(help="who makes the vectors of part vectors")] = None,
     lanes: Annotated[int, typer.Option(help="conversations at once")] = LANES,
@@ -62,7 +75,7 @@ def main(  # noqa: PLR0913, PLR0917 - the options of a command
         raise typer.BadParameter(f"the conversations are not here: {DATA.parent.name}/{DATA.name}")
     provider = default_provider(os.environ)
     ledger = Ledger(SO_FAR, resume=resume)
-    known: dict[str, Any] = orjson.loads(found) if (found := _read(DOCUMENT.with_suffix(".json"))) else {}
+    earlier: dict[str, Any] = orjson.loads(found) if (found := _read(DOCUMENT.with_suffix(".json"))) else {}
     remembering = [*talks(Source.LOCOMO, limit=locomo), *talks(Source.LONGMEMEVAL, limit=haystacks)]
     chosen = [asking(talk, questions) for talk in remembering if talk.questions]
     told = [*talks(Source.LOCOMO, limit=locomo), *talks(Source.LONGMEMEVAL, limit=longmemeval)]
@@ -76,15 +89,17 @@ def main(  # noqa: PLR0913, PLR0917 - the options of a command
                 made = report.found(retrieval(told, ledger, lanes=lanes, embeddings=embeddings))
             case Part.CONTEXT:
                 made = report.figures(context(chosen, ledger, lanes=lanes))
+            case Part.FACTS:
+                made = report.noted(facts(chosen, ledger, lanes=lanes))
             case Part.ANSWERS:
                 made = report.judged(answers(chosen, ledger, provider))
             case _:
                 assert_never(one)
-        known[one] = {"run": f"Run of {datetime.now(UTC):%-d %B %Y}.", "figures": made}
-    known = orjson.loads(orjson.dumps(known, option=orjson.OPT_NON_STR_KEYS))
-    _show(known)
+        earlier[one] = {"run": f"Run of {datetime.now(UTC):%-d %B %Y}.", "figures": made}
+    figures = orjson.loads(orjson.dumps(earlier, option=orjson.OPT_NON_STR_KEYS))
+    _show(figures)
     if write:
-        _write(known)
+        _write(figures)
 
 
 def _parts(provider: Provider, embeddings: EmbeddingProvider | None) -> list[Part]:
@@ -137,6 +152,18 @@ def context(chosen: Sequence[Talk], ledger: Ledger, *, lanes: int) -> list[Measu
     return measured
 
 
+def facts(chosen: Sequence[Talk], ledger: Ledger, *, lanes: int) -> list[Known]:
+    """What is noted of every talk when each of its chats has ended."""
+    shape = TypeAdapter(Known)
+    with running_service(_settings()) as http:
+
+        def note(talk: Talk) -> Known:
+            key = f"{Part.FACTS}/{talk.name}/{len(talk.questions)}"
+            return ledger.once(key, shape, partial(known, http, talk))
+
+        return list(_each(note, chosen, Part.FACTS, lanes=lanes))
+
+
 def answers(chosen: Sequence[Talk], ledger: Ledger, provider: Provider) -> list[Verdict]:
     """Every talk by the provider's model, which also makes its memory."""
     settings = _settings(recall=recall_tokens(BUDGET), provider=provider)
@@ -172,6 +199,7 @@ def _tables(known: dict[str, Any]) -> Iterator[tuple[Part, str, Table]]:
         Part.RETRIEVAL: (TypeAdapter(list[Found]), found_table),
         Part.VECTORS: (TypeAdapter(list[Found]), found_table),
         Part.CONTEXT: (TypeAdapter(list[Figures]), held_table),
+        Part.FACTS: (TypeAdapter(list[Noted]), noted_table),
         Part.ANSWERS: (TypeAdapter(list[Judged]), judged_table),
     }
     for part, (shape, table) in shapes.items():

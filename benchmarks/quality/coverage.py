@@ -1,6 +1,7 @@
 """What of a question's evidence and of its answer can be read in a context."""
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -40,6 +41,17 @@ def shown(seqs: frozenset[int], log: Sequence[str] = (), recalled: Mapping[int, 
     for seq, text in parts.items():
         cited.setdefault(seq, []).append(frozenset(terms(text)))
     return Shown(seqs=seqs, cited=cited, log_words=frozenset().union(*map(_words, [*log, *parts.values()])))
+
+
+def told(sentences: Iterable[tuple[str, Sequence[int]]]) -> Shown:
+    """Single sentences, each with the seqs it cites: what several tell of one message counts together."""
+    cited: dict[int, Words] = defaultdict(frozenset)
+    read: Words = frozenset()
+    for text, seqs in sentences:
+        read |= _words(text)
+        for seq in seqs:
+            cited[seq] |= frozenset(terms(text))
+    return Shown(seqs=frozenset(), cited={seq: [words] for seq, words in cited.items()}, log_words=read)
 
 
 def held(talk: Talk, question: Question, context: Shown) -> Held:

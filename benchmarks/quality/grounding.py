@@ -1,7 +1,7 @@
 """Whether the lines of a log say only what the messages that they cite say."""
 
 from calendar import day_abbr, day_name, month_abbr, month_name
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -32,7 +32,11 @@ def _items(log: Sequence[str]) -> Iterator[Item]:
 def _is_grounded(talk: Talk, item: Item) -> bool:
     text = " ".join([item.text, *(detail.text for detail in item.details)])
     cites = [*item.cites, *(cite for detail in item.details for cite in detail.cites)]
-    seqs = {seq for cite in cites for seq in range(cite.first, cite.last + 1)}
+    return is_said(talk, text, {seq for cite in cites for seq in range(cite.first, cite.last + 1)})
+
+
+def is_said(talk: Talk, text: str, seqs: Collection[int]) -> bool:
+    """Whether the names, numbers, dates and quotations of a text occur in these messages."""
     said = [_said(message) for seq, message in enumerate(talk.messages, start=1) if seq in seqs]
     named = all(any(name in one.text for one in said) for name in names(text) if name not in OF_DATES)
     return bool(said) and named and is_grounded(text, [item_source(one) for one in said])

@@ -7,6 +7,7 @@ from statistics import mean
 
 from benchmarks.document import markdown_table
 from benchmarks.quality.answering import Verdict
+from benchmarks.quality.facts import Known, Way
 from benchmarks.quality.measuring import BUDGETS, METHODS, Measured
 from benchmarks.quality.retrieval import TOPS, Ranks, Searched, share
 from benchmarks.quality.talks import Source, Split
@@ -58,6 +59,26 @@ class Judged:
     cached_input_tokens: int
     output_tokens: int
     cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """One way of telling what is known, over the talks of a split; shares are means, 0 to 1.
+
+    ``facts`` is of one talk; it, ``grounded`` and ``doubled`` (says what another says) are of all facts, however told.
+    """
+
+    source: Source
+    split: Split
+    way: Way
+    talks: int
+    questions: int
+    tokens: float
+    evidence: float
+    answer: float
+    facts: float
+    grounded: float
+    doubled: float
 
 
 def found(searched: Sequence[Searched]) -> list[Found]:
@@ -128,6 +149,32 @@ def _figures(some: Sequence[Measured]) -> Figures:
     )
 
 
+def noted(known: Sequence[Known]) -> list[Noted]:
+    """In the order of sources, splits and ways; only of what was measured."""
+    made = []
+    for source, split in product(Source, Split):
+        some = [one for one in known if (one.source, one.split) == (source, split)]
+        made += [_noted(source, split, way, some) for way in Way if some]
+    return made
+
+
+def _noted(source: Source, split: Split, way: Way, some: Sequence[Known]) -> Noted:
+    held = [share for one in some for share in one.held[way]]
+    return Noted(
+        source=source,
+        split=split,
+        way=way,
+        talks=len(some),
+        questions=len(held),
+        tokens=mean(one.tokens[way] for one in some),
+        evidence=mean(share.evidence for share in held),
+        answer=mean(share.answer for share in held),
+        facts=mean(len(one.grounded) for one in some),
+        grounded=mean([fact for one in some for fact in one.grounded] or [True]),
+        doubled=mean([fact for one in some for fact in one.doubled] or [False]),
+    )
+
+
 def judged(verdicts: Sequence[Verdict]) -> list[Judged]:
     """Each source by category, then as a whole."""
     made = []
@@ -183,6 +230,23 @@ def held_table(figures: Iterable[Figures]) -> Table:
             f"{one.answer:.3f}",
             "-" if one.compression is None else f"{one.compression:.1f} : 1",
             "-" if one.grounded is None else f"{one.grounded:.1%}",
+        )
+        for one in figures
+    ]
+    return headings, rows
+
+
+def noted_table(figures: Iterable[Noted]) -> Table:
+    headings = ("source", "split", "what is told", "tokens", "evidence", "answer words", "facts", "grounded", "doubled")
+    rows = [
+        (
+            one.source.value,
+            one.split.value,
+            one.way.value,
+            f"{one.tokens:,.0f}",
+            f"{one.evidence:.3f}",
+            f"{one.answer:.3f}",
+            *((f"{one.facts:,.0f}", f"{one.grounded:.1%}", f"{one.doubled:.1%}") if one.way is Way.FACTS else "---"),
         )
         for one in figures
     ]

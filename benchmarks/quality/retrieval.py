@@ -3,10 +3,8 @@
 A conversation of LoCoMo is one session; the chats of a haystack of LongMemEval are the sessions of one resource.
 """
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from threading import Lock
 from typing import Any
 from uuid import uuid4
@@ -14,12 +12,14 @@ from uuid import uuid4
 import httpx2
 
 from benchmarks.cache.replay import MESSAGES_MAX
-from benchmarks.quality.talks import Question, Source, Split, Talk
+from benchmarks.quality.talks import Question, Source, Split, Talk, sittings
+from benchmarks.waiting import wait_until
 
 HITS_MAX = 100  # of one answer
 TOPS = (5, 10, 20)
 WRITTEN = "daybook_vectors_written_total"
 LOOK_SECONDS = 0.5
+STALLED_SECONDS = 120.0  # without a further vector: a batch takes seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,12 +60,11 @@ class Library:
 
     def _sessions(self) -> Iterator[tuple[str, Sequence[int]]]:
         """Each session with the seqs of the talk that it is told."""
-        seqs = range(1, len(self._talk.messages) + 1)
         if self._talk.source is Source.LOCOMO:
-            yield self._name, seqs
+            yield self._name, range(1, len(self._talk.messages) + 1)
             return
-        for number, (_, chat) in enumerate(groupby(seqs, key=lambda seq: self._talk.chats[seq - 1])):
-            yield f"{self._name}.{number}", list(chat)
+        for number, seqs in enumerate(sittings(self._talk)):
+            yield f"{self._name}.{number}", seqs
 
     def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         answer = self._http.post(path, json=body)
@@ -86,9 +85,9 @@ class Searched:
 class Vectorized:
     """Waits until a service has made a vector of each message that it was told by any lane."""
 
-    def __init__(self, http: httpx2.Client, *, look_seconds: float = LOOK_SECONDS) -> None:
+    def __init__(self, http: httpx2.Client, *, stalled_seconds: float = STALLED_SECONDS) -> None:
         self._http = http
-        self._look_seconds = look_seconds
+        self._stalled_seconds = stalled_seconds
         self._told = 0
         self._lock = Lock()
 
@@ -96,8 +95,12 @@ class Vectorized:
         with self._lock:
             self._told += messages
             wanted = self._told
-        while self._written() < wanted:
-            time.sleep(self._look_seconds)
+        while (written := self._written()) < wanted:
+            self._wait_for_more_than(written)
+
+    def _wait_for_more_than(self, written: float) -> None:
+        """Raises TimeoutError where no further vector comes."""
+        wait_until(lambda: self._written() > written, seconds=self._stalled_seconds, look_seconds=LOOK_SECONDS)
 
     def _written(self) -> float:
         lines = self._http.get("/metrics").text.splitlines()

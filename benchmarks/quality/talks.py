@@ -84,6 +84,13 @@ def asking(talk: Talk, count: int) -> Talk:
     return replace(talk, questions=tuple(answered[at * len(answered) // kept] for at in range(kept)))
 
 
+def sittings(talk: Talk) -> Iterator[Sequence[int]]:
+    """The seqs of each chat, in their order."""
+    seqs = range(1, len(talk.messages) + 1)
+    for _, chat in groupby(seqs, key=lambda seq: talk.chats[seq - 1]):
+        yield list(chat)
+
+
 def _question(row: dict[str, Any], seqs: dict[str, int], chats: Sequence[str], ended: str) -> Question:
     evidence = tuple(seqs[turn] for turn in row["evidence_turn_ids"] if turn in seqs)
     named = row.get("evidence_session_ids") or [chats[seq - 1] for seq in evidence]
