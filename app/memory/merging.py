@@ -27,6 +27,7 @@ _DENIED: Final = re.compile(
     r"\b(?:not|never|no longer|no more|cannot|stopped|quit|gave up|without)\b|n't\b"
     r"|\b(?:nicht|kein\w*|nie|jamais|pas|nunca|nicht mehr|non)\b|않|안 |못 |그만|不|没|沒|ない|ません"
 )
+_TASK: Final = re.compile(r"\bwork(?:s|ed|ing)? on\b", re.IGNORECASE)  # is nobody's place of work
 # What a person has one of at a time, by the words that speak of it.
 _SLOTS: Final = {
     term: slot
@@ -34,7 +35,7 @@ _SLOTS: Final = {
         "home": "live lives lived living move moved moves moving reside resides relocate relocated",
         "work": "work works working job employed joined",
         "name": "name named called",
-        "age": "age aged years",
+        "age": "age aged old",
         "choice": "prefer prefers preferred favourite favorite",
         "chosen": "decided decides chose chosen choose settled",
         "date": "deadline due birthday scheduled appointment",
@@ -102,7 +103,7 @@ def _among(old: Sequence[str], new: Sequence[str]) -> Relation | None:
 
 
 def _words(text: str) -> list[str]:
-    return [term for term in terms(text) if term not in _FRAME]
+    return [term for term in terms(_TASK.sub(" ", text)) if term not in _FRAME]
 
 
 def _held(words: frozenset[str], by: frozenset[str]) -> float:

@@ -1,6 +1,6 @@
-"""The extractor that needs no model: of the lines of a log the sentences that decide, prefer, promise or tell of us.
+"""The extractor that needs no model: the sentences that decide, prefer, promise, or tell of the speaker's life.
 
-Of messages that nobody has observed the lines are those that the built-in observer makes of them.
+They are taken from the lines of a log, and of messages that nobody has observed from these themselves.
 """
 
 import re
@@ -11,24 +11,14 @@ from typing import Final
 
 from app.kit.offload import aside
 from app.llm.port import Provider, Usage
-from app.memory.extractive import cues
-from app.memory.extractive.observer import extractive_call, observations
+from app.memory.extractive.lasting import lasting_tag
+from app.memory.extractive.observer import extractive_call, line
+from app.memory.extractive.selection import candidates
 from app.memory.extractive.sentences import sentences
-from app.memory.log import render
-from app.memory.model import Draft, ExtractorInput, Item, ObserverInput, Priority, Tag
-from app.memory.parsing import parse
+from app.memory.log import day_label, render
+from app.memory.model import Draft, ExtractorInput, Item, ObserverInput, Priority
+from app.sessions.model import Message, Role
 
-WANTED: Final = frozenset({Tag.DECISION, Tag.PREFERENCE, Tag.NEXT_STEP})
-# What speaks of the speaker for longer than today, in English, Chinese, Japanese and Korean.
-_PROFILE: Final = re.compile(
-    r"\b(?:my name is|call me|i(?:'m| am) (?:an?|from|based|married|single|divorced|vegan|vegetarian|allergic|\d+)"
-    r"|i(?:'ve)? (?:just )?(?:live|lived|moved|work|worked|study|studied|grew up|was born|own|have an?|have \d+|speak)"
-    r"|my (?:wife|husband|partner|son|daughter|mother|father|mom|mum|dad|brother|sister|dog|cat|boss|job|birthday"
-    r"|address|phone|e-?mail|company|team|kids?|children)|we have (?:an?|two|three|\d+))\b"
-    r"|我叫|我是|我住|我在.{1,8}工作|我的(?:妻子|丈夫|儿子|女儿|狗|猫|生日|电话|地址)|我有"
-    r"|私は|僕は|俺は|住んで|働いて|出身|제 이름|저는|나는|살고|일하고|다니고",
-    re.IGNORECASE,
-)
 _ASSISTANT: Final = re.compile(r"(?:assistant|system|tool|external source)\b", re.IGNORECASE)
 
 
@@ -50,11 +40,23 @@ class ExtractiveExtractor:
         return Usage()
 
     def _facts(self, source: ExtractorInput) -> str:
-        lines = source.items
-        if source.messages:
-            observed = ObserverInput(messages=source.messages, timezone=source.timezone)
-            lines = parse(observations(observed, count=self.count)).items
-        return f"<observations>\n{render([fact for item in lines for fact in _facts_of(item)])}\n</observations>"
+        noted = [fact for item in source.items for fact in _facts_of(item)]
+        return f"<observations>\n{render([*noted, *self._facts_said(source)])}\n</observations>"
+
+    def _facts_said(self, source: ExtractorInput) -> Iterator[Item]:
+        """A line for each sentence of the messages that is worth knowing later; no tool's and no stranger's."""
+        own = tuple(message for message in source.messages if not message.is_foreign)
+        for sentence in candidates(ObserverInput(messages=own), self.count):
+            message = sentence.message
+            tag = lasting_tag(sentence.said.text, ours=_is_ours(message))
+            if tag is not None:
+                day = day_label(message.created_at.astimezone(source.timezone).date())
+                yield replace(line([sentence], source.timezone), tag=tag, day=day)
+
+
+def _is_ours(message: Message) -> bool:
+    """The assistant of a person speaks; one with a name may be another person."""
+    return message.role is not Role.USER and not message.name
 
 
 def _facts_of(item: Item) -> Iterator[Item]:
@@ -64,15 +66,6 @@ def _facts_of(item: Item) -> Iterator[Item]:
     speaker, colon, words = item.text.partition(": ")
     ours = _ASSISTANT.match(item.text) is not None
     for sentence in sentences(words if colon else item.text):
-        tag = _tag(sentence, ours=ours)
+        tag = lasting_tag(sentence, ours=ours)
         if tag is not None:
             yield replace(item, text=f"{speaker}: {sentence}" if colon else sentence, tag=tag, details=())
-
-
-def _tag(sentence: str, *, ours: bool) -> Tag | None:
-    if cues.is_question(sentence) or cues.is_reaction(sentence) or cues.is_pleasantry(sentence):
-        return None
-    tag = cues.tag_of(sentence)
-    if tag in WANTED and not (ours and tag is Tag.PREFERENCE):
-        return tag
-    return Tag.FACT if not ours and _PROFILE.search(sentence) else None

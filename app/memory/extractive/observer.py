@@ -84,7 +84,7 @@ def _lines(source: ObserverInput, found: Sequence[Sentence], *, budget: int, cou
         uses.add(message)
     told = _tools_within(list(tool_lines(uses.made, breaks=spoken)), budget=budget // 2, count=count)
     left = budget - sum(count(item.text) + LINE_TOKENS for _, item in told)
-    numbered = told + [(group[0].message.seq, _line(group, source)) for group in chosen(found, budget=left)]
+    numbered = told + [(group[0].message.seq, line(group, source.timezone)) for group in chosen(found, budget=left)]
     if not numbered and source.messages:
         numbered = [_fallback(source, found)]
     return _dated(sorted(numbered, key=lambda pair: pair[0]), source)
@@ -100,11 +100,12 @@ def _tools_within(lines: list[tuple[int, Item]], *, budget: int, count: Callable
     return kept
 
 
-def _line(group: Sequence[Sentence], source: ObserverInput) -> Item:
+def line(group: Sequence[Sentence], timezone: ZoneInfo) -> Item:
+    """Sentences of one message as a line, its day not told yet."""
     message = group[0].message
     # The line is told by what it does besides stating facts, if it does anything.
     tag = max(group, key=lambda it: (it.said.tag is not Tag.FACT, it.value)).said.tag
-    said_on = _local(message, source.timezone).date()
+    said_on = _local(message, timezone).date()
     words = _in_one_line([resolved(it.said.text, said_on) for it in group])
     return Item(
         text=f"{speaker(message)}: {words}",
@@ -162,7 +163,7 @@ def _fallback(source: ObserverInput, found: Sequence[Sentence]) -> tuple[int, It
     """One line for a span that asserts little or fits no budget, so that its messages are covered by something true."""
     best = max(found, key=lambda it: it.value, default=None)
     if best and best.value >= WEAK_VALUE:
-        return best.message.seq, _line([best], source)
+        return best.message.seq, line([best], source.timezone)
     spoken = ((message, text) for message in source.messages for text in texts_of(message))
     message, text = (best.message, best.said.text) if best else next(spoken, (source.messages[0], "no text"))
     return message.seq, Item(

@@ -1,0 +1,79 @@
+"""What of a sentence is worth knowing when its conversation is over (docs/facts.md). Pure.
+
+Surface words in English, Chinese, Japanese and Korean, as in ``cues``; chosen on the dev conversations of docs/eval.md.
+"""
+
+import re
+from typing import Final
+
+from app.memory.extractive import cues
+from app.memory.extractive.scoring import specifics
+from app.memory.model import Tag
+
+# What speaks of the speaker for longer than today.
+_PROFILE: Final = re.compile(
+    r"\b(?:my name is|call me"
+    r"|i(?:'m| am) (?:an? (?!(?:bit|little|lot|couple|huge|big|few)\b)|from|based|married|single|divorced|vegan"
+    r"|vegetarian|allergic|\d+)"
+    r"|i(?:'ve)? (?:just |recently )?(?:live|lived|moved|work|worked|study|studied|grew up|was born|own"
+    r"|have an? (?!(?:bit|lot|good idea|few|question|feeling)\b)|have \d+|speak)"
+    r"|i(?:'ve| have) been (?!think|look|consider|wonder|try|mean|plan|hear)\w+ing"
+    r"|my (?:wife|husband|partner|son|daughter|mother|father|mom|mum|dad|brother|sister|dog|cat|boss|job|birthday"
+    r"|address|phone|e-?mail|company|team|kids?|children)|we have (?:an?|two|three|\d+))\b"
+    r"|我叫|我是|我住|我在.{1,8}工作|我的(?:妻子|丈夫|儿子|女儿|狗|猫|生日|电话|地址)|我有"
+    r"|私は|僕は|俺は|住んで|働いて|出身|제 이름|저는|나는|살고|일하고|다니고",
+    re.IGNORECASE,
+)
+# What is over with the conversation: what one says to go on with it, asks of the other, or thinks of what was said.
+_PASSING: Final = re.compile(
+    r"^(?:if|imagine|assist|help|write|find|create|make|give|tell|show|explain|generate|provide|i'll say)\b"
+    r"|^(?:they|it|that|this|these|those|he|she|there|which)\b"
+    r"|\bi(?:'ll| will)(?: \w+ly| also| just)? (?:be |go )?"
+    r"(?:check|try|look|keep|make sure|give|consider|start|think|do|take|sure|let|see|stop|ask|with|use|follow|have"
+    r"|read|incorporate|provide|research|explore)\b"
+    r"|\bi(?:'d| would) (?:(?:like|love) to (?:know|see|hear|get|learn|understand|have you|ask)|appreciate)\b"
+    r"|\bremind(?:s|ed)? me of\b|\b(?:act|serve) as\b|\bwondering\b"
+    r"|\bi(?:'m| am) looking for\b|\bneed (?:some )?help\b"
+    r"|\b(?:love|like|enjoy|appreciate)d? (?:it|that|this|them|how|the idea|hearing|seeing)\b",
+    re.IGNORECASE,
+)
+# Rules and dates that hold whoever they are said of.
+_BINDING: Final = re.compile(r"\b(?:from now on|always|never|deadline|due (?:on|by)|scheduled)\b", re.IGNORECASE)
+# An assistant promises in so many words; what it explains, drafts or lists is nobody's plan.
+_PROMISE: Final = re.compile(
+    r"^(?:i|we)(?:'ll| will|'ve decided| have decided| agreed| decided)\b|決定|决定|결정|予定|예정", re.IGNORECASE
+)
+_ENGLISH: Final = re.compile(r"[a-z]{2}", re.IGNORECASE)
+
+
+def lasting_tag(sentence: str, *, ours: bool) -> Tag | None:
+    """What kind of fact it is: a decision, a wish, a plan, what its speaker is, or what they did; None: it is none.
+
+    ``ours``: the assistant says it.
+    """
+    if cues.is_question(sentence) or cues.is_reaction(sentence) or cues.is_pleasantry(sentence):
+        return None
+    if _PASSING.search(sentence) and not _BINDING.search(sentence):
+        return None
+    tag = cues.tag_of(sentence)
+    return _of_assistant(sentence, tag) if ours else _of_user(sentence, tag)
+
+
+def _of_assistant(sentence: str, tag: Tag) -> Tag | None:
+    promised = tag in {Tag.DECISION, Tag.NEXT_STEP} and _PROMISE.search(sentence) and specifics(sentence)
+    return tag if promised else None
+
+
+def _of_user(sentence: str, tag: Tag) -> Tag | None:
+    of_self = cues.is_first_person(sentence) or not _ENGLISH.search(sentence)  # others leave the pronoun out
+    match tag:
+        case Tag.DECISION | Tag.PREFERENCE | Tag.NEXT_STEP if _BINDING.search(sentence):
+            return tag
+        case Tag.NEXT_STEP if cues.is_second_person(sentence):
+            return None
+        case Tag.DECISION | Tag.PREFERENCE | Tag.NEXT_STEP:
+            return tag if of_self else None
+        case _ if _PROFILE.search(sentence):
+            return Tag.FACT
+        case _:
+            return Tag.OUTCOME if cues.is_first_person(sentence) and specifics(sentence) else None

@@ -1,0 +1,93 @@
+"""What the extractor that needs no model keeps of a conversation."""
+
+from dataclasses import replace
+
+import pytest
+
+from app.memory.extractive.extractor import ExtractiveExtractor
+from app.memory.model import ExtractorInput, Item, Origin, Priority, Tag
+from app.memory.parsing import parse
+from app.sessions.model import Message, Role, Trust
+from tests.memory.extractive.conversations import count, noted, said
+
+
+async def facts(*messages: Message, items: tuple[Item, ...] = ()) -> list[tuple[Tag | None, str]]:
+    draft = await ExtractiveExtractor(count=count).extract(ExtractorInput(messages=messages, items=items))
+    return [(item.tag, item.text) for item in parse(draft.text).items]
+
+
+@pytest.mark.parametrize(
+    ("text", "tag"),
+    [
+        ("We decided to go with Postgres for the billing service.", Tag.DECISION),
+        ("I prefer a window seat.", Tag.PREFERENCE),
+        ("Please always answer in French.", Tag.PREFERENCE),
+        ("I'm planning to visit my aunt in Oslo.", Tag.NEXT_STEP),
+        ("The deadline of the report is 3 May.", Tag.NEXT_STEP),
+        ("I live in Lisbon.", Tag.FACT),
+        ("I have a dog.", Tag.FACT),
+        ("I've been playing the cello for years.", Tag.FACT),
+        ("I graduated from the University of Porto.", Tag.OUTCOME),
+        ("I sold 5 necklaces at the market.", Tag.OUTCOME),
+        ("我住在里斯本。", Tag.FACT),
+        ("窓側の席が好きです。", Tag.PREFERENCE),
+        ("저는 서울에 살고 있어요.", Tag.FACT),
+    ],
+)
+async def test_what_a_user_says_of_their_life_is_kept(text: str, tag: Tag) -> None:
+    assert await facts(said(text)) == [(tag, f"User: {text}")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What should I cook for my sister on Sunday?",
+        "I'd like to know more about recycling batteries.",
+        "I'll definitely check out The Alice Network.",
+        "I'm a bit worried about the waiting time.",
+        "These figurines remind me of family love.",
+        "I love how you tell your stories.",
+        "They were an important part of my wedding.",
+        "I want you to act as a researcher of the University of Porto.",
+        "If we are on the East Coast, then China would be harder.",
+        "The SSA needs to verify the documents.",
+        "I went home.",
+    ],
+)
+async def test_what_is_over_with_the_conversation_is_not(text: str) -> None:
+    assert await facts(said(text)) == []
+
+
+async def test_of_an_assistant_only_promises_that_name_something_are_kept() -> None:
+    texts = (
+        "I'll refund order 8841 by Friday.",
+        "I'll break it down into steps for the whole family.",
+        "The SSA needs to verify your documents.",
+        "I love Porto.",
+    )
+    found = await facts(*(said(text, seq=seq, role=Role.ASSISTANT) for seq, text in enumerate(texts, start=1)))
+    assert found == [(Tag.NEXT_STEP, f"Assistant: {texts[0]}")]
+
+
+async def test_a_person_in_the_role_of_the_assistant_is_a_person() -> None:
+    assert await facts(said("I live in Lisbon.", role=Role.ASSISTANT, name="Gina")) == [
+        (Tag.FACT, "Gina: I live in Lisbon.")
+    ]
+
+
+async def test_dates_are_told_so_that_they_can_be_read_later() -> None:
+    assert await facts(said("I moved to Porto yesterday.")) == [
+        (Tag.FACT, "User: I moved to Porto yesterday (7 May 2023).")
+    ]
+
+
+@pytest.mark.parametrize("trust", [Trust.TOOL, Trust.EXTERNAL])
+async def test_no_tools_and_no_strangers_word_is_kept(trust: Trust) -> None:
+    assert await facts(said("I live in Lisbon.", trust=trust)) == []
+
+
+async def test_lines_of_a_log_are_taken_as_messages_are() -> None:
+    (item,) = noted(said("I live in Lisbon with my two dogs. It rains there, I hear."))
+    assert await facts(items=(item,)) == [(Tag.FACT, "User: I live in Lisbon with my two dogs.")]
+    doubtful = (replace(item, priority=Priority.LOW), replace(item, uncertain=True), replace(item, origin=Origin.TOOL))
+    assert await facts(items=doubtful) == []
