@@ -85,8 +85,11 @@ class Searched:
 class Vectorized:
     """Waits until a service has made a vector of each message that it was told by any lane."""
 
-    def __init__(self, http: httpx2.Client, *, stalled_seconds: float = STALLED_SECONDS) -> None:
+    def __init__(
+        self, http: httpx2.Client, *, look_seconds: float = LOOK_SECONDS, stalled_seconds: float = STALLED_SECONDS
+    ) -> None:
         self._http = http
+        self._look_seconds = look_seconds
         self._stalled_seconds = stalled_seconds
         self._told = 0
         self._lock = Lock()
@@ -100,7 +103,7 @@ class Vectorized:
 
     def _wait_for_more_than(self, written: float) -> None:
         """Raises TimeoutError where no further vector comes."""
-        wait_until(lambda: self._written() > written, seconds=self._stalled_seconds, look_seconds=LOOK_SECONDS)
+        wait_until(lambda: self._written() > written, seconds=self._stalled_seconds, look_seconds=self._look_seconds)
 
     def _written(self) -> float:
         lines = self._http.get("/metrics").text.splitlines()

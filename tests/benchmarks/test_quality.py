@@ -134,13 +134,19 @@ def test_evidence_has_its_places_among_the_hits_and_among_their_chats() -> None:
 
 
 def test_vectors_are_waited_for_until_there_are_as_many_as_messages_were_told() -> None:
-    written = iter([3, 7, 10])
+    written = iter([1, 3, 3, 10])  # each look; one that finds too few is followed by others until there are more
     looks = MockTransport(lambda _asked: Response(200, text=f"# HELP\n{WRITTEN} {float(next(written))}\n"))
     with Client(transport=looks, base_url="http://daybook") as http:
         vectorized = Vectorized(http, look_seconds=0)
         vectorized.wait(3)
         vectorized.wait(7)
     assert list(written) == []
+
+
+def test_vectors_that_do_not_come_are_not_waited_for_for_ever() -> None:
+    none = MockTransport(lambda _asked: Response(200, text=f"{WRITTEN} 0.0\n"))
+    with Client(transport=none, base_url="http://daybook") as http, pytest.raises(TimeoutError):
+        Vectorized(http, look_seconds=0, stalled_seconds=0).wait(1)
 
 
 def test_the_figures_of_retrieval_are_those_of_questions_that_have_an_answer_and_of_each_category() -> None:

@@ -42,6 +42,8 @@ NEITHER = [
     ("User prefers a window seat.", "User prefers dark mode."),
     ("We decided to use Postgres for storage.", "We decided to use Redis for caching."),
     ("User does not eat meat.", "User plays the piano."),
+    ("User works at a bank.", "User works on a painting of the sea."),
+    ("User is 32 years old.", "User snorkelled a lot in the past year."),
     ("User paid invoice 8841.", "User paid invoice 8842."),
 ]
 

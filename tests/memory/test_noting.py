@@ -173,14 +173,17 @@ async def test_a_session_that_is_idle_for_long_has_ended(start_service: StartSer
     assert ended == {"s1": True, "s2": False, "s3": True}
 
 
-@pytest.mark.parametrize(("seconds", "ended"), [(86_400.0, 0), (0.001, 1)])
-async def test_how_long_a_session_is_idle_before_it_ends_can_be_set(
-    start_service: StartService, seconds: float, ended: int
-) -> None:
-    async with start_service(sessions={"ended_after": seconds, "ended_look_seconds": 3_600}) as service:
+async def test_a_session_that_is_not_idle_for_as_long_as_is_set_goes_on(start_service: StartService) -> None:
+    async with start_service(sessions={"ended_look_seconds": 3_600}) as service:
         await say(service, "Hello")
         ending: Ending = service.app.state.ending
-        assert await ending.look() == ended
+        assert await ending.look() == 0
+
+
+async def test_how_long_a_session_is_idle_before_it_ends_can_be_set(start_service: StartService) -> None:
+    async with start_service(sessions={"ended_after": 0.001, "ended_look_seconds": 0.05}) as service:
+        await say(service, "Hello")
+        await until(partial(service.get, "/sessions/s1"), lambda session: session["ended_at"] is not None)
 
 
 async def test_where_it_is_switched_off_no_session_ends_by_itself(start_service: StartService) -> None:
