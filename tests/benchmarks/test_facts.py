@@ -12,7 +12,7 @@ from benchmarks.quality.talks import Talk, sittings
 from tests.benchmarks.test_quality import SAID, told
 from tests.conftest import Service
 
-QUESTION = {"question": "Where did Maria move?", "answer": "To Lisbon"}
+QUESTION, ANSWER = "Where did Maria move?", "To Lisbon"
 
 
 async def measured(service: Service, talk: Talk) -> Known:
@@ -21,7 +21,7 @@ async def measured(service: Service, talk: Talk) -> Known:
 
 
 async def test_what_is_noted_of_each_chat_is_held_by_the_facts_and_the_profile(service: Service) -> None:
-    found = await measured(service, told(*SAID, **QUESTION))
+    found = await measured(service, told(*SAID, question=QUESTION, answer=ANSWER))
 
     assert found.grounded == (True, True)  # Lisbon, and the cat
     assert found.doubled == (False, False)
@@ -31,7 +31,7 @@ async def test_what_is_noted_of_each_chat_is_held_by_the_facts_and_the_profile(s
 
 
 async def test_a_talk_of_which_nothing_is_noted_has_no_share_of_anything(service: Service) -> None:
-    found = await measured(service, told("Is it warm there?", **QUESTION))
+    found = await measured(service, told("Is it warm there?", question=QUESTION, answer=ANSWER))
 
     assert (found.grounded, found.doubled, set(found.tokens.values())) == ((), (), {0})
     assert {one.evidence for held in found.held.values() for one in held} == {0}
@@ -53,7 +53,7 @@ def test_facts_are_doubles_by_most_of_their_words(other: str, *, expected: bool)
 
 
 async def test_the_figures_of_facts_have_a_row_for_each_way_of_telling_them(service: Service) -> None:
-    one = await measured(service, told(*SAID, **QUESTION))
+    one = await measured(service, told(*SAID, question=QUESTION, answer=ANSWER))
     two = replace(one, grounded=(False, False), doubled=(True, False))
 
     made = noted([one, two])
