@@ -388,6 +388,7 @@ def _state(loaded: Loaded, rules: Rules, *, tried: frozenset[Outcome] = frozense
         ahead=loaded.ahead is not None,
         rebuilding=bool(loaded.rebuilding),
         to_note=loaded.to_note,
+        failed=loaded.attempts > 0,
         nothing_safe=Outcome.NOTHING_SAFE in tried,
         no_boundary=Outcome.NO_BOUNDARY in tried,
     )

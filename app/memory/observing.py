@@ -186,8 +186,10 @@ def earlier_lines(loaded: Loaded, budget: int | None) -> tuple[Item, ...]:
     kept: list[Item] = []
     used = 0
     for item in reversed(log):
-        size = text_tokens(render([replace(item, day="")]))
         limit = 2 * budget if item.priority is Priority.HIGH else budget
+        if used >= limit:
+            continue
+        size = text_tokens(render([replace(item, day="")]))
         if used + size <= limit:
             kept.append(item)
             used += size

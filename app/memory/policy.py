@@ -51,7 +51,7 @@ class State:
     a topic. ``ahead``: there is a reflection made ahead of its time. ``unhelped_tokens``: the size of the log at which
     condensing it last gave nothing better. ``rebuilding``: notes were erased.
     ``to_note``: the session has ended, and facts are still to be taken from it.
-    ``may_observe``, ``may_reflect``: False where a cap on cost forbids it.
+    ``failed``: the last step did. ``may_observe``, ``may_reflect``: False where a cap on cost forbids it.
     """
 
     rules: Rules
@@ -67,6 +67,7 @@ class State:
     ahead: bool = False
     rebuilding: bool = False
     to_note: bool = False
+    failed: bool = False
     nothing_safe: bool = False
     no_boundary: bool = False
     may_observe: bool = True
@@ -178,10 +179,7 @@ def next_step(state: State) -> Step:
         return Wait()
     if state.rebuilding and state.may_observe:
         return Rebuild()  # first of all: what comes later is written with the earlier notes in view
-    observing: tuple[Rule, ...] = (observe, buffer) if state.may_observe else ()
-    whole = state.may_reflect and not state.rebuilding
-    reflecting: tuple[Rule, ...] = (reflect, consolidate, reflect_ahead) if whole else ()
-    for rule in (activate, *observing, activate_reflection, *reflecting):
+    for rule in _in_order(state):
         step = rule(state)
         if step is not None:
             return step
@@ -189,6 +187,22 @@ def next_step(state: State) -> Step:
         return NoteFacts()  # last of all: from the log as it will stay
     at_tokens = _wake_tokens(state.rules, pending_tokens=state.pending_tokens, buffered_tokens=sum(state.buffered))
     return Wait(until=_look_again_at(state), at_tokens=at_tokens)
+
+
+def _in_order(state: State) -> tuple[Rule, ...]:
+    """The log is condensed before more is observed, so that it stays small however much waits (section 3.6).
+
+    Not after a failure: a reflector that is down keeps nothing from being observed. Nor after a result that did not
+    help, until as much has come as is condensed at once: else each observation would have it tried again.
+    """
+    observing: tuple[Rule, ...] = (observe, buffer) if state.may_observe else ()
+    whole = state.may_reflect and not state.rebuilding
+    condensing: tuple[Rule, ...] = (activate_reflection, *((reflect, consolidate) if whole else ()))
+    ahead: tuple[Rule, ...] = (reflect_ahead,) if whole else ()
+    helped = state.unhelped_tokens is None or state.log_tokens >= state.unhelped_tokens + state.rules.observation_tokens
+    if state.failed or not helped:
+        return (activate, *observing, *condensing, *ahead)
+    return (activate, *condensing, *observing, *ahead)
 
 
 def activate(state: State) -> Activate | None:

@@ -123,8 +123,26 @@ def test_observations_are_condensed_from_the_threshold_on_all_but_the_newest(tok
     assert next_step(with_log(tokens)) == step
 
 
-def test_observing_comes_before_condensing() -> None:
-    assert isinstance(next_step(with_log(5_000, (1, 5_000), pending_tokens=1_000)), Observe)
+@pytest.mark.parametrize(
+    ("found", "step"),
+    [
+        ({}, Reflect),
+        ({"failed": True}, Observe),
+        ({"unhelped_tokens": 8_001}, Observe),
+        ({"unhelped_tokens": 8_000}, Reflect),
+        ({"may_reflect": False}, Observe),
+        ({"reflected_at": NOW, "config": {"min_interval": 60}}, Observe),
+    ],
+    ids=["healthy", "failed", "unhelped", "unhelped-long-ago", "capped", "interval"],
+)
+def test_condensing_comes_before_observing_where_it_helps(found: dict[str, Any], step: type[Step]) -> None:
+    assert isinstance(next_step(with_log(5_000, (1, 5_000), pending_tokens=1_000, **found)), step)
+
+
+def test_buffering_waits_for_a_log_that_is_too_large_and_not_for_one_made_ahead_of_its_time() -> None:
+    config = {"buffer_every": 200, "reflect_keep": 1_000}
+    assert isinstance(next_step(with_log(2_000, pending_tokens=500, config=config)), Reflect)
+    assert isinstance(next_step(with_log(1_500, pending_tokens=500, config=config)), Buffer)
 
 
 def test_condensing_observations_comes_before_condensing_reflections() -> None:
