@@ -15,6 +15,7 @@ import asyncpg
 import pytest
 
 import app
+from app.memory.store import CONVERSATIONS
 from app.sessions.store import session_id
 from benchmarks.speed.filling import OBSERVATIONS, TENANT, VERSIONS, a_note, fill
 from tests.conftest import TABLES, Service
@@ -102,6 +103,23 @@ async def test_no_session_is_sorted_whole(planner: asyncpg.Connection, name: str
     sorts = [node for node in nodes if node["Node Type"] == "Sort" and any(map(BY_SEQ.search, node["Sort Key"]))]
     sorted_of = {inner.get("Relation Name") for node in sorts for inner in _within(node)}
     assert "messages" not in sorted_of
+
+
+async def test_of_a_shared_memory_only_sessions_with_something_to_observe_are_looked_into(
+    planner: asyncpg.Connection,
+) -> None:
+    memory, waiting = session_id(TENANT, "shared"), ["short-7", "short-70", "short-700"]
+    begun = planner.transaction()
+    await begun.start()
+    await planner.execute(
+        "UPDATE sessions SET memory_id = $1, observed_seq = (key <> ALL ($2))::int WHERE next_seq = 2", memory, waiting
+    )
+    plan = await planner.fetchval(f"EXPLAIN (ANALYZE, FORMAT JSON) {CONVERSATIONS}", memory, 100)
+    await begun.rollback()
+    (found,) = json.loads(plan)
+    looked = [node for node in _within(found["Plan"]) if node.get("Relation Name") == "messages"]
+    assert [node["Node Type"] for node in looked] == ["Index Scan"]
+    assert sum(node["Actual Loops"] for node in looked) == len(waiting)
 
 
 async def test_a_whole_read_would_be_seen(planner: asyncpg.Connection) -> None:

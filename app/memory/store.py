@@ -32,17 +32,24 @@ SELECT m.*, now() AS now, s.id AS session_id, s.key AS session_key, s.next_seq, 
 FROM memories m JOIN sessions s ON s.memory_id = m.id WHERE m.id = $1 AND m.lease_epoch = $2
 """
 
-# A message's time is that of its transaction: between two sessions it says well enough whose turn it is.
+# A message's time is that of its transaction: between two sessions it says well enough whose turn it is. Messages are
+# looked at only of sessions that have some to be observed. However many wait, one that has ended is among them.
 CONVERSATIONS = """/* conversations */
-SELECT s.id AS session_id, s.key AS session_key, s.next_seq, s.observed_seq, s.buffered_seq, s.facts_seq, s.ended_at,
-       oldest.ingested_at IS NOT NULL AS waits
-FROM sessions s LEFT JOIN LATERAL (
-  SELECT ingested_at FROM messages
-  WHERE session_id = s.id AND seq > greatest(s.observed_seq, s.buffered_seq) AND observe ORDER BY seq LIMIT 1
-) oldest ON s.next_seq - 1 > greatest(s.observed_seq, s.buffered_seq)
-WHERE s.memory_id = $1
-  AND (oldest.ingested_at IS NOT NULL OR s.ended_at IS NOT NULL AND s.facts_seq < s.next_seq - 1)
-ORDER BY oldest.ingested_at, s.id LIMIT $2
+WITH found AS (
+  SELECT s.id AS session_id, s.key AS session_key, s.next_seq, s.observed_seq, s.buffered_seq, s.facts_seq, s.ended_at,
+         oldest.ingested_at AS since, oldest.ingested_at IS NOT NULL AS waits
+  FROM sessions s LEFT JOIN LATERAL (
+    SELECT ingested_at FROM messages
+    WHERE s.next_seq - 1 > greatest(s.observed_seq, s.buffered_seq) AND session_id = s.id
+      AND seq > greatest(s.observed_seq, s.buffered_seq) AND observe ORDER BY seq LIMIT 1
+  ) oldest ON true
+  WHERE s.memory_id = $1
+), waiting AS (
+  SELECT * FROM found WHERE waits ORDER BY since, session_id LIMIT $2
+), ended AS (
+  SELECT * FROM found WHERE ended_at IS NOT NULL AND facts_seq < next_seq - 1 ORDER BY ended_at, session_id LIMIT 1
+)
+SELECT * FROM waiting UNION SELECT * FROM ended ORDER BY since, session_id
 """
 
 # Those that become live at once first, and of these the one that was said first.

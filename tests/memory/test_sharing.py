@@ -8,6 +8,10 @@ from typing import Any
 
 import httpx2 as httpx
 
+from app.kit.db import Database
+from app.memory.store import CONVERSATIONS_MAX
+from app.sessions.sharing import shared_memory_id
+from benchmarks.speed.filling import TENANT, fill
 from tests.conftest import Service, StartService
 from tests.diagnostics.test_events import listening
 from tests.diagnostics.test_events import until as heard_until
@@ -284,6 +288,24 @@ async def test_facts_are_taken_from_a_session_that_ends_while_the_other_goes_on(
     facts = (await service.get("/resources/ana/facts"))["items"]
     (noted,) = (await service.get("/sessions/two/memory/runs"))["items"]
     assert (noted["kind"], noted["session"]) == ("note_facts", "one")
+    assert [source["session"] for fact in facts for source in fact["sources"]] == ["one"]
+
+
+async def test_a_session_that_has_ended_is_read_for_facts_however_many_wait_to_be_observed(
+    service: Service, database_url: str
+) -> None:
+    await share(service, "one", preset="default")
+    keys = [f"s{number}" for number in range(CONVERSATIONS_MAX)]
+    await fill(database_url, keys, 1, observed=False, wake_tokens=10_000)
+    database: Database = service.app.state.database
+    async with database.connection() as connection:
+        await connection.execute(
+            "UPDATE sessions SET memory_id = $1, resource_id = 'ana'", shared_memory_id(TENANT, "ana")
+        )
+    await service.append("one", said("I prefer a window seat on every train."))
+    await service.client.post("/sessions/one/end")
+    await service.context("one", wait_ms=20_000)
+    facts = (await service.get("/resources/ana/facts"))["items"]
     assert [source["session"] for fact in facts for source in fact["sources"]] == ["one"]
 
 
