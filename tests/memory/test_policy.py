@@ -31,7 +31,7 @@ from app.memory.policy import (
 from app.memory.rules import Rules
 
 NOW = datetime(2026, 8, 1, 10, 0, tzinfo=UTC)
-CONFIG = {
+CONFIG: dict[str, Any] = {
     "message_tokens": 1_000,
     "retain_tokens": 200,
     "block_after": 1_200,
@@ -441,7 +441,8 @@ class SimulatedMemory:
     def apply(self, step: Step) -> None:
         match step:
             case Observe():
-                self.chunks.append(self._share(self._take(step.want_tokens, 1)))
+                want = min(step.want_tokens, self.rules.observer_input_tokens or step.want_tokens)
+                self.chunks.append(self._share(self._take(want, 1)))
             case Buffer():
                 self._buffer(step)
             case Activate():
@@ -528,6 +529,16 @@ def test_the_steps_of_a_memory_end_with_its_log_within_the_budget(
     assert memory.state.pending_tokens < resolved.message_tokens
     works = last.until is None and memory.unhelped != memory.state.log_tokens
     assert not works or memory.state.log_tokens <= room["memory_budget"]
+
+
+@pytest.mark.parametrize("buffer_every", [None, 200])
+def test_however_much_waits_the_log_fits_its_budget_at_every_step(buffer_every: int | None) -> None:
+    found = rules(buffer_every=buffer_every, observer_input_tokens=1_000)
+    memory = SimulatedMemory(found, [400] * 500, [0.3], None)
+    sizes = [memory.state.log_tokens for _ in steps_of(memory, steps_max=5_000)]
+    assert memory.state.pending_tokens < found.message_tokens
+    chunk = 300  # that brings it over the threshold, and is condensed next
+    assert max(sizes) <= CONFIG["memory_budget"] + chunk
 
 
 def test_what_was_erased_from_the_notes_is_observed_again_before_anything_else() -> None:
