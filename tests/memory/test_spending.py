@@ -186,6 +186,7 @@ def test_a_pause_with_nothing_to_do_is_none() -> None:
 def test_the_built_in_observer_goes_on_while_the_reflector_is_paused() -> None:
     caps = replace(CAPS, observing=False)
     full_log = state(1_000, observation_tokens=600, observations=3)
+    assert isinstance(next_step(full_log), Reflect)
     assert isinstance(affordable_step(full_log, caps, PAUSED), Observe)
     rest = replace(full_log, pending_tokens=10)
     assert isinstance(next_step(rest), Reflect)
@@ -195,8 +196,10 @@ def test_the_built_in_observer_goes_on_while_the_reflector_is_paused() -> None:
 def test_the_built_in_reflector_goes_on_while_the_observer_is_paused() -> None:
     caps = replace(CAPS, reflecting=False)
     full_log = state(1_000, observation_tokens=600, observations=3)
-    assert isinstance(next_step(full_log), Observe)
     assert isinstance(affordable_step(full_log, caps, PAUSED), Reflect)
+    rest = replace(full_log, observation_tokens=10)
+    assert isinstance(next_step(rest), Observe)
+    assert affordable_step(rest, caps, PAUSED) == Wait(until=MIDNIGHT, at_tokens=NEVER, paused=True)
 
 
 def test_a_wish_waits_for_money_too() -> None:
