@@ -29,8 +29,9 @@ GROUP BY t.table_name ORDER BY t.table_name
 
 NAMED = f"(SELECT current_setting('{TENANT_SETTING}', true))"
 
-# By which column a row is its tenant's, and where else that is told. A view reads with its owner's rights.
-OWNERS = {"session_id": "sessions", "memory_id": "memories"}
+# By which column a row is its tenant's, and where else that is told. A view reads with its owner's rights. The memory
+# comes first: a row that has both may be of no one session, and would be anybody's.
+OWNERS = {"memory_id": "memories", "session_id": "sessions"}
 
 
 async def secure(config: DatabaseConfig, role: str) -> list[str]:
