@@ -73,6 +73,53 @@ async def test_what_closes_a_call_while_the_engine_is_about_to_settle_is_looked_
     assert due is True
 
 
+@pytest.mark.parametrize(("more", "due"), [(0, True), (1, False)])
+async def test_what_reaches_a_threshold_while_the_engine_is_about_to_settle_is_looked_at(
+    world: World, more: int, due: bool
+) -> None:
+    queue = QueueStore(world.database)
+    await world.configure(0, WAITS)
+    await say(world, world.message("user", "Hi."))
+    await world.due()
+    lease = await queue.claim(world.memory, owner="test", seconds=60)
+    assert lease is not None
+    await world.append(1, [world.message("user", LONG)])
+    pending = (await world.facts()).memory["pending_tokens"]
+
+    assert await queue.settle(lease, Wait(at_tokens=pending + more), None) is due
+
+
+@pytest.mark.parametrize("step", ["observe", "redrive", None])
+async def test_a_try_that_somebody_asks_for_is_the_first_again(world: World, step: str | None) -> None:
+    await world.configure(0, WAITS)
+    world.processes[0].script.planned += [Fate.RETRYABLE] * 2
+    await say(world, world.message("user", LONG))
+    failed = await world.facts()
+    if step is not None:
+        await world.request(0, step)
+    else:
+        await QueueStore(world.database).redrive()
+        await world.work(0)
+    await world.processes[0].quiet()
+    facts = await world.facts()
+
+    assert not world.processes[0].script.planned
+    assert [found.memory["attempts"] for found in (failed, facts)] == [1, 1]
+
+
+async def test_what_closes_a_call_ends_no_back_off(world: World) -> None:
+    await world.configure(0, WAITS)
+    world.processes[0].script.planned.append(Fate.RETRYABLE)
+    await say(world, world.message("user", LONG))
+    await world.waits()
+    failed = await world.facts()
+    await say(world, world.message("system", "Done.", kind="boundary"))
+    facts = await world.facts()
+
+    assert facts.memory["attempts"] == 1
+    assert facts.memory["due_at"] == failed.memory["due_at"]
+
+
 async def test_what_closes_a_call_during_another_step_of_the_same_run_is_looked_at(world: World) -> None:
     await world.configure(0, WAITS)
     await say(world, world.message("user", LONG))

@@ -249,6 +249,10 @@ class World:
         """The memory is to be looked at, and nobody was told."""
         await self._run("UPDATE memories SET due_at = now() WHERE id = $1")
 
+    async def waits(self) -> None:
+        """What the memory waits for is an hour away, however slow this machine is."""
+        await self._run("UPDATE memories SET due_at = now() + interval '1 hour' WHERE id = $1")
+
     async def hours_pass(self) -> None:
         await self._run("UPDATE sessions SET last_active_at = last_active_at - interval '2 hours' WHERE memory_id = $1")
         await self.leases_end()

@@ -214,18 +214,6 @@ async def test_a_step_that_fails_eight_times_stalls_until_it_is_redriven(
     assert (asked, answer.json()["memory"]["status"]) == (8, "idle")
 
 
-async def test_a_failure_is_over_when_there_is_nothing_left_to_do(
-    start_service: StartService, models: ModelServer
-) -> None:
-    models.fail_next(Fault.SERVER_ERROR)
-    async with start_service(provider="anthropic", memory=MEMORY) as service:
-        await service.append(KEY, *talk(1, OBSERVE_AT))
-        await memory_where(service, status="backing_off", attempts=1)
-        await service.configure(KEY, message_tokens=10_000)
-        over = await memory_where(service, status="idle", attempts=0)
-    assert (over["last_error"], over["next_attempt_at"], len(models.requests)) == (None, None, 1)
-
-
 async def test_everything_answers_at_once_while_the_observer_hangs(
     start_service: StartService, models: ModelServer, provider: str
 ) -> None:
