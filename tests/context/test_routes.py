@@ -225,7 +225,7 @@ async def test_a_system_prompt_may_be_one_text(service: Service) -> None:
 
 
 async def test_today_is_that_of_the_later_clock_unless_the_caller_says_when_it_is(service: Service) -> None:
-    await service.configure("s1", timezone="Asia/Tokyo")
+    await service.configure("s1", timezone="Asia/Tokyo", cache_ttl=0)
     said = {"role": "user", "content": FACTS[0], "created_at": "2099-05-04T20:00:00Z"}
     await service.append("s1", said)
     await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": 20_000})
@@ -235,6 +235,18 @@ async def test_today_is_that_of_the_later_clock_unless_the_caller_says_when_it_i
     earlier = await service.context("s1", now="2099-05-03T20:00:00Z")
     assert "Today is Monday, May 4, 2099." in str(texts_of(earlier))
     assert "May 5, 2099 (tomorrow)" in notes(earlier)
+
+    await service.append("s1", said | {"created_at": "2099-05-06T20:00:00Z"})
+    assert "May 5, 2099 (2 days ago)" in notes(await service.context("s1")), "the first after a gap moves the anchor"
+
+
+async def test_what_has_left_the_tail_does_not_come_back_whatever_keep_last_is_now(service: Service) -> None:
+    await remember(service, *FACTS[:2])
+    await service.configure("s1", keep_last=40)
+    await talk(service, FACTS[2])
+    await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": 20_000})
+
+    assert shown(await service.context("s1")) == FACTS[1:]
 
 
 async def test_incoming_messages_are_shown_and_not_stored(service: Service) -> None:

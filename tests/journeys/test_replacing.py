@@ -2,6 +2,8 @@
 
 from functools import partial
 
+import pytest
+
 from tests.conftest import Service, StartService
 from tests.journeys.laws import check_all
 from tests.journeys.looks import Json, items, look, until
@@ -45,6 +47,25 @@ async def test_a_step_that_read_the_former_content_records_nothing_and_is_done_a
     assert (said[0]["content"] in first.prompt, SECRET in first.prompt) == (True, False)
     assert not any(said[0]["content"] in one.prompt for one in models.asked(PromptKind.OBSERVER) if one is not first)
     assert last is not first
+
+
+@pytest.mark.parametrize(
+    "change", [{"content": SECRET}, {"created_at": "2026-09-01T10:00:00+00:00"}, {"trust": "external"}], ids=str
+)
+async def test_whatever_a_step_was_shown_of_a_message_is_to_be_the_same_when_it_records(
+    start_service: StartService, models: ModelServer, change: Json
+) -> None:
+    async with start_service(provider="anthropic", memory=MEMORY, engine=ENGINE) as service:
+        said = await hanging(service, models)
+        path, message = f"/sessions/{KEY}/messages/{said[0]['id']}", {**said[0], **change}
+        answer = await service.client.put(path, json={name: message[name] for name in message if name != "id"})
+        models.release()
+        await memory_where(service, status="idle", attempts=0)
+
+    assert answer.status_code == 200, answer.text
+    first, again, *_ = models.asked(PromptKind.OBSERVER)
+    assert "\n#1 user" in first.prompt
+    assert "\n#1 user" in again.prompt
 
 
 async def test_a_turn_streamed_meanwhile_does_not_disturb_a_step_that_did_not_read_it(
