@@ -71,21 +71,20 @@ def main(  # noqa: PLR0913, PLR0917 - the options of a command
     write: Annotated[bool, typer.Option(help="write docs/eval.*")] = True,  # noqa: FBT002 - typer's
 ) -> None:
     """How much of what is asked later is found, stands in a compiled context, and is answered from it."""
+    provider = default_provider(os.environ)
+    parts = runnable(part, provider, embeddings)
     if not DATA.is_dir():
         raise typer.BadParameter(f"the conversations are not here: {DATA.parent.name}/{DATA.name}")
-    provider = default_provider(os.environ)
     ledger = Ledger(SO_FAR, resume=resume)
     earlier: dict[str, Any] = orjson.loads(found) if (found := _read(DOCUMENT.with_suffix(".json"))) else {}
     remembering = [*talks(Source.LOCOMO, limit=locomo), *talks(Source.LONGMEMEVAL, limit=haystacks)]
     chosen = [asking(talk, questions) for talk in remembering if talk.questions]
     told = [*talks(Source.LOCOMO, limit=locomo), *talks(Source.LONGMEMEVAL, limit=longmemeval)]
-    for one in part or _parts(provider, embeddings):
+    for one in parts:
         match one:
             case Part.RETRIEVAL:
                 made: Sequence[Any] = report.found(retrieval(told, ledger, lanes=lanes))
             case Part.VECTORS:
-                if embeddings is None:
-                    raise typer.BadParameter("part vectors wants --embeddings")
                 made = report.found(retrieval(told, ledger, lanes=lanes, embeddings=embeddings))
             case Part.CONTEXT:
                 made = report.figures(context(chosen, ledger, lanes=lanes))
@@ -102,9 +101,19 @@ def main(  # noqa: PLR0913, PLR0917 - the options of a command
         _write(figures)
 
 
-def _parts(provider: Provider, embeddings: EmbeddingProvider | None) -> list[Part]:
-    wanting = {Part.ANSWERS: provider is Provider.EXTRACTIVE, Part.VECTORS: embeddings is None}
-    return [one for one in Part if not wanting.get(one)]
+def runnable(asked: list[Part] | None, provider: Provider, embeddings: EmbeddingProvider | None) -> list[Part]:
+    """Those that are asked for, else all that can be run; says what those want that cannot. Raises BadParameter."""
+    wanting = {}
+    if provider is Provider.EXTRACTIVE:
+        wanting[Part.ANSWERS] = "part answers wants a model: set ANTHROPIC_API_KEY or OPENAI_API_KEY"
+    if embeddings is None:
+        wanting[Part.VECTORS] = "part vectors wants --embeddings"
+    missing = [wanting[one] for one in asked or Part if one in wanting]
+    if asked and missing:
+        raise typer.BadParameter("; ".join(missing))
+    for reason in missing:
+        typer.echo(f"left out: {reason}", err=True)
+    return asked or [one for one in Part if one not in wanting]
 
 
 def retrieval(

@@ -1,14 +1,20 @@
 """Answers and their verdicts, by a scripted provider over real HTTP and a running service."""
 
 import asyncio
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import httpx2
 import pytest
 
 from app.llm.build import LlmConfig, build_model
+from app.llm.embedding import EmbeddingProvider
 from app.llm.port import ModelError, ModelReply, ModelRequest, Provider
+from benchmarks.quality.__main__ import Part, runnable
 from benchmarks.quality.answering import Verdict, patiently, verdicts
 from benchmarks.quality.ledger import Ledger
 from benchmarks.quality.report import ALL, judged, judged_table
@@ -18,6 +24,7 @@ from tests.conftest import Service
 from tests.model_replies import Asked
 from tests.model_server import Fault, ModelServer
 
+KEYS = {"ANTHROPIC_API_KEY", "OPENAI_API_KEY"}
 MODEL = "claude-haiku-5-5"
 REQUEST = ModelRequest(system="Be brief", prompt="Hello", max_output_tokens=10)
 
@@ -72,6 +79,52 @@ async def test_a_question_is_answered_from_the_context_and_the_answer_judged_onc
     assert (category.category, whole.category, whole.accuracy, whole.cost_usd) == ("one", ALL, 1, verdict.cost_usd)
     headings, rows = judged_table([category, whole])
     assert [len(row) for row in rows] == [len(headings)] * 2
+
+
+async def test_a_run_that_was_broken_off_goes_on_with_what_was_not_judged(
+    service: Service, server: ModelServer, tmp_path: Path
+) -> None:
+    one = told(*SAID, question="Where does Maria work?", answer="In a bakery", evidence=(3,))
+    talk = replace(one, questions=(*one.questions, replace(one.questions[0], text="And where is that?")))
+
+    def broken_off() -> Verdict:
+        with httpx2.Client(base_url=service.url, timeout=60) as http:
+            given = verdicts(http, talk, ask, Ledger(tmp_path / "eval.jsonl", resume=False))
+            first = next(given)
+            server.fail_next(Fault.UNAUTHORIZED)
+            with pytest.raises(ModelError):
+                next(given)
+        return first
+
+    first = await asyncio.to_thread(broken_off)
+    asked = len(server.requests)
+    assert asked == 3  # the answer, its verdict, and what was refused
+
+    again = await given(service, talk, Ledger(tmp_path / "eval.jsonl", resume=True))
+
+    assert [verdict.question for verdict in again] == ["Where does Maria work?", "And where is that?"]
+    assert again[0] == first
+    assert len(server.requests) == asked + 2
+
+
+def test_what_cannot_be_run_is_left_out_and_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert runnable(None, Provider.EXTRACTIVE, None) == [Part.RETRIEVAL, Part.CONTEXT, Part.FACTS]
+    assert [line.split()[:4] for line in capsys.readouterr().err.splitlines()] == [
+        ["left", "out:", "part", "vectors"],
+        ["left", "out:", "part", "answers"],
+    ]
+    assert runnable(None, Provider.ANTHROPIC, EmbeddingProvider.LOCAL) == list(Part)
+    assert capsys.readouterr().err == ""
+
+
+def test_without_a_key_the_command_says_what_it_wants() -> None:
+    environment = {name: value for name, value in os.environ.items() if name not in KEYS}
+    command = [sys.executable, "-m", "benchmarks.quality", "--part", "answers"]
+
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=90)
+
+    assert ended.returncode == 2
+    assert "set ANTHROPIC_API_KEY or OPENAI_API_KEY" in " ".join(ended.stderr.replace("│", " ").split())
 
 
 @pytest.mark.usefixtures("server")
