@@ -114,20 +114,35 @@ MILD, HARDER, HARD = lines(*FACTS[:6]), lines(*FACTS[:3]), lines(FACTS[0])
 LARGE = lines(*FACTS, *FACTS[:2], "Another fact that makes it larger than it was.")
 
 
-def reflecting(reflector: ScriptedReflector) -> Reflecting:
+class Purse:
+    """Pays for so many calls, as a cap does that is reached then."""
+
+    def __init__(self, calls: int) -> None:
+        self._calls = calls
+
+    async def paid(self, _lease: Lease, _loaded: Any, ask: Any, _estimate: Any, source: ReflectorInput) -> Draft | None:
+        self._calls -= 1
+        draft: Draft | None = await ask(source) if self._calls >= 0 else None
+        return draft
+
+
+def reflecting(reflector: ScriptedReflector, purse: Any = None) -> Reflecting:
     """Only its thinking is asked for here, which needs no database."""
     database: Any = None
-    charging = Charging(database=database, store=SpendingStore(database), caps=Caps(observing=True, reflecting=True))
+    caps = Caps(observing=True, reflecting=True)
+    charging = purse or Charging(database=database, store=SpendingStore(database), caps=caps)
     return Reflecting(database=database, store=MemoryStore(database), charging=charging, reflector=reflector)
 
 
-async def tried(reflector: ScriptedReflector, *more: Item, reflect_to: float = 0.5) -> tuple[Verdict | None, list[Run]]:
+async def tried(
+    reflector: ScriptedReflector, *more: Item, reflect_to: float = 0.5, purse: Purse | None = None
+) -> tuple[Verdict | None, list[Run]]:
     chunk = observation(1, *NOTED, *more, tokens=text_tokens(render([*NOTED, *more])))
     memory = loaded(chunk)
     lease = Lease(memory_id=memory.memory_id, epoch=1)
     sources = reflect_sources(memory, Reflect(keep_tokens=0))
     rules = Rules.resolve({}, {"reflect_to": reflect_to})
-    return await reflecting(reflector)._think(lease, memory, rules, sources)
+    return await reflecting(reflector, purse)._think(lease, memory, rules, sources)
 
 
 @pytest.mark.parametrize(
@@ -178,6 +193,14 @@ async def test_where_no_try_is_an_answer_the_step_fails_with_its_calls() -> None
         await tried(ScriptedReflector(None, None, LARGE, LARGE))
     assert failed.value.kind == Rejection.NOT_SMALLER
     assert [run.outcome for run in failed.value.runs] == ["rejected"] * 4
+
+
+async def test_a_cap_between_the_tries_leaves_the_best_so_far_or_a_failed_step() -> None:
+    verdict, runs = await tried(ScriptedReflector(LARGE, MILD), purse=Purse(2))
+    assert (verdict and verdict.text, len(runs)) == (f"Date: May 2, 2026\n{MILD}", 2)
+    with pytest.raises(StepFailed) as failed:  # the tries that were not made might have helped
+        await tried(ScriptedReflector(LARGE), purse=Purse(1))
+    assert (failed.value.kind, len(failed.value.runs)) == (Rejection.NOT_SMALLER, 1)
 
 
 @pytest.mark.parametrize(
