@@ -34,7 +34,7 @@ from benchmarks.timing import show
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "benchmarks" / "growth.md"
 EACH = 100  # messages of a session
-ASKED = 100  # sessions that are appended to and read, in either database
+ASKED = 100  # sessions that are appended to and read, in either database: in the full one spread over all of it
 SESSIONS_OF_ONE_FILL = 10_000
 LOOKS = 50
 TABLES = ("messages", "message_terms", "sessions", "memories")
@@ -108,11 +108,13 @@ async def measure(messages: int, *, rounds: int, seconds: float) -> dict[str, An
         empty, full = await database.database("daybook_empty"), await database.database("daybook_full")
         for dsn in (empty, full):
             await upgrade(dsn)
-        await _fill(empty, ASKED)
-        await _fill(full, max(ASKED, messages // EACH))
+        sizes = (ASKED, max(ASKED, messages // EACH))
+        for dsn, sessions in zip((empty, full), sizes, strict=True):
+            await _fill(dsn, _keys(sessions))
+        asked = [_keys(sessions)[:: sessions // ASKED][:ASKED] for sessions in sizes]
         with ExitStack() as servers:
             served = [servers.enter_context(daybook(dsn)) for dsn in (empty, full)]
-            latency = await _compare(served, rounds=rounds, seconds=seconds)
+            latency = await _compare(list(zip(served, asked, strict=True)), rounds=rounds, seconds=seconds)
         return {
             "machine": machine(database.version),
             "messages": messages,
@@ -123,9 +125,12 @@ async def measure(messages: int, *, rounds: int, seconds: float) -> dict[str, An
         }
 
 
-async def _fill(dsn: str, sessions: int) -> None:
-    keys = [f"s{number}" for number in range(sessions)]
-    for start in range(0, sessions, SESSIONS_OF_ONE_FILL):
+def _keys(sessions: int) -> list[str]:
+    return [f"s{number}" for number in range(sessions)]
+
+
+async def _fill(dsn: str, keys: list[str]) -> None:
+    for start in range(0, len(keys), SESSIONS_OF_ONE_FILL):
         some = keys[start : start + SESSIONS_OF_ONE_FILL]
         await fill_sessions(dsn, some, EACH, observed=True, wake_tokens=30_000)
         connection = await asyncpg.connect(dsn)
@@ -134,24 +139,24 @@ async def _fill(dsn: str, sessions: int) -> None:
         await connection.close()
 
 
-async def _compare(served: list[Server], *, rounds: int, seconds: float) -> list[Ratio]:
-    """``served``: the empty one first."""
+async def _compare(asked: list[tuple[Server, list[str]]], *, rounds: int, seconds: float) -> list[Ratio]:
+    """``asked``: which sessions of which service, the empty one's first."""
     loop = asyncio.get_running_loop()
     found: dict[str, list[list[float]]] = {operation: [] for operation in OPERATIONS}
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as sender:
         for number in range(rounds + 1):
             for operation in OPERATIONS:
                 loads = [
-                    await loop.run_in_executor(sender, run, _plan(server, operation, seconds)) for server in served
+                    await loop.run_in_executor(sender, run, _plan(server, keys, operation, seconds))
+                    for server, keys in asked
                 ]
                 if number:  # the first is the warm-up
                     found[operation].append([_p50(load) for load in loads])
     return [_ratio(operation, pairs) for operation, pairs in found.items()]
 
 
-def _plan(server: Server, operation: str, seconds: float) -> Plan:
+def _plan(server: Server, keys: list[str], operation: str, seconds: float) -> Plan:
     target = Daybook(port=server.port, pids=[server.pid], dsn="")
-    keys = [f"s{number}" for number in range(ASKED)]
     requests = [target.append(key, 1, 1) if operation == "append" else target.context(key) for key in keys]
     return Plan(port=server.port, requests=requests, connections=1, seconds=seconds)
 
