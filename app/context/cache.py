@@ -11,6 +11,7 @@ from app.context.model import Ask, Block, Cache, Prefix, Section, Snapshot, Turn
 from app.kit.json import canonical
 
 ORDER = tuple(Section)
+NOTES = frozenset({Section.REFLECTIONS, Section.OBSERVATIONS})
 
 
 class BreakReason(StrEnum):
@@ -93,7 +94,7 @@ def shared_pieces(before: Prefix, after: Prefix) -> int:
 def break_reason(before: Prefix, after: Prefix, causes: Mapping[int, str]) -> BreakReason | None:
     """Why ``after`` does not begin with the whole of ``before``; None where it does.
 
-    ``causes`` are those of the memory's last versions; the first since ``before`` is the one that broke its prefix.
+    ``causes`` are those of the memory's last versions.
     """
     shared = shared_pieces(before, after)
     if shared == len(before):
@@ -104,7 +105,7 @@ def break_reason(before: Prefix, after: Prefix, causes: Mapping[int, str]) -> Br
     if where is Section.KNOWLEDGE:
         return BreakReason.PROFILE if before.knowledge == after.knowledge else BreakReason.KNOWLEDGE
     if before.version != after.version:
-        return _of_version(before.version, causes)
+        return _of_version(before.version, causes, within_notes=before.sections[shared] in NOTES)
     return _within_version(before, after, where)
 
 
@@ -116,9 +117,14 @@ def _within_version(before: Prefix, after: Prefix, where: Section) -> BreakReaso
     return BreakReason.EDIT if before.epoch == after.epoch else BreakReason.BUDGET_STEP
 
 
-def _of_version(before: int, causes: Mapping[int, str]) -> BreakReason:
-    first = min((version for version in causes if version > before), default=None)
-    return BreakReason.MEMORY if first is None else OF_CAUSE.get(causes[first], BreakReason.MEMORY)
+def _of_version(before: int, causes: Mapping[int, str], *, within_notes: bool) -> BreakReason:
+    """The first since ``before`` that breaks a prefix there: an activation adds behind the notes that there are.
+
+    Within them it is only to blame where nothing else is: it moves the anchor date, or takes the budget of old ones.
+    """
+    since = [OF_CAUSE.get(causes[version], BreakReason.MEMORY) for version in sorted(causes) if version > before]
+    others = [reason for reason in since if reason is not BreakReason.ACTIVATION]
+    return next(iter((others or since) if within_notes else since), BreakReason.MEMORY)
 
 
 def compared(found: Cache, before: Prefix, after: Prefix, causes: Mapping[int, str]) -> Cache:

@@ -91,6 +91,24 @@ def test_a_new_version_s_cause_is_the_reason(causes: dict[int, str], expected: s
 
 
 @pytest.mark.parametrize(
+    ("causes", "expected"),
+    [
+        ({4: "activated", 5: "reflected"}, "reflection"),
+        ({4: "activated", 5: "consolidated", 6: "reflected"}, "consolidation"),
+        ({4: "activated", 5: "something new"}, "memory"),
+        ({4: "activated"}, "activation"),  # it may take the budget of older notes
+        ({}, "memory"),
+    ],
+)
+def test_where_a_note_is_gone_an_activation_before_is_not_the_reason(causes: dict[int, str], expected: str) -> None:
+    condensed: dict[str, Any] = {
+        "reflections": (reflection(1, "Old."), reflection(5, "Moved.")),
+        "observations": MORE[1:],
+    }
+    assert reason(compiled(version=max(causes, default=4), **condensed), causes) == expected
+
+
+@pytest.mark.parametrize(
     ("one", "other", "expected"),
     [
         ((1, 2), (1, 2), None),
