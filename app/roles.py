@@ -13,7 +13,7 @@ from app.llm.build import build_model
 from app.llm.embedding_build import GuardedEmbedder, build_embedder
 from app.llm.guard import Guard, GuardedModel
 from app.llm.port import Model, Provider
-from app.memory.extractive import ExtractiveExtractor, ExtractiveObserver, ExtractiveReflector
+from app.memory.extractive.roles import ExtractiveExtractor, ExtractiveObserver, ExtractiveReflector
 from app.memory.extractor import ModelExtractor
 from app.memory.model import Extractor, Observer, Reflector
 from app.memory.observer import ModelObserver

@@ -22,6 +22,9 @@ from typing import Final, TypeAlias
 
 from app.memory.extractive.words import terms
 from app.memory.phrases import closes, opens
+from app.memory.policy import Buffer, Observe
+from app.memory.rules import Rules
+from app.memory.spans import Span, ended_at, safe_span
 from app.sessions.model import Kind, Message, PartType, Role
 
 WINDOW: Final = 4  # messages on either side of a place
@@ -40,6 +43,27 @@ class Boundaries:
 
     told: frozenset[int]
     seen: frozenset[int]
+
+
+def span_of(step: Observe | Buffer, messages: Sequence[Message], rules: Rules) -> Span | None:
+    """What this step observes of the pending ``messages``: a safe span, cut at a boundary where it has one.
+
+    A boundary that was told goes before one that is only seen. What waited too long is not kept waiting for one.
+    """
+    least = step.least_tokens if isinstance(step, Buffer) else 0
+    forced = isinstance(step, Observe) and step.force_closed
+    limit = rules.observer_input_tokens
+    span = safe_span(
+        messages, want_tokens=step.want_tokens, limit_tokens=limit, least_tokens=least, force_closed=forced
+    )
+    if span is None or forced or (isinstance(step, Observe) and step.whole):
+        return span
+    found = boundaries(messages)
+    for ends in (found.told, found.seen):
+        cut = ended_at(span, messages, ends, least_tokens=least or span.tokens // 2)
+        if cut is not None:
+            return cut
+    return None if isinstance(step, Buffer) and step.at_boundary else span
 
 
 def boundaries(messages: Sequence[Message]) -> Boundaries:

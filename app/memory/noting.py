@@ -18,17 +18,16 @@ from app.kit.db import Database, Tx
 from app.kit.offload import aside
 from app.kit.tracing import UNTRACED, traced
 from app.memory.charging import Charging
-from app.memory.gates import Rejection, Verdict, judge_facts
+from app.memory.gates import Rejection, Verdict
+from app.memory.judging import judged_facts
 from app.memory.merging import merge
-from app.memory.model import Draft, Extractor, ExtractorInput, Item
-from app.memory.parsing import parse
+from app.memory.model import Extractor, ExtractorInput, Item
 from app.memory.reading import Reading, new_facts, unread_chunks, unread_messages
 from app.memory.records import Lease, Loaded, Run
 from app.memory.redacting import redacted_messages
 from app.memory.rules import Rules
 from app.memory.steps import Outcome, StepFailed, add_usage, called, run_of
 from app.memory.store import PENDING_MESSAGES_MAX, MemoryStore
-from app.memory.trust import item_voices, message_voices, vetted
 from app.redaction.model import OFF, Redaction
 from app.sessions.model import Message
 
@@ -85,7 +84,7 @@ class Noting:
         read = loaded.facts_seq if loaded.is_shared else max(loaded.buffered_seq, loaded.facts_seq)
         found = await self._store.pending_messages(loaded.session_id, read)
         more = len(found) == PENDING_MESSAGES_MAX
-        return await aside(unread_messages, loaded, rules, found, more=more)
+        return await asyncio.to_thread(unread_messages, loaded, rules, found, more=more)
 
     async def _think(
         self, lease: Lease, loaded: Loaded, rules: Rules, reading: Reading, runs: list[Run]
@@ -103,7 +102,7 @@ class Noting:
             draft = await called(thinking, kind=KIND, provider=self._extractor.name, runs=runs, redact=redact)
             if draft is None:
                 break
-            verdict = await aside(_judged, draft, source)
+            verdict = await aside(judged_facts, draft, source)
             run = run_of(KIND, draft, rejected=verdict.rejected, grounded_share=verdict.grounded_share)
             runs.append(replace(run, from_seq=reading.from_seq, to_seq=reading.to_seq))
             if verdict.rejected is None:
@@ -173,17 +172,6 @@ def _extractor_input(rules: Rules, items: tuple[Item, ...], messages: tuple[Mess
         timezone=rules.zone,
         instruction=rules.instruction,
         input_tokens=rules.observer_input_tokens,
-    )
-
-
-def _judged(draft: Draft, source: ExtractorInput) -> Verdict:
-    voices = (*item_voices(source.items), *message_voices(source.messages))
-    return judge_facts(
-        vetted(parse(draft.text), voices),
-        items=source.items,
-        messages=source.messages,
-        cut_off=draft.cut_off,
-        timezone=source.timezone,
     )
 
 

@@ -1,7 +1,6 @@
 """The Observe and Buffer steps: load a safe span, have it observed, judge it, record it (architecture.md 1.4)."""
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
 
 from opentelemetry.trace import Tracer
@@ -10,24 +9,22 @@ from app.kit.db import Database, Tx
 from app.kit.offload import aside
 from app.kit.tokens import text_tokens
 from app.kit.tracing import UNTRACED, traced
-from app.memory.boundaries import boundaries
+from app.memory.boundaries import span_of
 from app.memory.charging import Charging
 from app.memory.conversations import named
 from app.memory.cursor import advance
-from app.memory.gates import Rejection, Verdict, judge_observation
+from app.memory.gates import Rejection, Verdict
+from app.memory.judging import judged_observation
 from app.memory.log import render
-from app.memory.model import Draft, Item, Observer, ObserverInput, Parsed, Priority
-from app.memory.parsing import parse
+from app.memory.model import Item, Observer, ObserverInput, Parsed, Priority
 from app.memory.policy import Buffer, Observe
 from app.memory.records import Lease, Loaded, NewObservation, Run
 from app.memory.redacting import redacted_messages
 from app.memory.rules import Rules
-from app.memory.spans import Span, ended_at, safe_span
+from app.memory.spans import Span
 from app.memory.steps import Outcome, StepFailed, add_usage, called, run_of
 from app.memory.store import MemoryStore
-from app.memory.trust import message_voices, vetted
 from app.redaction.model import OFF, Redaction
-from app.sessions.model import Message
 
 KIND = "observe"
 
@@ -93,7 +90,7 @@ class Observing:
             draft = await called(thinking, kind=KIND, provider=self._observer.name, runs=runs, redact=redact)
             if draft is None:
                 break
-            parsed, verdict = await aside(_judged, draft, loaded, rules, span)
+            parsed, verdict = await aside(judged_observation, draft, span, task=_task(loaded), timezone=rules.zone)
             run = run_of(KIND, draft, rejected=verdict.rejected, grounded_share=verdict.grounded_share)
             runs.append(replace(run, from_seq=loaded.buffered_seq + 1, to_seq=span.to_seq))
             if verdict.rejected is None:
@@ -133,35 +130,6 @@ class Observing:
             await self._store.add_version(tx, loaded.memory_id, "observed")
         await self._store.add_runs(tx, lease, runs, shown=loaded.conversation_id)
         return Outcome.RECORDED
-
-
-def _judged(draft: Draft, loaded: Loaded, rules: Rules, span: Span) -> tuple[Parsed, Verdict]:
-    parsed = vetted(parse(draft.text), message_voices(span.messages), task=_task(loaded))
-    verdict = judge_observation(
-        parsed, source=span.messages, source_tokens=span.tokens, cut_off=draft.cut_off, timezone=rules.zone
-    )
-    return parsed, verdict
-
-
-def span_of(step: Observe | Buffer, messages: Sequence[Message], rules: Rules) -> Span | None:
-    """What this step observes of the pending ``messages``: a safe span, cut at a boundary where it has one.
-
-    A boundary that was told goes before one that is only seen. What waited too long is not kept waiting for one.
-    """
-    least = step.least_tokens if isinstance(step, Buffer) else 0
-    forced = isinstance(step, Observe) and step.force_closed
-    limit = rules.observer_input_tokens
-    span = safe_span(
-        messages, want_tokens=step.want_tokens, limit_tokens=limit, least_tokens=least, force_closed=forced
-    )
-    if span is None or forced or (isinstance(step, Observe) and step.whole):
-        return span
-    found = boundaries(messages)
-    for ends in (found.told, found.seen):
-        cut = ended_at(span, messages, ends, least_tokens=least or span.tokens // 2)
-        if cut is not None:
-            return cut
-    return None if isinstance(step, Buffer) and step.at_boundary else span
 
 
 def _observer_input(loaded: Loaded, rules: Rules, span: Span) -> ObserverInput:

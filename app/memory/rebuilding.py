@@ -4,13 +4,13 @@ The observer is shown the memory as it was before those messages, so that no lat
 one: an erasure takes with a note what comes after it, and nothing before.
 """
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
 from opentelemetry.trace import Tracer
 
 from app.kit.db import Database, Tx
-from app.kit.offload import aside
 from app.kit.tracing import UNTRACED, traced
 from app.memory.erasing_store import ErasingStore
 from app.memory.model import Ranges
@@ -44,7 +44,7 @@ class Rebuilding:
         """Observe the oldest span of what is to be observed again, of the loaded session. Raises StepFailed."""
         gap, *later = loaded.rebuilding
         messages = await self._messages(gap)
-        span = await aside(
+        span = await asyncio.to_thread(
             safe_span, messages, want_tokens=NEVER, limit_tokens=rules.observer_input_tokens, force_closed=True
         )
         if span is None:

@@ -13,10 +13,10 @@ from app.kit.tokens import text_tokens
 from app.kit.tracing import UNTRACED, traced
 from app.memory.charging import Charging
 from app.memory.conversations import Numbering
-from app.memory.gates import Rejection, Verdict, coverage, judge_reflection, protected, restore
+from app.memory.gates import Rejection, Verdict, coverage, protected, restore
+from app.memory.judging import judged_reflection
 from app.memory.log import render
-from app.memory.model import Draft, Item, Observation, Ranges, Reflection, Reflector, ReflectorInput
-from app.memory.parsing import parse
+from app.memory.model import Item, Observation, Ranges, Reflection, Reflector, ReflectorInput
 from app.memory.policy import Consolidate, Reflect, oldest_to_condense
 from app.memory.records import Lease, Loaded, NewReflection, Run
 from app.memory.reflection_store import ReflectionStore
@@ -24,7 +24,6 @@ from app.memory.rules import COMPRESSION_SHARES, PROTECTED_COVERAGE, RESTORED_SH
 from app.memory.spans import merged
 from app.memory.steps import Outcome, StepFailed, add_usage, called, run_of
 from app.memory.store import MemoryStore
-from app.memory.trust import item_voices, vetted
 from app.redaction.model import OFF, Redaction
 
 
@@ -167,7 +166,9 @@ class Reflecting:
         draft = await called(thinking, kind=sources.kind, provider=self._reflector.name, runs=runs, redact=redact)
         if draft is None:
             return None
-        verdict = await aside(_judged, draft, sources)
+        verdict = await aside(
+            judged_reflection, draft, sources.items, tokens=sources.tokens, limit_tokens=sources.limit_tokens
+        )
         runs.append(run_of(sources.kind, draft, rejected=verdict.rejected, grounded_share=verdict.grounded_share))
         return verdict
 
@@ -198,16 +199,6 @@ class Reflecting:
         await self._reflections.record_reflection(tx, loaded, fenced, new, usage=usage)
         await self._store.add_version(tx, loaded.memory_id, f"{sources.kind}d".replace("reflectd", "reflected"))
         return Outcome.RECORDED
-
-
-def _judged(draft: Draft, sources: Sources) -> Verdict:
-    return judge_reflection(
-        vetted(parse(draft.text), item_voices(sources.items)),
-        items=sources.items,
-        source_tokens=sources.tokens,
-        limit_tokens=sources.limit_tokens,
-        cut_off=draft.cut_off,
-    )
 
 
 def _reflector_input(loaded: Loaded, rules: Rules, sources: Sources) -> ReflectorInput:

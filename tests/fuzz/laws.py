@@ -12,8 +12,8 @@ from typing import Any
 from uuid import UUID
 
 from app.kit.db import Database, Tx
+from app.memory.boundaries import span_of
 from app.memory.note_store import DELETED, EDITED
-from app.memory.observing import span_of
 from app.memory.policy import Buffer, Observe, State, Wait, next_step
 from app.memory.reflection_store import SOURCES_CHANGED
 from app.memory.rules import Rules

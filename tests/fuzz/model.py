@@ -8,8 +8,8 @@ from enum import StrEnum
 
 from app.kit.tokens import text_tokens
 from app.llm.port import ModelError, Provider, Usage
-from app.memory.extractive import ExtractiveReflector
 from app.memory.extractive.observer import observations
+from app.memory.extractive.roles import ExtractiveReflector
 from app.memory.model import Call, Draft, ObserverInput, ReflectorInput
 from tests.model_server import REPETITIVE
 

@@ -32,7 +32,7 @@ from app.memory.controls import Controls
 from app.memory.engine import Engine, EngineConfig
 from app.memory.erasing import Erasing
 from app.memory.erasing_store import ErasingStore
-from app.memory.extractive import ExtractiveExtractor
+from app.memory.extractive.roles import ExtractiveExtractor
 from app.memory.metrics import MemoryMetrics
 from app.memory.noting import Noting
 from app.memory.observing import Observing

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.kit.tokens import text_tokens
-from app.memory.boundaries import MESSAGES_MAX, boundaries
-from app.memory.observing import span_of
+from app.memory.boundaries import MESSAGES_MAX, boundaries, span_of
 from app.memory.policy import Buffer, Observe
 from app.memory.rules import Rules
 from app.sessions.model import Kind, Message, Role

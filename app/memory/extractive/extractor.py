@@ -4,54 +4,36 @@ They are taken from the lines of a log, and of messages that nobody has observed
 """
 
 import re
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
-from app.kit.offload import aside
-from app.llm.port import Provider, Usage
 from app.memory.extractive.lasting import lasting_tag
-from app.memory.extractive.observer import extractive_call, line
+from app.memory.extractive.observer import line
 from app.memory.extractive.selection import candidates
 from app.memory.extractive.sentences import sentences
 from app.memory.log import day_label, render
-from app.memory.model import Draft, ExtractorInput, Item, ObserverInput, Priority
+from app.memory.model import ExtractorInput, Item, ObserverInput, Priority
 from app.sessions.model import Message, Role
 
 _ASSISTANT: Final = re.compile(r"(?:assistant|system|tool|external source)\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExtractiveExtractor:
-    """``count`` is the service's token estimator."""
+def extracts(source: ExtractorInput, *, count: Callable[[str], int]) -> str:
+    """The reply in the format of memory-rules.md section 4."""
+    noted = [fact for item in source.items for fact in _facts_of(item)]
+    return f"<observations>\n{render([*noted, *_facts_said(source, count)])}\n</observations>"
 
-    count: Callable[[str], int]
 
-    @property
-    def name(self) -> str:
-        return Provider.EXTRACTIVE.value
-
-    async def extract(self, source: ExtractorInput) -> Draft:
-        started = time.monotonic()
-        return Draft(text=await aside(self._facts, source), call=extractive_call(started))
-
-    async def estimate(self, _source: ExtractorInput) -> Usage:
-        return Usage()
-
-    def _facts(self, source: ExtractorInput) -> str:
-        noted = [fact for item in source.items for fact in _facts_of(item)]
-        return f"<observations>\n{render([*noted, *self._facts_said(source)])}\n</observations>"
-
-    def _facts_said(self, source: ExtractorInput) -> Iterator[Item]:
-        """A line for each sentence of the messages that is worth knowing later; no tool's and no stranger's."""
-        own = tuple(message for message in source.messages if not message.is_foreign)
-        for sentence in candidates(ObserverInput(messages=own), self.count):
-            message = sentence.message
-            tag = lasting_tag(sentence.said.text, ours=_is_ours(message))
-            if tag is not None:
-                day = day_label(message.created_at.astimezone(source.timezone).date())
-                yield replace(line([sentence], source.timezone), tag=tag, day=day)
+def _facts_said(source: ExtractorInput, count: Callable[[str], int]) -> Iterator[Item]:
+    """A line for each sentence of the messages that is worth knowing later; no tool's and no stranger's."""
+    own = tuple(message for message in source.messages if not message.is_foreign)
+    for sentence in candidates(ObserverInput(messages=own), count):
+        message = sentence.message
+        tag = lasting_tag(sentence.said.text, ours=_is_ours(message))
+        if tag is not None:
+            day = day_label(message.created_at.astimezone(source.timezone).date())
+            yield replace(line([sentence], source.timezone), tag=tag, day=day)
 
 
 def _is_ours(message: Message) -> bool:

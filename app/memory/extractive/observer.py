@@ -5,26 +5,21 @@ something new. How much is kept follows the size of the span, so that a log grow
 """
 
 import re
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from app.kit.offload import aside
-from app.llm.port import Provider, Usage
 from app.memory.extractive import cues
 from app.memory.extractive.dates import resolved
 from app.memory.extractive.selection import LINE_TOKENS, Sentence, candidates, chosen, texts_of
 from app.memory.extractive.sentences import neutral, shortened
 from app.memory.extractive.tools import Uses, tool_lines
 from app.memory.log import day_label, render
-from app.memory.model import Call, Cite, Draft, Item, ObserverInput, Priority, Tag
+from app.memory.model import Cite, Item, ObserverInput, Priority, Tag
 from app.memory.rules import SHRINK_FROM_TOKENS
 from app.sessions.model import Kind, Message, PartType, Role, Trust
 
-VERSION = "extractive-1"
-FREE = Usage(cost_usd=0.0)  # no model is called
 # A log of a third of what was said keeps most of what was asserted; tool output is told in lines of fixed size.
 KEPT_SHARE = 1 / 3
 BUDGET_TOKENS_MIN = 120
@@ -39,32 +34,11 @@ _ENDED = re.compile(r"[.!?…:;,。！？；，：、][\"'”’」』)）\]]*$"
 _NOT_IN_NAMES = re.compile(r"[^\w .@'’-]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExtractiveObserver:
-    """``count`` is the service's token estimator; it only weighs the lines against each other."""
-
-    count: Callable[[str], int]
-
-    @property
-    def name(self) -> str:
-        return Provider.EXTRACTIVE.value
-
-    async def observe(self, source: ObserverInput) -> Draft:
-        started = time.monotonic()
-        text = await aside(observations, source, count=self.count)
-        return Draft(text=text, call=extractive_call(started))
-
-    async def estimate(self, _source: ObserverInput) -> Usage:
-        return FREE
-
-
-def extractive_call(started: float) -> Call:
-    elapsed = round((time.monotonic() - started) * 1000)
-    return Call(provider=Provider.EXTRACTIVE, model=VERSION, prompt_version=VERSION, usage=FREE, latency_ms=elapsed)
-
-
 def observations(source: ObserverInput, *, count: Callable[[str], int]) -> str:
-    """The reply in the format of memory-rules.md section 4, shorter than the span whenever the span can be."""
+    """The reply in the format of memory-rules.md section 4, shorter than the span whenever the span can be.
+
+    ``count``, the token estimator, only weighs the lines against each other.
+    """
     found = candidates(source, count)
     span_tokens = sum(message.tokens for message in source.messages)
     text = ""

@@ -3,20 +3,16 @@
 It drops whole lines rather than rewriting them, so whatever is left stays true and keeps its citations.
 """
 
-import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from app.kit.offload import aside
-from app.llm.port import Provider, Usage
-from app.memory.extractive.observer import FREE, extractive_call
 from app.memory.extractive.scoring import assertion, specifics
 from app.memory.extractive.selection import LINE_TOKENS
 from app.memory.extractive.wording import telegraphic
 from app.memory.extractive.words import overlap, terms
 from app.memory.log import render
-from app.memory.model import Cite, Draft, Item, Priority, ReflectorInput
+from app.memory.model import Cite, Item, Priority, ReflectorInput
 from app.memory.rules import COMPRESSION_SHARES
 
 PRIORITY_FACTOR = {Priority.HIGH: 1.3, Priority.DONE: 1.2, Priority.MEDIUM: 1.0, Priority.LOW: 0.5}
@@ -27,25 +23,6 @@ OLDEST_FACTOR = 0.7
 SAME_OVERLAP = 0.7
 SAME_TERMS_MIN = 3
 HEADER_TOKENS = 8
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExtractiveReflector:
-    """``count`` is the service's token estimator."""
-
-    count: Callable[[str], int]
-
-    @property
-    def name(self) -> str:
-        return Provider.EXTRACTIVE.value
-
-    async def reflect(self, source: ReflectorInput) -> Draft:
-        started = time.monotonic()
-        text = await aside(reflections, source, count=self.count)
-        return Draft(text=text, call=extractive_call(started))
-
-    async def estimate(self, _source: ReflectorInput) -> Usage:
-        return FREE
 
 
 def reflections(source: ReflectorInput, *, count: Callable[[str], int]) -> str:

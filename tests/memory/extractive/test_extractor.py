@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.memory.extractive.extractor import ExtractiveExtractor
+from app.memory.extractive.roles import ExtractiveExtractor
 from app.memory.model import ExtractorInput, Item, Origin, Priority, Tag
 from app.memory.parsing import parse
 from app.sessions.model import Message, Role, Trust

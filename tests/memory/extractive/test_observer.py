@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.memory.extractive import ExtractiveObserver
 from app.memory.extractive.observer import current_task, observations
+from app.memory.extractive.roles import ExtractiveObserver
 from app.memory.grounding import message_source, unfounded
 from app.memory.model import UTC, Cite, Item, ObserverInput, Priority, Tag
 from app.memory.parsing import parse

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.memory.extractive import ExtractiveReflector
 from app.memory.extractive.reflector import merged, reflections
+from app.memory.extractive.roles import ExtractiveReflector
 from app.memory.extractive.wording import telegraphic
 from app.memory.log import render
 from app.memory.model import Cite, Detail, Item, Priority, ReflectorInput, Tag

@@ -1,0 +1,54 @@
+"""The observer, the reflector and the extractor that need no model; their work is done beside the requests."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from app.kit.offload import aside
+from app.llm.port import Provider, Usage
+from app.memory.extractive.extractor import extracts
+from app.memory.extractive.observer import observations
+from app.memory.extractive.reflector import reflections
+from app.memory.model import Call, Draft, ExtractorInput, ObserverInput, ReflectorInput
+
+Source = TypeVar("Source", ObserverInput, ReflectorInput, ExtractorInput)
+
+VERSION: Final = "extractive-1"
+FREE: Final = Usage(cost_usd=0.0)  # no model is called
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extractive:
+    """``count`` is the service's token estimator."""
+
+    count: Callable[[str], int]
+
+    @property
+    def name(self) -> str:
+        return Provider.EXTRACTIVE.value
+
+    async def estimate(self, _source: ObserverInput | ReflectorInput | ExtractorInput) -> Usage:
+        return FREE
+
+    async def _draft(self, reply: Callable[..., str], source: Source) -> Draft:
+        started = time.monotonic()
+        text = await aside(reply, source, count=self.count)
+        elapsed = round((time.monotonic() - started) * 1000)
+        call = Call(provider=Provider.EXTRACTIVE, model=VERSION, prompt_version=VERSION, usage=FREE, latency_ms=elapsed)
+        return Draft(text=text, call=call)
+
+
+class ExtractiveObserver(Extractive):
+    async def observe(self, source: ObserverInput) -> Draft:
+        return await self._draft(observations, source)
+
+
+class ExtractiveReflector(Extractive):
+    async def reflect(self, source: ReflectorInput) -> Draft:
+        return await self._draft(reflections, source)
+
+
+class ExtractiveExtractor(Extractive):
+    async def extract(self, source: ExtractorInput) -> Draft:
+        return await self._draft(extracts, source)
