@@ -32,8 +32,9 @@ _DECISION = _cue(
     r"결정했|정했|하기로|고르기로|决定|決定|选定|決め",
 )
 _PREFERENCE = _cue(
-    r"(?:i|we)(?: \w+){0,2} (?:like|love|enjoy|prefer|hate|dislike|want)|i(?:'m| am)(?: \w+)? (?:into|a fan|fond)"
-    r"|prefer|favou?rites?|can't stand|allergic|i'd rather|i(?:'d| would)(?: \w+)? (?:like|love)|passionate about"
+    r"(?:i|we)(?: \w+){0,2} (?:like|love|enjoy|prefer|hate|dislike|want)"
+    r"|i(?:'m| am)(?: \w+)? (?:into|a (?:\w+ )?fan|fond)|prefer|favou?rites?|can't stand|allergic"
+    r"|i'd rather|i(?:'d| would)(?: \w+)? (?:like|love)|passionate about"
     r"|from now on|a rule|(?:^|please )(?:always|never)",
     r"좋아|싫어|선호|즐겨|喜欢|喜歡|偏好|讨厌|討厭|最爱|最愛|好き|嫌い|好む|大好",
 )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
+from app.memory.extractive.dates import resolved
 from app.memory.extractive.lasting import lasting_tag
 from app.memory.extractive.observer import line
 from app.memory.extractive.selection import candidates
@@ -16,6 +17,7 @@ from app.memory.log import day_label, render
 from app.memory.model import ExtractorInput, Item, ObserverInput, Priority
 from app.sessions.model import Message, Role
 
+TYPED_CHARACTERS_MAX: Final = 1_500
 _ASSISTANT: Final = re.compile(r"(?:assistant|system|tool|external source)\b", re.IGNORECASE)
 
 
@@ -26,14 +28,22 @@ def extracts(source: ExtractorInput, *, count: Callable[[str], int]) -> str:
 
 
 def _facts_said(source: ExtractorInput, count: Callable[[str], int]) -> Iterator[Item]:
-    """A line for each sentence of the messages that is worth knowing later; no tool's and no stranger's."""
-    own = tuple(message for message in source.messages if not message.is_foreign)
+    """A line for each sentence of the messages that is worth knowing later.
+
+    None of a tool's or a stranger's, and none of what was pasted.
+    """
+    own = tuple(message for message in source.messages if not message.is_foreign and not _is_pasted(message))
     for sentence in candidates(ObserverInput(messages=own), count):
         message = sentence.message
-        tag = lasting_tag(sentence.said.text, ours=_is_ours(message))
+        said_on = message.created_at.astimezone(source.timezone).date()
+        tag = lasting_tag(resolved(sentence.said.text, said_on), ours=_is_ours(message))
         if tag is not None:
-            day = day_label(message.created_at.astimezone(source.timezone).date())
-            yield replace(line([sentence], source.timezone), tag=tag, day=day)
+            yield replace(line([sentence], source.timezone), tag=tag, day=day_label(said_on))
+
+
+def _is_pasted(message: Message) -> bool:
+    """Nobody types as much of themselves at once: it is a document, or what others said."""
+    return sum(len(str(part.get("text") or "")) for part in message.parts) > TYPED_CHARACTERS_MAX
 
 
 def _is_ours(message: Message) -> bool:

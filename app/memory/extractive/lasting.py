@@ -8,6 +8,7 @@ from typing import Final
 
 from app.memory.extractive import cues
 from app.memory.extractive.scoring import specifics
+from app.memory.extractive.words import terms
 from app.memory.model import Tag
 
 # What speaks of the speaker for longer than today.
@@ -26,19 +27,34 @@ _PROFILE: Final = re.compile(
 )
 # What is over with the conversation: what one says to go on with it, asks of the other, or thinks of what was said.
 _PASSING: Final = re.compile(
-    r"^(?:if|imagine|assist|help|write|find|create|make|give|tell|show|explain|generate|provide|i'll say)\b"
-    r"|^(?:they|it|that|this|these|those|he|she|there|which)\b"
+    r"^(?:please(?! (?:always|never)\b)|if|imagine|assist|help|write|find|create|make|give|tell|show|explain|generate"
+    r"|provide|i'll say|thanks|thank you|i see(?=[,.])|i (?:meant|mean|was saying|agree|bet))\b"
     r"|\bi(?:'ll| will)(?: \w+ly| also| just)? (?:be |go )?"
     r"(?:check|try|look|keep|make sure|give|consider|start|think|do|take|sure|let|see|stop|ask|with|use|follow|have"
     r"|read|incorporate|provide|research|explore)\b"
-    r"|\bi(?:'d| would) (?:(?:like|love) to (?:know|see|hear|get|learn|understand|have you|ask)|appreciate)\b"
-    r"|\bremind(?:s|ed)? me of\b|\b(?:act|serve) as\b|\bwondering\b"
-    r"|\bi(?:'m| am) looking for\b|\bneed (?:some )?help\b"
-    r"|\b(?:love|like|enjoy|appreciate)d? (?:it|that|this|them|how|the idea|hearing|seeing)\b",
+    r"|\bi(?:'d| would) (?:(?:like|love) to (?:know|see|hear|get|learn|understand|have you|ask|add|make"
+    r"|include|put|use)|appreciate)\b"
+    r"|\bi think i(?:'ll| will|'ve got all)\b|\bi(?:'ve)? (?:got|have) (?:a|another) question\b"
+    r"|\bi(?:'m| am)(?: \w+ly| also| just| not)? (?:looking for|interested in|curious|sure|excited|open to|happy to"
+    r"|trying to (?:figure|understand|decide|find)|having (?:some )?(?:trouble|issues|a hard time))\b"
+    r"|\bi(?:'ve| have)? (?:also |just )?(?:heard|noticed)\b"
+    r"|\bremind(?:s|ed)? me of\b|\b(?:act|serve) as\b|\bwondering\b|\bneed (?:some )?help\b|\bthanks for\b"
+    r"|\b(?:love|like|enjoy|appreciate)d? (?:it|that|this|them|how|the idea|hearing|seeing)\b"
+    r"|\bgiv(?:e|ing) up\b|\bmak(?:e|ing) it happen\b|\bkeep (?:it|them) up\b|\d% agree\b|\bcan't wait\b",
     re.IGNORECASE,
 )
-# Rules and dates that hold whoever they are said of.
-_BINDING: Final = re.compile(r"\b(?:from now on|always|never|deadline|due (?:on|by)|scheduled)\b", re.IGNORECASE)
+# What points at something that an earlier sentence named: "I chose them".
+_POINTING: Final = re.compile(
+    r"^(?:that|this|which)\b|\b(?:it|them|'em|they|these|those|he|she|him|her|there)\b", re.IGNORECASE
+)
+NAMED_WORDS_MIN: Final = 3  # before it, or it is named in the sentence itself
+PLAN_WORDS_MIN: Final = 4  # of one that names nothing: "I'm gonna keep going" is no plan
+# Rules and dates that hold whoever they are said of: "Never deploy on Fridays", but not "never had the time".
+_BINDING: Final = re.compile(
+    r"\b(?:from now on|deadline|due (?:on|by)|scheduled)\b"
+    r"|^(?:(?:please|and|but) )?(?:always|never) (?!(?:had|been|here|give up|\w+ed)\b)",
+    re.IGNORECASE,
+)
 # An assistant promises in so many words; what it explains, drafts or lists is nobody's plan.
 _PROMISE: Final = re.compile(
     r"^(?:i|we)(?:'ll| will|'ve decided| have decided| agreed| decided)\b|決定|决定|결정|予定|예정", re.IGNORECASE
@@ -53,10 +69,24 @@ def lasting_tag(sentence: str, *, ours: bool) -> Tag | None:
     """
     if cues.is_question(sentence) or cues.is_reaction(sentence) or cues.is_pleasantry(sentence):
         return None
-    if _PASSING.search(sentence) and not _BINDING.search(sentence):
+    if (_PASSING.search(sentence) or _points(sentence)) and not _BINDING.search(sentence):
         return None
     tag = cues.tag_of(sentence)
     return _of_assistant(sentence, tag) if ours else _of_user(sentence, tag)
+
+
+def _points(sentence: str) -> bool:
+    """Whether it speaks of something that another sentence names, and names nothing itself."""
+    found = _POINTING.search(sentence)
+    return found is not None and _words(sentence[: found.start()]) < NAMED_WORDS_MIN and not specifics(sentence)
+
+
+def _is_plan(sentence: str) -> bool:
+    return bool(specifics(sentence)) or _words(sentence) >= PLAN_WORDS_MIN
+
+
+def _words(text: str) -> int:
+    return sum(1 for _ in terms(text))
 
 
 def _of_assistant(sentence: str, tag: Tag) -> Tag | None:
@@ -69,7 +99,7 @@ def _of_user(sentence: str, tag: Tag) -> Tag | None:
     match tag:
         case Tag.DECISION | Tag.PREFERENCE | Tag.NEXT_STEP if _BINDING.search(sentence):
             return tag
-        case Tag.NEXT_STEP if cues.is_second_person(sentence):
+        case Tag.NEXT_STEP if cues.is_second_person(sentence) or not _is_plan(sentence):
             return None
         case Tag.DECISION | Tag.PREFERENCE | Tag.NEXT_STEP:
             return tag if of_self else None

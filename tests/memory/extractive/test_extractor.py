@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from app.memory.extractive.extractor import TYPED_CHARACTERS_MAX
 from app.memory.extractive.roles import ExtractiveExtractor
 from app.memory.model import ExtractorInput, Item, Origin, Priority, Tag
 from app.memory.parsing import parse
@@ -29,6 +30,11 @@ async def facts(*messages: Message, items: tuple[Item, ...] = ()) -> list[tuple[
         ("I've been playing the cello for years.", Tag.FACT),
         ("I graduated from the University of Porto.", Tag.OUTCOME),
         ("I sold 5 necklaces at the market.", Tag.OUTCOME),
+        ("I'm a big fan of pottery.", Tag.PREFERENCE),
+        ("Never deploy on a Friday.", Tag.PREFERENCE),
+        ("A friend made it for my 18th birthday.", Tag.OUTCOME),
+        ("They know me since I moved to Oslo with my sister.", Tag.FACT),
+        ("I'm planning to visit the mountains with the whole family.", Tag.NEXT_STEP),
         ("我住在里斯本。", Tag.FACT),
         ("窓側の席が好きです。", Tag.PREFERENCE),
         ("저는 서울에 살고 있어요.", Tag.FACT),
@@ -52,10 +58,38 @@ async def test_what_a_user_says_of_their_life_is_kept(text: str, tag: Tag) -> No
         "If we are on the East Coast, then China would be harder.",
         "The SSA needs to verify the documents.",
         "I went home.",
+        "You always make me laugh.",
+        "Never had a chance to visit the place.",
+        "Always here to help.",
+        "Never give up!",
+        "I also like holding them.",
+        "I chose them because of their colours.",
+        "I'm gonna keep going, whatever comes my way.",
+        "We'll make it happen!",
+        "I see, thanks for letting me know about the festivals in Lichfield.",
+        "I'm particularly interested in the course of the University of Porto.",
+        "I've got another question about the Upper Pines Campground.",
+        "I've heard that the Hotel Porto has a bar.",
+        "I think I'll set up a corner in the garden with pillows and blankets.",
+        "I can't wait to see Lisbon.",
     ],
 )
 async def test_what_is_over_with_the_conversation_is_not(text: str) -> None:
     assert await facts(said(text)) == []
+
+
+@pytest.mark.parametrize("said_when", ["yesterday", "last week", "two months ago"])
+async def test_what_somebody_did_is_kept_where_it_has_a_date(said_when: str) -> None:
+    assert await facts(said("I went hiking with a friend.")) == []
+    ((tag, text),) = await facts(said(f"I went hiking with a friend {said_when}."))
+    assert (tag, text.startswith("User: I went hiking")) == (Tag.OUTCOME, True)
+
+
+async def test_nothing_is_noted_of_what_was_pasted() -> None:
+    own = "I live in Lisbon with my two dogs. "
+    longest = own + "x" * (TYPED_CHARACTERS_MAX - len(own))
+    assert len(await facts(said(longest))) == 1
+    assert await facts(said(longest + "x")) == []
 
 
 async def test_of_an_assistant_only_promises_that_name_something_are_kept() -> None:
