@@ -15,6 +15,8 @@ from alembic import command
 from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 
+from app.facts.model import Category
+from app.facts.worth import worth
 from app.kit.errors import StartError
 from app.kit.migrate import alembic_config, current_revision, head_revision, upgrade
 
@@ -108,6 +110,26 @@ async def test_a_fact_from_before_its_words_had_a_time_reads_as_it_does_since_it
     row = await connection.fetchrow("SELECT text, created_at, worded_at FROM facts")
     await connection.close()
     assert tuple(row) == ("Likes tea.", noted, changed)
+
+
+async def test_facts_that_were_there_before_their_worth_get_theirs(fresh_url: str) -> None:
+    await asyncio.to_thread(command.upgrade, alembic_config(fresh_url), "0023")
+    connection = await asyncpg.connect(fresh_url)
+    fact = (
+        "INSERT INTO facts (tenant, resource_id, text, category, trust, author, sources, valid_from, updated_at)"
+        " VALUES ('t', 'r', $1, $2, 'user', 'extractor', $3, $4, $4)"
+    )
+    noted = datetime(2026, 3, 1, tzinfo=UTC)
+    plan = "I'm going to Oslo with Maria on 7 May 2023."
+    await connection.execute(fact, "Is allergic to peanuts.", "profile", json.dumps([{}, {}]), noted)
+    await connection.execute(fact, plan, "commitment", json.dumps([{}]), noted)
+    await upgrade(fresh_url)
+    rows = await connection.fetch("SELECT worth, passes_at, confirmed_at FROM facts ORDER BY id")
+    await connection.close()
+    assert [tuple(row) for row in rows] == [
+        (worth("Is allergic to peanuts.", Category.PROFILE), None, noted),
+        (worth(plan, Category.COMMITMENT), datetime(2023, 5, 14, tzinfo=UTC), None),
+    ]
 
 
 async def test_a_database_that_is_not_there_is_one_clear_line(postgres: str) -> None:

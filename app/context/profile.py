@@ -14,7 +14,7 @@ from app.context.draft import Line
 from app.context.explain import decision, returning
 from app.context.model import Block, Decision, Section, Stability, Verdict
 from app.context.wording import known_before, known_line
-from app.facts.standing import Standing
+from app.facts.standing import Standing, spread
 from app.kit.tokens import text_tokens
 
 STAGE: Final = "profile"
@@ -73,7 +73,7 @@ def _lines(standing: Standing, zone: tzinfo) -> tuple[Line, ...]:
                 until=local(fact.valid_to),
             ),
         )
-        for fact in standing.facts
+        for fact in spread(standing.facts)
     )
 
 

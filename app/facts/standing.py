@@ -3,23 +3,25 @@
 Nothing is written for them (docs/decisions/0036): what a fact was then is told from what it is now. It was noted by
 then, in the words that it still has; it was true then, if what came later ended it. A fact that was deleted, corrected
 or put in other words since is told no more. A branch began when its parent did.
+
+A caller's own come before what the memory noted, plans that were over come last, and of each those worth most
+(``worth.py``), the newest before others.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
 from app.facts.model import Author, Category
-
-# The most important first; of a category a caller's own before what the memory noted, the newest first.
-IMPORTANCE: Final = (Category.PROFILE, Category.PREFERENCE, Category.DECISION, Category.COMMITMENT, Category.INSIGHT)
+from app.facts.worth import CONFIRMED_POINTS
+from app.kit.words import overlap, terms
 
 # JSON, or NULL where nothing was known. A tool's or a stranger's word is left out: what stands at the head of every
 # conversation is not for them to write.
 STANDING: Final = """
 SELECT jsonb_agg(to_jsonb(f)) FROM (
-  SELECT f.id, f.text, f.category, f.author, f.valid_from, ended.valid_to, s.began_at
+  SELECT f.id, f.text, f.category, f.author, f.valid_from, ended.valid_to, s.began_at, rank.worth, rank.passed
   FROM (SELECT tenant, resource_id, coalesce(began_at, created_at) AS began_at
         FROM sessions WHERE id = {session}) s
   JOIN facts f ON f.tenant = s.tenant AND f.resource_id = s.resource_id
@@ -29,9 +31,13 @@ SELECT jsonb_agg(to_jsonb(f)) FROM (
       WHERE r.tenant = f.tenant AND r.resource_id = f.resource_id AND r.id = f.replaced_by
     ) THEN NULL ELSE f.valid_to END AS valid_to
   ) AS ended
+  CROSS JOIN LATERAL (
+    SELECT f.worth + CASE WHEN f.confirmed_at <= s.began_at THEN {confirmed} ELSE 0 END AS worth,
+      coalesce(f.passes_at <= s.began_at, false) AS passed
+  ) AS rank
   WHERE f.worded_at <= s.began_at AND f.valid_from <= s.began_at AND coalesce(ended.valid_to > s.began_at, true)
     AND f.trust IN ('user', 'operator') AND {facts_max} > 0
-  ORDER BY array_position('{importance}'::text[], f.category), f.author <> 'caller', f.valid_from DESC, f.id DESC
+  ORDER BY f.author <> 'caller', rank.passed, rank.worth DESC, f.valid_from DESC, f.id DESC
   LIMIT {facts_max}
 ) f
 """
@@ -48,8 +54,7 @@ CASE WHEN {session}.resource_id IS NOT NULL AND {facts_max} > 0 THEN (
 
 def standing(*, session: str, facts_max: str) -> str:
     """The query that reads them, of the parameters of these names."""
-    importance = "{" + ",".join(IMPORTANCE) + "}"
-    return STANDING.format(session=session, facts_max=facts_max, importance=importance)
+    return STANDING.format(session=session, facts_max=facts_max, confirmed=CONFIRMED_POINTS)
 
 
 def standing_mark(*, session: str, facts_max: str) -> str:
@@ -59,23 +64,31 @@ def standing_mark(*, session: str, facts_max: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandingFact:
+    """``worth`` and ``passed`` are as they were when the session began."""
+
     id: int
     text: str
     category: Category
     author: Author
     valid_from: datetime
     valid_to: datetime | None
+    worth: int
+    passed: bool
 
-    @property
-    def rank(self) -> tuple[int, bool, float, int]:
-        """The least is the most important."""
-        rank = IMPORTANCE.index(self.category)
-        return rank, self.author is not Author.CALLER, -self.valid_from.timestamp(), -self.id
+    def rank(self, *, told: float = 0.0) -> tuple[bool, bool, float, float, int]:
+        """The least is the most important; ``told``, 0 to 1, is how much of it others said before."""
+        return (
+            self.author is not Author.CALLER,
+            self.passed,
+            -self.worth * (1 - told),
+            -self.valid_from.timestamp(),
+            -self.id,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """What was known when the session began, the most important first."""
+    """What was known when the session began, by rank."""
 
     began_at: datetime
     facts: tuple[StandingFact, ...]
@@ -85,8 +98,24 @@ def standing_of(found: Sequence[Mapping[str, Any]] | None) -> Standing | None:
     """From JSON; None where nothing was known."""
     if not found:
         return None
-    facts = sorted(map(_fact_of, found), key=lambda fact: fact.rank)
+    facts = sorted(map(_fact_of, found), key=StandingFact.rank)
     return Standing(began_at=datetime.fromisoformat(found[0]["began_at"]), facts=tuple(facts))
+
+
+def spread(facts: Sequence[StandingFact]) -> Iterator[StandingFact]:
+    """All of them, the most important first, where what says much of what another said before counts that much less.
+
+    Maximal marginal relevance (Carbonell and Goldstein 1998), by the words that two facts have in common.
+    """
+    words = {fact.id: frozenset(terms(fact.text)) for fact in facts}
+    told = dict.fromkeys(words, 0.0)
+    left = list(facts)
+    while left:
+        first = min(left, key=lambda fact: fact.rank(told=told[fact.id]))
+        left.remove(first)
+        yield first
+        for fact in left:
+            told[fact.id] = max(told[fact.id], overlap(words[fact.id], words[first.id]))
 
 
 def _fact_of(found: Mapping[str, Any]) -> StandingFact:
@@ -98,4 +127,6 @@ def _fact_of(found: Mapping[str, Any]) -> StandingFact:
         author=Author(found["author"]),
         valid_from=datetime.fromisoformat(found["valid_from"]),
         valid_to=None if ends is None else datetime.fromisoformat(ends),
+        worth=found["worth"],
+        passed=found["passed"],
     )

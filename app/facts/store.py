@@ -12,6 +12,7 @@ from uuid import UUID
 
 from app.facts.forgetting import Left, derived_since, of_message, of_sessions, without
 from app.facts.model import Author, Category, Fact, NewFact, Source, Validity, source_from_json, source_to_json
+from app.facts.worth import passes_at, worth
 from app.kit.db import Database, Row, Tx
 from app.sessions.model import Gone, Trust
 
@@ -31,13 +32,16 @@ ALL_FACTS = "/* all_facts */ SELECT * FROM facts WHERE tenant = $1 AND resource_
 FACT = "/* fact */ SELECT * FROM facts WHERE tenant = $1 AND resource_id = $2 AND id = $3"
 
 ADD_FACT = """/* add_fact */
-INSERT INTO facts (tenant, resource_id, text, category, trust, author, sources, valid_from, valid_to)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING *
+INSERT INTO facts (tenant, resource_id, text, category, trust, author, sources, valid_from, valid_to, worth, passes_at,
+  confirmed_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, CASE WHEN jsonb_array_length($7) > 1 THEN now() END) RETURNING *
 """
 
 CHANGE_FACT = """/* change_fact */
 UPDATE facts SET text = $4, category = $5, author = $6, sources = $7, valid_from = $8, valid_to = $9, replaced_by = $10,
-  updated_at = now(), worded_at = CASE WHEN $11 OR text <> $4 THEN now() ELSE worded_at END
+  updated_at = now(), worded_at = CASE WHEN $11 OR text <> $4 THEN now() ELSE worded_at END,
+  worth = $12, passes_at = $13,
+  confirmed_at = CASE WHEN jsonb_array_length($7) > 1 THEN coalesce(confirmed_at, now()) END
 WHERE tenant = $1 AND resource_id = $2 AND id = $3 RETURNING *
 """
 
@@ -110,8 +114,8 @@ class FactStore:
 
     async def add(self, tx: Tx, tenant: str, resource_id: str, new: NewFact) -> Fact:
         columns = (new.text, new.category, new.trust, new.author, _sources_json(new.sources))
-        row = await tx.fetchrow(ADD_FACT, tenant, resource_id, *columns, new.valid_from, new.valid_to)
-        return fact_of(row)
+        validity = (new.valid_from, new.valid_to)
+        return fact_of(await tx.fetchrow(ADD_FACT, tenant, resource_id, *columns, *validity, *_weighed(new)))
 
     async def change(self, tx: Tx, tenant: str, resource_id: str, fact: Fact, *, by_hand: bool = False) -> Fact:
         """Write what can change of a fact: all but whose word it is.
@@ -120,7 +124,10 @@ class FactStore:
         """
         columns = (fact.text, fact.category, fact.author, _sources_json(fact.sources))
         validity = (fact.valid_from, fact.valid_to, fact.replaced_by)
-        return fact_of(await tx.fetchrow(CHANGE_FACT, tenant, resource_id, fact.id, *columns, *validity, by_hand))
+        row = await tx.fetchrow(
+            CHANGE_FACT, tenant, resource_id, fact.id, *columns, *validity, by_hand, *_weighed(fact)
+        )
+        return fact_of(row)
 
     async def leave(self, tx: Tx, tenant: str, resource_id: str, left: Left) -> None:
         await tx.execute(DELETE_FACTS, tenant, resource_id, left.deleted)
@@ -170,6 +177,11 @@ class FactStore:
             return {"facts": int(status.rpartition(" ")[2])}
         dropped, _ = await self._drop(tx, gone.sessions, of_sessions(gone.sessions))
         return {"facts": dropped}
+
+
+def _weighed(fact: Fact | NewFact) -> tuple[int, datetime | None]:
+    """What its words tell of its place in a profile."""
+    return worth(fact.text, fact.category), passes_at(fact.text, fact.category)
 
 
 def _sources_json(sources: Sequence[Source]) -> list[dict[str, Any]]:

@@ -3,18 +3,20 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, DateTime, Identity, Text, text
+from sqlalchemy import BigInteger, CheckConstraint, Column, DateTime, Identity, SmallInteger, Text, text
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlmodel import Field, SQLModel
 
 NOW = text("now()")
 EMPTY_LIST = text("'[]'")
+LEAST = text("1")
 
 
 class FactRow(SQLModel, table=True):
     """One fact of a resource. ``sources`` are ``model.Source``, the session's id beside its key: a key is used anew.
 
-    It reads as it does since ``worded_at``, whatever came to support it or to take its place.
+    It reads as it does since ``worded_at``, whatever came to support it or to take its place, and rests on more than
+    one source since ``confirmed_at``. ``worth`` and ``passes_at`` are told from its words (``worth.py``).
     """
 
     __tablename__ = "facts"
@@ -39,3 +41,6 @@ class FactRow(SQLModel, table=True):
     created_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False, server_default=NOW))
     updated_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False, server_default=NOW))
     worded_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False, server_default=NOW))
+    worth: int = Field(sa_column=Column(SmallInteger, nullable=False, server_default=LEAST))
+    passes_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True)))
+    confirmed_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True)))

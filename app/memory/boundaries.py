@@ -20,7 +20,7 @@ from math import log, sqrt
 from statistics import mean, pstdev
 from typing import Final, TypeAlias
 
-from app.memory.extractive.words import terms
+from app.kit.words import terms
 from app.memory.phrases import closes, opens
 from app.memory.policy import Buffer, Observe
 from app.memory.rules import Rules

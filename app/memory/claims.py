@@ -12,7 +12,7 @@ from decimal import Decimal
 from string import ascii_letters
 from typing import Final
 
-from app.memory.days import DatePhrase, date_phrases, days_apart
+from app.kit.days import DatePhrase, date_phrases, days_apart
 
 _SOFT_QUOTES: Final = str.maketrans("’‘´", "'''")
 _QUOTED: Final = re.compile(

@@ -10,8 +10,8 @@ from math import inf
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+from app.kit.days import DatePhrase, date_phrases, days_alone, parse_day, partial_phrases
 from app.memory.claims import claims, clock_times, normal, numerals
-from app.memory.days import DatePhrase, date_phrases, days_alone, parse_day, partial_phrases
 from app.memory.model import Item, Ranges
 from app.sessions.model import Message, Part, PartType
 

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from app.memory.days import LABEL_CHARACTERS_MAX, day_label, is_day_alone, parse_day
+from app.kit.days import LABEL_CHARACTERS_MAX, day_label, is_day_alone, parse_day
 from app.memory.log import HAPPENED, UNCERTAIN, detail_line, item_line, one_line
 from app.memory.model import Cite, Detail, Item, Origin, Priority, Tag
 

@@ -5,7 +5,7 @@ from datetime import date
 from itertools import groupby
 from typing import Any, Final
 
-from app.memory.days import date_phrases, day_label, parse_day, relative
+from app.kit.days import date_phrases, day_label, parse_day, relative
 from app.memory.model import Cite, Detail, Item, Origin, Priority, Tag
 
 __all__ = [  # days are a part of the log for whoever writes one

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from app.facts.model import FOREIGN, Fact, NewFact
-from app.memory.extractive.words import overlap, terms
+from app.kit.words import overlap, terms
 
 SAME_SHARE: Final = 0.8  # of the words of both in common, with no number or name between them
 DENIED_SHARE: Final = 0.5  # of the words in common, where one says it and the other denies it

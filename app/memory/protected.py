@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from app.kit.days import date_phrases, parse_day
 from app.memory.claims import claims, normal, numerals
-from app.memory.days import date_phrases, parse_day
 from app.memory.log import in_time_order
 from app.memory.model import Cite, Item, Priority, Tag
 

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo
 
 from app.facts.model import FOREIGN, OWN_WORD, Author, Category, NewFact, Source
-from app.memory.days import parse_day
+from app.kit.days import parse_day
 from app.memory.model import Cite, Item, Observation, Origin, Reflection, Tag
 from app.memory.policy import NEVER
 from app.memory.records import Loaded

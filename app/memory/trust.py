@@ -11,10 +11,10 @@ from functools import cached_property
 from itertools import groupby
 from typing import Final
 
+from app.kit.days import parse_day
+from app.kit.words import terms
 from app.memory.commands import commands
-from app.memory.days import parse_day
 from app.memory.disguises import readings
-from app.memory.extractive.words import terms
 from app.memory.grounding import texts_of
 from app.memory.model import Cite, Detail, Item, Origin, Parsed, Priority, Ranges, Tag
 from app.sessions.model import Message, Part, PartType, Trust

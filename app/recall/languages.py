@@ -11,7 +11,7 @@ from typing import Final
 
 import regex
 
-from app.memory.extractive.words import STOP_WORDS
+from app.kit.words import STOP_WORDS
 
 ENGLISH: Final = "english"
 # The languages of Latin letters that have stop words and a stemmer, with the code that dateparser knows them by.

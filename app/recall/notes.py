@@ -5,7 +5,7 @@ from datetime import UTC, datetime, time
 from functools import lru_cache
 from typing import Final
 
-from app.memory.days import parse_day
+from app.kit.days import parse_day
 from app.memory.model import Cite, Item, Observation, Origin
 from app.recall.model import Hit, HitKind
 from app.recall.ranking import plain_scores

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 import regex
 
-from app.memory.days import date_phrases
+from app.kit.days import date_phrases
 from app.recall.languages import ENGLISH, LATIN, WORDS_READ, language_of, stem, stop_words
 
 Alternatives: TypeAlias = frozenset[str]  # terms of which any stands for one word of a query

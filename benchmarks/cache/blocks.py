@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from app.kit.tokens import text_tokens
-from app.memory.extractive.words import terms
+from app.kit.words import terms
 from app.sessions.model import Role
 from benchmarks.cache.conversations import Conversation
 from benchmarks.cache.pricing import Block, Request

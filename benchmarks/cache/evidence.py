@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 
-from app.memory.extractive.words import terms
+from app.kit.words import terms
 from app.memory.parsing import parse
 from benchmarks.cache.conversations import Conversation
 from benchmarks.cache.pricing import Block

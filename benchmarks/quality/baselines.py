@@ -7,7 +7,7 @@ from math import log
 from typing import TypeAlias
 
 from app.kit.tokens import text_tokens
-from app.memory.extractive.words import terms
+from app.kit.words import terms
 from benchmarks.cache.blocks import MESSAGE_TOKENS
 from benchmarks.quality.coverage import Words, line
 from benchmarks.quality.talks import Talk

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from app.memory.days import MONTHS
-from app.memory.extractive.words import terms
+from app.kit.days import MONTHS
+from app.kit.words import terms
 from benchmarks.cache.evidence import cited_words, is_held
 from benchmarks.quality.talks import Question, Talk
 

@@ -14,7 +14,7 @@ import httpx2
 
 from app.context.wording import known_line
 from app.kit.tokens import text_tokens
-from app.memory.extractive.words import overlap, terms
+from app.kit.words import overlap, terms
 from app.sessions.model import Role
 from app.sessions.schemas import PAGE_MAX
 from benchmarks.cache.replay import MESSAGES_MAX, WAIT_MS

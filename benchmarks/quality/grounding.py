@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from app.memory.extractive.scoring import names
+from app.kit.words import names
 from app.memory.grounding import is_grounded, item_source
 from app.memory.log import day_label
 from app.memory.model import Item

@@ -135,6 +135,8 @@ def standing_fact(number: int, text: str = "", **fields: Any) -> StandingFact:
         "author": Author.CALLER,
         "valid_from": START,
         "valid_to": None,
+        "worth": 1,
+        "passed": False,
     }
     return StandingFact(id=number, **values | fields)
 

@@ -17,7 +17,7 @@ from app.context.model import Compiled, Knowledge
 from app.context.profile import LINE_TOKENS_MIN, facts_max, profile_block
 from app.context.wording import known_line
 from app.facts.model import Author, Category, Source
-from app.facts.standing import IMPORTANCE, Standing, StandingFact
+from app.facts.standing import Standing, StandingFact, spread
 from app.facts.store import FactStore
 from app.kit.tokens import text_tokens
 from tests.conftest import Service, StartService
@@ -32,7 +32,7 @@ WAIT = {"wait_ms": 20_000}
 
 
 def standing(*facts: StandingFact) -> Standing:
-    return Standing(began_at=BEGAN, facts=tuple(sorted(facts, key=lambda one: one.rank)))
+    return Standing(began_at=BEGAN, facts=tuple(sorted(facts, key=StandingFact.rank)))
 
 
 def lines(*facts: StandingFact, tokens: int = 600) -> list[str]:
@@ -44,23 +44,49 @@ def shown(*facts: StandingFact, tokens: int = 600) -> list[str]:
     return [line.split("] ")[1].split(" (")[0] for line in lines(*facts, tokens=tokens)]
 
 
-def test_the_most_important_come_first_of_a_kind_the_callers_own_and_then_the_newest() -> None:
+def test_a_callers_own_come_first_then_what_is_worth_most_then_the_newest_and_plans_that_were_over_last() -> None:
     later = BEGAN - timedelta(days=1)
     noted = [
-        *(fact(10 + rank, category, category=category) for rank, category in enumerate(reversed(Category))),
-        fact(1, "older"),
-        fact(2, "noted by the memory", author=Author.EXTRACTOR, valid_from=later),
-        fact(3, "newest", valid_from=later),
-        fact(4, "noted later", valid_from=later),
+        fact(1, "own"),
+        fact(2, "own and over", worth=9, passed=True),
+        fact(3, "noted", author=Author.EXTRACTOR, worth=5),
+        fact(4, "newer", author=Author.EXTRACTOR, worth=5, valid_from=later),
+        fact(5, "noted after it", author=Author.EXTRACTOR, worth=5, valid_from=later),
+        fact(6, "best", author=Author.EXTRACTOR, worth=6),
+        fact(7, "over", author=Author.EXTRACTOR, worth=12, passed=True),
+    ]
+    assert shown(*noted) == ["own", "own and over", "best", "noted after it", "newer", "noted", "over"]
+
+
+def test_what_says_the_same_as_another_before_it_stands_behind_what_says_something_else() -> None:
+    noted = [
+        fact(1, "Runs along the river every morning.", worth=8),
+        fact(2, "Runs along the river each morning.", worth=7),
+        fact(3, "Keeps bees.", worth=4),
     ]
     assert shown(*noted) == [
-        *("profile", "noted later", "newest", "preference", "older", "noted by the memory"),
-        *("decision", "commitment", "insight"),
+        *("Runs along the river every morning.", "Keeps bees.", "Runs along the river each morning."),
     ]
 
 
-def test_every_category_has_its_importance() -> None:
-    assert sorted(IMPORTANCE) == sorted(Category)
+@given(
+    st.lists(
+        st.tuples(st.text(alphabet="ab cd", max_size=9), st.integers(1, 14), st.booleans(), st.sampled_from(Author)),
+        max_size=12,
+    )
+)
+def test_however_facts_resemble_each_other_all_are_told_a_callers_own_first_and_the_best_before_any(
+    known: list[tuple[str, int, bool, Author]],
+) -> None:
+    facts = [
+        fact(number, text, worth=worth, passed=passed, author=author)
+        for number, (text, worth, passed, author) in enumerate(known)
+    ]
+    told = list(spread(facts))
+    assert sorted(one.id for one in told) == [one.id for one in facts]
+    groups = [(one.author is not Author.CALLER, one.passed) for one in told]
+    assert groups == sorted(groups)
+    assert told[:1] == sorted(facts, key=StandingFact.rank)[:1]
 
 
 @pytest.mark.parametrize(
@@ -204,6 +230,33 @@ async def test_a_new_session_begins_with_what_is_known(service: Service) -> None
     assert await known(service, "nobodys") == []
 
 
+async def test_those_worth_most_are_read_however_many_are_newer_and_plans_that_are_over_last(
+    start_service: StartService,
+) -> None:
+    async with start_service(facts={"profile_tokens": 5 * LINE_TOKENS_MIN}) as service:
+        best = await note(service, "Is allergic to peanuts.", category="profile", trust="user")
+        over = await note(service, "Flies to Oslo with Maria on 7 May 2023.", category="commitment")
+        hobbies = [await note(service, f"Likes {hobby}.") for hobby in ("bees", "hens", "tea")]
+        assert await read(service, "small") == [best, *reversed(hobbies), over]
+        hobbies.append(await note(service, "Likes trams."))
+        assert await read(service, "full") == [best, *reversed(hobbies)]
+
+
+async def read(service: Service, key: str) -> list[str]:
+    """The paths of the facts that a context weighs which begins now, in their order."""
+    await begin(service, key)
+    decisions = (await service.context(key, explain="true"))["decisions"]
+    return [f"{FACTS}/{one['id'].removeprefix('fact:')}" for one in decisions if one["stage"] == "profile"]
+
+
+async def test_what_a_corrected_fact_is_worth_is_told_from_its_new_words(service: Service) -> None:
+    tea = await note(service, "Likes tea.")
+    await note(service, "Likes trams.")
+    await service.client.patch(tea, json={"text": "Is allergic to tea."})
+    await begin(service)
+    assert await known(service) == ["Is allergic to tea.", "Likes trams."]
+
+
 async def test_it_stays_while_facts_come_and_are_replaced(start_service: StartService) -> None:
     async with start_service(memory={"message_tokens": 60, "keep_last": 0}) as service:
         await note(service, "User lives in Lisbon.", category="profile", trust="user")
@@ -261,7 +314,10 @@ async def test_what_is_not_true_when_the_session_begins_or_is_a_strangers_is_not
 
 @dataclass
 class World:
-    """A resource and its sessions beside a model of them, whose time is the number of the step."""
+    """A resource and its sessions beside a model of them, whose time is the number of the step.
+
+    All facts are alike but for that number, so that none is worth more by its words, or says more of another.
+    """
 
     service: Service
     resource: str
@@ -269,6 +325,7 @@ class World:
     noted: dict[int, int] = field(default_factory=dict)
     corrected: dict[int, int] = field(default_factory=dict)
     replaced_by: dict[int, int] = field(default_factory=dict)
+    supported: dict[int, int] = field(default_factory=dict)
     began: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -297,11 +354,12 @@ class World:
         """Said again elsewhere."""
         if (old := self.chosen(number)) is not None:
             source = Source(session_id=uuid4(), session="x", from_seq=1, to_seq=1, cites=(1,), text="Said.")
-            await self._change(old, sources=(source,))
+            await self._change(old, sources=(source, source))
+            self.supported.setdefault(old, self.step)
 
     async def correct(self, number: int) -> None:
         if (old := self.chosen(number)) is not None:
-            await self.service.client.patch(f"{self.path}/{old}", json={"text": f"Corrected {self.step}."})
+            await self.service.client.patch(f"{self.path}/{old}", json={"text": f"Fact {self.step}."})
             self.corrected[old] = self.step
 
     async def delete(self, number: int) -> None:
@@ -327,11 +385,15 @@ class World:
             await store.change(tx, "default", self.resource, replace(old, **fields))
 
     def told(self, key: str) -> list[int]:
-        """What was known when the session began, and neither corrected nor gone since; the newest first."""
+        """What was known when the session began, and neither corrected nor gone since.
+
+        What was confirmed by then comes first, then the newest.
+        """
         began = self.began[key]
+        ranked = sorted(self.noted.items(), key=lambda one: (self.supported.get(one[0], began) >= began, -one[0]))
         return [
             fact
-            for fact, noted in sorted(self.noted.items(), reverse=True)
+            for fact, noted in ranked
             if noted < began
             and self.corrected.get(fact, 0) < began
             and (fact not in self.replaced_by or self.noted[self.replaced_by[fact]] > began)

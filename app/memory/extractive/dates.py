@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import date, timedelta
 from functools import partial
 
-from app.memory.days import SHORT_MONTHS
+from app.kit.days import SHORT_MONTHS
 
 _NUMBER_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBERS = {word: number for number, word in enumerate(_NUMBER_WORDS, start=1)}

@@ -6,9 +6,8 @@ Surface words in English, Chinese, Japanese and Korean, as in ``cues``; chosen o
 import re
 from typing import Final
 
+from app.kit.words import specifics, terms
 from app.memory.extractive import cues
-from app.memory.extractive.scoring import specifics
-from app.memory.extractive.words import terms
 from app.memory.model import Tag
 
 # What speaks of the speaker for longer than today.

@@ -7,10 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from app.memory.extractive.scoring import assertion, specifics
+from app.kit.words import overlap, specifics, terms
+from app.memory.extractive.scoring import assertion
 from app.memory.extractive.selection import LINE_TOKENS
 from app.memory.extractive.wording import telegraphic
-from app.memory.extractive.words import overlap, terms
 from app.memory.log import render
 from app.memory.model import Cite, Item, Priority, ReflectorInput
 from app.memory.rules import COMPRESSION_SHARES

@@ -3,12 +3,11 @@
 The weights are round numbers for kinds of sentences; docs/extractive.md has what each of them was worth when measured.
 """
 
-import re
 from collections import Counter
 from dataclasses import dataclass
 
+from app.kit.words import specifics, terms, weight
 from app.memory.extractive import cues
-from app.memory.extractive.words import NUMBER, terms, weight
 from app.memory.model import Tag
 
 # Beyond its plain words, what makes a sentence specific: each counts as this many words more.
@@ -26,11 +25,6 @@ QUESTION_FACTOR = 0.4
 REACTION_FACTOR = 0.5
 # Half a sentence of letters is prose; below that it is a table, a dump or art.
 LETTERS_SHARE_MIN = 0.5
-
-_NAME = re.compile(r"(?<=[\w,;:)'’\"] )[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*|[\u30a0-\u30ff]{3,}")
-_NOT_NAMES = re.compile(r"^(?:I|I'm|I've|I'd|I'll|OK|AI)$")
-_QUOTED = re.compile(r"[\"“「『《][^\"”」』》]{2,}[\"”」』》]|`[^`]+`")
-_IDENTIFIER = re.compile(r"\b\w+[_/@.]\w[\w/.@-]*|\b[A-Z]+-?\d+\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +45,6 @@ def assertion(text: str, *, noted: Counter[str]) -> Assertion:
     if not found or (len(found) == 1 and cues.is_pleasantry(text)):
         return Assertion(text, tag, 0.0, found)
     return Assertion(text, tag, (new + SPECIFIC_WEIGHT * len(specifics(text))) * _kind_factor(text, tag), found)
-
-
-def specifics(text: str) -> list[str]:
-    """The numbers, names, quotations and identifiers of a text."""
-    return [*NUMBER.findall(text), *names(text), *_QUOTED.findall(text), *_IDENTIFIER.findall(text)]
-
-
-def names(text: str) -> list[str]:
-    """Its runs of capitalised words, but for the first word of a sentence, and its katakana."""
-    return [name for name in _NAME.findall(text) if not _NOT_NAMES.match(name)]
 
 
 def _kind_factor(text: str, tag: Tag) -> float:

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from app.kit.words import terms
 from app.memory.extractive.scoring import Assertion, assertion
 from app.memory.extractive.sentences import neutral, sentences
 from app.memory.extractive.wording import trimmed
-from app.memory.extractive.words import terms
 from app.memory.model import ObserverInput, Tag
 from app.sessions.model import Message, PartType
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.memory.days import date_phrases, day_label, is_day_alone, parse_day, partial_phrases, relative
+from app.kit.days import date_phrases, day_label, is_day_alone, parse_day, partial_phrases, relative
 
 ANCHOR = date(2026, 8, 15)
 

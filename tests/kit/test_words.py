@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.memory.extractive import words
+from app.kit import words
+from app.kit.words import KEPT_CHARACTERS, NUMBER, terms
 from app.memory.extractive.cues import is_error
-from app.memory.extractive.words import KEPT_CHARACTERS, NUMBER, terms
 
 
 @given(st.lists(st.text(alphabet="abgnисé나の図77'", min_size=1, max_size=2 * KEPT_CHARACTERS), max_size=4))

@@ -15,6 +15,10 @@ CJK = _HAN_KANA + _HANGUL
 
 NUMBER = re.compile(r"\d(?<![^\W\d_]\d)\d*(?:[.,:/-]\d+)*")
 _RUN = re.compile(rf"[{CJK}]+|[^\W_{CJK}][^\W{CJK}]*(?:'[^\W_{CJK}]+)?")
+_NAME = re.compile(r"(?<=[\w,;:)'’\"] )[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*|[\u30a0-\u30ff]{3,}")
+_NOT_NAMES = re.compile(r"^(?:I|I'm|I've|I'd|I'll|OK|AI)$")
+_QUOTED = re.compile(r"[\"“「『《][^\"”」』》]{2,}[\"”」』》]|`[^`]+`")
+_IDENTIFIER = re.compile(r"\b\w+[_/@.]\w[\w/.@-]*|\b[A-Z]+-?\d+\b")
 _CJK_RUN = re.compile(rf"[{CJK}]+")
 # Kana alone are mostly grammar (particles, endings); katakana are names and loan words.
 _HIRAGANA = re.compile(r"[\u3041-\u309f]+")
@@ -83,3 +87,13 @@ def _stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= _STEM_LETTERS:
             return word[: -len(ending)]
     return word
+
+
+def specifics(text: str) -> list[str]:
+    """The numbers, names, quotations and identifiers of a text."""
+    return [*NUMBER.findall(text), *names(text), *_QUOTED.findall(text), *_IDENTIFIER.findall(text)]
+
+
+def names(text: str) -> list[str]:
+    """Its runs of capitalised words, but for the first word of a sentence, and its katakana."""
+    return [name for name in _NAME.findall(text) if not _NOT_NAMES.match(name)]

@@ -1,0 +1,88 @@
+"""What a fact is worth in the few tokens of a profile, told from its words when it is written (docs/facts.md). Pure.
+
+Whole points, so that Postgres and Python order them alike. Numbers and names count in any language; the other cues are
+surface words in English, of the first person as of the third, and for whom and what one has also in Chinese, Japanese
+and Korean.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, time, timedelta
+from typing import Final
+
+from app.facts.model import Category
+from app.kit.days import DatePhrase, date_phrases
+from app.kit.words import NUMBER, names, terms
+
+CATEGORY_POINTS: Final = {
+    Category.PROFILE: 4,
+    Category.PREFERENCE: 3,
+    Category.DECISION: 3,
+    Category.INSIGHT: 2,
+    Category.COMMITMENT: 1,
+}
+NUMBER_POINTS: Final = 2  # a date is one
+NAMES_MAX: Final = 2  # a point each
+LASTING_POINTS: Final = 4
+DONE_POINTS: Final = 2
+INTENDED_POINTS: Final = -2
+UNEVEN_POINTS: Final = -1
+EVEN_WORDS: Final = range(2, 17)  # fewer hardly say anything, more crowd out other facts
+CONFIRMED_POINTS: Final = 2  # said more than once, by when a session began
+LEAST_POINTS: Final = 1
+
+PLAN_DAYS: Final = 7  # after the last day that it names a plan is over
+MONTH_DAYS: Final = 31  # of a month alone the last day is meant
+
+_SPEAKER: Final = re.compile(r"^[\w .@'’-]{1,60}: ")
+_LASTING: Final = re.compile(
+    r"\b(?:(?:name|wife|husband|partner|son|daughter|mother|father|mom|mum|dad|brother|sister|dog|cat|pet|job|birthday|kid"
+    r"|degree)s?|child(?:ren)?|family|lives?|lived|works? (?:at|as|for|in)|allerg(?:y|ies|ic)|vegan|vegetarian|married"
+    r"|divorced|engaged|born|grew up|moved|graduated|years? old|owns?|diagnosed)\b"
+    r"|妻|丈夫|夫|娘|息子|女儿|儿子|妈妈|爸爸|母|父|家族|家人|狗|犬|猫|过敏|アレルギー|生日|誕生日|叫|住|工作|仕事|働"
+    r"|아내|남편|딸|아들|엄마|아빠|가족|강아지|고양이|알레르기|생일|이름|살고|일하",
+    re.IGNORECASE,
+)
+_DONE: Final = re.compile(
+    r"\b(?:i|we|user|he|she|they)(?:'ve|'d| have| has)? (?:just |recently |actually |also |finally )*"
+    r"(?:[a-z]{2,}ed|bought|got|went|made|took|had|began|saw|met|won|found|sold|built|read|ran)\b",
+    re.IGNORECASE,
+)
+_INTENDED: Final = re.compile(
+    r"\b(?:going to|gonna|plan(?:s|ning)?|thinking|looking|trying|hop(?:e|es|ing)|will|would|wants?|needs?)\b"
+    r"|['’](?:ll|d)\b",
+    re.IGNORECASE,
+)
+
+
+def worth(text: str, category: Category) -> int:
+    """Points, at least ``LEAST_POINTS``: how specific it is, how lasting, and whether it came to be or is intended."""
+    said = _SPEAKER.sub("", text)
+    return max(LEAST_POINTS, CATEGORY_POINTS[category] + sum(_points(said)))
+
+
+def _points(said: str) -> Iterator[int]:
+    yield NUMBER_POINTS if NUMBER.search(said) else 0
+    yield min(NAMES_MAX, len(set(names(said))))
+    yield LASTING_POINTS if _LASTING.search(said) else 0
+    yield DONE_POINTS if _DONE.search(said) else 0
+    yield INTENDED_POINTS if _INTENDED.search(said) else 0
+    yield 0 if sum(1 for _ in terms(said)) in EVEN_WORDS else UNEVEN_POINTS
+
+
+def passes_at(text: str, category: Category) -> datetime | None:
+    """When what somebody means to do is over: some days after the last that its words name with a year; None: never."""
+    if category is not Category.COMMITMENT:
+        return None
+    return max(filter(None, map(_passed, date_phrases(text))), default=None)
+
+
+def _passed(phrase: DatePhrase) -> datetime | None:
+    day = None if phrase.year is None else phrase.on(phrase.year)
+    if day is None:
+        return None
+    try:
+        over = day + timedelta(days=PLAN_DAYS + (MONTH_DAYS if phrase.day is None else 0))
+    except OverflowError:  # the calendar ends before
+        return None
+    return datetime.combine(over, time(), tzinfo=UTC)
