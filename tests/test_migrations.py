@@ -25,12 +25,13 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture
 async def fresh_url(postgres: str) -> str:
-    """DSN of a database without tables."""
+    """DSN of a database without tables, this worker's own: all of them share the server."""
+    name = f"daybook_fresh_{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
     connection = await asyncpg.connect(postgres)
-    await connection.execute("DROP DATABASE IF EXISTS daybook_fresh WITH (FORCE)")
-    await connection.execute("CREATE DATABASE daybook_fresh")
+    await connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+    await connection.execute(f"CREATE DATABASE {name}")
     await connection.close()
-    return postgres.replace("/postgres?", "/daybook_fresh?", 1)
+    return postgres.replace("/postgres?", f"/{name}?", 1)
 
 
 async def test_the_migrations_make_what_the_tables_declare(database_url: str) -> None:
