@@ -38,6 +38,18 @@ async def test_the_migrations_make_what_the_tables_declare(database_url: str) ->
     await asyncio.to_thread(command.check, alembic_config(database_url))
 
 
+async def test_of_every_table_by_session_or_memory_the_planner_is_told_that_they_are_long(database_url: str) -> None:
+    connection = await asyncpg.connect(database_url)
+    untold = await connection.fetch("""
+      SELECT i.indrelid::regclass::text FROM pg_index i
+      JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+      WHERE i.indisprimary AND i.indnkeyatts > 1 AND a.attname IN ('session_id', 'memory_id')
+        AND coalesce(array_to_string(a.attoptions, ','), '') !~ 'n_distinct='
+    """)
+    await connection.close()
+    assert untold == []
+
+
 def test_the_last_script_is_the_head() -> None:
     config = alembic_config("postgresql://nowhere")
     assert head_revision() == ScriptDirectory.from_config(config).get_current_head()

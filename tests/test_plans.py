@@ -1,24 +1,60 @@
 """How Postgres executes each statement of the service where there is much: by an index, and never all of a session.
 
 The plan looked at is the generic one, which a prepared statement has from its sixth execution on, with the settings of
-a connection of the service.
+a connection of the service. Whom row-level security guards it from looks up as much: of what is not the policy's own,
+Postgres lets only what cannot fail go by an index, and neither arithmetic nor ``coalesce`` of columns is that
+(docs/decisions/0044).
 """
 
 import importlib
 import json
 import pkgutil
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import asyncpg
 import pytest
 
 import app
+from app.kit.db import TENANT_SETTING
 from app.memory.store import CONVERSATIONS
 from app.sessions.store import session_id
 from benchmarks.speed.filling import OBSERVATIONS, TENANT, VERSIONS, a_note, fill
-from tests.conftest import TABLES, Service
+from tests.conftest import Service, _clone, _database, running_service
+from tests.secured import as_role, secured
+
+LONG, MANY = 5_000, 2_000  # messages of one session; sessions of one message each
+GENERIC = "&plan_cache_mode=force_generic_plan"
+SAID = {"role": "user", "content": "Hello"}
+READ_MAX = 1_000  # rows of a table that a request reads: those not yet observed, a few times, and what is shown
+IDLE = {"provider": "extractive", "pool": {"min": 1, "max": 1}, "memory": {"message_tokens": 10**6}}
+
+# What is asked of the long session.
+REQUESTS: list[tuple[str, str, Any]] = [
+    ("POST", "/messages", {"messages": [SAID]}),
+    ("POST", "/messages", {"messages": [SAID] * 20}),
+    ("POST", "/messages", {"messages": [{"id": "m-1"} | SAID, SAID]}),  # 409
+    ("GET", "/messages", None),
+    ("GET", "/messages?order=desc", None),
+    ("GET", "/messages?after_seq=2500&before_seq=2600", None),
+    ("GET", "/messages/m-77", None),
+    ("PUT", f"/messages/m-{LONG}", SAID),
+    ("GET", "/context?message_budget=1000", None),
+    ("GET", "/context?message_budget=1000&as_of_seq=2600", None),
+    ("GET", "/context?message_budget=1000&as_of_version=12", None),
+    ("GET", "/context/diff", None),
+    ("PUT", "", {"config": {"keep_last": 3}}),
+    ("GET", "/memory", None),
+    ("GET", "/memory/log?version=5", None),
+    ("GET", "/memory/versions", None),
+    ("GET", "/memory/observations", None),
+    ("POST", "/compact", {"up_to_seq": LONG - 10}),
+    ("DELETE", f"/messages/m-{LONG - 1}", None),
+    ("POST", "/branch", {"key": "branch", "at_seq": 100}),
+]
 
 NAME = re.compile(r"/\* (\w+) \*/")
 PLAN = """
@@ -29,9 +65,13 @@ BEGIN
   RETURN found;
 END $$
 """
+SOUGHT = re.compile(r"\((\w+) [<=>]")  # an index condition begins with the column
+ROWS_READ = """
+SELECT relname, seq_tup_read + idx_tup_fetch FROM pg_stat_user_tables
+WHERE relname IN ('messages', 'memory_versions', 'observations')
+"""
 BY_SEQ = re.compile(r"\b(seq|created_at|tokens_before)\b")  # an incremental sort goes by an index, a part at a time
 GROWING = {"messages", "sessions", "memories", "memory_versions", "observations"}
-LONG, MANY = 5_000, 2_000  # messages of one session; sessions of one message each
 
 # What may read a table from end to end, or sort what it found of a session, and why.
 READS_ALL = {
@@ -55,18 +95,39 @@ STATEMENTS = _statements()
 
 
 @pytest.fixture(scope="module")
-async def planner(worker_url: str) -> AsyncIterator[asyncpg.Connection]:
-    """A connection to a database with one long session and many short ones."""
-    connection = await asyncpg.connect(worker_url)
-    for table in TABLES:
-        await connection.execute(f"DELETE FROM {table}")  # noqa: S608 - our own table names
-    await fill(worker_url, ["long"], LONG, observed=True, wake_tokens=6_000)
-    await fill(worker_url, [f"short-{number}" for number in range(MANY)], 1, observed=True, wake_tokens=6_000)
+async def url(postgres: str, worker_id: str) -> str:
+    """DSN of a database with one long session and many short ones, that a role is guarded from."""
+    await _clone(postgres, f"daybook_plans_{worker_id}")
+    filled = _database(postgres, f"daybook_plans_{worker_id}")
+    await secured(filled)
+    await fill(filled, ["long"], LONG, observed=True, wake_tokens=6_000)
+    await fill(filled, [f"short-{number}" for number in range(MANY)], 1, observed=True, wake_tokens=6_000)
+    connection = await asyncpg.connect(filled)
     note, shorts = a_note(), [session_id(TENANT, f"short-{number}") for number in range(MANY)]
     await connection.execute(OBSERVATIONS, shorts, note.text, "[]", note.tokens, 50, "active", 2, 1)
     await connection.execute(VERSIONS, shorts, 2, 1)
     await connection.execute("VACUUM ANALYZE observations")
     await connection.execute("VACUUM ANALYZE memory_versions")
+    await connection.close()
+    return filled
+
+
+@pytest.fixture(scope="module")
+async def planner(url: str) -> AsyncIterator[asyncpg.Connection]:
+    async with _planning(url) as connection:
+        yield connection
+
+
+@pytest.fixture(scope="module")
+async def guarded(url: str) -> AsyncIterator[asyncpg.Connection]:
+    async with _planning(as_role(url)) as connection:
+        await connection.execute(f"SET {TENANT_SETTING} = '{TENANT}'")
+        yield connection
+
+
+@asynccontextmanager
+async def _planning(url: str) -> AsyncIterator[asyncpg.Connection]:
+    connection = await asyncpg.connect(url)
     await connection.execute(PLAN)
     yield connection
     await connection.close()
@@ -90,19 +151,65 @@ def test_every_domain_with_a_store_has_statements_to_look_at() -> None:
 
 @pytest.mark.parametrize("name", sorted(STATEMENTS.keys() - READS_ALL.keys()))
 async def test_no_table_that_grows_is_read_from_end_to_end(planner: asyncpg.Connection, name: str) -> None:
-    nodes = await _nodes(planner, STATEMENTS[name])
-
-    scanned = [node["Relation Name"] for node in nodes if node["Node Type"] == "Seq Scan"]
-    assert GROWING.isdisjoint(scanned)
+    assert GROWING.isdisjoint(_scanned(await _nodes(planner, STATEMENTS[name])))
 
 
 @pytest.mark.parametrize("name", sorted(STATEMENTS.keys() - READS_ALL.keys()))
 async def test_no_session_is_sorted_whole(planner: asyncpg.Connection, name: str) -> None:
-    nodes = await _nodes(planner, STATEMENTS[name])
+    assert "messages" not in _sorted(await _nodes(planner, STATEMENTS[name]))
 
+
+@pytest.mark.parametrize("name", sorted(STATEMENTS.keys() - READS_ALL.keys()))
+async def test_what_a_policy_guards_is_looked_up_by_no_less(
+    planner: asyncpg.Connection, guarded: asyncpg.Connection, name: str
+) -> None:
+    freely, nodes = [await _nodes(connection, STATEMENTS[name]) for connection in (planner, guarded)]
+
+    assert not _sought(freely) - _sought(nodes)
+    assert GROWING.isdisjoint(_scanned(nodes))
+    assert "messages" not in _sorted(nodes)
+
+
+def _scanned(nodes: list[dict[str, Any]]) -> set[str]:
+    return {node["Relation Name"] for node in nodes if node["Node Type"] == "Seq Scan"}
+
+
+def _sorted(nodes: list[dict[str, Any]]) -> set[str | None]:
     sorts = [node for node in nodes if node["Node Type"] == "Sort" and any(map(BY_SEQ.search, node["Sort Key"]))]
-    sorted_of = {inner.get("Relation Name") for node in sorts for inner in _within(node)}
-    assert "messages" not in sorted_of
+    return {inner.get("Relation Name") for node in sorts for inner in _within(node)}
+
+
+def _sought(nodes: list[dict[str, Any]]) -> Counter[tuple[str, str]]:
+    """How often the rows of a table that grows are looked up by which column; an index is called after its table."""
+    sought = [
+        (table, column)
+        for node in nodes
+        for table in GROWING
+        if node.get("Index Name", "").startswith(f"{table}_")
+        for column in SOUGHT.findall(node.get("Index Cond", ""))
+    ]
+    return Counter(sought)
+
+
+@pytest.mark.parametrize("seen_by", [str, as_role], ids=["owner", "guarded"])
+async def test_no_request_reads_all_of_a_long_session(url: str, seen_by: Callable[[str], str]) -> None:
+    connection, read = await asyncpg.connect(url), dict[str, dict[str, int]]()
+    async with running_service(seen_by(url) + GENERIC, **IDLE) as service:
+
+        async def rows() -> Counter[str]:
+            async with service.app.state.database.connection() as own:
+                await own.execute("SELECT pg_stat_force_next_flush()")
+            return Counter(dict(await connection.fetch(ROWS_READ)))
+
+        for method, path, body in REQUESTS:
+            before = await rows()
+            answer = await service.client.request(method, f"/sessions/long{path}", json=body)
+            assert answer.status_code in {200, 201, 409}, answer.text
+            read[f"{method} {path}"] = await rows() - before
+    await connection.close()
+
+    assert read["GET /context?message_budget=1000"]["messages"] > 0
+    assert [(asked, found) for asked, found in read.items() if max(found.values(), default=0) > READ_MAX] == []
 
 
 async def test_of_a_shared_memory_only_sessions_with_something_to_observe_are_looked_into(
@@ -125,7 +232,17 @@ async def test_of_a_shared_memory_only_sessions_with_something_to_observe_are_lo
 async def test_a_whole_read_would_be_seen(planner: asyncpg.Connection) -> None:
     nodes = await _nodes(planner, "SELECT * FROM messages WHERE tokens = $1 ORDER BY created_at")
 
-    assert {"Seq Scan", "Sort"} <= {node["Node Type"] for node in nodes}
+    assert _scanned(nodes) == {"messages"} <= _sorted(nodes)
+
+
+async def test_a_look_up_that_a_policy_forbids_would_be_seen(
+    planner: asyncpg.Connection, guarded: asyncpg.Connection
+) -> None:
+    last = "m.session_id = s.id AND m.seq = s.next_seq - 1"  # a difference may be out of range
+    failing = f"SELECT m.tokens FROM sessions s JOIN messages m ON {last} WHERE s.id = $1"  # noqa: S608 - our own
+    freely, nodes = [await _nodes(connection, failing) for connection in (planner, guarded)]
+
+    assert _sought(freely) - _sought(nodes) == {("messages", "seq"): 1}
 
 
 async def test_the_plans_are_those_of_a_connection_of_the_service(

@@ -17,7 +17,6 @@ from app.kit.auth import Access
 from app.kit.db import EVERY_TENANT, TENANT_SETTING, Database, DatabaseConfig, acting_for
 from app.kit.errors import StartError
 from app.securing import secure
-from benchmarks.speed.filling import fill as filled_with
 from tests.conftest import Service, _clone, _database, running_service
 from tests.journeys.looks import until
 from tests.keys.conftest import bearer
@@ -178,27 +177,6 @@ async def test_behind_a_pooler_no_transaction_has_the_tenant_of_another(
 
             found = await asyncio.gather(*(sessions(tenant) for tenant in (OWN, OTHER) * 10))
     assert found == [8, 0] * 10
-
-
-async def test_where_a_tail_begins_is_looked_up_and_not_searched_for(postgres: str, worker_id: str) -> None:
-    """What may fail is compared only after the policy has let a row pass, and so by no index: all of it was read."""
-    await _clone(postgres, f"daybook_long_{worker_id}")
-    owner = _database(postgres, f"daybook_long_{worker_id}")
-    await secured(owner)
-    await filled_with(owner, ["long"], 3_000, observed=True, wake_tokens=6_000)
-    connection = await asyncpg.connect(owner)
-    async with running_service(as_role(owner), pool={"min": 1, "max": 1}) as service:
-        await connection.execute("SELECT pg_stat_reset()")
-        shown = await service.get("/sessions/long/context", message_budget=1_000)
-        async with service.app.state.database.connection() as own:
-            await own.execute("SELECT pg_stat_force_next_flush()")
-    read = await connection.fetchval(
-        "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_user_tables WHERE relname = 'messages'"
-    )
-    await connection.close()
-
-    assert shown["omitted"]["messages"] > 0
-    assert 0 < read < 1_000
 
 
 async def test_a_user_for_whom_it_is_not_in_force_stops_the_start(url: str) -> None:

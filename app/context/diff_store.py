@@ -7,16 +7,17 @@ from app.kit.db import Database, Row
 
 # A session's tail is empty at version 0, of which nothing was recorded.
 SPAN = """/* span */
+WITH asked AS MATERIALIZED (
+  SELECT s.id, s.memory_id, coalesce(m.log_version, 0) AS newest, coalesce($3, m.log_version, 0) AS until,
+         coalesce($2, greatest(coalesce($3, m.log_version, 0) - 1, 0)) AS since
+  FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id WHERE s.id = $1
+)
 SELECT a.memory_id, a.newest, a.since, a.until,
        coalesce((o.cursors->a.id::text->>'tail_from_seq')::bigint, 1) AS since_from,
        coalesce((o.cursors->a.id::text->>'last_seq')::bigint, 0) AS since_to,
        coalesce((n.cursors->a.id::text->>'tail_from_seq')::bigint, 1) AS until_from,
        coalesce((n.cursors->a.id::text->>'last_seq')::bigint, 0) AS until_to
-FROM (
-  SELECT s.id, s.memory_id, coalesce(m.log_version, 0) AS newest, coalesce($3, m.log_version, 0) AS until,
-         coalesce($2, greatest(coalesce($3, m.log_version, 0) - 1, 0)) AS since
-  FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id WHERE s.id = $1
-) a
+FROM asked a
 LEFT JOIN memory_versions o ON o.memory_id = a.memory_id AND o.version = a.since
 LEFT JOIN memory_versions n ON n.memory_id = a.memory_id AND n.version = a.until
 """

@@ -103,8 +103,10 @@ FROM session s
 UNION ALL
 SELECT g.seq, g.id, g.kind, g.role, g.name, g.parts, g.tokens, g.tokens_before, g.created_at, g.observe, g.trust,
        g.metadata, g.content_hash, g.up_to_seq, g.erased_at, NULL, NULL
-FROM session s, start, messages g
-WHERE g.session_id = (SELECT $1) AND g.seq BETWEEN start.seq AND s.seq AND g.kind <> 'summary'
+FROM session s, start, LATERAL (
+  SELECT * FROM messages
+  WHERE session_id = (SELECT $1) AND seq BETWEEN start.seq AND s.seq AND kind <> 'summary' OFFSET 0
+) AS g
 UNION ALL
 SELECT g.seq, g.id, g.kind, g.role, g.name, g.parts, g.tokens, g.tokens_before, g.created_at, g.observe, g.trust,
        g.metadata, g.content_hash, g.up_to_seq, g.erased_at, NULL, NULL
@@ -127,12 +129,12 @@ ELSEWHERE = f""",
          'elsewhere', CASE WHEN s.memory_id <> $1 THEN (
            SELECT jsonb_agg(jsonb_build_object('key', t.key, 'message', to_jsonb(g) - 'content_hash')
                             ORDER BY g.ingested_at)
-           FROM (SELECT id, key, observed_seq FROM sessions o
+           FROM (SELECT id, key, observed_seq, next_seq - 1 AS last_seq FROM sessions o
                  WHERE o.memory_id = s.memory_id AND o.id <> $1 AND o.next_seq - 1 > o.observed_seq
                  ORDER BY o.last_active_at DESC LIMIT {ELSEWHERE_SESSIONS}) t
            CROSS JOIN LATERAL (SELECT * FROM messages g
-                               WHERE g.session_id = t.id AND g.seq > t.observed_seq AND g.observe
-                                 AND g.tokens <= (SELECT $11::int)
+                               WHERE g.session_id = t.id AND g.seq BETWEEN t.observed_seq + 1 AND t.last_seq
+                                 AND g.observe AND g.tokens <= (SELECT $11::int)
                                ORDER BY g.seq DESC LIMIT {ELSEWHERE_MESSAGES}) g) END"""  # noqa: S608 - our own numbers
 
 SNAPSHOT = (

@@ -51,7 +51,8 @@ FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id WHERE s.id = $1
 VERSION = """/* version */
 SELECT s.memory_id, coalesce(m.log_version, 0) AS log_version, v.anchor_date, s.anchor_date AS anchor_now
 FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id
-LEFT JOIN memory_versions v ON v.memory_id = m.id AND v.version = coalesce($2, m.log_version)
+LEFT JOIN memory_versions v ON v.memory_id = m.id
+  AND v.version = CASE WHEN $2::bigint IS NULL THEN m.log_version ELSE $2 END
 WHERE s.id = $1
 """
 
@@ -103,7 +104,7 @@ EVENTS = """/* events */
 WITH memory AS (
   SELECT m.*, s.next_seq - 1 AS last_seq, s.total_tokens, s.expired_seq, s.resource_id
   FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id WHERE s.id = $1
-), place AS (
+), place AS MATERIALIZED (
   SELECT coalesce($2, last_seq) AS seq, coalesce($3, log_version, 0) AS version,
     coalesce($4, (SELECT max(id) FROM observations WHERE memory_id = memory.id), 0) AS observation,
     coalesce($5, (SELECT max(id) FROM runs WHERE memory_id = memory.id), 0) AS run,
@@ -141,9 +142,9 @@ FROM memory m, place p
 # What is due or waits, the longest first; a group is told of by ``memory_status``, and the age is that of its messages.
 BACKLOG = """/* backlog */
 WITH waiting AS (SELECT * FROM memories WHERE due_at IS NOT NULL ORDER BY due_at LIMIT $1), looked AS (
-  SELECT m.*, coalesce((SELECT extract(epoch FROM now() - min(g.ingested_at)) FROM sessions s
-                        JOIN messages g ON g.session_id = s.id AND g.seq = s.observed_seq + 1
-                        WHERE s.memory_id = m.id), 0)::float8 AS seconds
+  SELECT m.*, coalesce((SELECT extract(epoch FROM now() - min((SELECT ingested_at FROM messages
+                                                               WHERE session_id = s.id AND seq = s.observed_seq + 1)))
+                        FROM sessions s WHERE s.memory_id = m.id), 0)::float8 AS seconds
   FROM waiting m
 )
 SELECT due_at <= now() AS due, max(due_at) AS due_at, lease_owner IS NOT NULL AS leased, lease_step, attempts, paused,

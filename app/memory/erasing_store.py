@@ -115,8 +115,10 @@ WITH since AS (
 ), behind AS (
   SELECT m.session_id, m.seq, m.seq <= since.observed_seq AS passed, m.erased_at IS NOT NULL AS removed,
          coalesce(NOT told.seqs @> m.seq, true) AS lost
-  FROM since LEFT JOIN told USING (id) JOIN messages m ON m.session_id = since.id
-    AND m.seq >= since.seq AND m.seq <= since.derived_seq AND m.observe
+  FROM since LEFT JOIN told USING (id) CROSS JOIN LATERAL (
+    SELECT session_id, seq, erased_at FROM messages
+    WHERE session_id = since.id AND seq BETWEEN since.seq AND since.derived_seq AND observe OFFSET 0
+  ) AS m
 ), gone AS (
   UPDATE messages m SET observe = false FROM behind b
   WHERE m.session_id = b.session_id AND m.seq = b.seq AND b.lost AND b.removed

@@ -9,7 +9,7 @@ beginning and its end only the config can change: it counts as it was at the end
 # ``recorded``: the version of the moment, if it is not 0, and the seq. ``moment``: one row, or none where there never
 # was such a moment. The anchor moves with a version, or with a message, which carries it.
 MOMENT = """
-recorded AS (
+recorded AS MATERIALIZED (
   SELECT s.id, s.memory_id, s.created_at, coalesce(v.version, 0) AS version, v.at, v.anchor_date, v.current_task,
          v.suggested_response, coalesce(v.cursors->s.id::text, '{{}}') AS cursor,
          coalesce((v.cursors->s.id::text->>'last_seq')::bigint, 0) AS last_seq,
@@ -22,7 +22,7 @@ recorded AS (
   ) v ON true
   WHERE s.id = {session} AND coalesce({seq}, 0) < s.next_seq
     AND coalesce(v.version, 0) = coalesce({version}, v.version, 0)
-), moment AS (
+), moment AS MATERIALIZED (
   SELECT r.id, r.memory_id, r.version, r.seq, r.current_task, r.suggested_response,
          coalesce((r.cursor->>'observed_seq')::bigint, 0) AS observed_seq,
          coalesce((r.cursor->>'activated_seq')::bigint, 0) AS activated_seq,

@@ -25,7 +25,9 @@ FROM (
                  coalesce(config->'retention', $3::jsonb) AS rule
           FROM sessions WHERE id > $1 {only} ORDER BY id LIMIT $2) l
   ) d
-) s LEFT JOIN messages m ON m.session_id = s.id AND m.seq = s.expired_seq + 1
+) s LEFT JOIN LATERAL (
+  SELECT seq, ingested_at FROM messages WHERE session_id = s.id AND seq = s.expired_seq + 1 LIMIT 1
+) m ON true
 """
 
 LOOK_AT_ALL = _LOOK.format(name="look_at_all", only="")

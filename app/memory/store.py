@@ -57,7 +57,9 @@ GAPS = """/* gaps */
 SELECT s.id AS session_id, s.key AS session_key, first, last
 FROM memories m CROSS JOIN jsonb_array_elements(m.rebuilding) AS gap
 CROSS JOIN LATERAL (SELECT (gap->>0)::bigint AS first, (gap->>1)::bigint AS last) bounds
-CROSS JOIN LATERAL (SELECT * FROM sessions WHERE id = coalesce((gap->>2)::uuid, m.id) LIMIT 1) s
+CROSS JOIN LATERAL (
+  SELECT * FROM sessions WHERE id = CASE WHEN gap->>2 IS NULL THEN m.id ELSE (gap->>2)::uuid END LIMIT 1
+) s
 CROSS JOIN LATERAL (SELECT ingested_at FROM messages WHERE session_id = s.id AND seq = first LIMIT 1) f
 WHERE m.id = $1 ORDER BY first > s.observed_seq, f.ingested_at, s.id, first
 """

@@ -11,7 +11,7 @@ from app.sessions.model import Message, Role
 from app.sessions.wire import content_hash
 
 SUMMARY = """/* summary */
-SELECT m.* FROM sessions s JOIN messages m ON m.session_id = s.id AND m.seq = s.summary_seq WHERE s.id = $1
+SELECT * FROM messages WHERE session_id = $1 AND seq = (SELECT summary_seq FROM sessions WHERE id = $1)
 """
 
 # The running sum passes a summary by (tables.py), and so does the observer. No caller chooses its id, which is the same

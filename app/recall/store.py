@@ -85,9 +85,10 @@ SELECT m.* FROM unnest($1::uuid[]) AS s (id) CROSS JOIN LATERAL (
 
 # What was condensed since is found as it was first noted; what somebody edited or deleted is not.
 OBSERVATIONS = """/* recall_observations */
-SELECT o.* FROM unnest($1::uuid[], $2::uuid[]) AS s (id, memory_id) JOIN observations o
-  ON o.memory_id = s.memory_id AND o.session_id = s.id
-WHERE o.status = 'active' OR o.retired_by LIKE 'reflection:%'
+SELECT o.* FROM observations o
+WHERE o.memory_id = ANY($2::uuid[])
+  AND (o.session_id, o.memory_id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))
+  AND (o.status = 'active' OR o.retired_by LIKE 'reflection:%')
 ORDER BY o.created_at DESC, o.id DESC LIMIT $3
 """
 

@@ -40,7 +40,7 @@ FROM (SELECT id FROM sessions WHERE id > $1 ORDER BY id LIMIT $2) s LEFT JOIN LA
 UNEMBEDDED = """/* vectors_unembedded */
 SELECT m.*, s.tenant FROM (
   SELECT session_id, seq FROM message_terms
-  WHERE session_id = $1 AND seq > coalesce(
+  WHERE session_id = $1 AND seq > greatest(
     (SELECT seq FROM message_vectors WHERE session_id = $1 AND model = $2 ORDER BY seq DESC LIMIT 1), 0)
   ORDER BY seq LIMIT $3
 ) t

@@ -83,7 +83,7 @@ WITH input AS (
   SELECT * FROM {input}
 ), known AS (
   SELECT m.id, m.seq, m.kind, m.tokens, m.erased_at IS NOT NULL AS erased, m.content_hash <> i.content_hash AS differs
-  FROM messages m JOIN input i ON i.id = m.id WHERE m.session_id = $14
+  FROM input i CROSS JOIN LATERAL (SELECT * FROM messages WHERE session_id = $14 AND id = i.id LIMIT 1) AS m
 ), fresh AS (
   SELECT i.*, row_number() OVER w AS n, sum(i.tokens) OVER w - i.tokens AS tokens_before
   FROM input i LEFT JOIN known k ON k.id = i.id
@@ -140,7 +140,7 @@ WITH put AS (
   UPDATE sessions s SET {grown}
   FROM memories m
   WHERE s.id = $14 AND m.id = s.memory_id AND ($15::text IS NULL OR s.resource_id = $15)
-    AND NOT EXISTS (SELECT FROM messages WHERE session_id = $14 AND id = {ids})
+    AND NOT EXISTS (SELECT FROM messages WHERE session_id = {session} AND id = {ids})
   RETURNING s.memory_id, {put}
 ), wake AS (
   UPDATE memories m SET {woken}
@@ -175,8 +175,9 @@ _NEW = _SHARED | {
     "grown": _GROWN.format(messages="$26::bigint", tokens="$27::bigint", newest="greatest(now(), $28::timestamptz)"),
     "woken": _WOKEN.format(pending="$29::bigint", cold="put.cold", closes="$30::bool"),
 }
-APPEND_NEW = _OF_NEW.format(**_NEW, input=_INPUT, ids="ANY($1::text[])")
-APPEND_ONE = _OF_NEW.format(**_NEW, input=_INPUT_OF_ONE, ids="$1::text")
+# Knowing the session a plan for a list would be made anew for each (context/store.py).
+APPEND_NEW = _OF_NEW.format(**_NEW, input=_INPUT, session="(SELECT $14)", ids="ANY($1::text[])")
+APPEND_ONE = _OF_NEW.format(**_NEW, input=_INPUT_OF_ONE, session="$14", ids="$1::text")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
