@@ -1,5 +1,6 @@
 """The process beside the service: what is done in it, and when it ends."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -32,7 +33,9 @@ def answered(future: Future[tuple[int, int]]) -> tuple[int, int]:
 
 async def until_gone(pid: int) -> None:
     async def is_there() -> bool:
-        return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+        with contextlib.suppress(psutil.NoSuchProcess):
+            return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+        return False
 
     await until(is_there, lambda there: not there, seconds=SECONDS)
 
