@@ -1,7 +1,7 @@
 """Postgres through one asyncpg pool: connections for single statements, transactions for the rest."""
 
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -112,23 +112,23 @@ class Database:
         if self._pool is not None:
             await self._pool.close()
 
-    @asynccontextmanager
-    async def connection(self) -> AsyncIterator[Tx]:
+    def connection(self) -> AbstractAsyncContextManager[Tx]:
         """A connection for one statement, which commits by itself."""
-        async with self.tx() if self._config.row_level_security else self._acquired() as connection:
-            yield connection
+        return self.tx() if self._config.row_level_security else self._acquired()
 
     @asynccontextmanager
     async def _acquired(self) -> AsyncIterator[Tx]:
         self._waiting += 1
         try:
-            connection = await self._pool.acquire(timeout=self._config.connect_seconds)
+            # Where one is free there is nothing to wait for, and a timeout would be a task more.
+            timeout = None if self._pool.get_idle_size() else self._config.connect_seconds
+            connection = await self._pool.acquire(timeout=timeout)
         finally:
             self._waiting -= 1
         try:
             yield connection
         finally:
-            await self._pool.release(connection)
+            await self._pool.release(connection, timeout=self._config.connect_seconds)
 
     def pool_state(self) -> dict[str, int]:
         """Connections by what they are at; ``waiting`` are those who wait for one."""
