@@ -33,8 +33,10 @@ class Access(StrEnum):
     ADMIN = "admin"
 
     def covers(self, needed: "Access") -> bool:
-        ranks = list(Access)
-        return ranks.index(self) >= ranks.index(needed)
+        return _RANKS[self] >= _RANKS[needed]
+
+
+_RANKS = {access: rank for rank, access in enumerate(Access)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -165,6 +165,7 @@ def _weights() -> list[int]:
 # A weight is more than a byte holds, so that there are two tables: what `bytes.translate` makes is summed in C.
 _LOW, _HIGH = bytes(weight % 256 for weight in _weights()), bytes(weight // 256 for weight in _weights())
 _WEIGHED_PAIRS = tuple((table, pair, WEIGHTS[name]) for name, (table, pair) in _PAIRS.items())
+_ASCII_PAIRS = tuple((table, pair, WEIGHTS[name]) for name, (table, pair) in _PAIRS.items() if name != "wide_start")
 
 
 def text_tokens(text: str) -> int:
@@ -174,9 +175,10 @@ def text_tokens(text: str) -> int:
     encoded = text.encode("utf-8", "surrogatepass")
     thousandths = sum(encoded.translate(_LOW)) + 256 * sum(encoded.translate(_HIGH))
     led = _NOTHING + encoded
-    for table, pair, weight in _WEIGHED_PAIRS:
+    ascii_only = text.isascii()
+    for table, pair, weight in _ASCII_PAIRS if ascii_only else _WEIGHED_PAIRS:
         thousandths += led.translate(table).count(pair) * weight
-    if not text.isascii():
+    if not ascii_only:
         thousandths += sum(WEIGHTS[name] * count for name, count in _wide_counts(encoded).items())
     return max(1, (thousandths + SEAM_GAIN_MAX) // SCALE)
 

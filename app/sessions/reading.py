@@ -21,17 +21,19 @@ def read_messages(
 ) -> list[NewMessage]:
     """The messages of a request, in their order. Raises Invalid and MessageTooLarge, naming the message at fault."""
     read = [
-        read_message(
-            message,
-            at=f"/messages/{index}",
-            fallback_id=None if idempotency_key is None else f"{idempotency_key}:{index}",
-            bytes_max=bytes_max,
-            redact=redact,
-        )
-        for index, message in enumerate(messages)
+        read_message(message, at=f"/messages/{index}", fallback_id=fallback, bytes_max=bytes_max, redact=redact)
+        for index, (message, fallback) in enumerate(zip(messages, _ids(idempotency_key, len(messages)), strict=True))
     ]
     _refuse_repeated_ids(read)
     return read
+
+
+def _ids(idempotency_key: str | None, count: int) -> list[str]:
+    """Of messages without one of their own; what is random of them is asked for at once."""
+    if idempotency_key is not None:
+        return [f"{idempotency_key}:{index}" for index in range(count)]
+    digits = secrets.token_hex(ID_BYTES * count)
+    return [digits[start : start + 2 * ID_BYTES] for start in range(0, len(digits), 2 * ID_BYTES)]
 
 
 def read_message(

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -11,6 +12,7 @@ from app.sessions.merging import check_metadata, off_of, set_of, unset_of
 from app.sessions.model import Gone, MemoryCounters
 
 NAMESPACE = UUID("6f2e6f0e-5c43-4a0c-9d2b-6c0f7a1f9b5e")
+IDS_KEPT = 4_096  # of the sessions that are asked for again and again, at most a kilobyte each
 
 # A change of the config is told from a PUT that leaves it as it was by the number it gets, so that two in flight, of
 # which the second does not see what the first stored, record one change each.
@@ -140,6 +142,7 @@ class ConfigChange:
     config: dict[str, Any]
 
 
+@lru_cache(maxsize=IDS_KEPT)
 def session_id(tenant: str, key: str) -> UUID:
     """The id of a session: made of tenant and key, so that it needs no look-up (architecture.md section 3)."""
     return uuid5(NAMESPACE, f"{tenant}/{key}")

@@ -53,7 +53,7 @@ def agreed_kind(asked: Any, derived: Kind) -> Kind:
 
 def content_hash(role: Role, name: str | None, parts: Sequence[Part]) -> bytes:
     """16 bytes that are equal for equal content (api.md: role, name and parts), whatever the order of keys."""
-    return blake2b(canonical([role.value, name, list(parts)]), digest_size=HASH_BYTES).digest()
+    return blake2b(canonical([role, name, parts]), digest_size=HASH_BYTES).digest()
 
 
 def observable(kind: Kind, observe: bool | None) -> bool:  # noqa: FBT001  (a field of the message, as it came)
