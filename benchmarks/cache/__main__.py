@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from benchmarks.cache.conversations import DATA, Conversation, chosen
-from benchmarks.cache.evidence import covered
+from benchmarks.cache.evidence import held
 from benchmarks.cache.observer import observed, reflected
 from benchmarks.cache.picture import draw
 from benchmarks.cache.rates import ANTHROPIC
@@ -26,13 +26,13 @@ from benchmarks.document import with_figures
 from tests.model_server import ModelServer
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "bench-cache.md"
-CONVERSATIONS_PER_KIND, LANES = 1, 4
+CONVERSATIONS_PER_KIND, LANES = 6, 4
 DRAWN_SCHEME = "Anthropic, 5 minutes"
 
 
 def main(
     per_kind: Annotated[int, typer.Option(help="conversations of each kind")] = CONVERSATIONS_PER_KIND,
-    every: Annotated[bool, typer.Option("--all", help="every conversation: hours")] = False,  # noqa: FBT002 - typer's
+    every: Annotated[bool, typer.Option("--all", help="every conversation: an hour or two")] = False,  # noqa: FBT002 - typer's
     lanes: Annotated[int, typer.Option(help="conversations at once")] = LANES,
     kind: Annotated[str | None, typer.Option(help="longmemeval, locomo or tools; default: all")] = None,
     config: Annotated[list[str] | None, typer.Option(help="only these session configs, as JSON")] = None,
@@ -81,8 +81,8 @@ def daybook(
 
 
 def _ended(talk: Conversation, name: str, turns: Sequence[Turn]) -> Replayed:
-    held = covered(talk, turns[-1].request.blocks)
-    return Replayed(conversation=talk, strategy=name, turns=tuple(turns), covered=tuple(held))
+    found = held(talk, turns[-1].request.blocks)
+    return Replayed(conversation=talk, strategy=name, turns=tuple(turns), held=tuple(found))
 
 
 def write_all(replays: Sequence[Replayed]) -> None:

@@ -2,7 +2,8 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from app.kit.words import terms
 from app.memory.parsing import parse
@@ -13,24 +14,32 @@ SYSTEM = "system: "
 SPEAKER = re.compile(r"^(?:user|assistant): ")
 
 
-def covered(conversation: Conversation, blocks: Sequence[Block]) -> list[float]:
-    """Per question the share of its evidence that the context holds.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """Of one question the share of its evidence that a context holds; ``noted``: by a line of the log alone."""
 
-    An evidence turn is held if it stands there itself, or if a line of the log that cites it holds at least half of
-    its content words.
+    covered: float
+    noted: float
+
+
+def held(conversation: Conversation, blocks: Sequence[Block]) -> Iterator[Held]:
+    """Per question.
+
+    An evidence turn is noted if a line of the log that cites it holds at least half of its content words, and covered
+    if it is noted or stands there itself.
     """
     shown = {SPEAKER.sub("", block.text) for block in blocks if not block.text.startswith(SYSTEM)}
     lines = cited_words([block.text.removeprefix(SYSTEM) for block in blocks if block.text.startswith(SYSTEM)])
-    return [
-        sum(is_held(str(conversation.messages[seq - 1]["content"]), shown, lines.get(seq, [])) for seq in seqs)
-        / len(seqs)
-        for seqs in conversation.evidence
-    ]
+    for seqs in conversation.evidence:
+        turns = [(str(conversation.messages[seq - 1]["content"]), lines.get(seq, [])) for seq in seqs]
+        noted = [is_noted(text, cited) for text, cited in turns]
+        covered = [there or text in shown for there, (text, _) in zip(noted, turns, strict=True)]
+        yield Held(covered=sum(covered) / len(seqs), noted=sum(noted) / len(seqs))
 
 
-def is_held(text: str, shown: Collection[str], lines: Sequence[frozenset[str]]) -> bool:
+def is_noted(text: str, lines: Sequence[frozenset[str]]) -> bool:
     words = frozenset(terms(text))
-    return text in shown or any(2 * len(words & line) >= len(words) for line in lines)
+    return any(2 * len(words & line) >= len(words) for line in lines)
 
 
 def cited_words(system: Sequence[str]) -> dict[int, list[frozenset[str]]]:

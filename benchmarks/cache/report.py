@@ -22,6 +22,7 @@ HEADINGS = (
     "read from cache",
     "prefix read while warm",
     "evidence covered",
+    "of it by a note",
 )
 Row = tuple[str, ...]
 
@@ -53,6 +54,7 @@ def rows(strategies: Mapping[str, Sequence[Replayed]], scheme: str) -> Iterator[
             _share(one.read_share),
             _share(one.prefix_read),
             _share(one.covered),
+            _share(one.noted),
         )
 
 
@@ -95,7 +97,7 @@ def _titled(replays: Sequence[Replayed]) -> Iterator[tuple[str, list[Row]]]:
 
 
 def _change(one: Figures, other: Figures) -> str:
-    return f"{one.usd / other.usd - 1:+.0%}"
+    return f"{one.usd / other.usd - 1:+.1%}"
 
 
 def _share(share: float | None) -> str:

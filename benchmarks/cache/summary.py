@@ -7,6 +7,7 @@ from itertools import pairwise
 from statistics import mean
 
 from benchmarks.cache.conversations import Conversation
+from benchmarks.cache.evidence import Held
 from benchmarks.cache.pricing import (
     FIVE_MINUTES,
     ONE_HOUR,
@@ -54,12 +55,12 @@ def _rates(model: str, models: Models, *, hour: bool) -> Rates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replayed:
-    """A conversation by one strategy; ``covered`` is the share of evidence of each question at its end."""
+    """A conversation by one strategy; ``held`` is what its last context has of each question's evidence."""
 
     conversation: Conversation
     strategy: str
     turns: tuple[Turn, ...]
-    covered: tuple[float, ...]
+    held: tuple[Held, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +88,7 @@ class Figures:
     read_share: float
     prefix_read: float | None
     covered: float | None
+    noted: float | None
 
     @property
     def usd(self) -> float:
@@ -113,7 +115,7 @@ def figures(replays: Sequence[Replayed], scheme: Scheme) -> Figures:
     each = [list(prices(replayed, scheme)) for replayed in replays]
     paid = [price for some in each for price in some]
     kept = [share for replayed, some in zip(replays, each, strict=True) for share in warm_reads(replayed.turns, some)]
-    covered = [share for replayed in replays for share in replayed.covered]
+    held = [one for replayed in replays for one in replayed.held]
     return Figures(
         actor_usd=sum(price.actor_usd for price in paid),
         memory_usd=sum(price.memory_usd for price in paid),
@@ -121,7 +123,8 @@ def figures(replays: Sequence[Replayed], scheme: Scheme) -> Figures:
         context_tokens_max=max(price.tokens for price in paid),
         read_share=sum(price.billed.read for price in paid) / sum(price.tokens for price in paid),
         prefix_read=sum(read for read, _ in kept) / sum(prefix for _, prefix in kept) if kept else None,
-        covered=mean(covered) if covered else None,
+        covered=mean(one.covered for one in held) if held else None,
+        noted=mean(one.noted for one in held) if held else None,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from app.kit.days import MONTHS
 from app.kit.words import terms
-from benchmarks.cache.evidence import cited_words, is_held
+from benchmarks.cache.evidence import cited_words, is_noted
 from benchmarks.quality.talks import Question, Talk
 
 Words = frozenset[str]
@@ -57,7 +57,7 @@ def told(sentences: Iterable[tuple[str, Sequence[int]]]) -> Shown:
 def held(talk: Talk, question: Question, context: Shown) -> Held:
     """A message is held if it stands there itself, or if a line that cites it holds at least half of its words."""
     contents = {seq: str(talk.messages[seq - 1]["content"]) for seq in question.evidence}
-    told = {seq: is_held(text, frozenset(), context.cited.get(seq, [])) for seq, text in contents.items()}
+    told = {seq: is_noted(text, context.cited.get(seq, [])) for seq, text in contents.items()}
     answer = _words(question.answer)
     read = context.log_words.union(*(_words(line(talk.messages[seq - 1])) for seq in context.seqs))
     return Held(

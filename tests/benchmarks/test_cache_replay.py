@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.cache.blocks import full_history, window
 from benchmarks.cache.conversations import Conversation
-from benchmarks.cache.evidence import covered
+from benchmarks.cache.evidence import Held, held
 from benchmarks.cache.observer import observed, reflected
 from benchmarks.cache.pricing import Block, Request
 from benchmarks.cache.replay import Agent, MemoryCall, Turn, replayed
@@ -53,7 +53,7 @@ def test_recall_changes_the_system_prompt_and_so_leaves_nothing_to_read() -> Non
     long = Conversation(name="x", kind="test", messages=talk().messages * 10)
     turns = tuple(Turn(request=request) for request in window(long, recall=True))
 
-    last = list(prices(Replayed(conversation=long, strategy="recall", turns=turns, covered=()), SCHEME))[-9:]
+    last = list(prices(Replayed(conversation=long, strategy="recall", turns=turns, held=()), SCHEME))[-9:]
 
     assert all(price.billed.read == 0 for price in last)
 
@@ -61,21 +61,24 @@ def test_recall_changes_the_system_prompt_and_so_leaves_nothing_to_read() -> Non
 @pytest.mark.parametrize(
     ("blocks", "expected"),
     [
-        (["user: {said}"], 1.0),
-        (["assistant: {said}"], 1.0),
-        (["system: * 🔴 [fact] User moved to Lisbon in 1960, number 11 near the old harbour market. #1"], 1.0),
-        (["system: * 🔴 [fact] User moved to Lisbon in 1960, number 11 near the old harbour market. #1-4"], 1.0),
-        (["system: * 🔴 [fact] User moved to Lisbon in 1960, number 11 near the old harbour market. #3"], 0.0),
-        (["system: * 🔴 [fact] User moved to Lisbon. #1"], 0.0),
-        (["user: I moved to Lisbon"], 0.0),
+        (["user: {said}"], (1.0, 0.0)),
+        (["assistant: {said}"], (1.0, 0.0)),
+        (["system: * 🔴 [fact] User moved to Lisbon in 1960, number 11 near the old harbour market. #1"], (1.0, 1.0)),
+        (["system: * 🔴 [fact] User moved to Lisbon in 1960, number 11 near the old harbour market. #1-4"], (1.0, 1.0)),
+        (["system: * 🔴 [fact] User moved to Lisbon in 1960, number 11 near the old harbour market. #3"], (0.0, 0.0)),
+        (["system: * 🔴 [fact] User moved to Lisbon. #1"], (0.0, 0.0)),
+        (["user: I moved to Lisbon"], (0.0, 0.0)),
     ],
     ids=["shown", "by whom is not asked", "cited", "in a range", "another cited", "less than half", "cut"],
 )
-def test_evidence_is_held_by_the_message_or_by_a_line_that_cites_it(blocks: list[str], expected: float) -> None:
+def test_evidence_is_held_by_the_message_or_by_a_line_that_cites_it(
+    blocks: list[str], expected: tuple[float, float]
+) -> None:
     one = talk()
     filled = [text.format(said=one.messages[0]["content"]) for text in blocks]
 
-    assert covered(one, [Block(text=text, tokens=1) for text in filled])[0] == expected
+    found = next(held(one, [Block(text=text, tokens=1) for text in filled]))
+    assert (found.covered, found.noted) == expected
 
 
 def test_only_calls_of_one_epoch_with_a_warm_cache_are_asked_what_they_read() -> None:
@@ -85,7 +88,7 @@ def test_only_calls_of_one_epoch_with_a_warm_cache_are_asked_what_they_read() ->
         Turn(request=Request(at=BEGIN + timedelta(seconds=seconds), blocks=prefix), epoch=epoch)
         for seconds, epoch in zip(times, ("1", "1", "2", "2"), strict=True)
     ]
-    paid = list(prices(Replayed(conversation=talk(), strategy="x", turns=tuple(turns), covered=()), SCHEME))
+    paid = list(prices(Replayed(conversation=talk(), strategy="x", turns=tuple(turns), held=()), SCHEME))
 
     assert list(warm_reads(turns, paid)) == [(2_000, 2_000)]
 
@@ -95,7 +98,7 @@ def test_the_memory_is_paid_at_the_price_of_its_model() -> None:
         request=Request(at=BEGIN, blocks=(Block(text="s", tokens=1_000_000),)),
         memory=(MemoryCall(kind="observe", input_tokens=1_000_000, output_tokens=100_000),),
     )
-    found = figures([Replayed(conversation=talk(), strategy=PLAIN, turns=(turn,), covered=())], SCHEME)
+    found = figures([Replayed(conversation=talk(), strategy=PLAIN, turns=(turn,), held=())], SCHEME)
 
     assert (found.actor_usd, found.memory_usd) == pytest.approx((3.0, 1.5))  # $3; $1 and $5 a million
 
@@ -116,14 +119,19 @@ async def test_a_conversation_goes_through_the_service_and_is_priced(
     assert len(calls) == memory["usage"]["observer"]["calls"] > 1
     assert sum(call.input_tokens for call in calls) == memory["usage"]["observer"]["input_tokens"]
     assert turns[-1].request.tokens < list(full_history(one))[-1].tokens
-    assert covered(one, turns[-1].request.blocks)[1] >= 0.5  # the newest message stands there itself
+    assert [*held(one, turns[-1].request.blocks)][1].covered >= 0.5  # the newest message stands there itself
     assert any("[fact] User: I moved to" in block.text for block in turns[-1].request.blocks)
     assert len({turn.epoch for turn in turns}) > 2
 
     replays = [
-        Replayed(conversation=one, strategy="daybook", turns=tuple(turns), covered=(1.0,)),
+        Replayed(conversation=one, strategy="daybook", turns=tuple(turns), held=(Held(covered=1.0, noted=0.5),)),
         *(
-            Replayed(conversation=one, strategy=name, turns=tuple(map(_turn, full_history(one))), covered=(1.0,))
+            Replayed(
+                conversation=one,
+                strategy=name,
+                turns=tuple(map(_turn, full_history(one))),
+                held=(Held(covered=1.0, noted=0.5),),
+            )
             for name in (PLAIN, CACHED)
         ),
     ]
