@@ -15,18 +15,19 @@ PresetName = Literal["default", "compact", "classic"]
 Kept = Literal["memory", "nothing"]
 Scope = Literal["session", "resource"]
 
-# memory-rules.md section 2, the table. 0 is no limit.
+# memory-rules.md section 2, the table; the three numbers of ``default`` that leave it are docs/decisions/0045's.
+# 0 is no limit.
 PRESETS: Mapping[str, dict[str, Any]] = {
     "default": {
-        "message_tokens": 30_000,
-        "observation_tokens": 40_000,
+        "message_tokens": 12_000,
+        "observation_tokens": 16_000,
         "message_budget": 45_000,
         "memory_budget": 60_000,
         "max_reflections": 0,
         "max_observations": 0,
         "keep_last": 12,
         "buffer_every": 0.2,
-        "previous_observation_tokens": 8_000,
+        "previous_observation_tokens": 2_000,
         "strategy": "leveled",
         "min_interval": 0.0,
         "consolidate_at": 5,

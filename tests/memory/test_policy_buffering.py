@@ -12,7 +12,7 @@ from app.memory.policy import Activate, Buffer, Observe, Request, State, Wait, c
 from app.memory.rules import Rules
 
 NOW = datetime(2026, 8, 1, 10, 0, tzinfo=UTC)
-DEFAULT = Rules.resolve({}, {})  # 30,000 to observe, steps of 6,000, 6,000 retained
+DEFAULT = Rules.resolve({}, {"message_tokens": 30_000})  # steps of 6,000, 6,000 retained
 
 
 def state(pending: int, *buffered: int, rules: Rules = DEFAULT, **more: Any) -> State:
@@ -57,7 +57,7 @@ def test_a_step_is_buffered_when_it_is_there_and_half_a_one_near_the_threshold(f
 
 
 def test_without_buffering_nothing_is_observed_before_the_threshold() -> None:
-    rules = Rules.resolve({}, {"buffer_every": None})
+    rules = Rules.resolve({}, {"message_tokens": 30_000, "buffer_every": None})
     assert next_step(state(29_999, rules=rules)) == Wait(at_tokens=30_000)
     assert isinstance(next_step(state(30_000, rules=rules)), Observe)
 
