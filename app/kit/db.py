@@ -93,7 +93,7 @@ class Database:
     def __init__(self, config: DatabaseConfig) -> None:
         self._config = config
         self._pool: Any = None
-        self._waiting = 0
+        self._wanting = 0  # how many have a connection, or wait for one
 
     async def open(self) -> None:
         await check_server(self._config)
@@ -118,22 +118,23 @@ class Database:
 
     @asynccontextmanager
     async def _acquired(self) -> AsyncIterator[Tx]:
-        self._waiting += 1
+        # Where one is free there is nothing to wait for, and a timeout would be a task more.
+        timeout = None if self._wanting < self._config.pool_max else self._config.connect_seconds
+        self._wanting += 1
         try:
-            # Where one is free there is nothing to wait for, and a timeout would be a task more.
-            timeout = None if self._pool.get_idle_size() else self._config.connect_seconds
             connection = await self._pool.acquire(timeout=timeout)
+            try:
+                yield connection
+            finally:
+                await self._pool.release(connection, timeout=self._config.connect_seconds)
         finally:
-            self._waiting -= 1
-        try:
-            yield connection
-        finally:
-            await self._pool.release(connection, timeout=self._config.connect_seconds)
+            self._wanting -= 1
 
     def pool_state(self) -> dict[str, int]:
         """Connections by what they are at; ``waiting`` are those who wait for one."""
-        size, idle = self._pool.get_size(), self._pool.get_idle_size()
-        return {"size": size, "in_use": size - idle, "waiting": self._waiting, "max": self._pool.get_max_size()}
+        size, in_use = self._pool.get_size(), self._pool.get_size() - self._pool.get_idle_size()
+        waiting = max(0, self._wanting - in_use)
+        return {"size": size, "in_use": in_use, "waiting": waiting, "max": self._config.pool_max}
 
     @asynccontextmanager
     async def tx(self) -> AsyncIterator[Tx]:

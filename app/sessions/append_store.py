@@ -219,7 +219,7 @@ class AppendStore:
 
         ``place`` is awaited before the session may be made here, where that needs more than its first message.
         """
-        actor, columns = usage or ActorUsage(), _columns(messages)
+        actor, values = usage or ActorUsage(), _values(messages)
         shared = (
             session_id(tenant, key),
             resource_id,
@@ -235,14 +235,14 @@ class AppendStore:
             defaults.early_tokens,
         )
         if len(messages) == 1:
-            rows = await self._fetch(APPEND_ONE, *(value for (value,) in columns), *shared, *_totals(messages))
+            rows = await self._fetch(APPEND_ONE, *values[0], *shared, *_totals(messages))
         else:
-            rows = await self._fetch(APPEND_NEW, *columns, *shared, *_totals(messages))
+            rows = await self._fetch(APPEND_NEW, *zip(*values, strict=True), *shared, *_totals(messages))
         if rows:
             return _result(rows[0], _stored(messages, rows[0]["seq"]))
         if place is not None:
             await place()
-        rows = await self._fetch(APPEND, *columns, *shared, tenant, key, defaults.wake_tokens)
+        rows = await self._fetch(APPEND, *zip(*values, strict=True), *shared, tenant, key, defaults.wake_tokens)
         return _result(rows[0], map(_appended_of, rows))
 
     async def _fetch(self, statement: str, *arguments: Any) -> list[Row]:
@@ -280,22 +280,27 @@ def _appended_of(row: Row) -> Appended:
     )
 
 
-def _columns(messages: Sequence[NewMessage]) -> tuple[list[Any], ...]:
-    """As ``_INPUT`` names them. A list of lists would be a matrix to asyncpg, so parts are told as text."""
+def _values(messages: Sequence[NewMessage]) -> list[tuple[Any, ...]]:
+    """Of each message as ``_INPUT`` names them. A list of lists would be a matrix to asyncpg: parts are text."""
+    before = accumulate((new.tokens for new in messages), initial=0)
+    return [_value(new, tokens) for new, tokens in zip(messages, before, strict=False)]
+
+
+def _value(new: NewMessage, before: int) -> tuple[Any, ...]:
     return (
-        [new.id for new in messages],
-        [new.kind for new in messages],
-        [new.role for new in messages],
-        [new.name for new in messages],
-        [dumps(new.parts).decode() for new in messages],
-        [new.tokens for new in messages],
-        [new.content_hash for new in messages],
-        [new.created_at for new in messages],
-        [new.metadata for new in messages],
-        [new.observe for new in messages],
-        [new.trust for new in messages],
-        [_closes(new) for new in messages],
-        list(accumulate((new.tokens for new in messages[:-1]), initial=0)),
+        new.id,
+        new.kind,
+        new.role,
+        new.name,
+        dumps(new.parts).decode(),
+        new.tokens,
+        new.content_hash,
+        new.created_at,
+        new.metadata,
+        new.observe,
+        new.trust,
+        _closes(new),
+        before,
     )
 
 
