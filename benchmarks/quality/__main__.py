@@ -67,19 +67,21 @@ def main(  # noqa: PLR0913, PLR0917 - the options of a command
     questions: Annotated[int, typer.Option(help="of each conversation about its context, spread evenly over all")] = 40,
     embeddings: Annotated[EmbeddingProvider | None, typer.Option(help="who makes the vectors of part vectors")] = None,
     lanes: Annotated[int, typer.Option(help="conversations at once")] = LANES,
+    data: Annotated[Path, typer.Option(help="where the conversations are")] = DATA,
+    so_far: Annotated[Path, typer.Option(help="where a run keeps what it has, for --resume")] = SO_FAR,
     resume: Annotated[bool, typer.Option(help="go on with a run that was broken off")] = False,  # noqa: FBT002 - typer's
     write: Annotated[bool, typer.Option(help="write docs/eval.*")] = True,  # noqa: FBT002 - typer's
 ) -> None:
     """How much of what is asked later is found, stands in a compiled context, and is answered from it."""
     provider = default_provider(os.environ)
     parts = runnable(part, provider, embeddings)
-    if not DATA.is_dir():
-        raise typer.BadParameter(f"the conversations are not here: {DATA.parent.name}/{DATA.name}")
-    ledger = Ledger(SO_FAR, resume=resume)
+    if not data.is_dir():
+        raise typer.BadParameter(f"the conversations are not here: {data.parent.name}/{data.name}")
+    ledger = Ledger(so_far, resume=resume)
     earlier: dict[str, Any] = orjson.loads(found) if (found := _read(DOCUMENT.with_suffix(".json"))) else {}
-    remembering = [*talks(Source.LOCOMO, limit=locomo), *talks(Source.LONGMEMEVAL, limit=haystacks)]
+    remembering = _told(data, locomo, haystacks)
     chosen = [asking(talk, questions) for talk in remembering if talk.questions]
-    told = [*talks(Source.LOCOMO, limit=locomo), *talks(Source.LONGMEMEVAL, limit=longmemeval)]
+    told = _told(data, locomo, longmemeval)
     for one in parts:
         match one:
             case Part.RETRIEVAL:
@@ -99,6 +101,11 @@ def main(  # noqa: PLR0913, PLR0917 - the options of a command
     _show(figures)
     if write:
         _write(figures)
+
+
+def _told(data: Path, locomo: int | None, longmemeval: int | None) -> list[Talk]:
+    limits = {Source.LOCOMO: locomo, Source.LONGMEMEVAL: longmemeval}
+    return [talk for source, limit in limits.items() for talk in talks(source, limit=limit, data=data)]
 
 
 def runnable(asked: list[Part] | None, provider: Provider, embeddings: EmbeddingProvider | None) -> list[Part]:

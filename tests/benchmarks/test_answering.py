@@ -1,6 +1,7 @@
 """Answers and their verdicts, by a scripted provider over real HTTP and a running service."""
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -15,10 +16,10 @@ from app.llm.build import LlmConfig, build_model
 from app.llm.embedding import EmbeddingProvider
 from app.llm.port import ModelError, ModelReply, ModelRequest, Provider
 from benchmarks.quality.__main__ import Part, runnable
-from benchmarks.quality.answering import Verdict, patiently, verdicts
+from benchmarks.quality.answering import VERDICT, Verdict, patiently, verdicts
 from benchmarks.quality.ledger import Ledger
 from benchmarks.quality.report import ALL, judged, judged_table
-from benchmarks.quality.talks import Talk
+from benchmarks.quality.talks import Source, Talk
 from tests.benchmarks.test_quality import SAID, told
 from tests.conftest import Service
 from tests.model_replies import Asked
@@ -27,6 +28,17 @@ from tests.model_server import Fault, ModelServer
 KEYS = {"ANTHROPIC_API_KEY", "OPENAI_API_KEY"}
 MODEL = "claude-haiku-5-5"
 REQUEST = ModelRequest(system="Be brief", prompt="Hello", max_output_tokens=10)
+RIGHT = Verdict(
+    source=Source.LOCOMO,
+    category="1",
+    question="Where does Maria work?",
+    answer="In a bakery",
+    is_right=True,
+    input_tokens=1,
+    cached_input_tokens=0,
+    output_tokens=1,
+    cost_usd=None,
+)
 
 
 def replied(asked: Asked) -> str:
@@ -125,6 +137,55 @@ def test_without_a_key_the_command_says_what_it_wants() -> None:
 
     assert ended.returncode == 2
     assert "set ANTHROPIC_API_KEY or OPENAI_API_KEY" in " ".join(ended.stderr.replace("│", " ").split())
+
+
+def put(folder: Path, *questions: str) -> None:
+    """A conversation in the files of LoCoMo, and what is asked about it."""
+    place = folder / "locomo"
+    place.mkdir()
+    rows = [
+        {"conversation": "conv-1", "session": "1", "turn_id": f"t{seq}", "role": "user", "speaker": "Maria"}
+        | {"content": content, "created_at": f"2026-08-01T10:00:0{seq}Z"}
+        for seq, content in enumerate(SAID)
+    ]
+    asked = [
+        {"conversation": "conv-1", "question": question, "answer": "In a bakery", "category": 1}
+        | {"evidence_turn_ids": ["t2"]}
+        for question in questions
+    ]
+    for name, lines in (("conv-1.jsonl", rows), ("questions.jsonl", asked)):
+        (place / name).write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+
+
+def test_the_command_goes_on_with_what_is_left_by_the_provider_whose_key_is_set(
+    server: ModelServer, tmp_path: Path
+) -> None:
+    put(tmp_path, "Where does Maria work?", "And where is that?")
+    so_far = tmp_path / "eval.jsonl"
+    Ledger(so_far, resume=False).once("answers/conv-1/Where does Maria work?", VERDICT, lambda: RIGHT)
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.quality",
+        "--part",
+        "answers",
+        "--haystacks",
+        "0",
+        "--longmemeval",
+        "0",
+    ]
+    places = ["--data", str(tmp_path), "--so-far", str(so_far), "--no-write", "--resume"]
+    environment = {name: value for name, value in os.environ.items() if name != "ANTHROPIC_API_KEY"}
+
+    ended = subprocess.run(
+        [*command, *places], env=environment, capture_output=True, text=True, check=False, timeout=240
+    )
+
+    assert ended.returncode == 0, ended.stderr
+    assert [one.api for one in server.requests] == ["openai"] * 2  # an answer, and its verdict
+    assert len(so_far.read_bytes().splitlines()) == 2
+    figures = ended.stdout.partition("answers: Run of")[2]
+    assert "1.000" in figures
 
 
 @pytest.mark.usefixtures("server")

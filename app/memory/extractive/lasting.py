@@ -20,8 +20,9 @@ _PROFILE: Final = re.compile(
     r"|i(?:'ve| have) been (?!think|look|consider|wonder|try|mean|plan|hear)\w+ing"
     r"|my (?:wife|husband|partner|son|daughter|mother|father|mom|mum|dad|brother|sister|dog|cat|boss|job|birthday"
     r"|address|phone|e-?mail|company|team|kids?|children)|we have (?:an?|two|three|\d+))\b"
-    r"|我叫|我是|我住|我在.{1,8}工作|我的(?:妻子|丈夫|儿子|女儿|狗|猫|生日|电话|地址)|我有"
-    r"|私は|僕は|俺は|住んで|働いて|出身|제 이름|저는|나는|살고|일하고|다니고",
+    r"|我叫|我是|我住|我在.{1,8}工作|我的(?:妻子|丈夫|儿子|女儿|狗|猫|生日|电话|地址)|我有|我家|我对.{1,8}过敏"
+    r"|私は|僕は|俺は|住んで|働いて|出身|(?:犬|猫|娘|息子|妻|夫)の名前|名前は.{1,12}です|アレルギー"
+    r"|제 이름|저는|나는|살고|일하고|다니고|이름은|알레르기",
     re.IGNORECASE,
 )
 # What is over with the conversation: what one says to go on with it, asks of the other, or thinks of what was said.
@@ -72,6 +73,11 @@ def lasting_tag(sentence: str, *, ours: bool) -> Tag | None:
         return None
     tag = cues.tag_of(sentence)
     return _of_assistant(sentence, tag) if ours else _of_user(sentence, tag)
+
+
+def tells_of_self(sentence: str) -> bool:
+    """Whether it says who its speaker is, or whom and what they have."""
+    return _PROFILE.search(sentence) is not None and not _PASSING.search(sentence) and not cues.is_question(sentence)
 
 
 def _points(sentence: str) -> bool:

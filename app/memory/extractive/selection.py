@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.kit.words import terms
+from app.memory.extractive.lasting import tells_of_self
 from app.memory.extractive.scoring import Assertion, assertion
 from app.memory.extractive.sentences import neutral, sentences
 from app.memory.extractive.wording import trimmed
@@ -16,6 +17,7 @@ GIST_SHARE = 0.6
 # Tokens of a line beside its words: mark, tag, speaker and citation.
 LINE_TOKENS = 10
 WEIGHTY = frozenset({Tag.DECISION, Tag.PREFERENCE})
+BRIEF_TOKENS = 8  # of a sentence that is kept for telling who somebody is: a longer one has other words that count
 LINE_CHARACTERS_MAX = 600
 # Each further sentence of one message counts less than the one before it: a long answer is not a long fact.
 FURTHER_SENTENCE_FACTOR = 0.85
@@ -83,15 +85,19 @@ def _worth(line: Sequence[Sentence]) -> float:
 def _gist(group: Sequence[Sentence]) -> list[Sentence]:
     """The best sentences of a message, in their order, until they hold GIST_SHARE of its terms or fill a line.
 
-    A decision or a wish is said in few words, so it is kept beyond that share.
+    A decision or a wish is said in few words, and so is who somebody is: they are kept beyond that share.
     """
     wanted = GIST_SHARE * len(frozenset().union(*(it.said.terms for it in group)))
     taken: list[Sentence] = []
     held: frozenset[str] = frozenset()
     for sentence in sorted(group, key=lambda it: (-it.value / it.cost, it.index)):
-        if len(held) >= wanted and sentence.said.tag not in WEIGHTY:
+        if len(held) >= wanted and not _is_weighty(sentence):
             continue
         if not taken or sum(len(it.said.text) for it in (*taken, sentence)) <= LINE_CHARACTERS_MAX:
             taken.append(sentence)
             held |= sentence.said.terms
     return sorted(taken, key=lambda it: it.index)
+
+
+def _is_weighty(sentence: Sentence) -> bool:
+    return sentence.said.tag in WEIGHTY or (sentence.cost <= BRIEF_TOKENS and tells_of_self(sentence.said.text))

@@ -175,6 +175,28 @@ def test_a_decision_is_kept_beside_a_longer_sentence_of_the_same_message() -> No
     assert line.text.endswith("And from now on no late deploys.")
 
 
+@pytest.mark.parametrize(
+    ("brief", "beside"),
+    [
+        ("I'm vegan.", "The report for the Hamburg branch was finished after three long weeks with the finance team."),
+        ("My name is Ana.", "We spent the whole weekend repairing the old wooden fence behind my brother's house."),
+        ("我的狗叫小白。", "昨天我开车去里斯本的办公室，和玛丽亚以及她的律师签了新仓库的合同，花了三个小时。"),
+        (
+            "犬の名前はポチです。",
+            "昨日はリスボンの事務所まで車で行って、マリアさんと一緒に契約書に署名しました。",
+        ),
+        (
+            "제 이름은 수진이에요.",
+            "어제는 리스본 사무실까지 운전해서 마리아와 함께 새 창고 계약서에 서명했어요.",
+        ),
+    ],
+)
+def test_who_somebody_is_is_kept_beside_a_longer_sentence_of_the_same_message(brief: str, beside: str) -> None:
+    for text in (f"{brief} {beside}", f"{beside} {brief}"):
+        (line,) = noted(said(text))
+        assert brief in line.text
+
+
 def test_the_absence_of_errors_is_no_issue() -> None:
     (line,) = noted(said("Payments 2.8.2 took 52 requests without errors, no problems and 0 failures."))
 
