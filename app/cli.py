@@ -11,8 +11,6 @@ from typing import Annotated, Any
 
 import typer
 
-LOCAL_URL = "http://127.0.0.1:8000"
-
 commands = typer.Typer(
     help="Observational memory for agents, as a standalone HTTP service.",
     no_args_is_help=True,
@@ -24,7 +22,7 @@ keys = typer.Typer(help="Keys of callers: make one, list them, end one.", no_arg
 commands.add_typer(keys, name="keys")
 
 DataDir = Annotated[Path | None, typer.Option(help="Folder of the embedded database.")]
-Url = Annotated[str, typer.Option(help="A running service.")]
+Url = Annotated[str | None, typer.Option(help="A running service; else that of DAYBOOK_PORT on this machine.")]
 Key = Annotated[str | None, typer.Option(help="Its API key.", envvar="DAYBOOK_BOOTSTRAP_KEY", show_envvar=True)]
 
 
@@ -187,7 +185,7 @@ def openapi() -> None:
 def replay(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="JSONL, one message a line; .jsonl.gz too.")],
     session: Annotated[str, typer.Option(help="Key of the session to post to.")],
-    url: Url = LOCAL_URL,
+    url: Url = None,
     key: Key = None,
     preset: Annotated[str | None, typer.Option(help="Configure the session with this preset first.")] = None,
     config: Annotated[str | None, typer.Option(metavar="JSON", help="Configure the session so first.")] = None,
@@ -199,13 +197,13 @@ def replay(
         from app.replay.client import Service
         from app.replay.run import replay_file
 
-        with Service(url, key=key) as service:
+        with Service(url or _local_url(), key=key) as service:
             replay_file(service, file, session=session, config=wanted, wait_ms=wait)
 
 
 @commands.command(hidden=True)
 def demo(
-    url: Annotated[str, typer.Argument(help="A running service; one is started where none answers.")] = LOCAL_URL,
+    url: Annotated[str | None, typer.Argument(help="A running service; one is started where none answers.")] = None,
     key: Key = None,
     session: Annotated[str, typer.Option(help="Key of the session to post to.")] = "demo",
 ) -> None:
@@ -213,7 +211,13 @@ def demo(
     with _one_line_errors():
         from app.replay.demo import run_demo
 
-        run_demo(url, key=key, session=session)
+        run_demo(url or _local_url(), key=key, session=session)
+
+
+def _local_url() -> str:
+    from app.settings import load_settings
+
+    return f"http://127.0.0.1:{load_settings().port}"
 
 
 def session_config(*, preset: str | None, config: str | None) -> dict[str, Any] | None:

@@ -110,7 +110,7 @@ async def _memories(pool: Database, *, redrive: bool) -> AsyncIterator[Finding]:
     for memory in troubled[:TROUBLED_MAX]:
         stalled = has_stalled(memory.attempts)
         yield Finding(
-            check=f"memory of {memory.key}",
+            check=f"memory of {memory.key if memory.resource_id is None else f'resource {memory.resource_id}'}",
             verdict=Verdict.WRONG if stalled else Verdict.WARNING,
             detail=f"{'stalled' if stalled else 'backing off'} after {memory.attempts}: {memory.error}",
             advice="" if redrive else "mend the cause, then run 'daybook doctor --redrive'",

@@ -75,6 +75,23 @@ def test_replay_posts_a_file_and_prints_the_table(tmp_path: Path) -> None:
     assert "source tokens" in result.stdout
 
 
+def test_replay_asks_the_service_whose_port_is_set(tmp_path: Path) -> None:
+    path = tmp_path / "talk.jsonl"
+    path.write_text('{"role": "user", "content": "hi"}')
+    asked = ["replay", str(path), "--session", "s1", "--wait", "0"]
+
+    with running_stub() as stub:
+        port = stub.url.rpartition(":")[2]
+        posted = CliRunner().invoke(commands, asked, env={"DAYBOOK_PORT": port})
+    refused = CliRunner().invoke(commands, asked, env={"DAYBOOK_PORT": "1"})
+
+    assert posted.exit_code == 0, posted.stderr
+    assert [message["content"] for message in stub.stored.values()] == ["hi"]
+    assert refused.exit_code == 2
+    assert "no answer from http://127.0.0.1:1: " in refused.stderr
+    assert refused.stderr.endswith(" (--url names another service)\n")
+
+
 def test_a_replay_that_fails_is_one_line_without_a_traceback(tmp_path: Path) -> None:
     result = CliRunner().invoke(commands, ["replay", str(tmp_path / "missing.jsonl"), "--session", "s1"])
 

@@ -156,7 +156,8 @@ FROM looked GROUP BY due, leased, lease_step, attempts, paused, age
 EVENTS_MAX = 200  # of each kind that one look tells; the next one goes on from there
 
 TROUBLED = """/* troubled */
-SELECT s.key, m.attempts, m.last_error FROM memories m JOIN sessions s ON s.memory_id = m.id
+SELECT s.key, CASE WHEN m.scope = 'resource' THEN s.resource_id END AS resource_id, m.attempts, m.last_error
+FROM memories m CROSS JOIN LATERAL (SELECT key, resource_id FROM sessions WHERE memory_id = m.id LIMIT 1) s
 WHERE m.due_at IS NOT NULL AND m.attempts > 0 ORDER BY m.attempts DESC, s.key LIMIT $1
 """
 
@@ -176,9 +177,10 @@ class Backlog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Troubled:
-    """A memory whose last step failed, ``attempts`` times in a row."""
+    """A memory whose last step failed, ``attempts`` times in a row: of a session, or of a resource's sessions."""
 
     key: str
+    resource_id: str | None
     attempts: int
     error: str
 
@@ -276,6 +278,7 @@ def _troubled_of(row: Row) -> Troubled:
     error = row["last_error"] or {}
     return Troubled(
         key=row["key"],
+        resource_id=row["resource_id"],
         attempts=row["attempts"],
         error=f"{error.get('step')}: {error.get('kind')}: {error.get('message')}",
     )

@@ -64,7 +64,8 @@ class Service:
                 timeout=ANSWER_SECONDS_MAX + wait_ms / 1000,
             )
         except httpx2.HTTPError as error:
-            raise ReplayError(f"no answer from {self._url}: {error or type(error).__name__}") from error
+            reason = error or type(error).__name__
+            raise ReplayError(f"no answer from {self._url}: {reason} (--url names another service)") from error
         return _answer(response)
 
 

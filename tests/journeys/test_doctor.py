@@ -2,6 +2,8 @@
 
 import json
 
+import asyncpg
+
 from tests.journeys.looks import until, until_stalled
 from tests.journeys.processes import command, process
 from tests.journeys.talk import plain_talk
@@ -48,6 +50,26 @@ def test_a_database_that_is_not_there_is_told(postgres: str) -> None:
     absent = postgres.replace("/postgres?", "/absent?", 1)
     found = findings(exit_code=MISTAKES, DAYBOOK_DATABASE_URL=absent)
     assert list(found) == ["database"]
+
+
+async def test_a_memory_that_sessions_share_is_told_once_by_its_resource(database_url: str) -> None:
+    environment = {"DAYBOOK_DATABASE_URL": database_url, "DAYBOOK_PROVIDER": "extractive"}
+    async with process(environment) as service:
+        for key in ("s1", "s2"):
+            shared = {"resource_id": "ana", "config": {"scope": "resource"}}
+            assert (await service.client.put(f"/sessions/{key}", json=shared)).status_code == 201
+    connection = await asyncpg.connect(database_url)
+    failed = """UPDATE memories SET attempts = 1, due_at = now() + interval '1 day',
+      last_error = '{"step": "observe", "kind": "timeout", "message": "late"}'"""
+    assert await connection.execute(failed) == "UPDATE 1"
+    await connection.close()
+
+    found = findings(exit_code=0, **environment)
+
+    told = [finding for check, finding in found.items() if check.startswith("memory of ")]
+    assert [(one["check"], one["detail"]) for one in told] == [
+        ("memory of resource ana", "backing off after 1: observe: timeout: late")
+    ]
 
 
 async def test_a_stalled_memory_is_told_and_redriven(database_url: str, models: ModelServer) -> None:
