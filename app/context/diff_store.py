@@ -28,12 +28,12 @@ SELECT n.kind, n.id, n.entered, CASE WHEN n.entered THEN n.born_version ELSE n.r
 FROM (
   SELECT 'reflection' AS kind, id, born_version > $2 AS entered, born_version, retired_version, retired_by,
          text, tokens, from_seq, to_seq
-  FROM reflections WHERE memory_id = $1
+  FROM reflections WHERE memory_id = (SELECT $1::uuid)
   UNION ALL
   SELECT 'observation', id, born_version > $2, born_version, retired_version, retired_by,
          text, tokens, from_seq, to_seq
-  FROM observations WHERE memory_id = $1
-) n LEFT JOIN memory_versions v ON v.memory_id = $1 AND v.version = n.born_version
+  FROM observations WHERE memory_id = (SELECT $1::uuid)
+) n LEFT JOIN memory_versions v ON v.memory_id = (SELECT $1::uuid) AND v.version = n.born_version
 WHERE n.born_version <= $3 AND (n.entered AND coalesce(n.retired_version > $3, true)
                                 OR NOT n.entered AND n.retired_version > $2 AND n.retired_version <= $3)
 ORDER BY n.kind DESC, n.from_seq, n.id

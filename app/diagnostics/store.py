@@ -63,12 +63,13 @@ FROM memory_versions,
 WHERE memory_id = $1 AND version < $3 ORDER BY version DESC LIMIT $4
 """
 
+# Memory and version are hidden from the planner, which would plan each call anew (context/store.py).
 LOG_OBSERVATIONS = """/* log_observations */
 SELECT o.*, CASE WHEN session_id <> memory_id
             THEN (SELECT key FROM sessions WHERE id = o.session_id) END AS conversation
 FROM observations o
-WHERE memory_id = $1 AND born_version <= $2 AND (retired_version IS NULL OR retired_version > $2)
-  AND erased_at IS NULL ORDER BY ordinal
+WHERE memory_id = (SELECT $1::uuid) AND born_version <= (SELECT $2::bigint)
+  AND (retired_version IS NULL OR retired_version > (SELECT $2)) AND erased_at IS NULL ORDER BY ordinal
 """
 
 LOG_REFLECTIONS = """/* log_reflections */
@@ -76,8 +77,8 @@ SELECT r.*, CASE WHEN NOT covers ? memory_id::text THEN
   (SELECT array_agg(key ORDER BY key) FROM sessions s WHERE r.covers ? s.id::text AND s.memory_id = r.memory_id)
 END AS conversations
 FROM reflections r
-WHERE memory_id = $1 AND born_version <= $2 AND (retired_version IS NULL OR retired_version > $2)
-  AND erased_at IS NULL ORDER BY level DESC, from_seq
+WHERE memory_id = (SELECT $1::uuid) AND born_version <= (SELECT $2::bigint)
+  AND (retired_version IS NULL OR retired_version > (SELECT $2)) AND erased_at IS NULL ORDER BY level DESC, from_seq
 """
 
 OBSERVATIONS = """/* observations */

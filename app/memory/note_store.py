@@ -21,12 +21,13 @@ OBSERVATION = "/* observation */ SELECT * FROM observations WHERE memory_id = $1
 
 REFLECTION = "/* reflection */ SELECT * FROM reflections WHERE memory_id = $1 AND id = $2"
 
+# The memory is hidden from the planner, which would plan each call anew (context/store.py).
 LIVE_OBSERVATIONS = """/* live_observations */
-SELECT * FROM observations WHERE memory_id = $1 AND status <> 'retired' ORDER BY ordinal
+SELECT * FROM observations WHERE memory_id = (SELECT $1::uuid) AND status <> 'retired' ORDER BY ordinal
 """
 
 LIVE_REFLECTIONS = """/* live_reflections */
-SELECT * FROM reflections WHERE memory_id = $1 AND status <> 'retired' ORDER BY level DESC, from_seq
+SELECT * FROM reflections WHERE memory_id = (SELECT $1::uuid) AND status <> 'retired' ORDER BY level DESC, from_seq
 """
 
 RETIRE_OBSERVATIONS = """/* retire_observations */

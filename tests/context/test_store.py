@@ -1,27 +1,41 @@
-"""How Postgres executes the read behind a context."""
+"""How Postgres executes the reads behind a context, a log and a list of messages."""
+
+from itertools import product
 
 import asyncpg
 
 from benchmarks.speed.filling import fill
 from tests.conftest import StartService
 
+ASKED = {
+    "context": "snapshot",
+    "context/diff": "changes",
+    "memory/log": "log_observations",
+    "messages": "messages",
+}
+COUNTED = r"""
+SELECT substring(statement FROM '\w+') AS name, custom_plans, generic_plans FROM pg_prepared_statements
+WHERE substring(statement FROM '\w+') = ANY ($1)
+"""
 SHORT = [f"short-{number}" for number in range(12)]
 
 
-async def test_a_context_is_not_planned_anew_at_each_call_beside_a_very_long_session(
+async def test_what_is_often_read_is_not_planned_anew_at_each_call_beside_a_very_long_session(
     start_service: StartService, database_url: str
 ) -> None:
     """Postgres chooses the generic plan once five others were no cheaper."""
     await fill(database_url, ["long"], 5_000, observed=True, wake_tokens=6_000)
     await fill(database_url, SHORT, 1, observed=True, wake_tokens=6_000)
     connection = await asyncpg.connect(database_url)
-    await connection.execute("UPDATE pg_class SET reltuples = 1000 * reltuples WHERE relname = 'messages'")
+    await connection.execute(
+        "UPDATE pg_class SET reltuples = 1000 * reltuples WHERE relname IN ('messages', 'observations')"
+    )
     async with start_service(pool={"min": 1, "max": 1}) as service:
-        for key in SHORT:
-            await service.get(f"/sessions/{key}/context")
+        for key, path in product(SHORT, ASKED):
+            await service.get(f"/sessions/{key}/{path}")
         async with service.app.state.database.connection() as own:
-            row = await own.fetchrow("SELECT * FROM pg_prepared_statements WHERE statement LIKE '/* snapshot%'")
-    await connection.execute("ANALYZE messages")
+            planned = {name: counts for name, *counts in await own.fetch(COUNTED, list(ASKED.values()))}
+    await connection.execute("ANALYZE messages, observations")
     await connection.close()
 
-    assert (row["custom_plans"], row["generic_plans"]) == (5, 7)
+    assert planned == {name: [5, 7] for name in ASKED.values()}
