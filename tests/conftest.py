@@ -60,6 +60,7 @@ TABLES = (
     "session_configs",
     "memories",
     "memory_versions",
+    "session_cursors",
     "observations",
     "reflections",
     "runs",

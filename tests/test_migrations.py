@@ -7,6 +7,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import asyncpg
@@ -143,6 +144,57 @@ async def test_facts_that_were_there_before_their_worth_get_theirs(fresh_url: st
         (worth("Is allergic to peanuts.", Category.PROFILE), None, noted),
         (worth(plan, Category.COMMITMENT), datetime(2023, 5, 14, tzinfo=UTC), None),
     ]
+
+
+SHARING = """
+WITH memory AS (
+  INSERT INTO memories (id, tenant, scope, wake_tokens, log_version)
+  VALUES ($1, 't', 'resource', 0, 3), ($3, 't', 'session', 0, 1)
+)
+INSERT INTO sessions (id, tenant, key, memory_id, next_seq, observed_seq) VALUES
+  ($5, 't', 'none', $1, 1, 0), ($2, 't', 'a', $1, 5, 4), ($4, 't', 'b', $1, 3, 1), ($3, 't', 'own', $3, 9, 0)
+"""
+VERSION = """
+INSERT INTO memory_versions (memory_id, version, cause, anchor_date, cursors)
+VALUES ($1, $2, 'observed', '2026-05-01', $3)
+"""
+
+
+def _cursor(last_seq: int, observed_seq: int) -> dict[str, Any]:
+    """As the service wrote it where sessions share their memory."""
+    at = {"last_seq": last_seq, "observed_seq": observed_seq, "activated_seq": observed_seq}
+    return at | {"tail_from_seq": 1, "summary_seq": None, "compacted_seq": 0, "anchor_date": "2026-05-01"}
+
+
+async def test_versions_of_a_shared_memory_keep_of_each_session_where_it_moved(fresh_url: str) -> None:
+    await asyncio.to_thread(command.upgrade, alembic_config(fresh_url), "0025")
+    connection = await asyncpg.connect(fresh_url)
+    memory, one, own, other, empty = (uuid4() for _ in range(5))
+    await connection.execute(SHARING, memory, one, own, other, empty)
+    told = [
+        {str(one): _cursor(2, 2)},
+        {str(one): _cursor(2, 2), str(other): _cursor(1, 1)},
+        {str(one): _cursor(4, 4), str(other): _cursor(1, 1)},
+    ]
+    for version, cursors in enumerate(told, start=1):
+        await connection.execute(VERSION, memory, version, json.dumps(cursors))
+    alone = json.dumps({str(own): _cursor(8, 0)})
+    await connection.execute(VERSION, own, 1, alone)
+
+    await upgrade(fresh_url)
+    noted = await connection.fetch(
+        "SELECT session_id, version, last_seq, observed_seq FROM session_cursors ORDER BY version, last_seq"
+    )
+    assert [tuple(row) for row in noted] == [(one, 1, 2, 2), (other, 2, 1, 1), (one, 3, 4, 4)]
+    left = await connection.fetch("SELECT cursors FROM memory_versions ORDER BY memory_id <> $1, version", memory)
+    assert [json.loads(row["cursors"]) for row in left] == [{}, {}, {}, json.loads(alone)]
+    waiting = await connection.fetch("SELECT key FROM sessions WHERE waiting ORDER BY key")
+    assert [row["key"] for row in waiting] == ["b", "none"]
+
+    await asyncio.to_thread(command.downgrade, alembic_config(fresh_url), "0025")
+    left = await connection.fetch("SELECT cursors FROM memory_versions ORDER BY memory_id <> $1, version", memory)
+    assert [json.loads(row["cursors"]) for row in left] == [*told, json.loads(alone)]
+    await connection.close()
 
 
 async def test_a_database_that_is_not_there_is_one_clear_line(postgres: str) -> None:

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
+from uuid import UUID
 
 import asyncpg
 import pytest
@@ -21,6 +22,7 @@ import pytest
 import app
 from app.kit.db import TENANT_SETTING
 from app.memory.store import CONVERSATIONS
+from app.memory.version_store import ADD_SHARED_VERSION
 from app.sessions.store import session_id
 from benchmarks.speed.filling import OBSERVATIONS, TENANT, VERSIONS, a_note, fill
 from tests.conftest import Service, _clone, _database, running_service
@@ -71,7 +73,7 @@ SELECT relname, seq_tup_read + idx_tup_fetch FROM pg_stat_user_tables
 WHERE relname IN ('messages', 'memory_versions', 'observations')
 """
 BY_SEQ = re.compile(r"\b(seq|created_at|tokens_before)\b")  # an incremental sort goes by an index, a part at a time
-GROWING = {"messages", "sessions", "memories", "memory_versions", "observations"}
+GROWING = {"messages", "sessions", "memories", "memory_versions", "session_cursors", "observations"}
 
 # What may read a table from end to end, or sort what it found of a session, and why.
 READS_ALL = {
@@ -212,21 +214,55 @@ async def test_no_request_reads_all_of_a_long_session(url: str, seen_by: Callabl
     assert [(asked, found) for asked, found in read.items() if max(found.values(), default=0) > READ_MAX] == []
 
 
-async def test_of_a_shared_memory_only_sessions_with_something_to_observe_are_looked_into(
-    planner: asyncpg.Connection,
-) -> None:
-    memory, waiting = session_id(TENANT, "shared"), ["short-7", "short-70", "short-700"]
+WAITING = ["short-7", "short-70", "short-700"]
+
+
+@pytest.fixture
+async def shared(planner: asyncpg.Connection) -> AsyncIterator[UUID]:
+    """A memory that all the short sessions share, of which three wait."""
+    memory = session_id(TENANT, "shared")
     begun = planner.transaction()
     await begun.start()
     await planner.execute(
-        "UPDATE sessions SET memory_id = $1, observed_seq = (key <> ALL ($2))::int WHERE next_seq = 2", memory, waiting
+        "UPDATE sessions SET memory_id = $1, observed_seq = (key <> ALL ($2))::int, waiting = key = ANY ($2)"
+        " WHERE next_seq = 2",
+        memory,
+        WAITING,
     )
-    plan = await planner.fetchval(f"EXPLAIN (ANALYZE, FORMAT JSON) {CONVERSATIONS}", memory, 100)
+    await planner.execute(
+        "INSERT INTO memories (id, tenant, scope, wake_tokens, log_version) VALUES ($1, $2, 'resource', 0, 1)",
+        memory,
+        TENANT,
+    )
+    yield memory
     await begun.rollback()
-    (found,) = json.loads(plan)
-    looked = [node for node in _within(found["Plan"]) if node.get("Relation Name") == "messages"]
-    assert [node["Node Type"] for node in looked] == ["Index Scan"]
-    assert sum(node["Actual Loops"] for node in looked) == len(waiting)
+
+
+async def _rows_read(planner: asyncpg.Connection, statement: str, *arguments: Any) -> Counter[str]:
+    """How many rows of each table an execution came upon, by an index or not."""
+    (found,) = json.loads(await planner.fetchval(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", *arguments))
+    read = Counter[str]()
+    for node in _within(found["Plan"]):
+        if "Relation Name" in node and "Scan" in node["Node Type"]:
+            rows = node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
+            read[node["Relation Name"]] += round(rows * node["Actual Loops"])
+    return read
+
+
+async def test_of_a_shared_memory_only_sessions_with_something_to_observe_are_looked_at(
+    planner: asyncpg.Connection, shared: UUID
+) -> None:
+    read = await _rows_read(planner, CONVERSATIONS, shared, 100)
+    assert (read["sessions"], read["messages"]) == (len(WAITING), len(WAITING))
+
+
+async def test_a_version_of_a_shared_memory_looks_at_those_that_wait_and_those_it_moves(
+    planner: asyncpg.Connection, shared: UUID
+) -> None:
+    moved = [session_id(TENANT, "short-1")]
+    read = await _rows_read(planner, ADD_SHARED_VERSION, shared, "observed", moved)
+    noted = await planner.fetchval("SELECT count(*) FROM session_cursors WHERE memory_id = $1", shared)
+    assert noted == read["sessions"] == len(WAITING) + len(moved)
 
 
 async def test_a_whole_read_would_be_seen(planner: asyncpg.Connection) -> None:

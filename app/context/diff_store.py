@@ -4,23 +4,30 @@ from uuid import UUID
 
 from app.context.diff import Change, Span
 from app.kit.db import Database, Row
+from app.memory.moments import cursor
+
+CURSOR = cursor(version="v", session="a.id")
 
 # A session's tail is empty at version 0, of which nothing was recorded.
-SPAN = """/* span */
+SPAN = f"""/* span */
 WITH asked AS MATERIALIZED (
   SELECT s.id, s.memory_id, coalesce(m.log_version, 0) AS newest, coalesce($3, m.log_version, 0) AS until,
          coalesce($2, greatest(coalesce($3, m.log_version, 0) - 1, 0)) AS since
   FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id WHERE s.id = $1
 )
 SELECT a.memory_id, a.newest, a.since, a.until,
-       coalesce((o.cursors->a.id::text->>'tail_from_seq')::bigint, 1) AS since_from,
-       coalesce((o.cursors->a.id::text->>'last_seq')::bigint, 0) AS since_to,
-       coalesce((n.cursors->a.id::text->>'tail_from_seq')::bigint, 1) AS until_from,
-       coalesce((n.cursors->a.id::text->>'last_seq')::bigint, 0) AS until_to
+       coalesce((o.cursor->>'tail_from_seq')::bigint, 1) AS since_from,
+       coalesce((o.cursor->>'last_seq')::bigint, 0) AS since_to,
+       coalesce((n.cursor->>'tail_from_seq')::bigint, 1) AS until_from,
+       coalesce((n.cursor->>'last_seq')::bigint, 0) AS until_to
 FROM asked a
-LEFT JOIN memory_versions o ON o.memory_id = a.memory_id AND o.version = a.since
-LEFT JOIN memory_versions n ON n.memory_id = a.memory_id AND n.version = a.until
-"""
+LEFT JOIN LATERAL (
+  SELECT {CURSOR} AS cursor FROM memory_versions v WHERE v.memory_id = a.memory_id AND v.version = a.since
+) o ON true
+LEFT JOIN LATERAL (
+  SELECT {CURSOR} AS cursor FROM memory_versions v WHERE v.memory_id = a.memory_id AND v.version = a.until
+) n ON true
+"""  # noqa: S608 - our own statement
 
 CHANGES = """/* changes */
 SELECT n.kind, n.id, n.entered, CASE WHEN n.entered THEN n.born_version ELSE n.retired_version END AS version,

@@ -22,7 +22,7 @@ from app.context.model import Elsewhere
 from app.facts.standing import Standing, standing, standing_mark, standing_of
 from app.kit.db import Database, Row
 from app.memory.model import Observation, Reflection
-from app.memory.moments import MOMENT
+from app.memory.moments import moment
 from app.memory.rows import in_conversations, observation_of, reflection_of
 from app.sessions.message_store import message_of
 from app.sessions.model import Kind, Message
@@ -50,7 +50,7 @@ moment AS (
 )
 """
 
-THEN = MOMENT.format(session="$1", version="$10::bigint", seq="$11::bigint", timezone="$12")
+THEN = moment(session="$1", version="$10::bigint", seq="$11::bigint", timezone="$12")
 
 LIVE_NOW = "status = 'active'"
 LIVE_THEN = (
@@ -130,7 +130,7 @@ ELSEWHERE = f""",
            SELECT jsonb_agg(jsonb_build_object('key', t.key, 'message', to_jsonb(g) - 'content_hash')
                             ORDER BY g.ingested_at)
            FROM (SELECT id, key, observed_seq, next_seq - 1 AS last_seq FROM sessions o
-                 WHERE o.memory_id = s.memory_id AND o.id <> $1 AND o.next_seq - 1 > o.observed_seq
+                 WHERE o.memory_id = s.memory_id AND o.waiting AND o.id <> $1 AND o.next_seq - 1 > o.observed_seq
                  ORDER BY o.last_active_at DESC LIMIT {ELSEWHERE_SESSIONS}) t
            CROSS JOIN LATERAL (SELECT * FROM messages g
                                WHERE g.session_id = t.id AND g.seq BETWEEN t.observed_seq + 1 AND t.last_seq
@@ -204,7 +204,7 @@ UNCHANGED = Unchanged.UNCHANGED
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """A time in a session's past, by the version or the seq that was the newest then, or both (``MOMENT``)."""
+    """A time in a session's past, by the version or the seq that was the newest then, or both (``moment``)."""
 
     version: int | None = None
     seq: int | None = None

@@ -10,6 +10,7 @@ from uuid import UUID
 from app.diagnostics.events import Place
 from app.kit.db import Database, Row
 from app.memory.model import Observation, Reflection
+from app.memory.moments import cursor
 from app.memory.rows import observation_of, reflection_of
 from app.memory.status import MemoryStatus, memory_status
 
@@ -56,12 +57,13 @@ LEFT JOIN memory_versions v ON v.memory_id = m.id
 WHERE s.id = $1
 """
 
-VERSIONS = """/* versions */
+VERSIONS = f"""/* versions */
 SELECT version, cause, at, anchor_date, c.*
-FROM memory_versions,
-     jsonb_to_record(cursors->$2::uuid::text) AS c (last_seq bigint, observed_seq bigint, tail_from_seq bigint)
-WHERE memory_id = $1 AND version < $3 ORDER BY version DESC LIMIT $4
-"""
+FROM (SELECT *, {cursor(version="v", session="$2::uuid")} AS cursor FROM memory_versions v
+      WHERE memory_id = $1 AND version < $3 ORDER BY version DESC LIMIT $4) v,
+     jsonb_to_record(cursor) AS c (last_seq bigint, observed_seq bigint, tail_from_seq bigint)
+ORDER BY version DESC
+"""  # noqa: S608 - our own statement
 
 # Memory and version are hidden from the planner, which would plan each call anew (context/store.py).
 LOG_OBSERVATIONS = """/* log_observations */

@@ -26,7 +26,7 @@ class Activating:
             await self._store.activate(tx, loaded, fenced[chunks[0].session_id], chunks)
             for session, end in ends.items():
                 await advance(self._store, tx, session, rules, fenced[session], to_seq=end)
-            await self._store.add_version(tx, loaded.memory_id, "activated")
+            await self._store.add_version(tx, loaded.memory_id, "activated", [*ends])
         return Outcome.RECORDED
 
     async def reflection(self, lease: Lease, loaded: Loaded) -> Outcome:
@@ -38,5 +38,5 @@ class Activating:
             if await self._reflections.discard_ahead(tx, loaded.memory_id):
                 return Outcome.DISCARDED
             await self._reflections.activate_reflection(tx, loaded, fenced)
-            await self._store.add_version(tx, loaded.memory_id, "reflected")
+            await self._store.add_version(tx, loaded.memory_id, "reflected", [loaded.session_id])
         return Outcome.RECORDED

@@ -12,7 +12,7 @@ from app.kit.db import Row, Tx
 BEGIN_ANEW = """/* begin_anew */
 WITH session AS (
   UPDATE sessions SET memory_id = id, observed_seq = 0, buffered_seq = 0, activated_seq = 0, tail_from_seq = 1,
-    summary_seq = NULL, compacted_seq = 0, config = config - 'scope'
+    summary_seq = NULL, compacted_seq = 0, waiting = false, config = config - 'scope'
   WHERE id = $1 RETURNING *
 ), configs AS (
   UPDATE session_configs SET version = 0, config = config - 'scope' WHERE session_id = $1

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from app.kit.db import Row, Tx
 from app.memory.apart import begin_anew
-from app.memory.moments import MOMENT
+from app.memory.moments import moment
 
 # Stays the caller's until it commits: records, controls, replacements and erasure of the parent wait for the copy, so
 # that none is missed by it; appends do not.
@@ -156,7 +156,7 @@ WITH parent AS (
 SELECT id FROM put
 """
 
-BRANCH = COPY.format(moment=MOMENT.format(session="$1::uuid", version="NULL::bigint", seq="$4::bigint", timezone="$5"))
+BRANCH = COPY.format(moment=moment(session="$1::uuid", version="NULL::bigint", seq="$4::bigint", timezone="$5"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

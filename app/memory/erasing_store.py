@@ -154,6 +154,7 @@ POINTER_HASH = content_hash(Role.USER, None, POINTER)
 FORGET_MEMORIES = """/* forget_memories */
 WITH gone AS (DELETE FROM memories WHERE id = ANY($1::uuid[]) RETURNING 1),
 versions AS (DELETE FROM memory_versions WHERE memory_id = ANY($1::uuid[]) RETURNING 1),
+stood AS (DELETE FROM session_cursors WHERE memory_id = ANY($1::uuid[])),
 observed AS (DELETE FROM observations WHERE memory_id = ANY($1::uuid[]) RETURNING 1),
 condensed AS (DELETE FROM reflections WHERE memory_id = ANY($1::uuid[]) RETURNING 1),
 called AS (DELETE FROM runs WHERE memory_id = ANY($1::uuid[]) RETURNING 1),

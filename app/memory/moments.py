@@ -6,19 +6,27 @@ alone, the moment is that of its recording; with the seq alone, the last one bef
 beginning and its end only the config can change: it counts as it was at the end.
 """
 
+# Where a session stood when a version was recorded, as JSON; null where the memory had none of it yet. A memory that
+# sessions share notes it only when it had moved.
+_CURSOR = """coalesce({version}.cursors->{session}::text, (
+    SELECT to_jsonb(c) FROM session_cursors c
+    WHERE c.memory_id = {version}.memory_id AND c.session_id = {session} AND c.version <= {version}.version
+    ORDER BY c.version DESC LIMIT 1))"""
+
 # ``recorded``: the version of the moment, if it is not 0, and the seq. ``moment``: one row, or none where there never
 # was such a moment. The anchor moves with a version, or with a message, which carries it.
-MOMENT = """
+_MOMENT = """
 recorded AS MATERIALIZED (
   SELECT s.id, s.memory_id, s.created_at, coalesce(v.version, 0) AS version, v.at, v.anchor_date, v.current_task,
-         v.suggested_response, coalesce(v.cursors->s.id::text, '{{}}') AS cursor,
-         coalesce((v.cursors->s.id::text->>'last_seq')::bigint, 0) AS last_seq,
-         coalesce({seq}, (v.cursors->s.id::text->>'last_seq')::bigint, 0) AS seq
+         v.suggested_response, coalesce(v.cursor, '{{}}') AS cursor,
+         coalesce((v.cursor->>'last_seq')::bigint, 0) AS last_seq,
+         coalesce({seq}, (v.cursor->>'last_seq')::bigint, 0) AS seq
   FROM sessions s LEFT JOIN LATERAL (
-    SELECT * FROM memory_versions WHERE memory_id = s.memory_id
-      AND CASE WHEN {version} IS NULL THEN (cursors->s.id::text->>'last_seq')::bigint <= {seq}
-               ELSE version = {version} END
-    ORDER BY version DESC LIMIT 1
+    SELECT r.version, r.at, r.anchor_date, r.current_task, r.suggested_response, {then} AS cursor
+    FROM memory_versions r WHERE r.memory_id = s.memory_id
+      AND CASE WHEN {version} IS NULL THEN ({then}->>'last_seq')::bigint <= {seq}
+               ELSE r.version = {version} END
+    ORDER BY r.version DESC LIMIT 1
   ) v ON true
   WHERE s.id = {session} AND coalesce({seq}, 0) < s.next_seq
     AND coalesce(v.version, 0) = coalesce({version}, v.version, 0)
@@ -39,7 +47,18 @@ recorded AS MATERIALIZED (
                    ORDER BY c.number DESC LIMIT 1), '{{}}') AS config
   FROM recorded r LEFT JOIN messages m ON m.session_id = r.id AND m.seq = r.seq
   WHERE r.seq >= r.last_seq AND r.seq <= coalesce((
-    SELECT (n.cursors->r.id::text->>'last_seq')::bigint FROM memory_versions n
+    SELECT ({next}->>'last_seq')::bigint FROM memory_versions n
     WHERE n.memory_id = r.memory_id AND n.version > r.version ORDER BY n.version LIMIT 1), r.seq)
 )
 """
+
+
+def cursor(*, version: str, session: str) -> str:
+    """``version`` is a row of ``memory_versions`` by its name in the statement, ``session`` the id."""
+    return _CURSOR.format(version=version, session=session)
+
+
+def moment(*, session: str, version: str, seq: str, timezone: str) -> str:
+    """All are SQL; ``version`` or ``seq`` may be null, and ``timezone`` dates a session without messages."""
+    then, following = cursor(version="r", session="s.id"), cursor(version="n", session="r.id")
+    return _MOMENT.format(session=session, version=version, seq=seq, timezone=timezone, then=then, next=following)

@@ -30,15 +30,16 @@ from app.memory.steps import Outcome, StepFailed, add_usage, called, run_of
 from app.memory.store import PENDING_MESSAGES_MAX, MemoryStore
 from app.redaction.model import OFF, Redaction
 from app.sessions.model import Message
+from app.sessions.sharing import waiting
 
 KIND = "note_facts"
 TRIES = 2
 SOURCES_MAX = 20  # of one fact: what says the same more often changes nothing
 
-NOTED = """/* facts_noted */
-WITH read AS (UPDATE sessions SET facts_seq = $2 WHERE id = $1)
+NOTED = f"""/* facts_noted */
+WITH read AS (UPDATE sessions SET facts_seq = $2, waiting = {waiting(facts_seq="$2::bigint")} WHERE id = $1)
 UPDATE memories SET usage = $4, attempts = 0, last_error = NULL WHERE id = $3
-"""
+"""  # noqa: S608 - our own statement
 
 
 class Noting:

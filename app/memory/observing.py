@@ -127,7 +127,7 @@ class Observing:
         else:
             await self._store.record_observation(tx, loaded, fenced, new, usage=usage)
             await advance(self._store, tx, loaded.session_id, rules, fenced, to_seq=span.to_seq)
-            await self._store.add_version(tx, loaded.memory_id, "observed")
+            await self._store.add_version(tx, loaded.memory_id, "observed", [loaded.session_id])
         await self._store.add_runs(tx, lease, runs, shown=loaded.conversation_id)
         return Outcome.RECORDED
 

@@ -37,7 +37,7 @@ WITH observed AS (
 ), condensed AS (
   UPDATE reflections SET covers = covers - $2::uuid::text WHERE memory_id = $1 AND covers ? $2::uuid::text
 )
-UPDATE memory_versions SET cursors = cursors - $2::uuid::text WHERE memory_id = $1 AND cursors ? $2::uuid::text
+DELETE FROM session_cursors WHERE memory_id = $1 AND session_id = $2
 """
 
 

@@ -96,7 +96,7 @@ class Rebuilding:
             usage=add_usage(fenced.usage, runs),
         )
         if live:
-            await self._store.add_version(tx, loaded.memory_id, REBUILT)
+            await self._store.add_version(tx, loaded.memory_id, REBUILT, [loaded.session_id])
         await self._store.add_runs(tx, lease, runs, shown=loaded.conversation_id)
         return Outcome.RECORDED
 

@@ -197,7 +197,8 @@ class Reflecting:
             await self._reflections.buffer_reflection(tx, loaded, fenced, new, usage=usage)
             return Outcome.RECORDED
         await self._reflections.record_reflection(tx, loaded, fenced, new, usage=usage)
-        await self._store.add_version(tx, loaded.memory_id, f"{sources.kind}d".replace("reflectd", "reflected"))
+        cause = f"{sources.kind}d".replace("reflectd", "reflected")
+        await self._store.add_version(tx, loaded.memory_id, cause, [loaded.session_id])
         return Outcome.RECORDED
 
 

@@ -17,8 +17,10 @@ from app.memory.note_store import LIVE_OBSERVATIONS, LIVE_REFLECTIONS
 from app.memory.records import FORGOTTEN, Fenced, Lease, Loaded, Locked, NewObservation, Run, Told
 from app.memory.reflection_store import ReflectionStore
 from app.memory.rows import fenced_of, gap_of, loaded_of
+from app.memory.version_store import add_version
 from app.sessions.message_store import message_of
 from app.sessions.model import Message
+from app.sessions.sharing import waiting
 
 PENDING_MESSAGES_MAX = 2_000  # messages one look reads; a span ends there at the latest
 CONVERSATIONS_MAX = 100  # of a shared memory, looked at for one step: those that waited longest
@@ -32,8 +34,9 @@ SELECT m.*, now() AS now, s.id AS session_id, s.key AS session_key, s.next_seq, 
 FROM memories m JOIN sessions s ON s.memory_id = m.id WHERE m.id = $1 AND m.lease_epoch = $2
 """
 
-# A message's time is that of its transaction: between two sessions it says well enough whose turn it is. Messages are
-# looked at only of sessions that have some to be observed. However many wait, one that has ended is among them.
+# A message's time is that of its transaction: between two sessions it says well enough whose turn it is. Only sessions
+# that have something to be done are looked at, and messages only of those with some to be observed. However many wait,
+# one that has ended is among them.
 CONVERSATIONS = """/* conversations */
 WITH found AS (
   SELECT s.id AS session_id, s.key AS session_key, s.next_seq, s.observed_seq, s.buffered_seq, s.facts_seq, s.ended_at,
@@ -43,7 +46,7 @@ WITH found AS (
     WHERE s.next_seq - 1 > greatest(s.observed_seq, s.buffered_seq) AND session_id = s.id
       AND seq > greatest(s.observed_seq, s.buffered_seq) AND observe ORDER BY seq LIMIT 1
   ) oldest ON true
-  WHERE s.memory_id = $1
+  WHERE s.memory_id = $1 AND s.waiting
 ), waiting AS (
   SELECT * FROM found WHERE waits ORDER BY since, session_id LIMIT $2
 ), ended AS (
@@ -114,11 +117,12 @@ WHERE memory_id = $1 AND id = ANY($2::bigint[]) AND status = 'buffered'
 """
 
 # What has left the tail does not come back to it, whatever keep_last is now.
-ADVANCE_CURSOR = """/* advance_cursor */
+ADVANCE_CURSOR = f"""/* advance_cursor */
 UPDATE sessions SET observed_seq = $2, buffered_seq = greatest(buffered_seq, $2),
-  tail_from_seq = greatest(tail_from_seq, $3), anchor_date = $4, activated_seq = next_seq - 1
+  tail_from_seq = greatest(tail_from_seq, $3), anchor_date = $4, activated_seq = next_seq - 1,
+  waiting = {waiting(observed_seq="$2::bigint")}
 WHERE id = $1 RETURNING tail_from_seq
-"""
+"""  # noqa: S608 - our own statement
 
 BUFFERED = """/* buffered */
 UPDATE memories SET buffered_tokens = buffered_tokens + $2, attempts = 0, last_error = NULL, usage = $3 WHERE id = $1
@@ -149,18 +153,6 @@ WHERE m.id = $1
 """
 
 COUNT_USAGE = "/* count_usage */ UPDATE memories SET usage = $2 WHERE id = $1"
-
-ADD_VERSION = """/* add_version */
-INSERT INTO memory_versions (memory_id, version, cause, anchor_date, current_task, suggested_response, cursors)
-SELECT m.id, m.log_version, $2, max(s.anchor_date), m.current_task, m.suggested_response,
-       jsonb_object_agg(s.id::text, jsonb_build_object('last_seq', s.next_seq - 1, 'observed_seq', s.observed_seq,
-                                                       'activated_seq', s.activated_seq,
-                                                       'tail_from_seq', s.tail_from_seq,
-                                                       'summary_seq', s.summary_seq,
-                                                       'compacted_seq', s.compacted_seq)
-         || CASE WHEN m.scope = 'resource' THEN jsonb_build_object('anchor_date', s.anchor_date) ELSE '{}' END)
-FROM memories m JOIN sessions s ON s.memory_id = m.id WHERE m.id = $1 GROUP BY m.id
-"""
 
 ADD_RUN = """/* add_run */
 INSERT INTO runs (memory_id, kind, provider, model, prompt_version, epoch, session_id, from_seq, to_seq, input_tokens,
@@ -335,14 +327,17 @@ class MemoryStore:
         new = told or FORGOTTEN
         tasks = (told is not None, new.current_task, new.suggested_response)
         await tx.execute(CONTROLLED, locked.memory_id, locked.version + 1, *tasks, left_tokens)
-        await self.add_version(tx, locked.memory_id, cause)
+        await self.add_version(tx, locked.memory_id, cause, [locked.session_id])
 
     async def count_usage(self, tx: Tx, memory_id: UUID, usage: dict[str, Any]) -> None:
         await tx.execute(COUNT_USAGE, memory_id, usage)
 
-    async def add_version(self, tx: Tx, memory_id: UUID, cause: str) -> None:
-        """Note what the version just made is beside its lines; call it last, it reads the updated rows."""
-        await tx.execute(ADD_VERSION, memory_id, cause)
+    async def add_version(self, tx: Tx, memory_id: UUID, cause: str, moved: Sequence[UUID]) -> None:
+        """Note what the version just made is beside its lines; call it last, it reads the updated rows.
+
+        ``moved`` are the sessions that the step was about, at least one.
+        """
+        await add_version(tx, memory_id, cause, moved)
         self._metrics.versioned(cause)
 
     async def add_runs(self, tx: Tx, lease: Lease, runs: Sequence[Run], *, shown: UUID | None = None) -> None:

@@ -61,7 +61,10 @@ class MemoryRow(SQLModel, table=True):
 
 
 class MemoryVersionRow(SQLModel, table=True):
-    """What one version of the log was, beside its observations and reflections. ``cursors`` is by session id."""
+    """What one version of the log was, beside its observations and reflections.
+
+    ``cursors`` is where the session stood, by its id; that of sessions that share a memory is a ``SessionCursorRow``.
+    """
 
     __tablename__ = "memory_versions"
 
@@ -73,6 +76,23 @@ class MemoryVersionRow(SQLModel, table=True):
     current_task: str | None = Field(sa_column=Column(Text))
     suggested_response: str | None = Field(sa_column=Column(Text))
     cursors: dict[str, Any] = Field(sa_column=Column(JSONB, nullable=False))
+
+
+class SessionCursorRow(SQLModel, table=True):
+    """Where a session of a shared memory stood from a version of the log on, until the next row of it."""
+
+    __tablename__ = "session_cursors"
+
+    memory_id: UUID = Field(sa_column=Column(Uuid, primary_key=True))
+    session_id: UUID = Field(sa_column=Column(Uuid, primary_key=True))
+    version: int = Field(sa_column=Column(BigInteger, primary_key=True, autoincrement=False))
+    last_seq: int = Field(sa_column=Column(BigInteger, nullable=False))
+    observed_seq: int = Field(sa_column=Column(BigInteger, nullable=False))
+    activated_seq: int = Field(sa_column=Column(BigInteger, nullable=False))
+    tail_from_seq: int = Field(sa_column=Column(BigInteger, nullable=False))
+    summary_seq: int | None = Field(sa_column=Column(BigInteger))
+    compacted_seq: int = Field(sa_column=Column(BigInteger, nullable=False))
+    anchor_date: date = Field(sa_column=Column(Date, nullable=False))
 
 
 class ObservationRow(SQLModel, table=True):

@@ -49,6 +49,7 @@ _GROWN = """
       THEN now() ELSE s.cold_at END,
     last_active_at = now(),
     ended_at = NULL,
+    waiting = s.memory_id <> s.id,
     actor_model = coalesce($18, s.actor_model),
     actor_turns = s.actor_turns + $19,
     actor_input_tokens = s.actor_input_tokens + $20,

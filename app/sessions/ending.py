@@ -18,7 +18,7 @@ FIRST = UUID(int=0)
 # back-off. ``$2``: only if nothing was said for so many seconds.
 END = """/* end_session */
 WITH ended AS (
-  UPDATE sessions SET ended_at = coalesce(ended_at, now())
+  UPDATE sessions SET ended_at = coalesce(ended_at, now()), waiting = waiting OR memory_id <> id
   WHERE id = $1 AND ($2::float8 IS NULL OR last_active_at < now() - make_interval(secs => $2)) RETURNING *
 ), look AS (
   UPDATE memories m SET requested = coalesce(m.requested, 'look'), requested_at = now(),

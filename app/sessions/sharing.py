@@ -42,9 +42,10 @@ LOCK_SHARERS = "/* lock_sharers */ SELECT id FROM sessions WHERE memory_id = $1 
 
 # Refused where messages exist and it would get another resource, or another memory.
 PLACE = """/* place_session */
-INSERT INTO sessions AS s (id, tenant, key, resource_id, memory_id, anchor_date)
-VALUES ($1, $2, $3, $4, $5, (now() AT TIME ZONE $6)::date)
-ON CONFLICT (id) DO UPDATE SET resource_id = excluded.resource_id, memory_id = excluded.memory_id
+INSERT INTO sessions AS s (id, tenant, key, resource_id, memory_id, anchor_date, waiting)
+VALUES ($1, $2, $3, $4, $5, (now() AT TIME ZONE $6)::date, true)
+ON CONFLICT (id) DO UPDATE SET resource_id = excluded.resource_id, memory_id = excluded.memory_id,
+  waiting = s.waiting OR s.next_seq = 1
 WHERE s.next_seq = 1 OR (s.resource_id = excluded.resource_id AND s.memory_id = excluded.memory_id)
 RETURNING (xmax = 0) AS created
 """
@@ -68,13 +69,20 @@ FROM put, memories m WHERE m.id = $1
 
 LEAVE = """/* leave_shared */
 WITH configs AS (DELETE FROM session_configs WHERE session_id = $1)
-UPDATE sessions SET memory_id = id, config = '{}', config_changes = 0 WHERE id = $1 AND next_seq = 1
+UPDATE sessions SET memory_id = id, config = '{}', config_changes = 0, waiting = false WHERE id = $1 AND next_seq = 1
 """
 
 # One that no session has any more: nothing could be made of it.
 FORGET_LONELY = """/* forget_lonely */
 DELETE FROM memories m WHERE id = $1 AND NOT EXISTS (SELECT FROM sessions WHERE memory_id = m.id)
 """
+
+
+# Whether a session that shares its memory has something to be looked at. A summary behind the cursor is passed with
+# what comes after it.
+_WAITING = """memory_id <> id AND (
+    next_seq - 1 > {observed_seq} + CASE WHEN summary_seq > {observed_seq} THEN 1 ELSE 0 END
+    OR ended_at IS NOT NULL AND next_seq - 1 > {facts_seq})"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +179,11 @@ async def leave(tx: Tx, session: UUID, memory: UUID) -> bool:
 def scope_conflict(key: str) -> ScopeConflict:
     detail = f"session '{key}' has messages, so its memory stays what it is"
     return ScopeConflict(detail, errors=[FieldError("/config/scope", detail)])
+
+
+def waiting(*, observed_seq: str = "observed_seq", facts_seq: str = "facts_seq") -> str:
+    """What the session's column of that name becomes, as SQL, when one of these does."""
+    return _WAITING.format(observed_seq=observed_seq, facts_seq=facts_seq)
 
 
 async def hold_sharers(tx: Tx, session: UUID) -> UUID | None:

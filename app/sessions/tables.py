@@ -41,6 +41,8 @@ class SessionRow(SQLModel, table=True):
     ``config_changes`` is the ``number`` of the newest ``session_configs``. A branch was copied from the
     session with the key ``branched_from``, up to ``branched_at_seq``; its conversation ``began_at`` the time that one's
     did, any other's when it was made.
+    ``waiting``: it shares its memory and has something to be looked at: no message yet, messages behind its cursor, or
+    facts to be taken of it. By it a memory finds these among all its sessions.
     """
 
     __tablename__ = "sessions"
@@ -48,6 +50,7 @@ class SessionRow(SQLModel, table=True):
         Index("sessions_by_key", "tenant", "key"),
         Index("sessions_by_resource", "tenant", "resource_id", "key"),
         Index("sessions_by_memory", "memory_id"),
+        Index("sessions_waiting", "memory_id", postgresql_where=text("waiting")),
         Index("sessions_by_parent", "tenant", "branched_from", postgresql_where=text("branched_from IS NOT NULL")),
         Index("sessions_ruled", "id", postgresql_where=text("config -> 'retention' IS NOT NULL")),
         {"postgresql_with": {"fillfactor": 60}},
@@ -86,6 +89,7 @@ class SessionRow(SQLModel, table=True):
     ended_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True)))
     branched_from: str | None = Field(sa_column=Column(Text(collation="C")))
     branched_at_seq: int | None = Field(sa_column=Column(BigInteger))
+    waiting: bool = Field(sa_column=Column(Boolean, nullable=False, server_default=text("false")))
 
 
 class ResourceRow(SQLModel, table=True):

@@ -39,7 +39,7 @@ NO_BRANCH = {"branched_from": None, "branched_at_seq": None}
 UNREAD = {"facts_seq": 0}  # the facts of its resource here are others
 NO_LEASE = {"lease_epoch": 0, "lease_owner": None, "lease_step": None}
 BY_SESSION = {"memory_versions": ("cursors",), "reflections": ("covers",)}  # columns whose keys are ids of sessions
-DRAWN = {"state_entries": ("version",)}  # from a sequence of this database
+MADE_HERE = {"state_entries": ("version",), "sessions": ("waiting",)}  # columns that get their value where it comes to
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,4 +92,4 @@ def moved(table: str, row: dict[str, Any], place: Place) -> dict[str, Any]:
     }
     renamed = {name: {new: value for value in row[name].values()} for name in BY_SESSION.get(table, ())}  # noqa: B035 - there is one
     named = own.get(table, {"memory_id" if "memory_id" in row else "session_id": new})
-    return {name: value for name, value in row.items() if name not in DRAWN.get(table, ())} | named | renamed
+    return {name: value for name, value in row.items() if name not in MADE_HERE.get(table, ())} | named | renamed

@@ -27,11 +27,15 @@ _ROWS = {
     "state_entries": """SELECT * FROM state_entries
       WHERE tenant = $3 AND scope = 'session' AND owner = $2 ORDER BY version""",
 }
+# And of a memory that sessions share.
+_SHARED_ROWS = {
+    "session_cursors": "SELECT * FROM session_cursors WHERE memory_id = $1 ORDER BY version, session_id",
+}
 _LINE = """/* export_{table} */
 SELECT json_build_object('type', '{table}', 'session', session.key, 'data', row_to_json(found))::text
 FROM (SELECT $1::uuid AS id, $2::text AS key, $3::text AS tenant) AS session, LATERAL ({rows}) AS found
 """
-LINES = {table: _LINE.format(table=table, rows=rows) for table, rows in _ROWS.items()}
+LINES = {table: _LINE.format(table=table, rows=rows) for table, rows in (_ROWS | _SHARED_ROWS).items()}
 
 ARTIFACTS = """/* export_artifacts */
 SELECT session_id::text, name, version, media_type, size, encode(sha256, 'hex') AS sha256, created_at, content,
@@ -39,7 +43,7 @@ SELECT session_id::text, name, version, media_type, size, encode(sha256, 'hex') 
 FROM artifacts WHERE session_id = $1 AND deleted_at IS NULL ORDER BY name, version
 """
 
-MEMORY_TABLES = ("memories", "memory_versions", "observations", "reflections", "runs")
+MEMORY_TABLES = ("memories", "memory_versions", "session_cursors", "observations", "reflections", "runs")
 
 OF_RESOURCE = """/* export_sessions */
 SELECT id, key FROM sessions WHERE tenant = $1 AND resource_id = $2 ORDER BY key
@@ -104,8 +108,8 @@ class TransferStore:
     @staticmethod
     async def lines(tx: Tx, place: Place) -> AsyncIterator[bytes]:
         """All that is kept of a session, table by table, but for its artifacts."""
-        for statement in LINES.values():
-            async for row in tx.cursor(statement, place.id, place.key, place.tenant, prefetch=ROWS_AT_ONCE):
+        for table in _ROWS:
+            async for row in tx.cursor(LINES[table], place.id, place.key, place.tenant, prefetch=ROWS_AT_ONCE):
                 yield row[0].encode() + b"\n"
 
     @staticmethod

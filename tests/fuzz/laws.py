@@ -28,7 +28,7 @@ Seqs = list[int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """All rows of one session and its memory, as they were at ``now``.
+    """All rows of one session and its memory, as they were at ``now``. Each version has the session's ``cursor`` then.
 
     ``parted``: a session was deleted that shared the memory, and with it its notes.
     """
@@ -40,6 +40,7 @@ class Facts:
     observations: list[Row]
     reflections: list[Row]
     versions: list[Row]
+    stood: list[Row]
     runs: list[Row]
     parted: bool = False
 
@@ -72,7 +73,7 @@ class Facts:
 
     def untold(self, version: int) -> list[list[int]]:
         """The seqs that only the summary told when this was the version."""
-        cursors = [row["cursors"].get(str(self.id)) for row in self.versions if row["version"] == version]
+        cursors = [row["cursor"] for row in self.versions if row["version"] == version]
         seq = cursors[0]["summary_seq"] if cursors and cursors[0] else None
         found: list[list[int]] = [] if seq is None else self.messages[seq - 1]["covers"]
         return found
@@ -112,6 +113,7 @@ class Facts:
         return [row for row in self.reflections if row["status"] == "active"]
 
 
+CURSORS = "SELECT * FROM session_cursors WHERE memory_id = $1 AND session_id = $2 ORDER BY version"
 MESSAGES = "SELECT * FROM messages WHERE session_id = $1 ORDER BY seq"
 ROWS = {
     "observations": "SELECT * FROM observations WHERE memory_id = $1 ORDER BY from_seq, id",
@@ -141,6 +143,7 @@ async def _read(tx: Tx, session: UUID, *, parted: bool) -> Facts | None:
     shared = found["memory_id"]
     memory = await tx.fetchrow("SELECT * FROM memories WHERE id = $1", shared)
     rows = {name: [_of(session, row) for row in await tx.fetch(query, shared)] for name, query in ROWS.items()}
+    stood = [dict(row) for row in await tx.fetch(CURSORS, shared, session)]
     return Facts(
         now=found["now"],
         session=dict(found),
@@ -148,7 +151,8 @@ async def _read(tx: Tx, session: UUID, *, parted: bool) -> Facts | None:
         messages=[dict(row) for row in await tx.fetch(MESSAGES, session)],
         observations=rows["observations"],
         reflections=rows["reflections"],
-        versions=rows["versions"],
+        versions=[row | {"cursor": _cursor(session, row, stood)} for row in rows["versions"]],
+        stood=stood,
         runs=rows["runs"],
         parted=parted,
     )
@@ -165,6 +169,13 @@ def _of(session: UUID, row: Any) -> Row:
     return found
 
 
+def _cursor(session: UUID, version: Row, stood: Sequence[Row]) -> Row | None:
+    """Where the session stood at a version; None where it was not there yet. A shared memory says so when it moved."""
+    own = version["cursors"].get(str(session))
+    noted = [row for row in stood if row["version"] <= version["version"]]
+    return own or (noted[-1] if noted else None)
+
+
 def check(now: Facts, before: Facts | None, *others: Facts) -> None:
     """Every law that holds at any moment, whatever runs and whatever failed. ``others`` share the memory."""
     log_is_whole(now)
@@ -174,6 +185,8 @@ def check(now: Facts, before: Facts | None, *others: Facts) -> None:
     counters_are_sums(now, *others)
     versions_follow_one_another(now)
     past_logs_cover_their_past(now)
+    versions_note_what_moved(now)
+    who_waits_is_found(now)
     calls_are_counted(now)
     failures_are_told(now)
     if before is not None:
@@ -289,19 +302,37 @@ def versions_follow_one_another(now: Facts) -> None:
 
 def past_logs_cover_their_past(now: Facts) -> None:
     """Each version's log, rebuilt, covers exactly what was observed when it was made."""
-    own = [row for row in now.versions if str(now.id) in row["cursors"]]
+    own = [row for row in now.versions if row["cursor"] is not None]
     for row in own:
-        cursor = row["cursors"][str(now.id)]
+        cursor = row["cursor"]
         lived = [one for one in (*now.observations, *now.reflections) if _lived(one, row["version"])]
         told, remembered = _covered(lived), now.remembered(cursor["observed_seq"], row["version"])
         assert len(told) == len(set(told))
         assert told == remembered or (now.erased and told[-1:] <= [cursor["observed_seq"]])
         assert 1 <= cursor["tail_from_seq"] <= cursor["observed_seq"] + 1
     for earlier, later in pairwise(own):
-        one, other = (row["cursors"][str(now.id)] for row in (earlier, later))
+        one, other = earlier["cursor"], later["cursor"]
         assert all(one[name] <= other[name] for name in ("last_seq", "observed_seq", "tail_from_seq"))
         assert one["compacted_seq"] <= other["compacted_seq"] or other["compacted_seq"] == 0 < now.erased
         assert (one["summary_seq"] or 0) <= (other["summary_seq"] or 0)
+
+
+def versions_note_what_moved(now: Facts) -> None:
+    """Where sessions share a memory a version has nothing of those that stand where they stood; else it has its own."""
+    shared = now.session["memory_id"] != now.id
+    assert all(bool(row["cursors"]) != shared for row in now.versions)
+    assert shared or not now.stood
+    for earlier, later in pairwise(now.stood):
+        assert {**earlier, "version": 0} != {**later, "version": 0}
+
+
+def who_waits_is_found(now: Facts) -> None:
+    """Of a shared memory, whichever has messages to be observed or facts to be taken is found by its index."""
+    session = now.session
+    to_note = session["ended_at"] is not None and session["facts_seq"] < now.last_seq
+    to_observe = bool(now.observable(now.observed_seq + 1, now.last_seq))
+    assert session["waiting"] or session["memory_id"] == now.id or not (to_note or to_observe)
+    assert not (session["waiting"] and session["memory_id"] == now.id)
 
 
 def calls_are_counted(now: Facts) -> None:

@@ -22,7 +22,7 @@ AHEAD = {"message_tokens": 1_000, "buffer_every": 0.1, "retain_tokens": 0}
 
 # What a branch begins anew: its lease, its errors, its costs, what its agent reported, how far retention is.
 ANEW = {
-    "sessions": {"cold_at", "actor_model", "created_at", "ended_at", "expired_seq"}
+    "sessions": {"cold_at", "actor_model", "created_at", "ended_at", "expired_seq", "waiting"}
     | {f"actor_{what}_tokens" for what in ("input", "cached", "written", "output")}
     | {"actor_turns", "actor_cost_usd"},
     "memories": {"due_at", "attempts", "last_error", "requested", "requested_at", "usage", "paused", "rebuilding"}

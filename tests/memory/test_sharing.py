@@ -21,6 +21,9 @@ from tests.sessions.test_routes import problem, said
 
 SMALL = {"message_tokens": 60, "retain_tokens": 0, "buffer_every": None, "keep_last": 0, "observation_tokens": 10_000}
 SHARED = {"scope": "resource"}
+NOTED = (
+    "SELECT s.key, count(*) AS versions FROM session_cursors c JOIN sessions s ON s.id = c.session_id GROUP BY s.key"
+)
 FACT = "{who} paid invoice {n} of {n}20 euros for the shop in Porto on May {n}, and we decided to keep it open."
 
 
@@ -208,6 +211,33 @@ async def test_the_past_of_one_session_is_as_it_was_whatever_the_others_said_sin
     past = await service.context("one", **at)
     assert past["cache"]["prefix_sha256"] == then["cache"]["prefix_sha256"]
     assert past["payload"]["system"] == then["payload"]["system"]
+
+
+async def test_each_context_of_each_session_can_be_told_again_whoever_the_versions_were_about(service: Service) -> None:
+    keys = ("one", "two", "three")
+    await share(service, *keys, **SMALL | {"observation_tokens": 300})
+    then: list[tuple[str, dict[str, int], str]] = []
+    for number, key in enumerate(("one", "two", "one", "three", "one", "two", "two")):
+        await say(service, key, *range(3 * number + 1, 3 * number + 2 + number % 3))
+        for asked in keys:
+            found = await service.context(asked)
+            at = {"as_of_version": found["memory_version"], "as_of_seq": found["as_of_seq"]}
+            then.append((asked, at, found["cache"]["prefix_sha256"]))
+    past = [(await service.context(key, **at))["cache"]["prefix_sha256"] for key, at, _ in then]
+    assert past == [prefix for _, _, prefix in then]
+
+
+async def test_a_version_notes_no_session_that_stands_where_it_stood(service: Service) -> None:
+    await share(service, "one", "two", "three", **SMALL)
+    await say(service, "two", 1)  # which is observed first, once the other said enough
+    for number in range(2, 8):
+        await say(service, "one", *range(3 * number, 3 * number + 3))
+    versions = (await service.get("/sessions/two/memory/versions"))["items"]
+    async with service.app.state.database.connection() as connection:
+        rows = await connection.fetch(NOTED)
+    assert {row["key"]: row["versions"] for row in rows} == {"one": 7, "two": 1, "three": 1}
+    assert [found["version"] for found in versions] == [7, 6, 5, 4, 3, 2, 1]
+    assert {(found["last_seq"], found["observed_seq"]) for found in versions} == {(1, 1)}
 
 
 async def test_chunks_observed_ahead_of_several_sessions_become_live_together(service: Service) -> None:

@@ -1,0 +1,58 @@
+"""The statements that note what a version of the log was beside its lines, and where its sessions stood.
+
+A session's own memory has its one cursor in the version's row. A memory that sessions share notes only those that had
+moved since the version before, so that a version costs what it changed, and not what there is (docs/decisions/0043).
+"""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from app.kit.db import Tx
+
+ADD_VERSION = """/* add_version */
+INSERT INTO memory_versions (memory_id, version, cause, anchor_date, current_task, suggested_response, cursors)
+SELECT m.id, m.log_version, $2, s.anchor_date, m.current_task, m.suggested_response,
+       jsonb_build_object(s.id::text, jsonb_build_object('last_seq', s.next_seq - 1, 'observed_seq', s.observed_seq,
+                                                         'activated_seq', s.activated_seq,
+                                                         'tail_from_seq', s.tail_from_seq,
+                                                         'summary_seq', s.summary_seq,
+                                                         'compacted_seq', s.compacted_seq))
+FROM memories m JOIN sessions s ON s.id = m.id WHERE m.id = $1
+"""
+
+# One in which something was said since the version before waits still, or is one that this version moved ($3): nobody
+# else has to be looked at. Appends wait for the memory's row, which is locked: what is not seen here came afterwards.
+ADD_SHARED_VERSION = """/* add_shared_version */
+WITH stands AS (
+  SELECT id, next_seq - 1 AS last_seq, observed_seq, activated_seq, tail_from_seq, summary_seq, compacted_seq,
+         anchor_date
+  FROM sessions WHERE memory_id = $1 AND waiting
+  UNION
+  SELECT id, next_seq - 1, observed_seq, activated_seq, tail_from_seq, summary_seq, compacted_seq, anchor_date
+  FROM sessions WHERE id = ANY($3::uuid[])
+), moved AS (
+  INSERT INTO session_cursors (memory_id, session_id, version, last_seq, observed_seq, activated_seq, tail_from_seq,
+                               summary_seq, compacted_seq, anchor_date)
+  SELECT m.id, s.id, m.log_version, s.last_seq, s.observed_seq, s.activated_seq, s.tail_from_seq, s.summary_seq,
+         s.compacted_seq, s.anchor_date
+  FROM memories m CROSS JOIN stands s LEFT JOIN LATERAL (
+    SELECT * FROM session_cursors WHERE memory_id = $1 AND session_id = s.id ORDER BY version DESC LIMIT 1
+  ) c ON true
+  WHERE m.id = $1 AND (c.last_seq, c.observed_seq, c.activated_seq, c.tail_from_seq, c.summary_seq, c.compacted_seq,
+                       c.anchor_date)
+    IS DISTINCT FROM (s.last_seq, s.observed_seq, s.activated_seq, s.tail_from_seq, s.summary_seq, s.compacted_seq,
+                      s.anchor_date)
+)
+INSERT INTO memory_versions (memory_id, version, cause, anchor_date, current_task, suggested_response, cursors)
+SELECT m.id, m.log_version, $2, greatest(v.anchor_date, (SELECT max(anchor_date) FROM stands)), m.current_task,
+       m.suggested_response, '{}'
+FROM memories m LEFT JOIN memory_versions v ON v.memory_id = m.id AND v.version = m.log_version - 1 WHERE m.id = $1
+"""
+
+
+async def add_version(tx: Tx, memory_id: UUID, cause: str, moved: Sequence[UUID]) -> None:
+    """``moved`` are sessions of the memory, at least one, and all of which a cursor or the tail is another now."""
+    if memory_id in moved:
+        await tx.execute(ADD_VERSION, memory_id, cause)
+    else:
+        await tx.execute(ADD_SHARED_VERSION, memory_id, cause, moved)
