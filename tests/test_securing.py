@@ -69,6 +69,7 @@ async def filled(url: str) -> AsyncIterator[tuple[Service, dict[str, str]]]:
             "/resources/ana/facts", json={"text": "User likes tea.", "category": "profile"}
         )
         assert noted.status_code == 201, noted.text
+        await share(service)
         await until(partial(_unindexed, url), (0).__eq__)
         connection = await asyncpg.connect(url)
         await connection.execute(
@@ -77,6 +78,14 @@ async def filled(url: str) -> AsyncIterator[tuple[Service, dict[str, str]]]:
         await connection.execute(f"INSERT INTO tenant_spending (tenant, day) VALUES ('{OWN}', current_date)")  # noqa: S608 - our own
         await connection.close()
         yield service, headers
+
+
+async def share(service: Service) -> None:
+    """A session that has its memory with its resource, with a note."""
+    await service.client.put("/sessions/shared", json={"resource_id": "bea", "config": {"scope": "resource"}})
+    await service.append("shared", {"role": "user", "content": "I moved to Lisbon."})
+    observed = await service.client.post("/sessions/shared/memory/observe", params={"wait_ms": 20_000})
+    assert observed.status_code == 200, observed.text
 
 
 async def _unindexed(url: str) -> int:
@@ -151,7 +160,7 @@ async def test_the_service_works_as_ever_and_its_statements_see_their_callers_ro
         assert [one["last_seq"] for one in (await other.get("/sessions")).json()["items"]] == [1]
         assert (await other.delete("/sessions/s1")).json()["rows"]["messages"] == 1
     database = service.app.state.database
-    for tenant, count in ((OWN, 1), (OTHER, 0)):
+    for tenant, count in ((OWN, 2), (OTHER, 0)):
         with acting_for(tenant):
             async with database.connection() as forgetful:
                 assert await forgetful.fetchval("SELECT count(*) FROM sessions") == count

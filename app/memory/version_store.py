@@ -1,7 +1,7 @@
 """The statements that note what a version of the log was beside its lines, and where its sessions stood.
 
 A session's own memory has its one cursor in the version's row. A memory that sessions share notes only those that had
-moved since the version before, so that a version costs what it changed, and not what there is (docs/decisions/0043).
+moved since the version before, so that a version costs what it changed, and not what there is (docs/decisions/0046).
 """
 
 from collections.abc import Sequence
@@ -44,9 +44,10 @@ WITH stands AS (
                       s.anchor_date)
 )
 INSERT INTO memory_versions (memory_id, version, cause, anchor_date, current_task, suggested_response, cursors)
-SELECT m.id, m.log_version, $2, greatest(v.anchor_date, (SELECT max(anchor_date) FROM stands)), m.current_task,
+SELECT m.id, m.log_version, $2, greatest((SELECT max(anchor_date) FROM stands), (
+         SELECT anchor_date FROM memory_versions WHERE memory_id = $1 ORDER BY version DESC LIMIT 1)), m.current_task,
        m.suggested_response, '{}'
-FROM memories m LEFT JOIN memory_versions v ON v.memory_id = m.id AND v.version = m.log_version - 1 WHERE m.id = $1
+FROM memories m WHERE m.id = $1
 """
 
 

@@ -63,6 +63,7 @@ def upgrade() -> None:
         sa.Column("anchor_date", sa.Date(), nullable=False),
         sa.PrimaryKeyConstraint("memory_id", "session_id", "version"),
     )
+    op.execute("ALTER TABLE session_cursors ALTER COLUMN memory_id SET (n_distinct = -0.005)")  # as in 0025
     op.execute(CARRY_OVER)
     op.execute(EMPTY)
     op.add_column("sessions", sa.Column("waiting", sa.Boolean(), server_default=sa.text("false"), nullable=False))

@@ -132,12 +132,15 @@ async def test_a_session_of_a_shared_memory_comes_with_its_messages_alone(servic
         await service.append(key, *paid, wait_ms=20_000)
     observed = (await service.memory("s1"))["cursor"]["observed_seq"]
     lines = await export(service, tmp_path / "s1.ndjson")
+    whole = told((await service.client.get("/resources/user-1/export")).text)
     await bring(service, tmp_path / "s1.ndjson", "s2")
     begun = await service.memory("s2")
     await service.append("s2", said("And what else?"), wait_ms=20_000)
     facts = await laws.read_facts(service.app.state.database, session_id("default", "s2"))
     assert observed == 4
-    assert {"memories", "observations", "memory_versions"}.isdisjoint(line["type"] for line in lines)
+    assert {"memories", "observations", "memory_versions", "session_cursors"}.isdisjoint(line["type"] for line in lines)
+    stood = {line["data"]["session_id"] for line in whole if line["type"] == "session_cursors"}
+    assert stood == {str(session_id("default", key)) for key in ("s1", "other")}
     assert "other paid" not in (tmp_path / "s1.ndjson").read_text()
     assert (begun["scope"], begun["cursor"]["observed_seq"]) == ("session", 0)
     assert (await service.get("/sessions/s2"))["config"] == rules
