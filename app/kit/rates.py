@@ -1,15 +1,19 @@
-"""How often a key may ask: a number of requests in a minute, which begins with the first of them.
+"""How often a key may ask: a number of requests in each minute, counted by the library ``limits``.
 
-Each process counts its own, unless a Redis is named: then all replicas count together, by the library ``limits``, at a
-round trip per request. While that Redis is away nobody is refused.
+Each process counts its own, unless a Redis is named: then all replicas count together, at a round trip per request.
+While that Redis is away nobody is refused.
 """
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import structlog
+from limits import RateLimitItemPerMinute
+from limits.aio.storage import MemoryStorage, RedisStorage, Storage
+from limits.aio.storage.redis.redispy import RedispyBridge
+from limits.aio.strategies import FixedWindowRateLimiter
+from limits.errors import ConfigurationError, StorageError
 
 from app.kit.errors import Category, DomainError, StartError
 from app.kit.headers import RawHeaders
@@ -32,73 +36,6 @@ class RateConfig:
     redis_url: str | None = None
 
 
-class Spent(NamedTuple):
-    """Whether a request is within the limit, how many are left, and in how many seconds its minute ends."""
-
-    within: bool
-    left: int
-    seconds: float
-
-
-class Windows:
-    """The requests of each key, counted in this process. Keys whose minute has ended are forgotten."""
-
-    def __init__(self, per_minute: int, *, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._per_minute = per_minute
-        self._monotonic = monotonic
-        self._known: dict[str, tuple[float, int]] = {}  # when its minute ends, and how many; what ends first is first
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-    def spend(self, key: str) -> Spent:
-        now = self._monotonic()
-        ends, before = self._known.get(key, (now, 0))
-        if ends <= now:
-            self._forget(now)
-            ends, before = now + WINDOW_SECONDS, 0
-        self._known[key] = ends, before + 1
-        return Spent(before < self._per_minute, max(0, self._per_minute - before - 1), ends - now)
-
-    def _forget(self, now: float) -> None:
-        while self._known and self._known[first := next(iter(self._known))][0] <= now:
-            del self._known[first]
-
-
-class Together:
-    """The requests of each key, counted in a Redis. Raises StartError for what cannot be one."""
-
-    def __init__(self, per_minute: int, redis_url: str) -> None:
-        from limits import RateLimitItemPerMinute
-        from limits.aio.storage import RedisStorage
-        from limits.aio.strategies import FixedWindowRateLimiter
-        from limits.errors import ConfigurationError
-
-        options: dict[str, Any] = {"socket_timeout": REDIS_SECONDS, "socket_connect_timeout": REDIS_SECONDS}
-        try:
-            storage = RedisStorage(f"async+{redis_url}", wrap_exceptions=True, implementation="redispy", **options)
-        except (ConfigurationError, ValueError) as error:
-            raise StartError(f"DAYBOOK_RATES__REDIS_URL: {error}; it needs the extra 'redis' installed") from error
-        self._item = RateLimitItemPerMinute(max(1, per_minute))
-        self._bridge: Any = storage.bridge  # of a type that leaves out how its client is closed
-        self._limiter = FixedWindowRateLimiter(storage)
-
-    async def spend(self, key: str) -> Spent | None:
-        """None while the Redis is away."""
-        from limits.errors import StorageError
-
-        try:
-            within = await self._limiter.hit(self._item, key)
-            resets_at, left = await self._limiter.get_window_stats(self._item, key)
-        except StorageError as error:
-            log.warning("rates_not_counted", error=type(error.storage_error).__name__)
-            return None
-        return Spent(within, left, resets_at - time.time())
-
-    async def close(self) -> None:
-        await self._bridge.get_connection().aclose()
-
-
 class Rates:
     """Counts the requests of keys. Raises StartError for a Redis that cannot be one."""
 
@@ -107,8 +44,10 @@ class Rates:
 
     def __init__(self, config: RateConfig) -> None:
         self._per_minute = config.per_minute
-        self._windows = Windows(config.per_minute)
-        self._together = None if config.redis_url is None else Together(config.per_minute, config.redis_url)
+        self._item = RateLimitItemPerMinute(max(1, config.per_minute))
+        storage = _storage(config.redis_url)
+        self._limiter = FixedWindowRateLimiter(storage)
+        self._bridge = storage.bridge if isinstance(storage, RedisStorage) else None
         self._policy = f'"key";q={config.per_minute};w={WINDOW_SECONDS}'.encode()
 
     async def spend(self, key: str) -> RawHeaders:
@@ -118,14 +57,28 @@ class Rates:
         """
         if self._per_minute == 0:
             return []
-        spent = self._windows.spend(key) if self._together is None else await self._together.spend(key)
-        if spent is None:
+        try:
+            within = await self._limiter.hit(self._item, key)
+            resets_at, left = await self._limiter.get_window_stats(self._item, key)
+        except StorageError as error:
+            log.warning("rates_not_counted", error=type(error.storage_error).__name__)
             return []
-        seconds = max(1, round(spent.seconds))
-        if not spent.within:
+        seconds = max(1, round(resets_at - time.time()))
+        if not within:
             raise TooManyRequests(f"this key may ask {self._per_minute} times a minute", retry_after=seconds)
-        return [(self.POLICY, self._policy), (self.LEFT, f'"key";r={spent.left};t={seconds}'.encode())]
+        return [(self.POLICY, self._policy), (self.LEFT, f'"key";r={left};t={seconds}'.encode())]
 
     async def close(self) -> None:
-        if self._together is not None:
-            await self._together.close()
+        if isinstance(self._bridge, RedispyBridge):
+            client: Any = self._bridge.get_connection()  # of a type that leaves out how it is closed
+            await client.aclose()
+
+
+def _storage(redis_url: str | None) -> Storage:
+    if redis_url is None:
+        return MemoryStorage()
+    options: dict[str, Any] = {"socket_timeout": REDIS_SECONDS, "socket_connect_timeout": REDIS_SECONDS}
+    try:
+        return RedisStorage(f"async+{redis_url}", wrap_exceptions=True, implementation="redispy", **options)
+    except (ConfigurationError, ValueError) as error:
+        raise StartError(f"DAYBOOK_RATES__REDIS_URL: {error}; it needs the extra 'redis' installed") from error

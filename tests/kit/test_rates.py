@@ -11,7 +11,7 @@ import pytest
 
 from app.issuing import create, wanted
 from app.kit.errors import StartError
-from app.kit.rates import WINDOW_SECONDS, RateConfig, Rates, Spent, TooManyRequests, Windows
+from app.kit.rates import RateConfig, Rates, TooManyRequests
 from app.settings import Settings
 from tests.conftest import StartService
 from tests.journeys.processes import free_port
@@ -53,27 +53,6 @@ async def test_of_requests_at_once_no_more_pass_than_may() -> None:
     rates = Rates(RateConfig(per_minute=5))
     answers = await asyncio.gather(*(rates.spend("k") for _ in range(20)), return_exceptions=True)
     assert sum(isinstance(answer, TooManyRequests) for answer in answers) == 15
-
-
-def test_a_minute_begins_with_the_first_request_in_it_and_every_key_has_its_own() -> None:
-    now = 100.0
-    windows = Windows(2, monotonic=lambda: now)
-    assert windows.spend("k") == Spent(within=True, left=1, seconds=WINDOW_SECONDS)
-    now += 20.0
-    assert windows.spend("other") == Spent(within=True, left=1, seconds=WINDOW_SECONDS)
-    assert windows.spend("k") == Spent(within=True, left=0, seconds=WINDOW_SECONDS - 20.0)
-    assert windows.spend("k") == Spent(within=False, left=0, seconds=WINDOW_SECONDS - 20.0)
-    now += WINDOW_SECONDS - 20.0
-    assert windows.spend("k") == Spent(within=True, left=1, seconds=WINDOW_SECONDS)
-
-
-def test_keys_whose_minute_has_ended_are_forgotten_when_another_begins() -> None:
-    now = 0.0
-    windows = Windows(1, monotonic=lambda: now)
-    for second in range(100):
-        now = float(second)
-        windows.spend(f"k{second}")
-    assert len(windows) == WINDOW_SECONDS
 
 
 @pytest.fixture
