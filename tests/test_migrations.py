@@ -111,38 +111,25 @@ async def test_a_config_from_before_changes_were_recorded_counts_as_the_first(fr
     assert [tuple(row) for row in rows] == [("a", 0, None, None, None), ("b", 1, 1, 1, '{"preset": "compact"}')]
 
 
-async def test_a_fact_from_before_its_words_had_a_time_reads_as_it_does_since_its_last_change(fresh_url: str) -> None:
+async def test_facts_from_before_their_words_had_a_time_and_a_worth_get_both(fresh_url: str) -> None:
     await asyncio.to_thread(command.upgrade, alembic_config(fresh_url), "0020")
     connection = await asyncpg.connect(fresh_url)
     fact = (
-        "INSERT INTO facts (tenant, resource_id, text, category, trust, author, valid_from, created_at, updated_at)"
-        " VALUES ('t', 'r', 'Likes tea.', 'insight', 'user', 'caller', $1, $1, $2)"
+        "INSERT INTO facts (tenant, resource_id, text, category, trust, author, sources, valid_from, created_at,"
+        " updated_at) VALUES ('t', 'r', $1, $2, 'user', 'extractor', $3, $4, $4, $5)"
     )
     noted, changed = (datetime(2026, month, 1, tzinfo=UTC) for month in (3, 5))
-    await connection.execute(fact, noted, changed)
+    lasting, plan = "Is allergic to peanuts.", "I'm going to Oslo with Maria on 7 May 2023."
+    await connection.execute(fact, lasting, "profile", json.dumps([{}, {}]), noted, changed)
+    await connection.execute(fact, plan, "commitment", json.dumps([{}]), noted, changed)
     await upgrade(fresh_url)
-    row = await connection.fetchrow("SELECT text, created_at, worded_at FROM facts")
-    await connection.close()
-    assert tuple(row) == ("Likes tea.", noted, changed)
-
-
-async def test_facts_that_were_there_before_their_worth_get_theirs(fresh_url: str) -> None:
-    await asyncio.to_thread(command.upgrade, alembic_config(fresh_url), "0023")
-    connection = await asyncpg.connect(fresh_url)
-    fact = (
-        "INSERT INTO facts (tenant, resource_id, text, category, trust, author, sources, valid_from, updated_at)"
-        " VALUES ('t', 'r', $1, $2, 'user', 'extractor', $3, $4, $4)"
+    rows = await connection.fetch(
+        "SELECT text, created_at, worded_at, worth, passes_at, confirmed_at FROM facts ORDER BY id"
     )
-    noted = datetime(2026, 3, 1, tzinfo=UTC)
-    plan = "I'm going to Oslo with Maria on 7 May 2023."
-    await connection.execute(fact, "Is allergic to peanuts.", "profile", json.dumps([{}, {}]), noted)
-    await connection.execute(fact, plan, "commitment", json.dumps([{}]), noted)
-    await upgrade(fresh_url)
-    rows = await connection.fetch("SELECT worth, passes_at, confirmed_at FROM facts ORDER BY id")
     await connection.close()
     assert [tuple(row) for row in rows] == [
-        (worth("Is allergic to peanuts.", Category.PROFILE), None, noted),
-        (worth(plan, Category.COMMITMENT), datetime(2023, 5, 14, tzinfo=UTC), None),
+        (lasting, noted, changed, worth(lasting, Category.PROFILE), None, changed),
+        (plan, noted, changed, worth(plan, Category.COMMITMENT), datetime(2023, 5, 14, tzinfo=UTC), None),
     ]
 
 
