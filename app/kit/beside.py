@@ -25,20 +25,22 @@ Wanted: TypeAlias = tuple[Future[Any], Callable[[], Any]]
 
 NICENESS: Final = 10  # a tenth of a processor that others want whole
 IDLE_SECONDS: Final = 60.0
+ANSWER_SECONDS: Final = 120.0  # then it hangs: of the largest span it thinks for a fifth of one
 SMALL_BYTES: Final = 4 * 1024  # ten messages are observed in 4 ms: in the thread, without a process
-TRIES: Final = 2  # of work whose process was killed: it has no effect, so that it can be done again
+TRIES: Final = 2  # of work whose process was killed, or hung: it has no effect, so that it can be done again
 STANDARD_INPUT: Final = 0
 
 
 class ProcessLost(Exception):
-    """Each process that was given this work ended before it had an answer."""
+    """Each process that was given this work ended, or was ended, before it had an answer."""
 
 
 class Beside:
     """Work behind each other, in a process that is ended after ``idle_seconds`` without any. A thread waits for it."""
 
-    def __init__(self, *, idle_seconds: float = IDLE_SECONDS) -> None:
+    def __init__(self, *, idle_seconds: float = IDLE_SECONDS, answer_seconds: float = ANSWER_SECONDS) -> None:
         self._idle_seconds = idle_seconds
+        self._answer_seconds = answer_seconds
         self._wanted: SimpleQueue[Wanted] = SimpleQueue()
         self._starting = Lock()
         self._thread: Thread | None = None
@@ -83,7 +85,7 @@ class Beside:
         for _ in range(TRIES):
             try:
                 well, answer = self._exchanged(asked)
-            except (EOFError, OSError):  # it was killed
+            except (EOFError, OSError):  # it was killed, or hangs
                 self._end()
                 continue
             if well:
@@ -94,6 +96,8 @@ class Beside:
     def _exchanged(self, asked: bytes) -> tuple[bool, Any]:
         pipe = self._pipe or self._start()
         pipe.send_bytes(asked)
+        if not pipe.poll(self._answer_seconds):
+            raise TimeoutError
         found: tuple[bool, Any] = pickle.loads(pipe.recv_bytes())  # noqa: S301 - our own process wrote it
         return found
 

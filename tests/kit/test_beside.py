@@ -15,7 +15,7 @@ import pytest
 
 from app.kit.beside import NICENESS, TRIES, Beside, ProcessLost
 from tests.journeys.looks import until
-from tests.kit.works import PADDING, die, fail, place
+from tests.kit.works import PADDING, die, fail, hang, place
 
 NICEST = 19  # more there is not
 SECONDS = 60.0  # until an answer, on a machine that is busy
@@ -76,6 +76,11 @@ def test_work_that_kills_its_process_fails_and_the_next_does_not(shared: Beside)
     with pytest.raises(ProcessLost, match=f"{TRIES} times"):
         shared.submit(partial(die, PADDING)).result(SECONDS)
     assert answered(shared.submit(partial(place, PADDING)))[0] == shared.pid
+
+
+def test_work_that_hangs_is_given_up() -> None:
+    with pytest.raises(ProcessLost):
+        Beside(answer_seconds=0.01).submit(partial(hang, PADDING)).result(SECONDS)
 
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from threading import Event
 
 from app.kit.beside import SMALL_BYTES
 
@@ -20,3 +21,7 @@ def fail(what: str, _padding: bytes = PADDING) -> None:
 def die(_padding: bytes = PADDING) -> None:
     """As a process dies that ran out of memory."""
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def hang(_padding: bytes = PADDING) -> None:
+    Event().wait()
