@@ -7,24 +7,38 @@ turns, so that what else the machine does meets both. Sessions are half of other
 import argparse
 import asyncio
 import sys
+from functools import partial
+from operator import not_
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import asyncpg
 
+from benchmarks.speed.filling import fill
 from benchmarks.timing import Timings, save, show
 from tests.conftest import _clone, _database
 from tests.fuzz.__main__ import server
+from tests.journeys.looks import until
 from tests.journeys.processes import Running, process
 from tests.journeys.talk import plain_talk
 from tests.secured import as_role, secured
 
 OFF, ON = "off", "on"
 NAME = "daybook_bench"
-LONG = 200  # messages of the session whose context is read
+LONG = 200  # messages of a client's own session
+LONGER = "longer", 5_000  # the session that all read, and its messages
 OTHERS = 2_000  # sessions of another tenant
-SETTINGS = {"DAYBOOK_PROVIDER": "extractive", "DAYBOOK_LOG_LEVEL": "error", "DAYBOOK_CONTEXT__ANSWERS_BYTES_MAX": "0"}
+SETTINGS = {
+    "DAYBOOK_PROVIDER": "extractive",
+    "DAYBOOK_LOG_LEVEL": "error",
+    "DAYBOOK_CONTEXT__ANSWERS_BYTES_MAX": "0",
+    "DAYBOOK_RECALL__INDEX_QUIET_SECONDS": "0",
+    "DAYBOOK_RECALL__INDEX_LOOK_SECONDS": "0.1",
+    "DAYBOOK_RECALL__INDEX_SHARE": "1",
+}
+SOUGHT = "07919"  # which one message has
+UNINDEXED = "SELECT (SELECT count(*) FROM messages) > (SELECT count(*) FROM message_terms)"
 
 
 async def prepared(dsn: str) -> str:
@@ -39,7 +53,16 @@ async def prepared(dsn: str) -> str:
     )
     await connection.close()
     await secured(url)
+    key, messages = LONGER
+    await fill(url, [key], messages, observed=True, wake_tokens=6_000)
     return url
+
+
+async def indexed(url: str) -> None:
+    """Wait until every message can be found."""
+    connection = await asyncpg.connect(url)
+    await until(partial(connection.fetchval, UNINDEXED), not_, seconds=300)
+    await connection.close()
 
 
 async def asked(service: Running, phase: str, timings: Timings, *, requests: int, client: int) -> None:
@@ -48,6 +71,9 @@ async def asked(service: Running, phase: str, timings: Timings, *, requests: int
         await timings.timed(phase, "append, a new session", service.append(uuid4().hex, message))
         await timings.timed(phase, "append, a long session", service.append(f"long-{phase}-{client}", message))
         await timings.timed(phase, "context of 200 messages", service.context(f"long-{phase}-{client}"))
+        await timings.timed(phase, "context of 5,000 messages", service.context(LONGER[0]))
+        recall = service.client.post(f"/sessions/{LONGER[0]}/recall", json={"query": SOUGHT, "kinds": ["messages"]})
+        await timings.timed(phase, "recall in 5,000 messages", recall)
 
 
 async def measure(dsn: str, *, rounds: int, requests: int, clients: int) -> dict[str, Any]:
@@ -63,6 +89,7 @@ async def measure(dsn: str, *, rounds: int, requests: int, clients: int) -> dict
                 for first in range(0, LONG, 100):
                     await service.append(f"long-{phase}-{client}", *plain_talk(LONG)[first : first + 100])
             await asked(service, phase, Timings(), requests=requests, client=clients)
+        await indexed(url)
         for _ in range(rounds):
             for phase, service in services.items():
                 each = [asked(service, phase, timings, requests=requests, client=client) for client in range(clients)]
