@@ -154,12 +154,13 @@ POINTER_HASH = content_hash(Role.USER, None, POINTER)
 FORGET_MEMORIES = """/* forget_memories */
 WITH gone AS (DELETE FROM memories WHERE id = ANY($1::uuid[]) RETURNING 1),
 versions AS (DELETE FROM memory_versions WHERE memory_id = ANY($1::uuid[]) RETURNING 1),
-stood AS (DELETE FROM session_cursors WHERE memory_id = ANY($1::uuid[])),
+stood AS (DELETE FROM session_cursors WHERE memory_id = ANY($1::uuid[]) RETURNING 1),
 observed AS (DELETE FROM observations WHERE memory_id = ANY($1::uuid[]) RETURNING 1),
 condensed AS (DELETE FROM reflections WHERE memory_id = ANY($1::uuid[]) RETURNING 1),
 called AS (DELETE FROM runs WHERE memory_id = ANY($1::uuid[]) RETURNING 1),
 spent AS (DELETE FROM spending WHERE memory_id = ANY($1::uuid[]) RETURNING 1)
 SELECT (SELECT count(*) FROM gone) AS memories, (SELECT count(*) FROM versions) AS memory_versions,
+       (SELECT count(*) FROM stood) AS session_cursors,
        (SELECT count(*) FROM observed) AS observations, (SELECT count(*) FROM condensed) AS reflections,
        (SELECT count(*) FROM called) AS runs, (SELECT count(*) FROM spent) AS spending
 """

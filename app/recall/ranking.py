@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from math import log
+from operator import attrgetter
 from typing import Final, TypeAlias
 from uuid import UUID
 
@@ -63,7 +64,8 @@ def ranked(
     ``rows`` are all that have a word of the query, as many as are looked at, and their neighbours. ``named`` is the
     time that the query names, ``meant`` who speaks of it where it names nobody.
     """
-    known = {row.place: row for row in rows}
+    # In the order of each session, so that equal sums are equal whatever order the rows come in.
+    known = {row.place: row for row in sorted(rows, key=attrgetter("seq"))}
     speakers = _speakers(query, known.values())
     words = [word for word in range(len(query)) if word not in speakers] or list(speakers)
     asked = frozenset[str]().union(*(query[word] for word in speakers))

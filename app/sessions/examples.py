@@ -142,6 +142,7 @@ _NEW_SESSION = _SESSION | {"resource_id": None, "last_seq": 0, "last_active_at":
 _DELETED_ROWS = {
     "memories": 1,
     "memory_versions": 13,
+    "session_cursors": 0,
     "observations": 12,
     "reflections": 1,
     "runs": 13,

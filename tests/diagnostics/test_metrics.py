@@ -160,7 +160,8 @@ async def test_who_waits_for_a_connection_is_seen(start_service: StartService) -
         await waiting
         found = await samples(service)
 
-    assert busy == {"size": 1, "in_use": 1, "waiting": 1, "max": 1}
+    assert busy.pop("waiting") >= 1  # the work in the background may wait too
+    assert busy == {"size": 1, "in_use": 1, "max": 1}
     assert total(found, "pool_connections", state="waiting") == total(found, "pool_connections", state="in_use") == 0
     assert total(found, "pool_connections", state="max") == 1
 

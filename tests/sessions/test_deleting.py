@@ -52,23 +52,32 @@ def _is_searchable(found: dict[str, int]) -> bool:
     return found["messages"] == found["message_terms"] == found["message_vectors"]
 
 
-@pytest.mark.parametrize(("path", "kept"), [("/sessions/s1", {"resources"}), ("/resources/user-1", set[str]())])
+@pytest.mark.parametrize(
+    ("scope", "path", "kept"),
+    [
+        ("session", "/sessions/s1", {"resources"}),
+        ("session", "/resources/user-1", set[str]()),
+        ("resource", "/resources/user-1", set[str]()),
+    ],
+)
 async def test_no_table_keeps_a_row_of_what_is_deleted(
-    start_service: StartService, database_url: str, tmp_path: Path, path: str, kept: set[str]
+    start_service: StartService, database_url: str, tmp_path: Path, scope: str, path: str, kept: set[str]
 ) -> None:
+    never = {"api_keys"} | ({"session_cursors"} if scope == "session" else set())
     script = tmp_path / "script.json"
     script.write_text(json.dumps([{"reply": CONDENSED}]), encoding="utf-8")
     reflector = {"provider": "scripted", "model": str(script)}  # the built-in one costs nothing
     options = {"reflector": reflector, "caps": {"session_tokens_per_day": 10**9}, "recall": SEARCHED_AT_ONCE}
     options["embeddings"] = {"provider": "scripted", "look_seconds": 0.05, "share": 1.0}
     async with start_service(**options) as service:
+        await service.client.put("/sessions/s1", json={"resource_id": "user-1", "config": {"scope": scope}})
         await fill(service, "s1", resource_id="user-1")
         before = await until(partial(counts, database_url), _is_searchable)
         answer = await service.client.delete(path)
         after = await counts(database_url)
 
     assert set(TABLES) == await tables(database_url)
-    assert {table for table, count in before.items() if not count} == {"api_keys"}
+    assert {table for table, count in before.items() if not count} == never
     assert answer.status_code == 200
     deleted = {table: before[table] - after[table] for table in before if table not in OF_THE_TENANT}
     assert answer.json()["rows"] == deleted
