@@ -56,7 +56,9 @@ class HttpSettings(_Group):
     head_bytes_max: int = Field(32 * 1024, ge=1_024, le=1024**2, description="its first line and headers; 431 over it")
     head_seconds: float = Field(10.0, gt=0, le=3_600, description="for them to arrive; 408 after it")
     body_seconds: float = Field(60.0, gt=0, le=3_600, description="for its body to arrive; 408 after it")
-    keep_alive_seconds: int = Field(5, ge=1, le=3_600, description="an idle connection is kept for the next request")
+    keep_alive_seconds: int = Field(
+        75, ge=1, le=3_600, description="an idle connection is kept for the next request: longer than clients keep it"
+    )
     linger_seconds: float = Field(0.25, ge=0, le=60, description="the same, once the service is told to end")
     connections_max: int = Field(
         2_000, ge=1, le=1_000_000, description="connections at once, per process; one more is closed"

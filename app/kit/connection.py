@@ -31,7 +31,7 @@ class ConnectionConfig:
     head_bytes_max: int = 32 * 1024
     head_seconds: float = 10.0
     body_seconds: float = 60.0
-    keep_alive_seconds: int = 5
+    keep_alive_seconds: int = 75
     linger_seconds: float = 0.25
     connections_max: int = 2_000
 
