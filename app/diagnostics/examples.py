@@ -48,7 +48,7 @@ _MEMORY: dict[str, Any] = {
     "reflector": "anthropic",
     "cursor": {"observed_seq": 120, "buffered_seq": 160, "last_seq": 200, "tail_from_seq": 109},
     "pending": {"messages": 80, "tokens": 12000, "seconds": 340},
-    "thresholds": {"observe_at": 12000, "buffer_every": 2400, "reflect_at": 16000, "consolidate_at": 5},
+    "thresholds": {"observe_at": 16000, "buffer_every": 3200, "reflect_at": 20000, "consolidate_at": 5},
     "log": {"version": 12, "tokens": 5400, "chars": 21000, "observations": 1, "reflections": 1, "generation": 1},
     "buffered": {"observations": 1, "tokens": 800, "message_tokens": 9000},
     "coverage": {

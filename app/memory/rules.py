@@ -19,8 +19,8 @@ Scope = Literal["session", "resource"]
 # 0 is no limit.
 PRESETS: Mapping[str, dict[str, Any]] = {
     "default": {
-        "message_tokens": 12_000,
-        "observation_tokens": 16_000,
+        "message_tokens": 16_000,
+        "observation_tokens": 20_000,
         "message_budget": 45_000,
         "memory_budget": 60_000,
         "max_reflections": 0,

@@ -79,9 +79,9 @@ _STORED: dict[str, Any] = {
     "memory": {
         "status": "idle",
         "pending_tokens": 20,
-        "observe_at": 12000,
+        "observe_at": 16000,
         "observation_tokens": 0,
-        "reflect_at": 16000,
+        "reflect_at": 20000,
     },
 }
 
@@ -123,9 +123,9 @@ _RESOURCE: dict[str, Any] = {
 _LISTED_MEMORY: dict[str, Any] = {
     "status": "idle",
     "pending_tokens": 20,
-    "observe_at": 12000,
+    "observe_at": 16000,
     "observation_tokens": 0,
-    "reflect_at": 16000,
+    "reflect_at": 20000,
     "pending_seconds": 12,
     "last_error": None,
 }

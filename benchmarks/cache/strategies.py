@@ -15,8 +15,8 @@ BASELINES: Mapping[str, Callable[[Conversation], Iterator[Request]]] = {
     "window 8k, cached": window,
     "window 8k + recall, cached": partial(window, recall=True),
 }
-# observe at / reflect at, on the preset default, whose own pair is 12k/16k (docs/decisions/0045).
-THRESHOLDS = ((30_000, 40_000), (16_000, 20_000), (8_000, 8_000), (4_000, 6_000), (2_000, 4_000), (1_000, 2_000))
+# observe at / reflect at, on the preset default, whose own pair is 16k/20k (docs/decisions/0045).
+THRESHOLDS = ((30_000, 40_000), (12_000, 16_000), (8_000, 8_000), (4_000, 6_000), (2_000, 4_000), (1_000, 2_000))
 DAYBOOK: Mapping[str, dict[str, Any]] = {
     **{f"daybook {preset}": {"preset": preset} for preset in ("default", "compact", "classic")},
     **{

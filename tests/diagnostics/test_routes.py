@@ -85,7 +85,7 @@ async def test_a_memory_that_has_nothing_to_do_yet_says_so(service: Service) -> 
     assert (memory["observer"], memory["reflector"]) == ("extractive", "extractive")
     assert memory["cursor"] == {"observed_seq": 0, "buffered_seq": 0, "last_seq": 2, "tail_from_seq": 1}
     assert memory["pending"] == {"messages": 2, "tokens": first["tokens"] + second["tokens"], "seconds": 0}
-    told = {"observe_at": 12_000, "buffer_every": 2_400, "reflect_at": 16_000, "consolidate_at": 5}
+    told = {"observe_at": 16_000, "buffer_every": 3_200, "reflect_at": 20_000, "consolidate_at": 5}
     assert memory["thresholds"] == told  # docs/decisions/0045
     assert memory["log"] == dict.fromkeys(EXAMPLE["log"], 0)
     assert memory["coverage"] == {"intervals": [{"from": 1, "to": 2, "by": "tail"}], "gaps": []}

@@ -13,21 +13,21 @@ from app.memory.service import MemoryService
 # The table of section 2, and of docs/decisions/0045; None is no limit, or off.
 TABLE: dict[str, dict[str, Any]] = {
     "default": {
-        "message_tokens": 12_000,
-        "observation_tokens": 16_000,
+        "message_tokens": 16_000,
+        "observation_tokens": 20_000,
         "message_budget": 45_000,
         "memory_budget": 60_000,
         "max_reflections": None,
         "max_observations": None,
         "keep_last": 12,
-        "buffer_tokens": 2_400,
+        "buffer_tokens": 3_200,
         "previous_observation_tokens": 2_000,
         "strategy": "leveled",
         "min_interval": 0,
         "consolidate_at": 5,
-        "retain_tokens": 2_400,
-        "block_tokens": 14_400,
-        "reflect_keep": 8_000,
+        "retain_tokens": 3_200,
+        "block_tokens": 19_200,
+        "reflect_keep": 10_000,
     },
     "compact": {
         "message_tokens": 1_000,
@@ -101,7 +101,7 @@ def test_nothing_set_is_the_default_preset() -> None:
         ({"message_tokens": 7}, {}, 7),
         ({"message_tokens": 7}, {"preset": "compact"}, 1_000),
         ({"preset": "default"}, {"preset": "compact"}, 1_000),
-        ({"preset": "compact", "message_tokens": 7}, {"preset": "default"}, 12_000),
+        ({"preset": "compact", "message_tokens": 7}, {"preset": "default"}, 16_000),
         ({"preset": "compact", "message_tokens": 7}, {"message_tokens": 9}, 9),
         ({"message_tokens": 7}, {"preset": "compact", "message_tokens": 9}, 9),
     ],
@@ -226,4 +226,4 @@ def test_a_time_zone_is_one_of_the_iana_data_base(name: str) -> None:
 def test_a_log_is_condensed_early_enough_to_fit_a_small_memory_budget() -> None:
     assert Rules.resolve({}, {"memory_budget": 3_000}).observation_tokens == 2_000
     assert Rules.resolve({}, {"memory_budget": 3_000, "observation_tokens": 500}).observation_tokens == 500
-    assert Rules.resolve({}, {"memory_budget": 0}).observation_tokens == 16_000
+    assert Rules.resolve({}, {"memory_budget": 0}).observation_tokens == 20_000

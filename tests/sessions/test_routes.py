@@ -502,7 +502,7 @@ async def test_a_null_unsets_its_key(service: Service) -> None:
 
 async def test_a_null_switches_buffering_off(service: Service) -> None:
     await put(service, config={"buffer_every": 0.5})
-    assert (await service.memory("s1"))["thresholds"]["buffer_every"] == 6_000
+    assert (await service.memory("s1"))["thresholds"]["buffer_every"] == 8_000
     assert (await put(service, config={"buffer_every": None})).json()["config"] == {"buffer_every": None}
     assert (await service.memory("s1"))["thresholds"]["buffer_every"] is None
 
