@@ -13,9 +13,12 @@ import asyncpg
 from app.kit.db import EVERY_TENANT, TENANT_SETTING, DatabaseConfig, Tx, plain_dsn
 from app.kit.errors import StartError
 
-# A table is locked for its policies while the service may be at work on it. Whoever waits for a lock looks for a
-# deadlock after ``deadlock_timeout``, 1 s, and ends itself: before that this lets go of all it has, and begins anew.
-LOCK_SECONDS: Final = 0.5
+# A table is locked for its policies while the service may be at work on it, and each in a transaction of its own: who
+# holds one lock and waits for none is in no deadlock. Others wait behind who waits: it gives way soon, and tries again,
+# but not before ``deadlock_timeout``, 1 s, after which Postgres ends an autovacuum that is waited for.
+LOCK_SECONDS: Final = 1.5
+PAUSE_SECONDS: Final = 0.5
+ONE_AT_A_TIME: Final = "SELECT pg_advisory_xact_lock(7235013)"  # two that grant at once would meet at a row of Postgres
 TRIES_MAX: Final = 20
 
 KEPT_OUT = ("alembic_version",)  # it has no tenant's rows, and every process reads it
@@ -35,43 +38,56 @@ OWNERS = {"memory_id": "memories", "session_id": "sessions"}
 
 
 async def secure(config: DatabaseConfig, role: str) -> list[str]:
-    """Make the policies anew, and let ``role`` use the tables, in one transaction. Answers the statements.
+    """Make the policies anew, table by table, and let ``role`` use the tables. Answers the statements.
 
-    Raises StartError where the role is none, the user of the database may not, or the tables are never free.
+    Raises StartError where the role is none, the user of the database may not, or a table is never free. What was done
+    before stays, and a table keeps its policies until it has new ones.
     """
     try:
         connection = await asyncpg.connect(plain_dsn(config.url), statement_cache_size=0)
     except (OSError, asyncpg.PostgresError) as error:
         raise StartError(f"cannot use the database of DAYBOOK_DATABASE_URL: {error}") from error
     try:
-        return await _patiently(connection, role)
-    except asyncpg.PostgresError as error:
-        raise StartError(f"the tables are as they were: {str(error).splitlines()[0]}") from error
+        steps = await _steps(connection, role)
+        for step in steps:
+            await _patiently(connection, step)
     finally:
         await connection.close()
+    return [statement for step in steps for statement in step]
 
 
-async def _patiently(connection: Tx, role: str) -> list[str]:
+async def _steps(connection: Tx, role: str) -> list[Sequence[str]]:
+    """The statements, by what is done at once. The role gets its rights once each table has its policies."""
+    try:
+        quoted, schema = await connection.fetchrow("SELECT quote_ident($1)::regrole::text, current_schema()", role)
+    except asyncpg.PostgresError as error:
+        raise StartError(f"the tables are as they were: {_reason(error)}") from error
+    tables = await connection.fetch(TABLES, KEPT_OUT)
+    return [
+        *((_view(owner),) for owner in OWNERS.values()),
+        *(_policies(row["name"], row["columns"]) for row in tables),
+        _grants(quoted, schema),
+    ]
+
+
+async def _patiently(connection: Tx, statements: Sequence[str]) -> None:
+    """In one transaction. Raises StartError."""
     for left in reversed(range(TRIES_MAX)):
         try:
             async with connection.transaction():
                 await connection.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
-                return await _secure(connection, role)
-        except (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError):
-            if not left:
-                raise
-            await asyncio.sleep(LOCK_SECONDS)
-    raise AssertionError  # the last try has answered, or raised
+                for statement in (ONE_AT_A_TIME, *statements):
+                    await connection.execute(statement)
+        except asyncpg.PostgresError as error:
+            if not (left and isinstance(error, asyncpg.LockNotAvailableError)):
+                raise StartError(f"not done, nor what comes after it: {statements[0]}: {_reason(error)}") from error
+        else:
+            return
+        await asyncio.sleep(PAUSE_SECONDS)
 
 
-async def _secure(tx: Tx, role: str) -> list[str]:
-    tables = {row["name"]: row["columns"] for row in await tx.fetch(TABLES, KEPT_OUT)}
-    done = [_view(owner) for owner in OWNERS.values()]
-    done += _grants(await tx.fetchval("SELECT quote_ident($1)", role), await tx.fetchval("SELECT current_schema()"))
-    done += [one for table, columns in tables.items() for one in _policies(table, columns)]
-    for statement in done:
-        await tx.execute(statement)
-    return done
+def _reason(error: asyncpg.PostgresError) -> str:
+    return str(error).splitlines()[0]
 
 
 def _view(owner: str) -> str:
