@@ -5,30 +5,26 @@ process ends, however that does: then nobody holds the other end of its pipe. Wh
 docs/decisions/0042-work-beside-requests-has-a-process.md.
 """
 
+import asyncio
 import os
 import pickle
-import signal
 import subprocess
 import sys
-import traceback
+from asyncio import AbstractEventLoop, TimerHandle
 from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from queue import Empty, SimpleQueue
 from threading import Lock, Thread
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
-Wanted: TypeAlias = tuple[Future[Any], Callable[[], Any]]
 
-NICENESS: Final = 10  # a tenth of a processor that others want whole
+PROGRAM: Final = "app.kit.beside_process"
 IDLE_SECONDS: Final = 60.0
 ANSWER_SECONDS: Final = 120.0  # then it hangs: of the largest span it thinks for a fifth of one
 SMALL_BYTES: Final = 4 * 1024  # ten messages are observed in 4 ms: in the thread, without a process
 TRIES: Final = 2  # of work whose process was killed, or hung: it has no effect, so that it can be done again
-STANDARD_INPUT: Final = 0
 
 
 class ProcessLost(Exception):
@@ -36,14 +32,17 @@ class ProcessLost(Exception):
 
 
 class Beside:
-    """Work behind each other, in a process that is ended after ``idle_seconds`` without any. A thread waits for it."""
+    """Work behind each other, in a process that is ended after ``idle_seconds`` without any.
+
+    A thread waits for it, in an event loop of its own, which hands on whatever a work raises.
+    """
 
     def __init__(self, *, idle_seconds: float = IDLE_SECONDS, answer_seconds: float = ANSWER_SECONDS) -> None:
         self._idle_seconds = idle_seconds
         self._answer_seconds = answer_seconds
-        self._wanted: SimpleQueue[Wanted] = SimpleQueue()
         self._starting = Lock()
-        self._thread: Thread | None = None
+        self._loop: AbstractEventLoop | None = None
+        self._ending: TimerHandle | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._pipe: Connection | None = None
 
@@ -54,31 +53,25 @@ class Beside:
 
     def submit(self, work: Callable[[], T]) -> Future[T]:
         """What ``work`` will answer or raise, or ProcessLost."""
-        future: Future[T] = Future()
-        self._wanted.put((future, work))
+        return asyncio.run_coroutine_threadsafe(self._answer(work), self._running())
+
+    def _running(self) -> AbstractEventLoop:
         with self._starting:
-            if self._thread is None:
-                self._thread = Thread(target=self._serve, name="daybook-beside", daemon=True)
-                self._thread.start()
-        return future
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                Thread(target=self._loop.run_forever, name="daybook-beside", daemon=True).start()
+            return self._loop
 
-    def _serve(self) -> None:
-        while True:
-            try:
-                future, work = self._wanted.get(timeout=None if self._process is None else self._idle_seconds)
-            except Empty:
-                self._end()
-                continue
-            if future.set_running_or_notify_cancel():
-                self._answer(future, work)
-
-    def _answer(self, future: Future[Any], work: Callable[[], Any]) -> None:
+    async def _answer(self, work: Callable[[], T]) -> T:
+        """It awaits nothing, so that one comes after the other."""
+        if self._ending is not None:
+            self._ending.cancel()
         try:
-            future.set_result(self._done(work))
-        except Exception as error:  # noqa: BLE001 - it is told to who asked
-            future.set_exception(error)
+            return self._done(work)
+        finally:
+            self._ending = asyncio.get_running_loop().call_later(self._idle_seconds, self._end)
 
-    def _done(self, work: Callable[[], Any]) -> Any:
+    def _done(self, work: Callable[[], T]) -> T:
         asked = pickle.dumps(work, pickle.HIGHEST_PROTOCOL)
         if len(asked) <= SMALL_BYTES:
             return work()
@@ -88,9 +81,10 @@ class Beside:
             except (EOFError, OSError):  # it was killed, or hangs
                 self._end()
                 continue
-            if well:
-                return answer
-            raise answer
+            if not well:
+                raise answer
+            done: T = answer
+            return done
         raise ProcessLost(f"the process beside the service was lost {TRIES} times at the same work")
 
     def _exchanged(self, asked: bytes) -> tuple[bool, Any]:
@@ -105,8 +99,8 @@ class Beside:
         """Where this process imports from, and not from whatever folder it is in."""
         self._pipe, theirs = Pipe()
         with theirs:
-            self._process = subprocess.Popen(  # noqa: S603 - this module
-                [sys.executable, "-P", "-m", __name__],
+            self._process = subprocess.Popen(  # noqa: S603 - our own module
+                [sys.executable, "-P", "-m", PROGRAM],
                 stdin=theirs.fileno(),
                 env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
             )
@@ -118,27 +112,3 @@ class Beside:
             self._process.kill()
             self._process.wait()
         self._process = self._pipe = None
-
-
-def main() -> None:
-    """Do what is asked on standard input, one after the other, until nobody is there to ask."""
-    os.nice(NICENESS)
-    for ending in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(ending, signal.SIG_IGN)  # sent to all processes of a service, whose steps are not done yet
-    pipe = Connection(STANDARD_INPUT)
-    with suppress(EOFError, OSError):
-        while True:
-            pipe.send_bytes(_told(pipe.recv_bytes()))
-
-
-def _told(asked: bytes) -> bytes:
-    """Whether the work went well, and what it answered or raised."""
-    try:
-        return pickle.dumps((True, pickle.loads(asked)()), pickle.HIGHEST_PROTOCOL)  # noqa: S301 - our own parent wrote it
-    except Exception as error:  # noqa: BLE001 - it is told to who asked
-        error.add_note(traceback.format_exc())
-        return pickle.dumps((False, error), pickle.HIGHEST_PROTOCOL)
-
-
-if __name__ == "__main__":
-    main()

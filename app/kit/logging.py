@@ -17,6 +17,7 @@ import orjson
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
+from app.kit.beside_process import PLACES
 from app.kit.tracing import add_trace
 
 
@@ -63,9 +64,9 @@ def tell_failure(_logger: WrappedLogger, _method: str, event: EventDict) -> Even
 def _failure(error: BaseException) -> list[str]:
     earlier = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     before = [] if earlier is None else [*_failure(earlier), "and then"]
-    places = [line.rstrip() for line in traceback.format_tb(error.__traceback__)]
+    places = [*traceback.format_tb(error.__traceback__), *vars(error).get(PLACES, ())]
     code = getattr(error, "sqlstate", None)
-    return [*before, *places, type(error).__qualname__ + (f" {code}" if code else "")]
+    return [*before, *map(str.rstrip, places), type(error).__qualname__ + (f" {code}" if code else "")]
 
 
 def _first_line(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:

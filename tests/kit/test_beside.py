@@ -13,7 +13,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from app.kit.beside import NICENESS, TRIES, Beside, ProcessLost
+from app.kit.beside import TRIES, Beside, ProcessLost
+from app.kit.beside_process import NICENESS
+from app.kit.logging import tell_failure
 from tests.journeys.looks import until
 from tests.kit.works import PADDING, die, fail, hang, place
 
@@ -54,10 +56,12 @@ def test_what_is_small_is_done_in_this_process(shared: Beside) -> None:
     assert answered(shared.submit(place)) == (os.getpid(), os.nice(0))
 
 
-def test_what_work_raises_is_raised_with_where_it_was(shared: Beside) -> None:
+def test_what_work_raises_is_raised_and_the_log_tells_where_it_was(shared: Beside) -> None:
     with pytest.raises(LookupError, match="nothing of that name") as raised:
         shared.submit(partial(fail, "nothing of that name", PADDING)).result(SECONDS)
-    assert "in fail" in raised.value.__notes__[0]
+    told = tell_failure(None, "error", {"exc_info": raised.value})["exception"]
+    assert "in fail" in told
+    assert told.splitlines()[-1] == "LookupError"
 
 
 def test_what_cannot_be_sent_is_told_to_who_asked(shared: Beside) -> None:

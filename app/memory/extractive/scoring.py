@@ -39,9 +39,10 @@ class Assertion:
 
 def assertion(text: str, *, noted: Counter[str]) -> Assertion:
     """The sentence judged against ``noted``, how often each term was written or said before it."""
-    found = frozenset(terms(text))
+    ordered = dict.fromkeys(terms(text))  # a set has another order in each process, and sums of floats with it
+    found = frozenset(ordered)
     tag = cues.tag_of(text)
-    new = sum(weight(term) / (1 + noted[term]) for term in found)
+    new = sum(weight(term) / (1 + noted[term]) for term in ordered)
     if not found or (len(found) == 1 and cues.is_pleasantry(text)):
         return Assertion(text, tag, 0.0, found)
     return Assertion(text, tag, (new + SPECIFIC_WEIGHT * len(specifics(text))) * _kind_factor(text, tag), found)
