@@ -52,15 +52,13 @@ class Breaker:
 
     def succeeded(self) -> None:
         self.failures = 0
-        self.probing = False
 
     def failed(self, now: float) -> None:
         self.failures += 1
         self.opened_at = now
-        self.probing = False
 
-    def undecided(self) -> None:
-        """A call that ended without a word from the provider's health: refused, or cancelled."""
+    def ended(self) -> None:
+        """A call did, however: refused, cancelled or broken, it may say nothing of the provider's health."""
         self.probing = False
 
 
@@ -104,12 +102,9 @@ class Guard:
         except ModelError as error:
             if error.retryable:
                 self.breaker.failed(self._clock())
-            else:
-                self.breaker.undecided()
             raise
-        except asyncio.CancelledError:
-            self.breaker.undecided()
-            raise
+        finally:
+            self.breaker.ended()
         self.breaker.succeeded()
         return reply
 

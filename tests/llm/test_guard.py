@@ -22,7 +22,7 @@ class Played:
     name = "played"
     reasoning_tokens = 0
 
-    def __init__(self, *outcomes: ModelReply | ModelError) -> None:
+    def __init__(self, *outcomes: ModelReply | Exception) -> None:
         self.outcomes = list(outcomes)
         self.inside = self.most = self.calls = 0
         self.gate = asyncio.Event()
@@ -37,7 +37,7 @@ class Played:
             outcome = self.outcomes.pop(0) if self.outcomes else REPLY
         finally:
             self.inside -= 1
-        if isinstance(outcome, ModelError):
+        if isinstance(outcome, Exception):
             raise outcome
         return outcome
 
@@ -53,9 +53,7 @@ class Clock:
         return self.now
 
 
-def guarded(
-    *outcomes: ModelReply | ModelError, clock: Callable[[], float] | None = None
-) -> tuple[Played, GuardedModel]:
+def guarded(*outcomes: ModelReply | Exception, clock: Callable[[], float] | None = None) -> tuple[Played, GuardedModel]:
     played = Played(*outcomes)
     return played, GuardedModel(played, Guard(CONFIG, clock or Clock()))
 
@@ -129,6 +127,16 @@ async def test_a_cancelled_probe_does_not_keep_the_circuit_shut() -> None:
     probe.cancel()
     await asyncio.gather(probe, return_exceptions=True)
     played.gate.set()
+    assert await model.complete(REQUEST) == REPLY
+
+
+async def test_a_probe_that_breaks_does_not_keep_the_circuit_shut() -> None:
+    clock = Clock()
+    _, model = guarded(*[OVERLOADED] * 3, RuntimeError("a bug of ours"), clock=clock)
+    await fail(model, 3)
+    clock.now += 30
+    with pytest.raises(RuntimeError):
+        await model.complete(REQUEST)
     assert await model.complete(REQUEST) == REPLY
 
 
