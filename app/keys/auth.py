@@ -1,6 +1,5 @@
 """Whose key it is: asked of the database once in a while, and of this process's memory in between."""
 
-import asyncio
 import hmac
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -14,6 +13,7 @@ from app.kit.auth import DEFAULT_TENANT, Access, Caller, is_own_host
 from app.kit.clock import Clock
 from app.kit.db import AWAY, is_away
 from app.kit.errors import Forbidden, Unauthorized
+from app.kit.repeating import Repeated
 
 log = structlog.get_logger("daybook.keys")
 
@@ -56,16 +56,14 @@ class Auth:
         self._known: dict[str, _Known] = {}
         self._used: dict[str, datetime] = {}
         self._local: tuple[bool, datetime] | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._noting = Repeated(self.note_used, seconds=config.used_seconds, name="daybook-keys-used", waits_first=True)
 
     async def start(self) -> None:
         await self._is_local(self._clock.now())  # known from now on, also while the database is away
-        self._task = asyncio.create_task(self._note_for_ever(), name="daybook-keys-used")
+        self._noting.start()
 
     async def stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await self._noting.stop()
         await self.note_used()
 
     async def caller(self, headers: Headers) -> Caller:
@@ -96,11 +94,6 @@ class Auth:
         except AWAY as error:
             self._used = used | self._used
             log.warning("keys_used_not_noted", error=type(error).__name__)
-
-    async def _note_for_ever(self) -> None:
-        while True:
-            await asyncio.sleep(self._config.used_seconds)
-            await self.note_used()
 
     async def _is_local(self, now: datetime) -> bool:
         """Once there is a key the service is never open again, not even when the last one is revoked."""
