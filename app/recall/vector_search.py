@@ -13,11 +13,12 @@ from app.recall.metrics import VectorMetrics
 from app.recall.model import Place, Searched, Span
 from app.recall.vector_store import VectorStore
 from app.recall.vectorizing import VectorConfig
+from app.redaction.hook import RedactionFailed
 from app.redaction.model import Redaction
 
 log = structlog.get_logger("daybook.recall")
 
-FOUND = "found"
+FOUND, UNREDACTED = "found", "redaction_failed"
 
 
 class VectorSearch:
@@ -39,12 +40,13 @@ class VectorSearch:
     async def ranking(self, sessions: Sequence[Searched], query: str, span: Span) -> list[Place]:
         """The messages of the sessions, those first that are most like the query; none where no model answers now."""
         redact = self._redaction.of(sessions[0].tenant)
-        text = (query if redact is None else redact(query))[: self._config.characters_max]
         try:
-            vector = await self._embedder.query(text)
-        except ModelError as error:
-            log.warning("searched_without_vectors", kind=error.kind, error=str(error))
-            self._metrics.searched(error.kind)
+            text = query if redact is None else await asyncio.to_thread(redact, query)
+            vector = await self._embedder.query(text[: self._config.characters_max])
+        except (ModelError, RedactionFailed) as error:
+            kind = error.kind if isinstance(error, ModelError) else UNREDACTED
+            log.warning("searched_without_vectors", kind=kind, error=str(error))
+            self._metrics.searched(kind)
             return []
         self._metrics.searched(FOUND)
         if vector is None:

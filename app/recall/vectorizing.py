@@ -129,7 +129,8 @@ class Vectorizing:
 
     async def _vectors(self, found: Unembedded) -> list[Vector | None]:
         """One for each message; none of one that says nothing."""
-        messages = redacted_messages(found.messages, self._redaction.of(found.tenant))
+        redact = self._redaction.of(found.tenant)
+        messages = await asyncio.to_thread(redacted_messages, found.messages, redact)
         texts = [embedded_text(message, self._config.characters_max) for message in messages]
         made = iter(await self._made([text for text in texts if text]))
         return [next(made) if text else None for text in texts]

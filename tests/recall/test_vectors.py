@@ -236,6 +236,20 @@ async def test_what_is_redacted_is_not_sent(server: ModelServer, start_service: 
     assert not any(secret in text for asked in server.asked(PromptKind.EMBEDDER) for text in asked.texts)
 
 
+async def test_a_query_that_the_hook_could_not_look_at_is_searched_by_words_and_not_sent(
+    server: ModelServer, start_service: StartService
+) -> None:
+    hook = {"tenants": "*", "hook": "tests.redaction.hooks:failing_later"}
+    async with switched_on(start_service, redaction=hook) as service:
+        await tell(service, *TALK)
+        await embedded(service, len(TALK))
+        server.requests.clear()
+        assert (await found(service, "the codename of the soup"))[0] == "We had soup"
+        metrics = (await service.client.get("/metrics")).text
+    assert 'daybook_vector_searches_total{outcome="redaction_failed"} 1.0' in metrics
+    assert server.asked(PromptKind.EMBEDDER) == []
+
+
 async def test_a_message_that_says_nothing_has_a_row_and_no_vector(finding: Service, server: ModelServer) -> None:
     boundary = {"role": "system", "kind": "boundary"}
     await finding.append("s", {"role": "user", "content": "My car"}, boundary, {"role": "user", "content": "A cat"})
