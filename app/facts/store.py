@@ -51,9 +51,9 @@ DELETE FROM facts WHERE tenant = $1 AND resource_id = $2 AND id = ANY($3::bigint
 
 FORGET_FACTS = "/* forget_facts */ DELETE FROM facts WHERE tenant = $1 AND resource_id = $2"
 
-# Held, so that none of their messages is erased before what cites it is written.
+# Held, so that none of their messages is erased before what cites it is written; in the order of all who lock sessions.
 HOLD_CITED = """/* hold_cited */
-SELECT id, key FROM sessions WHERE id = ANY($1::uuid[]) AND resource_id = $2 ORDER BY key FOR KEY SHARE
+SELECT id FROM sessions WHERE id = ANY($1::uuid[]) AND resource_id = $2 ORDER BY id FOR KEY SHARE
 """
 
 CITED = """/* cited */

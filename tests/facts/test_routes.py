@@ -1,12 +1,17 @@
 """Facts over HTTP (api.md, Sessions; docs/facts.md)."""
 
 import asyncio
+from functools import partial
+from itertools import combinations
 from typing import Any
 
+import asyncpg
 import httpx2 as httpx
 import pytest
 
+from app.sessions.store import session_id
 from tests.conftest import Service, StartService
+from tests.journeys.looks import until
 from tests.test_problems import assert_problem
 
 FACTS = "/resources/ana/facts"
@@ -68,6 +73,27 @@ async def test_the_same_words_are_noted_once_while_they_are_true(service: Servic
 async def test_two_that_note_the_same_at_once_note_it_once(service: Service) -> None:
     answers = await asyncio.gather(*(post(service) for _ in range(6)))
     assert sorted(answer.status_code for answer in answers) == [200] * 5 + [201]
+
+
+async def test_who_cites_two_sessions_takes_them_in_the_order_in_which_all_do(
+    service: Service, database_url: str
+) -> None:
+    """By their ids, whatever their keys: else one that deletes the resource, and holds the other, is in a deadlock."""
+    pairs = combinations([f"s{number}" for number in range(1, 10)], 2)
+    later, earlier = next(pair for pair in pairs if session_id("default", pair[0]) > session_id("default", pair[1]))
+    for key in (later, earlier):
+        await say(service, "m-1", key=key)
+    deleting, looking = await asyncpg.connect(database_url), await asyncpg.connect(database_url)
+    locking = "SELECT id FROM sessions WHERE id = $1 FOR UPDATE NOWAIT"
+    waiting = "SELECT true FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    async with deleting.transaction():
+        await deleting.execute(locking, session_id("default", earlier))
+        noting = asyncio.create_task(post(service, sources=[citing(1, key=later), citing(1, key=earlier)]))
+        await until(partial(looking.fetchval, waiting), bool)
+        await deleting.execute(locking, session_id("default", later))
+    assert (await noting).status_code == 201
+    for connection in (deleting, looking):
+        await connection.close()
 
 
 async def test_facts_are_listed_by_category_and_by_when_they_are_true(service: Service) -> None:
