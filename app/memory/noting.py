@@ -151,7 +151,8 @@ class Noting:
             else:
                 continue
             for fact in changed:
-                known[fact.id] = await self._facts.change(tx, tenant, resource, fact)
+                if fact != known[fact.id]:
+                    known[fact.id] = await self._facts.change(tx, tenant, resource, fact)
 
     async def _has_room(self, tx: Tx, tenant: str, resource: str, known: dict[int, Fact]) -> bool:
         """Whether one more fact may be; a past one, the one that ended first, makes way for it."""

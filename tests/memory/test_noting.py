@@ -130,6 +130,13 @@ async def test_what_is_said_again_is_known_once_and_outlives_either_session(serv
     assert [source["session"] for source in (await facts(service))[0]["sources"]] == ["s2"]
 
 
+async def test_what_a_caller_has_noted_is_as_it_was_when_it_is_said_again(service: Service) -> None:
+    noted = await service.client.post(FACTS, json={"text": "User: I live in Lisbon.", "category": "profile"})
+    await say(service, "I live in Lisbon.")
+    await end(service)
+    assert await facts(service) == [noted.json()]
+
+
 async def test_after_an_erasure_the_rest_of_the_session_is_read_again(service: Service) -> None:
     for number, text in enumerate(("I live in Lisbon.", "I prefer a window seat."), start=1):
         await say(service, text, id=f"m-{number}")
