@@ -194,9 +194,15 @@ MEDIA = st.sampled_from(
     ]
 )
 ARGUMENTS = st.sampled_from([{}, {"q": "Lisbon"}, "not json", "", "[1]"])
+# A tool may answer any JSON, also what only looks like a part.
+ALIKE = st.sampled_from(
+    [{"type": ["string", "null"]}, {"type": "text"}, {"type": "image", "data": 5, "media_type": {}, "url": []},
+     {"type": "file", "data": "aGk=", "media_type": "application/pdf", "name": ["x"]}]
+)  # fmt: skip
 OUTPUTS = st.one_of(
     st.sampled_from(["found", "", {"hits": 3}, [1, 2], None, []]),
     st.lists(st.one_of(st.builds(text, TEXTS), MEDIA), max_size=2),
+    st.lists(st.one_of(ALIKE, MEDIA), max_size=2),
 )
 CALLS = st.one_of(
     st.builds(call, IDS, ARGUMENTS),

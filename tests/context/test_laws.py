@@ -195,12 +195,13 @@ def test_a_message_without_words_leaves_the_others_valid() -> None:
 # What a part may hold beside its neutral fields: anything, under any name that a rendering looks at.
 FIELDS = st.sampled_from(
     ["provider", "native", "item_id", "phase", "detail", "summary", "content", "annotations", "encrypted_content",
-     "thoughtSignature", "videoMetadata", "inlineData", "functionResponse", "signature", "status", "file_id", "error"]
+     "thoughtSignature", "videoMetadata", "inlineData", "functionResponse", "signature", "status", "file_id", "error",
+     "id", "tool_call_id"]
 )  # fmt: skip
 ANYTHING = st.sampled_from(
-    [None, True, 5, "x", [], ["x"], {}, {"type": "x"}, "anthropic", "gemini", "openai-responses", "reasoning",
-     "server_tool_use", "web_search_tool_result", "code_interpreter_call", "image_generation_call", "mcp_call",
-     "executableCode", "codeExecutionResult", "custom_tool_call", "msg_1", "c2ln"]
+    [None, True, 5, "x", [], ["x"], {}, {"type": "x"}, {"type": ["x"]}, "anthropic", "gemini",
+     "openai-responses", "reasoning", "server_tool_use", "web_search_tool_result", "code_interpreter_call",
+     "image_generation_call", "mcp_call", "executableCode", "codeExecutionResult", "custom_tool_call", "msg_1", "c2ln"]
 )  # fmt: skip
 EXTRAS = st.dictionaries(FIELDS, ANYTHING, max_size=4)
 

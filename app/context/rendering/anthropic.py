@@ -156,7 +156,7 @@ def _thinking(part: Part) -> Item | None:
     if part.get("provider", PROVIDER) != PROVIDER:
         return None
     if part.get("native") == "redacted_thinking":
-        return {"type": "redacted_thinking", "data": part["data"]}
+        return {"type": "redacted_thinking", "data": data} if isinstance(data := part.get("data"), str) else None
     signature = part.get("signature")
     return {"type": "thinking", "thinking": part["text"], "signature": signature} if signature else None
 

@@ -73,8 +73,17 @@ def _add(thread: Thread, pairing: Pairing, turn: Turn) -> None:
         content = [item for part in said.parts if (item := _item(part, said.role))]
         content.sort(key=lambda item: item["type"] == CALL)
         name: dict[str, Any] = {"name": identifier(turn.name, length=NAME_LENGTH)} if turn.name else {}
-        if content:
+        if not content:
+            continue
+        if said.role is Role.ASSISTANT and _calls(thread):
+            thread.go_on(content)
+        else:
             thread.add(said.role, content, **name)
+
+
+def _calls(thread: Thread) -> bool:
+    """Whether calls wait for results, which follow the one message that made all of them: whoever calls more joins."""
+    return any(item["type"] == CALL for message in thread.messages[-1:] for item in message["content"])
 
 
 def _message(message: Item) -> Item:

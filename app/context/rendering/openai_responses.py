@@ -228,8 +228,9 @@ def _image(part: Part) -> Item | None:
 def _file(part: Part) -> Item | None:
     media_type, url, data = media(part)
     if data and media_type:
-        held = {"filename": part.get("name") or "file", "file_data": f"data:{media_type};base64,{data}"}
-        return {"type": "input_file", **held}
+        name = part.get("name")  # in a tool's output any JSON
+        named = name if isinstance(name, str) and name else "file"
+        return {"type": "input_file", "filename": named, "file_data": f"data:{media_type};base64,{data}"}
     if url:
         return {"type": "input_file", "file_url": url}
     file_id = _file_id(part)

@@ -8,7 +8,7 @@ from app.context.model import Block, Turn
 from app.kit.json import dumps, loads
 from app.sessions.model import Part, PartType, Role
 
-SHOWN_IN_OUTPUT = frozenset({PartType.TEXT, PartType.IMAGE, PartType.FILE})
+SHOWN_IN_OUTPUT = (PartType.TEXT, PartType.IMAGE, PartType.FILE)  # looked through: a type may be any JSON
 DATA_URL = re.compile(r"data:(?P<media_type>[^;,]*)[^,]*;base64,(?P<data>.*)", re.DOTALL)
 UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -89,10 +89,15 @@ def stand_in(part: Part) -> str:
 
 
 def media(part: Part) -> Media:
-    url = part.get("url")
+    """What of it are texts: in a tool's output a part may hold any JSON."""
+    media_type, url, data = (part.get(key) for key in ("media_type", "url", "data"))
     if isinstance(url, str) and (inline := DATA_URL.fullmatch(url)):
         return Media(inline["media_type"], None, inline["data"])
-    return Media(part.get("media_type") or "", url, part.get("data"))
+    return Media(_text(media_type) or "", _text(url), _text(data))
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def identifier(text: str, *, length: int) -> str:

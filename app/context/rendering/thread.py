@@ -27,6 +27,10 @@ class Thread:
             self._heads.append(head)
             self.messages.append({**head, "content": list(content)})
 
+    def go_on(self, content: list[Item]) -> None:
+        """Append parts to the last message, whatever fields it has."""
+        self.messages[-1]["content"].extend(content)
+
     def units(self, system: list[Item]) -> tuple[bytes, ...]:
         """What is there so far as units (see ``Rendered``)."""
         found = [canonical(["system", block]) for block in system]

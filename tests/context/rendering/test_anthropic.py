@@ -208,3 +208,9 @@ def test_ids_and_names_are_made_acceptable_and_still_meet() -> None:
     assert use["id"] == answer["tool_use_id"]
     assert len(use["id"]) <= 64
     assert use["name"].startswith("read_file")
+
+
+def test_redacted_thinking_without_its_data_is_not_shown() -> None:
+    thinking = {"type": "reasoning", "text": "", "provider": "anthropic", "native": "redacted_thinking"}
+    messages = rendered(user("Go"), assistant(thinking, "Done."))["messages"]
+    assert messages[1]["content"] == [text("Done.") | MARK]

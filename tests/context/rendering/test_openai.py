@@ -131,6 +131,25 @@ def test_names_are_kept_and_keep_speakers_apart() -> None:
     assert shown[1]["name"].startswith("Bo_B_")
 
 
+def test_calls_before_the_first_result_are_one_message_whoever_makes_them() -> None:
+    log = (
+        message(1, Role.USER, text("Go")),
+        message(2, Role.ASSISTANT, text("I plan."), call("c1", name="plan"), name="planner"),
+        message(3, Role.ASSISTANT, call("c2", name="write"), name="writer"),
+        message(4, Role.TOOL, result("c1")),
+        message(5, Role.TOOL, result("c2")),
+        message(6, Role.ASSISTANT, text("Done."), name="writer"),
+    )
+    shown = of_log(log)["messages"]
+    assert [(one["role"], one.get("name")) for one in shown[1:]] == [
+        ("assistant", "planner"),
+        ("tool", None),
+        ("tool", None),
+        ("assistant", "writer"),
+    ]
+    assert [one["id"] for one in shown[1]["tool_calls"]] == ["c1", "c2"]
+
+
 def test_a_system_message_of_the_tail_stays_one() -> None:
     assert rendered(user("Hi"), system("New policy."))["messages"][-1]["role"] == "system"
 

@@ -122,6 +122,12 @@ def test_reasoning_that_led_to_nothing_is_not_shown() -> None:
     ]
 
 
+def test_a_file_in_a_tools_output_has_a_name_whatever_stands_there() -> None:
+    pdf = {"type": "file", "data": "aGk=", "media_type": "application/pdf", "name": ["a.pdf"]}
+    shown = rendered(user("Read"), assistant(call("c1")), tool(result("c1", [pdf])))[-1]["output"]
+    assert [one["filename"] for one in shown] == ["file"]
+
+
 def test_a_custom_call_and_its_result_are_of_their_kind() -> None:
     custom = call("c1", "ls -l", name="shell") | {**PROVIDER, "native": "custom_tool_call"}
     assert rendered(user("List"), assistant(custom), tool(result("c1", "a.txt")))[1:] == [
