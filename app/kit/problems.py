@@ -77,9 +77,10 @@ def problem_response(
     retry_after: float | None = None,
     headers: dict[str, str] | None = None,
 ) -> Response:
-    body: dict[str, Any] = {"type": f"/problems/{slug}", "title": title, "status": int(status), "detail": detail}
+    told = _writable(detail)
+    body: dict[str, Any] = {"type": f"/problems/{slug}", "title": title, "status": int(status), "detail": told}
     if errors:
-        body["errors"] = [{"pointer": error.pointer, "detail": error.detail} for error in errors]
+        body["errors"] = [{"pointer": _writable(one.pointer), "detail": _writable(one.detail)} for one in errors]
     headers = dict(headers or {})
     if retry_after is not None:
         headers["Retry-After"] = str(max(1, math.ceil(retry_after)))
@@ -131,17 +132,17 @@ def _field_error(found: Mapping[str, Any]) -> FieldError:
         case {"type": "model_attributes_type" | "dict_type", "loc": ("body",)}:  # so is JSON not declared as such
             return FieldError("", f"{OBJECT_EXPECTED}, sent as Content-Type: application/json")
         case _:
-            return FieldError(_pointer(found["loc"]), _storable(invalid_detail(found)))
+            return FieldError(_pointer(found["loc"]), invalid_detail(found))
 
 
 def _pointer(location: Sequence[Any]) -> str:
     where, *rest = location
     if where == "body":
-        return "".join(f"/{_storable(str(step))}" for step in rest)
+        return "".join(f"/{step}" for step in rest)
     return str(rest[0]) if rest else str(where)
 
 
-def _storable(text: str) -> str:
+def _writable(text: str) -> str:
     """An echo of the caller's text may hold lone surrogates, which no UTF-8 answer can."""
     return text.encode(errors="replace").decode()
 

@@ -36,6 +36,7 @@ _PLAIN: Final = frozenset(
 )
 # English words beside, which a short word next to them does not make a time: "may we".
 _AMBIGUOUS: Final = frozenset({"may", "march", "mar", "sun", "sat", "second"})
+_YEARS: Final = range(2, 9_999)  # in whatever zone, and the year after it, is a date still
 _LETTERS_MIN: Final = 3
 _WORDS: Final = regex.compile(r"\w+")
 _UNSPACED: Final = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]{2,}")
@@ -73,7 +74,7 @@ def _phrases(text: str, now: datetime) -> Iterator[tuple[str, datetime, str]]:
     for phrase, _ in search_dates(text, languages=languages, settings=settings) or []:
         if _is_time(phrase, text):
             found = DateDataParser(languages=languages, settings=settings).get_date_data(phrase)
-            if found.date_obj is not None:
+            if found.date_obj is not None and found.date_obj.year in _YEARS:
                 yield phrase, found.date_obj.replace(tzinfo=now.tzinfo or UTC), found.period or "day"
 
 

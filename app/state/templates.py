@@ -17,6 +17,7 @@ NAME_CHARS_MAX = 100
 NAME = rf"[A-Za-z_][A-Za-z0-9_]{{0,{NAME_CHARS_MAX - 1}}}"
 NAME_PATTERN = rf"^(?:(?:user|app|temp):)?{NAME}$"
 TEXT_CHARS_MAX = 1024 * 1024  # of a template, and of what it becomes
+DIGITS_MAX = 18  # of a list's item; Python reads no number of thousands of them
 _STEP = r"\.[A-Za-z0-9_]+"
 _ARTIFACT = r"artifact\.(?P<artifact>[A-Za-z0-9._:@~=+-]{1,200})"
 _PLACEHOLDER = re.compile(
@@ -204,7 +205,7 @@ def _within(value: Any, step: str) -> Any:
     """An object's field, or a list's item by its number from 0."""
     if isinstance(value, dict):
         return value.get(step)
-    if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+    if isinstance(value, list) and step.isdecimal() and len(step) <= DIGITS_MAX and int(step) < len(value):
         return value[int(step)]
     return None
 

@@ -295,6 +295,7 @@ async def test_what_cannot_be_compiled_is_refused_by_its_name(service: Service) 
         ('{"system": "\\ud800"}', "/system/0"),
         ('{"system": ["a", 5]}', "/system/1"),
         ('{"channel": "\\ud800"}', "/channel"),
+        ('{"state": {"\\ud800": 1}}', "/state/?"),
         ('{"knowledge": [{"title": "a"}]}', "/knowledge/0/text"),
         ('{"knowledge": [{"title": "a", "text": "b", "placement": "top"}]}', "/knowledge/0/placement"),
         ('{"incoming": [{"role": "user", "content": "\\u0000"}]}', "/incoming/0/content"),

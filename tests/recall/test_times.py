@@ -59,6 +59,11 @@ def test_a_day_is_one_of_the_zone_of_now() -> None:
     assert span == Span(since=datetime(2026, 8, 12, tzinfo=zone), until=datetime(2026, 8, 13, tzinfo=zone))
 
 
+@pytest.mark.parametrize("query", ["was it on 31 December 9999?", "was it in December 9999?", "on 1 January 0001"])
+def test_a_date_at_the_ends_of_what_a_date_can_be_is_none(query: str) -> None:
+    assert named_time(query, NOW).span is None
+
+
 def test_a_date_far_into_a_long_query_is_not_looked_for() -> None:
     assert named_time("word " * (CHARACTERS_MAX // 5) + "on 7 May 2023", NOW).span is None
 

@@ -174,6 +174,7 @@ async def test_a_value_of_one_request_is_not_stored(seen: Service) -> None:
     [
         ('{"a": "\\u0000"}', "/a"),
         ('{"a": "\\ud800"}', "/a"),
+        ('{"\\ud800": 1}', "/?"),
         ('{"a": {"b": ["\\u0000"]}}', "/a/b/0"),
         ('{"a": NaN}', "/a"),
         (f'{{"a": {2**64}}}', "/a"),

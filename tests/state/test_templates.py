@@ -53,6 +53,7 @@ LONGEST = "x" * NAME_CHARS_MAX
         ("{gone|a|b}", "a|b"),
         ("{gone|two\nlines}", "two\nlines"),
         ("{cart.2|no third}", "no third"),
+        ("{cart." + "1" * 5_000 + "|no number that long}", "no number that long"),
         ("{cart.-1|no last}", "{cart.-1|no last}"),
         ("{name.first|no path into a text}", "no path into a text"),
     ],
