@@ -124,7 +124,7 @@ class SessionService:
     async def _summary_after(self, result: AppendResult, wait_ms: int) -> dict[str, Any]:
         await self._memory.idle(result.memory.memory_id, wait_ms)
         counters = await self._store.counters(result.memory.memory_id)
-        return self._memory.summary(counters)
+        return self._memory.summary(counters or result.memory)  # none: deleted meanwhile
 
     async def _read(
         self, body: AppendIn, idempotency_key: str | None, body_bytes: int, redact: Redact | None
@@ -258,7 +258,8 @@ def _refuse(result: AppendResult, resource_id: str | None) -> None:
         if message.differs:
             detail = f"message '{message.id}' is stored with other content; nothing was stored"
             raise MessageConflict(detail, errors=[FieldError(at, detail)])
-    if any(message.seq is None for message in result.messages):
+    # A retry of what is stored writes nothing, and so meets no condition of the statement.
+    if any(message.seq is None for message in result.messages) or resource_id not in {None, result.resource_id}:
         raise _resource_conflict(resource_id)
 
 

@@ -242,9 +242,11 @@ class SessionStore:
                 check_metadata(row["metadata"], metadata_bytes_max)
         return None if row is None else (session_of(row), row["created"] or made)
 
-    async def counters(self, memory: UUID) -> MemoryCounters:
+    async def counters(self, memory: UUID) -> MemoryCounters | None:
+        """None: no session has it any more."""
         async with self._database.connection() as connection:
-            return counters_of(await connection.fetchrow(COUNTERS, memory))
+            row = await connection.fetchrow(COUNTERS, memory)
+        return None if row is None else counters_of(row)
 
     async def get(self, tenant: str, key: str) -> SessionRecord | None:
         async with self._database.connection() as connection:

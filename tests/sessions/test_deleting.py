@@ -122,6 +122,22 @@ async def test_a_resource_goes_with_all_its_sessions_and_its_own_state(service: 
     assert (again["sessions"], set(again["rows"].values())) == (0, {0})
 
 
+async def test_an_append_that_waits_is_answered_though_its_session_is_deleted_meanwhile(
+    service: Service, database_url: str
+) -> None:
+    await service.append("s1", said(id="a"))
+    connection = await asyncpg.connect(database_url)
+    await connection.execute("UPDATE memories SET lease_owner = 'another', due_at = now() + interval '1 hour'")
+    await connection.close()
+    waiting = asyncio.create_task(service.append("s1", said(id="b"), wait_ms=30_000))
+    await until(partial(service.get, "/sessions/s1"), lambda session: session["last_seq"] == 2)
+
+    assert (await service.client.delete("/sessions/s1")).status_code == 200
+
+    answer = await waiting
+    assert ([stored["seq"] for stored in answer["messages"]], answer["memory"]["pending_tokens"] > 0) == ([2], True)
+
+
 async def test_appends_while_a_session_is_deleted_are_stored_before_or_after_never_in_part(service: Service) -> None:
     await service.append("s1", said("first"))
 

@@ -280,6 +280,7 @@ async def test_a_session_is_of_one_resource(service: Service) -> None:
     assert (await post(service, said(id="c"), resource_id="user-1")).status_code == 201
     for answer in (
         await post(service, said(id="d"), resource_id="user-2"),
+        await post(service, said(id="a"), resource_id="user-2"),
         await service.client.put("/sessions/s1", json={"resource_id": "user-2"}),
     ):
         assert problem(answer, 409, "resource-conflict")["errors"][0]["pointer"] == "/resource_id"
