@@ -40,9 +40,9 @@ metrics_router = APIRouter(route_class=Guarded, tags=["operation"])
 health_router = APIRouter(tags=["operation"])  # open without a key
 
 _EVENTS = (
-    "appended, due, buffered, activated, reflected, consolidated, compacted, expired, edited, deleted, fact_noted,"
-    " failed: each with `at`, what it is about and the memory's token counts; its `id`, sent back as `Last-Event-ID`,"
-    " goes on after it"
+    "appended, due, buffered, activated, reflected, consolidated, compacted, expired, edited, deleted, erased, rebuilt,"
+    " fact_noted, failed: each with `at`, what it is about and the memory's token counts; its `id`, sent back as"
+    " `Last-Event-ID`, goes on after it"
 )
 LiveStatus = Annotated[Status | None, Query(description="Only those of this status")]
 

@@ -120,8 +120,15 @@ class Recall(Tool):
 
 
 def _hit_line(hit: dict[str, Any]) -> str:
-    place = f"#{hit['from_seq']}" if hit["from_seq"] == hit["to_seq"] else f"#{hit['from_seq']}-{hit['to_seq']}"
-    return f"[{hit['session']} {place}, {hit['created_at'][:16]}] {hit['role'] or hit['kind']}: {hit['text']}"
+    return f"[{_place(hit)}{hit['created_at'][:16]}] {hit['role'] or hit['kind']}: {hit['text']}"
+
+
+def _place(hit: dict[str, Any]) -> str:
+    """Nothing of a fact that was noted by hand, which rests on no session."""
+    if hit["session"] is None:
+        return ""
+    last = "" if hit["from_seq"] == hit["to_seq"] else f"-{hit['to_seq']}"
+    return f"{hit['session']} #{hit['from_seq']}{last}, "
 
 
 TOOLS: Mapping[str, type[Tool]] = {

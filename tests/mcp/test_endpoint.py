@@ -70,6 +70,16 @@ async def test_what_was_said_is_found_in_a_conversation_and_in_all_of_somebody_s
     assert (failed, nothing) == (False, "Nothing was found.")
 
 
+async def test_a_fact_noted_by_hand_is_told_without_a_place(service: Service) -> None:
+    await service.client.post("/resources/ana/facts", json={"text": "Ana prefers tea.", "category": "preference"})
+    async with connected(service) as client:
+        failed, told = await call(client, "recall", query="tea", **ANA)
+
+    assert not failed
+    assert told.startswith("[20")
+    assert told.endswith("] fact: Ana prefers tea.")
+
+
 async def test_every_tool_is_listed_with_what_it_does_and_a_schema_of_its_arguments(service: Service) -> None:
     async with connected(service) as client:
         listed = {tool.name: tool for tool in (await client.list_tools()).tools}
