@@ -5,10 +5,10 @@ in no other session's sight. Where the words do not tell, both stand.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeAlias
 
 from app.facts.model import FOREIGN, Fact, NewFact
 from app.kit.words import overlap, terms
@@ -48,6 +48,24 @@ _SLOTS: Final = {
 _OBJECT: Final = {"choice": -1, "chosen": -1, "date": 0, "reached": 0}
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a text says: its content words, in their order and as a set, whether it denies, what it speaks of."""
+
+    ordered: tuple[str, ...]
+    words: frozenset[str]
+    denies: bool
+    slot: tuple[str, str] | None
+
+
+def said(text: str) -> Said:
+    ordered = tuple(_words(text))
+    return Said(ordered, frozenset(ordered), _DENIED.search(text.lower()) is not None, _slot(ordered))
+
+
+Read: TypeAlias = Callable[[str], Said]
+
+
 class Relation(StrEnum):
     SAME = "same"
     REFINES = "refines"
@@ -63,12 +81,17 @@ class Merge:
     ended_by: Fact | None = None
 
 
-def merge(known: Sequence[Fact], new: NewFact) -> Merge:
-    """The newer wins, by when it came to be true. A tool's or a stranger's word ends none of the user's."""
+def merge(known: Sequence[Fact], new: NewFact, *, read: Read = said) -> Merge:
+    """The newer wins, by when it came to be true. A tool's or a stranger's word ends none of the user's.
+
+    Who merges several into the same facts gives a ``read`` that remembers what it has read.
+    """
     related = [
         (fact, found)
         for fact in known
-        if fact.valid_to is None and fact.category is new.category and (found := relation(fact.text, new.text))
+        if fact.valid_to is None
+        and fact.category is new.category
+        and (found := relation(fact.text, new.text, read=read))
     ]
     same = next((fact for fact, found in related if found is Relation.SAME), None)
     if same is not None:
@@ -80,26 +103,24 @@ def merge(known: Sequence[Fact], new: NewFact) -> Merge:
     return Merge(ended=tuple(others))
 
 
-def relation(old: str, new: str) -> Relation | None:
+def relation(old: str, new: str, *, read: Read = said) -> Relation | None:
     """What ``new`` says of ``old``; None: it speaks of something else."""
     before = _BEFORE.search(new)
-    plain = _BEFORE.sub("", new)
-    one, other = _words(old), _words(plain)
-    if before and (gone := frozenset(_words(before[1]))) and _held(gone, frozenset(one)) >= BEFORE_SHARE:
+    one, other = read(old), read(new if before is None else _BEFORE.sub("", new))
+    if before and (gone := read(before[1]).words) and _held(gone, one.words) >= BEFORE_SHARE:
         return Relation.CONTRADICTS
-    if bool(_DENIED.search(old.lower())) != bool(_DENIED.search(plain.lower())):
-        return Relation.CONTRADICTS if overlap(frozenset(one), frozenset(other)) >= DENIED_SHARE else None
+    if one.denies != other.denies:
+        return Relation.CONTRADICTS if overlap(one.words, other.words) >= DENIED_SHARE else None
     return _among(one, other)
 
 
-def _among(old: Sequence[str], new: Sequence[str]) -> Relation | None:
-    one, other = frozenset(old), frozenset(new)
+def _among(old: Said, new: Said) -> Relation | None:
+    one, other = old.words, new.words
     if one >= other or (overlap(one, other) >= SAME_SHARE and not any(map(_is_exact, one ^ other))):
         return Relation.SAME if other else None
     if one < other and len(one) >= REFINED_WORDS_MIN:
         return Relation.REFINES
-    slot = _slot(old)
-    return Relation.CONTRADICTS if slot is not None and slot == _slot(new) else None
+    return Relation.CONTRADICTS if old.slot is not None and old.slot == new.slot else None
 
 
 def _words(text: str) -> list[str]:

@@ -7,6 +7,7 @@ writes the facts, so that what was read is read once. What of it is known alread
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from uuid import UUID
 
 from opentelemetry.trace import Tracer
@@ -20,7 +21,7 @@ from app.kit.tracing import UNTRACED, traced
 from app.memory.charging import Charging
 from app.memory.gates import Rejection, Verdict
 from app.memory.judging import judged_facts
-from app.memory.merging import merge
+from app.memory.merging import merge, said
 from app.memory.model import Extractor, ExtractorInput, Item
 from app.memory.reading import Reading, new_facts, unread_chunks, unread_messages
 from app.memory.records import Lease, Loaded, Run
@@ -138,8 +139,9 @@ class Noting:
             return
         tenant, resource = loaded.tenant, loaded.resource_id
         known = {fact.id: fact for fact in await self._facts.locked(tx, tenant, resource)}
+        read = cache(said)
         for new in noted:
-            found = merge(list(known.values()), new)
+            found = await asyncio.to_thread(merge, list(known.values()), new, read=read)
             if found.same is not None:
                 changed = [_said_again(found.same, new)]
             elif await self._has_room(tx, tenant, resource, known):
