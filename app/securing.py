@@ -12,6 +12,7 @@ import asyncpg
 
 from app.kit.db import EVERY_TENANT, TENANT_SETTING, DatabaseConfig, Tx, plain_dsn
 from app.kit.errors import StartError
+from app.recall.store import GUARDED_FUNCTION, GUARDED_SIGNATURE
 
 # A table is locked for its policies while the service may be at work on it, and each in a transaction of its own: who
 # holds one lock and waits for none is in no deadlock. Others wait behind who waits: it gives way soon, and tries again,
@@ -59,12 +60,14 @@ async def secure(config: DatabaseConfig, role: str) -> list[str]:
 async def _steps(connection: Tx, role: str) -> list[Sequence[str]]:
     """The statements, by what is done at once. The role gets its rights once each table has its policies."""
     try:
-        quoted, schema = await connection.fetchrow("SELECT quote_ident($1)::regrole::text, current_schema()", role)
+        names = "SELECT quote_ident($1)::regrole::text, quote_ident(current_schema())"
+        quoted, schema = await connection.fetchrow(names, role)
     except asyncpg.PostgresError as error:
         raise StartError(f"the tables are as they were: {_reason(error)}") from error
     tables = await connection.fetch(TABLES, KEPT_OUT)
     return [
         *((_view(owner),) for owner in OWNERS.values()),
+        (GUARDED_FUNCTION.format(schema=schema), f"REVOKE ALL ON FUNCTION {GUARDED_SIGNATURE} FROM PUBLIC"),
         *(_policies(row["name"], row["columns"]) for row in tables),
         _grants(quoted, schema),
     ]
@@ -123,8 +126,12 @@ def _owner(table: str, columns: Sequence[str]) -> str:
 
 
 def _grants(role: str, schema: str) -> tuple[str, ...]:
+    """The views are tables to Postgres, and what is written into one is written by its owner: they are for reading."""
+    views = ", ".join(f"{owner}_tenants" for owner in OWNERS.values())
     return (
         f"GRANT USAGE ON SCHEMA {schema} TO {role}",
         f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {role}",
+        f"REVOKE INSERT, UPDATE, DELETE ON {views} FROM {role}",
         f"GRANT USAGE, UPDATE, SELECT ON ALL SEQUENCES IN SCHEMA {schema} TO {role}",
+        f"GRANT EXECUTE ON FUNCTION {GUARDED_SIGNATURE} TO {role}",
     )

@@ -35,6 +35,7 @@ from app.kit.logging import configure
 from app.kit.postgres_folder import EmbeddedError
 from app.llm.port import Provider
 from app.main import Location, create_app
+from app.recall.store import check_search
 from app.recall.vector_store import prepare_vectors
 from app.securing import secure
 from app.settings import Settings, without_password
@@ -140,13 +141,15 @@ def _kept_up(embedded: "EmbeddedPostgres") -> Iterator[None]:
 
 
 async def _prepare(settings: Settings, database: Location) -> None:
+    config = database_config(settings, database.url)
     if settings.migrate == "auto":
         await _upgrade(settings, database)
-        return
-    config = database_config(settings, database.url)
-    await check_server(config)
-    if settings.embeddings.provider is not None:
-        await prepare_vectors(config, make=False)
+    else:
+        await check_server(config)
+        if settings.embeddings.provider is not None:
+            await prepare_vectors(config, make=False)
+    if config.row_level_security:
+        await check_search(config)
 
 
 async def _upgrade(settings: Settings, database: Location) -> None:

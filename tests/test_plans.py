@@ -32,7 +32,19 @@ LONG, MANY = 5_000, 2_000  # messages of one session; sessions of one message ea
 GENERIC = "&plan_cache_mode=force_generic_plan"
 SAID = {"role": "user", "content": "Hello"}
 READ_MAX = 1_000  # rows of a table that a request reads: those not yet observed, a few times, and what is shown
-IDLE = {"provider": "extractive", "pool": {"min": 1, "max": 1}, "memory": {"message_tokens": 10**6}}
+IDLE = {
+    "provider": "extractive",
+    "pool": {"min": 1, "max": 1},
+    "memory": {"message_tokens": 10**6},
+    "recall": {"index_look_seconds": 600},
+}
+# What recall's indexer would have written: the index is read by requests alone.
+TERMS = """
+INSERT INTO message_terms (session_id, seq, segment, length, length_before, role, created_at, terms)
+SELECT session_id, seq, 0, 40, 40 * (seq - 1), role, created_at,
+       to_tsvector('simple', parts->0->>'text') || array_to_tsvector(ARRAY[' s' || replace(session_id::text, '-', '')])
+FROM messages
+"""
 
 # What is asked of the long session.
 REQUESTS: list[tuple[str, str, Any]] = [
@@ -49,6 +61,7 @@ REQUESTS: list[tuple[str, str, Any]] = [
     ("GET", "/context?message_budget=1000&as_of_version=12", None),
     ("GET", "/context/diff", None),
     ("PUT", "", {"config": {"keep_last": 3}}),
+    ("POST", "/recall", {"query": "07919"}),
     ("GET", "/memory", None),
     ("GET", "/memory/log?version=5", None),
     ("GET", "/memory/versions", None),
@@ -70,7 +83,7 @@ END $$
 SOUGHT = re.compile(r"\((\w+) [<=>]")  # an index condition begins with the column
 ROWS_READ = """
 SELECT relname, seq_tup_read + idx_tup_fetch FROM pg_stat_user_tables
-WHERE relname IN ('messages', 'memory_versions', 'observations')
+WHERE relname IN ('messages', 'message_terms', 'memory_versions', 'observations')
 """
 BY_SEQ = re.compile(r"\b(seq|created_at|tokens_before)\b")  # an incremental sort goes by an index, a part at a time
 GROWING = {"messages", "sessions", "memories", "memory_versions", "session_cursors", "observations"}
@@ -108,6 +121,8 @@ async def url(postgres: str, worker_id: str) -> str:
     note, shorts = a_note(), [session_id(TENANT, f"short-{number}") for number in range(MANY)]
     await connection.execute(OBSERVATIONS, shorts, note.text, "[]", note.tokens, 50, "active", 2, 1)
     await connection.execute(VERSIONS, shorts, 2, 1)
+    await connection.execute(TERMS)
+    await connection.execute("VACUUM ANALYZE message_terms")
     await connection.execute("VACUUM ANALYZE observations")
     await connection.execute("VACUUM ANALYZE memory_versions")
     await connection.close()

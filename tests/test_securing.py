@@ -4,6 +4,7 @@ import asyncio
 import importlib
 from collections.abc import AsyncIterator
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import asyncpg
@@ -16,6 +17,7 @@ from app.keys.store import KeyStore
 from app.kit.auth import Access
 from app.kit.db import EVERY_TENANT, TENANT_SETTING, Database, DatabaseConfig, acting_for
 from app.kit.errors import StartError
+from app.recall.store import GUARDED, GUARDED_SIGNATURE, check_search
 from app.securing import LOCK_SECONDS, secure
 from tests.conftest import Service, _clone, _database, running_service
 from tests.journeys.looks import until
@@ -28,6 +30,7 @@ for declared in (Path(__file__).parents[1] / "app").glob("*/tables.py"):
     importlib.import_module(f"app.{declared.parent.name}.tables")
 TABLES = sorted(SQLModel.metadata.tables)
 OWN, OTHER = "acme", "globex"
+EVERYTHING = f"SELECT count(*) FROM {GUARDED}($1, $$' s':*$$::tsquery)"  # noqa: S608 - our own name
 SEARCHED = {"index_quiet_seconds": 0, "index_look_seconds": 0.05, "index_share": 1}
 
 
@@ -141,6 +144,43 @@ async def test_nothing_is_put_into_another_tenants_session(url: str) -> None:
         await stranger.execute(intruding, session)
     for connection in (owner, stranger):
         await connection.close()
+
+
+@pytest.mark.usefixtures("filled")
+async def test_whose_a_session_is_can_be_read_and_not_changed(url: str) -> None:
+    connection = await asyncpg.connect(as_role(url))
+    assert await connection.fetchval("SELECT count(*) FROM sessions_tenants") > 0
+    for view, change in product(
+        ("sessions_tenants", "memories_tenants"), ("DELETE FROM {}", "UPDATE {} SET tenant = ''")
+    ):
+        with pytest.raises(asyncpg.InsufficientPrivilegeError, match=view):
+            await connection.execute(change.format(view))
+    await connection.close()
+
+
+@pytest.mark.usefixtures("filled")
+async def test_a_search_finds_nothing_of_a_tenant_that_is_not_named(url: str) -> None:
+    owner, role = await asyncpg.connect(url), await asyncpg.connect(as_role(url))
+    terms = await owner.fetchval("SELECT count(*) FROM message_terms")
+    sessions = [row["id"] for row in await owner.fetch("SELECT id FROM sessions")]
+    found = {}
+    for tenant in ("", OTHER, OWN, EVERY_TENANT):
+        await role.execute(f"SET {TENANT_SETTING} = '{tenant}'")
+        found[tenant] = await role.fetchval(EVERYTHING, sessions)
+    assert found == {"": 0, OTHER: 0, OWN: terms, EVERY_TENANT: terms}
+    assert not await owner.fetchval("SELECT has_function_privilege('public', $1, 'EXECUTE')", GUARDED_SIGNATURE)
+    for connection in (owner, role):
+        await connection.close()
+
+
+async def test_a_service_that_may_not_search_is_told_when_it_starts(url: str) -> None:
+    owner, config = await asyncpg.connect(url), DatabaseConfig(url=as_role(url), row_level_security=True)
+    await owner.execute(f"DROP FUNCTION {GUARDED_SIGNATURE}")
+    await owner.close()
+    with pytest.raises(StartError, match=f"may not call {GUARDED}: .* --row-level-security ROLE` again"):
+        await check_search(config)
+    await secured(url)
+    await check_search(config)
 
 
 async def test_the_service_works_as_ever_and_its_statements_see_their_callers_rows_alone(

@@ -112,6 +112,11 @@ class Database:
         if self._pool is not None:
             await self._pool.close()
 
+    @property
+    def is_guarded(self) -> bool:
+        """Whether Postgres itself keeps tenants apart."""
+        return self._config.row_level_security
+
     def connection(self) -> AbstractAsyncContextManager[Tx]:
         """A connection for one statement, which commits by itself."""
         return self.tx() if self._config.row_level_security else self._acquired()

@@ -5,7 +5,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from app.kit.db import Database, Row
+import asyncpg
+
+from app.kit.db import EVERY_TENANT, TENANT_SETTING, Database, DatabaseConfig, Row, plain_dsn
+from app.kit.errors import StartError
 from app.memory.model import Observation
 from app.memory.rows import observation_of
 from app.recall.index_store import last_of
@@ -43,29 +46,58 @@ SELECT m.* FROM unnest($1::uuid[], $2::bigint[]) AS s (id, seq) CROSS JOIN LATER
 ) m LIMIT $3
 """
 
+# Of all sessions, by the terms' index alone: ``OFFSET 0`` keeps out of it what else is asked of the messages. Knowing
+# their session the planner rather reads all of it.
+HAVING = """
+  SELECT session_id, seq, repeated, created_at FROM message_terms WHERE terms @@ {query} OFFSET 0
+"""
+
+# Whom row-level security guards messages from can look for terms only in what the policy has let through, each message
+# at a time: a full-text search may fail, so that no index answers it before the policy has. This answers with its
+# owner's rights, and of no session but the named tenant's (app/securing.py makes it).
+GUARDED = "terms_of_tenant"
+GUARDED_SIGNATURE = f"{GUARDED}(uuid[], tsquery)"
+GUARDED_FUNCTION = f"""
+CREATE OR REPLACE FUNCTION {GUARDED_SIGNATURE}
+RETURNS TABLE (session_id uuid, seq bigint, repeated jsonb, created_at timestamptz)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {{schema}}, pg_temp AS $$
+SELECT * FROM ({HAVING.format(query="$2")}) AS t WHERE t.session_id = ANY (ARRAY(
+  SELECT id FROM sessions WHERE id = ANY ($1)
+    AND current_setting('{TENANT_SETTING}', true) IN (tenant, '{EVERY_TENANT}')))
+$$
+"""  # noqa: S608 - our own names
+
 # A word is one or more terms that stand for it. What is over the limit is what has fewest and commonest of the words.
 # Neighbours come with what is found, for they are ranked together. No two of the parts are joined: Postgres takes each
 # for a row or two, and would compare all with all.
-SEARCH = """/* recall_messages */
+_SEARCH = """/* {name} */
 WITH asked AS (
-  SELECT * FROM unnest($3::int[], $4::text[], $5::text[]) AS a (word, term, query)
+  SELECT * FROM unnest((SELECT $3::int[]), (SELECT $4::text[]), (SELECT $5::text[])) AS a (word, term, query)
 ), found AS MATERIALIZED (
   SELECT a.word, t.session_id, t.seq, sum(coalesce((t.repeated->>a.term)::int, 1))::int AS count
-  FROM asked a JOIN message_terms t ON t.session_id = ANY($1::uuid[]) AND t.terms @@ ($2 || a.query)::tsquery
-  WHERE ($6::timestamptz IS NULL OR t.created_at >= $6) AND ($7::timestamptz IS NULL OR t.created_at < $7)
+  FROM asked a CROSS JOIN LATERAL ({having}) AS t
+  WHERE t.session_id = ANY ((SELECT $1::uuid[])::uuid[])
+    AND t.created_at >= (SELECT coalesce($6::timestamptz, '-infinity'))
+    AND t.created_at < (SELECT coalesce($7::timestamptz, 'infinity'))
   GROUP BY a.word, t.session_id, t.seq
 ), best AS (
   SELECT session_id, seq, array_agg(word) AS words, array_agg(count) AS counts
   FROM (SELECT *, count(*) OVER (PARTITION BY word) AS messages FROM found) AS weighed
-  GROUP BY session_id, seq ORDER BY sum(1.0::float8 / messages) DESC, seq DESC LIMIT $8
+  GROUP BY session_id, seq ORDER BY sum(1.0::float8 / messages) DESC, seq DESC LIMIT (SELECT $8::int)
 ), near AS (
   SELECT session_id, seq + distance AS seq, max(words) FILTER (WHERE distance = 0) AS words,
          max(counts) FILTER (WHERE distance = 0) AS counts
-  FROM best, generate_series(-$9::int, $9) AS distance GROUP BY 1, 2
+  FROM best, generate_series(-{near}, {near}) AS distance GROUP BY 1, 2
 )
 SELECT t.session_id, t.seq, t.segment, t.length, t.role, t.speaker, t.created_at, n.words, n.counts
-FROM near n JOIN message_terms t USING (session_id, seq)
+FROM near n CROSS JOIN LATERAL (
+  SELECT * FROM message_terms WHERE session_id = n.session_id AND seq = n.seq LIMIT 1
+) AS t
 """
+_ASKED = "((SELECT $2::text) || a.query)::tsquery"
+SEARCH = _SEARCH.format(name="recall_messages", near=NEAR_MAX, having=HAVING.format(query=_ASKED))
+_FROM_FUNCTION = f"SELECT * FROM {GUARDED}((SELECT $1::uuid[]), {_ASKED})"  # noqa: S608 - our own names
+GUARDED_SEARCH = _SEARCH.format(name="recall_guarded_messages", near=NEAR_MAX, having=_FROM_FUNCTION)
 
 MESSAGES = """/* recall_texts */
 SELECT m.* FROM unnest($1::uuid[], $2::bigint[]) AS p (session_id, seq) JOIN messages m USING (session_id, seq)
@@ -91,6 +123,23 @@ WHERE o.memory_id = ANY($2::uuid[])
   AND (o.status = 'active' OR o.retired_by LIKE 'reflection:%')
 ORDER BY o.created_at DESC, o.id DESC LIMIT $3
 """
+
+
+MAY_SEARCH = f"SELECT coalesce(has_function_privilege(to_regprocedure('{GUARDED_SIGNATURE}'), 'EXECUTE'), false)"
+
+
+async def check_search(config: DatabaseConfig) -> None:
+    """See that a service that messages are guarded from may search them. Raises StartError."""
+    connection = await asyncpg.connect(plain_dsn(config.url), statement_cache_size=0)
+    try:
+        may = await connection.fetchval(MAY_SEARCH)
+    finally:
+        await connection.close()
+    if not may:
+        raise StartError(
+            f"DAYBOOK_ROW_LEVEL_SECURITY: the user of DAYBOOK_DATABASE_URL may not call {GUARDED}:"
+            " let the owner of the tables run `daybook migrate --row-level-security ROLE` again"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +181,7 @@ class RecallStore:
         asked = [(word, term, quoted(term)) for word, terms in enumerate(query) for term in sorted(terms)]
         async with self._database.connection() as connection:
             rows = await connection.fetch(
-                SEARCH,
+                GUARDED_SEARCH if self._database.is_guarded else SEARCH,
                 sessions,
                 f"{quoted(scope)} & ",
                 [word for word, _, _ in asked],
@@ -141,7 +190,6 @@ class RecallStore:
                 span.since,
                 span.until,
                 limit,
-                NEAR_MAX,
             )
         return [_indexed(row) for row in rows]
 
