@@ -1,6 +1,7 @@
 """Runs the service: the database first, then one process or several, in reverse at the end."""
 
 import asyncio
+import gc
 import multiprocessing
 import os
 import signal
@@ -178,7 +179,7 @@ def _tell(settings: Settings, database: Location, keys: Keys) -> None:
 
 def _served(settings: Settings, database: Location) -> uvicorn.Config:
     return uvicorn.Config(
-        partial(_worker_app, settings, database),
+        partial(worker_app, settings, database),
         factory=True,
         workers=settings.workers,
         timeout_worker_healthcheck=WORKER_SECONDS,
@@ -204,7 +205,7 @@ def _supervise(config: uvicorn.Config) -> None:
         raise StartError("a worker process could not start; its log says why")
 
 
-def _worker_app(settings: Settings, database: Location) -> FastAPI:
+def worker_app(settings: Settings, database: Location) -> FastAPI:
     """The service as one process runs it, made within that process once uvicorn's signal handlers are in place.
 
     Uvicorn waits for the answers it still owes: those that never end by themselves are told to, before it begins to.
@@ -213,6 +214,7 @@ def _worker_app(settings: Settings, database: Location) -> FastAPI:
     sys.setswitchinterval(SWITCH_SECONDS)
     _end_with_parent()
     app = create_app(settings, database)
+    gc.freeze()  # what is there now stays; to look through it again and again holds all requests up (profile.md)
     diagnostics: DiagnosticsService = app.state.diagnostics
 
     def chain(ending: signal.Signals) -> None:

@@ -1,6 +1,7 @@
 """From a query to its hits: find, rank, read what was found. No model is waited for, or not for long (vectors)."""
 
 import asyncio
+import gc
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -208,6 +209,7 @@ class RecallService:
 def _load() -> None:
     """Search for nothing, which loads the stemmers and what dates are told by."""
     query_terms(named_time(TYPICAL_QUERY, datetime.now(UTC)).text)
+    gc.freeze()  # it stays, as what app/serving.py froze before
 
 
 def _precedes(found: Ranked, ask: Ask) -> bool:

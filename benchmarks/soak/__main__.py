@@ -31,6 +31,9 @@ SETTINGS = {
     "DAYBOOK_MEMORY__MESSAGE_BUDGET": "8000",
     "DAYBOOK_MEMORY__MEMORY_BUDGET": "4000",
     "DAYBOOK_LLM__TIMEOUT_SECONDS": "5",
+    # What is kept of the last calls: so little that a process has soon filled it, and lets go of as much as it adds.
+    "DAYBOOK_CONTEXT__ANSWERS_BYTES_MAX": str(2 * 1024 * 1024),
+    "DAYBOOK_CONTEXT__PREVIOUS_PIECES_MAX": "20000",
 }
 TICK_SECONDS = 1.0
 

@@ -14,15 +14,15 @@ class Incident(StrEnum):
 
 
 WARM_UP, CAPACITY = 0.05, 0.05  # shares of the run; both as fast as it goes
-# Of what is left; the last third is quiet, so that what grows is seen to.
+# Of what is left; the last part is quiet, so that what grows is seen to.
 BEGIN = {
-    Incident.WORKER_KILLED: 0.12,
-    Incident.ROLLING_RESTART: 0.24,
-    Incident.DATABASE_RESTARTED: 0.36,
-    Incident.DATABASE_CRASHED: 0.48,
-    Incident.SERVICE_KILLED: 0.60,
+    Incident.WORKER_KILLED: 0.10,
+    Incident.ROLLING_RESTART: 0.20,
+    Incident.DATABASE_RESTARTED: 0.30,
+    Incident.DATABASE_CRASHED: 0.40,
+    Incident.SERVICE_KILLED: 0.50,
 }
-SETTLED = 0.72  # what grows is looked for after it
+SETTLED = 0.75  # what grows is looked for after it: new processes have filled by then what they keep of the last calls
 WINDOW = 0.04  # of latencies that are compared, before an incident and after it
 RECOVERY = 0.06  # from an incident to the window after it
 

@@ -5,6 +5,8 @@ import contextlib
 import os
 import signal
 import socket
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from functools import partial
@@ -20,7 +22,7 @@ import pytest
 from app import issuing
 from app.settings import Settings
 from tests.journeys.looks import items, until
-from tests.journeys.processes import START_SECONDS, Running, command, free_port, process, reachable_folder
+from tests.journeys.processes import PROJECT, START_SECONDS, Running, command, free_port, process, reachable_folder
 from tests.journeys.talk import plain_talk
 
 EXIT_MISTAKE = 2  # something the operator can mend
@@ -263,3 +265,23 @@ def test_what_no_worker_could_start_with_is_one_clear_line(database_url: str) ->
     environment = {"DAYBOOK_DATABASE_URL": database_url, "DAYBOOK_WORKERS": "2"}
     without_replies = {"DAYBOOK_PROVIDER": "scripted", "DAYBOOK_MODEL": "/nowhere.json"}
     assert "/nowhere.json" in one_line("serve", *ANY_PORT, **environment, **without_replies)
+
+
+WORKER = """
+import gc
+from app.main import Location
+from app.serving import worker_app
+from app.settings import load_settings
+
+app = worker_app(load_settings(), Location(url="postgresql://nobody@localhost/none", name="none"))
+print(gc.isenabled(), gc.get_freeze_count(), len(gc.get_objects()))
+"""
+
+
+def test_the_collector_of_garbage_leaves_alone_what_a_worker_began_with() -> None:
+    """A process that did not come from ``daybook serve`` itself, as each of several workers is."""
+    command = [sys.executable, "-c", WORKER]
+    told = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True)
+    enabled, frozen, others = told.stdout.split()
+    assert enabled == "True"
+    assert int(frozen) > 100 * int(others)
