@@ -24,7 +24,7 @@ from app.kit.auth import Access, Guarded, Tenant, needs
 from app.kit.errors import FieldError, Invalid
 from app.kit.http import has_etag
 from app.kit.openapi import BYTES
-from app.kit.paging import NUMBER_MAX, next_cursor, read_cursor
+from app.kit.paging import NUMBER_MAX, paged, read_cursor
 from app.kit.problems import problem_responses
 from app.sessions.schemas import PAGE_DEFAULT, Cursor, Key, Limit
 
@@ -94,8 +94,7 @@ async def list_artifacts(
 ) -> ArtifactPage:
     """Page through the newest versions: by name, and then the large parts of messages, by their place in the log."""
     found = await _service(request).page(tenant=tenant, key=key, after=_after(cursor), limit=limit + 1)
-    page = found[:limit]
-    more = next_cursor(_place(page[-1])) if len(found) > limit else None
+    page, more = paged(found, limit, _place)
     return ArtifactPage(items=[artifact_out(artifact, key) for artifact in page], next_cursor=more)
 
 
@@ -106,8 +105,7 @@ async def list_versions(
     """Page through the versions of an artifact, newest first."""
     before = read_cursor(cursor, int) or NUMBER_MAX
     found = await _service(request).versions(tenant=tenant, key=key, name=name, before=before, limit=limit + 1)
-    page = found[:limit]
-    more = next_cursor(page[-1].version) if len(found) > limit else None
+    page, more = paged(found, limit, lambda last: last.version)
     return ArtifactPage(items=[artifact_out(artifact, key) for artifact in page], next_cursor=more)
 
 

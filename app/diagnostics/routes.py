@@ -27,7 +27,7 @@ from app.diagnostics.schemas import (
 )
 from app.diagnostics.service import DiagnosticsService
 from app.kit.auth import Access, Guarded, Tenant, needs
-from app.kit.paging import next_cursor, read_cursor
+from app.kit.paging import paged, read_cursor
 from app.kit.problems import problem_responses
 from app.memory.model import Status
 from app.memory.policy import Request as Asked
@@ -83,8 +83,7 @@ async def list_versions(
 ) -> VersionPage:
     """Page through the versions of the log, newest first. Each is a past that a context can be asked for."""
     found = await _service(request).versions(tenant, key, before=read_cursor(cursor, int) or SEQ_MAX, limit=limit + 1)
-    page = found[:limit]
-    cursor = next_cursor(page[-1]["version"]) if len(found) > limit else None
+    page, cursor = paged(found, limit, lambda last: last["version"])
     return VersionPage(items=[VersionOut.model_validate(version) for version in page], next_cursor=cursor)
 
 
@@ -101,8 +100,7 @@ async def list_observations(
     found = await _service(request).observations(
         tenant, key, after=read_cursor(cursor, int) or 0, status=status, limit=limit + 1
     )
-    page = found[:limit]
-    cursor = next_cursor(page[-1].id) if len(found) > limit else None
+    page, cursor = paged(found, limit, lambda last: last.id)
     return ObservationPage(items=[observation_out(item, key) for item in page], next_cursor=cursor)
 
 
@@ -119,8 +117,7 @@ async def list_reflections(
     found = await _service(request).reflections(
         tenant, key, after=read_cursor(cursor, int) or 0, status=status, limit=limit + 1
     )
-    page = found[:limit]
-    cursor = next_cursor(page[-1].id) if len(found) > limit else None
+    page, cursor = paged(found, limit, lambda last: last.id)
     return ReflectionPage(items=[reflection_out(item, key) for item in page], next_cursor=cursor)
 
 
@@ -137,8 +134,7 @@ async def list_runs(
     found = await _service(request).runs(
         tenant, key, before=read_cursor(cursor, int) or SEQ_MAX, outcome=outcome, limit=limit + 1
     )
-    page = found[:limit]
-    cursor = next_cursor(page[-1]["id"]) if len(found) > limit else None
+    page, cursor = paged(found, limit, lambda last: last["id"])
     return RunPage(items=[RunOut.model_validate(run) for run in page], next_cursor=cursor)
 
 

@@ -17,7 +17,7 @@ from app.facts.schemas import (
 from app.facts.service import FactService, Noted
 from app.facts.store import FactFilter
 from app.kit.auth import Guarded, Tenant
-from app.kit.paging import next_cursor, read_cursor
+from app.kit.paging import paged, read_cursor
 from app.kit.problems import problem_responses
 from app.sessions.schemas import ResourceId
 
@@ -39,8 +39,7 @@ async def list_facts(
     """Page through what is known of a resource, oldest note first. Where nothing is, the list is empty."""
     after = read_cursor(query.cursor, int) or 0
     found = await _service(request).page(tenant, resource_id, _wanted(query), after=after, limit=query.limit + 1)
-    page = found[: query.limit]
-    cursor = next_cursor(page[-1].id) if len(found) > query.limit else None
+    page, cursor = paged(found, query.limit, lambda last: last.id)
     return FactPage(items=[fact_out(fact, resource_id) for fact in page], next_cursor=cursor)
 
 

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import orjson
@@ -9,12 +10,19 @@ import orjson
 from app.kit.errors import FieldError, Invalid
 
 T = TypeVar("T", int, str)
+Item = TypeVar("Item")
 
 NUMBER_MAX = 2**63 - 1  # what a bigint column holds
 
 
 def next_cursor(last: int | str) -> str:
     return base64.urlsafe_b64encode(orjson.dumps(last)).decode().rstrip("=")
+
+
+def paged(found: Sequence[Item], limit: int, key: Callable[[Item], int | str]) -> tuple[Sequence[Item], str | None]:
+    """A page of what was found, which is one item more than the limit if there are more, and the cursor to those."""
+    page = found[:limit]
+    return page, next_cursor(key(page[-1])) if len(found) > limit else None
 
 
 def read_cursor(cursor: str | None, kind: type[T]) -> T | None:

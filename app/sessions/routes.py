@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Request, Response
 from app.kit.auth import Guarded, Tenant, tenant_of
 from app.kit.direct import body_of, usually
 from app.kit.json import dumps
-from app.kit.paging import next_cursor, read_cursor
+from app.kit.paging import paged, read_cursor
 from app.kit.problems import problem_responses
 from app.sessions.append_store import AppendResult
 from app.sessions.deleting import Deleting
@@ -115,8 +115,7 @@ async def list_messages(
     """Page through a session's messages, by `seq`."""
     wanted = _message_filter(query)
     found = await _service(request).messages(tenant=tenant, key=key, wanted=wanted, limit=query.limit + 1)
-    page = found[: query.limit]
-    cursor = next_cursor(page[-1].seq) if len(found) > query.limit else None
+    page, cursor = paged(found, query.limit, lambda last: last.seq)
     return MessagePage(items=[message_out(message) for message in page], next_cursor=cursor)
 
 
@@ -181,8 +180,7 @@ async def list_configs(
     """Page through the changes of a session's config, oldest first: to what, and from when on."""
     after = read_cursor(cursor, int) or 0
     found = await _service(request).configs(tenant=tenant, key=key, after=after, limit=limit + 1)
-    page = found[:limit]
-    cursor = next_cursor(page[-1].number) if len(found) > limit else None
+    page, cursor = paged(found, limit, lambda last: last.number)
     return ConfigPage(items=[_config_out(change) for change in page], next_cursor=cursor)
 
 
@@ -229,8 +227,7 @@ async def list_sessions(tenant: Tenant, request: Request, query: Annotated[Sessi
     wanted = SessionFilter(resource_id=query.resource_id, search=query.search, scheduled=scheduled)
     after = read_cursor(query.cursor, str) or ""
     found = await _service(request).page(tenant, wanted, status=query.status, after=after, limit=query.limit + 1)
-    page = found[: query.limit]
-    cursor = next_cursor(page[-1][0].session.key) if len(found) > query.limit else None
+    page, cursor = paged(found, query.limit, lambda last: last[0].session.key)
     return SessionPage(items=[_listed_out(listed, summary) for listed, summary in page], next_cursor=cursor)
 
 

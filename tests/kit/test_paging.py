@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.kit.errors import Invalid
-from app.kit.paging import next_cursor, read_cursor
+from app.kit.paging import next_cursor, paged, read_cursor
 from app.sessions.model import SEQ_MAX
 from app.sessions.schemas import KEY_PATTERN
 
@@ -26,6 +26,17 @@ def test_a_cursor_is_read_back_as_the_key_it_was_made_of(last: str) -> None:
     assert read_cursor(cursor, str) == last
     assert len(cursor) <= 400  # what a request may have
     assert "=" not in cursor
+
+
+@given(st.integers(0, 20), st.integers(1, 5))
+def test_a_list_is_read_page_by_page_to_its_end(count: int, limit: int) -> None:
+    read: list[int] = []
+    cursor: str | None = None
+    for _ in range(max(1, -(-count // limit))):
+        after = read_cursor(cursor, int) or 0
+        page, cursor = paged(range(after + 1, count + 1)[: limit + 1], limit, int)
+        read += page
+    assert (read, cursor) == ([*range(1, count + 1)], None)
 
 
 def test_without_a_cursor_a_list_is_read_from_its_start() -> None:
