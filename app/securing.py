@@ -15,10 +15,9 @@ from app.kit.errors import StartError
 from app.recall.store import GUARDED_FUNCTION, GUARDED_SIGNATURE
 
 # A table is locked for its policies while the service may be at work on it, and each in a transaction of its own: who
-# holds one lock and waits for none is in no deadlock. Others wait behind who waits: it gives way soon, and tries again,
-# but not before ``deadlock_timeout``, 1 s, after which Postgres ends an autovacuum that is waited for.
+# holds one lock and waits for none is in no deadlock. Others wait behind who waits: it gives way soon, for as long, and
+# tries again, but not before ``deadlock_timeout``, 1 s, after which Postgres ends an autovacuum that is waited for.
 LOCK_SECONDS: Final = 1.5
-PAUSE_SECONDS: Final = 0.5
 ONE_AT_A_TIME: Final = "SELECT pg_advisory_xact_lock(7235013)"  # two that grant at once would meet at a row of Postgres
 TRIES_MAX: Final = 20
 
@@ -86,7 +85,7 @@ async def _patiently(connection: Tx, statements: Sequence[str]) -> None:
                 raise StartError(f"not done, nor what comes after it: {statements[0]}: {_reason(error)}") from error
         else:
             return
-        await asyncio.sleep(PAUSE_SECONDS)
+        await asyncio.sleep(LOCK_SECONDS)
 
 
 def _reason(error: asyncpg.PostgresError) -> str:
