@@ -239,6 +239,11 @@ async def test_a_role_that_is_none_is_told_and_nothing_changes(url: str) -> None
         await secure(DatabaseConfig(url=url), "nobody")
 
 
+async def test_a_user_who_owns_nothing_is_told_what_was_not_done(url: str) -> None:
+    with pytest.raises(StartError, match=r"^not done, nor what comes after it: CREATE OR REPLACE VIEW .*: permission"):
+        await secure(DatabaseConfig(url=as_role(url)), ROLE)
+
+
 async def test_who_waits_for_a_table_holds_no_other(url: str) -> None:
     """Else a statement that has waited for one of those for longer, and has the one that is waited for, is ended."""
     working, looking = await asyncpg.connect(url), await asyncpg.connect(url)
