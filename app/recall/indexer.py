@@ -53,7 +53,7 @@ class Indexer:
         self._on_index = on_index
         self._config = config
         self._now = monotonic
-        self._waiting: dict[UUID, _Waiting] = {}
+        self._waiting: dict[UUID, _Waiting] = {}  # in the order of their last appends
         self._asked: dict[UUID, None] = {}
         self._swept = FIRST
         self._repeated = Repeated(self._work, seconds=config.look_seconds, name="daybook-recall-index")
@@ -66,11 +66,14 @@ class Indexer:
 
     def appended(self, session: UUID, messages: int) -> None:
         """Note that there is something to index. Never waits, never fails."""
-        known = self._waiting.get(session)
-        self._waiting[session] = _Waiting((known.messages if known else 0) + messages, self._now())
+        known = self._waiting.pop(session, None)
+        waiting = messages if known is None else known.messages + messages
+        self._waiting[session] = _Waiting(waiting, self._now())
+        if waiting >= self._config.waiting_messages:
+            self.ask(session)
 
     def ask(self, session: UUID) -> None:
-        """Index this session next: it was searched, and the index lacked messages."""
+        """Index this session next: it was searched, and the index lacked messages, or it lacks too many."""
         self._asked[session] = None
 
     async def index(self, session: UUID) -> int:
@@ -94,22 +97,21 @@ class Indexer:
 
     async def _work(self) -> None:
         """Index what waits; where nothing does, look for what was left."""
-        while (session := self._next()) is not None:
+        while (session := self.take()) is not None:
             started = self._now()
             if await self.index(session) == self._config.batch_messages:
                 self.ask(session)
             await asyncio.sleep((self._now() - started) * (1 / self._config.share - 1))
         await self.sweep()
 
-    def _next(self) -> UUID | None:
+    def take(self) -> UUID | None:
         """A session to index now, which is then no more among those that wait."""
-        chosen = next(iter(self._asked), None) or next(filter(self._is_ripe, self._waiting), None)
-        if chosen is not None:
-            self._asked.pop(chosen, None)
-            self._waiting.pop(chosen, None)
+        chosen = next(iter(self._asked), None) or next(iter(self._waiting), None)
+        if chosen is None or not (chosen in self._asked or self._is_quiet(self._waiting[chosen])):
+            return None
+        self._asked.pop(chosen, None)
+        self._waiting.pop(chosen, None)
         return chosen
 
-    def _is_ripe(self, session: UUID) -> bool:
-        waiting = self._waiting[session]
-        quiet = self._now() - waiting.since >= self._config.quiet_seconds
-        return quiet or waiting.messages >= self._config.waiting_messages
+    def _is_quiet(self, waiting: _Waiting) -> bool:
+        return self._now() - waiting.since >= self._config.quiet_seconds

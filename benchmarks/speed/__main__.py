@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from app.kit.migrate import upgrade
-from benchmarks.speed.cases import CASES, LENGTH_MAX_QUICK, OF_PROCESSES, PROCESSES, Case
+from benchmarks.speed.cases import CASES, COMPARISONS, LENGTH_MAX_QUICK, Case, Comparison
 from benchmarks.speed.report import Report, machine, tables, write
 from benchmarks.speed.rounds import CLOSED, Cell, How, Rounds
 from benchmarks.speed.surroundings import Postgres, Server, daybook, floor, postgres
@@ -23,7 +23,6 @@ from benchmarks.speed.targets import Daybook, Floor, Target
 DOCUMENT = Path(__file__).parents[2] / "docs" / "benchmarks" / "speed.md"
 STARTS = 5
 QUICK_SECONDS = 0.5
-MANY_CONNECTIONS = 32  # of what is asked of several processes
 
 
 def main(
@@ -59,9 +58,11 @@ async def measure(cases: list[Case], how: How, peer: str | None) -> Report:
                 chosen = [case for case in cases if case.down is down]
                 if chosen:
                     cells += await _measure(chosen, how, database, sender, progress, down=down, peer=peer)
-            shared = [case for case in cases if case.name in OF_PROCESSES]
-            processes = await _processes(shared, how, database, sender, progress)
-            return Report(machine=machine(database.version), how=how, starts=starts, cells=cells, processes=processes)
+            compared = {}
+            for one in COMPARISONS:
+                shared = [case for case in cases if case.name in one.cases]
+                compared[one.title] = await _compared(one, shared, how, database, sender, progress)
+            return Report(machine=machine(database.version), how=how, starts=starts, cells=cells, compared=compared)
 
 
 async def _starts(database: Postgres) -> list[Server]:
@@ -75,20 +76,25 @@ async def _starts(database: Postgres) -> list[Server]:
     return found
 
 
-async def _processes(
-    cases: list[Case], how: How, database: Postgres, sender: ProcessPoolExecutor, progress: Progress
+async def _compared(
+    compared: Comparison,
+    cases: list[Case],
+    how: How,
+    database: Postgres,
+    sender: ProcessPoolExecutor,
+    progress: Progress,
 ) -> list[Cell]:
-    """The service as one process and as several, each on a database of its own, in turn."""
     with ExitStack() as servers:
         targets: list[Target] = []
-        for number in PROCESSES if cases else ():
-            dsn = await database.database(f"processes_{number}")
+        for number, way in enumerate(compared.ways if cases else ()):
+            dsn = await database.database(f"{compared.name}_{number}")
             await upgrade(dsn)
-            ours = Daybook(name=f"{number} process{'es' * (number > 1)}", port=0, pids=[], dsn=dsn)
+            ours = Daybook(name=way.name, port=0, pids=[], dsn=dsn)
             await _fill([ours], cases, progress)
-            served = servers.enter_context(daybook(dsn, workers=number))
+            served = servers.enter_context(daybook(dsn, workers=way.workers, settings=way.settings))
             targets.append(replace(ours, port=served.port, pids=[served.pid]))
-        return await _rounds(cases, replace(how, connections=(MANY_CONNECTIONS,)), targets, database, sender, progress)
+        more = replace(how, connections=(compared.connections,), rounds=how.rounds * compared.times)
+        return await _rounds(cases, more, targets, database, sender, progress)
 
 
 async def _measure(

@@ -1,7 +1,7 @@
 """What is asked of every target: one kind of request each, over sessions of one length."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 
 from benchmarks.speed.targets import Target
@@ -59,8 +59,6 @@ def _memory(target: Target, session: str, _number: int) -> bytes:
 LENGTHS = {50: 100, 1_000: 20, 20_000: 4, 1_000_000: 1}  # of the read sessions, and how many of them
 DOWN_LENGTHS = (1_000, 1_000_000)
 
-PROCESSES = (1, 2, 4)  # of the service, beside each other on one database
-OF_PROCESSES = ("append 1, 100 sessions", "context of 50")
 LENGTH_MAX_QUICK = 20_000  # messages of a session: more take long to fill
 
 # Those that read come first: what an append leaves for the memory to do would go on into the cases after it.
@@ -76,5 +74,56 @@ CASES = (
     *(
         Case(name=f"context of {length:,}, observer down", sessions=1, messages=length, asked=_context, down=True)
         for length in DOWN_LENGTHS
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """The service as so many processes, with some settings."""
+
+    name: str
+    workers: int = 1
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """The service in several ways, each on a database of its own, in turn; ratios are to the first of them.
+
+    Ways that hardly differ are asked ``times`` as many rounds.
+    """
+
+    name: str
+    title: str
+    cases: Sequence[str]
+    ways: Sequence[Way]
+    connections: int
+    times: int = 1
+
+
+# Nothing is ripe to be indexed; or all is at once, so that the index takes all of a process's time that it may.
+UNINDEXED = {
+    "DAYBOOK_RECALL__INDEX_QUIET_SECONDS": "86400",
+    "DAYBOOK_RECALL__INDEX_WAITING_MAX": "1000000",
+    "DAYBOOK_RECALL__INDEX_LOOK_SECONDS": "600",
+}
+INDEXED = {"DAYBOOK_RECALL__INDEX_QUIET_SECONDS": "0", "DAYBOOK_RECALL__INDEX_LOOK_SECONDS": "0.1"}
+
+COMPARISONS = (
+    Comparison(
+        name="processes",
+        title="one process and several",
+        cases=("append 1, 100 sessions", "context of 50"),
+        ways=[Way(name=f"{number} process{'es' * (number > 1)}", workers=number) for number in (1, 2, 4)],
+        connections=32,
+    ),
+    Comparison(
+        name="index",
+        title="the search index at rest and at work",
+        cases=("append 1, 100 sessions",),
+        ways=[Way(name="at rest", settings=UNINDEXED), Way(name="at work", settings=INDEXED)],
+        connections=8,
+        times=3,
     ),
 )

@@ -34,7 +34,7 @@ class Report:
     how: How
     starts: Sequence[Server]
     cells: Sequence[Cell]
-    processes: Sequence[Cell]
+    compared: Mapping[str, Sequence[Cell]]
 
 
 def machine(postgres: str) -> dict[str, str]:
@@ -83,8 +83,9 @@ def _cells(found: Measured, ratio: float | None) -> list[str]:
 def by_case(report: Report) -> Iterator[tuple[str, list[Cell]]]:
     for case, cells in groupby(report.cells, key=lambda cell: cell.case):
         yield case, list(cells)
-    for case, cells in groupby(report.processes, key=lambda cell: cell.case):
-        yield f"{case}: one process and several", list(cells)
+    for title, compared in report.compared.items():
+        for case, cells in groupby(compared, key=lambda cell: cell.case):
+            yield f"{case}: {title}", list(cells)
 
 
 def tables(report: Report) -> Iterator[Table]:
@@ -128,13 +129,13 @@ def markdown(report: Report) -> str:
 def as_json(report: Report) -> dict[str, Any]:
     starts = [{"start_seconds": one.start_seconds, "idle_rss": one.idle_rss} for one in report.starts]
     cells = [asdict(cell) for cell in report.cells]
-    processes = [asdict(cell) for cell in report.processes]
+    compared = {title: [asdict(cell) for cell in found] for title, found in report.compared.items()}
     return {
         "machine": report.machine,
         "how": asdict(report.how),
         "starts": starts,
         "cells": cells,
-        "processes": processes,
+        "compared": compared,
     }
 
 

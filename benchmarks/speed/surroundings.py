@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import asyncpg
 import httpx2
@@ -88,7 +89,9 @@ def _folder() -> Path:
 
 
 @contextmanager
-def daybook(dsn: str, *, down: bool = False, workers: int = 1) -> Iterator[Server]:
+def daybook(
+    dsn: str, *, down: bool = False, workers: int = 1, settings: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[Server]:
     """``daybook serve`` with a key, the access log on (into a file). ``down``: its model does not answer."""
     gone = {"ANTHROPIC_API_KEY": "none", "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{free_port()}"} if down else {}
     inherited = {
@@ -96,10 +99,10 @@ def daybook(dsn: str, *, down: bool = False, workers: int = 1) -> Iterator[Serve
         for name, value in os.environ.items()
         if not name.upper().startswith(PREFIX) and name not in {*MODEL_KEYS, *UNCOMPILED}
     }
-    settings = {f"{PREFIX}DATABASE_URL": dsn, f"{PREFIX}BOOTSTRAP_KEY": KEY}
+    ours = {f"{PREFIX}DATABASE_URL": dsn, f"{PREFIX}BOOTSTRAP_KEY": KEY}
     port = free_port()
     command = [sys.executable, "-m", "app.cli", "serve", "--port", str(port), "--workers", str(workers)]
-    with server(command, port, inherited | settings | gone) as served:
+    with server(command, port, {**inherited, **ours, **settings, **gone}) as served:
         yield served
 
 

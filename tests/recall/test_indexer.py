@@ -143,3 +143,16 @@ async def test_what_is_read_and_then_erased_is_not_written(service: Service, dat
     assert await store.add(SESSION, list(entries(read, last))) == 0
     assert await indexer(database).index(SESSION) == 1
     assert [row["held"] for row in await rows(database)] == [[session_term(SESSION)]]
+
+
+async def test_a_session_is_taken_when_it_is_quiet_or_much_waits_the_longest_quiet_first(database: Database) -> None:
+    config, clock = IndexConfig(quiet_seconds=5, waiting_messages=3), Hand()
+    waiting = Indexer(store=IndexStore(database), config=config, monotonic=clock)
+    first, second, busy = (session_id("default", key) for key in ("a", "b", "c"))
+    for clock.at, session in enumerate((first, second, first, busy)):
+        waiting.appended(session, 1)
+    assert waiting.take() is None
+    waiting.appended(busy, 2)
+    assert [waiting.take(), waiting.take()] == [busy, None]
+    clock.at = 7
+    assert [waiting.take() for _ in range(3)] == [second, first, None]
