@@ -10,11 +10,10 @@ import asyncio
 import random
 import time
 from collections import deque
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine
 from contextlib import suppress
 from contextvars import Context
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any, assert_never
 from uuid import UUID
 
@@ -34,13 +33,10 @@ from app.memory.policy import (
     ActivateReflection,
     Buffer,
     Consolidate,
-    LiveReflection,
     NoteFacts,
     Observe,
     Rebuild,
     Reflect,
-    Request,
-    State,
     Step,
     Wait,
     backoff,
@@ -54,6 +50,7 @@ from app.memory.rules import Rules
 from app.memory.spending import affordable_step
 from app.memory.steps import Outcome, StepFailed, add_usage
 from app.memory.store import MemoryStore
+from app.memory.turns import Seen, about, in_turn, seen, state_of, tried
 from app.redaction.model import OFF, Redaction
 
 log = structlog.get_logger("daybook.engine")
@@ -248,32 +245,27 @@ class Engine:
     async def _steps(self, lease: Lease) -> bool:
         """Execute steps until policy says Wait. Answers whether the memory is due again already."""
         activated = False
-        # What came since may have closed a group, or a topic.
-        fruitless: dict[tuple[UUID, Outcome], tuple[int, datetime | None]] = {}
+        looked: dict[tuple[UUID, Outcome], Seen] = {}
         while True:
             with traced(self._tracer, "load"):
                 loaded = await self._store.load(lease)
             if loaded is None:
                 return False
             rules = Rules.resolve(self._service_rules, loaded.config)
-            loaded = _in_turn(loaded, fruitless)
-            seen = loaded.last_seq, loaded.requested_at
-            tried = frozenset(
-                outcome for (session, outcome), at in fruitless.items() if session == loaded.session_id and at == seen
-            )
-            state = _state(loaded, rules, tried=tried, activated=activated)
+            loaded = in_turn(loaded, looked)
+            state = state_of(loaded, rules, tried=tried(loaded, looked), activated=activated)
             step = affordable_step(state, self._charging.caps, await self._charging.allowance(loaded))
             if isinstance(step, Wait):
                 return await self._queue.settle(lease, step, loaded.requested_at)
             if self._stopping:
                 await self._queue.give_back(lease)
                 return False
-            outcome = await self._attempt(lease, _about(step, loaded), rules, step)
+            outcome = await self._attempt(lease, about(step, loaded), rules, step)
             if outcome is Outcome.STALE:
                 await self._queue.give_back(lease)
             if outcome is None or outcome is Outcome.STALE:
                 return False
-            fruitless[loaded.session_id, outcome] = seen
+            looked[loaded.session_id, outcome] = seen(loaded)
             activated = activated or isinstance(step, Activate)
 
     async def _attempt(self, lease: Lease, loaded: Loaded, rules: Rules, step: Step) -> Outcome | None:
@@ -348,47 +340,3 @@ class Engine:
             await self._queue.fail(tx, lease, attempts=attempts, error=error, wait=wait)
         self._metrics.stepped(name, failure.kind)
         log.warning("step_failed", kind=failure.kind, attempts=attempts)
-
-
-def _in_turn(loaded: Loaded, fruitless: Mapping[tuple[UUID, Outcome], tuple[int, datetime | None]]) -> Loaded:
-    """A shared memory, about the session whose turn it is: that waited longest, but for those without a safe span."""
-    waiting = [found for found in loaded.conversations if found.waits]
-    for found in waiting:
-        seen = (found.last_seq, loaded.requested_at)
-        if fruitless.get((found.session_id, Outcome.NOTHING_SAFE)) != seen:
-            return loaded.about(found)
-    return loaded.about(waiting[0]) if waiting else loaded
-
-
-def _about(step: Step, loaded: Loaded) -> Loaded:
-    """A shared memory, about the session of this step, where that is not the one whose turn it is to be observed."""
-    match step:
-        case NoteFacts() if loaded.is_shared:
-            return loaded.about(next(found for found in loaded.conversations if found.to_note))
-        case Rebuild():
-            gap = loaded.rebuilding[0]
-            return replace(loaded, session_id=gap.session_id, session_key=gap.session_key)
-        case _:
-            return loaded
-
-
-def _state(loaded: Loaded, rules: Rules, *, tried: frozenset[Outcome] = frozenset(), activated: bool = False) -> State:
-    """``tried``: what came of looking at these messages. ``activated``: this run did, as a cold cache asks for."""
-    return State(
-        rules=rules,
-        now=loaded.now,
-        pending_tokens=loaded.pending_tokens,
-        observation_tokens=sum(chunk.tokens for chunk in loaded.observations),
-        observations=len(loaded.observations),
-        reflections=tuple(LiveReflection(level=found.level, tokens=found.tokens) for found in loaded.reflections),
-        buffered=tuple(chunk.message_tokens for chunk in loaded.buffered),
-        requested=None if activated and loaded.requested is Request.ACTIVATE else loaded.requested,
-        reflected_at=loaded.reflected_at,
-        unhelped_tokens=loaded.unhelped_tokens,
-        ahead=loaded.ahead is not None,
-        rebuilding=bool(loaded.rebuilding),
-        to_note=loaded.to_note,
-        failed=loaded.attempts > 0,
-        nothing_safe=Outcome.NOTHING_SAFE in tried,
-        no_boundary=Outcome.NO_BOUNDARY in tried,
-    )

@@ -12,11 +12,11 @@ from typing import Any, Final
 from uuid import UUID
 
 from app.kit.db import Database
-from app.memory.engine import _state
 from app.memory.records import Lease
 from app.memory.rules import Rules
 from app.memory.steps import Outcome
 from app.memory.store import MemoryStore
+from app.memory.turns import state_of
 from app.sessions.model import Kind
 from app.sessions.sharing import SHARED, shared_memory_id
 from app.sessions.store import session_id
@@ -307,7 +307,7 @@ class World:
         lease = Lease(memory_id=self.memory, epoch=facts.memory.get("lease_epoch", 0))
         rules = Rules.resolve({}, facts.session["config"])
         loaded = await self._store.load(lease) if facts.memory else None
-        return (None if loaded is None else _state(loaded, rules, tried=LOOKED)), rules
+        return (None if loaded is None else state_of(loaded, rules, tried=LOOKED)), rules
 
     async def look(self, at: int) -> None:
         """What the API tells is right too, in every format, and extends what it told before."""
