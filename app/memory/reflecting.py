@@ -135,7 +135,7 @@ class Reflecting:
         a cap on cost forbade the next; where it forbade the first there is no run.
         """
         source = _reflector_input(loaded, rules, sources)
-        guarded = protected(sources.items)
+        guarded = await aside(protected, sources.items)
         best: Verdict | None = None
         runs: list[Run] = []
         reasons: list[Rejection] = []
@@ -147,7 +147,7 @@ class Reflecting:
                 reasons.append(verdict.rejected)
                 source = replace(source, rejected=verdict.rejected.reason)
                 continue
-            faithful = coverage(guarded, verdict.items) > PROTECTED_COVERAGE or not guarded
+            faithful = not guarded or await aside(coverage, guarded, verdict.items) > PROTECTED_COVERAGE
             if best is None or (faithful and verdict.tokens < best.tokens):
                 best = verdict
             if not faithful or best.tokens < source.target_tokens:
@@ -156,7 +156,9 @@ class Reflecting:
         tried = len(runs) == len(COMPRESSION_SHARES)
         if reasons and best is None and not (tried and all(reason is Rejection.NOT_SMALLER for reason in reasons)):
             raise StepFailed(reasons[-1], f"the reflector's output was rejected: {reasons[-1].reason}", runs=runs)
-        return best and _restored(best, guarded, sources), runs
+        if best is not None:
+            best = await aside(restore, best, guarded, limit_tokens=_restored_most(sources))
+        return best, runs
 
     async def _try(
         self, lease: Lease, loaded: Loaded, source: ReflectorInput, sources: Sources, runs: list[Run]
@@ -214,10 +216,10 @@ def _reflector_input(loaded: Loaded, rules: Rules, sources: Sources) -> Reflecto
     )
 
 
-def _restored(best: Verdict, guarded: tuple[Item, ...], sources: Sources) -> Verdict:
-    """Protected lines still lost are appended verbatim, as many as leave it well below what it condenses."""
+def _restored_most(sources: Sources) -> int:
+    """Tokens of a result with the protected lines that it lost: as many as leave it well below what it condenses."""
     most = sources.tokens - 1 if sources.tokens <= SHRINK_FROM_TOKENS else round(RESTORED_SHARE * sources.tokens)
-    return restore(best, guarded, limit_tokens=sources.limit_tokens or most)
+    return sources.limit_tokens or most
 
 
 def _new_reflection(sources: Sources, best: Verdict) -> NewReflection:

@@ -15,9 +15,11 @@ from app.memory.boundaries import span_of
 from app.memory.extractive.extractor import extracts
 from app.memory.extractive.observer import observations
 from app.memory.extractive.reflector import reflections, values
+from app.memory.gates import restore
 from app.memory.judging import judged_facts, judged_observation, judged_reflection
 from app.memory.model import Call, Draft, ExtractorInput, ObserverInput, ReflectorInput
 from app.memory.policy import Buffer, Observe
+from app.memory.protected import coverage, protected
 from app.memory.rules import Rules
 from tests.memory.extractive.measure import conversation
 
@@ -68,7 +70,10 @@ def test_it_is_the_same_wherever_it_is_computed(beside: Beside, shared_data: Pat
         now=messages[-1].created_at,
     )
     reflected = draft(both(beside, reflections, half, count=text_tokens))
-    both(beside, judged_reflection, reflected, verdict.items, tokens=verdict.tokens, limit_tokens=None)
+    smaller = both(beside, judged_reflection, reflected, verdict.items, tokens=verdict.tokens, limit_tokens=None)
+    guarded = both(beside, protected, verdict.items)
+    both(beside, coverage, guarded, smaller.items)
+    both(beside, restore, smaller, guarded, limit_tokens=None)
 
     for source in (ExtractorInput(messages=span.messages), ExtractorInput(items=verdict.items)):
         extracted = draft(both(beside, extracts, source, count=text_tokens))
