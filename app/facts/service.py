@@ -87,6 +87,8 @@ class FactService:
                 raise _not_found(resource_id, fact_id)
             new = replace(old, **fields)
             _check(new.category, new.trust, valid_from=new.valid_from, valid_to=new.valid_to)
+            if new == old:
+                return old
             return await self._store.change(tx, tenant, resource_id, new, by_hand=True)
 
     async def delete(self, tenant: str, resource_id: str, fact_id: int | None = None) -> int:

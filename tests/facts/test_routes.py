@@ -55,6 +55,8 @@ async def test_a_fact_is_noted_read_corrected_and_deleted(service: Service) -> N
     path = f"{FACTS}/{fact['id']}"
     assert (fact["author"], fact["trust"], fact["sources"]) == ("caller", "operator", [])
     assert await service.get(path) == fact
+    for nothing in ({}, {"text": "User likes tea.", "category": None}):
+        assert (await service.client.patch(path, json=nothing)).json() == fact
     corrected = (await service.client.patch(path, json={"text": "User likes green tea."})).json()
     assert corrected == fact | {"text": "User likes green tea.", "updated_at": corrected["updated_at"]}
     assert (await service.client.delete(path)).json()["deleted"] == 1

@@ -119,6 +119,18 @@ async def test_what_is_wrong_is_told_to_the_model(
     assert text.startswith(told)
 
 
+@pytest.mark.parametrize("number", ["NaN", "1e400"])
+async def test_a_number_that_is_none_in_json_is_refused_and_not_stored_as_null(service: Service, number: str) -> None:
+    said = f'[{{"role": "user", "content": "hi", "metadata": {{"n": {number}}}}}]'
+    asked = f'{{"name": "append_messages", "arguments": {{"session": "s1", "messages": {said}}}}}'
+    request = f'{{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {asked}}}'
+    answer = await service.client.post("/mcp", content=request, headers={**ACCEPT, "content-type": "application/json"})
+
+    assert answer.json()["result"]["isError"]
+    assert answer.json()["result"]["content"][0]["text"].startswith("/messages/0/metadata/n: ")
+    assert (await service.client.get("/sessions/s1")).status_code == 404
+
+
 async def test_a_tool_there_is_not_is_an_error_of_the_protocol(service: Service) -> None:
     async with connected(service) as client:
         with pytest.raises(MCPError, match="there is no tool 'forget'"):
