@@ -6,6 +6,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import asyncpg
+
 from app.artifacts.objects import Objects
 from app.kit.db import Database, Tx
 from app.kit.json import loads
@@ -13,7 +15,7 @@ from app.memory.apart import begin_anew
 from app.sessions.errors import SessionExists
 from app.sessions.store import session_id
 from app.transfer.errors import TransferError
-from app.transfer.lines import ARTIFACTS, END, HEADER, SCHEMA, TABLES, Place, content_of, moved
+from app.transfer.lines import ARTIFACTS, BY_SESSION, END, HEADER, SCHEMA, TABLES, Place, content_of, moved
 from app.transfer.store import TransferStore
 
 ROWS_AT_ONCE = 100  # of an artifact, which may have megabytes, one
@@ -47,12 +49,18 @@ class Importing:
         return checked(_values(path), columns)
 
     async def session(self, path: Path, *, tenant: str, key: str, told: Callable[[int], None]) -> None:
-        """Make the session of a checked file; ``told`` hears of the rows. Raises SessionExists."""
+        """Make the session of a checked file; ``told`` hears of the rows.
+
+        Raises SessionExists, and TransferError for rows that cannot be stored.
+        """
         place = Place(tenant=tenant, key=key, id=session_id(tenant, key))
-        async with self._database.tx() as tx:
-            if await self._store.taken(tx, place.id):
-                raise SessionExists(f"session '{key}' exists already; nothing was imported")
-            await self._store.end(tx, place.id, await self._put(tx, path, place, told))
+        try:
+            async with self._database.tx() as tx:
+                if await self._store.taken(tx, place.id):
+                    raise SessionExists(f"session '{key}' exists already; nothing was imported")
+                await self._store.end(tx, place.id, await self._put(tx, path, place, told))
+        except (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError) as error:
+            raise TransferError(f"{path}: a row cannot be stored: {str(error).splitlines()[0]}") from error
 
     async def _put(self, tx: Tx, path: Path, place: Place, told: Callable[[int], None]) -> dict[str, int]:
         """Insert every row; answers the highest ids, by table. A session that has shared its memory gets its own."""
@@ -128,6 +136,11 @@ def _check_row(table: str, row: Any, columns: frozenset[str], number: int) -> No
         raise TransferError(f"line {number}: {table} has no '{unknown[0]}' here; it was exported by a newer version")
     if table == ARTIFACTS:
         _check_bytes(row, number)
+    if table in NUMBERED and not isinstance(row.get("id"), int):
+        raise TransferError(f"line {number}: {table} without a number in 'id'")
+    for name in BY_SESSION.get(table, ()):
+        if not isinstance(row.get(name), dict):
+            raise TransferError(f"line {number}: {table} without an object in '{name}'")
 
 
 def _check_bytes(row: Mapping[str, Any], number: int) -> None:

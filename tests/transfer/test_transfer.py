@@ -204,6 +204,21 @@ async def test_a_key_that_is_taken_is_not_imported_to(service: Service, tmp_path
         await bring(service, tmp_path / "s1.ndjson", "s1")
 
 
+@pytest.mark.parametrize("changed", [{"seq": "one"}, {"seq": None}, {"seq": 2}, {"name": "\0"}])
+async def test_rows_that_cannot_be_stored_are_told_in_one_line_and_nothing_is(
+    service: Service, tmp_path: Path, changed: dict[str, Any]
+) -> None:
+    await service.append("s1", said("Hello"), said("Goodbye"))
+    lines = await export(service, tmp_path / "s1.ndjson")
+    message = next(line for line in lines if line["type"] == "messages")
+    message["data"] |= changed
+    kept(b"".join(json.dumps(line).encode() + b"\n" for line in lines), tmp_path / "s1.ndjson")
+    with pytest.raises(TransferError, match="a row cannot be stored: ") as refused:
+        await bring(service, tmp_path / "s1.ndjson", "s2")
+    assert "\n" not in str(refused.value)
+    assert (await service.client.get("/sessions/s2")).status_code == 404
+
+
 HEADER = {"type": "header", "schema": 1, "scope": "session", "of": "s1"}
 SESSION = {"type": "sessions", "session": "s1", "data": {"id": "x"}}
 SAID = {"type": "messages", "session": "s1", "data": {"seq": 1}}
@@ -227,6 +242,8 @@ ARTIFACT = {"type": "artifacts", "session": "s1", "data": {"name": "a", "sha256"
         ([HEADER, [1]], "line 2: not a line"),
         ([HEADER, SESSION, ARTIFACT], "line 3: the artifact 'a': its bytes are not those"),
         ([HEADER, SESSION, ARTIFACT | {"data": {"name": "a", "content": "Y"}}], "line 3: the artifact 'a': "),
+        ([HEADER, SESSION, {"type": "runs", "data": {"seq": 1}}], "line 3: runs without a number in 'id'"),
+        ([HEADER, SESSION, {"type": "reflections", "data": {"id": 1}}], "line 3: reflections without .* 'covers'"),
     ],
 )
 def test_a_file_that_is_no_whole_export_is_refused_by_its_line(lines: list[Any], wrong: str) -> None:
