@@ -1,5 +1,7 @@
 """What the process beside the service computes of real conversations is what the service would, to the last bit."""
 
+import ast
+import os
 import pickle
 from collections.abc import Callable
 from functools import partial
@@ -8,6 +10,7 @@ from typing import ParamSpec, TypeVar
 
 import pytest
 
+from app import memory
 from app.kit.beside import SMALL_BYTES, Beside
 from app.kit.tokens import text_tokens
 from app.llm.port import Usage
@@ -31,20 +34,34 @@ RULES = Rules.resolve({}, {})
 SECONDS = 60.0  # until an answer, on a machine that is busy
 
 
-@pytest.fixture(params=["0", "1", "2"])
-def beside(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Beside:
-    """Its process has an order of its own in which it goes through a set, as each has that no test starts."""
-    monkeypatch.setenv("PYTHONHASHSEED", request.param)
-    return Beside(idle_seconds=1.0)
+class Both:
+    """Computes here, and in a process beside this one; knows what it was given."""
+
+    def __init__(self) -> None:
+        self._beside = Beside(idle_seconds=1.0)
+        self.works: set[str] = set()
+
+    def __call__(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        asked = partial(work, *args, **kwargs)
+        assert len(pickle.dumps(asked)) > SMALL_BYTES  # or it is not done there
+        here = asked()
+        assert self._beside.submit(asked).result(SECONDS) == here
+        self.works.add(work.__name__)
+        return here
 
 
-def both(beside: Beside, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What is computed here, and there."""
-    asked = partial(work, *args, **kwargs)
-    assert len(pickle.dumps(asked)) > SMALL_BYTES  # or it is not done there
-    here = asked()
-    assert beside.submit(asked).result(SECONDS) == here
-    return here
+@pytest.fixture
+def both(monkeypatch: pytest.MonkeyPatch) -> Both:
+    """Its process goes through a set in another order than this one, as each has its own that no test starts."""
+    monkeypatch.setenv("PYTHONHASHSEED", "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2")
+    return Both()
+
+
+def given_aside() -> set[str]:
+    """What the service has computed there, by the names of the functions."""
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in Path(memory.__path__[0]).rglob("*.py"))
+    calls = (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args)
+    return {ast.unparse(call.args[0]) for call in calls if ast.unparse(call.func) == "aside"}
 
 
 def draft(text: str) -> Draft:
@@ -53,15 +70,15 @@ def draft(text: str) -> Draft:
 
 
 @pytest.mark.parametrize("name", CONVERSATIONS)
-def test_it_is_the_same_wherever_it_is_computed(beside: Beside, shared_data: Path, name: str) -> None:
+def test_it_is_the_same_wherever_it_is_computed(both: Both, shared_data: Path, name: str) -> None:
     messages, _ = conversation(shared_data / f"{name}.jsonl")
-    both(beside, span_of, Buffer(want_tokens=3_200, least_tokens=1_600, at_boundary=True), messages, RULES)
-    span = both(beside, span_of, Observe(want_tokens=8_000, force_closed=False), messages, RULES)
+    both(span_of, Buffer(want_tokens=3_200, least_tokens=1_600, at_boundary=True), messages, RULES)
+    span = both(span_of, Observe(want_tokens=8_000, force_closed=False), messages, RULES)
     assert span is not None
     seen = ObserverInput(messages=span.messages)
-    observed = draft(both(beside, observations, seen, count=text_tokens))
-    _, verdict = both(beside, judged_observation, observed, span, task=None, timezone=RULES.zone)
-    both(beside, values, verdict.items)
+    observed = draft(both(observations, seen, count=text_tokens))
+    _, verdict = both(judged_observation, observed, span, task=None, timezone=RULES.zone)
+    both(values, verdict.items)
 
     half = ReflectorInput(
         items=verdict.items,
@@ -69,12 +86,13 @@ def test_it_is_the_same_wherever_it_is_computed(beside: Beside, shared_data: Pat
         target_tokens=verdict.tokens // 2,
         now=messages[-1].created_at,
     )
-    reflected = draft(both(beside, reflections, half, count=text_tokens))
-    smaller = both(beside, judged_reflection, reflected, verdict.items, tokens=verdict.tokens, limit_tokens=None)
-    guarded = both(beside, protected, verdict.items)
-    both(beside, coverage, guarded, smaller.items)
-    both(beside, restore, smaller, guarded, limit_tokens=None)
+    reflected = draft(both(reflections, half, count=text_tokens))
+    smaller = both(judged_reflection, reflected, verdict.items, tokens=verdict.tokens, limit_tokens=None)
+    guarded = both(protected, verdict.items)
+    both(coverage, guarded, smaller.items)
+    both(restore, smaller, guarded, limit_tokens=None)
 
     for source in (ExtractorInput(messages=span.messages), ExtractorInput(items=verdict.items)):
-        extracted = draft(both(beside, extracts, source, count=text_tokens))
-        both(beside, judged_facts, extracted, source)
+        extracted = draft(both(extracts, source, count=text_tokens))
+        both(judged_facts, extracted, source)
+    assert given_aside() - {"reply"} <= both.works  # the replies are those of the three extractive roles
