@@ -20,9 +20,13 @@ import asyncpg
 import pytest
 
 import app
+from app.context.store import SNAPSHOT
+from app.diagnostics.store import LOG_OBSERVATIONS, LOG_REFLECTIONS, MEMORY
 from app.kit.db import TENANT_SETTING
 from app.memory.store import CONVERSATIONS
 from app.memory.version_store import ADD_SHARED_VERSION
+from app.recall.store import OBSERVATIONS as FOUND_NOTES
+from app.sessions.sharing import LOCK_SHARING
 from app.sessions.store import session_id
 from benchmarks.speed.filling import OBSERVATIONS, TENANT, VERSIONS, a_note, fill
 from tests.conftest import Service, _clone, _database, running_service
@@ -249,6 +253,16 @@ async def shared(planner: asyncpg.Connection) -> AsyncIterator[UUID]:
         memory,
         TENANT,
     )
+    await planner.execute(
+        "UPDATE observations SET memory_id = $1, status = 'retired', retired_version = 3, retired_by = 'reflection:1'"
+        " WHERE memory_id <> $2",
+        memory,
+        session_id(TENANT, "long"),
+    )
+    await planner.execute(
+        "UPDATE observations SET status = 'active', retired_version = NULL WHERE session_id = ANY ($1::uuid[])",
+        [session_id(TENANT, key) for key in WAITING],
+    )
     yield memory
     await begun.rollback()
 
@@ -278,6 +292,38 @@ async def test_a_version_of_a_shared_memory_looks_at_those_that_wait_and_those_i
     read = await _rows_read(planner, ADD_SHARED_VERSION, shared, "observed", moved)
     noted = await planner.fetchval("SELECT count(*) FROM session_cursors WHERE memory_id = $1", shared)
     assert noted == read["sessions"] == len(WAITING) + len(moved)
+
+
+async def test_what_is_shown_of_a_shared_memory_reads_what_it_shows_and_no_session_beside(
+    planner: asyncpg.Connection, shared: UUID
+) -> None:
+    own, notes = session_id(TENANT, "short-1"), 2 * len(WAITING)
+    asked: dict[str, tuple[Any, ...]] = {
+        "context": (SNAPSHOT, own, None, "{}", 8_000, 32, True, [], [], 0, None, 100),
+        "memory": (MEMORY, own),
+        "log": (LOG_OBSERVATIONS, shared),
+        "reflections": (LOG_REFLECTIONS, shared),
+        "recalled": (FOUND_NOTES, [own], [shared], 500),
+        "a session more": (LOCK_SHARING, None, own, "{}"),
+    }
+    read = {name: await _rows_read(planner, *statement) for name, statement in asked.items()}
+
+    assert {name: rows["sessions"] for name, rows in read.items()} == {
+        "context": 1 + len(WAITING) + notes,  # its own, those that are told of beside it, and of each note its own
+        "memory": 1,
+        "log": notes,
+        "reflections": 0,
+        "recalled": 0,
+        "a session more": 1,
+    }
+    assert {name: rows["observations"] for name, rows in read.items()} == {
+        "context": notes,
+        "memory": notes + 2 + 2,
+        "log": notes,
+        "reflections": 0,
+        "recalled": 2,
+        "a session more": 0,
+    }
 
 
 async def test_a_whole_read_would_be_seen(planner: asyncpg.Connection) -> None:

@@ -32,7 +32,7 @@ def observation_blocks(observations: Iterable[Observation], *, anchor: date) -> 
 
 
 def reflection_block(reflection: Reflection, *, anchor: date) -> Block:
-    title = condensed_title(reflection.conversations, reflection.from_seq, reflection.to_seq)
+    title = condensed_title(reflection.conversations, reflection.from_seq, reflection.to_seq, shared=reflection.shared)
     return _notes_block(
         _Notes(reflection_id(reflection), title, anchor, reflection.text, reflection.items),
         Section.REFLECTIONS,

@@ -89,9 +89,7 @@ class Snapshot:
     @property
     def is_shared(self) -> bool:
         """Whether the log is not this session's alone."""
-        return any(note.conversation for note in self.observations) or any(
-            note.conversations for note in self.reflections
-        )
+        return any(note.conversation for note in self.observations) or any(note.shared for note in self.reflections)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

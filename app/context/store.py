@@ -23,7 +23,7 @@ from app.facts.standing import Standing, standing, standing_mark, standing_of
 from app.kit.db import Database, Row
 from app.memory.model import Observation, Reflection
 from app.memory.moments import moment
-from app.memory.rows import in_conversations, observation_of, reflection_of
+from app.memory.rows import CONVERSATION, REFLECTION, observation_of, reflection_of
 from app.sessions.message_store import message_of
 from app.sessions.model import Kind, Message
 from app.state.store import VALUES, scopes_and_names
@@ -92,12 +92,12 @@ SELECT NULL::bigint AS seq, NULL AS id, NULL AS kind, NULL AS role, NULL AS name
                        WHERE session_id = (SELECT $1) AND kind = 'summary' AND seq BETWEEN s.shown_from_seq AND s.seq),
          'standing', ({standing}),
          'tail_tokens_before', (SELECT tokens_before FROM messages WHERE session_id = $1 AND seq = s.shown_from_seq),
-         'observations', (SELECT jsonb_agg(to_jsonb(o) ORDER BY o.ordinal) FROM observations o
-                          WHERE o.memory_id = s.memory_id AND {live}),
-         'reflections', (SELECT jsonb_agg(to_jsonb(r) ORDER BY r.level DESC, r.from_seq) FROM reflections r
-                         WHERE r.memory_id = s.memory_id AND {live}),
-         'keys', CASE WHEN s.memory_id <> $1 THEN (SELECT jsonb_object_agg(id, key) FROM sessions t
-                                                   WHERE t.memory_id = s.memory_id) END{elsewhere}) AS head,
+         'observations', (SELECT jsonb_agg(to_jsonb(o) ORDER BY o.ordinal) FROM (
+                            SELECT o.*, {conversation} FROM observations o
+                            WHERE o.memory_id = s.memory_id AND {live}) AS o),
+         'reflections', (SELECT jsonb_agg(to_jsonb(r) ORDER BY r.level DESC, r.from_seq) FROM (
+                           SELECT {reflection}, s.memory_id <> $1 AS shared FROM reflections r
+                           WHERE r.memory_id = s.memory_id AND {live}) AS r){elsewhere}) AS head,
        ({state}) AS state
 FROM session s
 UNION ALL
@@ -122,7 +122,13 @@ FROM moment WHERE mark = $10
 
 CHANGED = "WHERE mark IS DISTINCT FROM $10"
 
-COMMON = {"standing": standing(session="$1", facts_max="$9"), "causes": CAUSES, "state": STATE}
+COMMON = {
+    "standing": standing(session="$1", facts_max="$9"),
+    "causes": CAUSES,
+    "state": STATE,
+    "conversation": CONVERSATION,
+    "reflection": REFLECTION,
+}
 
 # Of a memory that sessions share: what was said in the others last, and is told by no note.
 ELSEWHERE = f""",
@@ -295,11 +301,6 @@ def _read_of(rows: Sequence[Row]) -> Read | None:
 
 def _head_of(row: Row, tail: list[Row], summary: Message | None) -> Head:
     head: dict[str, Any] = row["head"]
-    observations, reflections = in_conversations(
-        (observation_of(_dated(found)) for found in head["observations"] or ()),
-        (reflection_of(_dated(found)) for found in head["reflections"] or ()),
-        head["keys"] or {},
-    )
     first = tail[0]["tokens_before"] if tail else 0
     return Head(
         last_seq=head["seq"],
@@ -315,8 +316,8 @@ def _head_of(row: Row, tail: list[Row], summary: Message | None) -> Head:
         pending_tokens=head.get("pending_tokens") or 0,
         current_task=head["current_task"],
         suggested_response=head["suggested_response"],
-        observations=observations,
-        reflections=reflections,
+        observations=tuple(observation_of(_dated(found)) for found in head["observations"] or ()),
+        reflections=tuple(reflection_of(_dated(found)) for found in head["reflections"] or ()),
         elsewhere=tuple(map(_elsewhere_of, head.get("elsewhere") or ())),
         causes={int(version): cause for version, cause in (head["causes"] or {}).items()},
         summary=summary,

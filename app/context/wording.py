@@ -64,10 +64,12 @@ def observed_title(conversation: str | None, first: int, last: int) -> str:
     return f"### Conversation {conversation}, messages {first}-{last}"
 
 
-def condensed_title(conversations: Sequence[str], first: int, last: int) -> str:
-    """``first`` and ``last`` are messages only where no conversation is named."""
-    if not conversations:
+def condensed_title(conversations: Sequence[str], first: int, last: int, *, shared: bool) -> str:
+    """``first`` and ``last`` are messages only where the log is not ``shared``."""
+    if not shared:
         return f"### Condensed, messages {first}-{last}"
+    if not conversations:
+        return "### Condensed"
     shown, left = conversations[:CONVERSATIONS_NAMED], len(conversations) - CONVERSATIONS_NAMED
     return f"### Condensed, of {', '.join(shown)}" + (f" and {left} others" if left > 0 else "")
 

@@ -11,7 +11,7 @@ from app.diagnostics.events import Place
 from app.kit.db import Database, Row
 from app.memory.model import Observation, Reflection
 from app.memory.moments import cursor
-from app.memory.rows import observation_of, reflection_of
+from app.memory.rows import CONVERSATION, REFLECTION, observation_of, reflection_of
 from app.memory.status import MemoryStatus, memory_status
 
 MEMORY = """/* diagnose */
@@ -66,33 +66,36 @@ ORDER BY version DESC
 """  # noqa: S608 - our own statement
 
 # Memory and version are hidden from the planner, which would plan each call anew (context/store.py).
-LOG_OBSERVATIONS = """/* log_observations */
-SELECT o.*, CASE WHEN session_id <> memory_id
-            THEN (SELECT key FROM sessions WHERE id = o.session_id) END AS conversation
-FROM observations o
-WHERE memory_id = (SELECT $1::uuid) AND born_version <= (SELECT $2::bigint)
-  AND (retired_version IS NULL OR retired_version > (SELECT $2)) AND erased_at IS NULL ORDER BY ordinal
+_LOG_OBSERVATIONS = """/* {name} */
+SELECT o.*, {conversation} FROM observations o
+WHERE memory_id = (SELECT $1::uuid) AND {live} ORDER BY ordinal
 """
 
-LOG_REFLECTIONS = """/* log_reflections */
-SELECT r.*, CASE WHEN NOT covers ? memory_id::text THEN
-  (SELECT array_agg(key ORDER BY key) FROM sessions s WHERE r.covers ? s.id::text AND s.memory_id = r.memory_id)
-END AS conversations
-FROM reflections r
-WHERE memory_id = (SELECT $1::uuid) AND born_version <= (SELECT $2::bigint)
-  AND (retired_version IS NULL OR retired_version > (SELECT $2)) AND erased_at IS NULL ORDER BY level DESC, from_seq
+_LOG_REFLECTIONS = """/* {name} */
+SELECT {reflection}, (SELECT scope = 'resource' FROM memories WHERE id = r.memory_id) AS shared FROM reflections r
+WHERE memory_id = (SELECT $1::uuid) AND {live} ORDER BY level DESC, from_seq
 """
 
-OBSERVATIONS = """/* observations */
-SELECT o.*, CASE WHEN session_id <> memory_id
-            THEN (SELECT key FROM sessions WHERE id = o.session_id) END AS conversation
+# What was live then is looked for among all that there ever was.
+_LIVE_NOW = "status = 'active'"
+_LIVE_THEN = """born_version <= (SELECT $2::bigint)
+  AND (retired_version IS NULL OR retired_version > (SELECT $2)) AND erased_at IS NULL"""
+
+LOG_OBSERVATIONS = _LOG_OBSERVATIONS.format(name="log_observations", conversation=CONVERSATION, live=_LIVE_NOW)
+LOG_REFLECTIONS = _LOG_REFLECTIONS.format(name="log_reflections", reflection=REFLECTION, live=_LIVE_NOW)
+PAST_OBSERVATIONS = _LOG_OBSERVATIONS.format(name="past_observations", conversation=CONVERSATION, live=_LIVE_THEN)
+PAST_REFLECTIONS = _LOG_REFLECTIONS.format(name="past_reflections", reflection=REFLECTION, live=_LIVE_THEN)
+
+OBSERVATIONS = f"""/* observations */
+SELECT o.*, {CONVERSATION}
 FROM observations o
 WHERE memory_id = $1 AND id > $2 AND ($3::text IS NULL OR status = $3) ORDER BY id LIMIT $4
-"""
+"""  # noqa: S608 - our own columns
 
-REFLECTIONS = """/* reflections */
-SELECT * FROM reflections WHERE memory_id = $1 AND id > $2 AND ($3::text IS NULL OR status = $3) ORDER BY id LIMIT $4
-"""
+REFLECTIONS = f"""/* reflections */
+SELECT {REFLECTION} FROM reflections r
+WHERE memory_id = $1 AND id > $2 AND ($3::text IS NULL OR status = $3) ORDER BY id LIMIT $4
+"""  # noqa: S608 - our own columns
 
 RUNS = """/* runs */
 SELECT r.*, CASE WHEN r.session_id IS NOT NULL THEN (SELECT key FROM sessions WHERE id = r.session_id) END AS session
@@ -231,12 +234,17 @@ class DiagnosticsStore:
     async def log(self, session: UUID, version: int | None) -> tuple[Row, list[Observation], list[Reflection]] | None:
         """The version's row and the log at it; None for a session never seen. ``version`` None is the newest."""
         async with self._database.tx() as tx:
+            await tx.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             row = await tx.fetchrow(VERSION, session, version)
             if row is None:
                 return None
-            wanted = row["log_version"] if version is None else version
-            observations = await tx.fetch(LOG_OBSERVATIONS, row["memory_id"], wanted)
-            reflections = await tx.fetch(LOG_REFLECTIONS, row["memory_id"], wanted)
+            memory = row["memory_id"]
+            if version is None:
+                observations = await tx.fetch(LOG_OBSERVATIONS, memory)
+                reflections = await tx.fetch(LOG_REFLECTIONS, memory)
+            else:
+                observations = await tx.fetch(PAST_OBSERVATIONS, memory, version)
+                reflections = await tx.fetch(PAST_REFLECTIONS, memory, version)
         return row, [observation_of(found) for found in observations], [reflection_of(found) for found in reflections]
 
     async def versions(self, session: UUID, memory: UUID, *, before: int, limit: int) -> list[dict[str, Any]]:

@@ -217,7 +217,8 @@ class Reflection:
     """One condensed note of ``level`` >= 1, made of ``sources`` (observation ids at level 1, else reflection ids).
 
     ``from_seq`` and ``to_seq`` are its place in the log: seqs where that is one session's, else the ordinals of the
-    observations it condenses. ``covers`` are the messages behind it, by their session.
+    observations it condenses. ``covers`` are the messages behind it, by their session, where they were read.
+    ``shared``: the log is not one session's alone, as far as that was read.
     """
 
     id: int
@@ -236,7 +237,14 @@ class Reflection:
     retired_version: int | None = None
     retired_by: str | None = None
     created_at: datetime
-    conversations: tuple[str, ...] = ()  # the keys of their sessions, as of an observation
+    shared: bool = False
+
+    @property
+    def conversations(self) -> tuple[str, ...]:
+        """The keys of the sessions that its lines cite by name, sorted."""
+        told = [item.cites for item in self.items]
+        told += [detail.cites for item in self.items for detail in item.details]
+        return tuple(sorted({cite.conversation for cites in told for cite in cites if cite.conversation is not None}))
 
     @property
     def place(self) -> tuple[int, int]:

@@ -1,7 +1,6 @@
 """Rows as the memory's own values."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import lru_cache
 from uuid import UUID
 
@@ -12,6 +11,15 @@ from app.memory.policy import Request
 from app.memory.records import Conversation, Fenced, Gap, Loaded
 
 IDS_KEPT = 4_096  # a context reads one for each of its notes
+
+# Of a row ``o`` of observations: the key of its session, where others share the memory.
+CONVERSATION = """CASE WHEN o.session_id <> o.memory_id
+  THEN (SELECT key FROM sessions WHERE id = o.session_id) END AS conversation"""
+
+# What is shown of a row ``r`` of reflections: all but what it covers, which in a shared memory has every session that
+# was ever condensed into it, and is for whoever condenses it again.
+REFLECTION = """r.id, r.level, r.generation, r.status, r.text, r.items, r.tokens, r.source_tokens, r.from_seq, r.to_seq,
+  r.sources, r.born_version, r.retired_version, r.retired_by, r.created_at"""
 
 
 def observation_of(row: Row) -> Observation:
@@ -47,7 +55,7 @@ def reflection_of(row: Row) -> Reflection:
         items=items_from_json(row["items"]),
         tokens=row["tokens"],
         source_tokens=row["source_tokens"],
-        covers={_id_of(session): ranges_of(pairs) for session, pairs in row["covers"].items()},
+        covers={_id_of(session): ranges_of(pairs) for session, pairs in (row.get("covers") or {}).items()},
         from_seq=row["from_seq"],
         to_seq=row["to_seq"],
         sources=tuple(row["sources"].get("observations", [])) + tuple(row["sources"].get("reflections", [])),
@@ -55,7 +63,7 @@ def reflection_of(row: Row) -> Reflection:
         retired_version=row["retired_version"],
         retired_by=row["retired_by"],
         created_at=row["created_at"],
-        conversations=tuple(row.get("conversations") or ()),
+        shared=bool(row.get("shared")),
     )
 
 
@@ -126,21 +134,6 @@ def loaded_of(
         reflections=tuple(note for note in condensed if note.status is Status.ACTIVE),
         ahead=next((note for note in condensed if note.status is Status.BUFFERED), None),
         conversations=tuple(map(conversation_of, conversations)),
-    )
-
-
-def in_conversations(
-    observations: Iterable[Observation], reflections: Iterable[Reflection], keys: Mapping[str, str]
-) -> tuple[tuple[Observation, ...], tuple[Reflection, ...]]:
-    """Notes of a shared log, saying of which conversations they are; ``keys`` are by the ids of the sessions."""
-    if not keys:
-        return tuple(observations), tuple(reflections)
-    return (
-        tuple(replace(note, conversation=keys.get(str(note.session_id))) for note in observations),
-        tuple(
-            replace(note, conversations=tuple(sorted(keys[str(found)] for found in note.covers if str(found) in keys)))
-            for note in reflections
-        ),
     )
 
 

@@ -31,7 +31,7 @@ ERASED, REBUILT = "erased", "rebuilt"  # the first by whom a note was retired to
 MEMORY = """/* memory */
 SELECT m.*, now() AS now, s.id AS session_id, s.key AS session_key, s.next_seq, s.observed_seq,
   s.buffered_seq, s.config, s.resource_id, s.facts_seq, s.ended_at
-FROM memories m JOIN sessions s ON s.memory_id = m.id WHERE m.id = $1 AND m.lease_epoch = $2
+FROM memories m JOIN sessions s ON s.memory_id = m.id WHERE m.id = $1 AND m.lease_epoch = $2 LIMIT 1
 """
 
 # A message's time is that of its transaction: between two sessions it says well enough whose turn it is. Only sessions

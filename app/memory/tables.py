@@ -111,6 +111,7 @@ class ObservationRow(SQLModel, table=True):
             unique=True,
             postgresql_where=REMEMBERED,
         ),
+        Index("observations_by_session", "memory_id", "session_id", "id"),
     )
 
     memory_id: UUID = Field(sa_column=Column(Uuid, primary_key=True))

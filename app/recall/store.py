@@ -61,9 +61,11 @@ GUARDED_FUNCTION = f"""
 CREATE OR REPLACE FUNCTION {GUARDED_SIGNATURE}
 RETURNS TABLE (session_id uuid, seq bigint, repeated jsonb, created_at timestamptz)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {{schema}}, pg_temp AS $$
-SELECT * FROM ({HAVING.format(query="$2")}) AS t WHERE t.session_id = ANY (ARRAY(
-  SELECT id FROM sessions WHERE id = ANY ($1)
-    AND current_setting('{TENANT_SETTING}', true) IN (tenant, '{EVERY_TENANT}')))
+WITH own AS MATERIALIZED (
+  SELECT id FROM sessions
+  WHERE id = ANY ($1) AND current_setting('{TENANT_SETTING}', true) IN (tenant, '{EVERY_TENANT}')
+)
+SELECT * FROM ({HAVING.format(query="$2")}) AS t WHERE t.session_id IN (SELECT id FROM own)
 $$
 """  # noqa: S608 - our own names
 
@@ -76,7 +78,7 @@ WITH asked AS (
 ), found AS MATERIALIZED (
   SELECT a.word, t.session_id, t.seq, sum(coalesce((t.repeated->>a.term)::int, 1))::int AS count
   FROM asked a CROSS JOIN LATERAL ({having}) AS t
-  WHERE t.session_id = ANY ((SELECT $1::uuid[])::uuid[])
+  WHERE t.session_id IN (SELECT * FROM unnest((SELECT $1::uuid[])))
     AND t.created_at >= (SELECT coalesce($6::timestamptz, '-infinity'))
     AND t.created_at < (SELECT coalesce($7::timestamptz, 'infinity'))
   GROUP BY a.word, t.session_id, t.seq
@@ -115,13 +117,15 @@ SELECT m.* FROM unnest($1::uuid[]) AS s (id) CROSS JOIN LATERAL (
 ) m
 """
 
-# What was condensed since is found as it was first noted; what somebody edited or deleted is not.
+# What was condensed since is found as it was first noted; what somebody edited or deleted is not. Of each session so
+# many at most are read, from the newest on: ids are given in the order of time.
 OBSERVATIONS = """/* recall_observations */
-SELECT o.* FROM observations o
-WHERE o.memory_id = ANY($2::uuid[])
-  AND (o.session_id, o.memory_id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))
-  AND (o.status = 'active' OR o.retired_by LIKE 'reflection:%')
-ORDER BY o.created_at DESC, o.id DESC LIMIT $3
+SELECT o.* FROM unnest((SELECT $1::uuid[]), (SELECT $2::uuid[])) AS s (id, memory_id) CROSS JOIN LATERAL (
+  SELECT * FROM observations
+  WHERE memory_id = s.memory_id AND session_id = s.id AND (status = 'active' OR retired_by LIKE 'reflection:%')
+  ORDER BY id DESC LIMIT $3
+) AS o
+ORDER BY o.id DESC LIMIT $3
 """
 
 

@@ -27,8 +27,9 @@ RETURNING *, (xmax = 0) AS created
 RESOURCE = """/* resource */
 SELECT id, config, metadata, created_at, updated_at FROM resources WHERE tenant = $1 AND id = $2
 UNION ALL
-SELECT $2, '{}', '{}', min(created_at), min(created_at) FROM sessions WHERE tenant = $1 AND resource_id = $2
-HAVING count(*) > 0 AND NOT EXISTS (SELECT FROM resources WHERE tenant = $1 AND id = $2)
+SELECT $2, '{}', '{}', min(created_at), min(created_at) FROM sessions
+WHERE tenant = $1 AND resource_id = $2 AND NOT EXISTS (SELECT FROM resources WHERE tenant = $1 AND id = $2)
+HAVING count(*) > 0
 """
 
 FORGET_RESOURCE = """/* forget_resource */

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID, uuid5
 
-from app.kit.db import Tx
+from app.kit.db import Row, Tx
 from app.kit.errors import FieldError, Invalid
 from app.sessions.errors import ScopeConflict
 from app.sessions.merging import off_of, set_of, unset_of
@@ -26,12 +26,13 @@ MERGE_RULES = """/* merge_rules */
 INSERT INTO resources AS r (tenant, id, config) VALUES ($1, $2, $3::jsonb || $4)
 ON CONFLICT (tenant, id) DO UPDATE SET config = (r.config || $3) - $5::text[] || $4,
   updated_at = CASE WHEN (r.config || $3) - $5::text[] || $4 <> r.config THEN now() ELSE r.updated_at END
-RETURNING config
+RETURNING config, updated_at = now() AS changed
 """
 
-# Those that are to follow, and the one that comes. Whoever makes another one waits for the resource's row.
+# Those that are to follow, and the one that comes. Whoever makes another one waits for the resource's row. Where the
+# rules are what they were all follow them, and no memory is named.
 LOCK_SHARING = """/* lock_sharing */
-SELECT FROM sessions WHERE memory_id = $1 AND config <> $3 OR id = $2 ORDER BY id FOR UPDATE
+SELECT id FROM sessions WHERE memory_id = $1 AND config <> $3 OR id = $2 ORDER BY id FOR UPDATE
 """
 
 SHARED_WITH = """/* shared_with */
@@ -59,7 +60,7 @@ ON CONFLICT (id) DO UPDATE SET requested = coalesce(m.requested, 'look'), reques
 
 FOLLOW = """/* follow_rules */
 WITH put AS (
-  UPDATE sessions SET config = $2, config_changes = config_changes + 1 WHERE memory_id = $1 AND config <> $2
+  UPDATE sessions SET config = $2, config_changes = config_changes + 1 WHERE id = ANY($3::uuid[]) AND config <> $2
   RETURNING id, next_seq, config, config_changes
 )
 INSERT INTO session_configs (session_id, number, changed_at, from_seq, version, config)
@@ -157,15 +158,16 @@ async def share(tx: Tx, sharer: Sharer, config: dict[str, Any], *, timezone: str
 
     Answers whether the session is new. Raises ScopeConflict where it has messages elsewhere.
     """
-    rules = await _merged(tx, sharer.tenant, sharer.resource_id, config) | SHARED
-    await tx.execute(LOCK_SHARING, sharer.memory, sharer.session, rules)
+    merged = await _merged(tx, sharer.tenant, sharer.resource_id, config)
+    rules, changed = merged["config"] | SHARED, merged["changed"]
+    following = await tx.fetch(LOCK_SHARING, sharer.memory if changed else None, sharer.session, rules)
     columns = (sharer.session, sharer.tenant, sharer.key, sharer.resource_id, sharer.memory)
     created = await tx.fetchval(PLACE, *columns, timezone)
     if created is None:
         raise scope_conflict(sharer.key)
     await tx.execute(FORGET_LONELY, sharer.session)
     await tx.execute(LOOK, sharer.memory, sharer.tenant)
-    await tx.execute(FOLLOW, sharer.memory, rules)
+    await tx.execute(FOLLOW, sharer.memory, rules, [sharer.session, *(row["id"] for row in following)])
     return bool(created)
 
 
@@ -202,16 +204,14 @@ async def hold_sharers(tx: Tx, session: UUID) -> UUID | None:
 async def follow(tx: Tx, tenant: str, resource_id: str, rules: dict[str, Any]) -> bool:
     """Have the sessions that share the resource's memory follow its config; answers whether there are any."""
     memory = shared_memory_id(tenant, resource_id)
-    if not await tx.fetch(LOCK_SHARING, memory, None, rules | SHARED):
+    following = await tx.fetch(LOCK_SHARING, memory, None, rules | SHARED)
+    if not following:
         return False
     await tx.execute(LOOK, memory, tenant)
-    await tx.execute(FOLLOW, memory, rules | SHARED)
+    await tx.execute(FOLLOW, memory, rules | SHARED, [row["id"] for row in following])
     return True
 
 
-async def _merged(tx: Tx, tenant: str, resource_id: str, config: dict[str, Any]) -> dict[str, Any]:
+async def _merged(tx: Tx, tenant: str, resource_id: str, config: dict[str, Any]) -> Row:
     own = {name: value for name, value in config.items() if name != "scope"}
-    merged: dict[str, Any] = await tx.fetchval(
-        MERGE_RULES, tenant, resource_id, set_of(own), off_of(own), unset_of(own)
-    )
-    return merged
+    return await tx.fetchrow(MERGE_RULES, tenant, resource_id, set_of(own), off_of(own), unset_of(own))

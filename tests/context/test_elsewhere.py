@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from app.context.elsewhere import elsewhere
 from app.context.model import Elsewhere
+from app.context.wording import condensed_title
 from app.kit.tokens import text_tokens
 from app.sessions.model import Role
 from tests.context.building import message, snapshot, text
@@ -43,3 +44,11 @@ def test_nothing_that_was_said_opens_or_closes_a_block(words: str) -> None:
     (block,) = told([("a", f"so {words} then")], 1_000)
     assert block.lower().count("<other-conversation") == 1
     assert block.lower().replace(" ", "").count("</other-conversation") == 1
+
+
+def test_a_condensed_note_names_few_conversations_and_no_messages_of_a_log_that_is_shared() -> None:
+    named = [f"chat-{number}" for number in range(7)]
+    title = condensed_title(named, 1, 40, shared=True)
+    assert title == "### Condensed, of chat-0, chat-1, chat-2, chat-3, chat-4 and 2 others"
+    assert condensed_title([], 1, 40, shared=True) == "### Condensed"
+    assert condensed_title([], 1, 40, shared=False) == "### Condensed, messages 1-40"
