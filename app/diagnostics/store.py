@@ -103,18 +103,21 @@ FROM runs r WHERE memory_id = $1 AND id < $2 AND ($3::text IS NULL OR outcome = 
 """
 
 
-# What happened after a place ($2 to $5 and $7: seq, version, observation, run, what expired; null: from now on). A
-# chunk was computed ahead if it is older than the version it was born in. Facts are those of the run that was recorded
-# with them.
+# What happened after a place ($2 to $5 and $7: seq, version, observation, run, what expired; null: from now on). One
+# beyond the newest message or version is of a session of this key that was deleted: of the new one all is told. A chunk
+# was computed ahead if it is older than the version it was born in. Facts are those of the run that was recorded with
+# them.
 EVENTS = """/* events */
 WITH memory AS (
-  SELECT m.*, s.next_seq - 1 AS last_seq, s.total_tokens, s.expired_seq, s.resource_id
+  SELECT m.*, s.next_seq - 1 AS last_seq, s.total_tokens, s.expired_seq, s.resource_id,
+    coalesce($2::bigint > s.next_seq - 1 OR $3::bigint > coalesce(m.log_version, 0), false) AS anew
   FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id WHERE s.id = $1
 ), place AS MATERIALIZED (
-  SELECT coalesce($2, last_seq) AS seq, coalesce($3, log_version, 0) AS version,
+  SELECT CASE WHEN anew THEN 0 ELSE coalesce($2, last_seq) END AS seq,
+    CASE WHEN anew THEN 0 ELSE coalesce($3, log_version, 0) END AS version,
     coalesce($4, (SELECT max(id) FROM observations WHERE memory_id = memory.id), 0) AS observation,
     coalesce($5, (SELECT max(id) FROM runs WHERE memory_id = memory.id), 0) AS run,
-    coalesce($7, expired_seq) AS expired
+    CASE WHEN anew THEN 0 ELSE coalesce($7, expired_seq) END AS expired
   FROM memory
 )
 SELECT p.*, now() AS now, m.last_seq, m.expired_seq, p.seq + 1 AS first_seq, m.last_seq > p.seq AS appended,

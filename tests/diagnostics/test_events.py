@@ -99,6 +99,18 @@ async def test_a_listener_that_comes_back_goes_on_after_the_last_it_heard(servic
     assert told == [("appended", 3), ("activated", None)]
 
 
+async def test_a_listener_of_a_session_that_was_deleted_hears_all_of_the_next_one_of_its_key(service: Service) -> None:
+    await say(service, "I moved to Lisbon.")
+    async with listening(service) as stream:
+        await say(service, "I work at a bank in Porto.")
+        last = (await until(stream, "appended"))[-1][1]
+    await service.client.delete("/sessions/s1")
+    await say(service, "My dog is called Rex.")
+    async with listening(service, last) as stream:
+        _, _, appended = (await until(stream, "appended"))[-1]
+    assert (appended["from_seq"], appended["to_seq"]) == (1, 1)
+
+
 async def test_a_listener_that_begins_at_the_beginning_hears_the_whole_history(service: Service) -> None:
     await service.configure("s1", preset="compact", message_tokens=200, buffer_every=0.2, retain_tokens=20)
     for number in range(12):
