@@ -111,6 +111,7 @@ BACKOFF_FIRST, BACKOFF_MAX, STALLED_EVERY = 1.0, 120.0, 600.0
 ATTEMPTS_MAX = 8
 
 MESSAGE_TOKENS_MAX = 10_000_000
+MACHINE_ZONE = "localtime"  # what some systems list beside IANA's; Postgres, which dates by the zone too, has no such
 
 
 class Retention(BaseModel):
@@ -207,7 +208,7 @@ class MemoryConfig(BaseModel):
     @field_validator("timezone")
     @classmethod
     def _known_zone(cls, name: str | None) -> str | None:
-        if name is not None and name not in available_timezones():
+        if name is not None and (name == MACHINE_ZONE or name not in available_timezones()):
             raise PydanticCustomError("timezone", "'{name}' is not an IANA time zone", {"name": name})
         return name
 

@@ -193,6 +193,7 @@ def test_a_null_leaves_any_other_key_unset() -> None:
         ({"compact_on_observe": "now"}, "compact_on_observe"),
         ({"retention": "30d"}, "retention"),
         ({"timezone": "Mars/Olympus"}, "timezone"),
+        ({"timezone": "localtime"}, "timezone"),
         ({"timezone": "../etc/passwd"}, "timezone"),
         ({"timezone": ""}, "timezone"),
     ],
