@@ -148,6 +148,7 @@ def session_config(settings: Settings) -> SessionConfig:
         messages_max=sessions.messages_max,
         message_bytes_max=sessions.message_bytes_max,
         metadata_bytes_max=sessions.metadata_bytes_max,
+        looked_max=sessions.looked_max,
     )
 
 

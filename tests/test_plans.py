@@ -21,13 +21,13 @@ import pytest
 
 import app
 from app.context.store import SNAPSHOT
-from app.diagnostics.store import LOG_OBSERVATIONS, LOG_REFLECTIONS, MEMORY
+from app.diagnostics.store import BACKLOG, LOG_OBSERVATIONS, LOG_REFLECTIONS, MEMORY
 from app.kit.db import TENANT_SETTING
 from app.memory.store import CONVERSATIONS
 from app.memory.version_store import ADD_SHARED_VERSION
 from app.recall.store import OBSERVATIONS as FOUND_NOTES
 from app.sessions.sharing import LOCK_SHARING
-from app.sessions.store import session_id
+from app.sessions.store import LOOKED_AT_ONCE, SESSIONS, session_id
 from benchmarks.speed.filling import OBSERVATIONS, TENANT, VERSIONS, a_note, fill
 from tests.conftest import Service, _clone, _database, running_service
 from tests.secured import as_role, secured
@@ -95,7 +95,6 @@ GROWING = {"messages", "sessions", "memories", "memory_versions", "session_curso
 # What may read a table from end to end, or sort what it found of a session, and why.
 READS_ALL = {
     "forget_memories": "deletes what lists of ids name, as many as there are",
-    "sessions": "pages through a tenant's sessions: the plan takes an unknown limit for a tenth of all",
     "unremembered": "erases: looks at what the notes of one erased span stood for",
 }
 
@@ -324,6 +323,26 @@ async def test_what_is_shown_of_a_shared_memory_reads_what_it_shows_and_no_sessi
         "recalled": 2,
         "a session more": 0,
     }
+
+
+@pytest.mark.parametrize("resource", [None, "nobody"])
+async def test_a_list_of_sessions_reads_so_many_at_once_however_few_are_wanted(
+    planner: asyncpg.Connection, resource: str | None
+) -> None:
+    wanted: dict[str, tuple[Any, ...]] = {"all": (None, None), "of a key": ("zzz", None), "due": (None, True)}
+    read = {name: await _rows_read(planner, SESSIONS, TENANT, resource, "", *of, 51) for name, of in wanted.items()}
+    most = 0 if resource else LOOKED_AT_ONCE
+    assert {name: rows["sessions"] for name, rows in read.items()} == {
+        "all": 0 if resource else 51,
+        "of a key": most,
+        "due": most,
+    }
+
+
+async def test_the_backlog_looks_at_few_sessions_of_a_shared_memory(planner: asyncpg.Connection, shared: UUID) -> None:
+    await planner.execute("UPDATE memories SET due_at = CASE WHEN id = $1 THEN now() END", shared)
+    read = await _rows_read(planner, BACKLOG, 10, [60.0])
+    assert (read["sessions"], read["messages"]) == (len(WAITING), len(WAITING))
 
 
 async def test_a_whole_read_would_be_seen(planner: asyncpg.Connection) -> None:

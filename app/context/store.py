@@ -6,6 +6,7 @@ the rows after it are messages of the tail, and the summary that it begins with,
 Where the tail starts is found by halving: seqs have no gaps and ``tokens_before`` only grows, so that a tail of any
 length costs some twenty index look-ups and what is shown of it.
 Who has read the session before names the ``mark`` of what it was: if it is that still, the one row says so.
+Of a memory that sessions share it names those whose notes are shown, however many share it (docs/sharing.md).
 The middle is a value of its own (``OFFSET 0``), as a row that a policy guards is found by no expression that may fail.
 ``(SELECT $1)`` hides a value from the planner: knowing which session is asked for it would plan each call anew, where a
 plan for all costs as little and a fifth of the call (docs/benchmarks/profile.md).

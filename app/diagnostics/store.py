@@ -14,6 +14,8 @@ from app.memory.moments import cursor
 from app.memory.rows import CONVERSATION, REFLECTION, observation_of, reflection_of
 from app.memory.status import MemoryStatus, memory_status
 
+WAITING_MAX = 1_000  # sessions of one shared memory whose oldest message is looked for
+
 MEMORY = """/* diagnose */
 SELECT s.id, s.memory_id, s.key, s.next_seq - 1 AS last_seq, s.expired_seq, s.observed_seq, s.buffered_seq,
   s.tail_from_seq, s.config, s.anchor_date, s.actor_turns, s.actor_input_tokens, s.actor_cached_tokens,
@@ -148,19 +150,22 @@ SELECT p.*, now() AS now, m.last_seq, m.expired_seq, p.seq + 1 AS first_seq, m.l
 FROM memory m, place p
 """
 
-# What is due or waits, the longest first; a group is told of by ``memory_status``, and the age is that of its messages.
-BACKLOG = """/* backlog */
-WITH waiting AS (SELECT * FROM memories WHERE due_at IS NOT NULL ORDER BY due_at LIMIT $1), looked AS (
+# What is due or waits, the longest first; a group is told of by ``memory_status``, and the age is that of its messages:
+# of a memory that sessions share, of so many at most that wait. It is looked for once.
+BACKLOG = f"""/* backlog */
+WITH waiting AS (SELECT * FROM memories WHERE due_at IS NOT NULL ORDER BY due_at LIMIT $1), looked AS MATERIALIZED (
   SELECT m.*, coalesce((SELECT extract(epoch FROM now() - min((SELECT ingested_at FROM messages
                                                                WHERE session_id = s.id AND seq = s.observed_seq + 1)))
-                        FROM sessions s WHERE s.memory_id = m.id), 0)::float8 AS seconds
+                        FROM (SELECT id, observed_seq FROM sessions WHERE id = m.id
+                              UNION ALL (SELECT id, observed_seq FROM sessions WHERE memory_id = m.id AND waiting
+                                         LIMIT {WAITING_MAX})) AS s), 0)::float8 AS seconds
   FROM waiting m
 )
 SELECT due_at <= now() AS due, max(due_at) AS due_at, lease_owner IS NOT NULL AS leased, lease_step, attempts, paused,
   width_bucket(seconds, $2::float8[]) AS age, count(*) AS memories, sum(pending_tokens)::bigint AS pending_tokens,
   max(seconds) AS seconds
 FROM looked GROUP BY due, leased, lease_step, attempts, paused, age
-"""
+"""  # noqa: S608 - our own number
 
 EVENTS_MAX = 200  # of each kind that one look tells; the next one goes on from there
 

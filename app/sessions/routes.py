@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Request, Response
 from app.kit.auth import Guarded, Tenant, tenant_of
 from app.kit.direct import body_of, usually
 from app.kit.json import dumps
-from app.kit.paging import paged, read_cursor
+from app.kit.paging import next_cursor, paged, read_cursor
 from app.kit.problems import problem_responses
 from app.sessions.append_store import AppendResult
 from app.sessions.deleting import Deleting
@@ -226,9 +226,9 @@ async def list_sessions(tenant: Tenant, request: Request, query: Annotated[Sessi
     scheduled = None if query.status in {None, *UNSCHEDULED} else True
     wanted = SessionFilter(resource_id=query.resource_id, search=query.search, scheduled=scheduled)
     after = read_cursor(query.cursor, str) or ""
-    found = await _service(request).page(tenant, wanted, status=query.status, after=after, limit=query.limit + 1)
-    page, cursor = paged(found, query.limit, lambda last: last[0].session.key)
-    return SessionPage(items=[_listed_out(listed, summary) for listed, summary in page], next_cursor=cursor)
+    found, last = await _service(request).page(tenant, wanted, status=query.status, after=after, limit=query.limit)
+    cursor = None if last is None else next_cursor(last)
+    return SessionPage(items=[_listed_out(listed, summary) for listed, summary in found], next_cursor=cursor)
 
 
 def _appended(key: str, result: AppendResult, summary: dict[str, Any]) -> Response:

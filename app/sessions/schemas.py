@@ -264,7 +264,9 @@ class DeletedResourceOut(BaseModel):
 
 class SessionPage(BaseModel):
     items: list[ListedSessionOut]
-    next_cursor: str | None
+    next_cursor: str | None = Field(
+        description="Of a list that is searched, or of one status, a page may have few or no items though more follow"
+    )
 
 
 def message_out(message: Message) -> MessageOut:

@@ -31,6 +31,7 @@ from app.sessions.redacting import redacted_parts
 from app.sessions.schemas import AppendIn
 from app.sessions.sharing import RESOURCE, scoping, sharer_of
 from app.sessions.store import (
+    LOOKED_AT_ONCE,
     ConfigChange,
     ListedSession,
     SessionFilter,
@@ -41,16 +42,18 @@ from app.sessions.store import (
 from app.sessions.usage import actor_usage
 from app.sessions.wire import content_hash
 
-SCAN = 500  # sessions read at a time while looking for those of a status
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionConfig:
-    """Limits (api.md): messages per append, bytes of one message as JSON, and of a session's metadata."""
+    """Limits (api.md): messages per append, bytes of one message as JSON, and of a session's metadata.
+
+    ``looked_max`` sessions are looked at for one page of a list, whatever is found.
+    """
 
     messages_max: int = 100
     message_bytes_max: int = 1024 * 1024
     metadata_bytes_max: int = 16 * 1024
+    looked_max: int = 10_000
 
 
 class SessionService:
@@ -200,19 +203,24 @@ class SessionService:
 
     async def page(
         self, tenant: str, wanted: SessionFilter, *, status: str | None, after: str, limit: int
-    ) -> list[tuple[ListedSession, dict[str, Any]]]:
+    ) -> tuple[list[tuple[ListedSession, dict[str, Any]]], str | None]:
         """Sessions by key with their memory's summary, only those of ``status`` if it is given.
 
-        The status is told by the memory; the database only leaves out what cannot have it.
+        The status is told by the memory; the database only leaves out what cannot have it. Answers the key behind which
+        more may be found, None where there are no more: at most so many are looked at, and few or none may be wanted.
         """
         found: list[tuple[ListedSession, dict[str, Any]]] = []
-        while True:
-            batch = await self._store.page(tenant, wanted, after=after, limit=limit if status is None else SCAN)
-            told = [(listed, self._memory.summary(listed.memory)) for listed in batch]
+        for _ in range(0, self._config.looked_max, LOOKED_AT_ONCE):
+            most = limit + 1 - len(found) if status is None else LOOKED_AT_ONCE
+            looked = await self._store.page(tenant, wanted, after=after, limit=most)
+            told = [(listed, self._memory.summary(listed.memory)) for listed in looked.found]
             found += [(listed, summary) for listed, summary in told if status in {None, summary["status"]}]
-            if status is None or len(found) >= limit or len(batch) < SCAN:
-                return found[:limit]
-            after = batch[-1].session.key
+            if len(found) > limit:
+                return found[:limit], found[limit - 1][0].session.key
+            if looked.last is None:
+                return found, None
+            after = looked.last
+        return found, after
 
     async def configs(self, *, tenant: str, key: str, after: int, limit: int) -> list[ConfigChange]:
         session = await self.get(tenant, key)

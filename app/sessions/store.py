@@ -12,6 +12,7 @@ from app.sessions.merging import check_metadata, off_of, set_of, unset_of
 from app.sessions.model import Gone, MemoryCounters
 
 NAMESPACE = UUID("6f2e6f0e-5c43-4a0c-9d2b-6c0f7a1f9b5e")
+LOOKED_AT_ONCE = 200  # sessions that one statement of a list looks at
 IDS_KEPT = 4_096  # of the sessions that are asked for again and again, at most a kilobyte each
 
 # A change of the config is told from a PUT that leaves it as it was by the number it gets, so that two in flight, of
@@ -47,19 +48,33 @@ SELECT put.*, (SELECT count(*) FROM look) AS due FROM put
 
 SESSION = "/* session */ SELECT * FROM sessions WHERE id = $1"
 
-SESSIONS = """/* sessions */
+# Of so many sessions, by key, those that are wanted, and the last of all: the next look begins after it.
+# The number is told, as the plan takes an unknown limit for a tenth of all; the tenant is not (context/store.py).
+SESSIONS = f"""/* sessions */
 SELECT s.*, coalesce(m.pending_tokens, 0) AS pending_tokens, coalesce(m.observation_tokens, 0) AS observation_tokens,
        coalesce(m.reflection_tokens, 0) AS reflection_tokens, m.due_at, coalesce(m.due_at <= now(), false) AS due,
        m.lease_owner, m.lease_step, coalesce(m.attempts, 0) AS attempts, m.last_error,
        coalesce(m.paused, false) AS paused,
        coalesce((SELECT extract(epoch FROM now() - ingested_at) FROM messages
-                 WHERE session_id = s.id AND seq = s.observed_seq + 1), 0)::float8 AS pending_seconds
-FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id
-WHERE s.tenant = $1 AND ($2::text IS NULL OR s.resource_id = $2) AND s.key > $3
-  AND ($4::text IS NULL OR position(lower($4) IN lower(s.key)) > 0)
-  AND ($5::bool IS NULL OR (m.due_at IS NOT NULL) = $5)
+                 WHERE session_id = s.id AND seq = s.observed_seq + 1), 0)::float8 AS pending_seconds, found.wanted
+FROM (
+  SELECT *, row_number() OVER (ORDER BY key) AS number FROM (
+    (SELECT * FROM sessions
+     WHERE (SELECT $2::text) IS NULL AND tenant = (SELECT $1::text) AND key > (SELECT $3::text)
+     ORDER BY key LIMIT {LOOKED_AT_ONCE})
+    UNION ALL
+    (SELECT * FROM sessions
+     WHERE tenant = (SELECT $1) AND resource_id = (SELECT $2) AND key > (SELECT $3) ORDER BY key LIMIT {LOOKED_AT_ONCE})
+  ) AS looked
+) AS s
+LEFT JOIN LATERAL (SELECT * FROM memories WHERE id = s.memory_id LIMIT 1) AS m ON true
+CROSS JOIN LATERAL (
+  SELECT ((SELECT $4::text) IS NULL OR position(lower((SELECT $4)) IN lower(s.key)) > 0)
+     AND ((SELECT $5::bool) IS NULL OR (m.due_at IS NOT NULL) = (SELECT $5)) AS wanted
+) AS found
+WHERE found.wanted OR s.number = {LOOKED_AT_ONCE}
 ORDER BY s.key LIMIT $6
-"""
+"""  # noqa: S608 - our own number
 
 CONFIGS = """/* configs */
 SELECT * FROM session_configs WHERE session_id = $1 AND number > $2 ORDER BY number LIMIT $3
@@ -129,6 +144,14 @@ class ListedSession:
     memory: MemoryCounters
     pending_seconds: float
     last_error: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """Those wanted of the sessions looked at. ``last`` is the key of the last looked at; None: there are no more."""
+
+    found: tuple[ListedSession, ...]
+    last: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,13 +276,15 @@ class SessionStore:
             row = await connection.fetchrow(SESSION, session_id(tenant, key))
         return None if row is None else session_of(row)
 
-    async def page(self, tenant: str, wanted: SessionFilter, *, after: str, limit: int) -> list[ListedSession]:
-        """Sessions by key, those after ``after``."""
+    async def page(self, tenant: str, wanted: SessionFilter, *, after: str, limit: int) -> Looked:
+        """Up to ``limit`` sessions by key, of the ``LOOKED_AT_ONCE`` after ``after``."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(
                 SESSIONS, tenant, wanted.resource_id, after, wanted.search, wanted.scheduled, limit
             )
-        return [_listed_of(row) for row in rows]
+        more = rows and (len(rows) == limit or rows[-1]["number"] == LOOKED_AT_ONCE)
+        found = tuple(_listed_of(row) for row in rows if row["wanted"])
+        return Looked(found=found, last=rows[-1]["key"] if more else None)
 
     async def configs(self, session: UUID, *, after: int, limit: int) -> list[ConfigChange]:
         """The changes of a session's config, oldest first, those after number ``after``."""

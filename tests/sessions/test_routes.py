@@ -12,6 +12,7 @@ from app.llm.port import Provider, Usage
 from app.llm.prices import cost_usd
 from app.memory.status import MemoryStatus
 from app.sessions.schemas import StatusName
+from benchmarks.speed import filling
 from tests.conftest import Service, StartService
 from tests.journeys.looks import until, until_stalled
 from tests.model_server import Fault, ModelServer
@@ -581,6 +582,25 @@ async def test_a_page_of_one_status_goes_on_behind_those_of_another(service: Ser
     found = [session["session"] for session in first["items"] + rest["items"]]
     assert found == ["s01", "s03", "s05", "s07", "s09", "s11"]
     assert rest["next_cursor"] is None
+
+
+@pytest.mark.parametrize("wanted", [{"search": "LAST"}, {"status": "disabled"}])
+async def test_a_page_looks_at_so_many_sessions_and_tells_where_to_go_on(
+    start_service: StartService, database_url: str, wanted: dict[str, str]
+) -> None:
+    await filling.fill(database_url, [f"s{number:04}" for number in range(1_300)], 1, observed=True, wake_tokens=6_000)
+    pages: list[list[str]] = []
+    async with start_service(sessions={"looked_max": 1_000}) as service:
+        await post(service, said(), key="the-last")
+        await service.configure("the-last", enabled=False)
+        cursor: dict[str, str] = {}
+        while len(pages) < 9:
+            page = await service.get("/sessions", **wanted, **cursor)
+            pages.append([found["session"] for found in page["items"]])
+            if page["next_cursor"] is None:
+                break
+            cursor = {"cursor": page["next_cursor"]}
+    assert pages == [[], ["the-last"]]
 
 
 def test_a_list_takes_every_word_that_a_memory_can_stand_by() -> None:

@@ -33,7 +33,8 @@ export function SessionList({ chosen }) {
       </select></label>
     </div>
     ${found.error && html`<${Notice} kind="error">${found.error}<//>`}
-    ${found.loaded && !found.items.length && !found.error && html`<p class="hint">No session is so.</p>`}
+    ${found.loaded && !found.items.length && !found.error &&
+      html`<p class="hint">${found.more ? "None of those looked at is so." : "No session is so."}</p>`}
     <ul class="sessions">${found.items.map((item) => html`<${Item} item=${item} chosen=${item.session === chosen} />`)}</ul>
     ${found.more && html`<button onClick=${() => setPages(pages + 1)}>More</button>`}
   `;
