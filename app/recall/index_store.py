@@ -55,7 +55,10 @@ ON CONFLICT DO NOTHING RETURNING seq
 
 FORGET = """/* forget_terms */ DELETE FROM message_terms WHERE session_id = ANY($1::uuid[])"""
 
-FORGET_FROM = """/* forget_terms_from */ DELETE FROM message_terms WHERE session_id = $1 AND seq >= $2"""
+# Session and seq are hidden from the planner, which would plan each call anew (context/store.py).
+FORGET_FROM = """/* forget_terms_from */
+DELETE FROM message_terms WHERE session_id = (SELECT $1::uuid) AND seq >= (SELECT $2::bigint)
+"""
 
 # What is left is that there was a message: in its session, and in its resource.
 FORGET_MESSAGES = """/* forget_message_terms */

@@ -102,8 +102,9 @@ _FROM_FUNCTION = f"SELECT * FROM {GUARDED}((SELECT $1::uuid[]), {_ASKED})"  # no
 GUARDED_SEARCH = _SEARCH.format(name="recall_guarded_messages", near=NEAR_MAX, having=_FROM_FUNCTION)
 
 MESSAGES = """/* recall_texts */
-SELECT m.* FROM unnest($1::uuid[], $2::bigint[]) AS p (session_id, seq) JOIN messages m USING (session_id, seq)
-WHERE m.erased_at IS NULL
+SELECT m.* FROM unnest((SELECT $1::uuid[]), (SELECT $2::bigint[])) AS p (session_id, seq) CROSS JOIN LATERAL (
+  SELECT * FROM messages WHERE session_id = p.session_id AND seq = p.seq LIMIT 1
+) AS m WHERE m.erased_at IS NULL
 """
 
 # Of each session the last, as many as are asked for: they are read from its end.

@@ -2,11 +2,18 @@
 
 import json
 
+import asyncpg
+
 from app.recall.scope import quoted, session_term
 from app.recall.store import SEARCH
 from app.sessions.store import session_id
-from tests.conftest import Service
+from benchmarks.speed.filling import fill
+from tests.conftest import Service, StartService
+from tests.context.test_store import COUNTED
 
+SHORT = [f"short-{number}" for number in range(12)]
+ASKED = ["sessions", "recall_messages", "recall_texts", "recall_observations", "forget_terms_from"]
+SAID = {"role": "user", "content": "The red cup is in Porto now."}
 SESSION = session_id("default", "s")
 
 
@@ -17,3 +24,25 @@ async def test_no_part_of_the_search_is_compared_with_another_row_by_row(service
         plan = await connection.fetchval(f"EXPLAIN (FORMAT JSON) {SEARCH}", [SESSION], scope, *words, None, None, 100)
     # What was found is read once: a second reading is a join with itself, of as many rows as match, squared.
     assert json.dumps(plan).count("CTE Scan") == 1
+
+
+async def test_what_a_search_and_a_list_read_is_not_planned_anew_at_each_call(
+    start_service: StartService, database_url: str
+) -> None:
+    """Postgres chooses the generic plan once five others were no cheaper."""
+    await fill(database_url, ["long"], 5_000, observed=True, wake_tokens=6_000)
+    await fill(database_url, SHORT, 1, observed=True, wake_tokens=6_000)
+    tables = "'messages', 'message_terms', 'observations', 'sessions'"
+    connection = await asyncpg.connect(database_url)
+    await connection.execute(f"UPDATE pg_class SET reltuples = 1000 * reltuples WHERE relname IN ({tables})")  # noqa: S608 - our own
+    async with start_service(pool={"min": 1, "max": 1}, recall={"index_look_seconds": 600}) as service:
+        for key in SHORT:
+            await service.client.post(f"/sessions/{key}/recall", json={"query": "red cup of Ana"})
+            await service.get("/sessions", search="short")
+            await service.client.put(f"/sessions/{key}/messages/m-1", json=SAID)
+        async with service.app.state.database.connection() as own:
+            planned = {name: counts for name, *counts in await own.fetch(COUNTED, ASKED)}
+    await connection.execute("ANALYZE messages, message_terms, observations, sessions")
+    await connection.close()
+
+    assert planned == {name: [5, 7] for name in ASKED}
