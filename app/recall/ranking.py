@@ -30,12 +30,14 @@ SEGMENT_SATURATION: Final = 1.2
 RARITY: Final = 1.2  # an exponent
 
 # Shares of the neighbours at a distance, of the other scores beside the passage's, of a word that is of the asking
-# alone, and of what others say where the user's word is meant: an answer repeats its question.
+# alone, of a word that is only kin to the one asked for, and of what others say where the user's word is meant: an
+# answer repeats its question.
 NEAR: Final = {-2: 0.3, -1: 0.7, 0: 1.0, 1: 0.7, 2: 0.3}
 NEAR_MAX: Final = max(NEAR)
 OWN: Final = 0.5
 SEGMENT: Final = 1.0
 ASKING: Final = 0.5
+KIN: Final = 0.3
 OTHERS: Final = 0.5
 
 # Bonuses, in shares of what the query's words weigh together: for whom the query names, for the role that it means
@@ -61,8 +63,9 @@ def ranked(
 ) -> list[Ranked]:
     """The messages that match, or stand beside one that does, best first; of equals the newest.
 
-    ``rows`` are all that have a word of the query, as many as are looked at, and their neighbours. ``named`` is the
-    time that the query names, ``meant`` who speaks of it where it names nobody.
+    ``rows`` are all that have a word of the query, as many as are looked at, and their neighbours. A count at a place
+    behind the query's, by its length, is that of the word's kin. ``named`` is the time that the query names, ``meant``
+    who speaks of it where it names nobody.
     """
     # In the order of each session, so that equal sums are equal whatever order the rows come in.
     known = {row.place: row for row in sorted(rows, key=attrgetter("seq"))}
@@ -71,7 +74,9 @@ def ranked(
     asked = frozenset[str]().union(*(query[word] for word in speakers))
     role = None if asked else meant
     matching = {
-        place: counts for place, row in known.items() if (counts := _counts(row, words, scope.mean_length, role))
+        place: counts
+        for place, row in known.items()
+        if (counts := _counts(row, words, scope.mean_length, role, kin_at=len(query)))
     }
     shares = {word: _share(query[word]) for word in words}
     weights = {word: share * _rarity(scope.messages, scope.having[word]) for word, share in shares.items()}
@@ -90,11 +95,12 @@ def ranked(
     return sorted(found, key=lambda one: (-one.score, -known[one.place].created_at.timestamp(), -one.place[1]))
 
 
-def _counts(row: Indexed, words: Iterable[int], mean_length: float, meant: Role | None) -> Counts:
+def _counts(row: Indexed, words: Iterable[int], mean_length: float, meant: Role | None, *, kin_at: int) -> Counts:
     """The counts of the words that it has, as those of a message of mean length."""
     other = OTHERS if meant is Role.USER and row.role is not Role.USER else 1.0
     share = other / _norm(row.length / mean_length)
-    return {word: share * row.counts[word] for word in words if word in row.counts}
+    counted = ((word, row.counts.get(word) or KIN * (kin_at + word in row.counts)) for word in words)
+    return {word: share * count for word, count in counted if count}
 
 
 def _speakers(query: Sequence[Alternatives], rows: Iterable[Indexed]) -> set[int]:

@@ -16,6 +16,7 @@ from app.recall.facts import fact_hits
 from app.recall.fusion import fused
 from app.recall.indexer import Indexer
 from app.recall.indexing import Entry, entries, told
+from app.recall.kin import kin_of
 from app.recall.model import Hit, HitKind, Indexed, Neighbour, Place, Scope, Searched, Span
 from app.recall.notes import note_hits
 from app.recall.ranking import Ranked, ranked
@@ -172,8 +173,9 @@ class RecallService:
         index = await self._store.index(ids, tail_max=self._config.tail_max)
         for session in index.tail:
             self._indexer.ask(session)
-        rows = await self._store.search(ids, scope, query, ask.span, limit=self._config.candidates_max)
-        newest, length, segments = await asyncio.to_thread(_tail_rows, index, query)
+        kin = kin_of(query, ask.query)
+        rows = await self._store.search(ids, scope, query, ask.span, kin=kin, limit=self._config.candidates_max)
+        newest, length, segments = await asyncio.to_thread(_tail_rows, index, [*query, *kin])
         rows += newest
         found = ranked(
             query,
@@ -208,7 +210,8 @@ class RecallService:
 
 def _load() -> None:
     """Search for nothing, which loads the stemmers and what dates are told by."""
-    query_terms(named_time(TYPICAL_QUERY, datetime.now(UTC)).text)
+    text = named_time(TYPICAL_QUERY, datetime.now(UTC)).text
+    kin_of(query_terms(text), text)
     gc.freeze()  # it stays, as what app/serving.py froze before
 
 

@@ -14,7 +14,7 @@ from app.memory.rows import observation_of
 from app.recall.index_store import last_of
 from app.recall.indexing import Last
 from app.recall.model import Indexed, Place, Searched, Span
-from app.recall.ranking import NEAR_MAX
+from app.recall.ranking import KIN, NEAR_MAX
 from app.recall.scope import quoted
 from app.recall.tokens import Alternatives
 from app.sessions.message_store import message_of
@@ -69,14 +69,17 @@ SELECT * FROM ({HAVING.format(query="$2")}) AS t WHERE t.session_id IN (SELECT i
 $$
 """  # noqa: S608 - our own names
 
-# A word is one or more terms that stand for it. What is over the limit is what has fewest and commonest of the words.
+# A word is one or more terms that stand for it; its kin are asked for at once, for how often they are there does not
+# matter. What is over the limit is what has fewest and commonest of the words.
 # Neighbours come with what is found, for they are ranked together. No two of the parts are joined: Postgres takes each
 # for a row or two, and would compare all with all.
 _SEARCH = """/* {name} */
 WITH asked AS (
-  SELECT * FROM unnest((SELECT $3::int[]), (SELECT $4::text[]), (SELECT $5::text[])) AS a (word, term, query)
+  SELECT * FROM unnest((SELECT $3::int[]), (SELECT $4::text[]), (SELECT $5::text[]), (SELECT $9::float8[]))
+    AS a (word, term, query, share)
 ), found AS MATERIALIZED (
-  SELECT a.word, t.session_id, t.seq, sum(coalesce((t.repeated->>a.term)::int, 1))::int AS count
+  SELECT a.word, t.session_id, t.seq, sum(coalesce((t.repeated->>a.term)::int, 1))::int AS count,
+         min(a.share) AS share
   FROM asked a CROSS JOIN LATERAL ({having}) AS t
   WHERE t.session_id IN (SELECT * FROM unnest((SELECT $1::uuid[])))
     AND t.created_at >= (SELECT coalesce($6::timestamptz, '-infinity'))
@@ -85,7 +88,7 @@ WITH asked AS (
 ), best AS (
   SELECT session_id, seq, array_agg(word) AS words, array_agg(count) AS counts
   FROM (SELECT *, count(*) OVER (PARTITION BY word) AS messages FROM found) AS weighed
-  GROUP BY session_id, seq ORDER BY sum(1.0::float8 / messages) DESC, seq DESC LIMIT (SELECT $8::int)
+  GROUP BY session_id, seq ORDER BY sum(share / messages) DESC, seq DESC LIMIT (SELECT $8::int)
 ), near AS (
   SELECT session_id, seq + distance AS seq, max(words) FILTER (WHERE distance = 0) AS words,
          max(counts) FILTER (WHERE distance = 0) AS counts
@@ -180,21 +183,33 @@ class RecallStore:
         return Index(last=last, tail=tail)
 
     async def search(
-        self, sessions: Sequence[UUID], scope: str, query: Sequence[Alternatives], span: Span, *, limit: int
+        self,
+        sessions: Sequence[UUID],
+        scope: str,
+        query: Sequence[Alternatives],
+        span: Span,
+        *,
+        kin: Sequence[Alternatives],
+        limit: int,
     ) -> list[Indexed]:
-        """The indexed messages that have a word of the query, and their neighbours. ``scope``: a term they all have."""
-        asked = [(word, term, quoted(term)) for word, terms in enumerate(query) for term in sorted(terms)]
+        """The indexed messages that have a word of the query or one of its kin, and their neighbours.
+
+        ``scope``: a term they all have. Counts are by the place in the query, those of the kin behind it.
+        """
+        asked = [(word, term, quoted(term), 1.0) for word, terms in enumerate(query) for term in sorted(terms)]
+        asked += [(word, "", _any_of(terms), KIN) for word, terms in enumerate(kin, start=len(query)) if terms]
         async with self._database.connection() as connection:
             rows = await connection.fetch(
                 GUARDED_SEARCH if self._database.is_guarded else SEARCH,
                 sessions,
                 f"{quoted(scope)} & ",
-                [word for word, _, _ in asked],
-                [term for _, term, _ in asked],
-                [written for _, _, written in asked],
+                [word for word, _, _, _ in asked],
+                [term for _, term, _, _ in asked],
+                [written for _, _, written, _ in asked],
                 span.since,
                 span.until,
                 limit,
+                [share for _, _, _, share in asked],
             )
         return [_indexed(row) for row in rows]
 
@@ -219,6 +234,10 @@ class RecallStore:
                 OBSERVATIONS, [one.id for one in sessions], [one.memory_id for one in sessions], limit
             )
         return [(row["session_id"], observation_of(row)) for row in rows]
+
+
+def _any_of(terms: Alternatives) -> str:
+    return f"({' | '.join(map(quoted, sorted(terms)))})"
 
 
 def _searched(row: Row) -> Searched:

@@ -147,6 +147,18 @@ def test_a_word_of_the_asking_counts_less_than_one_that_is_looked_for() -> None:
     assert plain_scores(query_terms(query), [terms("suggestions"), terms("bakery")])[0] > 0  # it is not left out
 
 
+def test_kin_of_a_word_counts_for_a_message_that_has_not_the_word_and_less() -> None:
+    kin = Counter({1: 1})  # behind the one word of the query
+    literal, similar, both = (
+        replace(row, counts=counts)
+        for row, counts in zip(rows("bakery", *["bakery"] * 3), ({0: 1}, kin, {0: 1} | kin), strict=True)
+    )
+    apart = [replace(row, segment=row.seq) for row in (literal, similar, both)]
+    best = ranked(query_terms("bakery"), apart, replace(scope_of("bakery", apart), segments=3, having=[2]))
+    scores = {one.place[1]: one.score for one in best}
+    assert 0 < scores[2] < scores[1] == scores[3]
+
+
 def test_what_was_said_at_the_time_that_is_named_comes_first_and_shuts_out_nothing() -> None:
     found = rows("bakery", "bakery", *[FILLER] * 4, "bakery")
     named = Span(until=BEGIN + timedelta(minutes=3))

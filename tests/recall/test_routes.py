@@ -4,6 +4,9 @@ from typing import Any
 
 import pytest
 
+from app.recall.index_store import IndexStore
+from app.recall.indexer import IndexConfig, Indexer
+from app.sessions.store import session_id
 from tests.conftest import Service, StartService
 
 Json = dict[str, Any]
@@ -42,6 +45,17 @@ async def test_a_hit_is_one_message_with_where_and_when_and_by_whom_it_was_said(
 async def test_nothing_is_found_where_nobody_said_it(service: Service) -> None:
     await service.append("s", said("I moved to Lisbon"))
     assert await recall(service, "sessions/s", "submarine") == []
+
+
+async def test_a_word_of_the_same_meaning_is_found_after_the_word_itself(service: Service) -> None:
+    await service.append("s", said("She showed me a photo"))
+    await service.append("s", said("We had a picnic", at="2026-08-02T10:00:00Z"))
+    await service.append("s", said("Two pictures were sold", at="2026-08-03T10:00:00Z"))
+    waiting = await recall(service, "sessions/s", "pictures")
+    assert [hit["from_seq"] for hit in waiting] == [3, 1]
+    index = Indexer(store=IndexStore(service.app.state.database), config=IndexConfig())
+    assert await index.index(session_id("default", "s")) == 3
+    assert await recall(service, "sessions/s", "pictures") == waiting
 
 
 async def test_nothing_is_found_of_signs_alone(service: Service) -> None:

@@ -18,10 +18,11 @@ SESSION = session_id("default", "s")
 
 
 async def test_no_part_of_the_search_is_compared_with_another_row_by_row(service: Service) -> None:
-    words = ([0, 1], ["red", "blue"], [quoted("red"), quoted("blue")])
+    words, shares = ([0, 1], ["red", "blue"], [quoted("red"), quoted("blue")]), [1.0, 1.0]
     scope = f"{quoted(session_term(SESSION))} & "
     async with service.app.state.database.connection() as connection:
-        plan = await connection.fetchval(f"EXPLAIN (FORMAT JSON) {SEARCH}", [SESSION], scope, *words, None, None, 100)
+        asked = [[SESSION], scope, *words, None, None, 100, shares]
+        plan = await connection.fetchval(f"EXPLAIN (FORMAT JSON) {SEARCH}", *asked)
     # What was found is read once: a second reading is a join with itself, of as many rows as match, squared.
     assert json.dumps(plan).count("CTE Scan") == 1
 

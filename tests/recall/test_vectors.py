@@ -94,7 +94,7 @@ async def embedded(service: Service, number: int, session: UUID = SESSION) -> No
 async def test_a_message_is_found_that_shares_no_word_with_the_query(finding: Service) -> None:
     await tell(finding, *TALK)
     await embedded(finding, len(TALK))
-    assert (await found(finding, "vehicle"))[0] == TALK[0]
+    assert (await found(finding, "automobile"))[0] == TALK[0]
     assert (await found(finding, "surgeon physician"))[0] == TALK[1]
 
 
@@ -115,9 +115,9 @@ async def test_a_model_that_is_down_leaves_words_and_is_not_asked_for_a_while(
     await embedded(finding, len(TALK))
     server.always = Fault.SERVER_ERROR
     for _ in range(6):
-        assert (await found(finding, "vehicle novels"))[0] == TALK[4]
+        assert (await found(finding, "automobile novels"))[0] == TALK[4]
     asked = len(server.requests)
-    assert await found(finding, "vehicle") == []
+    assert await found(finding, "automobile") == []
     assert len(server.requests) == asked
 
     metrics = (await finding.client.get("/metrics")).text
@@ -140,7 +140,7 @@ async def test_a_context_recalls_by_vectors_too(finding: Service) -> None:
     await finding.configure("s", message_budget=40, keep_last=1)
     await tell(finding, *TALK, *(f"Nothing of note happened on day {n}, and so on and on" for n in range(6)))
     await embedded(finding, len(TALK) + 6)
-    context = await finding.context("s", query="vehicle")
+    context = await finding.context("s", query="automobile")
     assert TALK[0] in str(context["payload"])
 
 
@@ -148,9 +148,9 @@ async def test_nobody_finds_what_was_said_to_others(finding: Service) -> None:
     for key, resource in (("s", "ana"), ("t", "bob")):
         await tell(finding, TALK[0], f"{resource}'s soup", key=key, resource_id=resource)
         await embedded(finding, 2, session_id("default", key))
-    assert await found(finding, "vehicle") == [TALK[0], "ana's soup"]
-    assert await found(finding, "vehicle", "resources/bob") == [TALK[0], "bob's soup"]
-    assert await found(finding, "vehicle", "resources/carl") == []
+    assert await found(finding, "automobile") == [TALK[0], "ana's soup"]
+    assert await found(finding, "automobile", "resources/bob") == [TALK[0], "bob's soup"]
+    assert await found(finding, "automobile", "resources/carl") == []
 
 
 async def test_a_span_of_time_and_the_sessions_of_a_resource_bound_what_is_found(finding: Service) -> None:
@@ -159,10 +159,10 @@ async def test_a_span_of_time_and_the_sessions_of_a_resource_bound_what_is_found
         body = {"messages": [message], "resource_id": "ana"}
         assert (await finding.client.post(f"/sessions/{key}/messages", json=body)).status_code == 201
         await embedded(finding, 1, session_id("default", key))
-    assert sorted(await found(finding, "vehicle", "resources/ana")) == ["car s", "car t"]
-    assert await found(finding, "vehicle", "resources/ana", since="2026-01-15T00:00:00Z") == ["car t"]
-    assert await found(finding, "vehicle", "resources/ana", until="2026-01-15T00:00:00Z") == ["car s"]
-    assert await found(finding, "vehicle", "resources/ana", session="s") == ["car s"]
+    assert sorted(await found(finding, "automobile", "resources/ana")) == ["car s", "car t"]
+    assert await found(finding, "automobile", "resources/ana", since="2026-01-15T00:00:00Z") == ["car t"]
+    assert await found(finding, "automobile", "resources/ana", until="2026-01-15T00:00:00Z") == ["car s"]
+    assert await found(finding, "automobile", "resources/ana", session="s") == ["car s"]
 
 
 async def test_an_erased_message_has_no_vector_from_that_moment_on(finding: Service) -> None:
@@ -170,7 +170,7 @@ async def test_an_erased_message_has_no_vector_from_that_moment_on(finding: Serv
     await embedded(finding, len(TALK))
     await finding.client.delete("/sessions/s/messages/m-1")
     assert [row["seq"] for row in await rows(finding) if row["vector"] is None] == [1]
-    assert TALK[0] not in await found(finding, "vehicle")
+    assert TALK[0] not in await found(finding, "automobile")
 
 
 async def test_a_deleted_session_leaves_no_vector_and_its_branch_has_its_own(finding: Service) -> None:
@@ -181,7 +181,7 @@ async def test_a_deleted_session_leaves_no_vector_and_its_branch_has_its_own(fin
     receipt = (await finding.client.delete("/sessions/s")).json()
     assert receipt["rows"]["message_vectors"] == len(TALK)
     assert await rows(finding) == []
-    assert (await found(finding, "vehicle", "sessions/b"))[0] == TALK[0]
+    assert (await found(finding, "automobile", "sessions/b"))[0] == TALK[0]
 
 
 async def test_in_a_shared_memory_the_vectors_of_what_is_erased_go_and_those_of_the_others_stay(

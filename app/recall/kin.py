@@ -1,0 +1,37 @@
+"""Words that mean nearly what a word of a query means: who asks of a "picture" also looks for a "photo". Pure.
+
+``kin.txt`` has them, in English, a word with its kin a line; where they come from is told in docs/recall.md. They are
+asked for beside the words of a query, and count for a message that has not the word itself (ranking.py).
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+
+from app.recall.asking import asking_terms
+from app.recall.languages import ENGLISH, LATIN, language_codes, stem
+from app.recall.tokens import Alternatives
+
+
+def kin_of(query: Sequence[Alternatives], text: str) -> list[Alternatives]:
+    """Of each word of a query the terms of its kin, none where it has none; ``text`` is what the query was made of.
+
+    Another language has none: its words may look like English ones. Nor have words of the asking.
+    """
+    if LATIN[ENGLISH] not in language_codes(text):
+        return [frozenset[str]()] * len(query)
+    known = kin()
+    return [frozenset[str]().union(*(known.get(term, ()) for term in word)) - word for word in query]
+
+
+@cache
+def kin() -> Mapping[str, Alternatives]:
+    """Of each term those of its kin, which it is kin to as well."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for line in files(__package__).joinpath("kin.txt").read_text(encoding="utf-8").splitlines():
+        word, *others = (stem(word, ENGLISH) for word in line.split())
+        found[word].update(others)
+        for other in others:
+            found[other].add(word)
+    return {term: frozenset(found[term]) for term in found.keys() - asking_terms()}
