@@ -11,6 +11,7 @@ import asyncpg
 import pytest
 
 from app.kit.migrate import current_revision, head_revision, upgrade
+from app.recall.store import GUARDED_FUNCTION
 from tests.conftest import Service, StartService, running_service
 from tests.journeys.laws import COMPACT, check_all
 from tests.journeys.looks import look, until
@@ -110,8 +111,12 @@ async def test_no_statement_leaves_anything_behind_on_its_connection(start_servi
         await service.client.post("/sessions/s/memory/observe", params={"wait_ms": 20_000})
         await service.context("s")
         async with service.app.state.database.connection() as connection:
+            meanwhile = connection.transaction()
+            await meanwhile.start()
+            await connection.execute(GUARDED_FUNCTION.format(schema="public"))  # one of them calls it
             for statement in STATEMENTS.values():
                 await connection.prepare(statement, name="")
+            await meanwhile.rollback()
             found = tuple(await connection.fetchrow(kept))
 
     assert found == (None, None, 0, 0)
