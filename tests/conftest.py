@@ -252,6 +252,13 @@ def service_url(database_url: str, request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
+def prepared_statements(service_url: str) -> None:
+    """For a test of how statements are kept prepared, which none is behind the pooler."""
+    if is_pooled(service_url):
+        pytest.skip("no statement is prepared behind a pooler")
+
+
+@pytest.fixture
 async def service(service_url: str) -> AsyncIterator[Service]:
     """The service with its defaults and the extractive memory."""
     async with running_service(service_url) as running:

@@ -27,8 +27,8 @@ QUICK_SECONDS = 0.5
 
 def main(
     case: Annotated[list[str] | None, typer.Option(help="only cases whose name holds this; again for more")] = None,
-    rounds: Annotated[int, typer.Option(help="of each target, in turn")] = 5,
-    seconds: Annotated[float, typer.Option(help="of one load")] = 0.8,
+    rounds: Annotated[int, typer.Option(help="of each target, in turn")] = 15,
+    seconds: Annotated[float, typer.Option(help="of one load")] = 0.3,
     connections: Annotated[list[int] | None, typer.Option(help="of the closed loops; again for more")] = None,
     peer: Annotated[str | None, typer.Option(help="module:Class of another service that runs already")] = None,
     figures: Annotated[bool, typer.Option("--write/--no-write", help="docs/benchmarks/speed.*")] = True,  # noqa: FBT002 - typer's

@@ -3,6 +3,7 @@
 from itertools import product
 
 import asyncpg
+import pytest
 
 from benchmarks.speed.filling import fill
 from tests.conftest import StartService
@@ -20,6 +21,7 @@ WHERE substring(statement FROM '\w+') = ANY ($1)
 SHORT = [f"short-{number}" for number in range(12)]
 
 
+@pytest.mark.usefixtures("prepared_statements")
 async def test_what_is_often_read_is_not_planned_anew_at_each_call_beside_a_very_long_session(
     start_service: StartService, database_url: str
 ) -> None:
