@@ -11,6 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
+from app.kit.signals import leave_when_told
+
 commands = typer.Typer(
     help="Observational memory for agents, as a standalone HTTP service.",
     no_args_is_help=True,
@@ -267,6 +269,7 @@ def _one_line_errors() -> Iterator[None]:
 
 
 def main() -> None:
+    leave_when_told()
     commands()
 
 

@@ -34,6 +34,7 @@ from app.kit.db import Database, check_server
 from app.kit.errors import StartError
 from app.kit.logging import configure
 from app.kit.postgres_folder import EmbeddedError
+from app.kit.signals import hang_up_as_told
 from app.llm.port import Provider
 from app.main import Location, create_app
 from app.recall.store import check_search
@@ -67,6 +68,7 @@ def serve(settings: Settings) -> None:
     _refuse_taken_port(settings)
     for ending in (signal.SIGINT, signal.SIGTERM):
         signal.signal(ending, _leave)
+    hang_up_as_told()
     with located(settings, exclusive=True) as database:
         asyncio.run(_prepare(settings, database))
         keys = asyncio.run(_keys(settings, database))
@@ -229,6 +231,7 @@ def worker_app(settings: Settings, database: Location) -> FastAPI:
 
     for ending in (signal.SIGINT, signal.SIGTERM):
         chain(ending)
+    hang_up_as_told()
     return app
 
 

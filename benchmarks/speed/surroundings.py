@@ -17,6 +17,7 @@ import httpx2
 import psutil
 
 from app.kit.embedded import EmbeddedConfig, EmbeddedPostgres
+from app.kit.signals import leave_when_told
 from app.settings import PREFIX
 from benchmarks.speed.targets import KEY
 from tests.journeys.processes import free_port
@@ -58,7 +59,8 @@ class Server:
 
 @asynccontextmanager
 async def postgres() -> AsyncIterator[Postgres]:
-    """The embedded one, as the service would start it, in a folder that is removed at the end."""
+    """The embedded one, as the service would start it, in a folder that is removed at the end, also by a signal."""
+    leave_when_told()
     folder = _folder()
     embedded = EmbeddedPostgres(EmbeddedConfig(data_dir=folder / "data"))
     embedded.start()

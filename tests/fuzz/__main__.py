@@ -21,6 +21,7 @@ from hypothesis.reporting import with_reporter
 
 from app.kit.embedded import EmbeddedConfig, EmbeddedPostgres
 from app.kit.logging import configure
+from app.kit.signals import leave_when_told
 from tests.conftest import RUN, _clone, _database, _run_folder, compile_once
 from tests.fuzz.crashes import Lanes, single, unreached
 from tests.fuzz.engine_laws import EngineLaws
@@ -54,6 +55,7 @@ def main() -> int:
 @contextmanager
 def server() -> Iterator[str]:
     """DSN of a server of this run's own."""
+    leave_when_told()
     os.environ[RUN] = f"fuzz-{os.getpid()}"
     folder = _run_folder()
     folder.mkdir(mode=0o755)

@@ -86,6 +86,14 @@ async def test_its_own_database_survives_a_kill_and_is_gone_after_a_stop(data_di
     assert "DAYBOOK_DATA_DIR" in taken
 
 
+async def test_a_closed_terminal_ends_it_and_its_own_database(data_dir: Path) -> None:
+    async with process({"DAYBOOK_DATA_DIR": str(data_dir)}) as service:
+        await service.append("s", *plain_talk(2))
+        service.send(signal.SIGHUP)
+        assert await service.ended() == 0
+        assert servers_of(data_dir) == []
+
+
 async def test_its_own_database_is_started_again_when_it_is_killed(data_dir: Path) -> None:
     posted = plain_talk(8)
     async with process({"DAYBOOK_DATA_DIR": str(data_dir)}) as service:
