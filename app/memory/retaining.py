@@ -21,7 +21,7 @@ from app.memory.rules import Rules
 from app.sessions.deleting import Deleting
 from app.sessions.metrics import SessionMetrics
 from app.sessions.model import SearchIndex
-from app.sessions.sharing import hold_sharers
+from app.sessions.sharing import hold_related
 
 log = structlog.get_logger("daybook.retention")
 
@@ -88,7 +88,7 @@ class Retaining:
     async def _delete(self, session: UUID, now: datetime) -> None:
         """The session whole, if it is silent still. Where others share its memory, what of that is theirs stays."""
         async with self._database.tx() as tx:
-            shared = await hold_sharers(tx, session)
+            shared = await hold_related(tx, session)
             old = await self._store.lock(tx, session)
             if old is None or not self._goes(old, now):
                 return

@@ -13,7 +13,7 @@ from app.sessions.errors import SessionNotFound
 from app.sessions.lineage import adopt
 from app.sessions.metrics import SessionMetrics
 from app.sessions.model import Gone, MemoryPort
-from app.sessions.sharing import hold_sharers
+from app.sessions.sharing import hold_related
 from app.sessions.store import SessionStore, session_id
 
 
@@ -53,7 +53,7 @@ class Deleting:
     async def session(self, tenant: str, key: str) -> Receipt:
         """One session; where others share its memory, what of that is theirs stays. Raises SessionNotFound."""
         async with self._database.tx() as tx:
-            shared = await hold_sharers(tx, session_id(tenant, key))
+            shared = await hold_related(tx, session_id(tenant, key))
             gone = await self._store.lock_session(tx, tenant, key)
             if not gone.sessions:
                 raise SessionNotFound(f"session '{key}' was never seen")

@@ -11,7 +11,7 @@ from uuid import UUID
 from app.kit.db import Row, Tx
 from app.sessions.errors import MessageNotFound, SessionNotFound
 from app.sessions.model import Kind
-from app.sessions.sharing import hold_sharers
+from app.sessions.sharing import hold_related
 from app.sessions.store import session_id
 
 LOCK = "/* lock_to_erase */ SELECT id, tenant, key FROM sessions WHERE id = $1 FOR UPDATE"
@@ -62,13 +62,11 @@ class Copy:
 class ErasingLog:
     @staticmethod
     async def copies(tx: Tx, tenant: str, key: str, message_id: str) -> list[Copy]:
-        """The message in its session, and in the branches of it and of those; locked from the root on.
-
-        Where sessions share the root's memory they are locked too.
+        """The message in its session, and in the branches of it and of those. All are locked.
 
         Raises SessionNotFound, MessageNotFound.
         """
-        await hold_sharers(tx, session_id(tenant, key))
+        await hold_related(tx, session_id(tenant, key))
         root = await tx.fetchrow(LOCK, session_id(tenant, key))
         if root is None:
             raise SessionNotFound(f"session '{key}' was never seen")

@@ -1,7 +1,26 @@
-"""A branch outlives its parent: it is that one's parent's then, so that an erasure further up still finds it."""
+"""A branch outlives its parent: it is that one's parent's then, so that an erasure further up still finds it.
+
+Whoever erases or deletes holds a session with all that descends from it, and whoever holds several takes them in the
+order of their ids: a branch may come before its parent there, and both may be of a resource that is being deleted.
+"""
+
+from collections.abc import Collection, Sequence
+from uuid import UUID
 
 from app.kit.db import Tx
 from app.sessions.model import Gone
+
+# A key used anew may be the branch of its own branch.
+FAMILY = """/* family */
+WITH RECURSIVE family AS (
+  SELECT id, tenant, key FROM sessions WHERE id = ANY($1::uuid[])
+  UNION
+  SELECT s.id, s.tenant, s.key FROM family f JOIN sessions s ON s.tenant = f.tenant AND s.branched_from = f.key
+)
+SELECT id FROM family
+"""
+
+HOLD = "/* hold_sessions */ SELECT FROM sessions WHERE id = ANY($1::uuid[]) ORDER BY id FOR UPDATE"
 
 BRANCHED = """/* branched */
 SELECT key, branched_from, branched_at_seq, created_at FROM sessions
@@ -14,6 +33,16 @@ UPDATE sessions s SET branched_from = gone.branched_from, branched_at_seq = leas
 FROM unnest($2::text[], $3::text[], $4::bigint[], $5::timestamptz[]) AS gone (key, branched_from, at_seq, created_at)
 WHERE s.tenant = $1 AND s.branched_from = gone.key AND s.created_at >= gone.created_at
 """
+
+
+async def family(tx: Tx, sessions: Sequence[UUID]) -> set[UUID]:
+    """These sessions and all branches that descend from them."""
+    return {row["id"] for row in await tx.fetch(FAMILY, sessions)}
+
+
+async def hold(tx: Tx, sessions: Collection[UUID]) -> None:
+    """Lock these sessions, in the order of all who lock several."""
+    await tx.execute(HOLD, list(sessions))
 
 
 async def adopt(tx: Tx, gone: Gone) -> None:

@@ -15,6 +15,7 @@ from uuid import UUID, uuid5
 from app.kit.db import Row, Tx
 from app.kit.errors import FieldError, Invalid
 from app.sessions.errors import ScopeConflict
+from app.sessions.lineage import family, hold
 from app.sessions.merging import off_of, set_of, unset_of
 from app.sessions.store import LOCK_OWNER, NAMESPACE, SessionRecord, session_id
 
@@ -39,7 +40,7 @@ SHARED_WITH = """/* shared_with */
 SELECT tenant, resource_id, memory_id FROM sessions WHERE id = $1 AND memory_id <> id
 """
 
-LOCK_SHARERS = "/* lock_sharers */ SELECT id FROM sessions WHERE memory_id = $1 ORDER BY id FOR UPDATE"
+SHARERS = "/* sharers */ SELECT id FROM sessions WHERE memory_id = $1"
 
 # Refused where messages exist and it would get another resource, or another memory.
 PLACE = """/* place_session */
@@ -188,17 +189,18 @@ def waiting(*, observed_seq: str = "observed_seq", facts_seq: str = "facts_seq")
     return _WAITING.format(observed_seq=observed_seq, facts_seq=facts_seq)
 
 
-async def hold_sharers(tx: Tx, session: UUID) -> UUID | None:
-    """Lock all sessions that share this one's memory: what goes of it may change what was made of them.
+async def hold_related(tx: Tx, session: UUID) -> UUID | None:
+    """Lock the session, all that share its memory, and the branches that descend from it.
 
-    Answers the memory, if others have it too.
+    What goes of it may change what was made of them. Answers the memory, if others have it too.
     """
     row = await tx.fetchrow(SHARED_WITH, session)
-    if row is None:
-        return None
-    await tx.execute(LOCK_OWNER, row["tenant"], row["resource_id"])
-    sharers = await tx.fetch(LOCK_SHARERS, row["memory_id"])
-    return row["memory_id"] if any(sharer["id"] != session for sharer in sharers) else None
+    sharers: set[UUID] = set()
+    if row is not None:
+        await tx.execute(LOCK_OWNER, row["tenant"], row["resource_id"])
+        sharers = {sharer["id"] for sharer in await tx.fetch(SHARERS, row["memory_id"])}
+    await hold(tx, sharers | await family(tx, [session]))
+    return row["memory_id"] if row is not None and sharers - {session} else None
 
 
 async def follow(tx: Tx, tenant: str, resource_id: str, rules: dict[str, Any]) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from app.kit.db import Database, Row, Tx
+from app.sessions.lineage import family, hold
 from app.sessions.merging import check_metadata, off_of, set_of, unset_of
 from app.sessions.model import Gone, MemoryCounters
 
@@ -92,6 +93,8 @@ LOCK_OWNER = "/* lock_owner */ SELECT FROM resources WHERE tenant = $1 AND id = 
 LOCK_SESSION = """/* lock_session_to_delete */
 SELECT id, key, memory_id FROM sessions WHERE id = $1 FOR UPDATE
 """
+
+OF_RESOURCE = "/* of_resource */ SELECT id FROM sessions WHERE tenant = $1 AND resource_id = $2"
 
 LOCK_RESOURCE = """/* lock_resource_to_delete */
 SELECT id, key, memory_id FROM sessions WHERE tenant = $1 AND resource_id = $2 ORDER BY id FOR UPDATE
@@ -297,8 +300,10 @@ class SessionStore:
         return _gone(tenant, await tx.fetch(LOCK_SESSION, session_id(tenant, key)), resource_id=None)
 
     async def lock_resource(self, tx: Tx, tenant: str, resource_id: str) -> Gone:
-        """All sessions of the resource, locked in one order."""
+        """All sessions of the resource, locked with the branches that descend from them."""
         await tx.execute(LOCK_OWNER, tenant, resource_id)
+        sessions = [row["id"] for row in await tx.fetch(OF_RESOURCE, tenant, resource_id)]
+        await hold(tx, await family(tx, sessions))
         return _gone(tenant, await tx.fetch(LOCK_RESOURCE, tenant, resource_id), resource_id=resource_id)
 
     async def forget(self, tx: Tx, gone: Gone) -> dict[str, int]:

@@ -1,0 +1,52 @@
+"""Who holds a session with its branches holds them in the order of all who lock several."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any
+
+import asyncpg
+import pytest
+
+from app.sessions.store import session_id
+from tests.conftest import Service
+from tests.journeys.looks import until
+from tests.sessions.test_routes import said
+
+PARENT, CHILD = "s1", next(f"b{n}" for n in range(99) if session_id("default", f"b{n}") < session_id("default", "s1"))
+LOCKING = "SELECT id FROM sessions WHERE id = $1 FOR UPDATE NOWAIT"
+WAITING = "SELECT true FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+
+
+async def _erase(service: Service) -> Any:
+    return await service.client.delete(f"/sessions/{PARENT}/messages/m-1")
+
+
+async def _delete(service: Service) -> Any:
+    return await service.client.delete(f"/sessions/{PARENT}")
+
+
+async def _delete_resource(service: Service) -> Any:
+    return await service.client.delete("/resources/ana")
+
+
+@pytest.mark.parametrize("act", [_erase, _delete, _delete_resource])
+async def test_a_branch_that_comes_first_by_its_id_is_held_before_its_parent(
+    service: Service, database_url: str, act: Callable[[Service], Coroutine[Any, Any, Any]]
+) -> None:
+    """Else an erasure, and one that deletes the resource of both, are in a deadlock."""
+    body = {"messages": [said("Hello", id="m-1")], "resource_id": "ana"}
+    assert (await service.client.post("/sessions/s0/messages", json=body)).status_code == 201
+    for parent, key in (("s0", PARENT), (PARENT, CHILD)):
+        assert (await service.client.post(f"/sessions/{parent}/branch", json={"key": key})).status_code == 201
+    holding, looking = await asyncpg.connect(database_url), await asyncpg.connect(database_url)
+    try:
+        async with holding.transaction():
+            await holding.execute(LOCKING, session_id("default", CHILD))
+            acting = asyncio.create_task(act(service))
+            await until(partial(looking.fetchval, WAITING), bool)
+            await holding.execute(LOCKING, session_id("default", PARENT))
+        assert (await acting).status_code == 200
+    finally:
+        await holding.close()
+        await looking.close()
