@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from hashlib import sha256
 from uuid import UUID
 
@@ -17,7 +16,6 @@ from app.artifacts.parts import VERSION, part_at
 from app.artifacts.schemas import GrepIn
 from app.artifacts.store import ArtifactStore, Put
 from app.kit.errors import FieldError, Invalid, Unavailable
-from app.kit.offload import offloaded
 from app.redaction.model import OFF, Redact, Redaction
 from app.sessions.errors import SessionNotFound
 from app.sessions.store import session_id
@@ -69,7 +67,7 @@ class ArtifactService:
         session = session_id(tenant, key)
         redact = self._redaction.of(tenant)
         if redact is not None:
-            content = await offloaded(partial(redacted_text, content, redact), size=len(content))
+            content = await asyncio.to_thread(redacted_text, content, redact)
         object_key = None if self._objects is None else await self._objects.write(session, content)
         new = NewArtifact(
             name=name,

@@ -11,6 +11,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 OFFLOAD_BYTES: Final = 64 * 1024
+UNKNOWN: Final = 2 * OFFLOAD_BYTES  # the size of work that may take its time however little there is of it
 
 _BESIDE: Final = Beside()
 

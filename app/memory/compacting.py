@@ -8,11 +8,9 @@ told by the summary alone, and the cursor passes it.
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from app.kit.db import Database, Tx
 from app.kit.errors import FieldError, Invalid
-from app.kit.offload import offloaded
 from app.kit.tokens import text_tokens
 from app.memory.cursor import anchor_date, start_of_group
 from app.memory.errors import AlreadyCompacted
@@ -81,7 +79,7 @@ class Compacting:
         """
         redact = self._redaction.of(tenant)
         if redact is not None and text is not None:
-            text = await offloaded(partial(redact, text), size=len(text))
+            text = await asyncio.to_thread(redact, text)
         async with self._database.tx() as tx:
             locked = await self._store.lock(tx, session_id(tenant, key))
             if locked is None:

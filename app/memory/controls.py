@@ -6,6 +6,7 @@ reflection has it for a source. A chunk that is only observed ahead is in no ver
 buffered, deleted it never becomes live, and the cursor moves over it with the next chunk that does.
 """
 
+import asyncio
 from dataclasses import dataclass
 from functools import partial
 
@@ -56,7 +57,7 @@ class Controls:
         """
         redact = self._redaction.of(tenant)
         if redact is not None:
-            text = await offloaded(partial(redact, text), size=len(text))
+            text = await asyncio.to_thread(redact, text)
         items = await offloaded(partial(read_items, text), size=len(text))
         async with self._database.tx() as tx:
             locked = await self._locked(tx, tenant, key)

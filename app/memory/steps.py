@@ -1,5 +1,6 @@
 """What the observing and the reflecting step share: what can become of a step, and the records of its calls."""
 
+import asyncio
 import time
 from collections.abc import Awaitable, Sequence
 from dataclasses import replace
@@ -42,21 +43,27 @@ async def called(
 ) -> Draft | None:
     """Await a draft, or None where a cap forbids the call. Raises StepFailed with the record of the failed call.
 
-    What the model wrote is redacted before anything is made of it, as it may say what it was not told.
+    What the model wrote is redacted before anything is made of it, as it may say what it was not told: in a thread, as
+    an operator's hook may take its time.
     """
     started = time.perf_counter()
     try:
         draft = await thinking
     except ModelError as error:
         latency = round((time.perf_counter() - started) * 1000)
-        failed = _failed(kind, error, provider=provider, latency_ms=latency, redact=redact or str)
+        refused = None if error.reply is None else await _redacted(error.reply.text, redact)
+        failed = _failed(kind, error, provider=provider, latency_ms=latency, refused=refused)
         raise StepFailed(error.kind, str(error), runs=[*runs, failed], retry_after=error.retry_after) from error
-    return draft if draft is None or redact is None else replace(draft, text=redact(draft.text))
+    return None if draft is None else replace(draft, text=await _redacted(draft.text, redact))
 
 
-def _failed(kind: str, error: ModelError, *, provider: str, latency_ms: int, redact: Redact) -> Run:
+async def _redacted(text: str, redact: Redact | None) -> str:
+    return text if redact is None else await asyncio.to_thread(redact, text)
+
+
+def _failed(kind: str, error: ModelError, *, provider: str, latency_ms: int, refused: str | None) -> Run:
     """The record of a call without a draft; a refusal has its tokens, and what was said, a late answer its input."""
-    reply, usage = error.reply, error.usage
+    usage = error.usage
     return Run(
         kind=kind,
         provider=provider,
@@ -69,7 +76,7 @@ def _failed(kind: str, error: ModelError, *, provider: str, latency_ms: int, red
         cost_usd=usage.cost_usd,
         latency_ms=latency_ms,
         error=f"{error.kind}: {error}"[:REJECTED_CHARS_MAX],
-        rejected_output=None if reply is None else redact(reply.text)[:REJECTED_CHARS_MAX],
+        rejected_output=None if refused is None else refused[:REJECTED_CHARS_MAX],
     )
 
 

@@ -9,7 +9,7 @@ from functools import partial
 
 from app.kit.db import Database, Tx
 from app.kit.errors import FieldError, Invalid
-from app.kit.offload import offloaded
+from app.kit.offload import UNKNOWN, offloaded
 from app.redaction.model import OFF, Redaction
 from app.sessions.errors import MessageErased, MessageNotFound, MessageSealed, SessionNotFound
 from app.sessions.message_store import LockedLog, MessageStore
@@ -62,9 +62,9 @@ class Replacing:
         if body.id not in {None, message_id}:
             detail = "the id is the one in the path, or is left out"
             raise Invalid(detail, errors=[FieldError("/id", detail)])
-        named = body.model_copy(update={"id": message_id})
-        read = partial(read_message, named, at="", bytes_max=self._bytes_max, redact=self._redaction.of(tenant))
-        return await offloaded(read, size=body_bytes)
+        named, redact = body.model_copy(update={"id": message_id}), self._redaction.of(tenant)
+        read = partial(read_message, named, at="", bytes_max=self._bytes_max, redact=redact)
+        return await offloaded(read, size=body_bytes if redact is None else UNKNOWN)
 
     async def _unsealed(self, tx: Tx, log: LockedLog, key: str, message_id: str) -> Message:
         message = await self._store.locked_message(tx, log, message_id)

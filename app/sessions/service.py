@@ -1,5 +1,6 @@
 """What a caller can do with a session's log: append to it, read it, configure it."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,7 +10,7 @@ from uuid import UUID
 from opentelemetry.trace import Tracer
 
 from app.kit.errors import FieldError, Invalid
-from app.kit.offload import offloaded
+from app.kit.offload import UNKNOWN, offloaded
 from app.kit.tracing import UNTRACED, traced
 from app.llm.port import Usage
 from app.llm.prices import priced
@@ -120,8 +121,9 @@ class SessionService:
         known: list[NewMessage] = []
         for new, stored in zip(messages, result.messages, strict=True):
             old = await self._messages.message(session, new.id) if stored.differs else None
-            same = old is not None and content_hash(old.role, old.name, redacted_parts(old.parts, redact))
-            known.append(replace(new, content_hash=old.content_hash) if old and same == new.content_hash else new)
+            parts = None if old is None else await asyncio.to_thread(redacted_parts, old.parts, redact)
+            same = old and parts is not None and content_hash(old.role, old.name, parts) == new.content_hash
+            known.append(replace(new, content_hash=old.content_hash) if old and same else new)
         return known
 
     async def _summary_after(self, result: AppendResult, wait_ms: int) -> dict[str, Any]:
@@ -139,7 +141,8 @@ class SessionService:
             raise Invalid(detail, errors=[FieldError("/messages", detail)])
         limit = self._config.message_bytes_max
         read = partial(read_messages, body.messages, idempotency_key, bytes_max=limit, redact=redact)
-        return await offloaded(read, size=body_bytes)
+        # A redaction may be an operator's hook, which takes its time.
+        return await offloaded(read, size=body_bytes if redact is None else UNKNOWN)
 
     async def get(self, tenant: str, key: str) -> SessionRecord:
         found = await self._store.get(tenant, key)

@@ -111,6 +111,21 @@ async def test_a_secret_is_stored_nowhere_and_sent_to_no_model(
     assert artifact.headers["content-length"] == str(len(artifact.content))
 
 
+async def test_no_request_waits_for_a_hook_that_takes_its_time(
+    start_service: StartService, models: ModelServer
+) -> None:
+    hook = {"tenants": "*", "hook": "tests.redaction.hooks:off_the_loop"}
+    async with start_service(provider="anthropic", memory={**MEMORY, "enabled": False}) as service:
+        await service.append("before", *MESSAGES)
+    async with start_service(provider="anthropic", memory=MEMORY, redaction=hook) as service:
+        assert (await service.append("before", *MESSAGES))["replayed"] == len(MESSAGES)
+        await write_everywhere(service)
+        await service.client.post("/sessions/s/memory/reflect", params={"wait_ms": WAIT_MS})
+        memory = await service.memory("s")
+    assert models.requests
+    assert memory["last_error"] is None
+
+
 async def test_what_was_stored_before_is_sent_to_no_model_and_stored_no_more(
     start_service: StartService, models: ModelServer, database_url: str
 ) -> None:
