@@ -57,7 +57,9 @@ class Embedder(Protocol):
 
 def unit(numbers: Sequence[float]) -> Vector | None:
     """The vector of length 1 in this direction. None where there is none: it is empty, zero, or not of numbers."""
-    length = hypot(*numbers)
-    if not length or not isfinite(length):
+    largest = max(map(abs, numbers), default=0.0)
+    if not largest or not isfinite(hypot(*numbers)):
         return None
-    return tuple(number / length for number in numbers)
+    near_one = [number / largest for number in numbers]  # numbers at the end of a float's range have no exact length
+    length = hypot(*near_one)
+    return tuple(number / length for number in near_one)

@@ -86,12 +86,12 @@ WITH observed AS (
                             to_seq, covers, current_task, suggested_response, born_version)
   SELECT memory_id, ordinal, 'active', text, items, tokens, message_tokens, session_id, from_seq, to_seq, covers,
          current_task, suggested_response, $4
-  FROM observations WHERE memory_id = $1 AND id = ANY($2::bigint[])
+  FROM observations WHERE memory_id = $1 AND id = ANY($2::bigint[]) ORDER BY id
 )
 INSERT INTO reflections (memory_id, level, generation, status, text, items, tokens, source_tokens, from_seq, to_seq,
                          covers, sources, born_version)
 SELECT memory_id, level, generation, 'active', text, items, tokens, source_tokens, from_seq, to_seq, covers, sources, $4
-FROM reflections WHERE memory_id = $1 AND id = ANY($3::bigint[])
+FROM reflections WHERE memory_id = $1 AND id = ANY($3::bigint[]) ORDER BY id
 """
 
 # What of sessions is behind the cursors, from a seq of each on, can be observed, and is told by no note nor by the

@@ -82,6 +82,7 @@ async def test_an_empty_database_is_migrated_through_it(postgres: str) -> None:
     assert found == (head_revision(), 0)
 
 
+@pytest.mark.usefixtures("prepared_statements")
 @pytest.mark.parametrize(("setting", "named"), [(False, False), (True, True)])
 async def test_statements_have_names_on_the_server_where_they_may(
     start_service: StartService, setting: bool, named: bool
@@ -94,6 +95,7 @@ async def test_statements_have_names_on_the_server_where_they_may(
             assert (await connection.fetchval(NAMED) > int(setting)) is named
 
 
+@pytest.mark.usefixtures("prepared_statements")
 async def test_no_statement_leaves_anything_behind_on_its_connection(start_service: StartService) -> None:
     """What it keeps would meet the next who is given it: settings, channels, locks, tables.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.llm.calls import ModelSetupError
@@ -25,6 +25,7 @@ NUMBERS = st.lists(st.floats(-1e6, 1e6), max_size=8)
 
 
 @given(NUMBERS)
+@example([5e-324, 5e-324])
 def test_a_vector_has_length_one_or_is_none(numbers: list[float]) -> None:
     made = unit(numbers)
     assert made is None if not hypot(*numbers) else made is not None and abs(hypot(*made) - 1) < 1e-9

@@ -3,6 +3,7 @@
 import json
 
 import asyncpg
+import pytest
 
 from app.recall.scope import quoted, session_term
 from app.recall.store import SEARCH
@@ -27,6 +28,7 @@ async def test_no_part_of_the_search_is_compared_with_another_row_by_row(service
     assert json.dumps(plan).count("CTE Scan") == 1
 
 
+@pytest.mark.usefixtures("prepared_statements")
 async def test_what_a_search_and_a_list_read_is_not_planned_anew_at_each_call(
     start_service: StartService, database_url: str
 ) -> None:
