@@ -37,7 +37,7 @@ NEAR_MAX: Final = max(NEAR)
 OWN: Final = 0.5
 SEGMENT: Final = 1.0
 ASKING: Final = 0.5
-KIN: Final = 0.3
+KIN: Final = 0.2
 OTHERS: Final = 0.5
 
 # Bonuses, in shares of what the query's words weigh together: for whom the query names, for the role that it means

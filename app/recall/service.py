@@ -13,6 +13,8 @@ from app.facts.store import FactStore
 from app.kit.clock import Clock
 from app.recall.asking import meant_role
 from app.recall.facts import fact_hits
+from app.recall.figures import LOOKED_AT_MAX, preferred
+from app.recall.figures import wanted as wanted_figure
 from app.recall.fusion import fused
 from app.recall.indexer import Indexer
 from app.recall.indexing import Entry, entries, told
@@ -151,8 +153,18 @@ class RecallService:
         self, sessions: Sequence[Searched], scope: str, query: Sequence[Alternatives], named: Span | None, ask: Ask
     ) -> list[Hit]:
         found = await self._ranked(sessions, scope, query, named, ask)
-        wanted = [one for one in found if _precedes(one, ask)]
+        wanted = await self._preferred([one for one in found if _precedes(one, ask)], ask)
         return await self._read(sessions, wanted[: ask.limit], ask.neighbours)
+
+    async def _preferred(self, found: list[Ranked], ask: Ask) -> list[Ranked]:
+        """Where a number or a time is asked for, what tells one before what is as good and does not."""
+        figure = wanted_figure(ask.query)
+        if figure is None:
+            return found
+        best = found[:LOOKED_AT_MAX]
+        said = await self._store.messages({one.place for one in best})
+        weighed = await asyncio.to_thread(preferred, best, said, figure, meant=meant_role(ask.query))
+        return [*weighed, *found[LOOKED_AT_MAX:]]
 
     async def _ranked(
         self, sessions: Sequence[Searched], scope: str, query: Sequence[Alternatives], named: Span | None, ask: Ask

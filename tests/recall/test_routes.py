@@ -58,6 +58,27 @@ async def test_a_word_of_the_same_meaning_is_found_after_the_word_itself(service
     assert await recall(service, "sessions/s", "pictures") == waiting
 
 
+async def test_what_tells_a_number_comes_before_what_is_as_good_where_a_number_is_asked_for(service: Service) -> None:
+    await service.append("s", said("Ana bought three plants"))
+    await service.append("s", said("Ana bought green plants", at="2026-08-02T10:00:00Z"))
+    assert [hit["from_seq"] for hit in await recall(service, "sessions/s", "Which plants?")] == [2, 1]
+    first, second = await recall(service, "sessions/s", "How many plants?")
+    assert (first["from_seq"], second["from_seq"]) == (1, 2)
+    assert first["score"] == pytest.approx(1.2 * second["score"], abs=1e-3)
+
+
+async def test_where_the_users_word_is_meant_a_number_of_the_assistants_does_not_count(service: Service) -> None:
+    await service.append("s", said("1. Water your plants", role="assistant"))
+    await service.append("s", said("2. Water your plants", role="assistant", at="2026-08-02T10:00:00Z"))
+    await service.append("s", said("my plants need water", at="2026-08-03T10:00:00Z"))
+    mine = {
+        hit["from_seq"]: hit["score"]
+        for hit in await recall(service, "sessions/s", "How much water do my plants need?")
+    }
+    said_at_all = await recall(service, "sessions/s", "What water do my plants need?")
+    assert mine == {hit["from_seq"]: hit["score"] for hit in said_at_all}
+
+
 async def test_nothing_is_found_of_signs_alone(service: Service) -> None:
     await service.append("s", said("I moved to Lisbon?"))
     assert await recall(service, "sessions/s", "?!") == []

@@ -1,0 +1,102 @@
+"""Questions that a number or a time answers ("how many", "when"), and the messages that tell one. Pure.
+
+Ranking reads no texts; of the best that it found those that tell what is asked for count more (docs/recall.md).
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from enum import Enum, auto
+from operator import attrgetter
+from typing import Final
+
+from app.kit.days import MONTHS
+from app.recall.indexing import told
+from app.recall.model import Place
+from app.recall.ranking import Ranked
+from app.sessions.model import Message, Role
+
+LOOKED_AT_MAX: Final = 50  # of the best: of the 100 best it was the same
+CHARACTERS_MAX: Final = 4_000  # of a text that is looked at
+MORE: Final = 1.2  # what the score of a message that tells one is multiplied by
+
+
+class Figure(Enum):
+    NUMBER = auto()
+    TIME = auto()
+
+
+# English, German, French, Spanish, Portuguese, Italian, Dutch; Russian; Chinese, Japanese, Korean. "When" is also how a
+# clause begins, so that in English it counts at the beginning, or before a verb of asking.
+_HOW_MANY: Final = re.compile(
+    r"\bhow (?:many|much|old|long|often|far)\b|\bwie ?viele?\b|\bwie (?:alt|lange|oft|weit)\b|\bcombien\b|\bquel âge\b"
+    r"|\bcu[aá]nt[oa]s?\b|\bquant[oaie]s?\b|\bhoe ?veel\b|\bhoe (?:oud|lang|vaak|ver)\b|\bсколько\b"
+    r"|多少|[几幾][^乎]|多[大久长長远遠]|いくら|いくつ|何[人個回年月日時歳才本枚冊台匹件円番度週泊]|ど[のれ](?:くらい|ぐらい|だけ)|몇|얼마|며칠"
+)
+_WHEN: Final = re.compile(
+    r"^\W*when\b|\bwhen (?:did|do|does|had|has|have|is|are|was|were|will|would)\b|\bwann\b|^\W*quand\b|\bcu[aá]ndo\b"
+    r"|^\W*quando\b|\bwanneer\b|\bкогда\b|什么时候|甚麼時候|什麼時候|何时|何時|哪[天年]|いつ|언제"
+)
+_DIGIT: Final = re.compile(r"\d|[两兩二三四五六七八九十百千万萬亿億]")
+_WORDS: Final = re.compile(r"\w+")
+_NUMBERS: Final = """
+two three four five six seven eight nine ten eleven twelve dozen twenty thirty forty fifty hundred thousand couple twice
+half zwei drei vier fünf sechs sieben acht neun zehn zwölf hundert tausend deux trois quatre cinq sept huit neuf dix
+douze cent mille dos tres cuatro cinco siete ocho nueve diez doce cien mil dois duas três quatro oito nove dez tre
+quattro cinque sette otto dieci twee drie vijf zes zeven negen tien два две три четыре пять шесть семь восемь девять
+десять
+"""
+_TIMES: Final = """
+monday tuesday wednesday thursday friday saturday sunday yesterday today tonight tomorrow ago weekend montag dienstag
+mittwoch donnerstag freitag samstag sonntag gestern heute morgen lundi mardi mercredi jeudi vendredi samedi dimanche
+hier aujourd demain lunes martes miércoles jueves viernes sábado domingo ayer hoy mañana hace segunda terça quarta
+quinta sexta ontem hoje lunedì martedì mercoledì giovedì venerdì sabato domenica ieri oggi domani maandag dinsdag
+woensdag donderdag vrijdag zaterdag zondag gisteren vandaag geleden вчера сегодня завтра назад
+"""
+_TELLING: Final = {
+    Figure.NUMBER: frozenset(_NUMBERS.split()),
+    Figure.TIME: frozenset(_NUMBERS.split() + _TIMES.split()) | (MONTHS.keys() - {"may", "mar"}),
+}
+_RELATIVE: Final = re.compile(
+    r"(?:last|next|this|past|previous) (?:night|week|month|year|spring|summer|fall|autumn|winter|evening|morning)"
+    r"|letzte[nrs]? (?:woche|monat|jahr)|(?:semaine|mois|année|l'an) (?:derni|pass)|(?:semana|mes|mês|año|ano) pass?ad"
+    r"|(?:settimana|mese|anno) scors|vorige? (?:week|maand|jaar)"
+)
+_EITHER: Final = re.compile(
+    rf"{_RELATIVE.pattern}|[昨今明前后後]天|[昨今明]日|[上下这這]个?[周週月]|[去今明]年|星期|[先今来來]週|[先今来]月|어제|오늘|내일|지난|작년|올해|요일"
+)
+
+
+def wanted(query: str) -> Figure | None:
+    """What the question is answered by."""
+    lowered = query.lower()
+    if _HOW_MANY.search(lowered):
+        return Figure.NUMBER
+    return Figure.TIME if _WHEN.search(lowered) else None
+
+
+def tells(text: str, figure: Figure) -> bool:
+    lowered = text[:CHARACTERS_MAX].lower()
+    if _DIGIT.search(lowered) or not _TELLING[figure].isdisjoint(_WORDS.findall(lowered)):
+        return True
+    if figure is Figure.NUMBER:
+        return False
+    return (_RELATIVE if lowered.isascii() else _EITHER).search(lowered) is not None
+
+
+def preferred(
+    found: Sequence[Ranked], said: Mapping[Place, Message], figure: Figure, *, meant: Role | None
+) -> list[Ranked]:
+    """``found``, best first, where what tells the figure counts more; of ``said``, the texts that are looked at.
+
+    Where the user's word is meant, it is one of the user's that tells it: an assistant's list has numbers anyway.
+    """
+    return sorted(
+        (_weighed(one, said.get(one.place), figure, meant) for one in found), key=attrgetter("score"), reverse=True
+    )
+
+
+def _weighed(one: Ranked, message: Message | None, figure: Figure, meant: Role | None) -> Ranked:
+    if message is None or (meant is Role.USER and message.role is not Role.USER) or not tells(told(message), figure):
+        return one
+    return replace(one, score=one.score * MORE)
