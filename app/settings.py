@@ -107,7 +107,10 @@ class SessionSettings(_Group):
         16 * 1024, ge=1_024, le=1024**2, description="metadata of a session as JSON; 413 over it"
     )
     looked_max: int = Field(
-        10_000, ge=200, le=1_000_000, description="sessions looked at for one page of a searched list; the next goes on"
+        10_000,
+        ge=200,
+        le=1_000_000,
+        description="sessions, or messages of one, looked at for one page of a searched list; the next goes on",
     )
     branch_messages_max: int = Field(
         200_000, ge=1, le=1_000_000_000, description="messages that a branch copies; 413 over it"

@@ -113,6 +113,13 @@ class MessageFilter:
     tool: str | None = None
     descending: bool = False
 
+    def looking(self, *, last_seq: int, looked_max: int) -> Self:
+        """The same among so many messages at most, the first in their order: seqs have no gap up to ``last_seq``."""
+        before = min(self.before, last_seq + 1)
+        if self.descending:
+            return replace(self, after=max(self.after, before - 1 - looked_max), before=before)
+        return replace(self, before=min(before, self.after + 1 + looked_max))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActorUsage:

@@ -112,11 +112,14 @@ async def append_messages(
 async def list_messages(
     key: Key, tenant: Tenant, request: Request, query: Annotated[MessageQuery, Query()]
 ) -> MessagePage:
-    """Page through a session's messages, by `seq`."""
+    """Page through a session's messages, by `seq`.
+
+    So many are looked at for one page (`DAYBOOK_SESSIONS__LOOKED_MAX`): it may hold none, and tell where to go on.
+    """
     wanted = _message_filter(query)
-    found = await _service(request).messages(tenant=tenant, key=key, wanted=wanted, limit=query.limit + 1)
-    page, cursor = paged(found, query.limit, lambda last: last.seq)
-    return MessagePage(items=[message_out(message) for message in page], next_cursor=cursor)
+    found, last = await _service(request).messages(tenant=tenant, key=key, wanted=wanted, limit=query.limit)
+    cursor = None if last is None else next_cursor(last)
+    return MessagePage(items=[message_out(message) for message in found], next_cursor=cursor)
 
 
 @router.get(

@@ -48,7 +48,7 @@ from app.sessions.wire import content_hash
 class SessionConfig:
     """Limits (api.md): messages per append, bytes of one message as JSON, and of a session's metadata.
 
-    ``looked_max`` sessions are looked at for one page of a list, whatever is found.
+    ``looked_max`` sessions, or messages of one, are looked at for one page of a list, whatever is found.
     """
 
     messages_max: int = 100
@@ -229,9 +229,21 @@ class SessionService:
         session = await self.get(tenant, key)
         return await self._store.configs(session.id, after=after, limit=limit)
 
-    async def messages(self, *, tenant: str, key: str, wanted: MessageFilter, limit: int) -> list[Message]:
+    async def messages(
+        self, *, tenant: str, key: str, wanted: MessageFilter, limit: int
+    ) -> tuple[list[Message], int | None]:
+        """Messages in the order of their seqs, and the seq behind which more may be found, None where there are none.
+
+        At most so many are looked at, and few or none of them may be wanted.
+        """
         session = await self.get(tenant, key)
-        return await self._messages.messages(session.id, wanted, limit)
+        looked = wanted.looking(last_seq=session.last_seq, looked_max=self._config.looked_max)
+        found = await self._messages.messages(session.id, looked, limit + 1)
+        if len(found) > limit:
+            return found[:limit], found[limit - 1].seq
+        if wanted.descending:
+            return found, looked.after + 1 if looked.after > wanted.after else None
+        return found, looked.before - 1 if looked.before <= min(session.last_seq, wanted.before - 1) else None
 
     async def message(self, tenant: str, key: str, message_id: str) -> Message:
         found = await self._messages.message(session_id(tenant, key), message_id)

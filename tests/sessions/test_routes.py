@@ -603,6 +603,36 @@ async def test_a_page_looks_at_so_many_sessions_and_tells_where_to_go_on(
     assert pages == [[], ["the-last"]]
 
 
+@pytest.mark.parametrize(
+    ("wanted", "pages"),
+    [
+        ({"tool": "search"}, [[], [], [450]]),
+        ({"kind": "tool_call", "order": "desc"}, [[450], [], []]),
+        ({"kind": "tool_call", "order": "desc", "after_seq": 250}, [[450]]),
+        ({"tool": "search", "before_seq": 401}, [[], []]),
+        ({"until": "2000-01-01T00:00:00Z", "limit": 500}, [[], [], []]),
+        ({"tool": "search", "after_seq": 449, "limit": 1}, [[450]]),
+        ({"tool": "search", "after_seq": 450}, [[]]),
+        ({"from_seq": 180, "to_seq": 182, "limit": 2}, [[180, 181], [182]]),
+    ],
+)
+async def test_a_page_looks_at_so_many_messages_and_tells_where_to_go_on(
+    start_service: StartService, wanted: dict[str, Any], pages: list[list[int]]
+) -> None:
+    call = {"role": "assistant", "content": [{"type": "tool_call", "id": "c1", "name": "search", "arguments": {}}]}
+    found: list[list[int]] = []
+    async with start_service(sessions={"looked_max": 200, "messages_max": 500}, memory={"enabled": False}) as service:
+        await post(service, *(said() for _ in range(449)), call)
+        cursor: dict[str, str] = {}
+        while len(found) < 9:
+            page = await service.get("/sessions/s1/messages", **wanted, **cursor)
+            found.append([message["seq"] for message in page["items"]])
+            if page["next_cursor"] is None:
+                break
+            cursor = {"cursor": page["next_cursor"]}
+    assert found == pages
+
+
 def test_a_list_takes_every_word_that_a_memory_can_stand_by() -> None:
     assert {str(status) for status in MemoryStatus} <= set(get_args(StatusName))
 
