@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from app.sessions.model import SEQ_MAX, Kind, Message
 from app.sessions.store import SessionRecord
+from app.sessions.usage import TOKENS_MAX
 
 KEY_PATTERN = r"^[A-Za-z0-9._:@~=+-]{1,200}$"
 MESSAGE_ID_PATTERN = r"^[A-Za-z0-9._:@~=+/-]{1,200}$"
@@ -80,10 +81,10 @@ class UsageIn(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     model: str | None = Field(None, max_length=400, pattern=STORABLE_PATTERN)
-    input_tokens: int | None = Field(None, ge=0)
-    cached_input_tokens: int | None = Field(None, ge=0)
-    cache_write_tokens: int | None = Field(None, ge=0)
-    output_tokens: int | None = Field(None, ge=0)
+    input_tokens: int | None = Field(None, ge=0, le=TOKENS_MAX)
+    cached_input_tokens: int | None = Field(None, ge=0, le=TOKENS_MAX)
+    cache_write_tokens: int | None = Field(None, ge=0, le=TOKENS_MAX)
+    output_tokens: int | None = Field(None, ge=0, le=TOKENS_MAX)
 
 
 class AppendIn(BaseModel):

@@ -11,10 +11,13 @@ CACHED = ("cached_input_tokens", "cache_read_input_tokens", "cachedContentTokenC
 WRITTEN = ("cache_write_tokens", "cache_creation_input_tokens")
 OUTPUT = ("output_tokens", "completion_tokens", "candidatesTokenCount", "candidates_token_count")
 THOUGHTS = ("thoughtsTokenCount", "thoughts_token_count")
+TOKENS_MAX = 2**40 - 1  # of one call; sums of them stay far below what a column holds
 
 
 def actor_usage(usage: Mapping[str, Any]) -> ActorUsage:
     """Read our names, OpenAI's chat and Responses usage, Anthropic's, and Gemini's; what is missing counts 0.
+
+    So does what is no count in an SDK's object; in our own names it was refused (``UsageIn``).
 
     Anthropic reports the cached and the newly cached input beside ``input_tokens``; the others within it. Gemini
     reports its thoughts beside the answer; the others within it. Less input than was cached contradicts itself: what
@@ -41,4 +44,4 @@ def _first(usage: Mapping[str, Any], *names: str) -> int:
 
 def _number(usage: Mapping[str, Any], name: str) -> int:
     value = usage.get(name)
-    return value if type(value) is int and 0 <= value < 2**40 else 0
+    return value if type(value) is int and 0 <= value <= TOKENS_MAX else 0

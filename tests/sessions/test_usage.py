@@ -102,7 +102,7 @@ def test_what_was_written_to_the_cache_is_counted_where_it_is_told(usage: dict[s
         ({"cache_creation_input_tokens": 7}, ActorUsage(input_tokens=7, cache_write_tokens=7)),
         (OURS | {"input_tokens": 40}, replace(read(OURS), input_tokens=800)),
         ({"promptTokenCount": 5, "promptTokensDetails": [{"modality": "TEXT"}]}, ActorUsage(input_tokens=5)),
-        ({"prompt_tokens": "many", "completion_tokens": -1, "cached_input_tokens": 2**40}, ActorUsage()),
+        ({"prompt_tokens": "many", "completion_tokens": -1, "cache_read_input_tokens": 2**40}, ActorUsage()),
     ],
 )
 def test_what_is_missing_or_no_count_is_zero_and_the_input_holds_what_was_cached(
