@@ -46,7 +46,7 @@ def read_message(
 ) -> NewMessage:
     """The message that stands at the pointer ``at``. Without an id of its own it gets the fallback, or a new one.
 
-    Counted and hashed is what is left after ``redact``.
+    Counted and hashed is what is left after ``redact``, with the name as it came (api.md, Messages).
     """
     raw: dict[str, object] = dict(message.model_extra or {})
     if message.id is not None:
@@ -57,7 +57,7 @@ def read_message(
     except WireError as error:
         raise _invalid(at + error.pointer, error.detail) from error
     _check_size(raw if message.metadata is None else {**raw, "metadata": message.metadata}, at, bytes_max)
-    parts, metadata = seen.parts, message.metadata
+    parts, metadata, name = seen.parts, message.metadata, raw.get("name")
     if redact is not None:
         parts, metadata = redacted_parts(parts, redact), redacted_json(metadata, redact)
     return NewMessage(
@@ -68,7 +68,7 @@ def read_message(
         tokens=message_tokens(parts),
         observe=observable(seen.kind, message.observe),
         trust=Trust(message.trust) if message.trust else default_trust(seen.role),
-        content_hash=content_hash(seen.role, seen.name, parts),
+        content_hash=content_hash(seen.role, name if isinstance(name, str) else None, parts),
         name=seen.name,
         created_at=message.created_at,
         metadata=metadata,

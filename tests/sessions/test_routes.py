@@ -5,6 +5,7 @@ import operator
 from functools import partial
 from typing import Any, get_args
 
+import asyncpg
 import httpx2 as httpx
 import pytest
 
@@ -44,6 +45,20 @@ def pointers(answer: httpx.Response) -> list[str]:
 
 
 # Append
+
+
+async def test_the_tool_that_an_item_calls_is_not_who_says_it(service: Service, database_url: str) -> None:
+    item = {"type": "function_call", "call_id": "c1", "id": "fc_1", "name": "search", "arguments": "{}"}
+    await post(service, said("Where is it?"), item)
+    shown = await service.context("s1", format="openai")
+    assert [message.get("name") for message in shown["payload"]["messages"]][:2] == [None, None]
+    connection = await asyncpg.connect(database_url)
+    before = "UPDATE messages SET name = 'search' WHERE id = 'fc_1'"  # as it was stored once
+    assert await connection.execute(before) == "UPDATE 1"
+    await connection.close()
+    assert (await post(service, item)).json()["replayed"] == 1
+    other = await service.client.post(MESSAGES, json={"messages": [item | {"name": "fetch"}]})
+    problem(other, 409, "message-conflict")
 
 
 async def test_messages_are_stored_in_their_order_with_their_kinds(service: Service) -> None:

@@ -139,6 +139,21 @@ def test_an_item_becomes_a_message(item: dict[str, Any], role: Role, kind: Kind,
 
 
 @pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "function_call", "call_id": "c1", "arguments": "{}"},
+        {"type": "custom_tool_call", "call_id": "c1", "input": "Lisbon"},
+        {"type": "mcp_call", "id": "i1", "arguments": "{}"},
+    ],
+)
+def test_the_name_of_a_tool_is_no_speakers(item: dict[str, Any]) -> None:
+    found = normalise({**item, "name": "search"})
+    assert (found.parts[0]["name"], found.name) == ("search", None)
+    assert normalise({"type": "message", "role": "assistant", "content": "Hi", "name": "Ana"}).name == "Ana"
+    assert normalise({"role": "function", "content": "4", "name": "search"}).name == "search"
+
+
+@pytest.mark.parametrize(
     ("item", "name", "output"),
     [
         ({"type": "web_search_call", "action": {"type": "search", "query": "x"}}, "web_search", ""),

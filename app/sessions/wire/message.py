@@ -43,6 +43,8 @@ BOUNDARY_CHARS_MAX = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Normalised:
+    """``name`` is whose message it is; of a result it may be that of the tool."""
+
     role: Role
     kind: Kind
     parts: tuple[Part, ...]
@@ -60,7 +62,8 @@ def normalise(raw: Any) -> Normalised:
     kind = agreed_kind(raw.get("kind"), kind_of(role, parts))
     if kind is Kind.BOUNDARY:
         _check_boundary(parts)
-    return Normalised(role, kind, tuple(parts), optional_string(raw, "name", ""))
+    name = optional_string(raw, "name", "")
+    return Normalised(role, kind, tuple(parts), None if _names_a_tool(raw, role) else name)
 
 
 def _read(raw: Wire) -> tuple[Role, list[Part]]:
@@ -69,6 +72,11 @@ def _read(raw: Wire) -> tuple[Role, list[Part]]:
     if raw.get("type") not in (None, "message"):
         return openai_responses.item(raw)
     return _said(raw)
+
+
+def _names_a_tool(raw: Wire, role: Role) -> bool:
+    """Whether the name is that of the tool which an item of the Responses API calls, and nobody's who speaks."""
+    return role is Role.ASSISTANT and "parts" not in raw and raw.get("type") not in (None, "message")
 
 
 def _said(raw: Wire) -> tuple[Role, list[Part]]:
