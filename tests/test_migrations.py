@@ -111,6 +111,24 @@ async def test_a_config_from_before_changes_were_recorded_counts_as_the_first(fr
     assert [tuple(row) for row in rows] == [("a", 0, None, None, None), ("b", 1, 1, 1, '{"preset": "compact"}')]
 
 
+async def test_a_zone_that_postgres_has_not_is_in_no_config(fresh_url: str) -> None:
+    await asyncio.to_thread(command.upgrade, alembic_config(fresh_url), "0029")
+    connection = await asyncpg.connect(fresh_url)
+    for zone in ("localtime", "Europe/Lisbon"):
+        session, config = uuid4(), json.dumps({"timezone": zone, "preset": "compact"})
+        insert = "INSERT INTO sessions (id, tenant, key, memory_id, config) VALUES ($1, 't', $2, $1, $3)"
+        await connection.execute(insert, session, zone, config)
+        change = "INSERT INTO session_configs (session_id, number, changed_at, from_seq, version, config) VALUES"
+        await connection.execute(f"{change} ($1, 1, now(), 1, 0, $2)", session, config)
+        await connection.execute("INSERT INTO resources (tenant, id, config) VALUES ('t', $1, $2)", zone, config)
+    await upgrade(fresh_url)
+    for table in ("sessions", "session_configs", "resources"):
+        found = [json.loads(row["config"]) for row in await connection.fetch(f"SELECT config FROM {table}")]  # noqa: S608 - our own table names
+        assert {config.get("timezone") for config in found} == {None, "Europe/Lisbon"}, table
+        assert {config["preset"] for config in found} == {"compact"}
+    await connection.close()
+
+
 async def test_facts_from_before_their_words_had_a_time_and_a_worth_get_both(fresh_url: str) -> None:
     await asyncio.to_thread(command.upgrade, alembic_config(fresh_url), "0020")
     connection = await asyncpg.connect(fresh_url)
