@@ -52,13 +52,17 @@ def migrate(
         str | None, typer.Option(metavar="ROLE", help="Then let this role see one tenant at a time.")
     ] = None,
     distribute: Annotated[bool, typer.Option("--distribute", help="Then over the nodes of a Citus cluster.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what --distribute does; change nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="With --distribute: print its statements alone.")] = False,
 ) -> None:
     """Bring the database up to this version's schema."""
     with _one_line_errors():
         from app import distributing, serving
         from app.settings import load_settings
 
+        if distribute and row_level_security is not None:
+            raise typer.BadParameter("not together with --row-level-security", param_hint="--distribute")
+        if dry_run and not distribute:
+            raise typer.BadParameter("goes with --distribute", param_hint="--dry-run")
         if dry_run:
             for one in distributing.DISTRIBUTIONS:
                 typer.echo(f"{distributing.statement(one)};")

@@ -84,6 +84,11 @@ async def test_without_citus_it_says_so_and_changes_nothing(database_url: str) -
         await distribute(DatabaseConfig(url=database_url))
 
 
+@pytest.mark.parametrize("beside", [["--dry-run"], ["--distribute", "--row-level-security", "daybook_app"]])
+def test_what_would_mean_something_else_is_refused(beside: list[str]) -> None:
+    assert CliRunner().invoke(commands, ["migrate", *beside]).exit_code == 2
+
+
 def test_the_command_shows_what_it_would_do() -> None:
     done = CliRunner().invoke(commands, ["migrate", "--distribute", "--dry-run"])
 
