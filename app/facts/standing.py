@@ -5,7 +5,8 @@ then, in the words that it still has; it was true then, if what came later ended
 or put in other words since is told no more. A branch began when its parent did.
 
 A caller's own come before what the memory noted, plans that were over come last, and of each those worth most
-(``worth.py``), the newest before others.
+(``worth.py``), the newest before others. As many are read of a caller's as of the memory's: what is too long to be told
+keeps nothing out.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +22,8 @@ from app.kit.words import overlap, terms
 # conversation is not for them to write.
 STANDING: Final = """
 SELECT jsonb_agg(to_jsonb(f)) FROM (
-  SELECT f.id, f.text, f.category, f.author, f.valid_from, ended.valid_to, s.began_at, rank.worth, rank.passed
+  SELECT f.id, f.text, f.category, f.author, f.valid_from, ended.valid_to, s.began_at, rank.worth, rank.passed,
+    row_number() OVER (PARTITION BY f.author ORDER BY rank.passed, rank.worth DESC, f.valid_from DESC, f.id DESC) AS place
   FROM (SELECT tenant, resource_id, coalesce(began_at, created_at) AS began_at
         FROM sessions WHERE id = {session}) s
   JOIN facts f ON f.tenant = s.tenant AND f.resource_id = s.resource_id
@@ -37,9 +39,7 @@ SELECT jsonb_agg(to_jsonb(f)) FROM (
   ) AS rank
   WHERE f.worded_at <= s.began_at AND f.valid_from <= s.began_at AND coalesce(ended.valid_to > s.began_at, true)
     AND f.trust IN ('user', 'operator') AND {facts_max} > 0
-  ORDER BY f.author <> 'caller', rank.passed, rank.worth DESC, f.valid_from DESC, f.id DESC
-  LIMIT {facts_max}
-) f
+) f WHERE place <= {facts_max}
 """
 
 # Another as soon as any fact of the resource is: whoever writes one gives it the number of another transaction

@@ -274,6 +274,22 @@ async def test_it_stays_while_facts_come_and_are_replaced(start_service: StartSe
         assert {one["text"] for one in (await service.get(FACTS))["items"]} >= {"Likes coffee."}
 
 
+async def test_a_callers_long_facts_leave_what_the_memory_noted_the_room_that_they_cannot_fill(
+    start_service: StartService,
+) -> None:
+    tokens = 8 * LINE_TOKENS_MIN
+    async with start_service(facts={"profile_tokens": tokens}) as service:
+        said = {"role": "user", "content": "I live in Porto.", "created_at": "2026-01-01T00:00:00Z"}
+        await service.client.post("/sessions/other/messages", json={"messages": [said], "resource_id": "ana"})
+        await service.client.post("/sessions/other/end")
+        await service.context("other", min_seq=1, **WAIT)
+        [noted] = [one["text"] for one in (await service.get(FACTS))["items"]]
+        for number in range(facts_max(tokens)):
+            await note(service, f"{number} " + "and on it goes " * tokens)
+        await begin(service)
+        assert await known(service) == [noted]
+
+
 async def test_what_is_deleted_or_corrected_leaves_at_once_and_the_reason_is_told(service: Service) -> None:
     tea, tram = await note(service, "Likes tea."), await note(service, "Takes the tram.")
     walks = await note(service, "Walks at six.")
