@@ -23,7 +23,8 @@ from app.kit.words import overlap, terms
 STANDING: Final = """
 SELECT jsonb_agg(to_jsonb(f)) FROM (
   SELECT f.id, f.text, f.category, f.author, f.valid_from, ended.valid_to, s.began_at, rank.worth, rank.passed,
-    row_number() OVER (PARTITION BY f.author ORDER BY rank.passed, rank.worth DESC, f.valid_from DESC, f.id DESC) AS place
+    row_number() OVER (
+      PARTITION BY f.author ORDER BY rank.passed, rank.worth DESC, f.valid_from DESC, f.id DESC) AS place
   FROM (SELECT tenant, resource_id, coalesce(began_at, created_at) AS began_at
         FROM sessions WHERE id = {session}) s
   JOIN facts f ON f.tenant = s.tenant AND f.resource_id = s.resource_id
