@@ -53,6 +53,33 @@ async def test_a_session_is_found_and_grows_as_messages_are_appended(service: Se
         await expect(figure(page, "Messages")).to_have_text("41")
 
 
+@pytest.mark.parametrize("place", ["nobody/log", "100%/log"])
+async def test_where_there_is_no_session_it_says_so_and_leads_back(
+    service: Service, browser: Browser, place: str
+) -> None:
+    await talked(service, messages=1)
+    context = await browser.new_context(viewport={"width": 360, "height": 740})
+    page = await context.new_page()
+    await page.goto(f"{service.url}/#/{place}")
+    await expect(page.get_by_role("heading")).to_have_text(place.partition("/")[0])
+    await expect(page.get_by_role("alert")).to_be_visible()
+    await page.get_by_role("link", name="All sessions").click()
+    await expect(page.get_by_role("link", name="support-1")).to_be_visible()
+    await context.close()
+
+
+async def test_a_service_that_was_away_is_asked_again(service: Service, browser: Browser) -> None:
+    context = await browser.new_context()
+    page = await context.new_page()
+    await page.route("**/sessions?*", lambda route: route.fulfill(status=503, json={"detail": "the database is away"}))
+    await page.goto(service.url)
+    await expect(page.get_by_role("alert")).to_have_text("the database is away")
+    await page.unroute("**/sessions?*")
+    await page.get_by_role("button", name="Try again").click()
+    await expect(page.get_by_role("heading", name="Choose a session")).to_be_visible()
+    await context.close()
+
+
 async def test_a_citation_leads_to_the_message_behind_it(service: Service, browser: Browser) -> None:
     await talked(service)
     async with page_of(browser, f"{service.url}/#/support-1/log") as page:

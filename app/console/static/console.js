@@ -8,10 +8,18 @@ import { SessionPage } from "./session.js";
 
 function place() {
   const [, name = "", tab = "timeline"] = location.hash.replace(/^#/, "").split("/");
-  return { name: decodeURIComponent(name), tab };
+  return { name: decoded(name), tab };
 }
 
-export function usePlace() {
+function decoded(name) {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name; // typed by hand, with a % of its own: there is no such session
+  }
+}
+
+function usePlace() {
   const [at, setAt] = useState(place());
   useEffect(() => {
     const moved = () => setAt(place());
@@ -31,7 +39,8 @@ function App() {
       (error) => (error instanceof Problem && error.status === 401 ? setAsked({ wrong: key.get() !== "" }) : setFailed(error.message)),
     );
   useEffect(knock, []);
-  if (failed) return html`<main class="alone"><${Notice} kind="error">${failed}<//></main>`;
+  if (failed)
+    return html`<main class="alone"><${Notice} kind="error">${failed}<//><button onClick=${knock}>Try again</button></main>`;
   if (asked === null) return html`<main class="alone" aria-busy="true"><p>Loading</p></main>`;
   if (asked)
     return html`<main class="alone">

@@ -26,7 +26,7 @@ export function RunsView({ name, change }) {
   return html`
     <div class="filters"><label>Outcome <select onChange=${(event) => setOutcome(event.target.value)}>
       <option value="">any</option>${["recorded", "rejected", "failed"].map((each) => html`<option selected=${each === outcome}>${each}</option>`)}</select></label></div>
-    <div class="scroll" role="region" aria-label="Runs" tabindex="0"><table><caption>Newest first</caption>
+    <div class="scroll" role="region" aria-label="Table of runs" tabindex="0"><table><caption>Newest first</caption>
       <thead><tr><th>At</th><th>Step</th><th>Messages</th><th>Model</th><th class="number">In</th><th class="number">Cached</th>
         <th class="number">Out</th><th class="number">Cost</th><th class="number">ms</th><th>Outcome</th></tr></thead>
       <tbody>${found.items.map((run) => html`<tr class=${run.outcome}><td>${when(run.at)}</td><td>${run.kind}</td>

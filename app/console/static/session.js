@@ -46,10 +46,11 @@ export function SessionPage({ name, tab }) {
     setCite({ from, to });
     location.hash = `#/${encodeURIComponent(name)}/timeline`;
   };
-  if (error && !memory) return html`<${Notice} kind="error">${error}<//>`;
-  if (!memory) return html`<p aria-busy="true">Loading</p>`;
+  const back = html`<a class="back" href="#/">All sessions</a>`;
+  if (error && !memory) return html`${back}<h1>${name}</h1><${Notice} kind="error">${error}<//>`;
+  if (!memory) return html`${back}<p aria-busy="true">Loading</p>`;
   return html`
-    <a class="back" href="#/">All sessions</a>
+    ${back}
     <${Head} name=${name} memory=${memory} events=${events} />
     <${CoverageMap} memory=${memory} onShow=${show} />
     <nav class="tabs" aria-label="Views">

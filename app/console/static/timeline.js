@@ -19,7 +19,7 @@ export function Timeline({ name, memory, change, cite, onCite }) {
       const path = session(name);
       const query = { order: "desc", limit: PAGE, before_seq: before && before <= memory.cursor.last_seq ? before : null };
       const page = await get(`${path}/messages`, query, signal);
-      return { messages: page.items };
+      return { messages: page.items, older: page.next_cursor !== null };
     },
     [name, change, before],
   );
@@ -35,7 +35,7 @@ export function Timeline({ name, memory, change, cite, onCite }) {
   }, [cite, found]);
   if (error && !found) return html`<${Notice} kind="error">${error}<//>`;
   if (!found) return html`<p aria-busy="true">Loading</p>`;
-  const { messages } = found;
+  const { messages, older } = found;
   const newest = messages[0]?.seq ?? 0;
   const oldest = messages.at(-1)?.seq ?? 0;
   return html`
@@ -44,7 +44,7 @@ export function Timeline({ name, memory, change, cite, onCite }) {
       <button disabled=${newest >= memory.cursor.last_seq} onClick=${() => setBefore(null)}>Newest</button>
       <button disabled=${newest >= memory.cursor.last_seq} onClick=${() => setBefore(newest + PAGE + 1)}>Newer</button>
       <span>#${oldest} to #${newest} of ${count.format(memory.cursor.last_seq)}</span>
-      <button disabled=${oldest <= 1} onClick=${() => setBefore(oldest)}>Older</button>
+      <button disabled=${!older} onClick=${() => setBefore(oldest)}>Older</button>
     </div>
     <div class="sides">
       <ol class="messages" aria-label="Messages">${messages.map(
