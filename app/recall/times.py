@@ -6,13 +6,14 @@ Wednesday, "may" for a month), so a word alone is only taken where it can hardly
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Final
 
 import regex
 
 from app.recall.languages import language_codes
 from app.recall.model import Span
+from app.recall.relative import Stretch, calendar_stretch, told_times
 
 CHARACTERS_MAX: Final = 1_000  # of a query that is searched for dates
 
@@ -44,6 +45,15 @@ _NUMBER: Final = regex.compile(r"\d")
 _DAY_OR_YEAR: Final = regex.compile(r"(?<!\d)(?:(?:19|20)\d\d|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4})(?!\d)")
 
 
+# A time of some day, and an ordinal that may be anything's.
+_NO_DAY: Final = regex.compile(
+    r"(?:(?:at|um|on|in) )?(?:\d{1,2}(?::\d\d)? ?(?:am|pm|uhr)|\d{1,2}:\d\d|the \d{1,2}(?:st|nd|rd|th))",
+    regex.IGNORECASE,
+)
+_MONTH_AND_DAY: Final = r"(?P<month>\d{1,2}) ?[月월](?: ?(?P<day>\d{1,2}) ?[日号號일])?"
+_UNSPACED_DATE: Final = regex.compile(rf"(?<!\d)(?:(?P<year>\d{{4}}) ?[年년](?: ?{_MONTH_AND_DAY})?|{_MONTH_AND_DAY})")
+
+
 @dataclass(frozen=True, slots=True)
 class Named:
     """The time that a query names, and the query without the words that only count from today."""
@@ -54,31 +64,54 @@ class Named:
 
 def named_time(query: str, now: datetime) -> Named:
     """What ``query`` names, as seen from ``now``: from the first to the last time, where it names several."""
-    text = query[:CHARACTERS_MAX]
-    spans, rest = [], query
-    for phrase, at, period in _phrases(text, now):
-        spans.append(_span(at, period))
+    now = now if now.tzinfo else now.replace(tzinfo=UTC)
+    text, rest = query[:CHARACTERS_MAX], query
+    languages = language_codes(text)
+    phrases: list[tuple[str, Stretch]] = []
+    for told in told_times(text, now):
+        text = text.replace(told.phrase, "\n", 1)
+        if told.stretch is not None:
+            phrases.append((told.phrase, told.stretch))
+    dates = list(_unspaced_dates(text, now))
+    text = _UNSPACED_DATE.sub("\n", text)
+    phrases += [(phrase, calendar_stretch(at, period)) for phrase, at, period in _phrases(text, now, languages)]
+    for phrase, _ in phrases:
         if not _NUMBER.search(phrase):
             rest = rest.replace(phrase, " ", 1)
-    if not spans:
+    stretches = [*dates, *(stretch for _, stretch in phrases)]
+    if not stretches:
         return Named(None, query)
-    return Named(Span(since=min(since for since, _ in spans), until=max(until for _, until in spans)), rest)
+    return Named(Span(since=min(since for since, _ in stretches), until=max(until for _, until in stretches)), rest)
 
 
-def _phrases(text: str, now: datetime) -> Iterator[tuple[str, datetime, str]]:
+def _unspaced_dates(text: str, now: datetime) -> Iterator[Stretch]:
+    """Of dates in Chinese, Japanese and Korean, the last one where the year is left out."""
+    for match in _UNSPACED_DATE.finditer(text):
+        year, month, day = (int(found) if (found := match[part]) else None for part in ("year", "month", "day"))
+        try:
+            at = now.replace(year=year or now.year, month=month or 1, day=day or 1)
+            at = at if year or at <= now else at.replace(year=at.year - 1)
+        except ValueError:
+            continue
+        if at.year in _YEARS:
+            yield calendar_stretch(at, "day" if day else "month" if month else "year")
+
+
+def _phrases(text: str, now: datetime, languages: list[str]) -> Iterator[tuple[str, datetime, str]]:
     from dateparser.date import DateDataParser
     from dateparser.search import search_dates
 
     settings = {"RELATIVE_BASE": now.replace(tzinfo=None), "PREFER_DATES_FROM": "past", "PREFER_DAY_OF_MONTH": "first"}
-    languages = language_codes(text)
     for phrase, _ in search_dates(text, languages=languages, settings=settings) or []:
         if _is_time(phrase, text):
             found = DateDataParser(languages=languages, settings=settings).get_date_data(phrase)
             if found.date_obj is not None and found.date_obj.year in _YEARS:
-                yield phrase, found.date_obj.replace(tzinfo=now.tzinfo or UTC), found.period or "day"
+                yield phrase, found.date_obj.replace(tzinfo=now.tzinfo), found.period or "day"
 
 
 def _is_time(phrase: str, text: str) -> bool:
+    if _NO_DAY.fullmatch(phrase):
+        return False
     words = _WORDS.findall(phrase)
     telling = [word for word in words if len(word) >= _LETTERS_MIN or _NUMBER.search(word)]
     word = telling[0] if telling else ""
@@ -88,19 +121,3 @@ def _is_time(phrase: str, text: str) -> bool:
         return _DAY_OR_YEAR.search(word) is not None
     within = not text.lstrip().startswith(phrase)
     return word.casefold() in _PLAIN or (word[:1].isupper() and within)
-
-
-def _span(at: datetime, period: str) -> tuple[datetime, datetime]:
-    """The day, calendar week, month or year that holds ``at``."""
-    day = at.replace(hour=0, minute=0, second=0, microsecond=0)
-    match period:
-        case "year":
-            return day.replace(month=1, day=1), day.replace(year=day.year + 1, month=1, day=1)
-        case "month":
-            first = day.replace(day=1)
-            return first, (first + timedelta(days=31)).replace(day=1)
-        case "week":
-            monday = day - timedelta(days=day.weekday())
-            return monday, monday + timedelta(weeks=1)
-        case _:
-            return day, day + timedelta(days=1)

@@ -29,6 +29,11 @@ def days(first: str, end: str) -> Span:
         ("qué dijo ayer", days("2026-08-11", "2026-08-12")),
         ("was hat Anna gestern gesagt", days("2026-08-11", "2026-08-12")),
         ("qu'est-ce que j'ai dit hier", days("2026-08-11", "2026-08-12")),
+        ("2023年5月20日我们说了什么", days("2023-05-20", "2023-05-21")),
+        ("5月に何を話した", days("2026-05-01", "2026-06-01")),
+        ("12월에 뭐라고 했지", days("2025-12-01", "2026-01-01")),
+        ("2023年的旅行", days("2023-01-01", "2024-01-01")),
+        ("yesterday at 5 pm", days("2026-08-11", "2026-08-12")),
     ],
 )
 def test_a_time_in_a_query_is_the_day_week_month_or_year_it_names(query: str, span: Span) -> None:
@@ -37,7 +42,18 @@ def test_a_time_in_a_query_is_the_day_week_month_or_year_it_names(query: str, sp
 
 @pytest.mark.parametrize(
     "query",
-    ["", "What may we do?", "May I ask something?", "the sun and a second march", "room 12", "version 3.11 of it"],
+    [
+        "",
+        "at 5 pm",
+        "um 17:30",
+        "Was the 7th better?",
+        "2월 30일",
+        "What may we do?",
+        "May I ask something?",
+        "the sun and a second march",
+        "room 12",
+        "version 3.11 of it",
+    ],
 )
 def test_what_hardly_names_a_time_is_not_taken_for_one(query: str) -> None:
     named = named_time(query, NOW)
