@@ -34,10 +34,11 @@ LOOK_AT_ALL = _LOOK.format(name="look_at_all", only="")
 LOOK_AT_RULED = _LOOK.format(name="look_at_ruled", only="AND config->'retention' IS NOT NULL")
 
 LOCK = """/* lock_to_expire */
-SELECT s.id, s.tenant, s.key, s.memory_id, s.config, s.last_active_at,
-       coalesce(m.rebuilding <> '[]', false) AS rebuilding
-FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id WHERE s.id = $1 FOR UPDATE OF s SKIP LOCKED
+SELECT id, tenant, key, memory_id, config, last_active_at FROM sessions WHERE id = $1 FOR UPDATE SKIP LOCKED
 """
+
+# Asked once the session is held, which an erasure holds too: the statement above sees what was before it.
+IS_REBUILDING = "/* is_rebuilding */ SELECT rebuilding <> '[]' FROM memories WHERE id = $1"
 
 # What is not observed stays, and what the tail begins with. That goes when another summary has come, though its place
 # was passed.
@@ -120,7 +121,9 @@ class RetainingStore:
     async def lock(tx: Tx, session_id: UUID) -> Old | None:
         """None where it is gone, or somebody is at it: then its turn comes with the next look."""
         row = await tx.fetchrow(LOCK, session_id)
-        return None if row is None else Old(**row)
+        if row is None:
+            return None
+        return Old(**row, rebuilding=bool(await tx.fetchval(IS_REBUILDING, row["memory_id"])))
 
     @staticmethod
     async def expire(tx: Tx, old: Old, *, before: datetime, limit: int) -> Expired | None:
