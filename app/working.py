@@ -28,6 +28,7 @@ from app.memory.rebuilding import Rebuilding
 from app.memory.reflecting import Reflecting
 from app.memory.retaining import Retaining
 from app.memory.retaining_store import RetainingStore
+from app.memory.stepping import Stepping
 from app.memory.store import MemoryStore
 from app.recall.index_store import IndexStore
 from app.recall.indexer import Indexer
@@ -64,7 +65,8 @@ def build_engine(  # noqa: PLR0913 - every part by its constructor
         redaction=redaction,
         tracer=tracer,
     )
-    return Engine(
+    config = engine_config(settings)
+    stepping = Stepping(
         database=pool,
         queue=queue,
         store=store,
@@ -91,12 +93,13 @@ def build_engine(  # noqa: PLR0913 - every part by its constructor
         ),
         charging=charging,
         service_rules=settings.memory.values(),
-        config=engine_config(settings),
+        lease_seconds=config.lease_seconds,
         metrics=metrics,
-        owner=f"{socket.gethostname()}:{os.getpid()}",
         redaction=redaction,
         tracer=tracer,
     )
+    owner = f"{socket.gethostname()}:{os.getpid()}"
+    return Engine(queue=queue, stepping=stepping, config=config, owner=owner, tracer=tracer)
 
 
 def build_retaining(

@@ -1,4 +1,4 @@
-"""The engine: claims memories that are due and executes what policy answers until it answers Wait.
+"""The engine: claims memories that are due, and holds their leases while what is to be done is done (stepping.py).
 
 Postgres remembers, asyncio hurries (architecture.md 1.3): an append wakes the engine at once; the sweep finds what a
 crash, a restart, a back-off or another replica left due, and what found no free place: of each tenant in its turn, so
@@ -7,55 +7,26 @@ a killed process held is free again within ``lease_seconds``.
 """
 
 import asyncio
-import random
 import time
 from collections import deque
 from collections.abc import Coroutine
 from contextlib import suppress
 from contextvars import Context
-from dataclasses import dataclass, replace
-from typing import Any, assert_never
+from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 import structlog
 from opentelemetry.trace import Tracer
 from opentelemetry.util.types import AttributeValue
 
-from app.kit.db import AWAY, Database, is_away
-from app.kit.tracing import UNTRACED, traced, traced_work
-from app.memory.activating import Activating
-from app.memory.charging import Charging
-from app.memory.metrics import MemoryMetrics
-from app.memory.noting import Noting
-from app.memory.observing import Observing
-from app.memory.policy import (
-    Activate,
-    ActivateReflection,
-    Buffer,
-    Consolidate,
-    NoteFacts,
-    Observe,
-    Rebuild,
-    Reflect,
-    Step,
-    Wait,
-    backoff,
-)
+from app.kit.db import AWAY
+from app.kit.tracing import UNTRACED, traced_work
 from app.memory.queue_store import QueueStore
-from app.memory.rebuilding import Rebuilding
-from app.memory.records import Lease, Loaded
-from app.memory.redacting import redacted_memory
-from app.memory.reflecting import Reflecting
-from app.memory.rules import Rules
-from app.memory.spending import affordable_step
-from app.memory.steps import Outcome, StepFailed, add_usage
-from app.memory.store import MemoryStore
-from app.memory.turns import Seen, about, in_turn, seen, state_of, tried
-from app.redaction.model import OFF, Redaction
+from app.memory.records import Lease
+from app.memory.stepping import Stepping
 
 log = structlog.get_logger("daybook.engine")
-
-OF_ONE_SESSION = (NoteFacts, Rebuild, Observe, Buffer)  # steps; the others are about all that share the memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,39 +45,13 @@ class EngineConfig:
 
 
 class Engine:
-    def __init__(  # noqa: PLR0913 - every part by its constructor
-        self,
-        *,
-        database: Database,
-        queue: QueueStore,
-        store: MemoryStore,
-        observing: Observing,
-        activating: Activating,
-        reflecting: Reflecting,
-        rebuilding: Rebuilding,
-        noting: Noting,
-        charging: Charging,
-        service_rules: dict[str, Any],
-        config: EngineConfig,
-        metrics: MemoryMetrics,
-        owner: str,
-        redaction: Redaction = OFF,
-        tracer: Tracer = UNTRACED,
+    def __init__(
+        self, *, queue: QueueStore, stepping: Stepping, config: EngineConfig, owner: str, tracer: Tracer = UNTRACED
     ) -> None:
-        self._database = database
         self._queue = queue
-        self._store = store
-        self._observing = observing
-        self._activating = activating
-        self._reflecting = reflecting
-        self._rebuilding = rebuilding
-        self._noting = noting
-        self._charging = charging
-        self._service_rules = service_rules
+        self._stepping = stepping
         self._config = config
-        self._metrics = metrics
         self._owner = owner
-        self._redaction = redaction
         self._tracer = tracer
         self._tasks: dict[UUID, asyncio.Task[None]] = {}
         self._again: set[UUID] = set()
@@ -122,6 +67,7 @@ class Engine:
     async def stop(self) -> None:
         """Claim nothing more, let running steps finish within the grace time, else give their leases back."""
         self._stopping = True
+        self._stepping.stop()
         if self._sweeper is not None:
             self._sweeper.cancel()
             await asyncio.gather(self._sweeper, return_exceptions=True)
@@ -217,7 +163,7 @@ class Engine:
         of: dict[str, AttributeValue] = {"daybook.memory": str(lease.memory_id), "daybook.epoch": lease.epoch}
         with traced_work(self._tracer, "memory", start_time=begun, attributes=of):
             self._tracer.start_span("claim", start_time=begun).end()
-            return await self._held(lease, self._steps(lease))
+            return await self._held(lease, self._stepping.run(lease))
 
     async def _held(self, lease: Lease, work: Coroutine[Any, Any, bool]) -> bool:
         """Do the work while the lease is renewed; when it is lost, or this task cancelled, the work is cancelled."""
@@ -241,102 +187,3 @@ class Engine:
             return await self._queue.renew(lease, seconds=self._config.lease_seconds)
         except AWAY:
             return True  # not known to be lost; every write-back is fenced
-
-    async def _steps(self, lease: Lease) -> bool:
-        """Execute steps until policy says Wait. Answers whether the memory is due again already."""
-        activated = False
-        looked: dict[tuple[UUID, Outcome], Seen] = {}
-        while True:
-            with traced(self._tracer, "load"):
-                loaded = await self._store.load(lease)
-            if loaded is None:
-                return False
-            rules = Rules.resolve(self._service_rules, loaded.config)
-            loaded = in_turn(loaded, looked)
-            state = state_of(loaded, rules, tried=tried(loaded, looked), activated=activated)
-            step = affordable_step(state, self._charging.caps, await self._charging.allowance(loaded))
-            if isinstance(step, Wait):
-                return await self._queue.settle(lease, step, loaded.requested_at)
-            if self._stopping:
-                await self._queue.give_back(lease)
-                return False
-            outcome = await self._attempt(lease, about(step, loaded), rules, step)
-            if outcome is Outcome.STALE:
-                await self._queue.give_back(lease)
-            if outcome is None or outcome is Outcome.STALE:
-                return False
-            looked[loaded.session_id, outcome] = seen(loaded)
-            activated = activated or isinstance(step, Activate)
-
-    async def _attempt(self, lease: Lease, loaded: Loaded, rules: Rules, step: Step) -> Outcome | None:
-        """One step; None when it failed, which is then recorded and the lease ended."""
-        name = type(step).__name__.lower()
-        await self._queue.renew(lease, seconds=self._config.lease_seconds, step=name)
-        structlog.contextvars.bind_contextvars(session=loaded.session_key, step=name, epoch=lease.epoch)
-        try:
-            with traced(self._tracer, f"step {name}", attributes={"daybook.session": loaded.session_key}) as going:
-                outcome = await self._execute(lease, loaded, rules, step)
-                going.set_attribute("daybook.outcome", outcome)
-        except StepFailed as failure:
-            await self._fail(lease, loaded, step, failure)
-            return None
-        except Exception as error:  # a bug is a failure like another: recorded, and tried again later
-            if is_away(error):
-                raise
-            log.exception("step_broke")
-            await self._fail(lease, loaded, step, StepFailed("internal", type(error).__name__, runs=()))
-            return None
-        self._metrics.stepped(name, outcome)
-        log.info("step", outcome=outcome)
-        return outcome
-
-    async def _execute(self, lease: Lease, loaded: Loaded, rules: Rules, step: Step) -> Outcome:
-        redact = self._redaction.of(loaded.tenant)
-        if redact is not None:
-            loaded, rules = await asyncio.to_thread(redacted_memory, loaded, rules, redact)
-        match step:
-            case NoteFacts():
-                return await self._noting.run(lease, loaded, rules)
-            case Rebuild():
-                return await self._rebuilding.run(lease, loaded, rules)
-            case Activate():
-                return await self._activating.run(lease, loaded, rules, step)
-            case ActivateReflection():
-                return await self._activating.reflection(lease, loaded)
-            case Observe() | Buffer():
-                return await self._observing.run(lease, loaded, rules, step)
-            case Reflect() | Consolidate():
-                return await self._reflecting.run(lease, loaded, rules, step)
-            case Wait():
-                raise AssertionError  # a Wait is settled, not executed
-            case _:
-                assert_never(step)
-
-    async def _fail(self, lease: Lease, loaded: Loaded, step: Step, failure: StepFailed) -> None:
-        """Record what happened and back off (memory-rules.md 3.8)."""
-        name = type(step).__name__.lower()
-        shown = loaded.conversation_id if isinstance(step, OF_ONE_SESSION) else None
-        attempts = loaded.attempts + 1
-        wait = backoff(
-            attempts,
-            now=loaded.now,
-            retry_after=failure.retry_after,
-            jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
-        )
-        error = {
-            "at": loaded.now.isoformat(),
-            "step": name,
-            "kind": failure.kind,
-            "message": str(failure)[:1000],
-        } | ({} if shown is None else {"session": loaded.session_key})
-        async with self._database.tx() as tx:
-            fenced = await self._store.fence(tx, lease, loaded.session_id)
-            if fenced is None:
-                return
-            await self._store.count_usage(tx, loaded.memory_id, add_usage(fenced.usage, failure.runs))
-            await self._store.add_runs(tx, lease, failure.runs, shown=shown)
-            late = fenced.now - loaded.now
-            wait = replace(wait, until=None if wait.until is None else wait.until + late)
-            await self._queue.fail(tx, lease, attempts=attempts, error=error, wait=wait)
-        self._metrics.stepped(name, failure.kind)
-        log.warning("step_failed", kind=failure.kind, attempts=attempts)

@@ -45,6 +45,7 @@ from app.memory.retaining_store import RetainingStore
 from app.memory.service import MemoryService
 from app.memory.spending import Caps
 from app.memory.spending_store import SpendingStore
+from app.memory.stepping import Stepping
 from app.memory.store import MemoryStore
 from app.recall.index_store import IndexStore
 from app.recall.indexer import IndexConfig, Indexer
@@ -134,7 +135,7 @@ class Process:
         charging = Charging(database=database, store=SpendingStore(database), caps=Caps())
         observer, reflector = FatedObserver(self.script), FatedReflector(self.script)
         observing = Observing(database=database, store=store, charging=charging, observer=observer)
-        self.engine = Engine(
+        stepping = Stepping(
             database=database,
             queue=queue,
             store=store,
@@ -152,10 +153,11 @@ class Process:
             ),
             charging=charging,
             service_rules={},
-            config=EngineConfig(lease_seconds=self.lease_seconds, grace_seconds=0),
+            lease_seconds=self.lease_seconds,
             metrics=MemoryMetrics(),
-            owner=f"process-{self._number}",
         )
+        config = EngineConfig(lease_seconds=self.lease_seconds, grace_seconds=0)
+        self.engine = Engine(queue=queue, stepping=stepping, config=config, owner=f"process-{self._number}")
         memory = MemoryService(queue=queue, engine=self.engine, service_rules={})
         state = self._app.state
         state.database = database

@@ -1,0 +1,185 @@
+"""What is done under a lease: step after step, as policy answers them, until it answers Wait (architecture.md 1.4)."""
+
+import asyncio
+import random
+from dataclasses import replace
+from typing import Any, assert_never
+from uuid import UUID
+
+import structlog
+from opentelemetry.trace import Tracer
+
+from app.kit.db import Database, is_away
+from app.kit.tracing import UNTRACED, traced
+from app.memory.activating import Activating
+from app.memory.charging import Charging
+from app.memory.metrics import MemoryMetrics
+from app.memory.noting import Noting
+from app.memory.observing import Observing
+from app.memory.policy import (
+    Activate,
+    ActivateReflection,
+    Buffer,
+    Consolidate,
+    NoteFacts,
+    Observe,
+    Rebuild,
+    Reflect,
+    Step,
+    Wait,
+    backoff,
+)
+from app.memory.queue_store import QueueStore
+from app.memory.rebuilding import Rebuilding
+from app.memory.records import Lease, Loaded
+from app.memory.redacting import redacted_memory
+from app.memory.reflecting import Reflecting
+from app.memory.rules import Rules
+from app.memory.spending import affordable_step
+from app.memory.steps import Outcome, StepFailed, add_usage
+from app.memory.store import MemoryStore
+from app.memory.turns import Seen, about, in_turn, seen, state_of, tried
+from app.redaction.model import OFF, Redaction
+
+log = structlog.get_logger("daybook.engine")
+
+OF_ONE_SESSION = (NoteFacts, Rebuild, Observe, Buffer)  # steps; the others are about all that share the memory
+
+
+class Stepping:
+    def __init__(  # noqa: PLR0913 - every part by its constructor
+        self,
+        *,
+        database: Database,
+        queue: QueueStore,
+        store: MemoryStore,
+        observing: Observing,
+        activating: Activating,
+        reflecting: Reflecting,
+        rebuilding: Rebuilding,
+        noting: Noting,
+        charging: Charging,
+        service_rules: dict[str, Any],
+        lease_seconds: float,
+        metrics: MemoryMetrics,
+        redaction: Redaction = OFF,
+        tracer: Tracer = UNTRACED,
+    ) -> None:
+        self._database = database
+        self._queue = queue
+        self._store = store
+        self._observing = observing
+        self._activating = activating
+        self._reflecting = reflecting
+        self._rebuilding = rebuilding
+        self._noting = noting
+        self._charging = charging
+        self._service_rules = service_rules
+        self._lease_seconds = lease_seconds
+        self._metrics = metrics
+        self._redaction = redaction
+        self._tracer = tracer
+        self._stopping = False
+
+    def stop(self) -> None:
+        """Begin no other step."""
+        self._stopping = True
+
+    async def run(self, lease: Lease) -> bool:
+        """Execute steps until policy says Wait. Answers whether the memory is due again already."""
+        activated = False
+        looked: dict[tuple[UUID, Outcome], Seen] = {}
+        while True:
+            with traced(self._tracer, "load"):
+                loaded = await self._store.load(lease)
+            if loaded is None:
+                return False
+            rules = Rules.resolve(self._service_rules, loaded.config)
+            loaded = in_turn(loaded, looked)
+            state = state_of(loaded, rules, tried=tried(loaded, looked), activated=activated)
+            step = affordable_step(state, self._charging.caps, await self._charging.allowance(loaded))
+            if isinstance(step, Wait):
+                return await self._queue.settle(lease, step, loaded.requested_at)
+            if self._stopping:
+                await self._queue.give_back(lease)
+                return False
+            outcome = await self._attempt(lease, about(step, loaded), rules, step)
+            if outcome is Outcome.STALE:
+                await self._queue.give_back(lease)
+            if outcome is None or outcome is Outcome.STALE:
+                return False
+            looked[loaded.session_id, outcome] = seen(loaded)
+            activated = activated or isinstance(step, Activate)
+
+    async def _attempt(self, lease: Lease, loaded: Loaded, rules: Rules, step: Step) -> Outcome | None:
+        """One step; None when it failed, which is then recorded and the lease ended."""
+        name = type(step).__name__.lower()
+        await self._queue.renew(lease, seconds=self._lease_seconds, step=name)
+        structlog.contextvars.bind_contextvars(session=loaded.session_key, step=name, epoch=lease.epoch)
+        try:
+            with traced(self._tracer, f"step {name}", attributes={"daybook.session": loaded.session_key}) as going:
+                outcome = await self._execute(lease, loaded, rules, step)
+                going.set_attribute("daybook.outcome", outcome)
+        except StepFailed as failure:
+            await self._fail(lease, loaded, step, failure)
+            return None
+        except Exception as error:  # a bug is a failure like another: recorded, and tried again later
+            if is_away(error):
+                raise
+            log.exception("step_broke")
+            await self._fail(lease, loaded, step, StepFailed("internal", type(error).__name__, runs=()))
+            return None
+        self._metrics.stepped(name, outcome)
+        log.info("step", outcome=outcome)
+        return outcome
+
+    async def _execute(self, lease: Lease, loaded: Loaded, rules: Rules, step: Step) -> Outcome:
+        redact = self._redaction.of(loaded.tenant)
+        if redact is not None:
+            loaded, rules = await asyncio.to_thread(redacted_memory, loaded, rules, redact)
+        match step:
+            case NoteFacts():
+                return await self._noting.run(lease, loaded, rules)
+            case Rebuild():
+                return await self._rebuilding.run(lease, loaded, rules)
+            case Activate():
+                return await self._activating.run(lease, loaded, rules, step)
+            case ActivateReflection():
+                return await self._activating.reflection(lease, loaded)
+            case Observe() | Buffer():
+                return await self._observing.run(lease, loaded, rules, step)
+            case Reflect() | Consolidate():
+                return await self._reflecting.run(lease, loaded, rules, step)
+            case Wait():
+                raise AssertionError  # a Wait is settled, not executed
+            case _:
+                assert_never(step)
+
+    async def _fail(self, lease: Lease, loaded: Loaded, step: Step, failure: StepFailed) -> None:
+        """Record what happened and back off (memory-rules.md 3.8)."""
+        name = type(step).__name__.lower()
+        shown = loaded.conversation_id if isinstance(step, OF_ONE_SESSION) else None
+        attempts = loaded.attempts + 1
+        wait = backoff(
+            attempts,
+            now=loaded.now,
+            retry_after=failure.retry_after,
+            jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
+        )
+        error = {
+            "at": loaded.now.isoformat(),
+            "step": name,
+            "kind": failure.kind,
+            "message": str(failure)[:1000],
+        } | ({} if shown is None else {"session": loaded.session_key})
+        async with self._database.tx() as tx:
+            fenced = await self._store.fence(tx, lease, loaded.session_id)
+            if fenced is None:
+                return
+            await self._store.count_usage(tx, loaded.memory_id, add_usage(fenced.usage, failure.runs))
+            await self._store.add_runs(tx, lease, failure.runs, shown=shown)
+            late = fenced.now - loaded.now
+            wait = replace(wait, until=None if wait.until is None else wait.until + late)
+            await self._queue.fail(tx, lease, attempts=attempts, error=error, wait=wait)
+        self._metrics.stepped(name, failure.kind)
+        log.warning("step_failed", kind=failure.kind, attempts=attempts)
