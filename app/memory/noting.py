@@ -23,11 +23,11 @@ from app.memory.gates import Rejection, Verdict
 from app.memory.judging import judged_facts
 from app.memory.merging import merge, said
 from app.memory.model import Extractor, ExtractorInput, Item
+from app.memory.outcomes import Outcome, StepFailed, add_usage, called, run_of
 from app.memory.reading import Reading, new_facts, unread_chunks, unread_messages
 from app.memory.records import Lease, Loaded, Run
 from app.memory.redacting import redacted_messages
 from app.memory.rules import Rules
-from app.memory.steps import Outcome, StepFailed, add_usage, called, run_of
 from app.memory.store import PENDING_MESSAGES_MAX, MemoryStore
 from app.redaction.model import OFF, Redaction
 from app.sessions.model import Message

@@ -17,12 +17,12 @@ from app.memory.gates import Rejection, Verdict
 from app.memory.judging import judged_observation
 from app.memory.log import render
 from app.memory.model import Item, Observer, ObserverInput, Parsed, Priority
+from app.memory.outcomes import Outcome, StepFailed, add_usage, called, run_of
 from app.memory.policy import Buffer, Observe
 from app.memory.records import Lease, Loaded, NewObservation, Run
 from app.memory.redacting import redacted_messages
 from app.memory.rules import Rules
 from app.memory.spans import Span
-from app.memory.steps import Outcome, StepFailed, add_usage, called, run_of
 from app.memory.store import MemoryStore
 from app.redaction.model import OFF, Redaction
 

@@ -16,6 +16,7 @@ from app.memory.charging import Charging
 from app.memory.metrics import MemoryMetrics
 from app.memory.noting import Noting
 from app.memory.observing import Observing
+from app.memory.outcomes import Outcome, StepFailed, add_usage
 from app.memory.policy import (
     Activate,
     ActivateReflection,
@@ -36,7 +37,6 @@ from app.memory.redacting import redacted_memory
 from app.memory.reflecting import Reflecting
 from app.memory.rules import Rules
 from app.memory.spending import affordable_step
-from app.memory.steps import Outcome, StepFailed, add_usage
 from app.memory.store import MemoryStore
 from app.memory.turns import Seen, about, in_turn, seen, state_of, tried
 from app.redaction.model import OFF, Redaction

@@ -12,9 +12,9 @@ from typing import Any, Final
 from uuid import UUID
 
 from app.kit.db import Database
+from app.memory.outcomes import Outcome
 from app.memory.records import Lease
 from app.memory.rules import Rules
-from app.memory.steps import Outcome
 from app.memory.store import MemoryStore
 from app.memory.turns import state_of
 from app.sessions.model import Kind

@@ -1,4 +1,4 @@
-"""What the observing and the reflecting step share: what can become of a step, and the records of its calls."""
+"""What can become of a step, and the records of its calls: what the steps that ask a model share."""
 
 import asyncio
 import time
