@@ -2,15 +2,17 @@
 
 Like the controls on the log it takes a new epoch: what a step was thinking about may be pending no more. The messages
 stay where they are. What was observed ahead of them becomes live, for the work is done; what nobody has observed is
-told by the summary alone, and the cursor passes it.
+told by the summary alone, and the cursor passes it. That is condensed while nothing is locked, as it takes its time,
+and recorded if it is still what is to be condensed.
 """
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from zoneinfo import ZoneInfo
 
 from app.kit.db import Database, Tx
-from app.kit.errors import FieldError, Invalid
+from app.kit.errors import FieldError, Invalid, Unavailable
 from app.kit.tokens import text_tokens
 from app.memory.cursor import anchor_date, start_of_group
 from app.memory.errors import AlreadyCompacted
@@ -20,7 +22,7 @@ from app.memory.model import ObserverInput, Ranges
 from app.memory.parsing import parse
 from app.memory.records import Derived, Locked, StoredSummary, Told
 from app.memory.redacting import redacted_messages
-from app.memory.rules import EXTRACT_TOKENS_MAX, Rules
+from app.memory.rules import EXTRACT_TOKENS_MAX
 from app.memory.service import MemoryService
 from app.memory.store import COMPACTED, MemoryStore
 from app.memory.summary import Summary, new_summary
@@ -29,6 +31,8 @@ from app.redaction.model import OFF, Redact, Redaction
 from app.sessions.errors import SessionNotFound
 from app.sessions.model import Message
 from app.sessions.store import session_id
+
+TRIES = 5  # where a message is replaced while it is condensed, or one more is observed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,22 +79,30 @@ class Compacting:
     async def compact(self, tenant: str, key: str, *, up_to_seq: int, text: str | None) -> Compacted:
         """Put a summary, the caller's ``text`` or one made here, in the place of the messages up to a group's end.
 
-        Said again it is answered the same. Raises SessionNotFound, Invalid, AlreadyCompacted.
+        Said again it is answered the same. Raises SessionNotFound, Invalid, AlreadyCompacted, Unavailable.
         """
         redact = self._redaction.of(tenant)
         if redact is not None and text is not None:
             text = await asyncio.to_thread(redact, text)
-        async with self._database.tx() as tx:
-            locked = await self._store.lock(tx, session_id(tenant, key))
-            if locked is None:
-                raise SessionNotFound(f"session '{key}' was never seen")
-            end = await self._end(tx, locked, up_to_seq)
-            former = await self._summaries.summary(tx, locked.session_id)
-            if former is not None and _stands(former, end, text):
-                return Compacted(version=locked.version, summary=former.message)
-            leaving = await self._leaving(tx, locked, end)
-            summary = await self._summary(tx, locked, leaving, former, text, redact)
-            stored = await self._record(tx, locked, leaving, summary)
+        told: Sequence[Message] = ()
+        lines = ""
+        for _ in range(TRIES):
+            async with self._database.tx() as tx:
+                locked = await self._store.lock(tx, session_id(tenant, key))
+                if locked is None:
+                    raise SessionNotFound(f"session '{key}' was never seen")
+                end = await self._end(tx, locked, up_to_seq)
+                former = await self._summaries.summary(tx, locked.session_id)
+                if former is not None and _stands(former, end, text):
+                    return Compacted(version=locked.version, summary=former.message)
+                leaving = await self._leaving(tx, locked, end)
+                untold = () if text is not None else await self._untold(tx, locked, leaving)
+                if untold == told:
+                    stored = await self._record(tx, locked, leaving, _summary(leaving, former, text, lines))
+                    break
+            told, lines = untold, await _lines(untold, self._memory.rules(locked.config).zone, redact)
+        else:
+            raise Unavailable(f"messages of session '{key}' changed each time they were condensed")
         self._memory.wake(locked.memory_id)
         return Compacted(version=locked.version + 1, summary=stored)
 
@@ -120,40 +132,19 @@ class Compacting:
     async def _tokens(self, tx: Tx, locked: Locked, first: int, last: int) -> int:
         return await self._summaries.observable_tokens(tx, locked.session_id, from_seq=first, to_seq=last)
 
-    async def _summary(
-        self,
-        tx: Tx,
-        locked: Locked,
-        leaving: Leaving,
-        former: StoredSummary | None,
-        text: str | None,
-        redact: Redact | None,
-    ) -> Summary:
-        lines = "" if text is not None else await self._lines(tx, locked, leaving, redact)
-        return new_summary(
-            text,
-            up_to_seq=leaving.end,
-            untold=(*(former.untold if former else ()), *leaving.untold),
-            former=former.message.parts if former else (),
-            lines=lines,
-        )
-
-    async def _lines(self, tx: Tx, locked: Locked, leaving: Leaving, redact: Redact | None) -> str:
-        """What only the summary is to tell, condensed without a model. Raises Invalid where it is too much for that."""
+    async def _untold(self, tx: Tx, locked: Locked, leaving: Leaving) -> tuple[Message, ...]:
+        """What only the summary is to tell. Raises Invalid where it is too much to be condensed without a model."""
         if leaving.tokens > EXTRACT_TOKENS_MAX:
             detail = (
                 f"{leaving.tokens} tokens of messages are in no note; more than {EXTRACT_TOKENS_MAX} need a summary"
             )
             raise _wrong("/summary", detail)
-        left = [
+        found = [
             message
             for first, last in leaving.untold
             for message in await self._summaries.observable(tx, locked.session_id, from_seq=first, to_seq=last)
         ]
-        if not left:
-            return ""
-        seen = await asyncio.to_thread(redacted_messages, left, redact)
-        return await asyncio.to_thread(extracted, seen, self._memory.rules(locked.config))
+        return tuple(found)
 
     async def _record(self, tx: Tx, locked: Locked, leaving: Leaving, summary: Summary) -> Message:
         rules = self._memory.rules(locked.config)
@@ -171,10 +162,26 @@ class Compacting:
         return stored
 
 
-def extracted(messages: Sequence[Message], rules: Rules) -> str:
+async def _lines(messages: Sequence[Message], zone: ZoneInfo, redact: Redact | None) -> str:
+    """Condensed without a model."""
+    seen = await asyncio.to_thread(redacted_messages, messages, redact)
+    return await asyncio.to_thread(extracted, seen, zone)
+
+
+def extracted(messages: Sequence[Message], zone: ZoneInfo) -> str:
     """The lines of a log for messages that no observer has seen."""
-    source = ObserverInput(messages=tuple(messages), timezone=rules.zone)
+    source = ObserverInput(messages=tuple(messages), timezone=zone)
     return render(parse(observations(source, count=text_tokens)).items)
+
+
+def _summary(leaving: Leaving, former: StoredSummary | None, text: str | None, lines: str) -> Summary:
+    return new_summary(
+        text,
+        up_to_seq=leaving.end,
+        untold=(*(former.untold if former else ()), *leaving.untold),
+        former=former.message.parts if former else (),
+        lines=lines,
+    )
 
 
 def _stands(former: StoredSummary, end: int, text: str | None) -> bool:

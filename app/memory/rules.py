@@ -90,7 +90,7 @@ BOUNDARY_LOOKS = 8
 # Section 3.4: an early activation covers at least so many message tokens.
 EARLY_TOKENS_MIN = 1_000
 
-# A compaction condenses so much of what no observer has seen, at some 10 ms per 1,000 tokens, under the session's lock.
+# A compaction condenses so much of what no observer has seen, at some 10 ms per 1,000 tokens, while its caller waits.
 EXTRACT_TOKENS_MAX = 50_000
 # Section 4: what the observer is shown of one message.
 ARGUMENTS_TOKENS_MAX = 2_000

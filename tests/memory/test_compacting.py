@@ -1,5 +1,6 @@
 """Messages leave the tail for a summary, over HTTP (api.md, Sessions; memory-rules.md 3.9)."""
 
+import asyncio
 from typing import Any
 
 import httpx2 as httpx
@@ -7,6 +8,7 @@ import pytest
 
 from tests.conftest import Service, StartService
 from tests.journeys.looks import Json, items
+from tests.redaction import hooks
 from tests.sessions.test_routes import problem, said
 
 IN_NOTES = "What was noted of them is in the notes above."
@@ -286,3 +288,24 @@ async def test_with_compact_on_observe_what_is_observed_is_shown_no_longer(start
     assert last[:2] == [f"(Messages #1-#{end - 1} are no longer shown. In short:)", IN_NOTES]
     assert last[-1] == "Bye."
     assert versions == list(range(1, second["log"]["version"] + 1))
+
+
+async def test_nothing_waits_for_what_is_condensed_and_what_changed_meanwhile_is_condensed_anew(
+    start_service: StartService,
+) -> None:
+    async with start_service() as service:
+        await service.append("s1", said(FACT.format(n=1) + "Please hold this.", id="m-1"))
+        await five(service, n=4)
+    for event in (hooks.asked, hooks.answering):
+        event.clear()
+    redaction = {"tenants": "*", "hook": "tests.redaction.hooks:waiting"}
+    async with start_service(redaction=redaction) as service:
+        compacting = asyncio.create_task(compacted(service, 3))
+        assert await asyncio.to_thread(hooks.asked.wait, 60)
+        await service.append("s1", said("And now?"))
+        changed = {"role": "user", "content": FACT.format(n=9)}
+        assert (await service.client.put("/sessions/s1/messages/m-1", json=changed)).status_code == 200
+        hooks.answering.set()
+        [summary] = (await compacting)["summary"]["content"]
+    assert "920 euros" in summary["text"]
+    assert "hold this" not in summary["text"]

@@ -1,6 +1,9 @@
 """Redaction hooks of an operator, good and bad."""
 
 import asyncio
+import threading
+
+asked, answering = threading.Event(), threading.Event()
 
 
 def without_codenames(text: str) -> str:
@@ -26,6 +29,14 @@ def off_the_loop(text: str) -> str:
     if text == "a text":
         return text
     raise ValueError(text)
+
+
+def waiting(text: str) -> str:
+    """Answers a text that is to be held only once it may."""
+    if "hold this" in text:
+        asked.set()
+        assert answering.wait(60)
+    return text
 
 
 def silent(_text: str) -> None:
