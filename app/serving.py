@@ -51,6 +51,9 @@ KEEP_UP_SECONDS = 1.0
 # How long a thread may keep the interpreter from the event loop, which asks for it anew after each wait: the built-in
 # memory observes in threads. With Python's own 5 ms the p95 of an append beside such work is twice as long.
 SWITCH_SECONDS = 0.0005
+# The collector of garbage looks once in so many objects made and kept. At Python's own 700 a step of the memory has it
+# look many times over, and at each hundredth time at all that was made since the start (docs/benchmarks/profile.md).
+GARBAGE_EVERY = 10_000
 WORKER_SECONDS = 60  # for one of several processes to start, or to answer, on a machine that is busy
 
 
@@ -216,6 +219,7 @@ def worker_app(settings: Settings, database: Location) -> FastAPI:
     sys.setswitchinterval(SWITCH_SECONDS)
     _end_with_parent()
     app = create_app(settings, database)
+    gc.set_threshold(GARBAGE_EVERY)
     gc.freeze()  # what is there now stays; to look through it again and again holds all requests up (profile.md)
     diagnostics: DiagnosticsService = app.state.diagnostics
 

@@ -283,6 +283,12 @@ from app.settings import load_settings
 
 app = worker_app(load_settings(), Location(url="postgresql://nobody@localhost/none", name="none"))
 print(gc.isenabled(), gc.get_freeze_count(), len(gc.get_objects()))
+looks = []
+gc.callbacks.append(lambda phase, _: looks.append(phase))
+made = [[] for _ in range(9_000)]
+print(len(looks), end=" ")
+made += [[] for _ in range(9_000)]
+print(len(looks) > 0)
 """
 
 
@@ -290,6 +296,12 @@ def test_the_collector_of_garbage_leaves_alone_what_a_worker_began_with() -> Non
     """A process that did not come from ``daybook serve`` itself, as each of several workers is."""
     command = [sys.executable, "-c", WORKER]
     told = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True)
-    enabled, frozen, others = told.stdout.split()
+    enabled, frozen, others, *_ = told.stdout.split()
     assert enabled == "True"
     assert int(frozen) > 100 * int(others)
+
+
+def test_the_collector_of_garbage_looks_once_in_ten_thousand_objects() -> None:
+    command = [sys.executable, "-c", WORKER]
+    told = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True)
+    assert told.stdout.split()[-2:] == ["0", "True"]
