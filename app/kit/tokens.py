@@ -8,12 +8,14 @@ characters at most changes the sum: a run that began there goes on instead (`SEA
 (`SEAM_GAIN_MAX`). The two add up to one token and the sum is rounded at the gain, so the estimate of two texts joined
 is within 1 of the sum of theirs. Whole thousandths make that exact.
 
-Everything is counted by passes over bytes, which run at the speed of C: 1 MiB in about 25 ms, whatever the script.
+Everything is counted by passes over bytes, which run at the speed of C: 1 MiB in 10 to 20 ms, whatever the script.
 """
 
 import codecs
 from collections import Counter
 from collections.abc import Collection, Mapping
+from typing import Final
+from zlib import adler32
 
 SCALE = 1_000
 SEAM_LOSS_MAX = 650
@@ -156,14 +158,20 @@ _COMMON = {
 }
 
 
-def _weights() -> list[int]:
-    """Of each byte that is a character; what stands for a part of one weighs nothing here."""
-    classes = {code: name for name, members in ASCII_CLASSES.items() for code in members}
-    return [WEIGHTS[classes.get(code, "other")] if code in _ASCII else 0 for code in range(256)]
+def _weighing(classes: Mapping[str, bytes], weighed: Collection[int]) -> tuple[bytes, bytes]:
+    """Tables for `bytes.translate`: of each byte's weight, which is more than a byte holds, the lower and the higher.
+
+    Those that are not `weighed` weigh nothing.
+    """
+    names = {code: name for name, members in classes.items() for code in members}
+    weights = [WEIGHTS[names.get(code, "other")] if code in weighed else 0 for code in range(256)]
+    return bytes(weight % 256 for weight in weights), bytes(weight // 256 for weight in weights)
 
 
-# A weight is more than a byte holds, so that there are two tables: what `bytes.translate` makes is summed in C.
-_LOW, _HIGH = bytes(weight % 256 for weight in _weights()), bytes(weight // 256 for weight in _weights())
+_ASCII_WEIGHTS = _weighing(ASCII_CLASSES, _ASCII)  # what stands for a part of a character weighs nothing here
+_WIDE_WEIGHTS = _weighing(WIDE_CLASSES, range(256))
+_COMMON_WEIGHTS = tuple((table, WEIGHTS[f"{name}_common"] - WEIGHTS[name]) for name, table in _COMMON.items())
+SUMMED: Final = 256  # bytes of which the sum is never too large for `_sum`
 _WEIGHED_PAIRS = tuple((table, pair, WEIGHTS[name]) for name, (table, pair) in _PAIRS.items())
 _ASCII_PAIRS = tuple((table, pair, WEIGHTS[name]) for name, (table, pair) in _PAIRS.items() if name != "wide_start")
 
@@ -173,14 +181,36 @@ def text_tokens(text: str) -> int:
     if not text:
         return 0
     encoded = text.encode("utf-8", "surrogatepass")
-    thousandths = sum(encoded.translate(_LOW)) + 256 * sum(encoded.translate(_HIGH))
+    thousandths = _weight(encoded, _ASCII_WEIGHTS)
     led = _NOTHING + encoded
     ascii_only = text.isascii()
     for table, pair, weight in _ASCII_PAIRS if ascii_only else _WEIGHED_PAIRS:
         thousandths += led.translate(table).count(pair) * weight
     if not ascii_only:
-        thousandths += sum(WEIGHTS[name] * count for name, count in _wide_counts(encoded).items())
+        thousandths += _wide_weight(_wide(encoded))
     return max(1, (thousandths + SEAM_GAIN_MAX) // SCALE)
+
+
+def _wide_weight(wide: str) -> int:
+    """Of the classes, and what the common ones of them weigh less."""
+    found = _weight(_high(wide), _WIDE_WEIGHTS)
+    for table, more in _COMMON_WEIGHTS:
+        common, _ = codecs.charmap_encode(wide, "ignore", table)
+        found += len(common) * more
+    return found
+
+
+def _weight(characters: bytes, tables: tuple[bytes, bytes]) -> int:
+    low, high = tables
+    return _sum(characters.translate(low)) + 256 * _sum(characters.translate(high))
+
+
+def _sum(numbers: bytes) -> int:
+    """Adler-32, begun at 0, has the sum of its bytes in the lower half, below 65,521: five times as fast as `sum`."""
+    total = 0
+    for start in range(0, len(numbers), SUMMED):
+        total += adler32(numbers[start : start + SUMMED], 0) & 0xFFFF
+    return total
 
 
 def class_counts(text: str) -> Counter[str]:
@@ -194,13 +224,23 @@ def class_counts(text: str) -> Counter[str]:
 
 
 def _wide_counts(encoded: bytes) -> Counter[str]:
-    wide = encoded.translate(None, _ASCII).decode("utf-8", "surrogatepass")
-    counts = _counts(wide.encode("utf-16-be", "surrogatepass")[::2], WIDE_CLASSES)
+    wide = _wide(encoded)
+    counts = _counts(_high(wide), WIDE_CLASSES)
     for name, table in _COMMON.items():
         common, _ = codecs.charmap_encode(wide, "ignore", table)
         counts[f"{name}_common"] = len(common)
         counts[name] -= len(common)
     return counts
+
+
+def _wide(encoded: bytes) -> str:
+    """What of a text in UTF-8 is not ASCII."""
+    return encoded.translate(None, _ASCII).decode("utf-8", "surrogatepass")
+
+
+def _high(wide: str) -> bytes:
+    """The high bytes of its UTF-16 units."""
+    return wide.encode("utf-16-be", "surrogatepass")[::2]
 
 
 def _counts(remaining: bytes, classes: Mapping[str, bytes]) -> Counter[str]:

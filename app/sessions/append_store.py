@@ -12,7 +12,7 @@ of the nodes, once for one message and once for more, which does nothing for any
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import asyncpg
 
@@ -181,17 +181,16 @@ APPEND_NEW = _OF_NEW.format(**_NEW, input=_INPUT, session="(SELECT $14)", ids="A
 APPEND_ONE = _OF_NEW.format(**_NEW, input=_INPUT_OF_ONE, session="$14", ids="$1::text")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Appended:
+class Appended(NamedTuple):
     """One message of an append as it is stored. ``seq`` is None when the request was refused."""
 
     id: str
     seq: int | None
     kind: str
     tokens: int
-    replayed: bool
-    differs: bool
-    erased: bool
+    replayed: bool = False
+    differs: bool = False
+    erased: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,9 +263,7 @@ def _result(row: Row, messages: Iterable[Appended]) -> AppendResult:
 
 def _stored(messages: Sequence[NewMessage], first_seq: int) -> Iterator[Appended]:
     for seq, new in enumerate(messages, start=first_seq):
-        yield Appended(
-            id=new.id, seq=seq, kind=new.kind, tokens=new.tokens, replayed=False, differs=False, erased=False
-        )
+        yield Appended(id=new.id, seq=seq, kind=new.kind, tokens=new.tokens)
 
 
 def _appended_of(row: Row) -> Appended:
