@@ -150,7 +150,7 @@ def scoping(
     if sharer is not None and config:
         return partial(share, sharer=sharer, config=config, timezone=timezone)
     if sharer is None and found is not None and found.is_shared:
-        return partial(leave, session=found.id, memory=found.memory_id)
+        return partial(leave, session=found.id)
     return None
 
 
@@ -172,8 +172,9 @@ async def share(tx: Tx, sharer: Sharer, config: dict[str, Any], *, timezone: str
     return bool(created)
 
 
-async def leave(tx: Tx, session: UUID, memory: UUID) -> bool:
+async def leave(tx: Tx, session: UUID) -> bool:
     """Give a session without messages a memory of its own again. Answers that it was there."""
+    memory = await _held_memory(tx, session)
     await tx.execute(LEAVE, session)
     await tx.execute(FORGET_LONELY, memory)
     return False
@@ -194,13 +195,10 @@ async def hold_related(tx: Tx, session: UUID) -> UUID | None:
 
     What goes of it may change what was made of them. Answers the memory, if others have it too.
     """
-    row = await tx.fetchrow(SHARED_WITH, session)
-    sharers: set[UUID] = set()
-    if row is not None:
-        await tx.execute(LOCK_OWNER, row["tenant"], row["resource_id"])
-        sharers = {sharer["id"] for sharer in await tx.fetch(SHARERS, row["memory_id"])}
+    memory = await _held_memory(tx, session)
+    sharers = {sharer["id"] for sharer in await tx.fetch(SHARERS, memory)}
     await hold(tx, sharers | await family(tx, [session]))
-    return row["memory_id"] if row is not None and sharers - {session} else None
+    return memory if sharers - {session} else None
 
 
 async def follow(tx: Tx, tenant: str, resource_id: str, rules: dict[str, Any]) -> bool:
@@ -212,6 +210,16 @@ async def follow(tx: Tx, tenant: str, resource_id: str, rules: dict[str, Any]) -
     await tx.execute(LOOK, memory, tenant)
     await tx.execute(FOLLOW, memory, rules | SHARED, [row["id"] for row in following])
     return True
+
+
+async def _held_memory(tx: Tx, session: UUID) -> UUID | None:
+    """The memory that this session shares, to which nobody comes until the transaction ends; None: it has its own."""
+    row = await tx.fetchrow(SHARED_WITH, session)
+    if row is None:
+        return None
+    await tx.execute(LOCK_OWNER, row["tenant"], row["resource_id"])
+    memory: UUID = row["memory_id"]
+    return memory
 
 
 async def _merged(tx: Tx, tenant: str, resource_id: str, config: dict[str, Any]) -> Row:

@@ -6,11 +6,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import httpx2 as httpx
 
-from app.kit.db import Database
+from app.kit.db import Database, DatabaseConfig
 from app.memory.store import CONVERSATIONS_MAX
-from app.sessions.sharing import shared_memory_id
+from app.sessions.sharing import Sharer, shared_memory_id
+from app.sessions.sharing import share as share_memory
+from app.sessions.store import session_id
 from benchmarks.speed.filling import TENANT, fill
 from tests.conftest import Service, StartService
 from tests.diagnostics.test_events import listening
@@ -45,6 +48,27 @@ async def say(service: Service, key: str, *numbers: int, who: str = "Ana") -> ht
 
 def intervals(memory: dict[str, Any]) -> list[tuple[int, int, str]]:
     return [(found["from"], found["to"], found["by"].split(":")[0]) for found in memory["coverage"]["intervals"]]
+
+
+async def test_a_memory_stays_though_its_only_session_leaves_as_another_comes(
+    service: Service, database_url: str
+) -> None:
+    await share(service, "one")
+    coming, looking = Database(DatabaseConfig(url=database_url)), await asyncpg.connect(database_url)
+    await coming.open()
+    two = Sharer(tenant="default", session=session_id("default", "two"), key="two", resource_id="ana")
+    waiting = "SELECT true FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    try:
+        async with coming.tx() as tx:
+            assert await share_memory(tx, two, {}, timezone="UTC")
+            leaving = asyncio.create_task(service.configure("one", scope="session"))
+            await until(partial(looking.fetchval, waiting), bool)
+        await leaving
+        memory = "SELECT scope FROM memories WHERE id = $1"
+        assert await looking.fetchval(memory, two.memory) == "resource"
+    finally:
+        await looking.close()
+        await coming.close()
 
 
 async def test_what_one_session_was_told_is_remembered_in_the_other(service: Service) -> None:
