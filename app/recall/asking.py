@@ -5,7 +5,10 @@ at its word, and whom it speaks of is told by its pronouns.
 """
 
 import re
+from functools import cache
 from typing import Final
+
+import regex
 
 from app.memory.extractive.cues import is_first_person, is_second_person
 from app.recall.tokens import Alternatives, query_terms
@@ -18,6 +21,15 @@ ideas know look looking mention mentioned need please previous previously provid
 recommendation recommendations remember remind said say suggest suggested suggestion suggestions talk talked tell think
 thinking thought tip tips told want wanted wonder wondering
 """
+# Of Chinese and Korean, cut into pairs as every text is; Japanese has what belongs to the grammar in Hiragana.
+_GRAMMAR: Final = """
+什么 什麼 怎么 怎麼 为什么 為什麼 怎样 怎樣 哪里 哪裡 哪些 哪个 哪個 多少 几个 幾個 什么时候 甚麼時候 何时 何時
+我们 我們 你们 你們 他们 他們 她们 她們 咱们 这个 這個 那个 那個 一个 一個 一下 还有 還有 可以 是不是 没有 沒有
+有没有 知道 记得 記得 告诉 告訴 说过 說過 说了 說了 关于 關於 是什么 是怎么
+언제 어디 누가 무엇 뭐라고 어떻게 어떤 얼마 했지 했어 했나 했나요 했습니까 입니까 합니까 습니다 까요 어요 아요 에요 예요
+에 대해 대해서 에서 기억나 이야기 말했 있어 있나 우리 내가 네가 제가 저는 나는
+"""
+_HIRAGANA: Final = regex.compile(r"[\p{Hiragana}ー]+")
 _TOLD: Final = re.compile(
     r"\b(?:remind me|our (?:last|previous|earlier) (?:chat|conversation|discussion|session|talk|game)"
     r"|did you (?:advise|give|mention|recommend|say|suggest|tell|write)"
@@ -30,6 +42,19 @@ _REQUEST: Final = re.compile(r"\b(?:can|could|would|will) you\b")
 def asking_terms() -> Alternatives:
     """The terms that the words of asking are in the index."""
     return frozenset[str]().union(*query_terms(_WORDS))
+
+
+def is_grammar(word: Alternatives) -> bool:
+    """Whether a word of a query in a script without spaces only makes it a sentence: its pairs are not stop words.
+
+    A word of content may be in Hiragana too: so they weigh less, and are not left out.
+    """
+    return all(_HIRAGANA.fullmatch(term) for term in word) or word <= _grammar()
+
+
+@cache
+def _grammar() -> Alternatives:
+    return frozenset[str]().union(*query_terms(_GRAMMAR))
 
 
 def meant_role(query: str) -> Role | None:

@@ -40,11 +40,13 @@ _WHEN: Final = re.compile(
 _DIGIT: Final = re.compile(r"\d|[两兩二三四五六七八九十百千万萬亿億]")
 _WORDS: Final = re.compile(r"\w+")
 _NUMBERS: Final = """
-two three four five six seven eight nine ten eleven twelve dozen twenty thirty forty fifty hundred thousand couple twice
-half zwei drei vier fünf sechs sieben acht neun zehn zwölf hundert tausend deux trois quatre cinq sept huit neuf dix
-douze cent mille dos tres cuatro cinco siete ocho nueve diez doce cien mil dois duas três quatro oito nove dez tre
-quattro cinque sette otto dieci twee drie vijf zes zeven negen tien два две три четыре пять шесть семь восемь девять
-десять
+two three four five six seven eight nine ten eleven twelve fifteen dozen twenty thirty forty fifty sixty seventy eighty
+ninety hundred thousand couple twice half zwei drei vier fünf sechs sieben acht neun zehn elf zwölf zwanzig dreißig
+vierzig fünfzig sechzig siebzig achtzig neunzig hundert tausend deux trois quatre cinq sept huit neuf dix douze quinze
+vingt trente quarante cinquante soixante cent mille dos tres cuatro cinco siete ocho nueve diez doce veinte treinta
+cuarenta cincuenta sesenta setenta ochenta noventa cien mil dois duas três quatro oito nove dez vinte trinta quarenta
+tre quattro cinque sette otto dieci venti trenta quaranta twee drie vijf zes zeven negen tien twaalf twintig dertig
+два две три четыре пять шесть семь восемь девять десять двадцать тридцать сорок сто
 """
 _TIMES: Final = """
 monday tuesday wednesday thursday friday saturday sunday yesterday today tonight tomorrow ago weekend montag dienstag

@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Final, TypeAlias
 from uuid import UUID
 
-from app.recall.asking import asking_terms
+from app.recall.asking import asking_terms, is_grammar
 from app.recall.model import Indexed, Place, Scope, Span
 from app.recall.tokens import Alternatives, terms
 from app.sessions.model import Role
@@ -30,13 +30,14 @@ SEGMENT_SATURATION: Final = 1.2
 RARITY: Final = 1.2  # an exponent
 
 # Shares of the neighbours at a distance, of the other scores beside the passage's, of a word that is of the asking
-# alone, of a word that is only kin to the one asked for, and of what others say where the user's word is meant: an
-# answer repeats its question.
+# alone, of one that only makes a sentence of it in a script without spaces, of a word that is only kin to the one asked
+# for, and of what others say where the user's word is meant: an answer repeats its question.
 NEAR: Final = {-2: 0.3, -1: 0.7, 0: 1.0, 1: 0.7, 2: 0.3}
 NEAR_MAX: Final = max(NEAR)
 OWN: Final = 0.5
 SEGMENT: Final = 1.0
 ASKING: Final = 0.5
+GRAMMAR: Final = 0.3
 KIN: Final = 0.2
 OTHERS: Final = 0.5
 
@@ -143,6 +144,8 @@ def plain_scores(query: Sequence[Alternatives], texts: Sequence[Mapping[str, int
 
 def _share(word: Alternatives) -> float:
     """How much a word of the query counts, however rare it is."""
+    if is_grammar(word):
+        return GRAMMAR
     return ASKING if word & _asking() else 1.0
 
 

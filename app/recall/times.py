@@ -50,8 +50,13 @@ _NO_DAY: Final = regex.compile(
     r"(?:(?:at|um|on|in) )?(?:\d{1,2}(?::\d\d)? ?(?:am|pm|uhr)|\d{1,2}:\d\d|the \d{1,2}(?:st|nd|rd|th))",
     regex.IGNORECASE,
 )
-_MONTH_AND_DAY: Final = r"(?P<month>\d{1,2}) ?[月월](?: ?(?P<day>\d{1,2}) ?[日号號일])?"
-_UNSPACED_DATE: Final = regex.compile(rf"(?<!\d)(?:(?P<year>\d{{4}}) ?[年년](?: ?{_MONTH_AND_DAY})?|{_MONTH_AND_DAY})")
+_FIGURES: Final = "一二三四五六七八九"
+_SIGNS: Final = str.maketrans(f"〇{_FIGURES}", "0123456789")
+_NUMERAL: Final = rf"\d{{1,2}}|[二三]?十[{_FIGURES}]?|[{_FIGURES}]"
+_MONTH_AND_DAY: Final = rf"(?P<month>{_NUMERAL}) ?[月월](?: ?(?P<day>{_NUMERAL}) ?[日号號일])?"
+_UNSPACED_DATE: Final = regex.compile(
+    rf"(?<![\d〇{_FIGURES}十])(?:(?P<year>\d{{4}}|[〇{_FIGURES}]{{4}}) ?[年년](?: ?{_MONTH_AND_DAY})?|{_MONTH_AND_DAY})"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +92,26 @@ def named_time(query: str, now: datetime) -> Named:
 def _unspaced_dates(text: str, now: datetime) -> Iterator[Stretch]:
     """Of dates in Chinese, Japanese and Korean, the last one where the year is left out."""
     for match in _UNSPACED_DATE.finditer(text):
-        year, month, day = (int(found) if (found := match[part]) else None for part in ("year", "month", "day"))
+        year, month, day = (_number(found) if (found := match[part]) else None for part in ("year", "month", "day"))
         try:
-            at = now.replace(year=year or now.year, month=month or 1, day=day or 1)
+            at = now.replace(
+                year=now.year if year is None else year,
+                month=1 if month is None else month,
+                day=1 if day is None else day,
+            )
             at = at if year or at <= now else at.replace(year=at.year - 1)
         except ValueError:
             continue
         if at.year in _YEARS:
             yield calendar_stretch(at, "day" if day else "month" if month else "year")
+
+
+def _number(written: str) -> int:
+    """Of figures, or of signs: 二十三, and of a year 二〇二三."""
+    if "十" not in written:
+        return int(written.translate(_SIGNS))
+    tens, _, ones = written.translate(_SIGNS).partition("十")
+    return int(tens or 1) * 10 + int(ones or 0)
 
 
 def _phrases(text: str, now: datetime, languages: list[str]) -> Iterator[tuple[str, datetime, str]]:

@@ -1,7 +1,7 @@
 import pytest
 
-from app.recall.asking import asking_terms, meant_role
-from app.recall.tokens import terms
+from app.recall.asking import asking_terms, is_grammar, meant_role
+from app.recall.tokens import query_terms, terms
 from app.sessions.model import Role
 
 
@@ -28,3 +28,17 @@ def test_a_query_tells_whose_word_it_means(query: str, role: Role | None) -> Non
 def test_the_words_of_asking_are_known_in_every_form_and_what_is_asked_about_is_not_among_them() -> None:
     assert set(terms("reminding discussions suggests recommendations")) <= asking_terms()
     assert asking_terms().isdisjoint(terms("a birthday of my sister in Lisbon, the second job, two magazines"))
+
+
+@pytest.mark.parametrize(
+    ("query", "content"),
+    [
+        ("京都でどうでしたか", {"京都", "都で"}),
+        ("我们为什么可以", {"们为", "么可"}),
+        ("이야기 언제", set[str]()),
+        ("Ana in Lisbon", {"ana", "lisbon"}),
+    ],
+)
+def test_pairs_that_only_make_a_sentence_are_told_from_what_is_looked_for(query: str, content: set[str]) -> None:
+    assert {term for word in query_terms(query) if not is_grammar(word) for term in word if term in content} == content
+    assert sum(not is_grammar(word) for word in query_terms(query)) == len(content)

@@ -138,3 +138,28 @@ def test_a_reader_finds_what_was_said(shared_data: Path, where: tuple[str, str],
     turns, held = _indexed(shared_data / "multilingual" / f"{file}.jsonl", conversation)
     separator = "-" if where is KO else ":"
     assert f"{conversation}{separator}{turn}" in [turns[seq - 1] for seq in _found(query, held)]
+
+
+# Most pairs of a sentence are not of what it asks for.
+SENTENCES = {
+    "ja": [
+        "{}について何と言いましたか",
+        "{}のことを覚えていますか",
+        "どうして{}なのでしょうか",
+        "{}はどこでどうなりましたか",
+    ],
+    "ko": ["{}에 대해 뭐라고 했지?", "{}에 대해서 기억나?", "왜 {}라고 말했습니까?"],
+    "zh": ["关于{}他说了什么", "{}是怎么回事？"],
+}
+
+
+@pytest.mark.parametrize(("where", "query", "turn"), QUERIES, ids=[query for _, query, _ in QUERIES])
+def test_a_reader_who_asks_in_a_sentence_finds_it_too(
+    shared_data: Path, where: tuple[str, str], query: str, turn: str
+) -> None:
+    file, conversation = where
+    turns, held = _indexed(shared_data / "multilingual" / f"{file}.jsonl", conversation)
+    separator = "-" if where is KO else ":"
+    seq = turns.index(f"{conversation}{separator}{turn}") + 1
+    missed = [sentence for sentence in SENTENCES[file[:2]] if seq not in _found(sentence.format(query), held)]
+    assert not missed
