@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import asyncpg
+from pydantic import ValidationError
 
 from app.artifacts.objects import Objects
 from app.kit.db import Database, Tx
+from app.kit.errors import invalid_detail
 from app.kit.json import loads
 from app.memory.apart import begin_anew
+from app.memory.rules import MemoryConfig
 from app.sessions.errors import SessionExists
 from app.sessions.store import session_id
 from app.transfer.errors import TransferError
@@ -138,9 +141,20 @@ def _check_row(table: str, row: Any, columns: frozenset[str], number: int) -> No
         _check_bytes(row, number)
     if table in NUMBERED and not isinstance(row.get("id"), int):
         raise TransferError(f"line {number}: {table} without a number in 'id'")
+    if "config" in columns and "config" in row:
+        _check_config(table, row["config"], number)
     for name in BY_SESSION.get(table, ()):
         if not isinstance(row.get(name), dict):
             raise TransferError(f"line {number}: {table} without an object in '{name}'")
+
+
+def _check_config(table: str, config: Any, number: int) -> None:
+    """One that no PUT would take would fail at each append or step."""
+    try:
+        MemoryConfig.model_validate(config, strict=True)
+    except ValidationError as error:
+        at, detail = error.errors()[0]["loc"], invalid_detail(error.errors()[0])
+        raise TransferError(f"line {number}: {table} with a config {'.'.join(map(str, at))}: {detail}") from error
 
 
 def _check_bytes(row: Mapping[str, Any], number: int) -> None:

@@ -242,12 +242,21 @@ ARTIFACT = {"type": "artifacts", "session": "s1", "data": {"name": "a", "sha256"
         ([HEADER, [1]], "line 2: not a line"),
         ([HEADER, SESSION, ARTIFACT], "line 3: the artifact 'a': its bytes are not those"),
         ([HEADER, SESSION, ARTIFACT | {"data": {"name": "a", "content": "Y"}}], "line 3: the artifact 'a': "),
+        (
+            [HEADER, {"type": "sessions", "data": {"config": {"timezone": "Mars/Olympus"}}}],
+            "line 2: sessions with a config timezone: .*Mars",
+        ),
+        (
+            [HEADER, SESSION, {"type": "session_configs", "data": {"config": {"message_tokens": "many"}}}],
+            "line 3: session_configs with a config message_tokens",
+        ),
+        ([HEADER, {"type": "sessions", "data": {"config": None}}], "line 2: sessions with a config"),
         ([HEADER, SESSION, {"type": "runs", "data": {"seq": 1}}], "line 3: runs without a number in 'id'"),
         ([HEADER, SESSION, {"type": "reflections", "data": {"id": 1}}], "line 3: reflections without .* 'covers'"),
     ],
 )
 def test_a_file_that_is_no_whole_export_is_refused_by_its_line(lines: list[Any], wrong: str) -> None:
-    columns = {table: frozenset({"id", "seq", "name", "sha256", "content"}) for table in TABLES}
+    columns = {table: frozenset({"id", "seq", "name", "sha256", "content", "config"}) for table in TABLES}
     with pytest.raises(TransferError, match=wrong):
         checked(enumerate(lines, start=1), columns)
 
