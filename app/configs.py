@@ -117,7 +117,6 @@ def fact_config(settings: Settings) -> FactConfig:
         facts_max=facts.facts_max,
         noted_max=facts.noted_max,
         text_characters_max=facts.text_characters_max,
-        profile_tokens=facts.profile_tokens,
     )
 
 
@@ -135,6 +134,7 @@ def index_config(settings: Settings) -> IndexConfig:
     return IndexConfig(
         share=recall.index_share,
         batch_messages=recall.index_batch,
+        batch_tokens=recall.index_batch_tokens,
         waiting_messages=recall.index_waiting_max,
         quiet_seconds=recall.index_quiet_seconds,
         look_seconds=recall.index_look_seconds,
@@ -176,6 +176,7 @@ def recall_config(settings: Settings) -> RecallConfig:
     return RecallConfig(
         candidates_max=recall.candidates_max,
         tail_max=recall.tail_max,
+        tail_tokens=recall.tail_tokens,
         sessions_max=recall.sessions_max,
         notes_max=recall.notes_max,
         hit_characters_max=recall.hit_characters_max,

@@ -172,6 +172,9 @@ class RecallSettings(_Group):
     tail_max: int = Field(
         5_000, ge=1, le=1_000_000, description="messages searched for one query that are not indexed yet"
     )
+    tail_tokens: int = Field(
+        250_000, ge=1, le=1_000_000_000, description="tokens that those may have; older ones wait for the index"
+    )
     sessions_max: int = Field(1_000, ge=1, le=100_000, description="sessions of a resource searched, the newest")
     notes_max: int = Field(500, ge=0, le=100_000, description="observations searched, the newest")
     hit_characters_max: int = Field(
@@ -184,6 +187,9 @@ class RecallSettings(_Group):
         0.03, gt=0, le=1, description="of a process's time, what indexing in the background may take"
     )
     index_batch: int = Field(100, ge=1, le=10_000, description="messages indexed at once")
+    index_batch_tokens: int = Field(
+        25_000, ge=1, le=1_000_000_000, description="tokens that those may have, but for a message that has more alone"
+    )
     index_waiting_max: int = Field(
         1_000, ge=1, le=1_000_000, description="messages of a session that wait for it to be quiet, to be indexed"
     )

@@ -40,7 +40,7 @@ WITH session AS (
 ), found AS (
   SELECT *, true AS created FROM put UNION ALL SELECT *, false FROM same
 )
-SELECT total, versions, found.* FROM session CROSS JOIN kept LEFT JOIN found ON true
+SELECT versions, found.* FROM session CROSS JOIN kept LEFT JOIN found ON true
 """  # noqa: S608 - our own column names
 
 ARTIFACT = f"""/* artifact */
@@ -122,11 +122,10 @@ JOIN artifacts a ON a.session_id = o.session_id AND a.object_key = o.key
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Put:
-    """What a put found or made; ``artifact`` None: the limits left no room beside these numbers of versions."""
+    """What a put found or made; ``artifact`` None: the limits left no room beside these ``versions`` of it."""
 
     artifact: Artifact | None
     created: bool
-    kept: int
     versions: int
 
 
@@ -158,7 +157,7 @@ class ArtifactStore:
         if row is None:
             return None
         found = None if row["version"] is None else _artifact_of(row)
-        return Put(artifact=found, created=bool(row["created"]), kept=row["total"], versions=row["versions"])
+        return Put(artifact=found, created=bool(row["created"]), versions=row["versions"])
 
     async def _put(self, *arguments: Any) -> Row | None:
         for left in reversed(range(PUT_TRIES)):

@@ -29,7 +29,13 @@ SELECT seq, segment, length_before + length AS length, created_at FROM message_t
 WHERE session_id = $1 ORDER BY seq DESC LIMIT 1
 """
 
-UNINDEXED = "/* search_unindexed */ SELECT * FROM messages WHERE session_id = $1 AND seq > $2 ORDER BY seq LIMIT $3"
+# The first always, and then as many as have so many tokens. They are summed in the order in which they are read.
+UNINDEXED = """/* search_unindexed */
+SELECT * FROM (
+  SELECT *, sum(tokens) OVER (ROWS UNBOUNDED PRECEDING) - tokens AS tokens_of_former
+  FROM (SELECT * FROM messages WHERE session_id = $1 AND seq > $2 ORDER BY seq LIMIT $3) AS next
+) AS summed WHERE tokens_of_former < $4
+"""
 
 LOCK = "/* search_lock */ SELECT tenant, resource_id FROM sessions WHERE id = $1 FOR KEY SHARE"
 
@@ -86,11 +92,11 @@ class IndexStore:
             row = await connection.fetchrow(BEHIND, after, limit)
         return Lookout(last=row["last"], behind=tuple(row["behind"] or ()))
 
-    async def unindexed(self, session: UUID, limit: int) -> tuple[Last, list[Message]]:
-        """How far the index is, and the oldest messages after that."""
+    async def unindexed(self, session: UUID, limit: int, *, tokens_max: int) -> tuple[Last, list[Message]]:
+        """How far the index is, and the oldest messages after that; the last of them may be over ``tokens_max``."""
         async with self._database.connection() as connection:
             last = last_of(await connection.fetchrow(LAST, session))
-            rows = await connection.fetch(UNINDEXED, session, last.seq, limit)
+            rows = await connection.fetch(UNINDEXED, session, last.seq, limit, tokens_max)
         return last, [message_of(row) for row in rows]
 
     async def add(self, session: UUID, entries: Sequence[Entry]) -> int:

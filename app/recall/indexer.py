@@ -20,13 +20,14 @@ FIRST = UUID(int=0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexConfig:
-    """``share``: what of a process's time goes into it at most. A batch is so many messages of one session.
+    """``share``: what of a process's time goes into it at most. A batch is so many messages of one session, or tokens.
 
     A session is indexed ``quiet_seconds`` after its last append, or as soon as so many messages wait.
     """
 
     share: float = 0.03
     batch_messages: int = 100
+    batch_tokens: int = 25_000
     waiting_messages: int = 1_000
     quiet_seconds: float = 5.0
     look_seconds: float = 1.0
@@ -78,13 +79,16 @@ class Indexer:
 
     async def index(self, session: UUID) -> int:
         """Index the next messages of a session, up to a batch. Answers how many; 0: there is nothing more to do."""
-        last, messages = await self._store.unindexed(session, self._config.batch_messages)
+        most, tokens_max = self._config.batch_messages, self._config.batch_tokens
+        last, messages = await self._store.unindexed(session, most, tokens_max=tokens_max)
         if not messages:
             return 0
         made = await asyncio.to_thread(lambda: list(entries(messages, last)))
         added = await self._store.add(session, made)
         if added and self._on_index is not None:
             self._on_index(session)
+        if added == most or (added and sum(message.tokens for message in messages) >= tokens_max):
+            self.ask(session)
         return added
 
     async def sweep(self) -> int:
@@ -99,8 +103,7 @@ class Indexer:
         """Index what waits; where nothing does, look for what was left."""
         while (session := self.take()) is not None:
             started = self._now()
-            if await self.index(session) == self._config.batch_messages:
-                self.ask(session)
+            await self.index(session)
             await asyncio.sleep((self._now() - started) * (1 / self._config.share - 1))
         await self.sweep()
 

@@ -56,7 +56,7 @@ class Indexed:
 class Scope:
     """All that is searched, in numbers: messages, the terms they have together, segments.
 
-    ``having`` and ``segments_having`` tell of each word of the query how many messages and segments have it.
+    ``having`` tells of each word of the query how many messages have it.
     """
 
     messages: int

@@ -32,6 +32,7 @@ from app.sessions.model import SEQ_MAX, Message
 from app.sessions.store import session_id
 
 ALL_KINDS = frozenset(HitKind)
+READ_AT_ONCE = 50  # messages
 CUT_MARK = "…"  # the end of a text that goes on
 TYPICAL_QUERY = "What did I say last May?"
 
@@ -40,13 +41,15 @@ TYPICAL_QUERY = "What did I say last May?"
 class RecallConfig:
     """How much is looked at: what is over a limit is not found.
 
-    ``candidates_max``: messages that have a word of the query; ``tail_max``: messages that the index does not hold yet;
+    ``candidates_max``: messages that have a word of the query; ``tail_max``: messages that the index does not hold yet,
+    within ``tail_tokens``;
     ``sessions_max``: sessions of a resource, those last active; ``notes_max``: chunks of the logs, the newest.
     ``hit_characters_max`` is what a hit tells of a text; the message itself has all of it.
     """
 
     candidates_max: int = 5_000
     tail_max: int = 5_000
+    tail_tokens: int = 250_000
     sessions_max: int = 1_000
     notes_max: int = 500
     hit_characters_max: int = 8_000
@@ -64,6 +67,14 @@ class Ask:
     neighbours: int = 0
     session: str | None = None  # of a resource, only this one
     before_seq: int | None = None  # of a session, only the messages before this one
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A message without its parts, and how what it says begins."""
+
+    message: Message
+    text: str
 
 
 class RecallService:
@@ -182,7 +193,7 @@ class RecallService:
         if not query:
             return []
         ids = [session.id for session in sessions]
-        index = await self._store.index(ids, tail_max=self._config.tail_max)
+        index = await self._store.index(ids, tail_max=self._config.tail_max, tail_tokens=self._config.tail_tokens)
         for session in index.tail:
             self._indexer.ask(session)
         kin = kin_of(query, ask.query)
@@ -203,8 +214,16 @@ class RecallService:
         """The hits with their texts; what was erased or deleted since is left out."""
         keys = {session.id: session.key for session in sessions}
         around = {(one.place[0], seq) for one in found for seq in _around(one.place[1], neighbours)}
-        said = await self._store.messages(around)
+        said = await self._said(sorted(around))
         return [_hit(one, keys, said, neighbours) for one in found if one.place in said]
+
+    async def _said(self, places: Sequence[Place]) -> dict[Place, _Said]:
+        """The messages that are there, a few at a time: one may have a megabyte, of which a hit tells the beginning."""
+        most, said = self._config.hit_characters_max, dict[Place, _Said]()
+        for at in range(0, len(places), READ_AT_ONCE):
+            for place, message in (await self._store.messages(places[at : at + READ_AT_ONCE])).items():
+                said[place] = _Said(replace(message, parts=()), _beginning(told(message), most))
+        return said
 
     async def _notes(
         self, sessions: Sequence[Searched], query: Sequence[Alternatives], ask: Ask, *, besides: Sequence[Hit]
@@ -275,9 +294,9 @@ def _around(seq: int, neighbours: int) -> range:
     return range(seq - neighbours, seq + neighbours + 1)
 
 
-def _hit(found: Ranked, keys: Mapping[UUID, str], said: Mapping[Place, Message], neighbours: int) -> Hit:
+def _hit(found: Ranked, keys: Mapping[UUID, str], said: Mapping[Place, _Said], neighbours: int) -> Hit:
     session, seq = found.place
-    message = said[found.place]
+    message = said[found.place].message
     beside = [said[session, near] for near in _around(seq, neighbours) if near != seq and (session, near) in said]
     return Hit(
         kind=HitKind.MESSAGE,
@@ -285,7 +304,7 @@ def _hit(found: Ranked, keys: Mapping[UUID, str], said: Mapping[Place, Message],
         from_seq=seq,
         to_seq=seq,
         score=round(found.score, 4),
-        text=told(message),
+        text=said[found.place].text,
         created_at=message.created_at,
         role=message.role,
         name=message.name,
@@ -295,14 +314,14 @@ def _hit(found: Ranked, keys: Mapping[UUID, str], said: Mapping[Place, Message],
 
 
 def _bounded(hit: Hit, characters_max: int) -> Hit:
-    """The hit, with as much of each text as a hit may tell."""
-    neighbours = tuple(replace(one, text=_beginning(one.text, characters_max)) for one in hit.neighbours)
-    return replace(hit, text=_beginning(hit.text, characters_max), neighbours=neighbours)
+    """The hit, with as much of its text as a hit may tell; of a message that was read already."""
+    return replace(hit, text=_beginning(hit.text, characters_max))
 
 
 def _beginning(text: str, characters_max: int) -> str:
     return text if len(text) <= characters_max else text[: characters_max - 1] + CUT_MARK
 
 
-def _neighbour(message: Message) -> Neighbour:
-    return Neighbour(seq=message.seq, role=message.role, text=told(message), created_at=message.created_at)
+def _neighbour(said: _Said) -> Neighbour:
+    message = said.message
+    return Neighbour(seq=message.seq, role=message.role, text=said.text, created_at=message.created_at)

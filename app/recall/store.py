@@ -39,11 +39,16 @@ SELECT s.id AS session_id, t.* FROM unnest($1::uuid[]) AS s (id) LEFT JOIN LATER
 ) t ON true
 """
 
-# The newest first: a session that is far behind is read as far as it is searched.
+# The newest first: a session that is far behind is read as far as it is searched, until what was read has so many
+# tokens. They are summed in the order in which they are read.
 TAIL = """/* recall_tail */
-SELECT m.* FROM unnest($1::uuid[], $2::bigint[]) AS s (id, seq) CROSS JOIN LATERAL (
-  SELECT * FROM messages WHERE session_id = s.id AND seq > s.seq ORDER BY seq DESC LIMIT $3
-) m LIMIT $3
+SELECT * FROM (
+  SELECT *, sum(tokens) OVER (ROWS UNBOUNDED PRECEDING) - tokens AS tokens_of_former FROM (
+    SELECT m.* FROM unnest($1::uuid[], $2::bigint[]) AS s (id, seq) CROSS JOIN LATERAL (
+      SELECT * FROM messages WHERE session_id = s.id AND seq > s.seq ORDER BY seq DESC LIMIT $3
+    ) m LIMIT $3
+  ) AS newest
+) AS summed WHERE tokens_of_former < $4
 """
 
 # Of all sessions, by the terms' index alone: ``OFFSET 0`` keeps out of it what else is asked of the messages. Knowing
@@ -172,11 +177,12 @@ class RecallStore:
         async with self._database.connection() as connection:
             return [_searched(row) for row in await connection.fetch(SESSIONS, tenant, resource_id, limit, key)]
 
-    async def index(self, sessions: Sequence[UUID], *, tail_max: int) -> Index:
+    async def index(self, sessions: Sequence[UUID], *, tail_max: int, tail_tokens: int) -> Index:
         async with self._database.connection() as connection:
             found = await connection.fetch(INDEXED, sessions)
             last = {row["session_id"]: last_of(row if row["seq"] else None) for row in found}
-            rows = await connection.fetch(TAIL, sessions, [last[session].seq for session in sessions], tail_max)
+            after = [last[session].seq for session in sessions]
+            rows = await connection.fetch(TAIL, sessions, after, tail_max, tail_tokens)
         tail: dict[UUID, list[Message]] = defaultdict(list)
         for row in sorted(rows, key=lambda row: row["seq"]):
             tail[row["session_id"]].append(message_of(row))

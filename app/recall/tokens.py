@@ -44,10 +44,6 @@ def terms(text: str) -> Counter[str]:
     return Counter(found) | Counter(set(_days(text)))
 
 
-def length(counts: Counter[str]) -> int:
-    return sum(counts.values())
-
-
 def query_terms(text: str) -> list[Alternatives]:
     """What a query asks for, in its order: each word as the terms that may stand for it, by the language of a message.
 

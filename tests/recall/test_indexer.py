@@ -59,6 +59,13 @@ async def test_batches_follow_one_another_until_nothing_is_left(service: Service
     assert [row["seq"] for row in await rows(database)] == [1, 2, 3, 4, 5]
 
 
+async def test_a_batch_of_long_messages_is_smaller_and_has_one_at_least(service: Service, database: Database) -> None:
+    await tell(service, *(f"number {n}" for n in range(3)))
+    index = indexer(database, batch_tokens=1)
+    left = [(await index.index(SESSION), index.take()) for _ in range(4)]
+    assert left == [*[(1, SESSION)] * 3, (0, None)]
+
+
 async def test_a_row_holds_the_terms_of_the_message_and_those_of_its_session_and_resource(
     service: Service, database: Database
 ) -> None:
@@ -80,7 +87,7 @@ async def test_processes_that_index_at_once_write_every_message_once(service: Se
 async def test_what_was_read_before_a_message_was_replaced_is_not_written(service: Service, database: Database) -> None:
     await service.append("s", {"id": "m", "role": "user", "content": "red"})
     store = IndexStore(database)
-    last, read = await store.unindexed(SESSION, 10)
+    last, read = await store.unindexed(SESSION, 10, tokens_max=1_000)
     await service.client.put("/sessions/s/messages/m", json={"role": "user", "content": "blue"})
     assert await store.add(SESSION, list(entries(read, last))) == 0
     assert await indexer(database).index(SESSION) == 1
@@ -138,7 +145,7 @@ async def test_of_an_erased_message_nothing_is_left_in_the_index(service: Servic
 async def test_what_is_read_and_then_erased_is_not_written(service: Service, database: Database) -> None:
     await service.append("s", {"id": "m", "role": "user", "content": "red"})
     store = IndexStore(database)
-    last, read = await store.unindexed(SESSION, 10)
+    last, read = await store.unindexed(SESSION, 10, tokens_max=1_000)
     await service.client.delete("/sessions/s/messages/m")
     assert await store.add(SESSION, list(entries(read, last))) == 0
     assert await indexer(database).index(SESSION) == 1

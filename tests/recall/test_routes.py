@@ -42,6 +42,15 @@ async def test_a_hit_is_one_message_with_where_and_when_and_by_whom_it_was_said(
     }
 
 
+async def test_of_long_messages_that_are_not_indexed_only_the_newest_are_searched(start_service: StartService) -> None:
+    async with start_service(recall={"tail_tokens": 1, "index_look_seconds": 600}) as service:
+        await service.append("s", said("Red apples"), said("Green apples"))
+        assert [hit["from_seq"] for hit in await recall(service, "sessions/s", "apples")] == [2]
+        index = Indexer(store=IndexStore(service.app.state.database), config=IndexConfig())
+        await index.index(session_id("default", "s"))
+        assert {hit["from_seq"] for hit in await recall(service, "sessions/s", "apples")} == {1, 2}
+
+
 async def test_nothing_is_found_where_nobody_said_it(service: Service) -> None:
     await service.append("s", said("I moved to Lisbon"))
     assert await recall(service, "sessions/s", "submarine") == []
@@ -207,6 +216,19 @@ async def test_an_erased_message_is_not_found(service: Service) -> None:
     await service.append("s", said("The code is 4711", id="m"), said("Thanks"))
     await service.client.delete("/sessions/s/messages/m")
     assert await recall(service, "sessions/s", "code 4711") == []
+
+
+async def test_many_hits_have_all_their_neighbours(service: Service) -> None:
+    for first in range(0, 120, 60):
+        await service.append("s", *(said(f"apple {first + number}") for number in range(60)))
+    hits = await recall(service, "sessions/s", "apple", limit=100, neighbours=2)
+    assert len(hits) == 100
+    for hit in hits:
+        seq = hit["from_seq"]
+        beside = [near for near in range(max(1, seq - 2), min(120, seq + 2) + 1) if near != seq]
+        assert [(near["seq"], near["text"]) for near in hit["neighbours"]] == [
+            (near, f"apple {near - 1}") for near in beside
+        ]
 
 
 async def test_a_hit_and_its_neighbours_tell_no_more_of_a_text_than_the_limit(start_service: StartService) -> None:

@@ -40,9 +40,9 @@ async def test_what_a_search_and_a_list_read_is_not_planned_anew_at_each_call(
     await connection.execute(f"UPDATE pg_class SET reltuples = 1000 * reltuples WHERE relname IN ({tables})")  # noqa: S608 - our own
     async with start_service(pool={"min": 1, "max": 1}, recall={"index_look_seconds": 600}) as service:
         for key in SHORT:
+            await service.client.put(f"/sessions/{key}/messages/m-1", json=SAID)
             await service.client.post(f"/sessions/{key}/recall", json={"query": "red cup of Ana"})
             await service.get("/sessions", search="short")
-            await service.client.put(f"/sessions/{key}/messages/m-1", json=SAID)
         async with service.app.state.database.connection() as own:
             planned = {name: counts for name, *counts in await own.fetch(COUNTED, ASKED)}
     await connection.execute("ANALYZE messages, message_terms, observations, sessions")
