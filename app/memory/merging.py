@@ -50,9 +50,8 @@ _OBJECT: Final = {"choice": -1, "chosen": -1, "date": 0, "reached": 0}
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a text says: its content words, in their order and as a set, whether it denies, what it speaks of."""
+    """What a text says: its content words, whether it denies, what it speaks of."""
 
-    ordered: tuple[str, ...]
     words: frozenset[str]
     denies: bool
     slot: tuple[str, str] | None
@@ -60,7 +59,7 @@ class Said:
 
 def said(text: str) -> Said:
     ordered = tuple(_words(text))
-    return Said(ordered, frozenset(ordered), _DENIED.search(text.lower()) is not None, _slot(ordered))
+    return Said(frozenset(ordered), _DENIED.search(text.lower()) is not None, _slot(ordered))
 
 
 Read: TypeAlias = Callable[[str], Said]

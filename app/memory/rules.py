@@ -222,7 +222,6 @@ class MemoryConfig(BaseModel):
 class Rules:
     """The rules in force for one memory. Tokens are absolute; None is no limit (``buffer_tokens``: off)."""
 
-    preset: str
     enabled: bool
     scope: str
     message_tokens: int
@@ -257,14 +256,13 @@ class Rules:
         """
         base = COMMON | PRESETS[service.get("preset", "default")] | service
         if "preset" in session:
-            base = base | PRESETS[session["preset"]] | {"preset": session["preset"]}
-        v = {"preset": "default"} | base | session
+            base = base | PRESETS[session["preset"]]
+        v = base | session
         messages = v["message_tokens"]
         observations = v["observation_tokens"]
         if v["memory_budget"]:
             observations = min(observations, max(1, int(v["memory_budget"] * LOG_SHARE)))
         return cls(
-            preset=v["preset"],
             enabled=v["enabled"],
             scope=v["scope"],
             message_tokens=messages,

@@ -31,17 +31,15 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """Whole groups to observe at once: seqs ``from_seq``..``to_seq``, of which ``messages`` are shown, ``tokens`` big.
+    """Whole groups to observe at once, up to ``to_seq``, of which ``messages`` are shown, ``tokens`` big.
 
-    ``covers`` are the seqs of the shown messages, ``skipped`` those of the rest.
+    ``covers`` are the seqs of the shown messages; the rest is skipped.
     """
 
-    from_seq: int
     to_seq: int
     messages: tuple[Message, ...]
     tokens: int
     covers: Ranges
-    skipped: Ranges
 
 
 @dataclass(slots=True)
@@ -145,12 +143,10 @@ def merged(pairs: Iterable[tuple[int, int]]) -> Ranges:
 def _span(taken: Sequence[Message]) -> Span:
     shown = tuple(message for message in taken if message.observe)
     return Span(
-        from_seq=taken[0].seq,
         to_seq=taken[-1].seq,
         messages=shown,
         tokens=sum(message.tokens for message in shown),
         covers=ranges(message.seq for message in shown),
-        skipped=ranges(message.seq for message in taken if not message.observe),
     )
 
 

@@ -73,10 +73,9 @@ class Template:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rendered:
-    """The text; the names whose values it holds or would hold; and what is missing that must not be, each once."""
+    """The text, and what is missing that must not be, each once."""
 
     text: str
-    used: frozenset[str]
     missing: tuple[str, ...]
 
 
@@ -97,7 +96,6 @@ def render(text: str, values: Mapping[str, Any], *, chars_max: int | None = None
     required = (place.wanted for place in template.placeholders if place.default is None)
     return Rendered(
         text="".join(texts),
-        used=frozenset(place.name for place in template.placeholders),
         missing=tuple(dict.fromkeys(wanted for wanted in required if found[wanted] is None)),
     )
 

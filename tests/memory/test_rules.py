@@ -85,7 +85,7 @@ def resolved(service: dict[str, Any] | None = None, session: dict[str, Any] | No
 @pytest.mark.parametrize("level", ["service", "session"])
 def test_a_preset_is_what_the_table_says(preset: str, level: str) -> None:
     rules = asdict(resolved(**{level: {"preset": preset}}))
-    expected = TABLE[preset] | COMMON | {"preset": preset}
+    expected = TABLE[preset] | COMMON
     assert {name: rules[name] for name in expected} == expected
 
 
@@ -114,7 +114,7 @@ def test_a_session_stands_above_the_service_and_a_value_above_a_preset(
 
 def test_a_session_s_preset_leaves_what_no_preset_sets_as_the_service_has_it() -> None:
     rules = resolved({"timezone": "Asia/Seoul", "cache_ttl": 60}, {"preset": "compact"})
-    assert (rules.preset, rules.timezone, rules.cache_ttl) == ("compact", "Asia/Seoul", 60)
+    assert (rules.message_tokens, rules.timezone, rules.cache_ttl) == (1_000, "Asia/Seoul", 60)
 
 
 @pytest.mark.parametrize(
