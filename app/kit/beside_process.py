@@ -17,7 +17,7 @@ PLACES: Final = "places"  # an attribute of an error that is sent: where it was,
 def main() -> None:
     """Do what is asked on standard input, until nobody is there to ask. A thread has what a work raises as a value."""
     os.nice(NICENESS)
-    for ending in (signal.SIGINT, signal.SIGTERM):
+    for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(ending, signal.SIG_IGN)  # sent to all processes of a service, whose steps are not done yet
     pipe = Connection(STANDARD_INPUT)
     with ThreadPoolExecutor(max_workers=1) as thread, suppress(EOFError, OSError):

@@ -87,7 +87,7 @@ def test_work_that_hangs_is_given_up() -> None:
         Beside(answer_seconds=0.01).submit(partial(hang, PADDING)).result(SECONDS)
 
 
-@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_to_all_processes_of_a_service_does_not_end_it(shared: Beside, ending: signal.Signals) -> None:
     first = answered(shared.submit(partial(place, PADDING)))
     os.kill(first[0], ending)
