@@ -1,7 +1,8 @@
 """A branch outlives its parent: it is that one's parent's then, so that an erasure further up still finds it.
 
 Whoever erases or deletes holds a session with all that descends from it, and whoever holds several takes them in the
-order of their ids: a branch may come before its parent there, and both may be of a resource that is being deleted.
+order of their ids: a branch may come before its parent there, and both may be of a resource that is being deleted
+(docs/decisions/0049).
 """
 
 from collections.abc import Collection, Sequence
