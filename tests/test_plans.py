@@ -35,7 +35,7 @@ from tests.secured import as_role, secured
 LONG, MANY = 5_000, 2_000  # messages of one session; sessions of one message each
 GENERIC = "&plan_cache_mode=force_generic_plan"
 SAID = {"role": "user", "content": "Hello"}
-READ_MAX = 1_000  # rows of a table that a request reads: those not yet observed, a few times, and what is shown
+READ_MAX = 2_000  # rows of a table that a request reads: those not yet observed, a few times, and what is shown
 IDLE = {
     "provider": "extractive",
     "pool": {"min": 1, "max": 1},
