@@ -6,6 +6,7 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
+from app.memory.compacting import TRIES
 from tests.conftest import Service, StartService
 from tests.journeys.looks import Json, items
 from tests.redaction import hooks
@@ -309,3 +310,22 @@ async def test_nothing_waits_for_what_is_condensed_and_what_changed_meanwhile_is
         [summary] = (await compacting)["summary"]["content"]
     assert "920 euros" in summary["text"]
     assert "hold this" not in summary["text"]
+
+
+async def test_what_changes_each_time_it_is_condensed_is_given_up(start_service: StartService) -> None:
+    numbers = iter(range(2, 100))
+    redaction = {"tenants": "*", "hook": "tests.redaction.hooks:changing"}
+    async with start_service(redaction=redaction) as service:
+
+        def change() -> object:
+            body = {"role": "user", "content": FACT.format(n=next(numbers)) + "Please hold this."}
+            return httpx.put(f"{service.url}/sessions/s1/messages/m-1", json=body).raise_for_status()
+
+        await service.append("s1", said(FACT.format(n=1) + "Please hold this.", id="m-1"))
+        await five(service, n=4)
+        hooks.changes[:] = [change]
+        answer = await compact(service, 3)
+        hooks.changes.clear()
+        problem(answer, 503, "unavailable")
+        assert next(numbers) == 2 + TRIES
+        assert (await service.memory("s1"))["log"]["version"] == 0

@@ -2,8 +2,11 @@
 
 import asyncio
 import threading
+from collections.abc import Callable
 
 asked, answering = threading.Event(), threading.Event()
+changes: list[Callable[[], object]] = []  # what is done while a text that is to be held is looked at
+_changing = threading.Lock()
 
 
 def without_codenames(text: str) -> str:
@@ -36,6 +39,17 @@ def waiting(text: str) -> str:
     if "hold this" in text:
         asked.set()
         assert answering.wait(60)
+    return text
+
+
+def changing(text: str) -> str:
+    """Has the change made; what is asked of the change itself is answered at once."""
+    if "hold this" in text and _changing.acquire(blocking=False):
+        try:
+            for change in changes:
+                change()
+        finally:
+            _changing.release()
     return text
 
 
