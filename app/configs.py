@@ -55,6 +55,7 @@ def auth_config(settings: Settings) -> AuthConfig:
     return AuthConfig(
         bootstrap_key=None if bootstrap is None else bootstrap.get_secret_value(),
         loopback=settings.host in LOOPBACK_HOSTS,
+        origins=frozenset(settings.http.origins.split(",")),
         cache_seconds=keys.cache_seconds,
         cached_max=keys.cached_max,
         used_seconds=keys.used_seconds,

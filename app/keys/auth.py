@@ -27,12 +27,13 @@ class AuthConfig:
     """``bootstrap_key`` is an admin key of tenant ``default``.
 
     Without it, and with no key in the database, a service that is reached from its own machine only (``loopback``)
-    asks for none: local mode. What the database said is believed for ``cache_seconds``: as long does a key work that
-    was just revoked.
+    asks for none: local mode. Then pages of other sites than ``origins`` may not ask. What the database said is
+    believed for ``cache_seconds``: as long does a key work that was just revoked.
     """
 
     bootstrap_key: str | None = None
     loopback: bool = True
+    origins: frozenset[str] = frozenset()
     cache_seconds: float = 10.0
     cached_max: int = 10_000
     used_seconds: float = 60.0
@@ -69,15 +70,16 @@ class Auth:
     async def caller(self, headers: Headers) -> Caller:
         """Whose request this is.
 
-        Raises Unauthorized, Forbidden for a foreign ``Host`` in local mode, and what the database raises when a key is
-        not known yet.
+        Raises Unauthorized, Forbidden for a foreign ``Host`` or page in local mode, and what the database raises when a
+        key is not known yet.
         """
         now = self._clock.now()
         secret = _bearer(headers.get("authorization"))
         if self._bootstrap is not None and hmac.compare_digest(secret.encode(), self._bootstrap):
             return BOOTSTRAP
         if await self._is_local(now):
-            return _local(headers.get("host", ""))
+            self._check_local(headers)
+            return LOCAL
         key = await self._find(secret, now)
         if key is None or not key.is_of(secret) or not key.is_usable(now):
             raise Unauthorized("send a valid key as 'Authorization: Bearer <key>'")
@@ -94,6 +96,17 @@ class Auth:
         except AWAY as error:
             self._used = used | self._used
             log.warning("keys_used_not_noted", error=type(error).__name__)
+
+    def _check_local(self, headers: Headers) -> None:
+        """Raises Forbidden for what a page elsewhere has a browser send, which names its ``Origin`` but for a link.
+
+        Such a page reads no answer, but what needs no body would be done.
+        """
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if not is_own_host(host):
+            raise Forbidden(f"without a key only requests to an address or to localhost are answered, not to {host!r}")
+        if headers.get("sec-fetch-site") == "cross-site" and origin not in {None, *self._config.origins}:
+            raise Forbidden(f"without a key no page of {origin} may ask (DAYBOOK_HTTP__ORIGINS)")
 
     async def _is_local(self, now: datetime) -> bool:
         """Once there is a key the service is never open again, not even when the last one is revoked."""
@@ -134,12 +147,6 @@ class Auth:
             if len(self._known) > self._config.cached_max:
                 self._known.pop(next(iter(self._known)))  # the one longest ago
         return key
-
-
-def _local(host: str) -> Caller:
-    if not is_own_host(host):
-        raise Forbidden(f"without a key only requests to an address or to localhost are answered, not to {host!r}")
-    return LOCAL
 
 
 def _bearer(authorization: str | None) -> str:

@@ -14,7 +14,7 @@ from app.keys.store import KeyStore
 from app.kit.auth import Access, is_own_host
 from app.kit.db import Database, DatabaseConfig
 from app.kit.errors import Unauthorized
-from tests.conftest import Service
+from tests.conftest import Service, StartService
 from tests.keys.conftest import MakeKey
 from tests.test_problems import assert_problem
 
@@ -136,6 +136,24 @@ def test_an_address_or_a_name_without_a_dot_is_the_service_s_own(host: str) -> N
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost.example"])
 def test_a_name_that_a_stranger_may_own_is_not(host: str) -> None:
     assert not is_own_host(host)
+
+
+async def test_in_local_mode_a_page_of_another_site_asks_for_no_work_unless_it_is_named(
+    start_service: StartService,
+) -> None:
+    async with start_service(http={"origins": "https://named.example"}) as service:
+        await service.append("s", {"role": "user", "content": "Hello"})
+        statuses = [
+            (await service.client.post("/sessions/s/memory/observe", headers=headers)).status_code
+            for headers in (
+                {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"},
+                {"Origin": "null", "Sec-Fetch-Site": "cross-site"},
+                {"Origin": "https://named.example", "Sec-Fetch-Site": "cross-site"},
+                {"Origin": service.url, "Sec-Fetch-Site": "same-origin"},
+            )
+        ]
+        followed = await service.client.get("/sessions", headers={"Sec-Fetch-Site": "cross-site"})  # a link
+    assert (statuses, followed.status_code) == ([403, 403, 202, 202], 200)
 
 
 async def test_in_local_mode_a_page_that_had_its_name_lead_here_is_refused(service: Service) -> None:
