@@ -16,7 +16,7 @@ from app.recall.model import Place
 from app.recall.ranking import Ranked
 from app.sessions.model import Message, Role
 
-LOOKED_AT_MAX: Final = 50  # of the best: of the 100 best it was the same
+LOOKED_AT_MAX: Final = 30  # of the best: of the 100 best it was the same
 CHARACTERS_MAX: Final = 4_000  # of a text that is looked at
 MORE: Final = 1.2  # what the score of a message that tells one is multiplied by
 

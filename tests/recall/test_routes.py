@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from app.recall.figures import LOOKED_AT_MAX
 from app.recall.index_store import IndexStore
 from app.recall.indexer import IndexConfig, Indexer
 from app.sessions.store import session_id
@@ -74,6 +75,14 @@ async def test_what_tells_a_number_comes_before_what_is_as_good_where_a_number_i
     first, second = await recall(service, "sessions/s", "How many plants?")
     assert (first["from_seq"], second["from_seq"]) == (1, 2)
     assert first["score"] == pytest.approx(1.2 * second["score"], abs=1e-3)
+
+
+async def test_a_number_behind_the_best_that_are_looked_at_does_not_count(service: Service) -> None:
+    await service.append("s", said("Ana bought three plants", at="2026-07-01T10:00:00Z"))
+    for day in range(1, LOOKED_AT_MAX + 1):
+        await service.append("s", said("Ana bought green plants", at=f"2026-08-{day:02}T10:00:00Z"))
+    hits = await recall(service, "sessions/s", "How many plants?", limit=LOOKED_AT_MAX + 1)
+    assert hits[-1]["from_seq"] == 1
 
 
 async def test_where_the_users_word_is_meant_a_number_of_the_assistants_does_not_count(service: Service) -> None:
