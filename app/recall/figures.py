@@ -4,17 +4,15 @@ Ranking reads no texts; of the best that it found those that tell what is asked 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum, auto
 from operator import attrgetter
 from typing import Final
 
 from app.kit.days import MONTHS
-from app.recall.indexing import told
 from app.recall.model import Place
 from app.recall.ranking import Ranked
-from app.sessions.model import Message, Role
 
 LOOKED_AT_MAX: Final = 30  # of the best: of the 100 best it was the same
 CHARACTERS_MAX: Final = 4_000  # of a text that is looked at
@@ -86,19 +84,11 @@ def tells(text: str, figure: Figure) -> bool:
     return (_RELATIVE if lowered.isascii() else _EITHER).search(lowered) is not None
 
 
-def preferred(
-    found: Sequence[Ranked], said: Mapping[Place, Message], figure: Figure, *, meant: Role | None
-) -> list[Ranked]:
-    """``found``, best first, where what tells the figure counts more; of ``said``, the texts that are looked at.
-
-    Where the user's word is meant, it is one of the user's that tells it: an assistant's list has numbers anyway.
-    """
-    return sorted(
-        (_weighed(one, said.get(one.place), figure, meant) for one in found), key=attrgetter("score"), reverse=True
-    )
+def telling(texts: Mapping[Place, str], figure: Figure) -> set[Place]:
+    return {place for place, text in texts.items() if tells(text, figure)}
 
 
-def _weighed(one: Ranked, message: Message | None, figure: Figure, meant: Role | None) -> Ranked:
-    if message is None or (meant is Role.USER and message.role is not Role.USER) or not tells(told(message), figure):
-        return one
-    return replace(one, score=one.score * MORE)
+def preferred(found: Sequence[Ranked], telling: Collection[Place]) -> list[Ranked]:
+    """``found``, best first, where those at places that tell what is asked for count more."""
+    weighed = [replace(one, score=one.score * MORE) if one.place in telling else one for one in found]
+    return sorted(weighed, key=attrgetter("score"), reverse=True)

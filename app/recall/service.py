@@ -13,7 +13,7 @@ from app.facts.store import FactStore
 from app.kit.clock import Clock
 from app.recall.asking import meant_role
 from app.recall.facts import fact_hits
-from app.recall.figures import LOOKED_AT_MAX, preferred
+from app.recall.figures import LOOKED_AT_MAX, preferred, telling
 from app.recall.figures import wanted as wanted_figure
 from app.recall.fusion import fused
 from app.recall.indexer import Indexer
@@ -28,7 +28,7 @@ from app.recall.times import named_time
 from app.recall.tokens import Alternatives, query_terms
 from app.recall.vector_search import VectorSearch
 from app.sessions.errors import SessionNotFound
-from app.sessions.model import SEQ_MAX, Message
+from app.sessions.model import SEQ_MAX, Message, Role
 from app.sessions.store import session_id
 
 ALL_KINDS = frozenset(HitKind)
@@ -173,8 +173,10 @@ class RecallService:
         if figure is None:
             return found
         best = found[:LOOKED_AT_MAX]
-        said = await self._store.messages({one.place for one in best})
-        weighed = await asyncio.to_thread(preferred, best, said, figure, meant=meant_role(ask.query))
+        said = await self._said([one.place for one in best])
+        of_all = meant_role(ask.query) is not Role.USER  # an assistant's list has numbers anyway
+        texts = {place: one.text for place, one in said.items() if of_all or one.message.role is Role.USER}
+        weighed = preferred(best, await asyncio.to_thread(telling, texts, figure))
         return [*weighed, *found[LOOKED_AT_MAX:]]
 
     async def _ranked(
