@@ -241,8 +241,7 @@ class DiagnosticsStore:
 
     async def log(self, session: UUID, version: int | None) -> tuple[Row, list[Observation], list[Reflection]] | None:
         """The version's row and the log at it; None for a session never seen. ``version`` None is the newest."""
-        async with self._database.tx() as tx:
-            await tx.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        async with self._database.snapshot() as tx:
             row = await tx.fetchrow(VERSION, session, version)
             if row is None:
                 return None

@@ -142,16 +142,23 @@ class Database:
         return {"size": size, "in_use": in_use, "waiting": waiting, "max": self._config.pool_max}
 
     @asynccontextmanager
-    async def tx(self) -> AsyncIterator[Tx]:
-        """A transaction: commits at the end of the block, rolls back on an error. Never await the network in it."""
-        async with self._acquired() as connection, connection.transaction():
+    async def tx(self, **options: Any) -> AsyncIterator[Tx]:
+        """A transaction: commits at the end of the block, rolls back on an error. Never await the network in it.
+
+        ``options`` are those of asyncpg's.
+        """
+        async with self._acquired() as connection, connection.transaction(**options):
             if self._config.row_level_security:
                 await connection.execute(_naming(_tenant.get()))
             yield connection
 
+    def snapshot(self) -> AbstractAsyncContextManager[Tx]:
+        """A transaction that only reads, all of it as of one moment."""
+        return self.tx(isolation="repeatable_read", readonly=True)
+
 
 def _naming(tenant: str) -> str:
-    """Until the transaction ends, and no query, so that one may still choose its isolation."""
+    """The statement that says it until the transaction ends."""
     quoted = tenant.replace("'", "''")
     return f"SET LOCAL {TENANT_SETTING} = '{quoted}'"
 

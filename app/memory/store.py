@@ -171,8 +171,7 @@ class MemoryStore:
 
     async def load(self, lease: Lease) -> Loaded | None:
         """The memory in one snapshot; None when the lease was lost."""
-        async with self._database.tx() as tx:
-            await tx.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        async with self._database.snapshot() as tx:
             row = await tx.fetchrow(MEMORY, lease.memory_id, lease.epoch)
             if row is None:
                 return None

@@ -105,8 +105,8 @@ class Exporting:
             raise TooManyExports(f"{limit} exports run (DAYBOOK_EXPORT__CONCURRENCY)", retry_after=RETRY_SECONDS)
         self._running += 1
         try:
-            async with self._database.tx() as tx:
-                await self._store.snapshot(tx, stall_seconds=self._config.stall_seconds)
+            async with self._database.snapshot() as tx:
+                await self._store.bound(tx, stall_seconds=self._config.stall_seconds)
                 yield tx
         finally:
             self._running -= 1

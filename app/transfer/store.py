@@ -88,9 +88,8 @@ DUE = "/* import_due */ UPDATE memories SET due_at = now() WHERE id = $1 AND due
 
 class TransferStore:
     @staticmethod
-    async def snapshot(tx: Tx, *, stall_seconds: float) -> None:
-        """See one moment; who stops reading for so long loses it."""
-        await tx.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    async def bound(tx: Tx, *, stall_seconds: float) -> None:
+        """Who stops reading for so long loses it."""
         await tx.execute(f"SET LOCAL idle_in_transaction_session_timeout = {round(stall_seconds * 1_000)}")
 
     @staticmethod

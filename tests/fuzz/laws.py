@@ -131,8 +131,7 @@ async def read_facts(database: Database, session: UUID) -> Facts | None:
 
 async def read_all(database: Database, sessions: Sequence[UUID], *, parted: bool = False) -> list[Facts | None]:
     """The same of several, at one moment."""
-    async with database.tx() as tx:
-        await tx.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    async with database.snapshot() as tx:
         return [await _read(tx, session, parted=parted) for session in sessions]
 
 

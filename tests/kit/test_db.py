@@ -1,0 +1,35 @@
+"""What a transaction sees, and what it may do."""
+
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from app.kit.db import Database, DatabaseConfig
+
+SESSIONS = "SELECT count(*) FROM sessions"
+CREATED = "INSERT INTO sessions (id, tenant, key, memory_id) SELECT u, 'default', 'new', u FROM gen_random_uuid() u"
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    database = Database(DatabaseConfig(url=database_url))
+    await database.open()
+    yield database
+    await database.close()
+
+
+async def test_a_snapshot_sees_one_moment(database: Database) -> None:
+    async with database.snapshot() as tx:
+        before = await tx.fetchval(SESSIONS)
+        async with database.tx() as other:
+            await other.execute(CREATED)
+        assert await tx.fetchval(SESSIONS) == before
+    async with database.snapshot() as tx:
+        assert await tx.fetchval(SESSIONS) == before + 1
+
+
+async def test_a_snapshot_only_reads(database: Database) -> None:
+    with pytest.raises(asyncpg.ReadOnlySQLTransactionError):
+        async with database.snapshot() as tx:
+            await tx.execute(CREATED)
