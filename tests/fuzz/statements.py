@@ -52,9 +52,9 @@ class Watched:
         return await self._seen("fetchval", query, *arguments)
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[None]:
+    async def transaction(self, **options: Any) -> AsyncIterator[None]:
         self._watch.before("begin")
-        async with self._connection.transaction():
+        async with self._connection.transaction(**options):
             self._watch.after("begin")
             yield
             self._watch.before("commit")

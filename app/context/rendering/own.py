@@ -5,7 +5,6 @@ For any other provider, and where one of the two is missing, they are shown like
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 
 from app.context.model import Turn
 from app.context.rendering.thread import Item
@@ -30,7 +29,7 @@ def as_they_came(turn: Turn, provider: str, restored: Callable[[Part, Part], lis
             parts.extend({"type": AS_IT_CAME, "item": item} for item in came[part["id"]])
         elif part["type"] != PartType.TOOL_RESULT or part["tool_call_id"] not in came:
             parts.append(part)
-    return replace(turn, parts=tuple(parts))
+    return turn._replace(parts=tuple(parts))
 
 
 def rest(part: Part, *used: str) -> Item:
