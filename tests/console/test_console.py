@@ -80,6 +80,18 @@ async def test_a_service_that_was_away_is_asked_again(service: Service, browser:
     await context.close()
 
 
+async def test_a_message_that_comes_is_drawn_without_asking_for_the_others_again(
+    service: Service, browser: Browser
+) -> None:
+    await talked(service, messages=4)
+    async with page_of(browser, f"{service.url}/#/support-1") as page:
+        await expect(page.locator(".chart canvas")).to_be_visible()
+        await expect(page.get_by_role("status").get_by_text("live", exact=True)).to_be_visible()
+        async with page.expect_request(lambda asked: "/messages?" in asked.url and "limit=500" in asked.url) as drawn:
+            await service.append("support-1", {"role": "user", "content": "My new address is Rua Augusta 12."})
+        assert "after_seq=4" in (await drawn.value).url
+
+
 async def test_a_citation_leads_to_the_message_behind_it(service: Service, browser: Browser) -> None:
     await talked(service)
     async with page_of(browser, f"{service.url}/#/support-1/log") as page:

@@ -74,11 +74,16 @@ function Notes({ name, memory, notes, oldest, newest, onCite }) {
 }
 
 function Growth({ name, notes, change }) {
+  const drawn = useRef([]); // only what came since is asked for
   const [found] = useLoaded(
     async (signal) => {
-      const messages = await all(`${session(name)}/messages`, { order: "desc" }, CHART_MESSAGES, signal);
+      const after = drawn.current.at(-1)?.seq;
+      const more = await all(`${session(name)}/messages`, { order: after ? "asc" : "desc", after_seq: after }, CHART_MESSAGES, signal);
       const versions = await all(`${session(name)}/memory/versions`, {}, 2000, signal);
-      return { messages: messages.reverse(), versions };
+      if (signal.aborted) return null; // the next look asks for these too
+      const came = (after ? more : more.reverse()).map(({ seq, tokens }) => ({ seq, tokens }));
+      drawn.current = [...drawn.current, ...came].slice(-CHART_MESSAGES);
+      return { messages: drawn.current, versions };
     },
     [name, change],
   );
