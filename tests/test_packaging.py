@@ -1,10 +1,12 @@
 """What is around the code: locks, Makefile, image and compose file. Nothing here builds an image or needs a network."""
 
+import asyncio
 import json
 import os
 import re
 import shlex
 import subprocess
+import sys
 import tomllib
 from importlib.resources import files
 from pathlib import Path
@@ -18,6 +20,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from app.settings import Settings
+from tests.conftest import Service
+from tests.journeys.processes import free_port
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -142,7 +146,6 @@ def test_image_and_compose_file_agree_on_one_port(compose: dict[str, Any]) -> No
 
     assert dockerfile("EXPOSE") == [port]
     assert [published.split(":")[-1] for published in compose["services"]["daybook"]["ports"]] == [port]
-    assert f"http://127.0.0.1:{port}/readyz" in dockerfile("HEALTHCHECK")[0]
 
 
 def test_image_and_compose_file_name_only_settings_there_are(compose: dict[str, Any]) -> None:
@@ -164,3 +167,14 @@ def test_the_image_copies_what_exists_and_its_context_lets_it_in() -> None:
 
 def test_the_image_does_not_run_as_root() -> None:
     assert dockerfile("USER") == ["daybook"]
+
+
+async def test_the_image_is_healthy_where_the_service_is_ready_on_whatever_port(service: Service) -> None:
+    _, check = dockerfile("HEALTHCHECK")[0].split(" CMD ")
+    port = service.url.rpartition(":")[2]
+    for asked, expected in ((port, 0), (str(free_port()), 1)):
+        environment = os.environ | {"DAYBOOK_PORT": asked}
+        ended = await asyncio.create_subprocess_exec(
+            sys.executable, *json.loads(check)[1:], env=environment, stderr=asyncio.subprocess.DEVNULL
+        )
+        assert await ended.wait() == expected
