@@ -2,7 +2,7 @@
 
 Whoever erases or deletes holds a session with all that descends from it, and whoever holds several takes them in the
 order of their ids: a branch may come before its parent there, and both may be of a resource that is being deleted
-(docs/decisions/0049).
+(docs/decisions/0050).
 """
 
 from collections.abc import Collection, Sequence
