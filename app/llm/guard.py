@@ -36,6 +36,7 @@ class Breaker:
     config: GuardConfig
     failures: int = 0
     opened_at: float = 0.0
+    last: str = ""  # the kind of the last failure; its message may tell of another tenant
     probing: bool = False
 
     def wait_seconds(self, now: float) -> float:
@@ -53,9 +54,10 @@ class Breaker:
     def succeeded(self) -> None:
         self.failures = 0
 
-    def failed(self, now: float) -> None:
+    def failed(self, now: float, kind: str) -> None:
         self.failures += 1
         self.opened_at = now
+        self.last = kind
 
     def ended(self) -> None:
         """A call did, however: refused, cancelled or broken, it may say nothing of the provider's health."""
@@ -83,7 +85,10 @@ class Guard:
         try:
             wait = self.breaker.wait_seconds(self._clock())
             if wait:
-                message = f"{provider} failed {self.breaker.failures} times in a row; the next try is in {wait:.0f} s"
+                failed = (
+                    f"{provider} failed {self.breaker.failures} times in a row, the last time by {self.breaker.last}"
+                )
+                message = f"{failed}; the next try is in {wait:.0f} s"
                 raise ModelError("circuit_open", message, retryable=True, retry_after=wait)
             return await self._tried(call)
         finally:
@@ -101,7 +106,7 @@ class Guard:
             reply = await call()
         except ModelError as error:
             if error.retryable:
-                self.breaker.failed(self._clock())
+                self.breaker.failed(self._clock(), error.kind)
             raise
         finally:
             self.breaker.ended()

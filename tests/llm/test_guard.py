@@ -89,6 +89,7 @@ async def test_after_several_failures_in_a_row_no_call_passes_until_the_time_is_
         await model.complete(REQUEST)
     assert raised.value.retryable
     assert raised.value.retry_after == pytest.approx(18)
+    assert "overloaded" in str(raised.value)
     clock.now += 18
     assert await model.complete(REQUEST) == REPLY
     assert await model.complete(REQUEST) == REPLY
@@ -150,5 +151,5 @@ async def test_refused_requests_say_nothing_of_the_providers_health() -> None:
 def test_the_circuit_opens_at_its_limit_of_failures(failures: int, wait: float) -> None:
     breaker = Breaker(CONFIG)
     for _ in range(failures):
-        breaker.failed(now=5.0)
+        breaker.failed(now=5.0, kind="timeout")
     assert breaker.wait_seconds(now=5.0) == wait
