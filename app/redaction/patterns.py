@@ -93,11 +93,14 @@ OWN: tuple[Pattern, ...] = (
     Pattern("authorization", r"(?i:bearer) +([A-Za-z0-9._~+/-]{24,}=*)"),
 )
 
-# A name that says so and a value that may be one: long enough, of letters and digits both, and not a path.
+# A name that says so and a value that may be one: long enough, of letters and digits both, and not a path. Where no
+# value follows a name but another such name, as in an unset line of a file, the value is that one's.
+_NAMED = rf"(?:{NAMES_OF_SECRETS})(?:\\?[\"'])?\s{{0,3}}(?::=|=>|={{1,3}}|:)"
 _ASSIGNED = (
-    rf"(?i)(?:{NAMES_OF_SECRETS})(?:\\?[\"'])?\s{{0,3}}(?::=|=>|={{1,3}}|:)\s{{0,3}}(?:\\?[\"'])?"
+    rf"(?i){_NAMED}\s{{0,3}}(?:\\?[\"'])?(?:[A-Za-z0-9_.-]{{0,40}}{_NAMED}\s{{0,3}}(?:\\?[\"'])?){{0,8}}"
     r"([^\s\"'`,;<>{}()\[\]$\\]{6,400})"
 )
+_ONLY_NAMED = re.compile(rf"[A-Za-z0-9_.-]*{_NAMED}", re.IGNORECASE)
 _NO_SECRET = re.compile(r"[/~%#&*]|\.{1,2}/|https?://|[^0-9]*$|[^A-Za-z]*$")
 # What RE2 has not, and what it has instead: without the lookahead a secret ends where its characters do.
 _TRANSLATED = {"(?!\\w)": "", ",1024}": ",}"}
@@ -124,7 +127,8 @@ def _without(found: Any, pattern: Pattern) -> str:
 
 
 def _by_name(found: Any) -> str:
-    return str(found[0]) if _NO_SECRET.match(found[1]) else _spliced(found, 1, "password")
+    value = found[1]
+    return str(found[0]) if _NO_SECRET.match(value) or _ONLY_NAMED.fullmatch(value) else _spliced(found, 1, "password")
 
 
 def _spliced(found: Any, group: int, kind: str) -> str:

@@ -57,6 +57,13 @@ def test_a_secret_is_found_among_other_texts(redact: Redact, case: Secret, befor
     assert case.secret not in redact(f"{before}\n{case.text}\n{after}")
 
 
+@pytest.mark.parametrize("unset", ["PASSWORD=", "password:", "DB_PASSWORD=\nSESSION_TOKEN:", "PASSWORD=\n" * 8])
+def test_a_name_without_a_value_takes_no_secret_from_the_next(redact: Redact, unset: str) -> None:
+    text = f"{unset}\nREFRESH_TOKEN: 8vKIwwTWBulZESbRRXkzxh9OXs1"
+    assert redact(text) == f"{unset}\nREFRESH_TOKEN: {mark('password')}"
+    assert redact(redact(text)) == redact(text)
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | TEXTS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8) | st.just("api_key"), inner),
