@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 from statistics import median, quantiles
 
 from benchmarks.soak.callers import Turn
@@ -13,6 +13,7 @@ from benchmarks.soak.watching import Sample
 GROWTH_MAX = 0.05  # of resident memory, from when it has settled to the end
 COUNT_GROWTH_MAX = 2.0  # threads, open files, connections
 P50_RATIO_MAX, P99_RATIO_MAX = 1.5, 3.0  # after an incident against before it
+MOMENT_SECONDS = 5
 SLOW = 2.0  # times the p50 of before
 TURNS_MIN = 20  # of a window that says something
 SAMPLES_MIN = 10
@@ -39,6 +40,8 @@ class Kept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Latency:
+    """``p99_ms`` is the median of those of every few seconds: a stall of the machine, as of a vacuum, is in one."""
+
     p50_ms: float
     p99_ms: float
 
@@ -150,10 +153,19 @@ def _recovery(turns: Sequence[Turn], incident: Incident, at: float, when: Schedu
 
 def latency(turns: Sequence[Turn], first: float, end: float) -> Latency:
     """Of the turns that were due then. Raises ValueError where they are too few to say anything."""
-    found = [turn.milliseconds for turn in turns if first <= turn.at < end]
+    moments: dict[int, list[float]] = defaultdict(list)
+    for turn in turns:
+        if first <= turn.at < end:
+            moments[int((turn.at - first) // MOMENT_SECONDS)].append(turn.milliseconds)
+    found = [*chain.from_iterable(moments.values())]
     if len(found) < TURNS_MIN:
         raise ValueError(f"{len(found)} turns from {first:.0f} s to {end:.0f} s: the run is too short")
-    return Latency(p50_ms=median(found), p99_ms=quantiles(found, n=100)[98])
+    parts = [moment for moment in moments.values() if len(moment) >= TURNS_MIN] or [found]
+    return Latency(p50_ms=median(found), p99_ms=median(p99(part) for part in parts))
+
+
+def p99(milliseconds: Sequence[float]) -> float:
+    return quantiles(milliseconds, n=100)[98]
 
 
 def _slow_seconds(turns: Sequence[Turn], at: float, when: Schedule, p50_before: float) -> int:

@@ -4,13 +4,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import median
 
 from benchmarks.soak.callers import Turn
-from benchmarks.soak.laws import Recovery
+from benchmarks.soak.laws import MOMENT_SECONDS, Recovery, p99
 from benchmarks.soak.watching import Sample
-
-SECONDS = 5  # of one moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,17 +27,17 @@ def moments(turns: Sequence[Turn], samples: Sequence[Sample]) -> list[Moment]:
     """Turns count where they were due."""
     by_moment: dict[int, list[float]] = defaultdict(list)
     for turn in turns:
-        by_moment[int(turn.at // SECONDS)].append(turn.milliseconds)
-    seen = {int(sample.at // SECONDS): sample for sample in samples}
+        by_moment[int(turn.at // MOMENT_SECONDS)].append(turn.milliseconds)
+    seen = {int(sample.at // MOMENT_SECONDS): sample for sample in samples}
     return [_moment(number, by_moment[number], seen.get(number)) for number in range(max(by_moment) + 1)]
 
 
 def _moment(number: int, found: Sequence[float], sample: Sample | None) -> Moment:
     return Moment(
-        at=number * SECONDS,
-        turns_per_second=len(found) / SECONDS,
+        at=number * MOMENT_SECONDS,
+        turns_per_second=len(found) / MOMENT_SECONDS,
         p50_ms=median(found) if found else None,
-        p99_ms=quantiles(found, n=100)[98] if len(found) > 1 else None,
+        p99_ms=p99(found) if len(found) > 1 else None,
         rss_mb=sample.rss_bytes / 2**20 if sample else None,
         due=sample.due if sample else None,
     )

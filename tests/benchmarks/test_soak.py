@@ -122,6 +122,13 @@ def test_a_latency_that_does_not_come_back_breaks_a_law() -> None:
     assert [law.holds for law in recovery_laws(recovered)] == [True, False, True, True, True]
 
 
+def test_one_stall_in_a_window_is_not_its_latency_and_many_are() -> None:
+    still = [turn for at in range(0, 40, 5) for turn in turns(10, at, at + 4)]
+    stalls = [turn for at in range(4, 40, 5) for turn in turns(500, at, at + 1)]
+    assert latency([*still, *stalls[:10]], 0, 40) == Latency(p50_ms=10, p99_ms=10)
+    assert latency([*still, *stalls], 0, 40) == Latency(p50_ms=10, p99_ms=500)
+
+
 def test_a_window_with_too_few_turns_says_nothing() -> None:
     with pytest.raises(ValueError, match="too short"):
         latency(turns(10, 0, 1), 0, 10)
