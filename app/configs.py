@@ -150,6 +150,7 @@ def session_config(settings: Settings) -> SessionConfig:
         message_bytes_max=sessions.message_bytes_max,
         metadata_bytes_max=sessions.metadata_bytes_max,
         looked_max=sessions.looked_max,
+        page_bytes_max=sessions.page_bytes_max,
     )
 
 

@@ -112,6 +112,12 @@ class SessionSettings(_Group):
         le=1_000_000,
         description="sessions, or messages of one, looked at for one page of a searched list; the next goes on",
     )
+    page_bytes_max: int = Field(
+        8 * 1024 * 1024,
+        ge=1_024,
+        le=1024**3,
+        description="of messages in one page of a list, which ends with the one that reaches it",
+    )
     branch_messages_max: int = Field(
         200_000, ge=1, le=1_000_000_000, description="messages that a branch copies; 413 over it"
     )

@@ -11,14 +11,30 @@ KINDS = {kind.value: kind for kind in Kind}
 ROLES = {role.value: role for role in Role}
 TRUSTS = {trust.value: trust for trust in Trust}
 
-MESSAGES = """/* messages */
-SELECT * FROM messages
-WHERE session_id = $1 AND seq > $2 AND seq < $3
-  AND ($4::timestamptz IS NULL OR created_at >= $4) AND ($5::timestamptz IS NULL OR created_at < $5)
-  AND ($6::text IS NULL OR kind = $6)
-  AND ($7::text IS NULL OR parts::jsonb @> jsonb_build_array(jsonb_build_object('type', 'tool_call', 'name', $7::text)))
-ORDER BY seq {order} LIMIT $8
+# One after the other, until their bytes are enough: what is not sent is not read. Postgres tells how long a json is only
+# by reading it.
+_MESSAGES = """/* {name} */
+WITH RECURSIVE page AS (
+  SELECT {from_}::bigint AS seq, 0 AS place, 0::bigint AS bytes
+  UNION ALL
+  SELECT m.seq, page.place + 1, page.bytes + m.bytes
+  FROM page, LATERAL (
+    SELECT seq, octet_length(parts::text) + coalesce(octet_length(metadata::text), 0) AS bytes FROM messages
+    WHERE session_id = $1 AND seq {past} page.seq AND seq > $2 AND seq < $3
+      AND ($4::timestamptz IS NULL OR created_at >= $4) AND ($5::timestamptz IS NULL OR created_at < $5)
+      AND ($6::text IS NULL OR kind = $6)
+      AND ($7::text IS NULL
+           OR parts::jsonb @> jsonb_build_array(jsonb_build_object('type', 'tool_call', 'name', $7::text)))
+    ORDER BY seq {order} LIMIT 1
+  ) m
+  WHERE page.place < $8 AND page.bytes < $9
+)
+SELECT m.*, page.bytes >= $9 AS is_full FROM page JOIN messages m ON m.session_id = $1 AND m.seq = page.seq
+WHERE page.place > 0 ORDER BY page.place
 """
+
+MESSAGES = _MESSAGES.format(name="messages", from_="$2", past=">", order="ASC")
+MESSAGES_BACK = _MESSAGES.format(name="messages_back", from_="$3", past="<", order="DESC")
 
 MESSAGE = "/* message */ SELECT * FROM messages WHERE session_id = $1 AND id = $2"
 
@@ -82,12 +98,14 @@ class MessageStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def messages(self, session: UUID, wanted: MessageFilter, limit: int) -> list[Message]:
-        statement = MESSAGES.format(order="DESC" if wanted.descending else "ASC")
+    async def messages(
+        self, session: UUID, wanted: MessageFilter, limit: int, *, bytes_max: int
+    ) -> tuple[list[Message], bool]:
+        """So many at most, the last the one with which their JSON has ``bytes_max``, and whether it has."""
         async with self._database.connection() as connection:
             sealed = await connection.fetchval(CURSOR, session)
             rows = await connection.fetch(
-                statement,
+                MESSAGES_BACK if wanted.descending else MESSAGES,
                 session,
                 wanted.after,
                 wanted.before,
@@ -96,8 +114,9 @@ class MessageStore:
                 wanted.kind,
                 wanted.tool,
                 limit,
+                bytes_max,
             )
-        return [message_of(row, sealed_seq=sealed or 0) for row in rows]
+        return [message_of(row, sealed_seq=sealed or 0) for row in rows], bool(rows) and rows[-1]["is_full"]
 
     async def message(self, session: UUID, message_id: str) -> Message | None:
         async with self._database.connection() as connection:

@@ -114,7 +114,8 @@ async def list_messages(
 ) -> MessagePage:
     """Page through a session's messages, by `seq`.
 
-    So many are looked at for one page (`DAYBOOK_SESSIONS__LOOKED_MAX`): it may hold none, and tell where to go on.
+    So many are looked at for one page (`DAYBOOK_SESSIONS__LOOKED_MAX`): it may hold none, and tell where to go on. It
+    ends with the message that brings it to `DAYBOOK_SESSIONS__PAGE_BYTES_MAX`.
     """
     wanted = _message_filter(query)
     found, last = await _service(request).messages(tenant=tenant, key=key, wanted=wanted, limit=query.limit)

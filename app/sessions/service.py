@@ -48,13 +48,15 @@ from app.sessions.wire import content_hash
 class SessionConfig:
     """Limits (api.md): messages per append, bytes of one message as JSON, and of a session's metadata.
 
-    ``looked_max`` sessions, or messages of one, are looked at for one page of a list, whatever is found.
+    ``looked_max`` sessions, or messages of one, are looked at for one page of a list, whatever is found. A page of
+    messages ends with the one whose parts and metadata, as JSON, bring it to ``page_bytes_max``.
     """
 
     messages_max: int = 100
     message_bytes_max: int = 1024 * 1024
     metadata_bytes_max: int = 16 * 1024
     looked_max: int = 10_000
+    page_bytes_max: int = 8 * 1024 * 1024
 
 
 class SessionService:
@@ -234,13 +236,16 @@ class SessionService:
     ) -> tuple[list[Message], int | None]:
         """Messages in the order of their seqs, and the seq behind which more may be found, None where there are none.
 
-        At most so many are looked at, and few or none of them may be wanted.
+        At most so many are looked at, and few or none of them may be wanted; and a page has at most so many bytes.
         """
         session = await self.get(tenant, key)
         looked = wanted.looking(last_seq=session.last_seq, looked_max=self._config.looked_max)
-        found = await self._messages.messages(session.id, looked, limit + 1)
+        limits = {"limit": limit + 1, "bytes_max": self._config.page_bytes_max}
+        found, is_full = await self._messages.messages(session.id, looked, **limits)
         if len(found) > limit:
             return found[:limit], found[limit - 1].seq
+        if is_full:
+            return found, found[-1].seq
         if wanted.descending:
             return found, looked.after + 1 if looked.after > wanted.after else None
         return found, looked.before - 1 if looked.before <= min(session.last_seq, wanted.before - 1) else None

@@ -649,6 +649,33 @@ async def test_a_page_looks_at_so_many_messages_and_tells_where_to_go_on(
     assert found == pages
 
 
+@pytest.mark.parametrize(
+    ("wanted", "pages"),
+    [
+        ({}, [[1, 2], [3], [4, 5]]),
+        ({"order": "desc"}, [[5, 4, 3], [2, 1], []]),
+        ({"limit": 1, "after_seq": 2}, [[3], [4], [5]]),
+        ({"limit": 500, "kind": "user_message"}, [[1, 2], [4, 5]]),
+        ({"after_seq": 3, "before_seq": 5}, [[4]]),
+    ],
+)
+async def test_a_page_ends_with_the_message_that_brings_it_to_its_bytes(
+    start_service: StartService, wanted: dict[str, Any], pages: list[list[int]]
+) -> None:
+    half, more = said("x" * 600), {"role": "assistant", "content": "y", "metadata": {"of": "z" * 5_000}}
+    found: list[list[int]] = []
+    async with start_service(sessions={"page_bytes_max": 1_024}, memory={"enabled": False}) as service:
+        await post(service, half, half, more, half, said("short"))
+        cursor: dict[str, str] = {}
+        while len(found) < 9:
+            page = await service.get("/sessions/s1/messages", **wanted, **cursor)
+            found.append([message["seq"] for message in page["items"]])
+            if page["next_cursor"] is None:
+                break
+            cursor = {"cursor": page["next_cursor"]}
+    assert found == pages
+
+
 def test_a_list_takes_every_word_that_a_memory_can_stand_by() -> None:
     assert {str(status) for status in MemoryStatus} <= set(get_args(StatusName))
 
