@@ -11,8 +11,8 @@ KINDS = {kind.value: kind for kind in Kind}
 ROLES = {role.value: role for role in Role}
 TRUSTS = {trust.value: trust for trust in Trust}
 
-# One after the other, until their bytes are enough: what is not sent is not read. Postgres tells how long a json is only
-# by reading it.
+# One after the other, until their bytes are enough: what is not sent is not read. Postgres tells how long a json is
+# only by reading it.
 _MESSAGES = """/* {name} */
 WITH RECURSIVE page AS (
   SELECT {from_}::bigint AS seq, 0 AS place, 0::bigint AS bytes
