@@ -124,9 +124,9 @@ def told_times(text: str, now: datetime) -> Iterator[Told]:
 def _stretch(kind: _Kind, match: re.Match[str], now: datetime) -> Stretch | None:
     groups = match.groupdict()
     counted = groups.pop("count", None)
-    count = 1 if counted is None else _COUNTS.get(counted.lower()) or int(counted)
     unit = next(name for name, word in groups.items() if word)
     try:
+        count = 1 if counted is None else _COUNTS.get(counted.lower()) or int(counted)
         match kind:
             case _Kind.AGO:
                 return calendar_stretch(_back(now, count, unit), unit)
@@ -137,7 +137,7 @@ def _stretch(kind: _Kind, match: re.Match[str], now: datetime) -> Stretch | None
                 return None
             case _:
                 assert_never(kind)
-    except (OverflowError, ValueError):  # before the year 1
+    except (OverflowError, ValueError):  # before the year 1; a letter that matches regardless of case alone
         return None
 
 

@@ -89,3 +89,8 @@ def test_words_of_a_time_are_no_words_of_the_query_and_no_particle_of_it_is_left
 def test_before_the_year_one_there_is_no_time() -> None:
     assert list(told_times("999 years ago", datetime(500, 1, 1, tzinfo=UTC))) == [Told("999 years ago", None)]
     assert list(told_times("前天", datetime(1, 1, 1, tzinfo=UTC))) == [Told("前天", None)]
+
+
+@pytest.mark.parametrize("query", ["ſix weeks ago", "nıne weeks ago", "vor eİnem Jahr"])
+def test_a_number_with_a_letter_that_matches_regardless_of_case_alone_is_none(query: str) -> None:
+    assert list(told_times(query, NOW)) == [Told(query, None)]
