@@ -16,7 +16,6 @@ from app.kit.errors import StartError, Unavailable
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
-RETRY_SECONDS = 1.0
 REMOTE: dict[str, Any] = {
     "client_options": {"timeout": timedelta(seconds=30), "connect_timeout": timedelta(seconds=5)},
     "retry_config": {"max_retries": 2, "retry_timeout": timedelta(seconds=30)},
@@ -104,7 +103,7 @@ def _translated() -> Iterator[None]:
     except FileNotFoundError:
         raise
     except (BaseError, OSError) as error:
-        raise Unavailable("the object store cannot be reached", retry_after=RETRY_SECONDS) from error
+        raise Unavailable("the object store cannot be reached") from error
 
 
 def _new_key(session: UUID) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar
 
+RETRY_SECONDS = 1.0  # where nothing tells when it is over
 OBJECT_EXPECTED = "a JSON object is expected"
 # What pydantic says of these names classes and types of Python, which a caller knows nothing of.
 _IN_WORDS_OF_JSON = {
@@ -76,4 +77,9 @@ class TooLarge(DomainError):
 
 
 class Unavailable(DomainError):
+    """A 503, which always tells when to ask again (api.md)."""
+
     slug, title, category = "unavailable", "The service cannot answer now", Category.UNAVAILABLE
+
+    def __init__(self, detail: str, *, retry_after: float = RETRY_SECONDS) -> None:
+        super().__init__(detail, retry_after=retry_after)

@@ -102,6 +102,7 @@ async def test_what_was_kept_before_in_the_database_is_still_read(start_service:
     async with start_service() as service:
         answer = await service.client.get(REPORT)
         assert (answer.status_code, answer.json()["type"]) == (503, "/problems/unavailable")
+        assert answer.headers["retry-after"] == "1"
         assert "DAYBOOK_ARTIFACTS__URL" in answer.json()["detail"]
 
 

@@ -312,6 +312,6 @@ async def test_a_service_is_ready_when_its_database_has_the_schema_of_its_code(
     finally:
         await connection.execute("UPDATE alembic_version SET version_num = $1", ready["migration"])
         await connection.close()
-    assert answer.status_code == 503
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
     assert "daybook migrate" in answer.json()["detail"]
     assert (await service.get("/healthz"))["status"] == "ok"

@@ -327,5 +327,6 @@ async def test_what_changes_each_time_it_is_condensed_is_given_up(start_service:
         answer = await compact(service, 3)
         hooks.changes.clear()
         problem(answer, 503, "unavailable")
+        assert answer.headers["retry-after"] == "1"
         assert next(numbers) == 2 + TRIES
         assert (await service.memory("s1"))["log"]["version"] == 0
