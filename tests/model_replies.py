@@ -91,7 +91,7 @@ def observe(asked: Asked) -> str:
 
 def messages(block: str) -> Iterator[Said]:
     """The labelled messages of a span, in order."""
-    day, label, text = "", None, list[str]()
+    day, day_next, label, text = "", "", None, list[str]()
     for line in [*block.split("\n"), "#0 end (00:00)"]:
         if line.startswith("Date: "):
             day_next = line.removeprefix("Date: ")

@@ -15,6 +15,7 @@ from tests.model_replies import PromptKind
 from tests.model_server import Fault, ModelServer
 
 OBSERVE = "<messages>\nDate: Aug 1, 2026\n#1 user (10:00)\n| I like tea.\n</messages>"
+NOTES = "<notes>\nDate: Aug 1, 2026\n* 🟡 User likes tea. #1\n</notes>"
 REFLECT = "<log>\nDate: Aug 1, 2026\n* 🟡 User likes tea. #1\n</log>"
 
 
@@ -104,3 +105,10 @@ def test_it_runs_alone() -> None:
         server.terminate()
 
     assert "I like tea" in said(response)
+
+
+async def test_facts_are_taken_of_notes_that_come_without_messages() -> None:
+    with ModelServer() as server:
+        answer = await post(server, NOTES)
+
+    assert [item.text for item in parse(said(answer)).items] == ["User likes tea."]
