@@ -1,6 +1,7 @@
 """HTTP of diagnostics (api.md, Memory and Operation)."""
 
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
@@ -26,7 +27,7 @@ from app.diagnostics.schemas import (
     VersionPage,
 )
 from app.diagnostics.service import DiagnosticsService
-from app.kit.auth import Access, Guarded, Tenant, needs
+from app.kit.auth import Access, Guarded, Tenant, is_let_in, needs
 from app.kit.paging import paged, read_cursor
 from app.kit.problems import problem_responses
 from app.memory.model import Status
@@ -60,7 +61,7 @@ async def _heard(
 ) -> AsyncIterator[Event]:
     # A dependency: what is wrong is answered before the stream has begun.
     place = None if last_event_id is None else read_place(last_event_id)
-    return await _service(request).events(tenant, key, place)
+    return await _service(request).events(tenant, key, place, is_let_in=partial(is_let_in, request))
 
 
 @router.get("/sessions/{key}/memory", operation_id="getMemory")
@@ -147,7 +148,7 @@ async def list_runs(
 async def memory_events(
     heard: Annotated[AsyncIterator[Event], Depends(_heard)],
 ) -> AsyncIterator[ServerSentEvent]:
-    """What happens to the memory, as server-sent events."""
+    """What happens to the memory, as server-sent events. It ends when the key it was asked with does."""
     async for event in heard:
         yield ServerSentEvent(event=event.name, id=str(event.place), data={"at": event.at, **event.data})
 

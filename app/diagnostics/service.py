@@ -1,7 +1,7 @@
 """What the service tells about its memories, and the steps an operator asks for (api.md, Memory)."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
@@ -81,8 +81,10 @@ class DiagnosticsService:
         await self._memory.idle(memory, wait_ms)
         return await self.memory(tenant, key)
 
-    async def events(self, tenant: str, key: str, place: Place | None) -> AsyncIterator[Event]:
-        """What happens to the memory from ``place`` on, for as long as it is listened to.
+    async def events(
+        self, tenant: str, key: str, place: Place | None, *, is_let_in: Callable[[], Awaitable[bool]]
+    ) -> AsyncIterator[Event]:
+        """What happens to the memory from ``place`` on, for as long as it is listened to by who ``is_let_in``.
 
         Raises SessionNotFound and TooManyStreams before the first event.
         """
@@ -94,13 +96,15 @@ class DiagnosticsService:
             limit = self._events.streams_max
             detail = f"{limit} event streams are open (DAYBOOK_EVENTS__STREAMS_MAX)"
             raise TooManyStreams(detail, retry_after=STREAMS_RETRY_SECONDS)
-        return self._listening(session, begun)
+        return self._listening(session, begun, is_let_in)
 
-    async def _listening(self, session: UUID, found: tuple[Place, Row] | None) -> AsyncIterator[Event]:
+    async def _listening(
+        self, session: UUID, found: tuple[Place, Row] | None, is_let_in: Callable[[], Awaitable[bool]]
+    ) -> AsyncIterator[Event]:
         self._streams += 1
         before: Row | None = None
         try:
-            while not self._leaving and found is not None:
+            while not self._leaving and found is not None and await is_let_in():
                 place, row = found
                 for event in events(place, row):
                     place = event.place

@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from app.kit.db import acting_for
 from app.kit.direct import Direct
-from app.kit.errors import Forbidden
+from app.kit.errors import Forbidden, Unauthorized
 from app.kit.http import PART
 from app.kit.parameters import check_parameters, query_parameters
 from app.kit.problems import problem_responses
@@ -98,6 +98,18 @@ def tenant_of(request: Request) -> str:
     """The caller's tenant; only a Guarded route's request has one."""
     caller: Caller = request.scope["caller"]
     return caller.tenant
+
+
+async def is_let_in(request: Request) -> bool:
+    """Whether its caller would be let in now too: what is answered for long outlives a key that is revoked or expires.
+
+    Raises what the Authority raises when the database is away.
+    """
+    authority: Authority = request.app.state.auth
+    try:
+        return await authority.caller(request.headers) == request.scope["caller"]
+    except (Unauthorized, Forbidden):
+        return False
 
 
 def is_own_host(host: str) -> bool:

@@ -1,16 +1,20 @@
 """What a key of each scope may do, of every operation in the OpenAPI document, over HTTP."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import httpx2 as httpx
 import pytest
 
+from app.keys.model import id_of
+from app.keys.store import KeyStore
 from app.kit.auth import SCHEME, Access
 from app.kit.openapi import operations
 from tests.conftest import Service, StartService
 from tests.keys.conftest import MakeKey, bearer
 from tests.test_problems import OPEN, assert_problem, listed
 
+EVENTS = "/sessions/s1/memory/events"
 READING_POSTS = {"compileContext", "grepArtifact", "lintTemplate", "recallResource", "recallSession"}
 
 
@@ -84,3 +88,25 @@ async def test_a_key_is_looked_up_once_and_its_use_noted_when_the_service_stops(
         store = service.app.state.auth._store
         [key] = await store.listed("acme")
         assert key.last_used_at is not None
+
+
+async def test_an_event_stream_ends_with_its_key_and_tells_nothing_after_it(
+    start_service: StartService, make_key: MakeKey, key_store: KeyStore
+) -> None:
+    ended, kept, writing = [await make_key("acme", access) for access in (Access.READ, Access.READ, Access.WRITE)]
+    async with start_service(keys={"cache_seconds": 0}, events={"poll_seconds": 0.05}) as service:
+        service.client.headers.update(bearer(writing))
+        await service.append("s1", {"role": "user", "content": "Before"})
+        async with (
+            service.client.stream("GET", EVENTS, headers=bearer(ended)) as cut,
+            service.client.stream("GET", EVENTS, headers=bearer(kept)) as whole,
+        ):
+            assert (cut.status_code, whole.status_code) == (200, 200)
+            assert await key_store.revoke(id_of(ended) or "", "acme")
+            await service.append("s1", {"role": "user", "content": "After"})
+            async with asyncio.timeout(30):
+                assert not [line async for line in cut.aiter_lines() if line.startswith("event:")]
+                assert "event: appended" in await anext(
+                    chunk async for chunk in whole.aiter_text() if "event:" in chunk
+                )
+        assert_problem(await service.client.get(EVENTS, headers=bearer(ended)), 401, "unauthorized")
