@@ -70,7 +70,7 @@ async def examine(settings: Settings, database: Location, *, redrive: bool) -> A
         yield await _clock(pool)
         if settings.embeddings.provider is not None:
             yield await _vectors(pool)
-        if schema.verdict is Verdict.OK:
+        if schema.verdict is not Verdict.WRONG:
             async for finding in _memories(pool, redrive=redrive):
                 yield finding
     finally:
@@ -84,6 +84,10 @@ async def _schema(pool: Database, database: Location) -> Finding:
         found = await readiness(pool, database.name)
     except (Unavailable, asyncpg.UndefinedTableError) as error:
         return Finding(check="migrations", verdict=Verdict.WRONG, detail=str(error), advice="run 'daybook migrate'")
+    if found.migration != found.known:
+        detail = f"at {found.migration}, by a newer version than this one, which has {found.known}"
+        advice = "upgrade this one too: it is meant to go on only for as long as an upgrade takes"
+        return Finding(check="migrations", verdict=Verdict.WARNING, detail=detail, advice=advice)
     return Finding(check="migrations", verdict=Verdict.OK, detail=f"at {found.migration}, which this version needs")
 
 

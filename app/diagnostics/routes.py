@@ -193,7 +193,7 @@ async def healthz() -> HealthOut:
 
 @health_router.get("/readyz", operation_id="getReadiness", responses=problem_responses(503))
 async def readyz(request: Request) -> ReadyOut:
-    """The database answers and has the schema this code needs."""
+    """The database answers and has the schema this code needs, or a newer one."""
     return await readiness(request.app.state.database, request.app.state.database_name)
 
 

@@ -255,7 +255,8 @@ class HealthOut(BaseModel):
 class ReadyOut(BaseModel):
     status: str
     database: str = Field(description="Which database is in use")
-    migration: str | None
+    migration: str | None = Field(description="The last migration of the database")
+    known: str = Field(description="The last that this version has: a lower number where a newer version has migrated")
 
 
 Requested: TypeAlias = Literal["observe", "reflect", "redrive"]

@@ -106,8 +106,9 @@ async def is_let_in(request: Request) -> bool:
     Raises what the Authority raises when the database is away.
     """
     authority: Authority = request.app.state.auth
+    caller: Caller = request.scope["caller"]
     try:
-        return await authority.caller(request.headers) == request.scope["caller"]
+        return await authority.caller(request.headers) == caller
     except (Unauthorized, Forbidden):
         return False
 

@@ -4,16 +4,20 @@ Alembic and SQLAlchemy take half a second to import, so they are imported when t
 """
 
 import asyncio
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import asyncpg
+import structlog
 
 from app.kit.db import Row, Tx, plain_dsn
 from app.kit.errors import StartError
 
 if TYPE_CHECKING:
     from alembic.config import Config
+
+log = structlog.get_logger("daybook.migrate")
 
 SCRIPTS = Path(__file__).parents[2] / "migrations"
 
@@ -32,9 +36,15 @@ def alembic_config(url: str) -> "Config":
 
 
 async def upgrade(url: str) -> None:
-    """Run what is missing of the migrations; any number of processes may call this at once. Raises StartError."""
+    """Run what is missing of the migrations; any number of processes may call this at once. Raises StartError.
+
+    What a newer version has migrated is left as it is (docs/decisions/0051).
+    """
     try:
-        if await _revision(url) != head_revision():
+        revision = await _revision(url)
+        if is_newer(revision):
+            tell_newer(revision)
+        elif revision != head_revision():
             await asyncio.to_thread(_upgrade, url)
     except (asyncpg.PostgresError, OSError) as error:
         raise StartError(f"the migrations did not run: {str(error).splitlines()[0]}") from error
@@ -42,11 +52,12 @@ async def upgrade(url: str) -> None:
 
 def _upgrade(url: str) -> None:
     from alembic import command
+    from alembic.util import CommandError
     from sqlalchemy.exc import SQLAlchemyError
 
     try:
         command.upgrade(alembic_config(url), "head")
-    except SQLAlchemyError as error:
+    except (SQLAlchemyError, CommandError) as error:
         raise StartError(f"the migrations did not run: {str(error).splitlines()[0]}") from error
 
 
@@ -58,9 +69,21 @@ async def _revision(url: str) -> str | None:
         await connection.close()
 
 
+@cache
 def head_revision() -> str:
     """The revision this code needs: that of the last script, which are numbered in their order."""
     return max(script.name.partition("_")[0] for script in (SCRIPTS / "versions").glob("[0-9]*.py"))
+
+
+def is_newer(revision: str | None) -> bool:
+    """Whether a newer version of the service has migrated the database: this code has no script of that number yet."""
+    return revision is not None and revision.isdecimal() and int(revision) > int(head_revision())
+
+
+@cache
+def tell_newer(revision: str | None) -> None:
+    """A line of the log, once in a process."""
+    log.warning("database_newer", migration=revision, known=head_revision())
 
 
 async def current_revision(connection: Tx) -> str | None:

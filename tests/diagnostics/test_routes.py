@@ -305,13 +305,19 @@ async def test_a_service_is_ready_when_its_database_has_the_schema_of_its_code(
     assert await service.get("/healthz") == {"status": "ok"}
     ready = await service.get("/readyz")
     assert (ready["status"], ready["database"]) == ("ready", "the tests' database")
+    assert ready["migration"] == ready["known"]
+    answers = {}
     connection = await asyncpg.connect(database_url)
     try:
-        await connection.execute("UPDATE alembic_version SET version_num = 'older'")
-        answer = await service.client.get("/readyz")
+        for revision in ("0001", "of another", "9999"):
+            await connection.execute("UPDATE alembic_version SET version_num = $1", revision)
+            answers[revision] = await service.client.get("/readyz")
     finally:
         await connection.execute("UPDATE alembic_version SET version_num = $1", ready["migration"])
         await connection.close()
-    assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
-    assert "daybook migrate" in answer.json()["detail"]
+    newer = answers.pop("9999")
+    assert newer.json() == ready | {"migration": "9999"}
+    for answer in answers.values():
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+        assert "daybook migrate" in answer.json()["detail"]
     assert (await service.get("/healthz"))["status"] == "ok"

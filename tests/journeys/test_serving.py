@@ -176,6 +176,48 @@ async def test_an_unmigrated_database_is_told_by_readyz_until_it_is_migrated(emp
     assert "daybook migrate" in problem.json()["detail"]
 
 
+async def migrated_by_a_newer_version(url: str) -> None:
+    """A migration as one of the next version may be: it only adds."""
+    connection = await asyncpg.connect(url)
+    for row in await connection.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'"):
+        await connection.execute(f"ALTER TABLE {row['tablename']} ADD COLUMN of_tomorrow text")
+    await connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    await connection.close()
+
+
+async def test_a_version_whose_database_a_newer_one_migrated_goes_on_and_can_start_anew(empty_url: str) -> None:
+    environment = {"DAYBOOK_DATABASE_URL": empty_url}
+    async with process(environment) as running:
+        known = (await running.get("/readyz"))["known"]
+        await use_what_is_used_most(running, "before")
+        await migrated_by_a_newer_version(empty_url)
+        for _ in range(2):
+            ready = await running.get("/readyz")
+            await use_what_is_used_most(running, "before")
+        async with process(environment) as started:
+            await use_what_is_used_most(started, "after")
+            logs = [running.log, started.log, command("migrate", environment=environment).stderr]
+
+    assert (ready["status"], ready["migration"], ready["known"]) == ("ready", "9999", known)
+    assert [log.count("database_newer") for log in logs] == [1, 1, 1]
+
+
+async def use_what_is_used_most(service: Running, key: str) -> None:
+    """What most requests are, and a step of the memory."""
+    assert (await service.client.put(f"/sessions/{key}", json={"resource_id": "user-1"})).is_success
+    for message in plain_talk(2):
+        await service.append(key, message)
+    answer = await service.client.post(f"/sessions/{key}/memory/observe", params={"wait_ms": 20_000})
+    assert answer.json()["memory"]["last_error"] is None
+    assert (await service.context(key, query="anything"))["memory_version"] > 0
+    await items(service, f"/sessions/{key}/messages")
+    await items(service, "/sessions")
+    assert (await service.memory(key))["coverage"]["gaps"] == []
+    assert (await service.client.put(f"/sessions/{key}/state/place", json="Lisbon")).is_success
+    assert (await service.client.put(f"/sessions/{key}/artifacts/a", content=b"x")).is_success
+    assert (await service.client.get("/resources/user-1/export")).is_success
+
+
 async def postmaster(data_dir: Path) -> list[str]:
     """Its process's id, as the server wrote it; none while it starts."""
     with contextlib.suppress(FileNotFoundError):
