@@ -148,6 +148,6 @@ EXAMPLES = {
     "getMetrics": Examples(answers={200: _METRICS}),
     "getHealth": Examples(answers={200: {"status": "ok"}}),
     "getReadiness": Examples(
-        answers={200: {"status": "ready", "database": "embedded PostgreSQL", "migration": "0001"}}
+        answers={200: {"status": "ready", "database": "embedded PostgreSQL", "migration": "0031", "known": "0030"}}
     ),
 }

@@ -124,7 +124,7 @@ class SessionService:
         for new, stored in zip(messages, result.messages, strict=True):
             old = await self._messages.message(session, new.id) if stored.differs else None
             parts = None if old is None else await asyncio.to_thread(redacted_parts, old.parts, redact)
-            same = old and parts is not None and content_hash(old.role, old.name, parts) == new.content_hash
+            same = old and parts is not None and _is_said_again(new, replace(old, parts=parts))
             known.append(replace(new, content_hash=old.content_hash) if old and same else new)
         return known
 
@@ -258,6 +258,16 @@ class SessionService:
         if found.erased_at is not None:
             raise MessageErased(f"message '{message_id}' was erased")
         return found
+
+
+def _is_said_again(new: NewMessage, old: Message) -> bool:
+    """Whether they say the same.
+
+    An item of the Responses API that is a call is hashed with the tool's name, which its message had too and has no
+    longer: it is among the parts, with the call.
+    """
+    hashed = content_hash(old.role, old.name, old.parts)
+    return hashed in (new.content_hash, content_hash(new.role, new.name, new.parts))
 
 
 async def _usage(body: AppendIn) -> ActorUsage | None:

@@ -144,6 +144,39 @@ async def test_what_was_stored_before_is_sent_to_no_model_and_stored_no_more(
     assert again["replayed"] == len(MESSAGES)
 
 
+ITEMS: list[Json] = [
+    {"type": "function_call", "call_id": "c1", "name": "deploy", "arguments": json.dumps({"token": KEY})},
+    {"type": "function_call", "call_id": "c2", "name": "deploy", "arguments": f'{{ "token":  "{KEY}" }}'},
+    {"type": "custom_tool_call", "call_id": "c3", "name": "deploy", "input": SAID},
+    {"type": "mcp_call", "id": "c4", "server_label": "ci", "name": "deploy", "arguments": json.dumps({"token": KEY})},
+    {"type": "function_call_output", "call_id": "c1", "output": SAID},
+    {"type": "message", "role": "user", "name": "ana", "content": [{"type": "input_text", "text": SAID}]},
+    {"role": "assistant", "content": None, "name": "bot", "function_call": {"name": "deploy", "arguments": SAID}},
+    {"role": "model", "parts": [{"functionCall": {"name": "deploy", "args": {"token": KEY}}}]},
+]
+
+
+@pytest.mark.parametrize("named", [None, "deploy"], ids=["as it is stored", "as calls were stored, with a name"])
+async def test_an_item_that_was_stored_before_is_known_again_and_others_are_not(
+    start_service: StartService, database_url: str, named: str | None
+) -> None:
+    sent = [{"id": f"i-{number}", **item} for number, item in enumerate(ITEMS)]
+    async with start_service(memory={"enabled": False}) as service:
+        await service.append("s", *sent)
+    assert await rows(database_url, KEY) == ["messages"]
+    if named is not None:
+        connection = await asyncpg.connect(database_url)
+        calls = ["i-0", "i-1", "i-2", "i-3"]
+        await connection.execute("UPDATE messages SET name = $1 WHERE id = ANY($2::text[])", named, calls)
+        await connection.close()
+
+    async with start_service(memory={"enabled": False}, redaction={"tenants": "*"}) as service:
+        assert (await service.append("s", *sent))["replayed"] == len(ITEMS)
+        for item in (*({**call, "name": "destroy"} for call in sent[:4]), {**sent[5], "name": "bo"}):
+            other = await service.client.post("/sessions/s/messages", json={"messages": [item]})
+            assert other.status_code == httpx.codes.CONFLICT, item
+
+
 async def test_a_retry_is_recognised_and_other_words_are_not(start_service: StartService) -> None:
     async with start_service(redaction=ON) as service:
         first = await service.append("s", *MESSAGES)
