@@ -1,7 +1,9 @@
 """Words of any language, by character class: what a sentence is about, with nothing to install and nothing to load.
 
-Latin, Greek and Cyrillic words are lower-cased and lightly stemmed. Han, kana and Hangul have no spaces to rely on, so
-their runs are cut into overlapping pairs of characters, the usual index unit where no dictionary is at hand.
+Latin, Greek and Cyrillic words are lower-cased and lightly stemmed. A word of a script that writes vowels as marks,
+which are no letters to ``re``, is a run of its block. Han, kana, Hangul, Thai, Lao, Burmese and Khmer have no spaces
+to rely on, so their runs are cut into overlapping pairs of characters, the usual index unit where no dictionary is at
+hand.
 """
 
 import re
@@ -11,15 +13,22 @@ from itertools import pairwise
 
 _HAN_KANA = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _HANGUL = r"\u1100-\u11ff\uac00-\ud7af"
-CJK = _HAN_KANA + _HANGUL
+_UNSPACED = _HAN_KANA + _HANGUL + r"\u0e01-\u0e4e\u0e81-\u0ece\u1000-\u103f\u1780-\u17d3"
+# Hebrew, Arabic, the scripts of India, without the punctuation that stands in their blocks.
+_MARKED = (
+    r"\u0591-\u05bd\u05bf-\u05c7\u05d0-\u05f2\u0610-\u061a\u0620-\u0669\u066e-\u06d3\u06d5-\u06ff"
+    r"\u0900-\u0963\u0966-\u096f\u0971-\u0df3"
+)
 
 NUMBER = re.compile(r"\d(?<![^\W\d_]\d)\d*(?:[.,:/-]\d+)*")
-_RUN = re.compile(rf"[{CJK}]+|[^\W_{CJK}][^\W{CJK}]*(?:'[^\W_{CJK}]+)?")
+_RUN = re.compile(
+    rf"[{_UNSPACED}]+|[{_MARKED}]+|[^\W_{_UNSPACED}{_MARKED}][^\W{_UNSPACED}{_MARKED}]*(?:'[^\W_{_UNSPACED}]+)?"
+)
 _NAME = re.compile(r"(?<=[\w,;:)'’\"] )[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*|[\u30a0-\u30ff]{3,}")
 _NOT_NAMES = re.compile(r"^(?:I|I'm|I've|I'd|I'll|OK|AI)$")
 _QUOTED = re.compile(r"[\"“「『《][^\"”」』》]{2,}[\"”」』》]|`[^`]+`")
 _IDENTIFIER = re.compile(r"\b\w+[_/@.]\w[\w/.@-]*|\b[A-Z]+-?\d+\b")
-_CJK_RUN = re.compile(rf"[{CJK}]+")
+_UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]+")
 # Kana alone are mostly grammar (particles, endings); katakana are names and loan words.
 _HIRAGANA = re.compile(r"[\u3041-\u309f]+")
 
@@ -50,7 +59,7 @@ def terms(text: str) -> Iterator[str]:
 
 
 def _units(run: str) -> Iterator[str]:
-    if not run.isascii() and _CJK_RUN.match(run):
+    if not run.isascii() and _UNSPACED_RUN.match(run):
         yield from _pairs(run)
     elif run not in STOP_WORDS and (len(run) > 1 or run.isdigit()):
         yield _stem(run)
@@ -64,7 +73,7 @@ def _kept(word: str) -> tuple[str, ...]:
 
 def weight(term: str) -> float:
     """How much a term counts: a pair of CJK characters is about half a word, because pairs overlap."""
-    return 0.5 if not term.isascii() and _CJK_RUN.match(term) else 1.0
+    return 0.5 if not term.isascii() and _UNSPACED_RUN.match(term) else 1.0
 
 
 def overlap(left: frozenset[str], right: frozenset[str]) -> float:

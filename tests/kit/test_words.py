@@ -29,6 +29,20 @@ def test_a_number_does_not_begin_behind_a_letter(text: str, expected: list[str])
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        ("मुझे मूंगफली से एलर्जी है।", ["मुझे", "मूंगफली", "से", "एलर्जी", "है"]),
+        ("هل السعر يشمل 14A؟", ["هل", "السعر", "يشمل", "14a"]),
+        ("שָׁלוֹם Ana", ["שָׁלוֹם", "ana"]),
+        ("แพ้ถั่ว", ["แพ", "พ้", "้ถ", "ถั", "ั่", "่ว"]),
+        ("iPhone手机", ["iphone", "手机"]),
+    ],
+)
+def test_vowels_that_are_marks_belong_to_their_word(text: str, expected: list[str]) -> None:
+    assert list(terms(text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
         ("TypeError: no such name", True),
         ("an error came", True),
         ("It was done without errors.", False),

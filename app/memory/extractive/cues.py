@@ -26,6 +26,11 @@ def _cue(english: str, other: str) -> _Cue:
     return _Cue(re.compile(rf"\b(?:{english})\b"), re.compile(other))
 
 
+# What somebody else said or wrote, or a caption: its words say nothing of the sentence they stand in.
+_NOT_OWN = re.compile(
+    r'"[^"]{12,}"|“[^“”]{12,}”|„[^“”]{12,}[“”]|«[^«»]{12,}»|[「『][^「」『』]{6,}[」』]|^\[[^\[\]]*\]$'
+)
+
 _DECISION = _cue(
     r"decided|decision|we agreed|agreed (?:to|on|that)|chose|settled on|go(?:ing)? with|let's use|opted"
     r"|made up my mind",
@@ -35,7 +40,9 @@ _PREFERENCE = _cue(
     r"(?:i|we)(?: \w+){0,2} (?:like|love|enjoy|prefer|hate|dislike|want)"
     r"|i(?:'m| am)(?: \w+)? (?:into|a (?:\w+ )?fan|fond)|prefer|favou?rites?|can't stand|allergic"
     r"|i'd rather|i(?:'d| would)(?: \w+)? (?:like|love)|passionate about"
-    r"|from now on|a rule|(?:^|please )(?:always|never)",
+    r"|from now on|a rule|(?:^|please )(?:always|never)"
+    r"|(?:^|(?:please|but|and) )(?:don't|do not)"
+    r"(?! (?:worry|forget|mind|hesitate|give up|be|know|think|get|let|you|we|i|miss|feel|have)\b)",
     r"좋아|싫어|선호|즐겨|喜欢|喜歡|偏好|讨厌|討厭|最爱|最愛|好き|嫌い|好む|大好",
 )
 _NEXT_STEP = _cue(
@@ -72,7 +79,7 @@ _FIRST_PERSON = _cue(
     r"i|i'm|i've|i'd|i'll|me|my|mine|myself|we|we're|we've|our|us",
     r"^(?:나|저|내|제|우리)|(?:나는|저는|내가|제가|우리)|我|咱|私|僕|俺",
 )
-_QUESTION = re.compile(r"[?？][\"'”’」』）)\]]*$|(?:까|니|나요|가요|어때|ですか|ますか|吗|呢)[.。]?$")
+_QUESTION = re.compile(r"[?？؟][\"'”’」』）)\]]*$|(?:까|니|나요|가요|어때|ですか|ますか|吗|呢)[.。]?$")
 _REQUEST = _cue(
     r"(?:can|could|would|will) you|please|pls|help me|i (?:need|want|would like)|i'd like|show me|tell me|give me"
     r"|write|create|make|find|fix|explain|how (?:do|can|should) i|what should i|recommend|suggest",
@@ -87,6 +94,25 @@ _PLEASANTRY = re.compile(
     r"|おはよう|こんばんは|なるほど)(?:\b|(?=[,!.！。，、])|$))",
     re.IGNORECASE,
 )
+_CORRECTION = _cue(
+    r"i meant|(?:i|we) (?:didn't|did not) (?:say|mean)|just kidding|scratch (?:that|what)"
+    r"|(?:^|please )forget (?:the|that|it|about|what)|make (?:that|it) \d[\d:.,]*"
+    r"|(?:my mistake|i misspoke|i was wrong|typo|correction)"
+    r"|(?:^|wait,? )no\b(?=[,.! –—-]+(?:i(?! (?:haven't|didn't|don't|have not))|it|it's|that|that's|the|not(?! really)"
+    r"|we|we're|make|sorry|he|she|they|this|there|a|\d+)\b)"
+    r"|^actually,? (?:no|not|forget|it|it's|that's|the|let's|make|don't|i (?:need|meant|want)"
+    r"|i'd (?:rather|prefer|like))"
+    r"|^that's not|sorry, (?:not|i|it|the|that|\d)"
+    r"|(?<=, )not (?!(?:just|only|all|really)\b)(?:\w+ ){0,3}\w+(?=[.!]?$)",
+    r"^(?:não|non|nein|nie|нет|नहीं|لا|아니|いや|不对|不對|不是)[,،、，]"
+    r"|quise decir|me equivoqué|quis dizer|me enganei|je voulais dire|me suis trompée?|ich meinte"
+    r"|volevo dire|mi sono sbagliat|chodziło mi|pomylił|имела? в виду|ошибся|ошиблась|قصدي|أقصد"
+    r"|मेरा मतलब|아니라|말고|更正|说错|說錯|我是说|我是說|ではなく|じゃなくて|間違え",
+)
+_ADMISSION = _cue(
+    r"my mistake|i misspoke|i was wrong|correction|i apologi[sz]e|(?:^|i'm |am )sorry|you(?:'re| are) right",
+    r"对不起|抱歉|更正|죄송|申し訳|すみません|失礼しました",
+)
 _SECOND_PERSON = _cue(r"you|your|you're|you've|you'll|yours", r"너는|네가|당신|你|您|あなた")
 _OPINION = re.compile(
     r"^(?:that(?:'s| is| sounds| must)|it(?:'s| is| sounds| must)|this is|sounds|what an?|how \w+!|so (?:glad"
@@ -98,14 +124,30 @@ _OPINION = re.compile(
 
 
 def tag_of(sentence: str) -> Tag:
-    """The first tag whose cue the sentence carries; what carries none, and a question, is a fact."""
+    """The first tag whose cue its own words carry; what carries none, and a question, is a fact."""
     if is_question(sentence):
         return Tag.FACT
-    return next((tag for tag, cue in _TAGS if cue.is_in(sentence)), Tag.FACT)
+    own = own_words(sentence)
+    return next((tag for tag, cue in _TAGS if cue.is_in(own)), Tag.FACT)
+
+
+def own_words(sentence: str) -> str:
+    """The sentence without what it quotes, titles of some words among that; all of a caption is quoted."""
+    return _NOT_OWN.sub(" ", sentence)
 
 
 def is_first_person(sentence: str) -> bool:
-    return _FIRST_PERSON.is_in(sentence)
+    return _FIRST_PERSON.is_in(own_words(sentence))
+
+
+def is_correction(sentence: str) -> bool:
+    """It takes back what was said before it."""
+    return not is_question(sentence) and _CORRECTION.is_in(own_words(sentence))
+
+
+def is_admission(sentence: str) -> bool:
+    """The speaker says to have been wrong."""
+    return _ADMISSION.is_in(own_words(sentence))
 
 
 def is_second_person(sentence: str) -> bool:

@@ -32,7 +32,7 @@ def resolved(text: str, said_on: date) -> str:
 def _with_date(match: re.Match[str], *, meaning: "Meaning", said_on: date) -> str:
     try:
         return f"{match[0]} ({meaning(match, said_on)})"
-    except (OverflowError, ValueError):  # outside the calendar: the phrase says all there is
+    except (OverflowError, ValueError):  # outside the calendar, or it could mean two days: the phrase says all there is
         return match[0]
 
 
@@ -78,6 +78,8 @@ def _counted(match: re.Match[str], said_on: date, sign: int) -> str:
 
 def _last_weekday(match: re.Match[str], said_on: date) -> str:
     back = (said_on.weekday() - _SHORT_DAYS[match[1][:3].lower()]) % 7 or 7
+    if back == 1:
+        raise ValueError(match[0])  # "last Tuesday" on a Wednesday: that would be called yesterday, so perhaps not
     return _full(said_on - timedelta(days=back))
 
 

@@ -69,6 +69,7 @@ def lasting_tag(sentence: str, *, ours: bool) -> Tag | None:
     """
     if cues.is_question(sentence) or cues.is_reaction(sentence) or cues.is_pleasantry(sentence):
         return None
+    sentence = cues.own_words(sentence)
     if (_PASSING.search(sentence) or _points(sentence)) and not _BINDING.search(sentence):
         return None
     tag = cues.tag_of(sentence)

@@ -29,7 +29,7 @@ WEAK_VALUE = 1.5
 NAME_CHARACTERS_MAX = 60
 # A clock time is shown again once this many seconds have passed: within a talk the order says enough.
 TIME_EVERY_SECONDS = 600
-_ENDED = re.compile(r"[.!?…:;,。！？；，：、][\"'”’」』)）\]]*$")
+_ENDED = re.compile(r"[.!?…:;,؟۔।॥،。！？；，：、][\"'”’」』)）\]]*$")
 # Brackets, colons and arrows could make a name read as the head of a line.
 _NOT_IN_NAMES = re.compile(r"[^\w .@'’-]")
 

@@ -3,10 +3,12 @@
 The weights are round numbers for kinds of sentences; docs/extractive.md has what each of them was worth when measured.
 """
 
+import unicodedata
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from app.kit.words import specifics, terms, weight
+from app.kit.words import NUMBER, specifics, terms, weight
 from app.memory.extractive import cues
 from app.memory.model import Tag
 
@@ -23,8 +25,9 @@ TAG_FACTOR = {
 FIRST_PERSON_FACTOR = 1.4
 QUESTION_FACTOR = 0.4
 REACTION_FACTOR = 0.5
-# Half a sentence of letters is prose; below that it is a table, a dump or art.
+# Half a sentence of letters is prose; below that it is art, or with some numbers a row of a table or of a dump.
 LETTERS_SHARE_MIN = 0.5
+ROW_NUMBERS_MIN = 5  # a telephone number has fewer
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +38,29 @@ class Assertion:
     tag: Tag
     value: float
     terms: frozenset[str]
+    corrects: bool = False
 
 
 def assertion(text: str, *, noted: Counter[str]) -> Assertion:
-    """The sentence judged against ``noted``, how often each term was written or said before it."""
+    """The sentence judged against ``noted``, how often each term was written or said before it.
+
+    What takes something back is worth its words also where all of them were said before.
+    """
     ordered = dict.fromkeys(terms(text))  # a set has another order in each process, and sums of floats with it
     found = frozenset(ordered)
     tag = cues.tag_of(text)
-    new = sum(weight(term) / (1 + noted[term]) for term in ordered)
-    if not found or (len(found) == 1 and cues.is_pleasantry(text)):
+    corrects = cues.is_correction(text)
+    new = sum(weight(term) / (1 if corrects else 1 + noted[term]) for term in ordered)
+    if not found or (len(found) == 1 and cues.is_pleasantry(text) and not corrects):
         return Assertion(text, tag, 0.0, found)
-    return Assertion(text, tag, (new + SPECIFIC_WEIGHT * len(specifics(text))) * _kind_factor(text, tag), found)
+    if _is_row(text):
+        return Assertion(text, tag, 0.0, found)
+    value = (new + SPECIFIC_WEIGHT * len(specifics(text))) * _kind_factor(text, tag)
+    return Assertion(text, tag, value, found, corrects)
 
 
 def _kind_factor(text: str, tag: Tag) -> float:
-    if _letters_share(text) < LETTERS_SHARE_MIN:
+    if _share(text, str.isalnum) < LETTERS_SHARE_MIN:
         return REACTION_FACTOR
     if cues.is_question(text):
         return QUESTION_FACTOR
@@ -58,6 +69,13 @@ def _kind_factor(text: str, tag: Tag) -> float:
     return TAG_FACTOR[tag] * (FIRST_PERSON_FACTOR if cues.is_first_person(text) else 1.0)
 
 
-def _letters_share(text: str) -> float:
-    letters = sum(map(str.isalnum, text))
-    return letters / max(1, len(text) - text.count(" "))
+def _is_row(text: str) -> bool:
+    return _share(text, str.isalpha) < LETTERS_SHARE_MIN and len(NUMBER.findall(text)) >= ROW_NUMBERS_MIN
+
+
+def _share(text: str, is_one: Callable[[str], bool]) -> float:
+    """Of the signs of a text; a mark is part of its letter."""
+    signs = text.replace(" ", "")
+    if not text.isascii():
+        signs = "".join(sign for sign in signs if not unicodedata.category(sign).startswith("M"))
+    return sum(map(is_one, signs)) / max(1, len(signs))

@@ -2,25 +2,29 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.kit.words import terms
+from app.memory.extractive import cues
 from app.memory.extractive.lasting import tells_of_self
 from app.memory.extractive.scoring import Assertion, assertion
 from app.memory.extractive.sentences import neutral, sentences
 from app.memory.extractive.wording import trimmed
 from app.memory.model import ObserverInput, Tag
-from app.sessions.model import Message, PartType
+from app.sessions.model import Message, PartType, Role
 
 # A line that stands for a message holds more than half of what the message says, or it would mislead by omission.
 GIST_SHARE = 0.6
 # Tokens of a line beside its words: mark, tag, speaker and citation.
 LINE_TOKENS = 10
+WISHES = frozenset({Tag.DECISION, Tag.PREFERENCE, Tag.NEXT_STEP})
 WEIGHTY = frozenset({Tag.DECISION, Tag.PREFERENCE})
 BRIEF_TOKENS = 8  # of a sentence that is kept for telling who somebody is: a longer one has other words that count
 LINE_CHARACTERS_MAX = 600
 # Each further sentence of one message counts less than the one before it: a long answer is not a long fact.
 FURTHER_SENTENCE_FACTOR = 0.85
+# Of what a span may be told in, for what takes something back.
+CORRECTIONS_SHARE = 0.5
 # A line that adds less than two words to the log is left out.
 LINE_VALUE_MIN = 2.0
 TEXT_CHARACTERS_READ = 200_000
@@ -47,12 +51,28 @@ def candidates(source: ObserverInput, count: Callable[[str], int]) -> list[Sente
             if text in heard:
                 continue
             heard.add(text)
-            said = assertion(text, noted=noted)
+            said = _in_voice(assertion(text, noted=noted), message)
             noted.update(said.terms)
             if said.value > 0:
                 value = said.value * FURTHER_SENTENCE_FACTOR**index
                 found.append(Sentence(message=message, index=index, said=said, value=value, cost=count(text)))
     return found
+
+
+def _in_voice(said: Assertion, message: Message) -> Assertion:
+    """Only people wish, decide and take back: an assistant does where it speaks of itself, or admits a mistake.
+
+    What it announces while it is doing it is no next step: the tool's line tells what became of it.
+    """
+    if message.is_foreign:
+        return replace(said, corrects=False)
+    if message.role is Role.USER or message.name:
+        return said
+    calls = any(part.get("type") == PartType.TOOL_CALL for part in message.parts)
+    its_own = {Tag.DECISION} if calls else {Tag.DECISION, Tag.NEXT_STEP}
+    wishes = said.tag in its_own and cues.is_first_person(said.text)
+    tag = said.tag if wishes or said.tag not in WISHES else Tag.FACT
+    return replace(said, tag=tag, corrects=said.corrects and cues.is_admission(said.text))
 
 
 def texts_of(message: Message) -> Iterator[str]:
@@ -66,26 +86,43 @@ def texts_of(message: Message) -> Iterator[str]:
 
 
 def chosen(found: Sequence[Sentence], *, budget: int) -> Iterator[list[Sentence]]:
-    """The messages worth most by the token, as many as the budget holds, each by enough of its sentences."""
+    """The messages worth most by the token, as many as the budget holds, each by enough of its sentences.
+
+    Those that take something back come first, or the log would hold what is no longer true.
+    """
     groups: dict[int, list[Sentence]] = {}
     for sentence in found:
         groups.setdefault(sentence.message.seq, []).append(sentence)
-    lines = [_gist(group) for group in groups.values()]
-    for line in sorted(lines, key=lambda it: (-_worth(it), it[0].message.seq)):
-        cost = LINE_TOKENS + sum(sentence.cost for sentence in line)
-        if cost <= budget and sum(sentence.value for sentence in line) >= LINE_VALUE_MIN:
+    lines = {seq: _gist(group) for seq, group in groups.items()}
+    first = _corrections(list(lines.values()), budget=round(CORRECTIONS_SHARE * budget))
+    for line in [*first, *sorted(lines.values(), key=lambda it: (-_worth(it), it[0].message.seq))]:
+        seq, cost = line[0].message.seq, _cost(line)
+        if seq in lines and cost <= budget and sum(sentence.value for sentence in line) >= LINE_VALUE_MIN:
             budget -= cost
-            yield line
+            yield lines.pop(seq)
+
+
+def _corrections(lines: Sequence[list[Sentence]], *, budget: int) -> Iterator[list[Sentence]]:
+    """Each with the message before it, which says what is corrected; the newest first."""
+    for at in reversed(range(len(lines))):
+        pair = lines[max(0, at - 1) : at + 1]
+        if any(it.said.corrects for it in lines[at]) and sum(map(_cost, pair)) <= budget:
+            budget -= sum(map(_cost, pair))
+            yield from pair
+
+
+def _cost(line: Sequence[Sentence]) -> int:
+    return LINE_TOKENS + sum(it.cost for it in line)
 
 
 def _worth(line: Sequence[Sentence]) -> float:
-    return sum(it.value for it in line) / (LINE_TOKENS + sum(it.cost for it in line))
+    return sum(it.value for it in line) / _cost(line)
 
 
 def _gist(group: Sequence[Sentence]) -> list[Sentence]:
     """The best sentences of a message, in their order, until they hold GIST_SHARE of its terms or fill a line.
 
-    A decision or a wish is said in few words, and so is who somebody is: they are kept beyond that share.
+    A decision, a wish or a correction is said in few words, and so is who somebody is: they are kept beyond that share.
     """
     wanted = GIST_SHARE * len(frozenset().union(*(it.said.terms for it in group)))
     taken: list[Sentence] = []
@@ -96,8 +133,17 @@ def _gist(group: Sequence[Sentence]) -> list[Sentence]:
         if not taken or sum(len(it.said.text) for it in (*taken, sentence)) <= LINE_CHARACTERS_MAX:
             taken.append(sentence)
             held |= sentence.said.terms
-    return sorted(taken, key=lambda it: it.index)
+    return _with_what_follows(sorted(taken, key=lambda it: it.index))
+
+
+def _with_what_follows(taken: list[Sentence]) -> list[Sentence]:
+    """Without "Some of them are:" where what it introduces was not taken."""
+    indexes = {it.index for it in taken}
+    kept = [it for it in taken if not it.said.text.endswith((":", "：")) or it.index + 1 in indexes]
+    return kept or taken
 
 
 def _is_weighty(sentence: Sentence) -> bool:
-    return sentence.said.tag in WEIGHTY or (sentence.cost <= BRIEF_TOKENS and tells_of_self(sentence.said.text))
+    if sentence.said.tag in WEIGHTY or sentence.said.corrects:
+        return True
+    return sentence.cost <= BRIEF_TOKENS and tells_of_self(sentence.said.text)

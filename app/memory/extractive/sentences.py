@@ -8,6 +8,15 @@ from app.memory.model import Priority
 SENTENCE_CHARACTERS_MAX = 400
 
 _FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
+# Markup is taken off where some of it closes or breaks: a tag that a sentence only speaks of is left.
+_MARKUP = re.compile(r"</[a-z][a-z0-9]*\s*>|<!doctype\b|<br\b", re.IGNORECASE)
+_UNSHOWN = re.compile(r"<(script|style)\b[^<>]*>.*?(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(
+    r"<(?:!|/?(?:a|abbr|article|aside|b|blockquote|body|br|button|center|code|dd|div|dl|dt|em|figure|font|footer|form|h[1-6]"
+    r"|head|header|hr|html|i|iframe|img|input|label|li|link|main|meta|nav|ol|option|p|path|pre|section|select|small|span"
+    r"|strong|sub|sup|svg|table|tbody|td|textarea|tfoot|th|thead|title|tr|u|ul)\b)[^<>]*>",
+    re.IGNORECASE,
+)
 _LINE_HEAD = re.compile(r"^\s*(?:[-*+•]\s+|#{1,6}\s+|>\s*|\d{1,2}[.)]\s+|\|)+")
 # Only what is in pairs of stars: underscores and single stars are parts of names, paths and formulas as often.
 _EMPHASIS = re.compile(r"(?<![A-Za-z0-9*])\*\*(?=\S)(.+?)(?<=\S)\*\*")
@@ -20,16 +29,23 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b-\u200f\u2060
 
 _ABBREVIATION = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|vs|etc|e\.g|i\.e|approx|No|Inc|Ltd|Fig)|\b[A-Z])\.$")
 _LOOK_BACK = 8  # characters: longer than any abbreviation
-_END = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s|$)|[。！？｡]+[”」』）]*|(?<=\])\s+|\s+(?=\[)")
+_END = re.compile(r"[.!?…؟۔।॥]+[\"'”’)\]]*(?=\s|$)|[。！？｡]+[”」』）]*|(?<=\])\s+|\s+(?=\[)")
+_ENUMERATOR = re.compile(r"\s*\d{1,2}\.")
+_OPEN_QUOTES = (('"', '"'), ("“", "”"), ("„", "“"), ("«", "»"))
+QUOTE_CHARACTERS_MAX = 200  # of what is still to come: beyond it the mark opened nothing
 _CLAUSE = re.compile(r"(?<=[,;:，、；])\s*|\s+(?=[-–—]\s)")
 
 
 def sentences(text: str) -> Iterator[str]:
     """The sentences of a message, each on one line and at most SENTENCE_CHARACTERS_MAX long."""
-    for line in _FENCE.sub("\n", text).splitlines():
-        plain = neutral(_LINK.sub(r"\1", _EMPHASIS.sub(r"\1", _LINE_HEAD.sub("", line))))
+    for line in _unmarked(_FENCE.sub("\n", text)).splitlines():
+        plain = neutral(_LINK.sub(r"\1", _LINE_HEAD.sub("", _EMPHASIS.sub(r"\1", line))))
         for sentence in _split(plain):
             yield from _pieces(sentence)
+
+
+def _unmarked(text: str) -> str:
+    return _TAG.sub(" ", _UNSHOWN.sub("\n", text)) if _MARKUP.search(text) else text
 
 
 def neutral(text: str) -> str:
@@ -43,11 +59,25 @@ def _split(line: str) -> Iterator[str]:
     for match in _END.finditer(line):
         if match.end() < len(line) and _ABBREVIATION.search(line[max(start, match.end() - _LOOK_BACK) : match.end()]):
             continue
+        if match.end() < len(line) and _ENUMERATOR.fullmatch(line, start, match.end()):
+            continue  # "2." is the head of what follows
+        if _is_quoting(line[start : match.end()], line[match.end() : match.end() + QUOTE_CHARACTERS_MAX]):
+            continue
         if sentence := line[start : match.end()].strip():
             yield sentence
         start = match.end()
     if sentence := line[start:].strip():
         yield sentence
+
+
+def _is_quoting(before: str, after: str) -> bool:
+    """Whether the end of a sentence stands within a quotation, which another sentence must not be cut out of."""
+    for opening, closing in _OPEN_QUOTES:
+        if closing in after:
+            opened = before.count(opening) % 2 if opening == closing else before.rfind(opening) > before.rfind(closing)
+            if opened:
+                return True
+    return False
 
 
 def _pieces(sentence: str) -> Iterator[str]:

@@ -19,6 +19,9 @@ OUTPUT_CHARACTERS_READ = 20_000
 SHORT_OUTPUT_LINES = 3
 _TELLING_KEYS = ("error", "message", "status", "result", "summary", "detail", "title", "name", "id")
 _FAULT_KEYS = ("error", "exception", "errors")  # a count under them is a finding, not a failure
+_EXIT_KEYS = ("exit_code", "exitcode", "exit_status", "returncode", "return_code")
+# Where an object wraps what a program printed; of one that failed what it complained of comes first.
+_PRINTED_KEYS = ("stderr", "stdout", "output", "content", "text")
 _SUCCESS_KEYS = ("ok", "success", "succeeded")
 _FAILED_STATES = frozenset({"error", "failed", "failure"})
 # In words: a number that no message says would be taken for an invented one (memory-rules.md section 4, grounded).
@@ -133,7 +136,8 @@ def _outcome(output: Any, *, flagged: bool) -> tuple[str, bool]:
     if found is None:
         told, failed = _told_by_lines(text[:OUTPUT_CHARACTERS_READ], flagged=flagged)
     else:
-        told, failed = _told_by_keys(found), flagged or _says_failed(found)
+        failed = flagged or _says_failed(found)
+        told = ", ".join(filter(None, (_told_by_keys(found), _printed(found, failed=failed))))
     return shortened(neutral(told), OUTCOME_CHARACTERS_MAX) or "no output", failed
 
 
@@ -165,7 +169,16 @@ def _says_failed(found: Mapping[str, Any]) -> bool:
     faults = [found[key] for key in _FAULT_KEYS if found.get(key)]
     if any(fault is True or not isinstance(fault, int | float) for fault in faults):
         return True
+    if any(key.lower() in _EXIT_KEYS and code not in {0, "0", None} for key, code in found.items() if _is_scalar(code)):
+        return True
     return str(found.get("status")).lower() in _FAILED_STATES
+
+
+def _printed(found: Mapping[str, Any], *, failed: bool) -> str:
+    """The line of what a program printed that says how it went, where it is too long to be told whole."""
+    keys = _PRINTED_KEYS if failed else reversed(_PRINTED_KEYS)
+    texts = (str(found.get(key) or "")[:OUTPUT_CHARACTERS_READ] for key in keys if isinstance(found.get(key), str))
+    return next((_told_by_lines(text, flagged=failed)[0] for text in texts if not _is_scalar(text) and text), "")
 
 
 def _told_by_keys(found: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ import re
 _OPENING = re.compile(
     r"^(?:(?:oh|wow|whoa|woah|yeah|yes|yep|yup|no way|ok|okay|sure|well|so|aw+|ha(?:ha)+|lol|hey|hi|hello"
     r"|thanks|thank you"
-    r"|absolutely|definitely|totally|exactly|actually|anyway|btw|by the way|also|and"
+    r"|absolutely|definitely|totally|exactly|anyway|btw|by the way|also|and"
     r"|but)(?:,? [A-Z]\w+)?[,!.]+ )+(?=\S)",
     re.IGNORECASE,
 )

@@ -42,6 +42,11 @@ def test_a_phrase_that_is_ambiguous_or_already_dated_is_left_alone(text: str) ->
     assert resolved(text, MONDAY) == text
 
 
+def test_the_weekday_of_yesterday_may_be_that_of_a_week_before() -> None:
+    assert resolved("It came last Sunday.", MONDAY) == "It came last Sunday."
+    assert resolved("It came last Saturday.", MONDAY) == "It came last Saturday (6 May 2023)."
+
+
 @pytest.mark.parametrize(("day", "text"), [(date.min, "yesterday"), (date.max, "in 2 weeks"), (date.min, "last year")])
 def test_a_date_outside_the_calendar_is_left_alone(day: date, text: str) -> None:
     assert resolved(text, day) == text

@@ -72,6 +72,7 @@ async def test_what_a_user_says_of_their_life_is_kept(text: str, tag: Tag) -> No
         "I've heard that the Hotel Porto has a bar.",
         "I think I'll set up a corner in the garden with pillows and blankets.",
         "I can't wait to see Lisbon.",
+        'Dana wrote "I want to move to Madrid in May" and "My name is Eva again".',
     ],
 )
 async def test_what_is_over_with_the_conversation_is_not(text: str) -> None:

@@ -20,6 +20,17 @@ from app.memory.extractive.sentences import SENTENCE_CHARACTERS_MAX, sentences
                 "Set retry to 2**3 in /srv/a__b/__init__.py",
             ],
         ),
+        ("मैं पुणे में रहती हूँ। क्या? ठीक।", ["मैं पुणे में रहती हूँ।", "क्या?", "ठीक।"]),
+        ("أنا نباتي. هل السعر يشمل الحقائب؟ نعم.", ["أنا نباتي.", "هل السعر يشمل الحقائب؟", "نعم."]),
+        (
+            "**1. Sort**: give away.\nThen rest. 2. Paint it. 3. Go.",
+            ["Sort: give away.", "Then rest.", "2. Paint it.", "3. Go."],
+        ),
+        ("12.", ["12."]),
+        ('She wrote "I quit. I want to move." Help!', ['She wrote "I quit. I want to move."', "Help!"]),
+        ('It is 10" wide. It is old.', ['It is 10" wide.', "It is old."]),
+        ("<html><style>a{b:1}</style><body>Your name is <b>Ana</b>.</body></html>", ["Your name is Ana ."]),
+        ("Put a <div> into List<String>.", ["Put a <div> into List<String>."]),
         ("", []),
     ],
 )
