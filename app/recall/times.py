@@ -11,9 +11,12 @@ from typing import Final
 
 import regex
 
+from app.kit.days import date_phrases
 from app.recall.languages import language_codes
 from app.recall.model import Span
-from app.recall.relative import Stretch, calendar_stretch, told_times
+from app.recall.periods import Stretch, calendar_stretch
+from app.recall.relative import told_times
+from app.recall.time_words import WEEKDAYS
 
 CHARACTERS_MAX: Final = 1_000  # of a query that is searched for dates
 
@@ -33,6 +36,7 @@ _PLAIN: Final = frozenset(
         "hoy",
         "ontem",
     }
+    | {name for names in WEEKDAYS for name in names.split("|") if name.isalpha()}
     | {"hoje", "ieri", "oggi", "domani", "gisteren", "vandaag", "вчера", "сегодня", "завтра"}
 )
 # English words beside, which a short word next to them does not make a time: "may we".
@@ -57,6 +61,9 @@ _MONTH_AND_DAY: Final = rf"(?P<month>{_NUMERAL}) ?[月월](?: ?(?P<day>{_NUMERAL
 _UNSPACED_DATE: Final = regex.compile(
     rf"(?<![\d〇{_FIGURES}十])(?:(?P<year>\d{{4}}|[〇{_FIGURES}]{{4}}) ?[年년](?: ?{_MONTH_AND_DAY})?|{_MONTH_AND_DAY})"
 )
+_WEEKDAY_OF_IT: Final = regex.compile(
+    rf"(?:\b(?:{'|'.join(WEEKDAYS)}),? (?:(?:the|de[rnm]|le|el|il) )?)$", regex.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,25 +75,49 @@ class Named:
 
 
 def named_time(query: str, now: datetime) -> Named:
-    """What ``query`` names, as seen from ``now``: from the first to the last time, where it names several."""
+    """What ``query`` names, as seen from ``now``: from the first to the last time, where it names several.
+
+    Where it names a day with its year, the others are seen from there: "last weekend" is the one before it.
+    """
     now = now if now.tzinfo else now.replace(tzinfo=UTC)
     text, rest = query[:CHARACTERS_MAX], query
     languages = language_codes(text)
     phrases: list[tuple[str, Stretch]] = []
-    for told in told_times(text, now):
+    stretches: list[Stretch] = []
+    base = _day_named(text, now) or now
+    for told in told_times(text, base):
         text = text.replace(told.phrase, "\n", 1)
-        if told.stretch is not None:
+        if told.stretch is not None and told.is_word:
+            stretches.append(told.stretch)
+        elif told.stretch is not None:
             phrases.append((told.phrase, told.stretch))
-    dates = list(_unspaced_dates(text, now))
+    for phrase, stretch, _ in list(_dates(text, now)):
+        text = text.replace(phrase, "\n", 1)
+        stretches.append(stretch)
+    stretches += _unspaced_dates(text, now)
     text = _UNSPACED_DATE.sub("\n", text)
-    phrases += [(phrase, calendar_stretch(at, period)) for phrase, at, period in _phrases(text, now, languages)]
-    for phrase, _ in phrases:
+    phrases += [(phrase, calendar_stretch(at, period)) for phrase, at, period in _phrases(text, base, languages)]
+    for phrase, stretch in phrases:
+        stretches.append(stretch)
         if not _NUMBER.search(phrase):
             rest = rest.replace(phrase, " ", 1)
-    stretches = [*dates, *(stretch for _, stretch in phrases)]
     if not stretches:
         return Named(None, query)
     return Named(Span(since=min(since for since, _ in stretches), until=max(until for _, until in stretches)), rest)
+
+
+def _dates(text: str, now: datetime) -> Iterator[tuple[str, Stretch, bool]]:
+    """Those with a month and a year, each as it is written, and whether it is a day."""
+    for found in date_phrases(text):
+        if found.year is not None and found.year in _YEARS:
+            at = now.replace(year=found.year, month=found.month, day=found.day or 1)
+            weekday = _WEEKDAY_OF_IT.search(text[: found.start])
+            begin = weekday.start() if weekday else found.start
+            yield text[begin : found.end], calendar_stretch(at, "day" if found.day else "month"), found.day is not None
+
+
+def _day_named(text: str, now: datetime) -> datetime | None:
+    return next((since for _, (since, _), is_day in _dates(text, now) if is_day), None)
 
 
 def _unspaced_dates(text: str, now: datetime) -> Iterator[Stretch]:

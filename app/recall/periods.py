@@ -1,0 +1,118 @@
+"""Days, weeks, weekends, months, seasons and years as seen from a moment: from when to when. Pure."""
+
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias
+
+Stretch: TypeAlias = tuple[datetime, datetime]  # its end excluded
+
+WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+SATURDAY: Final = WEEKDAYS.index("saturday")
+SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "winter": 12}  # the month that begins it, in the north
+_SEASON_MONTHS: Final = 3
+_YEAR_MONTHS: Final = 12
+_DAYS: Final = {"minute": 1 / 1_440, "hour": 1 / 24, "day": 1, "weekend": 7, "week": 7, "fortnight": 14}
+_DAYS_ABOUT: Final = {"month": 30, "half_year": 182, "year": 365}
+_MONTHS: Final = {"month": 1, "half_year": 6, "year": 12}
+_WEEK_DAYS: Final = 7
+_AROUND_DAYS: Final = 15  # "this time last year", on each side
+
+
+def calendar_stretch(at: datetime, period: str) -> Stretch:
+    """The day, calendar week, weekend, month or year that holds ``at``; what is shorter is its day.
+
+    The weekend is that of the week that ``at`` is in.
+    """
+    day = midnight(at)
+    monday = day - timedelta(days=day.weekday())
+    match period:
+        case "year":
+            return months(day.year, 1, _YEAR_MONTHS, now=at)
+        case "month" | "half_year":
+            return months(day.year, day.month, 1, now=at)
+        case "week" | "fortnight":
+            return monday, monday + timedelta(days=_WEEK_DAYS)
+        case "weekend":
+            return monday + timedelta(days=SATURDAY), monday + timedelta(days=_WEEK_DAYS)
+        case _:
+            return day, day + timedelta(days=1)
+
+
+def ago(now: datetime, count: int, unit: str) -> Stretch:
+    """The one that was so many before that of ``now``; of seasons and days of the week only those that are over.
+
+    Raises OverflowError or ValueError where that is before the year 1.
+    """
+    if unit in WEEKDAYS:
+        passed = (now.weekday() - WEEKDAYS.index(unit) - 1) % _WEEK_DAYS + 1
+        return calendar_stretch(now - timedelta(days=passed + _WEEK_DAYS * (count - 1)), "day")
+    if unit in SEASONS:
+        over = season(now, unit) if season(now, unit)[1] <= now else _a_year_before(now, unit)
+        return over if count == 1 else season(over[0] - timedelta(days=1), unit)
+    if unit in _DAYS:
+        return calendar_stretch(now - timedelta(days=count * _DAYS[unit]), unit)
+    year, month = divmod(now.year * _YEAR_MONTHS + now.month - 1 - count * _MONTHS[unit], _YEAR_MONTHS)
+    return calendar_stretch(now.replace(year=year, month=month + 1, day=1), unit)
+
+
+def this(now: datetime, unit: str) -> Stretch | None:
+    """That of ``now``; None where it has not begun."""
+    if unit in SEASONS:
+        begun = season(now, unit)
+        return begun if begun[0].year == now.year or begun[1] > now else None
+    found = calendar_stretch(now, unit)
+    return found if found[0] <= now else None
+
+
+def since(now: datetime, count: int, unit: str) -> Stretch:
+    """All from so long ago on."""
+    return midnight(now - timedelta(days=count * (_DAYS | _DAYS_ABOUT)[unit])), tomorrow(now)
+
+
+def season(now: datetime, name: str, year: int | None = None) -> Stretch:
+    """The last one that has begun, or that which began in a year."""
+    first = SEASONS[name]
+    return months(year or now.year - (now.month < first), first, _SEASON_MONTHS, now=now)
+
+
+def month(now: datetime, number: int, year: int | None = None) -> Stretch:
+    """The last one that has begun, or that of a year."""
+    return months(year or now.year - (now.month < number), number, 1, now=now)
+
+
+def months(year: int, first: int, count: int, *, now: datetime) -> Stretch:
+    """So many from the first on, in the zone of ``now``."""
+    begin = midnight(now).replace(year=year, month=first, day=1)
+    over, behind = divmod(first - 1 + count, _YEAR_MONTHS)
+    return begin, begin.replace(year=year + over, month=behind + 1)
+
+
+def around_last_year(now: datetime) -> Stretch:
+    """This time of it."""
+    then = midnight(now).replace(year=now.year - 1, day=min(now.day, 28))
+    return then - timedelta(days=_AROUND_DAYS), then + timedelta(days=_AROUND_DAYS + 1)
+
+
+def day_of_month(now: datetime, day: int, weekday: int | None = None) -> Stretch | None:
+    """The last one of this number, and if it is given on this day of the week; None where there was none for long."""
+    year, number = now.year, now.month
+    for _ in range(_YEAR_MONTHS * 2):
+        try:
+            found = midnight(now).replace(year=year, month=number, day=day)
+        except ValueError:  # the 31st of June
+            found = None
+        if found is not None and found <= now and weekday in {None, found.weekday()}:
+            return found, found + timedelta(days=1)
+        year, number = (year, number - 1) if number > 1 else (year - 1, _YEAR_MONTHS)
+    return None
+
+
+def midnight(at: datetime) -> datetime:
+    return at.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def tomorrow(now: datetime) -> datetime:
+    return midnight(now) + timedelta(days=1)
+
+
+def _a_year_before(now: datetime, name: str) -> Stretch:
+    return season(now, name, season(now, name)[0].year - 1)
