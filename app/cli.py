@@ -11,10 +11,10 @@ from typing import Annotated, Any
 
 import typer
 
+from app import VERSION
 from app.kit.signals import leave_when_told
 
 commands = typer.Typer(
-    help="Observational memory for agents, as a standalone HTTP service.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -26,6 +26,22 @@ commands.add_typer(keys, name="keys")
 DataDir = Annotated[Path | None, typer.Option(help="Folder of the embedded database.")]
 Url = Annotated[str | None, typer.Option(help="A running service; else that of DAYBOOK_PORT on this machine.")]
 Key = Annotated[str | None, typer.Option(help="Its API key.", envvar="DAYBOOK_BOOTSTRAP_KEY", show_envvar=True)]
+
+
+def _tell_version(wanted: bool) -> None:  # noqa: FBT001 - typer's way to call it
+    if wanted:
+        typer.echo(f"daybook {VERSION}")
+        raise typer.Exit
+
+
+@commands.callback()
+def daybook(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """Observational memory for agents, as a standalone HTTP service."""
 
 
 @commands.command()

@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 from prometheus_client import CollectorRegistry, ProcessCollector, disable_created_metrics
 
+from app import VERSION
 from app.artifacts.branch_store import ArtifactBranchStore
 from app.artifacts.branching import ArtifactBranching
 from app.artifacts.objects import open_objects
@@ -41,7 +42,6 @@ from app.keys.auth import Auth
 from app.keys.store import KeyStore
 from app.kit.clock import SystemClock
 from app.kit.db import Database
-from app.kit.openapi import VERSION
 from app.kit.rates import RateConfig, Rates
 from app.kit.tracing import Tracing, build_tracing
 from app.memory.branch_store import BranchStore

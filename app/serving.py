@@ -22,6 +22,7 @@ from fastapi import FastAPI
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
+from app import VERSION
 from app.choosing import chosen_models
 from app.configs import connection_config, database_config
 from app.diagnostics.service import DiagnosticsService
@@ -170,6 +171,7 @@ def _tell(settings: Settings, database: Location, keys: Keys) -> None:
     chosen = chosen_models(settings)
     log.info(
         "starting",
+        version=VERSION,
         url=f"http://{settings.host}:{settings.port}",
         workers=settings.workers,
         database=database.name,

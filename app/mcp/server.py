@@ -25,8 +25,8 @@ from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from app import VERSION
 from app.kit.http import as_part
-from app.kit.openapi import VERSION
 from app.mcp.tools import TOOLS, Tool
 from app.sessions.wire import UNSTORABLE, unstorable
 

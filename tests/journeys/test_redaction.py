@@ -148,7 +148,7 @@ ITEMS: list[Json] = [
     {"type": "function_call", "call_id": "c1", "name": "deploy", "arguments": json.dumps({"token": KEY})},
     {"type": "function_call", "call_id": "c2", "name": "deploy", "arguments": f'{{ "token":  "{KEY}" }}'},
     {"type": "custom_tool_call", "call_id": "c3", "name": "deploy", "input": SAID},
-    {"type": "mcp_call", "id": "c4", "server_label": "ci", "name": "deploy", "arguments": json.dumps({"token": KEY})},
+    {"type": "mcp_call", "id": "i-3", "server_label": "ci", "name": "deploy", "arguments": json.dumps({"token": KEY})},
     {"type": "function_call_output", "call_id": "c1", "output": SAID},
     {"type": "message", "role": "user", "name": "ana", "content": [{"type": "input_text", "text": SAID}]},
     {"role": "assistant", "content": None, "name": "bot", "function_call": {"name": "deploy", "arguments": SAID}},
