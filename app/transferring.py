@@ -14,6 +14,7 @@ from app.artifacts.objects import Objects, open_objects
 from app.configs import database_config
 from app.kit.db import Database
 from app.kit.errors import DomainError
+from app.kit.migrate import current_revision, lacking
 from app.serving import located
 from app.settings import Settings
 from app.transfer.errors import TransferError
@@ -78,6 +79,9 @@ async def _opened(settings: Settings) -> AsyncIterator[Database]:
         database = Database(database_config(settings, location.url))
         await database.open()
         try:
+            async with database.connection() as connection:
+                if wrong := lacking(await current_revision(connection)):
+                    raise TransferError(wrong)
             yield database
         except DomainError as error:
             raise TransferError(error.detail) from error

@@ -3,7 +3,7 @@
 from app.diagnostics.schemas import ReadyOut
 from app.kit.db import Database
 from app.kit.errors import Unavailable
-from app.kit.migrate import current_revision, head_revision, is_newer, tell_newer
+from app.kit.migrate import current_revision, head_revision, is_newer, lacking, tell_newer
 
 
 async def readiness(database: Database, name: str) -> ReadyOut:
@@ -13,9 +13,8 @@ async def readiness(database: Database, name: str) -> ReadyOut:
     """
     async with database.connection() as connection:
         revision = await current_revision(connection)
-    known = head_revision()
+    if wrong := lacking(revision):
+        raise Unavailable(wrong)
     if is_newer(revision):
         tell_newer(revision)
-    elif revision != known:
-        raise Unavailable(f"the database is at migration {revision}, {known} is needed: run 'daybook migrate'")
-    return ReadyOut(status="ready", database=name, migration=revision, known=known)
+    return ReadyOut(status="ready", database=name, migration=revision, known=head_revision())

@@ -80,6 +80,13 @@ def is_newer(revision: str | None) -> bool:
     return revision is not None and revision.isdecimal() and int(revision) > int(head_revision())
 
 
+def lacking(revision: str | None) -> str | None:
+    """What is wrong with a database of this revision, and what to do; None: this code can use it."""
+    if revision == head_revision() or is_newer(revision):
+        return None
+    return f"the database is at migration {revision}, {head_revision()} is needed: run 'daybook migrate'"
+
+
 @cache
 def tell_newer(revision: str | None) -> None:
     """A line of the log, once in a process."""

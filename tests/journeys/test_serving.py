@@ -185,6 +185,17 @@ async def migrated_by_a_newer_version(url: str) -> None:
     await connection.close()
 
 
+def test_a_session_goes_to_and_from_no_database_that_is_not_migrated(empty_url: str, tmp_path: Path) -> None:
+    environment = {"DAYBOOK_DATABASE_URL": empty_url}
+    file = tmp_path / "s1.ndjson"
+    file.write_text("{}\n")
+    for arguments in (("export", "s1"), ("import", str(file), "--session", "s1")):
+        told = command(*arguments, environment=environment)
+        assert (told.returncode, told.stdout) == (2, "")
+        assert told.stderr.count("\n") == 1
+        assert "daybook migrate" in told.stderr
+
+
 async def test_a_version_whose_database_a_newer_one_migrated_goes_on_and_can_start_anew(empty_url: str) -> None:
     environment = {"DAYBOOK_DATABASE_URL": empty_url}
     async with process(environment) as running:
