@@ -10,7 +10,7 @@ from enum import StrEnum
 import asyncpg
 
 from app.kit.db import DatabaseConfig, Tx, plain_dsn
-from app.kit.errors import StartError
+from app.kit.errors import StartError, first_line
 
 
 class Place(StrEnum):
@@ -84,7 +84,7 @@ async def distribute(config: DatabaseConfig) -> list[str]:
         async with connection.transaction():
             return await _distribute(connection)
     except asyncpg.PostgresError as error:
-        raise StartError(f"the tables are as they were: {str(error).splitlines()[0]}") from error
+        raise StartError(f"the tables are as they were: {first_line(error)}") from error
     finally:
         await connection.close()
 

@@ -11,7 +11,7 @@ from typing import Final
 import asyncpg
 
 from app.kit.db import EVERY_TENANT, TENANT_SETTING, DatabaseConfig, Tx, plain_dsn
-from app.kit.errors import StartError
+from app.kit.errors import StartError, first_line
 from app.recall.store import GUARDED_FUNCTION, GUARDED_SIGNATURE
 
 # A table is locked for its policies while the service may be at work on it, and each in a transaction of its own: who
@@ -62,7 +62,7 @@ async def _steps(connection: Tx, role: str) -> list[Sequence[str]]:
         names = "SELECT quote_ident($1)::regrole::text, quote_ident(current_schema())"
         quoted, schema = await connection.fetchrow(names, role)
     except asyncpg.PostgresError as error:
-        raise StartError(f"the tables are as they were: {_reason(error)}") from error
+        raise StartError(f"the tables are as they were: {first_line(error)}") from error
     tables = await connection.fetch(TABLES, KEPT_OUT)
     return [
         *((_view(owner),) for owner in OWNERS.values()),
@@ -82,14 +82,10 @@ async def _patiently(connection: Tx, statements: Sequence[str]) -> None:
                     await connection.execute(statement)
         except asyncpg.PostgresError as error:
             if not (left and isinstance(error, asyncpg.LockNotAvailableError)):
-                raise StartError(f"not done, nor what comes after it: {statements[0]}: {_reason(error)}") from error
+                raise StartError(f"not done, nor what comes after it: {statements[0]}: {first_line(error)}") from error
         else:
             return
         await asyncio.sleep(LOCK_SECONDS)
-
-
-def _reason(error: asyncpg.PostgresError) -> str:
-    return str(error).splitlines()[0]
 
 
 def _view(owner: str) -> str:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID, uuid4
 
-from app.kit.errors import StartError, Unavailable
+from app.kit.errors import StartError, Unavailable, first_line
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -86,7 +86,7 @@ def open_objects(url: str) -> Objects:
     try:
         return Objects(from_url(url, **options))
     except (BaseError, ValueError, OSError) as error:
-        raise StartError(f"DAYBOOK_ARTIFACTS__URL: {str(error).splitlines()[0]}") from error
+        raise StartError(f"DAYBOOK_ARTIFACTS__URL: {first_line(error)}") from error
 
 
 async def _asked(call: Callable[[], Any]) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import asyncpg
 
-from app.kit.errors import StartError
+from app.kit.errors import StartError, first_line
 from app.kit.json import dumps, loads
 
 Tx: TypeAlias = Any  # an asyncpg connection (the library is untyped); a statement alone on it is its own transaction
@@ -196,8 +196,7 @@ async def check_server(config: DatabaseConfig) -> None:
     try:
         connection = await asyncpg.connect(plain_dsn(config.url), timeout=config.connect_seconds)
     except (OSError, TimeoutError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise StartError(f"cannot use the database of DAYBOOK_DATABASE_URL: {reason}") from error
+        raise StartError(f"cannot use the database of DAYBOOK_DATABASE_URL: {first_line(error)}") from error
     try:
         version = connection.get_server_version().major
         unsecured = await connection.fetchval(UNSECURED) if config.row_level_security else None

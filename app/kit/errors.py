@@ -20,6 +20,11 @@ class StartError(Exception):
     """The service cannot start or go on; its text is one clear line for an operator, with what to do."""
 
 
+def first_line(error: BaseException) -> str:
+    """What an error says, for one line; what says nothing, as a time-out does, is told by its type."""
+    return str(error).partition("\n")[0] or type(error).__name__
+
+
 class Category(StrEnum):
     UNAUTHORIZED = "unauthorized"
     FORBIDDEN = "forbidden"

@@ -12,7 +12,7 @@ import asyncpg
 import structlog
 
 from app.kit.db import Row, Tx, plain_dsn
-from app.kit.errors import StartError
+from app.kit.errors import StartError, first_line
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -47,7 +47,7 @@ async def upgrade(url: str) -> None:
         elif revision != head_revision():
             await asyncio.to_thread(_upgrade, url)
     except (asyncpg.PostgresError, OSError) as error:
-        raise StartError(f"the migrations did not run: {str(error).splitlines()[0]}") from error
+        raise StartError(f"the migrations did not run: {first_line(error)}") from error
 
 
 def _upgrade(url: str) -> None:
@@ -58,7 +58,7 @@ def _upgrade(url: str) -> None:
     try:
         command.upgrade(alembic_config(url), "head")
     except (SQLAlchemyError, CommandError) as error:
-        raise StartError(f"the migrations did not run: {str(error).splitlines()[0]}") from error
+        raise StartError(f"the migrations did not run: {first_line(error)}") from error
 
 
 async def _revision(url: str) -> str | None:

@@ -127,7 +127,7 @@ def _number(text: str | None, *, scale: float) -> float | None:
 def _until(text: str | None, *, now: datetime) -> float | None:
     try:
         moment = parsedate_to_datetime(text or "")
-    except ValueError:
+    except (OverflowError, ValueError):
         return None
     if moment.tzinfo is None:  # "-0000": a time in UTC of unknown zone
         moment = moment.replace(tzinfo=UTC)

@@ -88,10 +88,14 @@ def output_limit(name: str, *, tokens: int, own: bool) -> dict[str, Any]:
 
 
 def read_reply(completion: ChatCompletion) -> ModelReply:
+    """Raises TypeError or ValueError for a text that is none, or tokens that are no numbers."""
     choice = completion.choices[0]
     refused = bool(choice.message.refusal)
+    text = choice.message.content or ""
+    if not isinstance(text, str):
+        raise TypeError("the content of the answer is no text")
     return ModelReply(
-        text=choice.message.content or "",
+        text=text,
         stop=Stop.REFUSAL if refused else STOPS.get(choice.finish_reason, Stop.END),
         usage=_usage(completion.usage),
         model=completion.model,
@@ -99,13 +103,13 @@ def read_reply(completion: ChatCompletion) -> ModelReply:
 
 
 def _usage(usage: CompletionUsage | None) -> Usage:
-    """``prompt_tokens`` is already the whole input. Some compatible servers send no usage at all."""
+    """``prompt_tokens`` is already the whole input. Some compatible servers send no usage at all, or null in it."""
     if usage is None:
         return Usage()
     details = usage.prompt_tokens_details
     return Usage(
-        input_tokens=usage.prompt_tokens,
-        cached_input_tokens=(details.cached_tokens if details else None) or 0,
-        cache_write_tokens=(details.cache_write_tokens if details else None) or 0,
-        output_tokens=usage.completion_tokens,
+        input_tokens=int(usage.prompt_tokens or 0),
+        cached_input_tokens=int((details.cached_tokens if details else None) or 0),
+        cache_write_tokens=int((details.cache_write_tokens if details else None) or 0),
+        output_tokens=int(usage.completion_tokens or 0),
     )

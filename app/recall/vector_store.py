@@ -13,7 +13,7 @@ from uuid import UUID
 import asyncpg
 
 from app.kit.db import Database, DatabaseConfig, Row, Tx, plain_dsn
-from app.kit.errors import StartError
+from app.kit.errors import StartError, first_line
 from app.llm.embedding import Vector
 from app.recall.fusion import Likeness
 from app.recall.model import Place, Span
@@ -94,7 +94,7 @@ async def prepare_vectors(config: DatabaseConfig, *, make: bool) -> None:
             await connection.execute(MAKE_EXTENSION)
         there = await connection.fetchval(HAS_EXTENSION)
     except asyncpg.PostgresError as error:
-        raise StartError(f"DAYBOOK_EMBEDDINGS__PROVIDER needs pgvector: {str(error).splitlines()[0]}") from error
+        raise StartError(f"DAYBOOK_EMBEDDINGS__PROVIDER needs pgvector: {first_line(error)}") from error
     finally:
         await connection.close()
     if not there:

@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,5 +87,7 @@ def _lines(path: Path) -> Iterator[bytes]:
             yield from file
     except EOFError as error:
         raise ReplayError(f"{path}: the gzip stream ends early") from error
+    except zlib.error as error:
+        raise ReplayError(f"{path}: the gzip stream is damaged: {error}") from error
     except OSError as error:
         raise ReplayError(f"{path}: {error.strerror or error}") from error

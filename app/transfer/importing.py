@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from app.artifacts.objects import Objects
 from app.kit.db import Database, Tx
-from app.kit.errors import invalid_detail
+from app.kit.errors import first_line, invalid_detail
 from app.kit.json import loads
 from app.memory.apart import begin_anew
 from app.memory.rules import MemoryConfig
@@ -24,6 +24,7 @@ from app.transfer.store import TransferStore
 ROWS_AT_ONCE = 100  # of an artifact, which may have megabytes, one
 MEMORIES = "memories"
 NUMBERED = ("observations", "reflections", "runs")  # tables whose ids are drawn
+ID_MAX = 2**62  # the next is drawn after it: the last bigint would leave none for any session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +64,7 @@ class Importing:
                     raise SessionExists(f"session '{key}' exists already; nothing was imported")
                 await self._store.end(tx, place.id, await self._put(tx, path, place, told))
         except (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError) as error:
-            raise TransferError(f"{path}: a row cannot be stored: {str(error).splitlines()[0]}") from error
+            raise TransferError(f"{path}: a row cannot be stored: {first_line(error)}") from error
 
     async def _put(self, tx: Tx, path: Path, place: Place, told: Callable[[int], None]) -> dict[str, int]:
         """Insert every row; answers the highest ids, by table. A session that has shared its memory gets its own."""
@@ -139,8 +140,8 @@ def _check_row(table: str, row: Any, columns: frozenset[str], number: int) -> No
         raise TransferError(f"line {number}: {table} has no '{unknown[0]}' here; it was exported by a newer version")
     if table == ARTIFACTS:
         _check_bytes(row, number)
-    if table in NUMBERED and not isinstance(row.get("id"), int):
-        raise TransferError(f"line {number}: {table} without a number in 'id'")
+    if table in NUMBERED and not (isinstance(row.get("id"), int) and 0 < row["id"] <= ID_MAX):
+        raise TransferError(f"line {number}: {table} without a number in 'id', from 1 to {ID_MAX}")
     if "config" in columns and "config" in row:
         _check_config(table, row["config"], number)
     for name in BY_SESSION.get(table, ()):

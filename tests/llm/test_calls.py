@@ -24,6 +24,7 @@ NOW = datetime(2026, 8, 1, 10, 0, 0, tzinfo=UTC)
         ({"retry-after": "nan"}, None),
         ({"retry-after": "soon"}, None),
         ({"retry-after": ""}, None),
+        ({"retry-after": "Mon, 01 Jan 99999999999 00:00:00 GMT"}, None),
         ({"retry-after-ms": "1500", "retry-after": "2"}, 1.5),
         ({"retry-after-ms": "x", "retry-after": "2"}, 2.0),
     ],

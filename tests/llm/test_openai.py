@@ -4,8 +4,9 @@ import pytest
 from openai.types.chat import ChatCompletion
 
 from app.llm.build import LlmConfig, build_model
+from app.llm.calls import understood
 from app.llm.openai import client, is_own, output_limit, read_reply
-from app.llm.port import ModelRequest, Provider, Stop, Usage
+from app.llm.port import ModelError, ModelRequest, Provider, Stop, Usage
 from tests.model_server import ModelServer
 
 
@@ -45,6 +46,24 @@ def completion(**over: Any) -> ChatCompletion:
 
 def test_a_server_that_sends_no_usage_is_understood() -> None:
     assert read_reply(completion()).usage == Usage()
+
+
+@pytest.mark.parametrize("usage", [{}, {"prompt_tokens": None, "completion_tokens": None}])
+def test_a_server_that_sends_null_for_its_usage_is_understood(usage: dict[str, None]) -> None:
+    assert read_reply(completion(usage=usage)).usage == Usage()
+
+
+@pytest.mark.parametrize(
+    "over",
+    [
+        {"choices": [{"index": 0, "message": {"role": "assistant", "content": [{"type": "text", "text": "hi"}]}}]},
+        {"usage": {"prompt_tokens": "many", "completion_tokens": 1}},
+        {"choices": []},
+    ],
+)
+def test_a_reply_of_another_shape_is_no_reply(over: dict[str, Any]) -> None:
+    with pytest.raises(ModelError, match="in a shape its API does not have"):
+        understood(completion(**over), read_reply, provider=Provider.OPENAI)
 
 
 def test_a_filtered_reply_is_a_refusal() -> None:

@@ -117,7 +117,11 @@ def test_a_file_that_cannot_be_read_is_told_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").write_bytes(b"\n")
     (tmp_path / "plain.gz").write_bytes(b"{}")
     (tmp_path / "cut.gz").write_bytes(gzip.compress(b'{"role": "user"}')[:-9])
+    damaged = bytearray(gzip.compress(b'{"role": "user", "content": "hi"}\n' * 500))
+    damaged[30] ^= 0xFF
+    (tmp_path / "damaged.gz").write_bytes(damaged)
     reasons = {
+        "damaged.gz": "damaged",
         "missing.jsonl": "No such file",
         "empty.jsonl": "no messages",
         "plain.gz": "Not a gzipped file",

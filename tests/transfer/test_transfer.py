@@ -252,6 +252,10 @@ ARTIFACT = {"type": "artifacts", "session": "s1", "data": {"name": "a", "sha256"
         ),
         ([HEADER, {"type": "sessions", "data": {"config": None}}], "line 2: sessions with a config"),
         ([HEADER, SESSION, {"type": "runs", "data": {"seq": 1}}], "line 3: runs without a number in 'id'"),
+        (
+            [HEADER, SESSION, {"type": "runs", "data": {"id": 2**63 - 1}}],
+            "line 3: runs without a number in 'id', from 1",
+        ),
         ([HEADER, SESSION, {"type": "reflections", "data": {"id": 1}}], "line 3: reflections without .* 'covers'"),
     ],
 )
