@@ -5,7 +5,7 @@ order of their ids: a branch may come before its parent there, and both may be o
 (docs/decisions/0050).
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from uuid import UUID
 
 from app.kit.db import Tx
@@ -22,6 +22,8 @@ SELECT id FROM family
 """
 
 HOLD = "/* hold_sessions */ SELECT FROM sessions WHERE id = ANY($1::uuid[]) ORDER BY id FOR UPDATE"
+
+LOOKS_MAX = 5  # then what comes still is taken late, and Postgres ends who is in a deadlock for it
 
 BRANCHED = """/* branched */
 SELECT key, branched_from, branched_at_seq, created_at FROM sessions
@@ -41,9 +43,25 @@ async def family(tx: Tx, sessions: Sequence[UUID]) -> set[UUID]:
     return {row["id"] for row in await tx.fetch(FAMILY, sessions)}
 
 
-async def hold(tx: Tx, sessions: Collection[UUID]) -> None:
-    """Lock these sessions, in the order of all who lock several."""
-    await tx.execute(HOLD, list(sessions))
+async def hold(tx: Tx, find: Callable[[], Awaitable[set[UUID]]]) -> set[UUID]:
+    """Lock the sessions that ``find`` finds, in the order of all who lock several; answers them.
+
+    A branch may come between the look and the locks, and is found by another look: while its parent is held there are
+    no more of it. Then all are let go, which the end of a savepoint does, and are taken anew with it.
+    """
+    found = await find()
+    for _ in range(LOOKS_MAX):
+        savepoint = tx.transaction()
+        await savepoint.start()
+        await tx.execute(HOLD, list(found))
+        more = await find() - found
+        if not more:
+            await savepoint.commit()
+            return found
+        await savepoint.rollback()
+        found |= more
+    await tx.execute(HOLD, list(found))
+    return found
 
 
 async def adopt(tx: Tx, gone: Gone) -> None:

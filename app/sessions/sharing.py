@@ -197,7 +197,11 @@ async def hold_related(tx: Tx, session: UUID) -> UUID | None:
     """
     memory = await _held_memory(tx, session)
     sharers = {sharer["id"] for sharer in await tx.fetch(SHARERS, memory)}
-    await hold(tx, sharers | await family(tx, [session]))
+
+    async def related() -> set[UUID]:
+        return sharers | await family(tx, [session])
+
+    await hold(tx, related)
     return memory if sharers - {session} else None
 
 

@@ -302,8 +302,11 @@ class SessionStore:
     async def lock_resource(self, tx: Tx, tenant: str, resource_id: str) -> Gone:
         """All sessions of the resource, locked with the branches that descend from them."""
         await tx.execute(LOCK_OWNER, tenant, resource_id)
-        sessions = [row["id"] for row in await tx.fetch(OF_RESOURCE, tenant, resource_id)]
-        await hold(tx, await family(tx, sessions))
+
+        async def related() -> set[UUID]:
+            return await family(tx, [row["id"] for row in await tx.fetch(OF_RESOURCE, tenant, resource_id)])
+
+        await hold(tx, related)
         return _gone(tenant, await tx.fetch(LOCK_RESOURCE, tenant, resource_id), resource_id=resource_id)
 
     async def forget(self, tx: Tx, gone: Gone) -> dict[str, int]:

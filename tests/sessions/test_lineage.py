@@ -15,6 +15,8 @@ from tests.sessions.test_routes import said
 
 PARENT, CHILD = "s1", next(f"b{n}" for n in range(99) if session_id("default", f"b{n}") < session_id("default", "s1"))
 LOCKING = "SELECT id FROM sessions WHERE id = $1 FOR UPDATE NOWAIT"
+EARLY = next(f"c{n}" for n in range(99) if session_id("default", f"c{n}") < session_id("default", PARENT))
+BLOCKED = "SELECT true FROM pg_stat_activity WHERE pg_backend_pid() <> pid AND $1 = ANY(pg_blocking_pids(pid))"
 WAITING = "SELECT true FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
 
@@ -50,3 +52,28 @@ async def test_a_branch_that_comes_first_by_its_id_is_held_before_its_parent(
     finally:
         await holding.close()
         await looking.close()
+
+
+@pytest.mark.parametrize("act", [_erase, _delete, _delete_resource])
+async def test_a_branch_that_is_made_before_its_parent_is_held_is_held_in_its_turn(
+    service: Service, database_url: str, act: Callable[[Service], Coroutine[Any, Any, Any]]
+) -> None:
+    body = {"messages": [said("Hello", id="m-1")], "resource_id": "ana"}
+    assert (await service.client.post(f"/sessions/{PARENT}/messages", json=body)).status_code == 201
+    assert (await service.client.post(f"/sessions/{PARENT}/branch", json={"key": CHILD})).status_code == 201
+    first, second, looking = [await asyncpg.connect(database_url) for _ in range(3)]
+    try:
+        async with second.transaction():
+            async with first.transaction():
+                await first.execute(LOCKING, session_id("default", CHILD))
+                acting = asyncio.create_task(act(service))
+                await until(partial(looking.fetchval, BLOCKED, first.get_server_pid()), bool)
+                branched = await service.client.post(f"/sessions/{PARENT}/branch", json={"key": EARLY})
+                assert branched.status_code == 201
+                await second.execute(LOCKING, session_id("default", EARLY))
+            await until(partial(looking.fetchval, BLOCKED, second.get_server_pid()), bool)
+            await second.execute(LOCKING, session_id("default", PARENT))
+        assert (await acting).status_code == 200
+    finally:
+        for connection in (first, second, looking):
+            await connection.close()
