@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+import asyncpg
 import structlog
 
 from app.kit.clock import Clock
@@ -82,12 +83,15 @@ class Retaining:
     async def _try(remove: Callable[[UUID, datetime], Awaitable[None]], session: UUID, now: datetime) -> None:
         try:
             await remove(session, now)
+        except asyncpg.LockNotAvailableError:
+            log.debug("session_in_use", session=str(session))  # its turn comes with the next look
         except Exception as error:  # noqa: BLE001 - one that fails keeps back no other; it is found again
             log.warning("session_not_expired", session=str(session), error=type(error).__name__)
 
     async def _delete(self, session: UUID, now: datetime) -> None:
         """The session whole, if it is silent still. Where others share its memory, what of that is theirs stays."""
         async with self._database.tx() as tx:
+            await self._store.hurry(tx)
             shared = await hold_related(tx, session)
             old = await self._store.lock(tx, session)
             if old is None or not self._goes(old, now):

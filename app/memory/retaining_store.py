@@ -37,6 +37,9 @@ LOCK = """/* lock_to_expire */
 SELECT id, tenant, key, memory_id, config, last_active_at FROM sessions WHERE id = $1 FOR UPDATE SKIP LOCKED
 """
 
+# Whoever holds a session that is to go whole is not waited for longer, nor who holds what goes with it.
+HURRY = "/* hurry_to_expire */ SET LOCAL lock_timeout = '100ms'"
+
 # Asked once the session is held, which an erasure holds too: the statement above sees what was before it.
 IS_REBUILDING = "/* is_rebuilding */ SELECT rebuilding <> '[]' FROM memories WHERE id = $1"
 
@@ -116,6 +119,11 @@ class RetainingStore:
         async with self._database.connection() as connection:
             row = await connection.fetchrow(statement, after, limit, rule, now)
         return Lookout(last=row["last"], silent=tuple(row["silent"] or ()), old=tuple(row["old"] or ()))
+
+    @staticmethod
+    async def hurry(tx: Tx) -> None:
+        """From here on the transaction waits for no lock, but raises LockNotAvailableError."""
+        await tx.execute(HURRY)
 
     @staticmethod
     async def lock(tx: Tx, session_id: UUID) -> Old | None:

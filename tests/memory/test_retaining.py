@@ -2,17 +2,17 @@
 
 import asyncio
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import Any
 
 import pytest
 
 from app.kit.db import Database
 from app.memory.retaining import Retaining, RetainingConfig
-from app.memory.retaining_store import RetainingStore
+from app.memory.retaining_store import Lookout, RetainingStore
 from app.memory.rules import MemoryConfig
 from app.recall.index_store import IndexStore
 from app.sessions.metrics import SessionMetrics
+from app.sessions.store import session_id
 from tests.conftest import Service, StartService
 from tests.diagnostics.test_events import listening
 from tests.diagnostics.test_events import until as heard_until
@@ -24,7 +24,6 @@ from tests.memory.test_sharing import share
 from tests.sessions.test_routes import problem
 
 DAY = timedelta(days=1)
-WAITING_FOR_US = "SELECT count(*) FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))"
 MONTH: dict[str, Any] = {"days": 30}
 
 
@@ -38,11 +37,18 @@ class Hand:
         return datetime.now(UTC) + self.later
 
 
-def retaining(service: Service, *, clock: Hand, rule: dict[str, Any] | None = None, **config: Any) -> Retaining:
+def retaining(
+    service: Service,
+    *,
+    clock: Hand,
+    rule: dict[str, Any] | None = None,
+    store: RetainingStore | None = None,
+    **config: Any,
+) -> Retaining:
     database: Database = service.app.state.database
     return Retaining(
         database=database,
-        store=RetainingStore(database),
+        store=store or RetainingStore(database),
         index=IndexStore(database),
         deleting=service.app.state.deleting,
         service_rules=MemoryConfig.model_validate({"retention": rule}).values(),
@@ -200,16 +206,39 @@ async def test_a_silent_session_stays_in_a_shared_memory_where_the_memory_is_kep
     assert len((await service.get("/sessions"))["items"]) == 2
 
 
+class SpokenMeanwhile(RetainingStore):
+    """Between the look and the lock something is said everywhere."""
+
+    async def look(self, *args: Any, **options: Any) -> Lookout:
+        found = await super().look(*args, **options)
+        async with self._database.connection() as connection:
+            await connection.execute("UPDATE sessions SET last_active_at = now() + interval '31 days'")
+        return found
+
+
 async def test_a_session_that_speaks_again_before_it_is_locked_stays(service: Service) -> None:
     await share(service, "s1", "s2", **RULES, retention=MONTH | {"keep": "nothing"})
     await say(service, FACTS[0], "s1")
-    database: Database = service.app.state.database
-    async with database.tx() as tx:
-        await tx.execute("UPDATE sessions SET last_active_at = now() + interval '31 days'")
-        sweeping = asyncio.create_task(after(service, 31))
-        await until(partial(tx.fetchval, WAITING_FOR_US), bool, seconds=60)
-    await sweeping
+    await after(service, 31, store=SpokenMeanwhile(service.app.state.database))
     assert len((await service.get("/sessions"))["items"]) == 2
+
+
+async def test_a_session_that_is_held_keeps_no_other_waiting_and_goes_with_a_later_look(
+    service: Service,
+) -> None:
+    keys = sorted((f"s{number}" for number in range(4)), key=lambda key: session_id("default", key))
+    for number, key in enumerate(keys):
+        await service.configure(key, retention=MONTH | {"keep": "nothing"})
+        await say(service, FACTS[number], key)
+    database: Database = service.app.state.database
+    async with database.tx() as tx, asyncio.timeout(20):  # a statement of the service waits for 30 seconds
+        for key in keys[:2]:
+            await tx.execute("SELECT FROM sessions WHERE id = $1 FOR UPDATE", session_id("default", key))
+        await after(service, 31)
+        left = [listed["session"] for listed in (await service.get("/sessions"))["items"]]
+    await after(service, 31)
+    assert sorted(left) == sorted(keys[:2])
+    assert (await service.get("/sessions"))["items"] == []
 
 
 async def test_a_transaction_removes_a_batch_at_most_and_a_sweep_goes_on_where_the_last_one_was(
