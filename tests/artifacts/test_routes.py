@@ -346,7 +346,7 @@ async def test_a_deletion_takes_every_version_and_no_number_comes_back(session: 
     assert (await read(session)).content == b"2"
 
 
-async def test_nothing_of_a_deleted_one_stays_but_its_name_and_number(session: Service) -> None:
+async def test_nothing_of_a_deleted_one_stays_but_its_name_and_number_until_the_session_goes(session: Service) -> None:
     await put(session, b"secret words")
     await session.client.delete(REPORT)
     async with session.app.state.database.connection() as connection:
@@ -358,6 +358,9 @@ async def test_nothing_of_a_deleted_one_stays_but_its_name_and_number(session: S
         b"",
         "",
     )
+    await session.client.delete("/sessions/s1")
+    async with session.app.state.database.connection() as connection:
+        assert await connection.fetch("SELECT * FROM artifacts") == []
 
 
 # For templates
