@@ -98,8 +98,7 @@ LAST: Final = (
 ROLLING: Final = r"the last|(?:the |this )?past|[úu]ltim[oa]|afgelopen"
 LAST_BEHIND: Final = r"derni[eè]re?|pass[ée]e?|pas+ad[oa]|scors[oa]"
 THE_LAST: Final = r"last|past|previous|letzten|vergangenen|afgelopen|[úu]ltim[oaie]s?|derniers|dernières"
-BEFORE_LAST: Final = r"vorletzte[nrs]?|vorvorige[nrs]?|avant-dernière|avant-dernier|eerverleden|voorvorige"
-r"|voorlaatste"
+BEFORE_LAST: Final = r"vorletzte[nrs]?|vorvorige[nrs]?|avant-dernière|avant-dernier|eerverleden|voorvorige|voorlaatste"
 BEFORE_LAST_BEHIND: Final = r"before last|antepasad[oa]|avant-dernière|avant-dernier|retrasad[oa]"
 EVERY: Final = "every|each|jeden?|jede[nrsm]|chaque|tous les|cada|todos los|todas as|ogni|elke|кажд(?:ый|ую|ое)"
 THE_LAST_FEW: Final = (
@@ -118,8 +117,7 @@ IN: Final = (
     r"|durant l['’]|nell['’]|d['’]"
     r"|in de|durante (?:el|la|o|a)|el|no|na|nel|nella|in"
 )
-OF_LAST_YEAR: Final = r"(?:of )?last year|letztes jahr|letzten jahres|de l'année dernière|del año pasado"
-r"|do ano passado"
+OF_LAST_YEAR: Final = r"(?:of )?last year|letztes jahr|letzten jahres|de l'année dernière|del año pasado|do ano passado"
 IN_MONTH: Final = r"in|im|en|em|a|ad|during|last|letzten|letzter"
 SINCE: Final = "since|seit|depuis|desde|sinds|ab"
 BETWEEN: Final = "between|from|zwischen|von|entre|de|desde|tra|fra|da|dal|tussen|van"

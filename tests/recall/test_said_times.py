@@ -36,7 +36,7 @@ SAID: Final[dict[tuple[str, str], tuple[str, ...]]] = {
         "지난주 주말",
         "先週の週末",
     ),
-    ("2026-08-01", "2026-08-03"): ("where were we two weekends ago",),
+    ("2026-08-01", "2026-08-03"): ("where were we two weekends ago", "het voorlaatste weekend"),
     ("2026-08-11", "2026-08-12"): (
         "What did I eat last night?",
         "cosa ho mangiato ieri sera",
@@ -124,6 +124,7 @@ SAID: Final[dict[tuple[str, str], tuple[str, ...]]] = {
         "去年の夏どこへ行った",
         "작년 여름에 어디 갔지",
         "no verão passado",
+        "o verão do ano passado",
         "vorige zomer",
         "прошлым летом",
     ),
