@@ -1,7 +1,8 @@
 """What a sentence does: decides, prefers, plans, reports an error or an outcome, asks, or only keeps the talk going.
 
-Cues are surface words in English, Chinese, Japanese and Korean. In any other language the signals of ``scoring`` that
-need no vocabulary (numbers, names, quotes, novelty) still hold.
+Cues are surface words in English, Chinese, Japanese and Korean; of decisions, wishes and corrections also some in
+Spanish, Portuguese, French, German, Italian, Polish, Russian, Arabic and Hindi. Elsewhere the signals of ``scoring``
+that need no vocabulary (numbers, names, novelty) still hold.
 """
 
 import re
@@ -34,7 +35,9 @@ _NOT_OWN = re.compile(
 _DECISION = _cue(
     r"decided|decision|we agreed|agreed (?:to|on|that)|chose|settled on|go(?:ing)? with|let's use|opted"
     r"|made up my mind",
-    r"결정했|정했|하기로|고르기로|决定|決定|选定|決め",
+    r"결정했|정했|하기로|고르기로|决定|決定|选定|決め"
+    r"|\b(?:decid(?:i|í|imos|ido)|j'ai décidé|nous avons décidé|entschieden|beschlossen|deciso|postanowi\w+"
+    r"|zdecydowa\w+|решил[аи]?)\b|قررنا|قررت|तय किया|फैसला किया",
 )
 _PREFERENCE = _cue(
     r"(?:i|we)(?: \w+){0,2} (?:like|love|enjoy|prefer|hate|dislike|want)"
@@ -43,7 +46,10 @@ _PREFERENCE = _cue(
     r"|from now on|a rule|(?:^|please )(?:always|never)"
     r"|(?:^|(?:please|but|and) )(?:don't|do not)"
     r"(?! (?:worry|forget|mind|hesitate|give up|be|know|think|get|let|you|we|i|miss|feel|have)\b)",
-    r"좋아|싫어|선호|즐겨|喜欢|喜歡|偏好|讨厌|討厭|最爱|最愛|好き|嫌い|好む|大好",
+    r"좋아|싫어|선호|즐겨|喜欢|喜歡|偏好|讨厌|討厭|最爱|最愛|好き|嫌い|好む|大好"
+    r"|\b(?:prefiero|prefiro|je préfère|ich bevorzuge|preferisco|wolę|предпочитаю|no me gusta|não gosto"
+    r"|je n'aime pas|ich mag|non mi piace|nie lubię|не люблю|al[eé]rgic[oa]|allergique|allergisch|allergic[oa]"
+    r"|uczulon[ya]|аллергия)\b|أفضّل|أفضل أن|لا أحب|حساسية|पसंद|एलर्जी",
 )
 _NEXT_STEP = _cue(
     r"i'll(?! (?:always|never))|i will(?! (?:always|never))|we'll|we will"

@@ -70,7 +70,7 @@ def _kind_factor(text: str, tag: Tag) -> float:
 
 
 def _is_row(text: str) -> bool:
-    return _share(text, str.isalpha) < LETTERS_SHARE_MIN and len(NUMBER.findall(text)) >= ROW_NUMBERS_MIN
+    return len(NUMBER.findall(text)) >= ROW_NUMBERS_MIN and _share(text, str.isalpha) < LETTERS_SHARE_MIN
 
 
 def _share(text: str, is_one: Callable[[str], bool]) -> float:

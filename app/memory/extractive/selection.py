@@ -25,6 +25,7 @@ LINE_CHARACTERS_MAX = 600
 FURTHER_SENTENCE_FACTOR = 0.85
 # Of what a span may be told in, for what takes something back.
 CORRECTIONS_SHARE = 0.5
+PUZZLING_TOKENS = 12  # "no, I meant Thursday": a longer sentence names what it corrects
 # A line that adds less than two words to the log is left out.
 LINE_VALUE_MIN = 2.0
 TEXT_CHARACTERS_READ = 200_000
@@ -103,12 +104,13 @@ def chosen(found: Sequence[Sentence], *, budget: int) -> Iterator[list[Sentence]
 
 
 def _corrections(lines: Sequence[list[Sentence]], *, budget: int) -> Iterator[list[Sentence]]:
-    """Each with the message before it, which says what is corrected; the newest first."""
+    """Each with the message before it, if it says too little to be understood without; the newest first."""
     for at in reversed(range(len(lines))):
-        pair = lines[max(0, at - 1) : at + 1]
-        if any(it.said.corrects for it in lines[at]) and sum(map(_cost, pair)) <= budget:
-            budget -= sum(map(_cost, pair))
-            yield from pair
+        begins = lines[at][0].said.corrects and lines[at][0].cost <= PUZZLING_TOKENS
+        together = lines[max(0, at - 1) : at + 1] if begins else lines[at : at + 1]
+        if any(it.said.corrects for it in lines[at]) and sum(map(_cost, together)) <= budget:
+            budget -= sum(map(_cost, together))
+            yield from together
 
 
 def _cost(line: Sequence[Sentence]) -> int:

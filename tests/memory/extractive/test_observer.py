@@ -57,6 +57,14 @@ def test_days_and_times_are_those_of_the_sessions_time_zone() -> None:
         ("저는 매운 음식을 좋아해요.", Tag.PREFERENCE),
         ("我们决定使用红色的标志。", Tag.DECISION),
         ("京都の旅館を予約する予定です。", Tag.NEXT_STEP),
+        ("Decidimos mudar para Lisboa em janeiro.", Tag.DECISION),
+        ("Postanowiłem, że od stycznia podnoszę stawkę do 150 zł.", Tag.DECISION),
+        ("हमने तय किया है कि दिसंबर में गोवा जाएंगे।", Tag.DECISION),
+        ("Sou alérgica a amendoim e não como carne.", Tag.PREFERENCE),
+        ("Ich bin gegen Nüsse allergisch und esse kein Fleisch.", Tag.PREFERENCE),
+        ("Prefiero el asiento junto a la ventana.", Tag.PREFERENCE),
+        ("لا أحب المقعد بجانب الممر في الطائرة.", Tag.PREFERENCE),
+        ("Я решила переехать в Казань.", Tag.DECISION),
     ],
 )
 def test_a_line_carries_the_tag_of_what_was_said(text: str, tag: Tag) -> None:
@@ -238,6 +246,17 @@ def test_a_correction_is_kept_with_what_it_corrects_before_all_else(before: str,
     assert [line.cites for line in lines][:2] == [(Cite(1, 1),), (Cite(2, 2),)]
     assert lines[1].text.endswith(correction)
     assert len(lines) < len(others) + 2
+
+
+def test_a_correction_that_says_what_it_corrects_takes_no_place_for_the_message_before_it() -> None:
+    before = said("Hello Samer, what can I do for you in Amman?", role=Role.ASSISTANT)
+    correction = said("I want to book the flight to Istanbul on 12 October, sorry, the flight on 14 October.", seq=2)
+    others = tuple(
+        said(f"My {pet} {name} won 3 cups in Porto, Rome and Oslo.", seq=seq) for seq, (pet, name) in _pets(3)
+    )
+    lines = noted(before, correction, *others)
+
+    assert lines[0].cites == (Cite(2, 2),)
 
 
 def test_what_a_sentence_takes_back_is_not_kept_without_it() -> None:
