@@ -14,6 +14,7 @@ from app.recall.ranking import Ranked
 
 FLATNESS: Final = 20  # the paper's k; its 60 is for lists of documents that several systems find
 VECTORS: Final = 0.4  # what a place by vectors counts beside one by words
+FIRST: Final = 5  # places that words keep: whatever moved them put the answers of long chats in a worse order
 VECTORS_MAX: Final = 200  # places by vectors that count; farther ones would change nothing
 BESIDE: Final = {-2: 0.25, -1: 0.5, 1: 0.5, 2: 0.25}  # shares of the neighbours' likeness, as in ranking.py
 
@@ -43,7 +44,9 @@ def by_likeness(found: Likenesses) -> list[Place]:
 
 
 def fused(by_words: Sequence[Ranked], by_vectors: Sequence[Place]) -> list[Ranked]:
-    """Best first; of equals the better by words. Either may lack what the other has; no place is in one twice.
+    """The first by words as they are; behind them best first, of equals the better by words.
+
+    Either may lack what the other has; no place is in one twice.
 
     Who stands at a place gets the score that stood there by words, by which it is compared with facts and notes.
     """
@@ -51,7 +54,9 @@ def fused(by_words: Sequence[Ranked], by_vectors: Sequence[Place]) -> list[Ranke
     for share, places in ((1.0, [one.place for one in by_words]), (VECTORS, by_vectors)):
         for rank, place in enumerate(places, start=1):
             shares[place] += share / (FLATNESS + rank)
-    order = sorted(shares, key=lambda place: -shares[place])
+    kept = [one.place for one in by_words[:FIRST]]
+    behind = [place for place in shares if place not in kept]
+    order = kept + sorted(behind, key=lambda place: -shares[place])
     return [Ranked(place, _score(by_words, rank)) for rank, place in enumerate(order)]
 
 

@@ -3,7 +3,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.recall.fusion import Likeness, by_likeness, fused
+from app.recall.fusion import FIRST, Likeness, by_likeness, fused
 from app.recall.model import Place
 from app.recall.ranking import Ranked
 
@@ -45,6 +45,18 @@ def test_one_ranking_alone_stays_as_it_is(ranking: list[Place]) -> None:
 def test_what_stands_first_in_both_comes_first(by_words: list[Place], by_vectors: list[Place]) -> None:
     best = SESSION, 99
     assert order([best, *by_words], [best, *by_vectors])[0] == best
+
+
+@given(RANKINGS, RANKINGS)
+def test_the_first_by_words_stay_the_first(by_words: list[Place], by_vectors: list[Place]) -> None:
+    assert order(by_words, by_vectors)[: len(by_words[:FIRST])] == by_words[:FIRST]
+
+
+def test_behind_them_what_both_have_stands_before_what_only_one_has() -> None:
+    by_words = [(SESSION, seq) for seq in range(1, FIRST + 4)]
+    both = by_words[-1]
+    assert order(by_words, [both])[FIRST] == both
+    assert order(by_words, [(SESSION, 99)])[FIRST] == by_words[FIRST]
 
 
 def test_a_place_by_words_counts_more_than_the_same_by_vectors() -> None:
