@@ -14,7 +14,7 @@ from app.recall.ranking import Ranked
 
 FLATNESS: Final = 20  # the paper's k; its 60 is for lists of documents that several systems find
 VECTORS: Final = 0.4  # what a place by vectors counts beside one by words
-FIRST: Final = 5  # places that words keep: whatever moved them put the answers of long chats in a worse order
+FIRST: Final = 3  # places that words keep: to move these put the answers of long chats in a worse order
 VECTORS_MAX: Final = 200  # places by vectors that count; farther ones would change nothing
 BESIDE: Final = {-2: 0.25, -1: 0.5, 1: 0.5, 2: 0.25}  # shares of the neighbours' likeness, as in ranking.py
 
