@@ -26,6 +26,7 @@ from app.kit.db import TENANT_SETTING
 from app.memory.store import CONVERSATIONS
 from app.memory.version_store import ADD_SHARED_VERSION
 from app.recall.store import OBSERVATIONS as FOUND_NOTES
+from app.recall.store import SESSIONS as RECALLED_SESSIONS
 from app.sessions.sharing import LOCK_SHARING
 from app.sessions.store import LOOKED_AT_ONCE, SESSIONS, session_id
 from benchmarks.speed.filling import OBSERVATIONS, TENANT, VERSIONS, a_note, fill
@@ -275,6 +276,20 @@ async def _rows_read(planner: asyncpg.Connection, statement: str, *arguments: An
             rows = node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
             read[node["Relation Name"]] += round(rows * node["Actual Loops"])
     return read
+
+
+async def test_a_search_of_a_resource_reads_as_many_sessions_as_it_searches(planner: asyncpg.Connection) -> None:
+    begun = planner.transaction()
+    await begun.start()
+    await planner.execute(
+        "UPDATE sessions SET resource_id = 'ana',"
+        " ended_at = CASE WHEN key NOT LIKE '%7' THEN now() - split_part(key, '-', 2)::int * interval '1 hour' END"
+        " WHERE next_seq = 2"
+    )
+    await planner.execute("ANALYZE sessions")
+    read = await _rows_read(planner, RECALLED_SESSIONS, TENANT, "ana", 300)
+    await begun.rollback()
+    assert 300 <= read["sessions"] <= 302
 
 
 async def test_of_a_shared_memory_only_sessions_with_something_to_observe_are_looked_at(

@@ -117,9 +117,16 @@ class RecallService:
 
     async def resource(self, tenant: str, resource_id: str, ask: Ask) -> list[Hit]:
         """What was said in any session of a resource; nothing where there is none."""
-        sessions = await self._store.sessions(tenant, resource_id, self._config.sessions_max, key=ask.session)
+        sessions = await self._of_resource(tenant, resource_id, ask.session)
         hits = await self._recall(sessions, resource_term(tenant, resource_id), ask)
         return self._best([*hits, *await self._facts(tenant, resource_id, ask, besides=hits)], ask)
+
+    async def _of_resource(self, tenant: str, resource_id: str, key: str | None) -> list[Searched]:
+        """The newest, or the one with the key, if the resource has one."""
+        if key is None:
+            return await self._store.sessions(tenant, resource_id, self._config.sessions_max)
+        found = await self._store.session(session_id(tenant, key))
+        return [found] if found is not None and found.resource_id == resource_id else []
 
     def _best(self, hits: Sequence[Hit], ask: Ask) -> list[Hit]:
         best = sorted(hits, key=lambda hit: -hit.score)[: ask.limit]

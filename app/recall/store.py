@@ -24,11 +24,15 @@ SESSION = """/* recall_session */
 SELECT id, tenant, key, memory_id, resource_id, next_seq - 1 AS last_seq FROM sessions WHERE id = $1
 """
 
-# Those last active first: of a resource with more sessions than are searched the oldest are left out.
+# Those last active first: of a resource with more sessions than are searched the oldest are left out. Those that have
+# not ended are the newest, as silence ends a session, and the others are taken by their ends: an index has them in that
+# order, and not by when they were last active, which each append would move.
 SESSIONS = """/* recall_sessions */
-SELECT id, tenant, key, memory_id, resource_id, next_seq - 1 AS last_seq FROM sessions
-WHERE tenant = $1 AND resource_id = $2 AND ($4::text IS NULL OR key = $4)
-ORDER BY last_active_at DESC, key LIMIT $3
+SELECT id, tenant, key, memory_id, resource_id, last_seq FROM (
+  SELECT id, tenant, key, memory_id, resource_id, next_seq - 1 AS last_seq, last_active_at FROM sessions
+  WHERE tenant = $1 AND resource_id = $2 AND next_seq > 1
+  ORDER BY ended_at DESC, last_active_at DESC, key LIMIT $3
+) AS newest ORDER BY last_active_at DESC, key
 """
 
 # How far the index of each session is, and what it knows of its size.
@@ -172,10 +176,10 @@ class RecallStore:
             row = await connection.fetchrow(SESSION, session)
         return None if row is None else _searched(row)
 
-    async def sessions(self, tenant: str, resource_id: str, limit: int, *, key: str | None = None) -> list[Searched]:
-        """Those of the resource that were last active; only the one with the key, if there is one."""
+    async def sessions(self, tenant: str, resource_id: str, limit: int) -> list[Searched]:
+        """Those of the resource that were last active and have messages."""
         async with self._database.connection() as connection:
-            return [_searched(row) for row in await connection.fetch(SESSIONS, tenant, resource_id, limit, key)]
+            return [_searched(row) for row in await connection.fetch(SESSIONS, tenant, resource_id, limit)]
 
     async def index(self, sessions: Sequence[UUID], *, tail_max: int, tail_tokens: int) -> Index:
         async with self._database.connection() as connection:

@@ -1,7 +1,8 @@
 """The session's tables (architecture.md section 3): the schema of record; SQL at run time is in store.py.
 
 Sessions and messages are led by the session's id, so that they can be distributed by it. The rows an append updates
-leave room on their page, and none of the columns it changes is indexed, so that the update stays on the page (HOT).
+leave room on their page, and none of the columns it changes is indexed, so that the update stays on the page (HOT); but
+where a session goes on that had ended.
 """
 
 from datetime import date, datetime
@@ -49,6 +50,13 @@ class SessionRow(SQLModel, table=True):
     __table_args__ = (
         Index("sessions_by_key", "tenant", "key"),
         Index("sessions_by_resource", "tenant", "resource_id", "key"),
+        Index(
+            "sessions_by_end",
+            "tenant",
+            "resource_id",
+            "ended_at",
+            postgresql_where=text("resource_id IS NOT NULL"),
+        ),
         Index("sessions_by_memory", "memory_id"),
         Index("sessions_waiting", "memory_id", postgresql_where=text("waiting")),
         Index("sessions_by_parent", "tenant", "branched_from", postgresql_where=text("branched_from IS NOT NULL")),

@@ -121,6 +121,26 @@ async def test_a_session_never_seen_has_nothing_to_search(service: Service) -> N
     assert (answer.status_code, answer.json()["type"]) == (404, "/problems/session-not-found")
 
 
+async def test_of_a_resource_the_sessions_that_were_last_active_are_searched(start_service: StartService) -> None:
+    async with start_service(recall={"sessions_max": 2}) as service:
+
+        async def say(key: str) -> list[str]:
+            body = {"messages": [said("The red cup")], "resource_id": "ana"}
+            assert (await service.client.post(f"/sessions/{key}/messages", json=body)).status_code == 201
+            return sorted({hit["session"] for hit in await recall(service, "resources/ana", "red cup")})
+
+        for key in ("empty-1", "empty-2"):
+            assert (await service.client.put(f"/sessions/{key}", json={"resource_id": "ana"})).is_success
+        searched = [await say(key) for key in ("s1", "s2", "s3")]
+        for key in ("s3", "s2", "s1"):
+            assert (await service.client.post(f"/sessions/{key}/end")).is_success
+        searched += [await say("s4"), await say("s3")]
+        of_one = await recall(service, "resources/ana", "red cup", session="s2")
+        of_none = await recall(service, "resources/ben", "red cup", session="s2")
+    assert searched == [["s1"], ["s1", "s2"], ["s2", "s3"], ["s1", "s4"], ["s3", "s4"]]
+    assert ({hit["session"] for hit in of_one}, of_none) == ({"s2"}, [])
+
+
 async def test_a_resource_is_searched_over_all_its_sessions_and_no_others(service: Service) -> None:
     for key, resource in (("a", "ana"), ("b", "ana"), ("c", "bob")):
         body = {"messages": [said(f"The code of {resource} in {key} is 4711")], "resource_id": resource}
