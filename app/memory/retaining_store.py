@@ -38,7 +38,7 @@ SELECT id, tenant, key, memory_id, config, last_active_at FROM sessions WHERE id
 """
 
 # Whoever holds a session that is to go whole is not waited for longer, nor who holds what goes with it.
-HURRY = "/* hurry_to_expire */ SET LOCAL lock_timeout = '100ms'"
+HURRY = "/* hurry_to_expire */ SELECT set_config('lock_timeout', '100ms', true)"
 
 # Asked once the session is held, which an erasure holds too: the statement above sees what was before it.
 IS_REBUILDING = "/* is_rebuilding */ SELECT rebuilding <> '[]' FROM memories WHERE id = $1"
