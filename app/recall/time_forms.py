@@ -185,19 +185,20 @@ def _day_forms() -> Iterator[tuple[re.Pattern[str], Meaning]]:
 
 
 def _week_day_forms() -> Iterator[tuple[re.Pattern[str], Meaning]]:
-    """Monday of last week, of this one; and the last Monday. Every Monday is no time."""
+    """Monday of last week, of this one; and the last Monday. Every Monday is no time, and the next one is not over."""
     weeks = "周|週|星期|礼拜|禮拜"
     named = "|".join(_WEEKDAY_WORDS.values())
     yield _pattern(rf"\b(?:{words.EVERY}) (?:{named})\b"), _never
     yield _pattern(rf"\b(?:{'|'.join(WEEKDAYS)})(?:s| (?:morning|afternoon|evening|night)s)\b"), _never
-    yield _pattern(f"(?:[每毎]个?|매)(?:{weeks}|주) ?[{''.join(words.UNSPACED_WEEKDAYS)}](?:曜日?|요일)?"), _never
+    others, day = "[每毎下来來]个?|下個|次の|매|다음 ?", f"[{''.join(words.UNSPACED_WEEKDAYS)}](?:曜日?|요일)?"
+    yield _pattern(f"(?:{others})(?:{weeks}|주)?の? ?{day}"), _never
     yield _pattern(f"[周週][一日](?=[{_NO_DAYS}])"), _never
     for count, chinese, japanese, korean in ((1, "上个?|上個?", "先", "지난"), (0, "这个?|這個?|本", "今", "이번")):
         yield _pattern(f"(?:{chinese})(?:{weeks}){_CHINESE_DAY}"), _weekday(count)
         yield _pattern(f"{japanese}週の?{_JAPANESE_DAY}{_PARTICLE}"), _weekday(count)
         yield _pattern(f"{korean} ?주 ?{_KOREAN_DAY}{_PARTICLE}"), _weekday(count)
     yield _pattern(f"(?:{weeks}){_CHINESE_DAY}"), _before(1)
-    yield _pattern(f"{_JAPANESE_DAY}{_PARTICLE}"), _before(1)
+    yield _pattern(f"{_JAPANESE_DAY}(?<=日){_PARTICLE}"), _before(1)
     yield _pattern(f"(?:지난 ?)?{_KOREAN_DAY}{_PARTICLE}"), _before(1)
 
 
@@ -214,7 +215,9 @@ def _season_forms() -> Iterator[tuple[re.Pattern[str], Meaning]]:
     yield _pattern(rf"\b{said} (?:{words.LAST_BEHIND})\b"), _before(1)
     yield _pattern(rf"\b(?:{words.THIS}) {said}\b"), _this
     yield _pattern(rf"\b(?:{words.IN})(?: |(?<=['’])){said}\b(?! (?-i:[A-Z]))"), _season
-    yield _pattern(f"(?:在|整个|この|이번 ?){unspaced}(?:の間)?{_PARTICLE}"), _season
+    yield _pattern(f"(?:[每毎]年の?|매년 ){unspaced}"), _never
+    yield _pattern(f"(?:在|整个){unspaced}(?<=[天季])"), _season
+    yield _pattern(f"(?:この|이번 ?){unspaced}(?:の間)?{_PARTICLE}"), _season
     yield _pattern(f"{unspaced}(?:には?|の間|에는?|동안)"), _season
 
 
@@ -270,7 +273,13 @@ def _counted_forms() -> Iterator[tuple[re.Pattern[str], Meaning]]:
     yield _spaced(words.THE_LAST, "", words.UNITS, count=_ANY), _since
     yield _form(r"\b", r"\b", words.UNITS, between=" derni[eè]re?s ", count=_ANY), _since
     yield (
-        _form("(?:最近|过去|過去|この|지난|최근|요) ?", "", words.UNSPACED_UNITS, between=" ?", count=_ANY_UNSPACED),
+        _form(
+            "(?:最近|过去|過去|この|지난|최근|(?<![가-힣])요) ?",
+            "",
+            words.UNSPACED_UNITS,
+            between=" ?",
+            count=_ANY_UNSPACED,
+        ),
         _since,
     )
     yield _form(r"\b", r"\b", words.UNITS, count=_ANY), _never
@@ -281,7 +290,7 @@ def _last_forms() -> Iterator[tuple[re.Pattern[str], Meaning]]:
     yield _spaced(words.BEFORE_LAST, "", _PERIODS), _before(2)
     yield _spaced("", words.BEFORE_LAST_BEHIND, _PERIODS), _before(2)
     yield _form("(?:上上个?|上上個?|先々|지지난 ?)", _NOT_A_LENGTH + _PARTICLE, _WEEKS), _before(2)
-    yield _spaced(words.ROLLING, "", _PERIODS_ALONE), _rolling
+    yield _form(rf"\b(?:{words.ROLLING}) ", r"\b(?! of\b)", _PERIODS_ALONE), _rolling
     yield _spaced(words.LAST, "", _LONGER), _before(1)
     yield _spaced("", words.LAST_BEHIND, _LONGER), _before(1)
     yield _form("(?:上一?个?|上一?個?|先|지난 ?)", _NOT_A_LENGTH + _PARTICLE, _WEEKS), _before(1)

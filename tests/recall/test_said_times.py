@@ -275,6 +275,14 @@ SAID: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ),
 }
 UNSAID: Final = (
+    "我住在夏威夷",
+    "네트워크 연결이 필요한 일부 서비스",
+    "私は日曜学校で教えています",
+    "我们下周二搬家",
+    "次の火曜日に引っ越します",
+    "다음 주 금요일에 뭐 해",
+    "私は毎年夏に食べます",
+    "매년 여름에 가는 곳",
     "later that week",
     "en lunes",
     "hot spring water",
