@@ -34,6 +34,7 @@ from app.context.profile import facts_max
 from app.context.service import ContextService
 from app.context.store import ContextStore
 from app.diagnostics.metrics import Metrics
+from app.diagnostics.overview import Overview
 from app.diagnostics.service import DiagnosticsService, EventsConfig
 from app.diagnostics.store import DiagnosticsStore
 from app.facts.service import FactService
@@ -75,7 +76,7 @@ from app.state.service import StateService
 from app.state.store import StateStore
 from app.transfer.exporting import ExportConfig, Exporting
 from app.transfer.store import TransferStore
-from app.working import build_engine, build_recall, build_retaining, build_sweeping
+from app.working import build_engine, build_recall, build_retaining, build_sweeping, process_name
 
 # The framework's own spans have the query in them, which is text of the caller's.
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
@@ -259,6 +260,16 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         observer=roles.observer.name,
         reflector=roles.reflector.name,
         events=EventsConfig(poll_seconds=settings.events.poll_seconds, streams_max=settings.events.streams_max),
+    )
+    app.state.overview = Overview(
+        database=pool,
+        store=diagnostics_store,
+        charging=charging,
+        roles=roles.told,
+        indexer=finding.indexer,
+        vectorizing=next(iter(finding.vectorizing), None),
+        name=process_name(),
+        clock=SystemClock(),
     )
     route(app, settings, registry, tracing.tracer)
     return app

@@ -11,7 +11,7 @@ from app.kit.tokens import text_tokens
 from app.kit.tracing import UNTRACED
 from app.llm.build import build_model
 from app.llm.embedding_build import GuardedEmbedder, build_embedder
-from app.llm.guard import Guard, GuardedModel
+from app.llm.guard import Guard, GuardedModel, ModelRole
 from app.llm.port import Model, Provider
 from app.memory.extractive.roles import ExtractiveExtractor, ExtractiveObserver, ExtractiveReflector
 from app.memory.extractor import ModelExtractor
@@ -36,6 +36,7 @@ class Roles:
     models: Sequence[Model]
     embedder: GuardedEmbedder | None
     guards: Mapping[str, Guard]  # by what they stand before
+    told: Sequence[ModelRole]  # what an operator is told of them
 
 
 def build_roles(settings: Settings, tracer: Tracer = UNTRACED) -> Roles:
@@ -71,4 +72,21 @@ def build_roles(settings: Settings, tracer: Tracer = UNTRACED) -> Roles:
         models=models,
         embedder=embedder,
         guards=guards,
+        told=[
+            *(_told(role, chosen.observer, guards) for role in ("observer", "extractor")),
+            _told("reflector", chosen.reflector, guards),
+            *([] if embedder is None else [_told_of_embeddings(embedder, guards)]),
+        ],
     )
+
+
+def _told(role: str, chosen: Chosen, guards: Mapping[str, Guard]) -> ModelRole:
+    guard = guards.get(chosen.provider)
+    return ModelRole(
+        role=role, provider=chosen.provider, model=chosen.model, small_model=chosen.small_model, guard=guard
+    )
+
+
+def _told_of_embeddings(embedder: GuardedEmbedder, guards: Mapping[str, Guard]) -> ModelRole:
+    provider, _, model = embedder.label.partition(" ")
+    return ModelRole(role=EMBEDDINGS, provider=provider, model=model, guard=guards[EMBEDDINGS])

@@ -98,8 +98,12 @@ def build_engine(  # noqa: PLR0913 - every part by its constructor
         redaction=redaction,
         tracer=tracer,
     )
-    owner = f"{socket.gethostname()}:{os.getpid()}"
-    return Engine(queue=queue, stepping=stepping, config=config, owner=owner, tracer=tracer)
+    return Engine(queue=queue, stepping=stepping, config=config, owner=process_name(), tracer=tracer)
+
+
+def process_name() -> str:
+    """By which leases and the overview tell this process from another."""
+    return f"{socket.gethostname()}:{os.getpid()}"
 
 
 def build_retaining(

@@ -21,7 +21,16 @@ import pytest
 
 import app
 from app.context.store import SNAPSHOT
-from app.diagnostics.store import BACKLOG, LOG_OBSERVATIONS, LOG_REFLECTIONS, MEMORY
+from app.diagnostics.store import (
+    BACKLOG,
+    FAILING,
+    LOG_OBSERVATIONS,
+    LOG_REFLECTIONS,
+    MEMORY,
+    OWN_BACKLOG,
+    OWN_MAX,
+    OWN_WAITING_MAX,
+)
 from app.kit.db import TENANT_SETTING
 from app.memory.store import CONVERSATIONS
 from app.memory.version_store import ADD_SHARED_VERSION
@@ -233,6 +242,10 @@ async def test_no_request_reads_all_of_a_long_session(url: str, seen_by: Callabl
     assert [(asked, found) for asked, found in read.items() if max(found.values(), default=0) > READ_MAX] == []
 
 
+MANY_MORE = """
+INSERT INTO memories (id, tenant, scope, wake_tokens)
+SELECT gen_random_uuid(), $1, 'more', 0 FROM generate_series(1, $2)
+"""
 WAITING = ["short-7", "short-70", "short-700"]
 
 
@@ -358,6 +371,41 @@ async def test_the_backlog_looks_at_few_sessions_of_a_shared_memory(planner: asy
     await planner.execute("UPDATE memories SET due_at = CASE WHEN id = $1 THEN now() END", shared)
     read = await _rows_read(planner, BACKLOG, 10, [60.0])
     assert (read["sessions"], read["messages"]) == (len(WAITING), len(WAITING))
+
+
+FAILED = """
+UPDATE memories SET attempts = 3, due_at = now() + interval '1 hour' * CASE WHEN id < $1 THEN -1 ELSE 1 END,
+  last_error = '{"at": "2026-08-01T10:00:00Z", "step": "observe", "kind": "timeout", "message": "m"}'
+"""
+MIDDLE = UUID(int=2**127)  # ids are as good as random: half of them are below it
+
+
+@pytest.mark.parametrize("seen_by", ["planner", "guarded"])
+async def test_the_overview_reads_so_many_memories_however_many_wait(
+    url: str, planner: asyncpg.Connection, guarded: asyncpg.Connection, seen_by: str
+) -> None:
+    async with _planning(url) as owner:
+        await owner.execute(MANY_MORE, TENANT, 3 * OWN_MAX)
+        await owner.execute(FAILED, MIDDLE)
+        await owner.execute("ANALYZE memories")
+        asking = {"planner": planner, "guarded": guarded}[seen_by]
+        backlog = await _rows_read(asking, OWN_BACKLOG, TENANT, [60.0])
+        failing = await _rows_read(asking, FAILING, TENANT)
+        await owner.execute("DELETE FROM memories WHERE scope = 'more'")
+        await owner.execute("UPDATE memories SET attempts = 0, due_at = NULL, last_error = NULL")
+        await owner.execute("VACUUM ANALYZE memories")
+
+    assert backlog["memories"] == failing["memories"] == 2 * OWN_MAX
+    assert backlog["messages"] <= 2 * OWN_MAX
+    assert backlog["sessions"] <= 2 * (2 * OWN_MAX)  # the policy of a message looks its session up too
+    assert failing["sessions"] <= 5
+
+
+async def test_the_overview_looks_at_few_sessions_of_a_shared_memory(planner: asyncpg.Connection, shared: UUID) -> None:
+    await planner.execute("UPDATE memories SET due_at = CASE WHEN id = $1 THEN now() END", shared)
+    await planner.execute("UPDATE sessions SET waiting = true WHERE memory_id = $1", shared)
+    read = await _rows_read(planner, OWN_BACKLOG, TENANT, [60.0])
+    assert (read["memories"], read["sessions"]) == (1, OWN_WAITING_MAX)
 
 
 async def test_a_whole_read_would_be_seen(planner: asyncpg.Connection) -> None:

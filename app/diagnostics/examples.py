@@ -128,6 +128,62 @@ def _asked(step: str) -> Examples:
     return Examples(answers={202: asked, 200: asked | {"memory": _MEMORY}})
 
 
+_OVERVIEW: dict[str, Any] = {
+    "at": "2026-08-15T03:00:00Z",
+    "queue": {
+        "complete": True,
+        "memories": [
+            {"status": "observing", "memories": 4, "pending_tokens": 71000, "oldest_seconds": 900.0},
+            {"status": "stalled", "memories": 2, "pending_tokens": 52000, "oldest_seconds": 10800.0},
+        ],
+        "ages": [
+            {"below_seconds": 60.0, "pending_tokens": 0},
+            {"below_seconds": 600.0, "pending_tokens": 0},
+            {"below_seconds": 3600.0, "pending_tokens": 71000},
+            {"below_seconds": 86400.0, "pending_tokens": 52000},
+            {"below_seconds": None, "pending_tokens": 0},
+        ],
+        "late_seconds": 0.0,
+    },
+    "failing": [
+        {
+            "step": "observe",
+            "kind": "unauthorized",
+            "message": "the provider answered 401",
+            "memories": 2,
+            "attempts": 9,
+            "last_at": "2026-08-15T02:55:00Z",
+            "next_at": "2026-08-15T03:05:00Z",
+            "sessions": ["s1", "s7"],
+        }
+    ],
+    "spending": {
+        "day": "2026-08-15",
+        "rung": "small_model",
+        "tenant": _ACCOUNT | {"tokens": 390000, "cost_usd": 0.74, "cap": {"tokens": None, "cost_usd": 1.0}},
+    },
+    "process": {
+        "name": "daybook-1:7",
+        "roles": [
+            {
+                "role": "observer",
+                "provider": "anthropic",
+                "model": "claude-haiku-5-5",
+                "small_model": None,
+                "circuit": "closed",
+                "failures": 0,
+                "next_try_seconds": None,
+                "last_error": "unauthorized",
+                "last_error_seconds": 300.0,
+                "answered_seconds": 11200.0,
+            }
+        ],
+        "connections": {"size": 4, "in_use": 1, "waiting": 0, "max": 10},
+        "indexing": {"sessions": 3, "looked": 3, "messages": 41},
+        "vectors": {"sessions": 0, "messages": 0},
+    },
+}
+
 _METRICS = """\
 # HELP daybook_memories Memories that have something to do or to wait for, by status
 # TYPE daybook_memories gauge
@@ -146,6 +202,7 @@ EXAMPLES = {
     "reflectNow": _asked("reflect"),
     "redriveMemory": _asked("redrive"),
     "getMetrics": Examples(answers={200: _METRICS}),
+    "getOverview": Examples(answers={200: _OVERVIEW}),
     "getHealth": Examples(answers={200: {"status": "ok"}}),
     "getReadiness": Examples(
         answers={200: {"status": "ready", "database": "embedded PostgreSQL", "migration": "0031", "known": "0030"}}

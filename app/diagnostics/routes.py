@@ -12,11 +12,13 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from app.diagnostics.events import Event, read_place
 from app.diagnostics.health import readiness
 from app.diagnostics.metrics import Metrics
+from app.diagnostics.overview import Overview
 from app.diagnostics.schemas import (
     HealthOut,
     LogTextOut,
     MemoryOut,
     ObservationPage,
+    OverviewOut,
     ReadyOut,
     ReflectionPage,
     Requested,
@@ -27,7 +29,7 @@ from app.diagnostics.schemas import (
     VersionPage,
 )
 from app.diagnostics.service import DiagnosticsService
-from app.kit.auth import Access, Guarded, Tenant, is_let_in, needs
+from app.kit.auth import Access, Caller, Guarded, Tenant, is_let_in, needs
 from app.kit.paging import paged, read_cursor
 from app.kit.problems import problem_responses
 from app.memory.model import Status
@@ -195,6 +197,14 @@ async def healthz() -> HealthOut:
 async def readyz(request: Request) -> ReadyOut:
     """The database answers and has the schema this code needs, or a newer one."""
     return await readiness(request.app.state.database, request.app.state.database_name)
+
+
+@metrics_router.get("/overview", operation_id="getOverview")
+async def overview(tenant: Tenant, request: Request) -> OverviewOut:
+    """What waits, works and fails of the tenant's memories; with an admin key also how the process is that answers."""
+    told: Overview = request.app.state.overview
+    caller: Caller = request.scope["caller"]
+    return await told.told(tenant, of_process=caller.access.covers(Access.ADMIN))
 
 
 @metrics_router.get(

@@ -313,12 +313,13 @@ def _spending(caps: Caps, accounts: Accounts) -> dict[str, Any]:
     return {
         "day": accounts.day,
         "rung": allowance(caps, accounts).rung,
-        "session": _account(caps.session, accounts.session),
-        "tenant": _account(caps.tenant, accounts.tenant),
+        "session": account_of(caps.session, accounts.session),
+        "tenant": account_of(caps.tenant, accounts.tenant),
     }
 
 
-def _account(cap: Cap, account: Account) -> dict[str, Any]:
+def account_of(cap: Cap, account: Account) -> dict[str, Any]:
+    """An account and its cap, as an ``AccountOut``."""
     return {
         "tokens": account.spent.tokens,
         "cost_usd": round(account.spent.cost_usd, 6),

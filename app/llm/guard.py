@@ -8,6 +8,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 from typing import TypeVar
 
@@ -64,6 +65,38 @@ class Breaker:
         self.probing = False
 
 
+class Circuit(StrEnum):
+    CLOSED = "closed"
+    OPEN = "open"
+    HALF_OPEN = "half_open"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """How calls to a provider went in this process. Seconds are before now, ``next_try_seconds`` from now; None: never.
+
+    ``failures`` in a row are of the provider; ``last_error`` that of the last call that failed, also of a refused one.
+    """
+
+    circuit: Circuit = Circuit.CLOSED
+    failures: int = 0
+    next_try_seconds: float | None = None
+    last_error: str | None = None
+    last_error_seconds: float | None = None
+    answered_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRole:
+    """Who does a part of the memory's work. No ``guard``: it is built in, and calls nobody."""
+
+    role: str
+    provider: str
+    model: str
+    small_model: str | None = None
+    guard: "Guard | None" = None
+
+
 class Guard:
     """Shared by all models of one provider."""
 
@@ -71,10 +104,26 @@ class Guard:
         self.places = asyncio.Semaphore(config.concurrency)
         self.breaker = Breaker(config)
         self._clock = clock
+        self._failed: tuple[str, float] | None = None  # the kind, and when
+        self._answered_at: float | None = None
 
     def is_open(self) -> bool:
         """Whether no call passes now, or only the one that is to see."""
         return self.breaker.failures >= self.breaker.config.failures_max
+
+    def condition(self) -> Condition:
+        """Looks, and lets no call through."""
+        now, breaker = self._clock(), self.breaker
+        left = breaker.opened_at + breaker.config.open_seconds - now if self.is_open() else None
+        error, failed_at = self._failed or (None, None)
+        return Condition(
+            circuit=Circuit.CLOSED if left is None else Circuit.OPEN if left > 0 else Circuit.HALF_OPEN,
+            failures=breaker.failures,
+            next_try_seconds=None if left is None else max(left, 0.0),
+            last_error=error,
+            last_error_seconds=None if failed_at is None else now - failed_at,
+            answered_seconds=None if self._answered_at is None else now - self._answered_at,
+        )
 
     async def passed(self, provider: str, call: Callable[[], Awaitable[T]], *, wait_seconds: float | None = None) -> T:
         """One guarded call, which waits so long for its place (None: as long as it takes).
@@ -105,11 +154,13 @@ class Guard:
         try:
             reply = await call()
         except ModelError as error:
+            self._failed = (error.kind, self._clock())
             if error.retryable:
                 self.breaker.failed(self._clock(), error.kind)
             raise
         finally:
             self.breaker.ended()
+        self._answered_at = self._clock()
         self.breaker.succeeded()
         return reply
 

@@ -29,8 +29,8 @@ class Charging:
         accounts = await self.accounts(loaded.memory_id, loaded.tenant)
         return Allowance() if accounts is None else allowance(self.caps, accounts)
 
-    async def accounts(self, memory_id: UUID, tenant: str) -> Accounts | None:
-        """What was spent today; None where nothing is counted."""
+    async def accounts(self, memory_id: UUID | None, tenant: str) -> Accounts | None:
+        """What was spent today, without a memory by its tenant alone; None where nothing is counted."""
         return await self._store.accounts(memory_id, tenant) if self.caps.are_set else None
 
     async def paid(

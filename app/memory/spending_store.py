@@ -60,8 +60,8 @@ class SpendingStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def accounts(self, memory_id: UUID, tenant: str) -> Accounts:
-        """Today's, of the memory and of its tenant."""
+    async def accounts(self, memory_id: UUID | None, tenant: str) -> Accounts:
+        """Today's, of the memory (of none: nothing) and of its tenant."""
         async with self._database.connection() as connection:
             return _accounts_of(await connection.fetchrow(ACCOUNTS, memory_id, tenant))
 

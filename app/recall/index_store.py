@@ -24,6 +24,16 @@ FROM (SELECT id, next_seq FROM sessions WHERE id > $1 ORDER BY id LIMIT $2) s LE
 ) t ON true
 """
 
+# Of so many sessions: what follows the newest that is indexed of each.
+LACKING = """/* search_lacking */
+SELECT coalesce(sum(s.next_seq - 1 - coalesce(t.seq, 0)), 0)::bigint
+FROM unnest($1::uuid[]) AS asked (id)
+CROSS JOIN LATERAL (SELECT next_seq FROM sessions WHERE id = asked.id LIMIT 1) s
+LEFT JOIN LATERAL (
+  SELECT seq FROM message_terms WHERE session_id = asked.id ORDER BY seq DESC LIMIT 1
+) t ON true
+"""
+
 LAST = """/* search_last */
 SELECT seq, segment, length_before + length AS length, created_at FROM message_terms
 WHERE session_id = $1 ORDER BY seq DESC LIMIT 1
@@ -91,6 +101,12 @@ class IndexStore:
         async with self._database.connection() as connection:
             row = await connection.fetchrow(BEHIND, after, limit)
         return Lookout(last=row["last"], behind=tuple(row["behind"] or ()))
+
+    async def lacking(self, sessions: Sequence[UUID]) -> int:
+        """How many messages of these the index lacks."""
+        async with self._database.connection() as connection:
+            messages: int = await connection.fetchval(LACKING, sessions)
+        return messages
 
     async def unindexed(self, session: UUID, limit: int, *, tokens_max: int) -> tuple[Last, list[Message]]:
         """How far the index is, and the oldest messages after that; the last of them may be over ``tokens_max``."""

@@ -16,6 +16,7 @@ from app.recall.index_store import IndexStore
 from app.recall.indexing import entries
 
 FIRST = UUID(int=0)
+LOOKED_MAX = 500  # sessions of which it is told how many messages the index lacks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +33,15 @@ class IndexConfig:
     quiet_seconds: float = 5.0
     look_seconds: float = 1.0
     sweep_sessions: int = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexBacklog:
+    """Sessions that wait to be indexed, and the messages that the index lacks of those ``looked`` at."""
+
+    sessions: int
+    looked: int
+    messages: int
 
 
 @dataclass(slots=True)
@@ -76,6 +86,12 @@ class Indexer:
     def ask(self, session: UUID) -> None:
         """Index this session next: it was searched, and the index lacked messages, or it lacks too many."""
         self._asked[session] = None
+
+    async def backlog(self) -> IndexBacklog:
+        """What this process knows that the index lacks."""
+        known = [*self._asked.keys(), *(self._waiting.keys() - self._asked.keys())]
+        messages = await self._store.lacking(known[:LOOKED_MAX])
+        return IndexBacklog(sessions=len(known), looked=min(len(known), LOOKED_MAX), messages=messages)
 
     async def index(self, session: UUID) -> int:
         """Index the next messages of a session, up to a batch. Answers how many; 0: there is nothing more to do."""

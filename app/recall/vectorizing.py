@@ -49,6 +49,14 @@ class VectorConfig:
     searched_max: int = 10_000
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorBacklog:
+    """Sessions known to wait for vectors, and the messages that lacked one at the last look at all; None: not yet."""
+
+    sessions: int
+    messages: int | None
+
+
 class Vectorizing:
     def __init__(
         self,
@@ -69,6 +77,7 @@ class Vectorizing:
         self._asked: dict[UUID, None] = {}
         self._swept = uuid4()
         self._lacking = 0
+        self._lacked: int | None = None
         self._failures = 0
         self._repeated = Repeated(self._try, seconds=config.look_seconds, name="daybook-recall-vectors")
 
@@ -81,6 +90,9 @@ class Vectorizing:
     def ask(self, session: UUID) -> None:
         """Note that there is something to embed. Never waits, never fails."""
         self._asked[session] = None
+
+    def backlog(self) -> VectorBacklog:
+        return VectorBacklog(sessions=len(self._asked), messages=self._lacked)
 
     async def embed(self, session: UUID) -> bool:
         """Make the next vectors of a session, up to a batch. Answers whether there is more to do. Raises ModelError."""
@@ -97,7 +109,7 @@ class Vectorizing:
         self._lacking += found.messages
         if found.last is None:
             self._metrics.lacking(self._lacking)
-            self._lacking = 0
+            self._lacked, self._lacking = self._lacking, 0
         self._swept = found.last or FIRST
         for session in found.behind:
             self.ask(session)

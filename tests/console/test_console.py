@@ -1,6 +1,7 @@
 """The operator's page in a real browser (issue 5): what it shows is what the service says, as it happens."""
 
 import asyncio
+from collections.abc import Iterator
 from typing import Any
 
 import httpx2 as httpx
@@ -12,7 +13,9 @@ from app.issuing import create, wanted
 from app.settings import Settings
 from tests.conftest import Service, StartService
 from tests.console.conftest import page_of
+from tests.journeys.looks import until_stalled
 from tests.journeys.talk import plain_talk
+from tests.model_server import Fault, ModelServer
 
 KEY = "a-key-of-sixteen-or-more"
 SMALL: dict[str, Any] = {
@@ -22,6 +25,16 @@ SMALL: dict[str, Any] = {
     "memory_budget": 2_000,
     "keep_last": 4,
 }
+# What is observed by a model, as soon as eight messages are there.
+WAITING: dict[str, Any] = {"message_tokens": 400, "observation_tokens": 100, "buffer_every": None, "keep_last": 0}
+
+
+@pytest.fixture
+def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    with ModelServer() as server:
+        for name, value in server.environment().items():
+            monkeypatch.setenv(name, value)
+        yield server
 
 
 async def talked(service: Service, key: str = "support-1", messages: int = 40) -> None:
@@ -76,7 +89,7 @@ async def test_a_service_that_was_away_is_asked_again(service: Service, browser:
     await expect(page.get_by_role("alert")).to_have_text("the database is away")
     await page.unroute("**/sessions?*")
     await page.get_by_role("button", name="Try again").click()
-    await expect(page.get_by_role("heading", name="Choose a session")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Overview")).to_be_visible()
     await context.close()
 
 
@@ -163,6 +176,95 @@ async def test_a_stalled_memory_is_redriven_and_its_failures_are_told(
             await expect(failed.nth(before)).to_be_visible()
 
 
+async def test_the_overview_tells_what_fails_and_leads_to_it(
+    start_service: StartService, browser: Browser, models: ModelServer, database_url: str
+) -> None:
+    models.always = Fault.UNAUTHORIZED
+    async with start_service(provider="openai", memory=WAITING, caps={"tenant_tokens_per_day": 10**6}) as service:
+        await service.append("calm", {"role": "user", "content": "Hello"})
+        await service.append("stuck", *plain_talk(8))
+        await until_stalled(service, database_url, "stuck")
+        async with page_of(browser, service.url) as page:
+            await expect(figure(page, "Ready")).to_have_text("yes")
+            await expect(figure(page, "Stalled")).to_have_text("1")
+            await expect(figure(page, "Spent today")).to_have_text("0%")
+            await expect(page.locator(".wanting li").first).to_contain_text("1 memory stalled")
+            await expect(page.locator("tbody tr")).to_have_count(3)
+            cause = page.locator(".causes li")
+            await expect(cause).to_contain_text("observe: unauthorized")
+
+            await page.get_by_role("button", name="1 stalled").click()
+            await expect(page.get_by_role("combobox", name="Status")).to_be_focused()
+            await expect(page.locator(".sessions li")).to_have_count(1)
+            await page.get_by_role("link", name="Overview", exact=True).click()
+            await cause.get_by_role("link", name="stuck").focus()
+            await page.keyboard.press("Enter")
+            await expect(page.get_by_role("heading", name="stuck")).to_be_visible()
+            await expect(page.locator("tr.failed").first).to_be_visible()
+
+
+async def test_the_overview_is_looked_at_again_by_itself_and_says_when_it_cannot(
+    service: Service, browser: Browser
+) -> None:
+    context = await browser.new_context()
+    page = await context.new_page()
+    await page.clock.install()
+    await page.goto(service.url)
+    told = page.get_by_role("status").get_by_text("live", exact=True)
+    await expect(told).to_be_visible()
+    await expect(page.get_by_text("Nothing wants attention.")).to_be_visible()
+    await page.route("**/overview", lambda route: route.fulfill(status=503, json={"detail": "the database is away"}))
+    await page.route("**/readyz", lambda route: route.fulfill(status=503, json={"detail": "no schema"}))
+    await page.clock.run_for(6_000)
+    await expect(page.get_by_role("alert")).to_have_text("the database is away")
+    await expect(figure(page, "Ready")).to_have_text("no")
+    await expect(page.locator(".wanting li")).to_have_text("The service is not ready: no schema.")
+    await expect(told).to_have_count(0)
+    await page.unroute_all()
+    await page.clock.run_for(6_000)
+    await expect(told).to_be_visible()
+    await expect(page.get_by_text("Nothing wants attention.")).to_be_visible()
+    await context.close()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1300), ("dark", 1300), ("dark", 360)])
+async def test_the_overview_has_no_serious_fault_of_accessibility_however_bad_it_looks(
+    start_service: StartService,
+    browser: Browser,
+    models: ModelServer,
+    database_url: str,
+    scheme: str,
+    width: int,
+) -> None:
+    models.always = Fault.SERVER_ERROR
+    caps = {"tenant_tokens_per_day": 10**6}
+    async with start_service(provider="openai", memory=WAITING, caps=caps, llm={"failures_max": 1}) as service:
+        for key in ("one", "another-that-has-a-very-long-key-without-any-place-to-break-it-" + "x" * 90):
+            await service.append(key, *plain_talk(8))
+        await until_stalled(service, database_url, "one")
+        screen = {"color_scheme": scheme, "viewport": {"width": width, "height": 850}}
+        async with page_of(browser, service.url, **screen) as page:
+            await expect(page.locator(".causes li").first).to_be_visible()
+            await expect(page.get_by_text("are stopped after")).to_be_visible()
+            await fit_and_faultless(page, "overview")
+
+
+async def test_a_key_that_is_no_admins_is_told_of_its_sessions_alone(
+    start_service: StartService, database_url: str, browser: Browser
+) -> None:
+    asked_for = wanted(tenant="acme", scopes=["read"], name="", expires=None)
+    async with start_service(bootstrap_key=KEY) as service:
+        secret, _ = await asyncio.to_thread(create, Settings(database_url=database_url), asked_for)
+        context = await browser.new_context()
+        page = await context.new_page()
+        await page.goto(service.url)
+        await page.get_by_label("Key").fill(secret)
+        await page.get_by_role("button", name="Open").click()
+        await expect(page.get_by_text("are told with an admin key")).to_be_visible()
+        await expect(page.locator("table")).to_have_count(0)
+        await context.close()
+
+
 async def test_a_note_is_edited_and_deleted_only_after_a_question(service: Service, browser: Browser) -> None:
     await talked(service)
     before = (await service.memory("support-1"))["log"]["version"]
@@ -220,14 +322,18 @@ async def test_no_view_has_a_serious_fault_of_accessibility(
         for view in ("Timeline", "Log", "Context", "Versions", "Runs"):
             await page.get_by_role("link", name=view, exact=True).click()
             await expect(page.locator("main section:not(:has([aria-busy]))")).to_be_visible()
-            found = await Axe().run(page)
-            faults = [
-                f"{fault['id']}: {fault['nodes'][0]['html'][:200]}"
-                for fault in found.response["violations"]
-                if fault["impact"] in {"serious", "critical"}
-            ]
-            assert faults == [], view
-            assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), view
+            await fit_and_faultless(page, view)
+
+
+async def fit_and_faultless(page: Page, view: str) -> None:
+    found = await Axe().run(page)
+    faults = [
+        f"{fault['id']}: {fault['nodes'][0]['html'][:200]}"
+        for fault in found.response["violations"]
+        if fault["impact"] in {"serious", "critical"}
+    ]
+    assert faults == [], view
+    assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), view
 
 
 async def test_the_api_is_read_and_tried_on_its_page(service: Service, browser: Browser) -> None:

@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
-from app.llm.guard import Breaker, Guard, GuardConfig, GuardedModel
+from app.llm.guard import Breaker, Circuit, Condition, Guard, GuardConfig, GuardedModel
 from app.llm.port import ModelError, ModelReply, ModelRequest, Provider, Stop, Usage
 
 CONFIG = GuardConfig(concurrency=2, failures_max=3, open_seconds=30.0)
@@ -145,6 +146,39 @@ async def test_refused_requests_say_nothing_of_the_providers_health() -> None:
     played, model = guarded(*[REFUSED] * 5)
     assert await fail(model, 5) == ["bad_request"] * 5
     assert played.calls == 5
+
+
+async def test_how_calls_went_is_told_without_letting_one_through() -> None:
+    clock = Clock()
+    played = Played(REPLY, REFUSED, *[OVERLOADED] * 3)
+    guard = Guard(CONFIG, clock)
+    model = GuardedModel(played, guard)
+    assert guard.condition() == Condition()
+
+    await model.complete(REQUEST)
+    clock.now += 5
+    await fail(model, 1)
+    clock.now += 1
+    refused = Condition(last_error="bad_request", last_error_seconds=1, answered_seconds=6)
+    assert guard.condition() == refused
+
+    await fail(model, 4)  # the last finds the circuit open, and asks nobody
+    clock.now += 10
+    stopped = Condition(
+        circuit=Circuit.OPEN,
+        failures=3,
+        next_try_seconds=20,
+        last_error="overloaded",
+        last_error_seconds=10,
+        answered_seconds=16,
+    )
+    assert guard.condition() == stopped
+    clock.now += 20
+    assert guard.condition() == replace(
+        stopped, circuit=Circuit.HALF_OPEN, next_try_seconds=0, last_error_seconds=30, answered_seconds=36
+    )
+    assert await model.complete(REQUEST) == REPLY  # the probe is still to be had
+    assert guard.condition() == Condition(last_error="overloaded", last_error_seconds=30, answered_seconds=0)
 
 
 @pytest.mark.parametrize(("failures", "wait"), [(2, 0.0), (3, 30.0), (4, 30.0)])

@@ -1,10 +1,11 @@
-// The operator's page: a list of sessions, and one session in the light of its memory. The place is in the URL's hash.
+// The operator's page: a list of sessions, the whole service, and one session in the light of its memory. The place is in the URL's hash.
 
 import { html, render, useEffect, useState } from "./vendor/htm-preact.js";
 import { Problem, get, key } from "./api.js";
 import { KeyAsk, Notice } from "./parts.js";
 import { SessionList } from "./sessions.js";
 import { SessionPage } from "./session.js";
+import { OverviewPage } from "./overview.js";
 
 function place() {
   const [, name = "", tab = "timeline"] = location.hash.replace(/^#/, "").split("/");
@@ -33,6 +34,11 @@ function App() {
   const at = usePlace();
   const [asked, setAsked] = useState(null); // null: not known yet; an object: a key is needed
   const [failed, setFailed] = useState(null);
+  const [status, setStatus] = useState(""); // which sessions are listed
+  const show = (name) => {
+    setStatus(name);
+    document.querySelector("#status").focus();
+  };
   const knock = () =>
     get("/sessions", { limit: 1 }).then(
       () => (setAsked(false), setFailed(null)),
@@ -50,17 +56,17 @@ function App() {
     <header class="top">
       <a class="brand" href="#/"><img src="console/icon.svg" alt="" width="22" height="22" />Daybook</a>
       <nav aria-label="Service">
+        <a href="#/" aria-current=${at.name ? undefined : "page"}>Overview</a>
         <a href="docs">API</a>
         ${key.get() && html`<button class="plain" onClick=${() => (key.forget(), setAsked({ wrong: false }))}>Forget key</button>`}
       </nav>
     </header>
     <div class=${`columns ${at.name ? "chosen" : ""}`}>
-      <aside aria-label="Sessions"><${SessionList} chosen=${at.name} /></aside>
+      <aside aria-label="Sessions"><${SessionList} chosen=${at.name} status=${status} onStatus=${setStatus} /></aside>
       <main>
         ${at.name
           ? html`<${SessionPage} key=${at.name} name=${at.name} tab=${at.tab} />`
-          : html`<div class="empty"><h1>Choose a session</h1>
-              <p>Each shows what its memory holds, which messages stand behind it, and what the next call would see.</p></div>`}
+          : html`<${OverviewPage} onStatus=${show} />`}
       </main>
     </div>
   `;

@@ -7,10 +7,10 @@ import { Notice, Status, ago, short } from "./parts.js";
 const STATUSES = ["idle", "due", "buffering", "observing", "reflecting", "backing_off", "stalled", "paused", "disabled"];
 const LOOK_MS = 5000;
 
-export function SessionList({ chosen }) {
+export function SessionList({ chosen, status, onStatus }) {
   const [search, setSearch] = useState("");
-  const [status, setStatus] = useState("");
   const [pages, setPages] = useState(1);
+  useEffect(() => setPages(1), [status]);
   const [found, setFound] = useState({ items: [], more: false, error: null, loaded: false });
   useEffect(() => {
     const stop = new AbortController();
@@ -27,7 +27,7 @@ export function SessionList({ chosen }) {
     <div class="filters" role="search">
       <label>Search <input type="search" value=${search} placeholder="part of a key"
         onInput=${(event) => (setSearch(event.target.value.trim()), setPages(1))} /></label>
-      <label>Status <select onChange=${(event) => (setStatus(event.target.value), setPages(1))}>
+      <label>Status <select id="status" value=${status} onChange=${(event) => onStatus(event.target.value)}>
         <option value="">any</option>
         ${STATUSES.map((name) => html`<option value=${name} selected=${name === status}>${name.replace("_", " ")}</option>`)}
       </select></label>

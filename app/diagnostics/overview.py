@@ -1,0 +1,114 @@
+"""What an operator sees of the whole service at once (docs/operations.md, docs/decisions/0055).
+
+Of the queue a key sees its tenant's, of which ``OWN_MAX`` memories that are due and as many that are not yet are looked
+at. What is told of the process is told to an admin, as ``/metrics`` is.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from app.diagnostics.metrics import AGES
+from app.diagnostics.schemas import OverviewOut
+from app.diagnostics.service import account_of
+from app.diagnostics.store import OWN_MAX, Backlog, DiagnosticsStore, Failing
+from app.kit.clock import Clock
+from app.kit.db import EVERY_TENANT, Database, acting_for
+from app.llm.guard import Condition, ModelRole
+from app.memory.charging import Charging
+from app.memory.spending import Accounts, Caps, allowance
+from app.memory.status import MemoryStatus
+from app.recall.indexer import Indexer
+from app.recall.vectorizing import Vectorizing
+
+
+class Overview:
+    """``name`` is that of this process, ``vectorizing`` None where recall is by words alone."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        store: DiagnosticsStore,
+        charging: Charging,
+        roles: Sequence[ModelRole],
+        indexer: Indexer,
+        vectorizing: Vectorizing | None,
+        name: str,
+        clock: Clock,
+    ) -> None:
+        self._database = database
+        self._store = store
+        self._charging = charging
+        self._roles = roles
+        self._indexer = indexer
+        self._vectorizing = vectorizing
+        self._name = name
+        self._clock = clock
+
+    async def told(self, tenant: str, *, of_process: bool) -> OverviewOut:
+        accounts = await self._charging.accounts(None, tenant)
+        return OverviewOut.model_validate(
+            {
+                "at": self._clock.now(),
+                "queue": _queue(await self._store.own_backlog(tenant, ages=list(AGES))),
+                "failing": [_failing(cause) for cause in await self._store.failing(tenant)],
+                "spending": None if accounts is None else _spending(self._charging.caps, accounts),
+                "process": await self._process() if of_process else None,
+            }
+        )
+
+    async def _process(self) -> dict[str, Any]:
+        with acting_for(EVERY_TENANT):
+            indexing = await self._indexer.backlog()
+        return {
+            "name": self._name,
+            "roles": [_role(role) for role in self._roles],
+            "connections": self._database.pool_state(),
+            "indexing": asdict(indexing),
+            "vectors": None if self._vectorizing is None else asdict(self._vectorizing.backlog()),
+        }
+
+
+def _queue(backlog: Backlog) -> dict[str, Any]:
+    later = sum(backlog.memories.values()) - backlog.due
+    bounds = (*AGES, None)
+    return {
+        "complete": max(backlog.due, later) < OWN_MAX,
+        "memories": [
+            {"status": status} | asdict(backlog.standing[status])
+            for status in MemoryStatus
+            if status in backlog.standing
+        ],
+        "ages": [
+            {"below_seconds": bound, "pending_tokens": tokens}
+            for bound, tokens in zip(bounds, backlog.pending_tokens, strict=True)
+        ],
+        "late_seconds": backlog.late_seconds,
+    }
+
+
+def _failing(cause: Failing) -> dict[str, Any]:
+    told = {name: cause.error[name] for name in ("step", "kind", "message")}
+    return told | {
+        "memories": cause.memories,
+        "attempts": cause.attempts,
+        "last_at": cause.last_at,
+        "next_at": cause.next_at,
+        "sessions": list(cause.sessions),
+    }
+
+
+def _spending(caps: Caps, accounts: Accounts) -> dict[str, Any]:
+    return {
+        "day": accounts.day,
+        "rung": allowance(caps, accounts).rung,
+        "tenant": account_of(caps.tenant, accounts.tenant),
+    }
+
+
+def _role(role: ModelRole) -> dict[str, Any]:
+    told = {"role": role.role, "provider": role.provider, "model": role.model, "small_model": role.small_model}
+    if role.guard is None:
+        return told | asdict(Condition()) | {"circuit": None}
+    return told | asdict(role.guard.condition())
