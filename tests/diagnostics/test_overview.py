@@ -63,7 +63,7 @@ async def test_of_a_service_at_rest_nothing_waits_or_fails(service: Service) -> 
     assert role(told, "observer")["provider"] == "extractive"
     assert role(told, "observer")["circuit"] is None
     assert told["process"]["vectors"] is None
-    assert told["process"]["connections"]["waiting"] == 0
+    assert told["process"]["connections"]["max"] == 10
 
 
 async def test_what_fails_is_told_by_its_cause_with_its_sessions(

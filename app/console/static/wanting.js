@@ -28,7 +28,9 @@ export function wanting({ told, ready }) {
   for (const [about, roles] of stopped(told.process?.roles ?? [])) wrong(`Calls of ${roles.join(", ")} to ${about}.`);
   if (told.queue.late_seconds > LATE_SECONDS)
     wrong(`Work has been due for ${ago(told.queue.late_seconds)} and is not begun: no worker is there, or all are busy.`);
-  if (told.process?.connections.waiting) wrong(`${told.process.connections.waiting} wait for a connection to the database.`);
+  const pool = told.process?.connections;
+  if (pool?.waiting && pool.in_use >= pool.max) // else it is being taken
+    wrong(`All ${pool.max} connections to the database are in use, and ${pool.waiting} wait for one.`);
   const failing = of("backing_off");
   if (failing) note(`${memories(failing.memories)} failed and will be tried again soon.`);
   const paused = of("paused");
