@@ -19,7 +19,7 @@ _TAG = re.compile(
 )
 _LINE_HEAD = re.compile(r"^\s*(?:[-*+•]\s+|#{1,6}\s+|>\s*|\d{1,2}[.)]\s+|\|)+")
 # Only what is in pairs of stars: underscores and single stars are parts of names, paths and formulas as often.
-_EMPHASIS = re.compile(r"(?<![A-Za-z0-9*])\*\*(?=\S)(.+?)(?<=\S)\*\*")
+_EMPHASIS = re.compile(r"(?<![A-Za-z0-9*])\*\*(?=\S)(.{1,400}?)(?<=\S)\*\*")
 _LINK = re.compile(r"\[([^\[\]]+)\]\((?:https?:)?[^()\s]+\)")
 # Marks, tags and citations of our own format: text that carries them must not be read as a line of the log.
 _MARKS = re.compile("|".join(priority.value for priority in Priority) + "|\ufe0f")

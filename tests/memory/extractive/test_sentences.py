@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from app.memory.extractive.sentences import SENTENCE_CHARACTERS_MAX, sentences
@@ -53,3 +55,10 @@ def test_the_logs_own_markup_is_defused(text: str, expected: str) -> None:
 @pytest.mark.parametrize("text", ["word " * 500, "x" * 5_000, "很长，" * 500])
 def test_no_sentence_is_longer_than_the_limit(text: str) -> None:
     assert all(len(sentence) <= SENTENCE_CHARACTERS_MAX for sentence in sentences(text))
+
+
+@pytest.mark.parametrize("text", ["**a " * 50_000, "„ a. “" * 30_000, '"' + "a. " * 60_000])
+def test_marks_that_are_never_closed_take_no_longer_than_others(text: str) -> None:
+    started = time.process_time()
+    assert list(sentences(text))
+    assert time.process_time() - started < 10  # quadratic, stars take minutes
