@@ -17,7 +17,8 @@ NAMES_OF_SECRETS = (
     "(?:api|access|account|auth|client|encryption|master|private|secret|signing)[_-]?key|"
     "(?:access|api|auth|bot|client|id|private|refresh|secret|session)[_-]?token"
 )
-_SECRET_KEY = re.compile(rf".*(?:{NAMES_OF_SECRETS})", re.IGNORECASE | re.DOTALL)
+_SECRET_KEY = re.compile(rf".*(?:{NAMES_OF_SECRETS}|authorization)", re.IGNORECASE | re.DOTALL)
+_NAMING = ("name", "key")  # of an entry such as {"name": "DB_PASSWORD", "value": "..."}
 
 
 def mark(kind: str) -> str:
@@ -39,16 +40,16 @@ def redacted_json(value: Any, redact: Redact) -> Any:
 
 
 def redacted_object(value: Mapping[str, Any], redact: Redact) -> dict[str, Any]:
-    return {
-        key: _redacted_field(key, item, redact) if isinstance(item, str) else redacted_json(item, redact)
-        for key, item in value.items()
-    }
+    named = next((value[key] for key in _NAMING if isinstance(value.get(key), str)), "value")
+    return {key: _redacted_field(named if key == "value" else key, item, redact) for key, item in value.items()}
 
 
-def _redacted_field(key: str, value: str, redact: Redact) -> str:
-    """A string in an object. Under a key that names a secret it is shown as it would stand in a text."""
-    if not _SECRET_KEY.fullmatch(key):
-        return redact(value)
+def _redacted_field(key: str, value: Any, redact: Redact) -> Any:
+    """A value in an object. Under a key that names a secret strings are shown as they would stand in a text."""
+    if isinstance(value, list):
+        return [_redacted_field(key, item, redact) for item in value]
+    if not isinstance(value, str) or not _SECRET_KEY.fullmatch(key):
+        return redacted_json(value, redact)
     assignment = f"{key}: "
     named = redact(assignment + value)
     return redact(named.removeprefix(assignment) if named.startswith(assignment) else value)

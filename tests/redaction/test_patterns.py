@@ -66,7 +66,10 @@ def test_a_name_without_a_value_takes_no_secret_from_the_next(redact: Redact, un
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | TEXTS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8) | st.just("api_key"), inner),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=8) | st.sampled_from(["api_key", "authorization", "name", "value"]), inner)
+    ),
     max_leaves=8,
 )
 
@@ -105,6 +108,21 @@ def shape(value: object) -> object:
 def test_a_value_is_read_with_the_key_it_stands_under(redact: Redact, field: dict[str, object], kept: bool) -> None:
     ((key, value),) = field.items()
     assert redacted_json(field, redact) == {key: value if kept else mark("password")}
+
+
+@pytest.mark.parametrize(
+    ("value", "redacted"),
+    [
+        ({"password": ["Tr0ub4dor", 7]}, {"password": [mark("password"), 7]}),
+        ({"name": "DB_PASSWORD", "value": "Tr0ub4dor"}, {"name": "DB_PASSWORD", "value": mark("password")}),
+        ({"value": "Tr0ub4dor", "key": "api_key"}, {"value": mark("password"), "key": "api_key"}),
+        ({"name": "PATH", "value": "Tr0ub4dor"}, {"name": "PATH", "value": "Tr0ub4dor"}),
+        ({"Authorization": "Basic dXNlcjpwYXNz"}, {"Authorization": f"Basic {mark('authorization')}"}),
+    ],
+)
+def test_a_value_is_read_with_what_names_it(redact: Redact, value: object, redacted: object) -> None:
+    assert redacted_json(value, redact) == redacted
+    assert redacted_json(redacted, redact) == redacted
 
 
 @pytest.mark.parametrize("piece", ["eyJ", "password:   ", "a://", "Bearer ", "-----BEGIN PRIVATE KEY-----", "sk-"])
