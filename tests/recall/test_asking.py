@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from app.recall.asking import asking_terms, is_grammar, meant_role
@@ -23,6 +25,12 @@ from app.sessions.model import Role
 )
 def test_a_query_tells_whose_word_it_means(query: str, role: Role | None) -> None:
     assert meant_role(query) is role
+
+
+def test_a_query_of_marks_that_are_never_closed_takes_no_longer_than_another() -> None:
+    started = time.process_time()
+    assert [meant_role("„" * 10_000) for _ in range(10)] == [None] * 10
+    assert time.process_time() - started < 5  # each held the event loop for 1.8 s
 
 
 def test_the_words_of_asking_are_known_in_every_form_and_what_is_asked_about_is_not_among_them() -> None:
