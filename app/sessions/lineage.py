@@ -38,6 +38,10 @@ WHERE s.tenant = $1 AND s.branched_from = gone.key AND s.created_at >= gone.crea
 """
 
 
+class _Grown(Exception):
+    """There are more sessions than are held."""
+
+
 async def family(tx: Tx, sessions: Sequence[UUID]) -> set[UUID]:
     """These sessions and all branches that descend from them."""
     return {row["id"] for row in await tx.fetch(FAMILY, sessions)}
@@ -51,15 +55,15 @@ async def hold(tx: Tx, find: Callable[[], Awaitable[set[UUID]]]) -> set[UUID]:
     """
     found = await find()
     for _ in range(LOOKS_MAX):
-        savepoint = tx.transaction()
-        await savepoint.start()
-        await tx.execute(HOLD, list(found))
-        more = await find() - found
-        if not more:
-            await savepoint.commit()
+        try:
+            async with tx.transaction():
+                await tx.execute(HOLD, list(found))
+                if more := await find() - found:
+                    raise _Grown  # noqa: TRY301 - it ends the savepoint
+        except _Grown:
+            found |= more
+        else:
             return found
-        await savepoint.rollback()
-        found |= more
     await tx.execute(HOLD, list(found))
     return found
 

@@ -12,7 +12,7 @@ ROLES = {role.value: role for role in Role}
 TRUSTS = {trust.value: trust for trust in Trust}
 
 # One after the other, until their bytes are enough: what is not sent is not read. Postgres tells how long a json is
-# only by reading it.
+# only by reading it. What is asked for is hidden from the planner, which would plan each call anew.
 _MESSAGES = """/* {name} */
 WITH RECURSIVE page AS (
   SELECT {from_}::bigint AS seq, 0 AS place, 0::bigint AS bytes
@@ -20,16 +20,19 @@ WITH RECURSIVE page AS (
   SELECT m.seq, page.place + 1, page.bytes + m.bytes
   FROM page, LATERAL (
     SELECT seq, octet_length(parts::text) + coalesce(octet_length(metadata::text), 0) AS bytes FROM messages
-    WHERE session_id = $1 AND seq {past} page.seq AND seq > $2 AND seq < $3
-      AND ($4::timestamptz IS NULL OR created_at >= $4) AND ($5::timestamptz IS NULL OR created_at < $5)
-      AND ($6::text IS NULL OR kind = $6)
-      AND ($7::text IS NULL
-           OR parts::jsonb @> jsonb_build_array(jsonb_build_object('type', 'tool_call', 'name', $7::text)))
+    WHERE session_id = (SELECT $1::uuid) AND seq {past} page.seq AND seq > (SELECT $2::bigint)
+      AND seq < (SELECT $3::bigint)
+      AND created_at >= (SELECT coalesce($4::timestamptz, '-infinity'))
+      AND created_at < (SELECT coalesce($5::timestamptz, 'infinity'))
+      AND ((SELECT $6::text) IS NULL OR kind = (SELECT $6::text))
+      AND ((SELECT $7::text) IS NULL OR parts::jsonb @> jsonb_build_array(
+           jsonb_build_object('type', 'tool_call', 'name', (SELECT $7::text))))
     ORDER BY seq {order} LIMIT 1
   ) m
-  WHERE page.place < $8 AND page.bytes < $9
+  WHERE page.place < (SELECT $8::int) AND page.bytes < (SELECT $9::bigint)
 )
-SELECT m.*, page.bytes >= $9 AS is_full FROM page JOIN messages m ON m.session_id = $1 AND m.seq = page.seq
+SELECT m.*, page.bytes >= (SELECT $9::bigint) AS is_full
+FROM page JOIN messages m ON m.session_id = (SELECT $1::uuid) AND m.seq = page.seq
 WHERE page.place > 0 ORDER BY page.place
 """
 
