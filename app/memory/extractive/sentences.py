@@ -61,7 +61,8 @@ def _split(line: str) -> Iterator[str]:
             continue
         if match.end() < len(line) and _ENUMERATOR.fullmatch(line, start, match.end()):
             continue  # "2." is the head of what follows
-        if _is_quoting(line[start : match.end()], line[match.end() : match.end() + QUOTE_CHARACTERS_MAX]):
+        brief = match.end() - start <= SENTENCE_CHARACTERS_MAX  # a longer quotation is cut, as any sentence is
+        if brief and _is_quoting(line[start : match.end()], line[match.end() : match.end() + QUOTE_CHARACTERS_MAX]):
             continue
         if sentence := line[start : match.end()].strip():
             yield sentence

@@ -52,6 +52,10 @@ def test_the_logs_own_markup_is_defused(text: str, expected: str) -> None:
     assert " ".join(sentences(text)) == expected
 
 
+def test_a_quotation_without_end_is_cut_where_its_sentences_end() -> None:
+    assert len(list(sentences("“It rained. “We left. ” " * 100))) > 1
+
+
 @pytest.mark.parametrize("text", ["word " * 500, "x" * 5_000, "很长，" * 500])
 def test_no_sentence_is_longer_than_the_limit(text: str) -> None:
     assert all(len(sentence) <= SENTENCE_CHARACTERS_MAX for sentence in sentences(text))
