@@ -67,23 +67,22 @@ def migrate(
     row_level_security: Annotated[
         str | None, typer.Option(metavar="ROLE", help="Then let this role see one tenant at a time.")
     ] = None,
-    distribute: Annotated[bool, typer.Option("--distribute", help="Then over the nodes of a Citus cluster.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="With --distribute: print its statements alone.")] = False,
+    distribute: Annotated[
+        bool, typer.Option("--distribute", help="Refused: Citus cannot run the service (docs/scale.md).")
+    ] = False,
 ) -> None:
     """Bring the database up to this version's schema."""
     with _one_line_errors():
-        from app import distributing, serving
+        from app import serving
+        from app.kit.errors import StartError
         from app.settings import load_settings
 
-        if distribute and row_level_security is not None:
-            raise typer.BadParameter("not together with --row-level-security", param_hint="--distribute")
-        if dry_run and not distribute:
-            raise typer.BadParameter("goes with --distribute", param_hint="--dry-run")
-        if dry_run:
-            for one in distributing.DISTRIBUTIONS:
-                typer.echo(f"{distributing.statement(one)};")
-        else:
-            serving.migrate(load_settings(data_dir=data_dir), distributed=distribute, secured_for=row_level_security)
+        if distribute:
+            raise StartError(
+                "nothing was done: on distributed tables Citus refuses what every append needs, so this Daybook cannot"
+                " run there; one Daybook with a Postgres of its own per group of tenants can (docs/scale.md)"
+            )
+        serving.migrate(load_settings(data_dir=data_dir), secured_for=row_level_security)
 
 
 @commands.command()

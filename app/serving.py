@@ -26,7 +26,6 @@ from app import VERSION
 from app.choosing import chosen_models
 from app.configs import connection_config, database_config
 from app.diagnostics.service import DiagnosticsService
-from app.distributing import distribute
 from app.keys.store import KeyStore
 from app.kit import migrate as schema
 from app.kit.auth import LOOPBACK_HOSTS
@@ -85,16 +84,14 @@ def serve(settings: Settings) -> None:
             _supervise(_served(settings, database))
 
 
-def migrate(settings: Settings, *, distributed: bool = False, secured_for: str | None = None) -> None:
-    """Bring the database up to this version's schema; then distribute it, and secure it for a role, where asked to.
+def migrate(settings: Settings, *, secured_for: str | None = None) -> None:
+    """Bring the database up to this version's schema; then secure it for a role, where asked to.
 
     Raises StartError.
     """
     configure(json=_json_logs(settings), level=settings.log_level)
     with located(settings, exclusive=False) as database:
         asyncio.run(_upgrade(settings, database))
-        if distributed:
-            log.info("distributed", statements=asyncio.run(distribute(database_config(settings, database.url))))
         if secured_for is not None:
             done = asyncio.run(secure(database_config(settings, database.url), secured_for))
             log.info("secured", role=secured_for, statements=len(done))

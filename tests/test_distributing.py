@@ -1,7 +1,7 @@
-"""The schema keeps the rules of Citus, which is not installed here; what ``migrate --distribute`` does without it.
+"""The schema keeps the rules of Citus, for whoever distributes it one day; today's service does not run there.
 
 The rules: https://docs.citusdata.com, "Unique constraints" and "Foreign keys": a constraint that the shards cannot
-check by themselves is refused.
+check by themselves is refused. Why the service does not run there: docs/decisions/0056.
 """
 
 import importlib
@@ -13,15 +13,29 @@ from sqlmodel import SQLModel
 from typer.testing import CliRunner
 
 from app.cli import commands
-from app.distributing import DISTRIBUTIONS, Distribution, Place, distribute, statement
-from app.kit.db import DatabaseConfig
-from app.kit.errors import StartError
 
 for declared in (Path(__file__).parents[1] / "app").glob("*/tables.py"):
     importlib.import_module(f"app.{declared.parent.name}.tables")
 TABLES = SQLModel.metadata.tables
-DISTRIBUTED = [one for one in DISTRIBUTIONS if one.column is not None]
-BY_TABLE = {one.table: one for one in DISTRIBUTIONS}
+
+# By which column rows would be distributed; what grows with a session by the session's or its memory's id.
+GROWING = {
+    "sessions": "id",
+    "memories": "id",
+    "messages": "session_id",
+    "message_terms": "session_id",
+    "message_vectors": "session_id",
+    "session_configs": "session_id",
+    "artifacts": "session_id",
+    "memory_versions": "memory_id",
+    "session_cursors": "memory_id",
+    "observations": "memory_id",
+    "reflections": "memory_id",
+    "runs": "memory_id",
+    "spending": "memory_id",
+}
+OTHERS = {"state_entries": "owner", "facts": "resource_id", "resources": "id", "tenant_spending": "tenant"}
+EVERYWHERE = {"api_keys"}  # a copy on every node: small, and read by all
 
 
 def _unique(table: Table) -> list[list[str]]:
@@ -31,30 +45,22 @@ def _unique(table: Table) -> list[list[str]]:
     return [[column.name for column in columns] for columns in (table.primary_key.columns, *constraints, *indexes)]
 
 
-def test_every_table_has_its_place() -> None:
-    assert sorted(BY_TABLE) == sorted(TABLES)
+def test_every_table_has_its_column() -> None:
+    assert sorted([*GROWING, *OTHERS, *EVERYWHERE]) == sorted(TABLES)
 
 
-@pytest.mark.parametrize("one", DISTRIBUTED, ids=lambda one: one.table)
-def test_what_is_unique_is_so_within_one_shard(one: Distribution) -> None:
-    primary, *others = _unique(TABLES[one.table])
-
-    assert one.column in primary
-    assert all(one.column in columns for columns in others)
+@pytest.mark.parametrize(("name", "column"), (GROWING | OTHERS).items())
+def test_what_is_unique_is_so_within_one_shard(name: str, column: str) -> None:
+    assert all(column in columns for columns in _unique(TABLES[name]))
 
 
-@pytest.mark.parametrize(
-    "one", [one for one in DISTRIBUTED if one.place is Place.BY_SESSION], ids=lambda one: one.table
-)
-def test_what_grows_with_a_session_is_read_by_the_column_that_places_it(one: Distribution) -> None:
-    for columns in _unique(TABLES[one.table]):
-        assert columns[0] == one.column
+@pytest.mark.parametrize(("name", "column"), GROWING.items())
+def test_what_grows_with_a_session_is_read_by_the_column_that_places_it(name: str, column: str) -> None:
+    assert {columns[0] for columns in _unique(TABLES[name])} == {column}
 
 
-def test_tables_that_are_placed_alike_are_placed_by_the_same_type() -> None:
-    types = {str(TABLES[one.table].c[str(one.column)].type) for one in DISTRIBUTED if one.place is Place.BY_SESSION}
-
-    assert len(types) == 1
+def test_what_grows_with_a_session_is_placed_by_the_same_type() -> None:
+    assert len({str(TABLES[name].c[column].type) for name, column in GROWING.items()}) == 1
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -62,35 +68,9 @@ def test_no_row_refers_to_one_that_may_be_on_another_node(name: str) -> None:
     assert not TABLES[name].foreign_keys
 
 
-@pytest.mark.parametrize(
-    ("table", "expected"),
-    [
-        ("sessions", "SELECT create_distributed_table('sessions', 'id', colocate_with => 'none')"),
-        ("messages", "SELECT create_distributed_table('messages', 'session_id', colocate_with => 'sessions')"),
-        ("state_entries", "SELECT create_distributed_table('state_entries', 'owner', colocate_with => 'none')"),
-        ("api_keys", "SELECT create_reference_table('api_keys')"),
-    ],
-)
-def test_a_table_is_distributed_by_one_call(table: str, expected: str) -> None:
-    assert statement(BY_TABLE[table]) == expected
+def test_the_command_says_that_the_service_would_not_run_there(tmp_path: Path) -> None:
+    done = CliRunner().invoke(commands, ["migrate", "--distribute", "--data-dir", str(tmp_path)])
 
-
-def test_the_table_that_others_are_placed_with_comes_first() -> None:
-    assert DISTRIBUTIONS[0].table == Place.BY_SESSION
-
-
-async def test_without_citus_it_says_so_and_changes_nothing(database_url: str) -> None:
-    with pytest.raises(StartError, match="no Citus extension"):
-        await distribute(DatabaseConfig(url=database_url))
-
-
-@pytest.mark.parametrize("beside", [["--dry-run"], ["--distribute", "--row-level-security", "daybook_app"]])
-def test_what_would_mean_something_else_is_refused(beside: list[str]) -> None:
-    assert CliRunner().invoke(commands, ["migrate", *beside]).exit_code == 2
-
-
-def test_the_command_shows_what_it_would_do() -> None:
-    done = CliRunner().invoke(commands, ["migrate", "--distribute", "--dry-run"])
-
-    assert done.exit_code == 0
-    assert done.stdout.splitlines() == [f"{statement(one)};" for one in DISTRIBUTIONS]
+    assert done.exit_code == 2
+    assert done.stderr.startswith("daybook: nothing was done: on distributed tables Citus refuses")
+    assert not list(tmp_path.iterdir())

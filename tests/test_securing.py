@@ -12,7 +12,6 @@ import httpx2 as httpx
 import pytest
 from sqlmodel import SQLModel
 
-from app.distributing import distribute
 from app.keys.model import hashed, id_of, new_secret
 from app.keys.store import KeyStore
 from app.kit.auth import Access
@@ -275,8 +274,3 @@ async def test_an_autovacuum_that_is_waited_for_is_ended(url: str) -> None:
     milliseconds = await connection.fetchval("SELECT setting::int FROM pg_settings WHERE name = 'deadlock_timeout'")
     await connection.close()
     assert milliseconds / 1_000 < LOCK_SECONDS
-
-
-async def test_what_is_secured_is_not_distributed_over_citus(url: str) -> None:
-    with pytest.raises(StartError, match="row-level security and Citus"):
-        await distribute(DatabaseConfig(url=url))
