@@ -1,7 +1,7 @@
 """The schema keeps the rules of Citus, for whoever distributes it one day; today's service does not run there.
 
 The rules: https://docs.citusdata.com, "Unique constraints" and "Foreign keys": a constraint that the shards cannot
-check by themselves is refused. Why the service does not run there: docs/decisions/0056.
+check by themselves is refused. Why the service does not run there: docs/decisions/0054.
 """
 
 import importlib

@@ -59,6 +59,28 @@ def test_a_second_call_after_the_first_result_closes_what_is_still_open() -> Non
     assert paired(*said) == shown(*said[:2], tool(result("c2", NONE)), said[2])
 
 
+def test_a_call_whose_result_was_erased_is_closed_where_that_stood() -> None:
+    said = (assistant(call("c1")), tool(), assistant(call("c2")), tool(result("c2")))
+    assert paired(*said) == shown(said[0], tool(result("c1", NONE)), *said[2:])
+
+
+def test_of_two_calls_the_one_whose_result_was_erased_is_closed_behind_the_other_s_result() -> None:
+    for results in ((tool(), tool(result("c2"))), (tool(result("c2")), tool())):
+        said = (assistant(call("c1"), call("c2")), *results)
+        assert paired(*said) == shown(said[0], tool(result("c2")), tool(result("c1", NONE)))
+        assert paired(*said, assistant("Done.")) == [*paired(*said), *shown(assistant("Done."))]
+
+
+def test_a_call_after_an_erased_result_closes_all_that_are_open() -> None:
+    said = (assistant(call("c1"), call("c2")), tool(), assistant(call("c3")))
+    assert paired(*said) == shown(said[0], tool(result("c1", NONE), result("c2", NONE)), said[2])
+
+
+def test_an_erased_result_of_another_message_closes_none_of_the_next() -> None:
+    said = (assistant(call("c1")), tool(), tool(), assistant(call("c2")))
+    assert paired(*said) == shown(said[0], tool(result("c1", NONE)), said[3])
+
+
 def test_a_system_message_closes_open_calls() -> None:
     said = (assistant(call("c1")), system("New policy."))
     assert paired(*said) == shown(said[0], tool(result("c1", NONE)), said[1])

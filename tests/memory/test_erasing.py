@@ -5,7 +5,9 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
+from app.context.model import Format
 from tests.conftest import Service, StartService
+from tests.context.shapes import CHECKS
 from tests.sessions.test_routes import problem
 
 SECRET = "XYZZY-4711"
@@ -104,6 +106,21 @@ async def test_the_notes_that_may_tell_of_it_are_made_again_without_it(service: 
         True,
         True,
     ]
+
+
+@pytest.mark.parametrize("shape", list(CHECKS))
+async def test_where_the_result_of_a_call_is_erased_within_a_loop_a_provider_takes_what_is_left(
+    service: Service, shape: Format
+) -> None:
+    called = [{"type": "tool_call", "id": f"c{number}", "name": "find", "arguments": {}} for number in (1, 2)]
+    found = [{"type": "tool_result", "tool_call_id": f"c{number}", "output": "42"} for number in (1, 2)]
+    await service.append("s", {"role": "user", "content": "Go"}, {"role": "assistant", "content": called[:1]})
+    await service.append("s", {"id": "r1", "role": "tool", "content": found[:1]})
+    await service.append("s", {"role": "assistant", "content": called[1:]}, {"role": "tool", "content": found[1:]})
+    await service.client.delete("/sessions/s/messages/r1")
+    payload = (await service.context("s", format=shape))["payload"]
+    CHECKS[shape](payload)
+    assert str(payload).count("(no result)") == 1
 
 
 async def test_erasing_again_is_answered_the_same_and_changes_nothing(service: Service) -> None:
