@@ -86,6 +86,15 @@ async def test_its_own_database_survives_a_kill_and_is_gone_after_a_stop(data_di
     assert "DAYBOOK_DATA_DIR" in taken
 
 
+@pytest.fixture
+def terminal() -> Iterator[None]:
+    """What is started meanwhile is hung up with its terminal, also where these tests run under ``nohup``."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("terminal")
 async def test_a_closed_terminal_ends_it_and_its_own_database(data_dir: Path) -> None:
     async with process({"DAYBOOK_DATA_DIR": str(data_dir)}) as service:
         await service.append("s", *plain_talk(2))
