@@ -158,7 +158,7 @@ _OTHER_LANGUAGES: Final = (
 )
 _COMMAND: Final = re.compile("|".join(map(unmarked, (*_ENGLISH, *_POSING, *_OTHER_LANGUAGES))))
 _SPEAKER: Final = re.compile(  # at the head of a line, as in a transcript
-    r"(?:^|-> )\W*(?:system|human|user|developer|operator)\s*(?:\([^)\n]{0,20}\))?:\s+\w+ \w+",
+    r"(?:^|-> )[^\w\n]{0,20}(?:system|human|user|developer|operator)\s*(?:\([^)\n]{0,20}\))?:\s+\w+ \w+",
     re.IGNORECASE | re.MULTILINE,
 )
 
