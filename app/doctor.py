@@ -10,6 +10,7 @@ import asyncpg
 
 from app.choosing import chosen_models
 from app.configs import database_config
+from app.diagnostics.backlog_store import BacklogStore
 from app.diagnostics.health import readiness
 from app.diagnostics.store import DiagnosticsStore
 from app.kit.db import Database, check_server
@@ -110,7 +111,7 @@ async def _vectors(pool: Database) -> Finding:
 
 
 async def _memories(pool: Database, *, redrive: bool) -> AsyncIterator[Finding]:
-    troubled = await DiagnosticsStore(pool).troubled(TROUBLED_MAX + 1)
+    troubled = await BacklogStore(pool).troubled(TROUBLED_MAX + 1)
     for memory in troubled[:TROUBLED_MAX]:
         stalled = has_stalled(memory.attempts)
         yield Finding(

@@ -33,6 +33,7 @@ from app.context.previous import PreviousCalls, PreviousConfig
 from app.context.profile import facts_max
 from app.context.service import ContextService
 from app.context.store import ContextStore
+from app.diagnostics.backlog_store import BacklogStore
 from app.diagnostics.metrics import Metrics
 from app.diagnostics.overview import Overview
 from app.diagnostics.service import DiagnosticsService, EventsConfig
@@ -251,10 +252,10 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         elsewhere_tokens=settings.context.elsewhere_tokens,
         tracer=tracing.tracer,
     )
-    diagnostics_store = DiagnosticsStore(pool)
-    app.state.metrics = Metrics(registry, database=pool, store=diagnostics_store, guards=roles.guards)
+    backlog = BacklogStore(pool)
+    app.state.metrics = Metrics(registry, database=pool, store=backlog, guards=roles.guards)
     app.state.diagnostics = DiagnosticsService(
-        store=diagnostics_store,
+        store=DiagnosticsStore(pool),
         memory=memory,
         charging=charging,
         observer=roles.observer.name,
@@ -263,7 +264,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     )
     app.state.overview = Overview(
         database=pool,
-        store=diagnostics_store,
+        store=backlog,
         charging=charging,
         roles=roles.told,
         indexer=finding.indexer,

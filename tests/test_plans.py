@@ -21,16 +21,8 @@ import pytest
 
 import app
 from app.context.store import SNAPSHOT
-from app.diagnostics.store import (
-    BACKLOG,
-    FAILING,
-    LOG_OBSERVATIONS,
-    LOG_REFLECTIONS,
-    MEMORY,
-    OWN_BACKLOG,
-    OWN_MAX,
-    OWN_WAITING_MAX,
-)
+from app.diagnostics.backlog_store import BACKLOG, FAILING, OWN_BACKLOG, OWN_MAX, OWN_WAITING_MAX
+from app.diagnostics.store import LOG_OBSERVATIONS, LOG_REFLECTIONS, MEMORY
 from app.kit.db import TENANT_SETTING
 from app.memory.store import CONVERSATIONS
 from app.memory.version_store import ADD_SHARED_VERSION

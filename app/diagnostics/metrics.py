@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
 from app import VERSION
-from app.diagnostics.store import Backlog, DiagnosticsStore
+from app.diagnostics.backlog_store import Backlog, BacklogStore
 from app.kit.db import AWAY, EVERY_TENANT, Database, acting_for
 from app.llm.guard import Guard
 from app.memory.status import MemoryStatus
@@ -25,7 +25,7 @@ class Metrics:
         registry: CollectorRegistry,
         *,
         database: Database,
-        store: DiagnosticsStore,
+        store: BacklogStore,
         guards: Mapping[str, Guard],
     ) -> None:
         self._registry = registry

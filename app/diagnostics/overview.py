@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from app.diagnostics.backlog_store import OWN_MAX, Backlog, BacklogStore, Failing
 from app.diagnostics.metrics import AGES
 from app.diagnostics.schemas import OverviewOut
 from app.diagnostics.service import account_of
-from app.diagnostics.store import OWN_MAX, Backlog, DiagnosticsStore, Failing
 from app.kit.clock import Clock
 from app.kit.db import EVERY_TENANT, Database, acting_for
 from app.llm.guard import Condition, ModelRole
@@ -29,7 +29,7 @@ class Overview:
         self,
         *,
         database: Database,
-        store: DiagnosticsStore,
+        store: BacklogStore,
         charging: Charging,
         roles: Sequence[ModelRole],
         indexer: Indexer,

@@ -1,10 +1,7 @@
 """The reads of diagnostics, the only ones across domains. ``/memory`` is one statement over what is live or deleted."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import datetime
-from itertools import groupby
-from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -13,11 +10,6 @@ from app.kit.db import Database, Row
 from app.memory.model import Observation, Reflection
 from app.memory.moments import cursor
 from app.memory.rows import CONVERSATION, REFLECTION, observation_of, reflection_of
-from app.memory.status import MemoryStatus, memory_status
-
-WAITING_MAX = 1_000  # sessions of one shared memory whose oldest message is looked for
-OWN_MAX, OWN_WAITING_MAX = 1_000, 20  # the same for one tenant: memories due, and to come; sessions of a shared one
-CAUSES_MAX, FAILED_MAX = 10, 5  # causes of failures that are told, and sessions of each
 
 MEMORY = """/* diagnose */
 SELECT s.id, s.memory_id, s.key, s.next_seq - 1 AS last_seq, s.expired_seq, s.observed_seq, s.buffered_seq,
@@ -153,123 +145,11 @@ SELECT p.*, now() AS now, m.last_seq, m.expired_seq, p.seq + 1 AS first_seq, m.l
 FROM memory m, place p
 """
 
-# A group is told of by ``memory_status``, and the age is that of its messages: of a memory that sessions share, of so
-# many at most that wait. It is looked for once.
-_BACKLOG = """/* {name} */
-WITH waiting AS ({waiting}), looked AS MATERIALIZED (
-  SELECT m.*, coalesce((SELECT extract(epoch FROM now() - min((SELECT ingested_at FROM messages
-                                                               WHERE session_id = s.id AND seq = s.observed_seq + 1)))
-                        FROM (SELECT id, observed_seq FROM sessions WHERE id = m.id
-                              UNION ALL (SELECT id, observed_seq FROM sessions WHERE memory_id = m.id AND waiting
-                                         LIMIT {sessions_max})) AS s), 0)::float8 AS seconds
-  FROM waiting m
-)
-SELECT due_at <= now() AS due, max(due_at) AS due_at, lease_owner IS NOT NULL AS leased, lease_step, attempts, paused,
-  width_bucket(seconds, $2::float8[]) AS age, count(*) AS memories, sum(pending_tokens)::bigint AS pending_tokens,
-  max(seconds) AS seconds, greatest(extract(epoch FROM now() - min(due_at)), 0)::float8 AS late_seconds
-FROM looked GROUP BY due, leased, lease_step, attempts, paused, age
-"""
-
-# Of all tenants, the longest first.
-BACKLOG = _BACKLOG.format(
-    name="backlog",
-    waiting="SELECT * FROM memories WHERE due_at IS NOT NULL ORDER BY due_at LIMIT $1",
-    sessions_max=WAITING_MAX,
-)
-
-# Of one tenant, so many that are due and as many that are to be looked at later, claimed, failed or paused: however
-# much is due, what failed is seen. The number is told, the tenant is not (sessions/store.py).
-_OWN_WAITING = f"""
-  (SELECT * FROM memories WHERE tenant = (SELECT $1::text) AND due_at <= now() ORDER BY due_at LIMIT {OWN_MAX})
-  UNION ALL
-  (SELECT * FROM memories WHERE tenant = (SELECT $1) AND due_at > now() ORDER BY due_at LIMIT {OWN_MAX})"""  # noqa: S608 - our own number
-
-OWN_BACKLOG = _BACKLOG.format(name="own_backlog", waiting=_OWN_WAITING, sessions_max=OWN_WAITING_MAX)
-
-# The causes of what fails, each with those that failed most often; the causes of most memories first.
-FAILING = f"""/* failing */
-WITH waiting AS ({_OWN_WAITING}), failing AS (
-  SELECT m.*, count(*) OVER cause AS memories, max(attempts) OVER cause AS attempts_max,
-    max(last_error ->> 'at') OVER cause AS last_at, min(due_at) OVER cause AS next_at,
-    row_number() OVER (PARTITION BY last_error ->> 'step', last_error ->> 'kind' ORDER BY attempts DESC, id) AS place
-  FROM waiting m WHERE attempts > 0 AND last_error IS NOT NULL
-  WINDOW cause AS (PARTITION BY last_error ->> 'step', last_error ->> 'kind')
-), told AS (
-  SELECT *, dense_rank() OVER (ORDER BY memories DESC, last_error ->> 'step', last_error ->> 'kind') AS rank
-  FROM failing WHERE place <= {FAILED_MAX}
-)
-SELECT m.last_error, m.memories, m.attempts_max, m.last_at, m.next_at, m.rank,
-  coalesce(m.last_error ->> 'session', s.key) AS session
-FROM told m LEFT JOIN LATERAL (SELECT key FROM sessions WHERE memory_id = m.id LIMIT 1) s ON true
-WHERE m.rank <= {CAUSES_MAX} ORDER BY m.rank, m.place
-"""  # noqa: S608 - our own numbers
-
 EVENTS_MAX = 200  # of each kind that one look tells; the next one goes on from there
-
-TROUBLED = """/* troubled */
-SELECT s.key, CASE WHEN m.scope = 'resource' THEN s.resource_id END AS resource_id, m.attempts, m.last_error
-FROM memories m CROSS JOIN LATERAL (SELECT key, resource_id FROM sessions WHERE memory_id = m.id LIMIT 1) s
-WHERE m.due_at IS NOT NULL AND m.attempts > 0 ORDER BY m.attempts DESC, s.key LIMIT $1
-"""
 
 NOW = "/* now */ SELECT clock_timestamp()"
 
 MEMORY_OF = "/* memory_of */ SELECT memory_id FROM sessions WHERE id = $1"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """Memories of one status: what they have not observed, and how old the oldest such message is."""
-
-    memories: int = 0
-    pending_tokens: int = 0
-    oldest_seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Backlog:
-    """``pending_tokens`` is one number more than there are bounds of age: below each, and over the last.
-
-    ``due`` of the memories looked at are claimable now, the longest for ``late_seconds``.
-    """
-
-    standing: Mapping[MemoryStatus, Standing]
-    pending_tokens: tuple[int, ...]
-    due: int
-    late_seconds: float
-
-    @property
-    def memories(self) -> Mapping[MemoryStatus, int]:
-        return {status: found.memories for status, found in self.standing.items()}
-
-    @property
-    def oldest_seconds(self) -> float:
-        return max((found.oldest_seconds for found in self.standing.values()), default=0.0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failing:
-    """Why memories fail: the error of one of them, how many there are, and sessions of those that failed most often.
-
-    ``last_at`` is when one last did, ``next_at`` when the next is tried again.
-    """
-
-    error: Mapping[str, Any]
-    memories: int
-    attempts: int
-    last_at: str
-    next_at: datetime
-    sessions: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Troubled:
-    """A memory whose last step failed, ``attempts`` times in a row: of a session, or of a resource's sessions."""
-
-    key: str
-    resource_id: str | None
-    attempts: int
-    error: str
 
 
 class DiagnosticsStore:
@@ -279,22 +159,6 @@ class DiagnosticsStore:
     async def memory(self, session: UUID) -> Row | None:
         async with self._database.connection() as connection:
             return await connection.fetchrow(MEMORY, session)
-
-    async def backlog(self, *, ages: Sequence[float], limit: int) -> Backlog:
-        """What is due or waits, of all tenants; ``ages`` are ascending seconds."""
-        async with self._database.connection() as connection:
-            return _backlog_of(await connection.fetch(BACKLOG, limit, ages), ages)
-
-    async def own_backlog(self, tenant: str, *, ages: Sequence[float]) -> Backlog:
-        """The same of one tenant, of ``OWN_MAX`` memories that are due and as many that are not yet."""
-        async with self._database.connection() as connection:
-            return _backlog_of(await connection.fetch(OWN_BACKLOG, tenant, ages), ages)
-
-    async def failing(self, tenant: str) -> list[Failing]:
-        """Of the same memories why they fail: the causes of most of them first."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(FAILING, tenant)
-        return [_failing_of(list(found)) for _, found in groupby(rows, key=itemgetter("rank"))]
 
     async def memory_of(self, session: UUID) -> UUID | None:
         """None of a session never seen."""
@@ -311,12 +175,6 @@ class DiagnosticsStore:
         if row is None:
             return None
         return Place(**{number.name: row[number.name] for number in fields(Place)}), row
-
-    async def troubled(self, limit: int) -> list[Troubled]:
-        """The memories that are stalled or backing off, those that failed most often first."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(TROUBLED, limit)
-        return [_troubled_of(row) for row in rows]
 
     async def now(self) -> datetime:
         async with self._database.connection() as connection:
@@ -356,53 +214,3 @@ class DiagnosticsStore:
         async with self._database.connection() as connection:
             rows = await connection.fetch(RUNS, memory, before, outcome, limit)
         return [dict(row) for row in rows]
-
-
-def _backlog_of(rows: Sequence[Row], ages: Sequence[float]) -> Backlog:
-    standing, tokens = dict[MemoryStatus, Standing](), [0] * (len(ages) + 1)
-    for row in rows:
-        status = memory_status(
-            enabled=True,
-            due=row["due"],
-            due_at=row["due_at"],
-            lease_owner="somebody" if row["leased"] else None,
-            lease_step=row["lease_step"],
-            attempts=row["attempts"],
-            paused=row["paused"],
-        )
-        former = standing.get(status, Standing())
-        standing[status] = Standing(
-            memories=former.memories + row["memories"],
-            pending_tokens=former.pending_tokens + row["pending_tokens"],
-            oldest_seconds=max(former.oldest_seconds, row["seconds"]),
-        )
-        tokens[row["age"]] += row["pending_tokens"]
-    due = [row for row in rows if row["due"]]
-    return Backlog(
-        standing=standing,
-        pending_tokens=tuple(tokens),
-        due=sum(row["memories"] for row in due),
-        late_seconds=max((row["late_seconds"] for row in due), default=0.0),
-    )
-
-
-def _failing_of(rows: Sequence[Row]) -> Failing:
-    first = rows[0]
-    return Failing(
-        error=first["last_error"],
-        memories=first["memories"],
-        attempts=first["attempts_max"],
-        last_at=first["last_at"],
-        next_at=first["next_at"],
-        sessions=tuple(dict.fromkeys(row["session"] for row in rows if row["session"] is not None)),
-    )
-
-
-def _troubled_of(row: Row) -> Troubled:
-    error = row["last_error"] or {}
-    return Troubled(
-        key=row["key"],
-        resource_id=row["resource_id"],
-        attempts=row["attempts"],
-        error=f"{error.get('step')}: {error.get('kind')}: {error.get('message')}",
-    )

@@ -7,8 +7,8 @@ from typing import Any
 import asyncpg
 import pytest
 
+from app.diagnostics.backlog_store import CAUSES_MAX, FAILED_MAX, OWN_MAX
 from app.diagnostics.metrics import AGES
-from app.diagnostics.store import CAUSES_MAX, FAILED_MAX, OWN_MAX
 from app.issuing import create, wanted
 from app.settings import Settings
 from benchmarks.speed.filling import fill
