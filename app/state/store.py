@@ -22,7 +22,7 @@ SELECT e.scope, e.name, e.value, e.version, octet_length(e.value::text) AS size
 FROM sessions s
 CROSS JOIN LATERAL (VALUES ('session', s.key), ('user', s.resource_id), ('app', '')) AS o (scope, owner)
 LEFT JOIN state_entries e ON e.tenant = s.tenant AND e.scope = o.scope AND e.owner = o.owner
-WHERE s.id = $1
+WHERE s.id = $1 ORDER BY e.scope, e.name COLLATE "C"
 """
 
 STATE_ENTRY = """/* state_entry */

@@ -59,6 +59,12 @@ async def test_patch_sets_and_deletes_by_name_and_answers_the_whole(seen: Servic
     assert (await patch(seen, {})).json() == await seen.get(STATE)
 
 
+async def test_values_are_told_in_the_order_of_their_names_however_they_came(seen: Service) -> None:
+    for name in ("b", "a", "app:c", "Z"):
+        assert (await seen.client.put(f"/sessions/s1/state/{name}", json=1)).is_success
+    assert [*(await seen.get("/sessions/s1/state"))] == ["app:c", "Z", "a", "b"]
+
+
 async def test_a_patch_replaces_a_value_and_does_not_merge_into_it(seen: Service) -> None:
     await patch(seen, {"a": {"x": 1, "y": None}})
     assert (await patch(seen, {"a": {"y": 2}})).json() == {"a": {"y": 2}}
