@@ -619,6 +619,19 @@ async def test_a_page_looks_at_so_many_sessions_and_tells_where_to_go_on(
     assert pages == [[], ["the-last"]]
 
 
+async def pages_of(service: Service, wanted: dict[str, Any]) -> list[list[int]]:
+    """The seqs of each page of the list, by its cursors, nine at most."""
+    found: list[list[int]] = []
+    cursor: dict[str, str] = {}
+    while len(found) < 9:
+        page = await service.get("/sessions/s1/messages", **wanted, **cursor)
+        found.append([message["seq"] for message in page["items"]])
+        if page["next_cursor"] is None:
+            break
+        cursor = {"cursor": page["next_cursor"]}
+    return found
+
+
 @pytest.mark.parametrize(
     ("wanted", "pages"),
     [
@@ -636,17 +649,9 @@ async def test_a_page_looks_at_so_many_messages_and_tells_where_to_go_on(
     start_service: StartService, wanted: dict[str, Any], pages: list[list[int]]
 ) -> None:
     call = {"role": "assistant", "content": [{"type": "tool_call", "id": "c1", "name": "search", "arguments": {}}]}
-    found: list[list[int]] = []
     async with start_service(sessions={"looked_max": 200, "messages_max": 500}, memory={"enabled": False}) as service:
         await post(service, *(said() for _ in range(449)), call)
-        cursor: dict[str, str] = {}
-        while len(found) < 9:
-            page = await service.get("/sessions/s1/messages", **wanted, **cursor)
-            found.append([message["seq"] for message in page["items"]])
-            if page["next_cursor"] is None:
-                break
-            cursor = {"cursor": page["next_cursor"]}
-    assert found == pages
+        assert await pages_of(service, wanted) == pages
 
 
 @pytest.mark.parametrize(
@@ -663,17 +668,9 @@ async def test_a_page_ends_with_the_message_that_brings_it_to_its_bytes(
     start_service: StartService, wanted: dict[str, Any], pages: list[list[int]]
 ) -> None:
     half, more = said("x" * 600), {"role": "assistant", "content": "y", "metadata": {"of": "z" * 5_000}}
-    found: list[list[int]] = []
     async with start_service(sessions={"page_bytes_max": 1_024}, memory={"enabled": False}) as service:
         await post(service, half, half, more, half, said("short"))
-        cursor: dict[str, str] = {}
-        while len(found) < 9:
-            page = await service.get("/sessions/s1/messages", **wanted, **cursor)
-            found.append([message["seq"] for message in page["items"]])
-            if page["next_cursor"] is None:
-                break
-            cursor = {"cursor": page["next_cursor"]}
-    assert found == pages
+        assert await pages_of(service, wanted) == pages
 
 
 def test_a_list_takes_every_word_that_a_memory_can_stand_by() -> None:
