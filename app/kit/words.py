@@ -26,7 +26,8 @@ _RUN = re.compile(
 )
 _NAME = re.compile(r"(?<=[\w,;:)'’\"] )[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*|[\u30a0-\u30ff]{3,}")
 _NOT_NAMES = re.compile(r"^(?:I|I'm|I've|I'd|I'll|OK|AI)$")
-_QUOTED = re.compile(r"[\"“「『《][^\"”」』》]{2,}[\"”」』》]|`[^`]+`")
+# No longer than a sentence, or marks that are not closed would each be looked behind to the end of the text.
+_QUOTED = re.compile(r"[\"“「『《][^\"”」』》]{2,400}[\"”」』》]|`[^`]{1,400}`")
 _IDENTIFIER = re.compile(r"\b\w+[_/@.]\w[\w/.@-]*|\b[A-Z]+-?\d+\b")
 _UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]+")
 # Kana alone are mostly grammar (particles, endings); katakana are names and loan words.

@@ -1,9 +1,11 @@
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.kit import words
-from app.kit.words import KEPT_CHARACTERS, NUMBER, terms
+from app.kit.words import KEPT_CHARACTERS, NUMBER, specifics, terms
 from app.memory.extractive.cues import is_error
 
 
@@ -53,3 +55,9 @@ def test_vowels_that_are_marks_belong_to_their_word(text: str, expected: list[st
 )
 def test_an_error_is_told_by_its_word_alone_or_at_the_end_of_a_name(text: str, expected: bool) -> None:
     assert is_error(text) is expected
+
+
+def test_a_quotation_that_nothing_closes_takes_no_longer_than_others() -> None:
+    started = time.process_time()
+    assert specifics("“a" * 20_000) == []
+    assert time.process_time() - started < 3  # each looked behind to the end, 6 s

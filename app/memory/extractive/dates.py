@@ -1,6 +1,7 @@
 """Relative dates made absolute: "yesterday" said on 8 May 2023 becomes "yesterday (7 May 2023)".
 
-Only what follows from the time of the message is resolved; a phrase that could mean two days is left alone.
+Only what follows from the time of the message is resolved; a phrase that could mean two days is left alone, and so is
+one that says how long: "the past month" is no month of the calendar.
 """
 
 import re
@@ -21,10 +22,17 @@ _COUNT = r"(\d{1,3}|a couple of|couple of|an?|one|two|three|four|five|six|seven|
 _UNIT = r"(day|week|month|year)s?"
 _WEEKDAY = r"(mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?"
 
+# What tells that "in two weeks" is still to come, and not how long something took.
+_COMING = re.compile(
+    r"\b(?:will|going to|gonna|is|are|due|coming|upcoming|starts?|ends?|leaves?|leaving|mov(?:es?|ing)|expires?"
+    r"|plan(?:s|ning)?|next)\b|['’](?:ll|re)\b|['’]s $",
+    re.IGNORECASE,
+)
+
 
 def resolved(text: str, said_on: date) -> str:
     """The text with each relative date followed by the date it stands for, in brackets."""
-    for pattern, meaning in _RULES:
+    for pattern, meaning in _RULES if text.isascii() else (*_RULES, *_UNSPACED_RULES):
         text = pattern.sub(partial(_with_date, meaning=meaning, said_on=said_on), text)
     return text
 
@@ -40,8 +48,8 @@ def _full(day: date) -> str:
     return f"{day.day} {SHORT_MONTHS[day.month - 1]} {day.year}"
 
 
-def _days(count: int) -> "Meaning":
-    return lambda _match, said_on: _full(said_on + timedelta(days=count))
+def _by(count: int, unit: str) -> "Meaning":
+    return lambda _match, said_on: _away(said_on, unit, count)
 
 
 def _month(said_on: date, count: int) -> str:
@@ -67,13 +75,20 @@ def _away(said_on: date, unit: str, count: int) -> str:
 
 
 def _step(match: re.Match[str], said_on: date) -> str:
-    steps = {"last": -1, "this past": -1, "past": -1, "previous": -1, "this": 0, "next": 1, "this coming": 1}
+    steps = {"last": -1, "previous": -1, "this": 0, "next": 1}
     return _away(said_on, match[2].lower(), steps[match[1].lower()])
 
 
 def _counted(match: re.Match[str], said_on: date, sign: int) -> str:
     count = match[1].lower()
     return _away(said_on, match[2].lower(), sign * (int(count) if count.isdigit() else _NUMBERS[count]))
+
+
+def _to_come(match: re.Match[str], said_on: date) -> str:
+    before = re.split(r"[.!?]", match.string[: match.start()])[-1]
+    if not _COMING.search(before):
+        raise ValueError(match[0])  # "I read it in two weeks"
+    return _counted(match, said_on, 1)
 
 
 def _last_weekday(match: re.Match[str], said_on: date) -> str:
@@ -98,29 +113,39 @@ def _weekend(match: re.Match[str], said_on: date) -> str:
 
 
 Meaning = Callable[[re.Match[str], date], str]
+Rules = tuple[tuple[re.Pattern[str], Meaning], ...]
 
 
 def _rule(pattern: str, meaning: Meaning) -> tuple[re.Pattern[str], Meaning]:
-    return re.compile(pattern, re.IGNORECASE), meaning
+    """A date that is given behind the phrase already ends it."""
+    return re.compile(rf"(?:{pattern})(?!\s*[(（])", re.IGNORECASE), meaning
 
 
-# An absolute date already given behind the phrase ends it: "(?!\s*\()" keeps a second reading from doubling it.
-_ONCE = r"(?!\s*[(（])"
-_RULES: tuple[tuple[re.Pattern[str], Meaning], ...] = (
-    _rule(rf"\bthe day before yesterday\b{_ONCE}|그저께|그제(?![가-힣])|前天|一昨日|おととい", _days(-2)),
-    _rule(rf"(?<!before )\b(?:yesterday|last night)\b{_ONCE}|어제|어젯밤|昨天|昨晚|昨日|昨夜|きのう", _days(-1)),
-    _rule(rf"\bthe day after tomorrow\b{_ONCE}|모레|后天|後天|明後日|あさって", _days(2)),
-    _rule(rf"(?<!after )\btomorrow\b{_ONCE}|내일|明天|明日(?!後)", _days(1)),
-    _rule(rf"\b(last|this past|past|previous|next|this coming|this) (week|month|year)\b{_ONCE}", _step),
-    _rule(rf"\b(last|this past|past|this|next) weekend\b{_ONCE}", _weekend),
-    _rule(rf"\b(?:last|this past|past) {_WEEKDAY}\b{_ONCE}", _last_weekday),
-    _rule(rf"\bthis coming {_WEEKDAY}\b{_ONCE}", _coming_weekday),
-    _rule(rf"\b{_COUNT} {_UNIT} ago\b{_ONCE}", lambda match, said_on: _counted(match, said_on, -1)),
-    _rule(rf"\bin {_COUNT} {_UNIT}(?:' time)?\b{_ONCE}", lambda match, said_on: _counted(match, said_on, 1)),
-    _rule(r"지난주|上周|上星期|上個星期|先週", lambda _match, said_on: _week(said_on, -1)),
-    _rule(r"다음 ?주|下周|下星期|下個星期|来週", lambda _match, said_on: _week(said_on, 1)),
-    _rule(r"지난 ?달|上个月|上個月|先月", lambda _match, said_on: _month(said_on, -1)),
-    _rule(r"다음 ?달|下个月|下個月|来月", lambda _match, said_on: _month(said_on, 1)),
-    _rule(r"작년|지난해|去年|昨年", lambda _match, said_on: str(said_on.year - 1)),
-    _rule(r"내년|明年|来年", lambda _match, said_on: str(said_on.year + 1)),
+_RULES: Rules = (
+    _rule(r"\bthe day before yesterday\b", _by(-2, "day")),
+    _rule(r"(?<!before )\b(?:yesterday|last night)\b", _by(-1, "day")),
+    _rule(r"\bthe day after tomorrow\b", _by(2, "day")),
+    _rule(r"(?<!after )\btomorrow\b", _by(1, "day")),
+    _rule(r"(?<!\bthe )\b(last|previous|next|this) (week|month|year)\b", _step),
+    _rule(r"\b(last|this past|past|this|next) weekend\b", _weekend),
+    _rule(rf"\b(?:last|this past|past) {_WEEKDAY}\b", _last_weekday),
+    _rule(rf"\bthis coming {_WEEKDAY}\b", _coming_weekday),
+    _rule(rf"\b{_COUNT} {_UNIT} ago\b", lambda match, said_on: _counted(match, said_on, -1)),
+    _rule(rf"\bin {_COUNT} {_UNIT}(?:['’] time)?+\b", _to_come),
+)
+# Without spaces what stands beside may make another word of one: 前天 is none in 目前天气, 昨年 another in 一昨年.
+_CHINESE_DAY = "[一二三四五六日天末]?+(?![围圍边邊])"
+_KOREAN_END = "(?=[^가-힣]|$|에|엔|부터|까지|쯤|는|은)"
+_UNSPACED_RULES: Rules = (
+    _rule(r"(?<!엊)(?:그저께|그제(?![가-힣]))|一昨日|(?<!さき)おととい", _by(-2, "day")),
+    _rule(r"(?<![大以之提目眼面先从從当當空午年月日天周週期])前天(?![天气氣])", _by(-2, "day")),
+    _rule(r"어제|어젯밤|(?<!一)昨[天晚日夜]|きのう", _by(-1, "day")),
+    _rule(r"모레|明後日|(?<!し)あさって|(?<![大然今以之最午雨先随隨年月日])[后後]天(?![气氣空晴])", _by(2, "day")),
+    _rule(r"(?<!안)내일(?! ?모레)|明天|明日(?![後香菜美奈])", _by(1, "day")),
+    _rule(rf"(?<!지)지난주말?+|(?<![上早晚])上(?:周|[个個]?星期){_CHINESE_DAY}|先週", _by(-1, "week")),
+    _rule(rf"(?<!다)다음 ?주말?+{_KOREAN_END}|(?<!下)下(?:周|[个個]?星期){_CHINESE_DAY}|(?<!再)来週", _by(1, "week")),
+    _rule(rf"(?<!지)지난 ?달{_KOREAN_END}|(?<![上早晚])上[个個]月|先月", _by(-1, "month")),
+    _rule(rf"(?<!다)다음 ?달{_KOREAN_END}|(?<!下)下[个個]月|(?<![再本近])来月", _by(1, "month")),
+    _rule(r"(?<!재)작년|(?<!지)지난해|(?<![过過])去年|(?<!一)昨年", _by(-1, "year")),
+    _rule(r"내년|(?<![文说說证證声聲发發])明年|(?<![再本近原后後以将將从從])来年", _by(1, "year")),
 )

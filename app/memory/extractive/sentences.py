@@ -29,7 +29,8 @@ _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b-\u200f\u2060
 
 _ABBREVIATION = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|vs|etc|e\.g|i\.e|approx|No|Inc|Ltd|Fig)|\b[A-Z])\.$")
 _LOOK_BACK = 8  # characters: longer than any abbreviation
-_END = re.compile(r"[.!?…؟۔।॥]+[\"'”’)\]]*(?=\s|$)|[。！？｡]+[”」』）]*|(?<=\])\s+|\s+(?=\[)")
+# From the first of several marks on, all of them: or a row of dots would be looked through from each of its dots.
+_END = re.compile(r"(?<![.!?…؟۔।॥])[.!?…؟۔।॥]++[\"'”’)\]]*+(?=\s|$)|[。！？｡]+[”」』）]*|(?<=\])\s+|\s+(?=\[)")
 _ENUMERATOR = re.compile(r"\s*\d{1,2}\.")
 _OPEN_QUOTES = (('"', '"'), ("“", "”"), ("„", "“"), ("«", "»"))
 QUOTE_CHARACTERS_MAX = 200  # of what is still to come: beyond it the mark opened nothing

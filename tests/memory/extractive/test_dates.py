@@ -23,7 +23,7 @@ MONDAY = date(2023, 5, 8)
         ("last weekend", "weekend of 6 May 2023"),
         ("this weekend", "weekend of 13 May 2023"),
         ("two days ago", "6 May 2023"),
-        ("in 2 weeks", "week of 22 May 2023"),
+        ("due in 2 weeks", "week of 22 May 2023"),
         ("5 months ago", "Dec 2022"),
         ("어제", "7 May 2023"),
         ("내일", "9 May 2023"),
@@ -31,15 +31,34 @@ MONDAY = date(2023, 5, 8)
         ("明天", "9 May 2023"),
         ("昨日", "7 May 2023"),
         ("来月", "Jun 2023"),
+        ("一昨日", "6 May 2023"),
+        ("上周五", "week of 1 May 2023"),
+        ("다음 주말", "week of 15 May 2023"),
     ],
 )
 def test_a_relative_date_is_followed_by_the_day_it_stands_for(phrase: str, meaning: str) -> None:
     assert resolved(f"A {phrase} B", MONDAY) == f"A {phrase} ({meaning}) B"
 
 
-@pytest.mark.parametrize("text", ["next Friday", "on Tuesday", "the other day", "yesterday (7 May)", "1000 days ago"])
+@pytest.mark.parametrize(
+    "text", ["next Friday", "on Tuesday", "the other day", "yesterday (7 May)", "昨天（5月7日）", "1000 days ago"]
+)
 def test_a_phrase_that_is_ambiguous_or_already_dated_is_left_alone(text: str) -> None:
     assert resolved(text, MONDAY) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I ran daily for the past month.", "The last week of May.", "I'm reading. It took me 5 books in two weeks."],
+)
+def test_how_long_something_took_is_no_date(text: str) -> None:
+    assert resolved(text, MONDAY) == text
+
+
+def test_a_word_that_only_holds_that_of_another_day_is_left_alone() -> None:
+    han = "一昨年 再来週 再来年 明日香さん 大前天 大后天 上上周 下下周 目前天气 然后天黑了 文明年代"
+    other = "さきおととい しあさって 재작년 지지난주 다다음주 엊그제 다음주제 안내일정"
+    assert resolved(f"{han} {other}", MONDAY) == f"{han} {other}"
 
 
 def test_the_weekday_of_yesterday_may_be_that_of_a_week_before() -> None:
@@ -47,6 +66,8 @@ def test_the_weekday_of_yesterday_may_be_that_of_a_week_before() -> None:
     assert resolved("It came last Saturday.", MONDAY) == "It came last Saturday (6 May 2023)."
 
 
-@pytest.mark.parametrize(("day", "text"), [(date.min, "yesterday"), (date.max, "in 2 weeks"), (date.min, "last year")])
+@pytest.mark.parametrize(
+    ("day", "text"), [(date.min, "yesterday"), (date.max, "due in 2 weeks"), (date.min, "last year")]
+)
 def test_a_date_outside_the_calendar_is_left_alone(day: date, text: str) -> None:
     assert resolved(text, day) == text
