@@ -1,7 +1,8 @@
 """What the providers demand of a payload, told independently of how it was made."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 from anthropic.types import MessageParam, TextBlockParam
 from anthropic.types.beta import BetaMessageParam
@@ -36,12 +37,15 @@ def check_anthropic(payload: dict[str, Any]) -> None:
         types = [block["type"] for block in message["content"]]
         results = [block["tool_use_id"] for block in message["content"] if block["type"] == "tool_result"]
         assert types
+        assert types[-1] not in {"thinking", "redacted_thinking"}
+        assert all(block["content"] for block in message["content"] if block.get("is_error"))
         assert types[: len(results)] == ["tool_result"] * len(results)
         calls = _calls_of(messages[index - 1]) if index else []
         assert sorted(results) == sorted(calls) or (index == len(messages) - 1 and set(results) <= set(calls))
         called.extend(_calls_of(message))
     assert len(called) == len(set(called))
     assert all(text.strip() for text in _texts(payload))
+    assert all(urlsplit(url).scheme == "https" for url in _found(payload, "url"))
     assert count_marks(payload) <= 4
 
 
@@ -57,6 +61,8 @@ def check_openai(payload: dict[str, Any]) -> None:
             assert message["content"] or message["tool_calls"]
             waiting = [call["id"] for call in message.get("tool_calls", [])]
     assert all(text.strip() for text in _texts(payload))
+    assert all(_is_seen(image["url"]) for image in _found(payload, "image_url"))
+    assert not any(file.get("file_data", "").startswith("data:audio") for file in _found(payload, "file"))
     assert count_marks(payload) <= 4
 
 
@@ -82,6 +88,11 @@ def check_responses(payload: dict[str, Any]) -> None:
     assert before != "reasoning"
     assert len(called) == len(set(called))
     assert all(text.strip() for text in _texts(payload["input"]))
+    assert all(map(_is_seen, _found(payload, "image_url")))
+    assert all(map(_is_seen, _found(payload, "file_url")))
+    ids = [item["id"] for item in payload["input"] if "id" in item]
+    assert len(ids) == len(set(ids))
+    assert all(item.get("id", "fc").startswith("fc") for item in payload["input"] if item["type"] == "function_call")
     assert count_marks(payload) <= 4
 
 
@@ -156,6 +167,22 @@ def _without_marks(value: Any) -> Any:
 
 def _calls_of(message: dict[str, Any]) -> list[str]:
     return [block["id"] for block in message["content"] if block["type"] == "tool_use"]
+
+
+def _is_seen(url: str) -> bool:
+    """Whether OpenAI can load what is at this URL: on the web, or within it an image of a kind it takes."""
+    return url.startswith(("https://", "http://", *(f"data:image/{kind};" for kind in ("png", "jpeg", "gif", "webp"))))
+
+
+def _found(value: Any, key: str) -> Iterator[Any]:
+    """The values under a key, wherever they are."""
+    if isinstance(value, dict):
+        if key in value:
+            yield value[key]
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from _found(item, key)
 
 
 def _texts(value: Any) -> Iterable[str]:

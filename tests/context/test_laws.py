@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from app.context.compile import compile_context
 from app.context.model import Compiled, Format, Section
-from app.sessions.model import Message, Role
+from app.sessions.model import Kind, Message, Role
 from tests.context.building import (
     FORMATS,
     LOGS,
+    START,
     ask,
     assistant,
     call,
@@ -184,6 +185,17 @@ def test_the_volatile_part_closes_a_call_that_a_blank_message_left_open(shape: F
     compiled = compile_context(snapshot(log), ask(shape, channel="sms"))
     CHECKS[shape](compiled.payload)
     assert "(no result)" in str(compiled.payload)
+
+
+@pytest.mark.parametrize("shape", list(CHECKS))
+@pytest.mark.parametrize("role", [Role.TOOL, Role.USER])
+def test_calls_whose_results_were_erased_together_are_closed_though_nothing_follows(shape: Format, role: Role) -> None:
+    said = log_of(user("Go"), assistant(call("c1"), call("c2")))
+    erased = replace(message(3, role), kind=Kind.TOOL_RESULT, erased_at=START)
+    compiled = compile_context(snapshot((*said, erased)), ask(shape))
+    CHECKS[shape](compiled.payload)
+    assert str(compiled.payload).count("(no result)") == 2
+    assert compiled.units == compile_context(snapshot(said), ask(shape)).units
 
 
 def test_a_message_without_words_leaves_the_others_valid() -> None:

@@ -11,7 +11,7 @@ NONE = "(no result)"
 def paired(*said: tuple[Role, tuple[Part, ...]]) -> list[tuple[Role, list[Part]]]:
     pairing = Pairing()
     turns = [Turn(id=str(n), role=role, parts=parts, tokens=0) for n, (role, parts) in enumerate(said)]
-    return [(role, parts) for turn in turns for role, parts in pairing.said(turn)]
+    return [(role, parts) for turn in turns for role, parts in pairing.said(turn)] + list(pairing.ending())
 
 
 def shown(*said: tuple[Role, tuple[Part, ...]]) -> list[tuple[Role, list[Part]]]:
@@ -69,6 +69,20 @@ def test_of_two_calls_the_one_whose_result_was_erased_is_closed_behind_the_other
         said = (assistant(call("c1"), call("c2")), *results)
         assert paired(*said) == shown(said[0], tool(result("c2")), tool(result("c1", NONE)))
         assert paired(*said, assistant("Done.")) == [*paired(*said), *shown(assistant("Done."))]
+
+
+def test_all_calls_are_closed_whose_results_were_erased_with_one_message() -> None:
+    said = (assistant(call("c1"), call("c2"), call("c3")), tool(result("c2")), tool())
+    assert paired(*said) == shown(*said[:2], tool(result("c1", NONE), result("c3", NONE)))
+
+
+def test_a_result_that_comes_after_an_erased_one_is_still_one() -> None:
+    pairing = Pairing()
+    said = (assistant(call("c1"), call("c2")), tool(), tool(result("c2")))
+    turns = [Turn(id=str(n), role=role, parts=parts, tokens=0) for n, (role, parts) in enumerate(said)]
+    stable = [each for turn in turns for each in pairing.said(turn)]
+    assert stable == shown(said[0], said[2])
+    assert list(pairing.ending()) == shown(tool(result("c1", NONE)))
 
 
 def test_a_call_after_an_erased_result_closes_all_that_are_open() -> None:

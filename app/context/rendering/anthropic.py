@@ -8,61 +8,81 @@ from typing import Any
 
 from app.context.model import Block, Layout, Rendered, Turn
 from app.context.rendering import own
+from app.context.rendering.anthropic_media import media_block
 from app.context.rendering.own import as_they_came, rest
-from app.context.rendering.pairing import Pairing
+from app.context.rendering.pairing import Pairing, Said
 from app.context.rendering.parts import (
     arguments_object,
     identifier,
-    media,
     output_parts,
     said_by_user,
     stand_in,
     text_part,
 )
 from app.context.rendering.thread import Item, Thread
-from app.context.wording import OPENING, SYSTEM_MESSAGE
+from app.context.wording import NO_OUTPUT, OPENING, SYSTEM_MESSAGE
 from app.sessions.model import Part, PartType, Role
 
 PROVIDER = "anthropic"  # as the wire shapes name it on a part
 EPHEMERAL = {"type": "ephemeral"}
-CACHEABLE = frozenset({"text", "tool_use", "tool_result", "image", "document"})
-IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
-DOCUMENT_TYPES = frozenset({"application/pdf"})
+CACHEABLE = frozenset({"text", "tool_use", "tool_result", "image", "document", "search_result"})
+THINKING = frozenset({"thinking", "redacted_thinking"})
 OWN_USES = frozenset({"server_tool_use", "mcp_tool_use"})
 WEB_CITATION = ("cited_text", "encrypted_index", "url")
 NAME_LENGTH, ID_LENGTH = 128, 64
 
 
 def render(layout: Layout) -> Rendered:
-    pairing, thread = Pairing(), Thread()
+    messages = _Messages()
     for turn in layout.stable:
-        _add(thread, pairing, turn)
-    units = thread.units([text_part(block.text) for block in layout.system])
-    thread.mark("cache_control", EPHEMERAL, types=CACHEABLE)
+        messages.add(turn)
+    units = messages.thread.units([text_part(block.text) for block in layout.system])
+    messages.thread.mark("cache_control", EPHEMERAL, types=CACHEABLE)
     for turn in layout.incoming:
-        _add(thread, pairing, turn)
+        messages.add(turn)
     if layout.volatile:
-        _add(thread, pairing, said_by_user(layout.volatile))
-    payload: dict[str, Any] = {"messages": thread.messages}
+        messages.add(said_by_user(layout.volatile))
+    messages.end()
+    payload: dict[str, Any] = {"messages": messages.thread.messages}
     if layout.system:
         payload = {"system": [_system(block) for block in layout.system], **payload}
     return Rendered(payload=payload, units=units)
 
 
+class _Messages:
+    def __init__(self) -> None:
+        self.thread = Thread()
+        self._pairing = Pairing()
+        self._thinking: list[Item] = []  # waits for what it led to: no message may end with it
+
+    def add(self, turn: Turn) -> None:
+        for said in self._pairing.said(as_they_came(turn, PROVIDER, _own_tool)):
+            self._add(said)
+
+    def end(self) -> None:
+        for said in self._pairing.ending():
+            self._add(said)
+
+    def _add(self, said: Said) -> None:
+        blocks = [block for part in said.parts if (block := _block(part, said.role))]
+        if said.role is Role.ASSISTANT:
+            self._add_of_assistant([*self._thinking, *blocks])
+        elif blocks:
+            self._thinking = []
+            self.thread.add(Role.USER, blocks)
+
+    def _add_of_assistant(self, blocks: list[Item]) -> None:
+        last = max((index for index, block in enumerate(blocks) if block["type"] not in THINKING), default=-1)
+        shown, self._thinking = blocks[: last + 1], blocks[last + 1 :]
+        if shown and not self.thread.messages:
+            self.thread.add(Role.USER, [text_part(OPENING)])
+        if shown:
+            self.thread.add(Role.ASSISTANT, shown)
+
+
 def _system(block: Block) -> Item:
     mark = {"cache_control": EPHEMERAL} if block.breakpoint else {}
     return {**text_part(block.text), **mark}
-
-
-def _add(thread: Thread, pairing: Pairing, turn: Turn) -> None:
-    for said in pairing.said(as_they_came(turn, PROVIDER, _own_tool)):
-        role = Role.ASSISTANT if said.role is Role.ASSISTANT else Role.USER
-        blocks = [block for part in said.parts if (block := _block(part, said.role))]
-        if not blocks:
-            continue
-        if role is Role.ASSISTANT and not thread.messages:
-            thread.add(Role.USER, [text_part(OPENING)])
-        thread.add(role, blocks)
 
 
 def _block(part: Part, role: Role) -> Item | None:
@@ -80,8 +100,8 @@ def _block(part: Part, role: Role) -> Item | None:
         case PartType.REASONING:
             return _thinking(part)
         case _:
-            shown = _media(part) if role is Role.USER else None
-            return shown or text_part(stand_in(part))
+            seen = media_block(part) if role is Role.USER else None  # whoever else shows some is refused
+            return seen or text_part(stand_in(part))
 
 
 def _text(part: Part, role: Role) -> Item:
@@ -144,11 +164,10 @@ def _tool_use(part: Part) -> Item:
 
 def _tool_result(part: Part) -> Item:
     block: Item = {"type": "tool_result", "tool_use_id": identifier(part["tool_call_id"], length=ID_LENGTH)}
-    if content := [shown for item in output_parts(part["output"]) if (shown := _block(item, Role.USER))]:
-        block["content"] = content
-    if part.get("is_error"):
-        block["is_error"] = True
-    return block
+    content = [inner for item in output_parts(part["output"]) if (inner := _block(item, Role.USER))]
+    if part.get("is_error"):  # which is not taken without words
+        return {**block, "content": content or [text_part(NO_OUTPUT)], "is_error": True}
+    return {**block, "content": content} if content else block
 
 
 def _thinking(part: Part) -> Item | None:
@@ -159,17 +178,3 @@ def _thinking(part: Part) -> Item | None:
         return {"type": "redacted_thinking", "data": data} if isinstance(data := part.get("data"), str) else None
     signature = part.get("signature")
     return {"type": "thinking", "thinking": part["text"], "signature": signature} if signature else None
-
-
-def _media(part: Part) -> Item | None:
-    """An image or a document, where Anthropic can see it: only the user shows some."""
-    is_image = part["type"] == PartType.IMAGE
-    block, types = ("image", IMAGE_TYPES) if is_image else ("document", DOCUMENT_TYPES)
-    media_type, url, data = media(part)
-    if data and media_type in types:
-        return {"type": block, "source": {"type": "base64", "media_type": media_type, "data": data}}
-    if not is_image and isinstance(part.get("content"), str) and part["content"].strip():
-        return {"type": block, "source": {"type": "text", "media_type": "text/plain", "data": part["content"]}}
-    if url and media_type in {"", *types}:
-        return {"type": block, "source": {"type": "url", "url": url}}
-    return None

@@ -12,7 +12,7 @@ from typing import Any
 from app.context.model import Layout, Rendered, Turn
 from app.context.rendering import own
 from app.context.rendering.own import as_they_came
-from app.context.rendering.pairing import Pairing
+from app.context.rendering.pairing import Pairing, Said
 from app.context.rendering.parts import (
     arguments_object,
     identifier,
@@ -31,7 +31,13 @@ from app.sessions.wire.gemini import ID_PREFIX, PROVIDER
 MODEL = "model"
 BEHIND_PATH = re.compile("[?#]")
 NAME_LENGTH, ID_LENGTH = 64, 64
-OWN_STORES = ("gs://", "https://generativelanguage.googleapis.com/")  # whose files need no media type
+# Of what is there no media type is needed.
+OWN_STORES = ("gs://", "https://generativelanguage.googleapis.com/", "https://www.youtube.com/", "https://youtu.be/")
+BESIDE_MEDIA = (
+    ("video_metadata", "videoMetadata"),
+    ("media_resolution", "media_resolution"),
+    ("media_resolution", "mediaResolution"),
+)
 MEDIA_TYPES: Mapping[str, str] = {
     ".gif": "image/gif",
     ".jpeg": "image/jpeg",
@@ -51,6 +57,7 @@ def render(layout: Layout) -> Rendered:
         contents.add(turn)
     if layout.volatile:
         contents.add(said_by_user(layout.volatile))
+    contents.end()
     payload: dict[str, Any] = {
         "contents": [{"role": message["role"], "parts": message["content"]} for message in contents.thread.messages]
     }
@@ -67,13 +74,20 @@ class _Contents:
 
     def add(self, turn: Turn) -> None:
         for said in self._pairing.said(as_they_came(turn, PROVIDER, _own_tool)):
-            role = MODEL if said.role is Role.ASSISTANT else Role.USER
-            parts = [item for part in said.parts if (item := self._part(part, said.role))]
-            if not parts:
-                continue
-            if role == MODEL and not self.thread.messages:
-                self.thread.add(Role.USER, [{"text": OPENING}])
-            self.thread.add(role, parts)
+            self._add(said)
+
+    def end(self) -> None:
+        for said in self._pairing.ending():
+            self._add(said)
+
+    def _add(self, said: Said) -> None:
+        role = MODEL if said.role is Role.ASSISTANT else Role.USER
+        parts = [item for part in said.parts if (item := self._part(part, said.role))]
+        if not parts:
+            return
+        if role == MODEL and not self.thread.messages:
+            self.thread.add(Role.USER, [{"text": OPENING}])
+        self.thread.add(role, parts)
 
     def _part(self, part: Part, role: Role) -> Item | None:
         """The part with the signature it came with; None for others' reasoning."""
@@ -92,8 +106,9 @@ class _Contents:
                 said = {"text": part["text"], "thought": True, **_signature(part)}
                 return said if part.get("provider") == PROVIDER else None
             case _:
-                shown = _media(part) if role is Role.USER else None
-                return shown or {"text": stand_in(part)}
+                signature = _signature(part)
+                shown = _media(part) if role is Role.USER or signature else None  # what the model drew, it signed
+                return {**(shown or {"text": stand_in(part)}), **signature}
 
     def _call(self, part: Part) -> Item:
         name = identifier(part["name"], length=NAME_LENGTH)
@@ -154,12 +169,12 @@ def _answer(part: Part) -> Item:
 def _media(part: Part) -> Item | None:
     """Bytes, or a place of which Gemini can tell what is there."""
     media_type, url, data = media(part)
-    video = {"video_metadata": more} if (more := _more(part, "videoMetadata")) else {}
+    beside = {shown: more for shown, sent in BESIDE_MEDIA if (more := _more(part, sent))}
     if data and media_type:
-        return {"inline_data": {**_more(part, "inlineData"), "mime_type": media_type, "data": data}, **video}
-    if not url:
+        return {"inline_data": {**_more(part, "inlineData"), "mime_type": media_type, "data": data}, **beside}
+    if not url or part.get("content") is not None:
         return None
     told = media_type or MEDIA_TYPES.get(PurePosixPath(BEHIND_PATH.split(url)[0]).suffix.lower())
     if told:
-        return {"file_data": {**_more(part, "fileData"), "file_uri": url, "mime_type": told}, **video}
-    return {"file_data": {"file_uri": url}, **video} if url.startswith(OWN_STORES) else None
+        return {"file_data": {**_more(part, "fileData"), "file_uri": url, "mime_type": told}, **beside}
+    return {"file_data": {"file_uri": url}, **beside} if url.startswith(OWN_STORES) else None

@@ -8,7 +8,8 @@ from hashlib import sha256
 from typing import Any
 
 from app.context.model import Block, Layout, Rendered, Turn
-from app.context.rendering.pairing import Pairing
+from app.context.rendering.openai_media import file_data, file_id, image_detail, image_url
+from app.context.rendering.pairing import Pairing, Said
 from app.context.rendering.parts import (
     arguments_text,
     identifier,
@@ -21,28 +22,32 @@ from app.context.rendering.parts import (
 from app.context.rendering.thread import Item, Thread
 from app.context.wording import NO_OUTPUT
 from app.sessions.model import Part, PartType, Role
+from app.sessions.wire.openai_chat import PROVIDER
 
 EXPLICIT = {"mode": "explicit"}
-CACHEABLE = frozenset({"text", "image_url", "file"})
+CACHEABLE = frozenset({"text", "image_url", "input_audio", "file"})
 NAME_LENGTH, ID_LENGTH = 64, 40
-CALL = "function"
+CALL, CUSTOM_CALL = "function", "custom"
+CALLS = frozenset({CALL, CUSTOM_CALL})
+AUDIO_FORMATS = {"audio/wav": "wav", "audio/mp3": "mp3", "audio/mpeg": "mp3"}
 
 
 def render(layout: Layout, *, key: str) -> Rendered:
     """``key`` is the session's; see ``cache_key``."""
-    pairing, thread = Pairing(), Thread()
+    messages = _Messages()
     for turn in layout.stable:
-        _add(thread, pairing, turn)
-    units = thread.units([text_part(block.text) for block in layout.system])
-    thread.mark("prompt_cache_breakpoint", EXPLICIT, types=CACHEABLE)
+        messages.add(turn)
+    units = messages.thread.units([text_part(block.text) for block in layout.system])
+    messages.thread.mark("prompt_cache_breakpoint", EXPLICIT, types=CACHEABLE)
     for turn in layout.incoming:
-        _add(thread, pairing, turn)
+        messages.add(turn)
     if layout.volatile:
-        _add_volatile(thread, pairing, layout.volatile)
-    messages = [_message(message) for message in thread.messages]
+        messages.add_volatile(layout.volatile)
+    messages.end()
+    shown = [_message(message) for message in messages.thread.messages]
     if layout.system:
-        messages.insert(0, {"role": "system", "content": [_system(block) for block in layout.system]})
-    return Rendered(payload={"messages": messages, "prompt_cache_key": cache_key(key)}, units=units)
+        shown.insert(0, {"role": "system", "content": [_system(block) for block in layout.system]})
+    return Rendered(payload={"messages": shown, "prompt_cache_key": cache_key(key)}, units=units)
 
 
 def cache_key(key: str) -> str:
@@ -55,43 +60,51 @@ def _system(block: Block) -> Item:
     return {**text_part(block.text), **mark}
 
 
-def _add_volatile(thread: Thread, pairing: Pairing, block: Block) -> None:
-    """To the user's last message whatever its name, else as a message of its own: a tool's takes no more text."""
-    if thread.last_role == Role.USER:
-        thread.messages[-1]["content"].append(text_part(block.text))
-    else:
-        _add(thread, pairing, said_by_user(block))
+class _Messages:
+    def __init__(self) -> None:
+        self.thread = Thread()
+        self._pairing = Pairing()
 
+    def add(self, turn: Turn) -> None:
+        for said in self._pairing.said(turn):
+            self._add(said, turn.name)
 
-def _add(thread: Thread, pairing: Pairing, turn: Turn) -> None:
-    for said in pairing.said(turn):
+    def add_volatile(self, block: Block) -> None:
+        """To the user's last message whatever its name, else as a message of its own: a tool's takes no more text."""
+        if self.thread.last_role == Role.USER:
+            self.thread.go_on([text_part(block.text)])
+        else:
+            self.add(said_by_user(block))
+
+    def end(self) -> None:
+        for said in self._pairing.ending():
+            self._add(said, None)
+
+    def _add(self, said: Said, name: str | None) -> None:
         if said.role is Role.TOOL:
             for part in said.parts:
                 call_id = identifier(part["tool_call_id"], length=ID_LENGTH)
-                thread.add(Role.TOOL, _result(part), merge=False, tool_call_id=call_id)
-            continue
+                self.thread.add(Role.TOOL, _result(part), merge=False, tool_call_id=call_id)
+            return
         content = [item for part in said.parts if (item := _item(part, said.role))]
-        content.sort(key=lambda item: item["type"] == CALL)
-        name: dict[str, Any] = {"name": identifier(turn.name, length=NAME_LENGTH)} if turn.name else {}
-        if not content:
-            continue
-        if said.role is Role.ASSISTANT and _calls(thread):
-            thread.go_on(content)
-        else:
-            thread.add(said.role, content, **name)
+        content.sort(key=lambda item: item["type"] in CALLS)
+        named: dict[str, Any] = {"name": identifier(name, length=NAME_LENGTH)} if name else {}
+        if content and said.role is Role.ASSISTANT and self._calls():
+            self.thread.go_on(content)
+        elif content:
+            self.thread.add(said.role, content, **named)
 
-
-def _calls(thread: Thread) -> bool:
-    """Whether calls wait for results, which follow the one message that made all of them: whoever calls more joins."""
-    return any(item["type"] == CALL for message in thread.messages[-1:] for item in message["content"])
+    def _calls(self) -> bool:
+        """Whether calls wait for results, which follow the one message that made all: whoever calls more joins."""
+        return any(item["type"] in CALLS for message in self.thread.messages[-1:] for item in message["content"])
 
 
 def _message(message: Item) -> Item:
     """Calls leave the content for their own field."""
-    calls = [item for item in message["content"] if item["type"] == CALL]
+    calls = [item for item in message["content"] if item["type"] in CALLS]
     if not calls:
         return message
-    content = [item for item in message["content"] if item["type"] != CALL]
+    content = [item for item in message["content"] if item["type"] not in CALLS]
     return {**message, "content": content or None, "tool_calls": calls}
 
 
@@ -112,8 +125,10 @@ def _item(part: Part, role: Role) -> Item | None:
 
 
 def _call(part: Part) -> Item:
-    function = {"name": identifier(part["name"], length=NAME_LENGTH), "arguments": arguments_text(part)}
-    return {"id": identifier(part["id"], length=ID_LENGTH), "type": CALL, "function": function}
+    call_id, name = identifier(part["id"], length=ID_LENGTH), identifier(part["name"], length=NAME_LENGTH)
+    if part.get("provider") == PROVIDER and part.get("native") == CUSTOM_CALL:
+        return {"id": call_id, "type": CUSTOM_CALL, "custom": {"name": name, "input": arguments_text(part)}}
+    return {"id": call_id, "type": CALL, "function": {"name": name, "arguments": arguments_text(part)}}
 
 
 def _result(part: Part) -> list[Item]:
@@ -123,17 +138,18 @@ def _result(part: Part) -> list[Item]:
 
 
 def _image(part: Part) -> Item:
-    media_type, url, data = media(part)
-    shown = f"data:{media_type};base64,{data}" if data and media_type else url
-    if not shown:
+    url, detail = image_url(part), image_detail(part)
+    if url is None:
         return text_part(stand_in(part))
-    detail: dict[str, Any] = {"detail": part["detail"]} if "detail" in part else {}
-    return {"type": "image_url", "image_url": {"url": shown, **detail}}
+    return {"type": "image_url", "image_url": {"url": url, **({"detail": detail} if detail else {})}}
 
 
 def _file(part: Part) -> Item:
     media_type, _, data = media(part)
-    if not (data and media_type):
-        return text_part(stand_in(part))
-    name = part.get("name") or "file"
-    return {"type": "file", "file": {"filename": name, "file_data": f"data:{media_type};base64,{data}"}}
+    if data and media_type in AUDIO_FORMATS:
+        return {"type": "input_audio", "input_audio": {"data": data, "format": AUDIO_FORMATS[media_type]}}
+    if shown := file_data(part):
+        return {"type": "file", "file": shown}
+    if own_id := file_id(part):
+        return {"type": "file", "file": {"file_id": own_id}}
+    return text_part(stand_in(part))

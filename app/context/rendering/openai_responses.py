@@ -12,12 +12,12 @@ from app.context.model import Block, Layout, Rendered, Stability, Turn
 from app.context.rendering import own
 from app.context.rendering.openai import EXPLICIT, cache_key
 from app.context.rendering.openai_hosted import hosted
+from app.context.rendering.openai_media import file_data, file_id, file_url, image_detail, image_url
 from app.context.rendering.own import as_they_came
 from app.context.rendering.pairing import Pairing, Said
 from app.context.rendering.parts import (
     arguments_text,
     identifier,
-    media,
     output_parts,
     said_by_user,
     stand_in,
@@ -32,9 +32,8 @@ from app.sessions.wire.openai_responses import MESSAGE_ID, PROVIDER
 CACHEABLE = frozenset({"input_text", "input_image", "input_file"})
 NAME_LENGTH, ID_LENGTH = 64, 64
 MESSAGE, CUSTOM_CALL = "message", "custom_tool_call"
-FILE_ID = "file-"
+CALL_ID, CUSTOM_CALL_ID = "fc", "ctc"  # what the ids begin with
 CALL_FIELDS = ("namespace", "caller", "async", "status")  # what OpenAI sends with a call beside the neutral fields
-DETAILS = ("low", "high", "auto", "original")
 PHASES = ("commentary", "final_answer")
 
 
@@ -52,6 +51,7 @@ def render(layout: Layout, *, key: str) -> Rendered:
         thread.add(turn)
     if layout.volatile:
         thread.add_volatile(layout.volatile)
+    thread.end()
     system = [_message(Role.SYSTEM, [_system(block) for block in layout.system])] if layout.system else []
     return Rendered(payload={"input": [*system, *thread.items], "prompt_cache_key": cache_key(key)}, units=units)
 
@@ -65,6 +65,7 @@ class _Items:
         self._reasoning: list[Item] = []  # waits for the item it led to
         self._custom: set[str] = set()  # ids of calls whose results are of their kind
         self._whole = False
+        self._ids: set[str] = set()  # of the items, none of which is taken twice
 
     def add(self, turn: Turn) -> None:
         shown = as_they_came(turn, PROVIDER, hosted) if self._whole else turn
@@ -74,10 +75,17 @@ class _Items:
                 continue
             self._reasoning.clear()
             self._whole = turn.stability is not Stability.STATIC  # what the continuation note stands before was cut off
-            if said.role is Role.TOOL:
-                self.items.extend(self._result(part) for part in said.parts)
-            elif content := [_input(part, said.role) for part in said.parts]:
-                self.items.append(_message(said.role, content))
+            self._add_of_others(said)
+
+    def end(self) -> None:
+        for said in self._pairing.ending():
+            self._add_of_others(said)
+
+    def _add_of_others(self, said: Said) -> None:
+        if said.role is Role.TOOL:
+            self.items.extend(self._result(part) for part in said.parts)
+        elif content := [_input(part, said.role) for part in said.parts]:
+            self.items.append(_message(said.role, content))
 
     def add_volatile(self, block: Block) -> None:
         """To the user's last message, else as a message of its own: a tool's takes no more text."""
@@ -98,7 +106,7 @@ class _Items:
         ordered = sorted(said.parts, key=lambda part: part["type"] == PartType.TOOL_CALL)  # results follow right behind
         for message_id, run in groupby(ordered, key=_message_id):
             parts = list(run)
-            if message_id and self._whole:
+            if message_id and self._is_taken(message_id):
                 self._append(_own_message(message_id, parts))
                 continue
             for part in parts:
@@ -125,20 +133,34 @@ class _Items:
         """Others' reasoning cannot be shown; where one's own cannot, what it led to loses its ids."""
         if part.get("provider") != PROVIDER:
             return
-        if (item := _reasoning(part)) and self._whole:
+        if (item := _reasoning(part)) and self._is_taken(item["id"]):
             self._reasoning.append(item)
         else:
             self._whole = False
 
+    def _is_taken(self, item_id: str) -> bool:
+        """Whether OpenAI takes an item under this id, which is used by it then."""
+        if not self._whole or item_id in self._ids:
+            return False
+        self._ids.add(item_id)
+        return True
+
     def _call(self, part: Part) -> Item:
         call_id, name = identifier(part["id"], length=ID_LENGTH), identifier(part["name"], length=NAME_LENGTH)
-        came = {key: part[key] for key in CALL_FIELDS if part.get(key) is not None} if "item_id" in part else {}
-        item_id = {"id": part["item_id"]} if self._whole and isinstance(part.get("item_id"), str) else {}
         if part.get("provider") == PROVIDER and part.get("native") == CUSTOM_CALL:
             self._custom.add(call_id)
-            return {"type": CUSTOM_CALL, "call_id": call_id, "name": name, "input": arguments_text(part), **item_id}
+            called = {"call_id": call_id, "name": name, "input": arguments_text(part)}
+            return {"type": CUSTOM_CALL, **called, **self._item_id(part, CUSTOM_CALL_ID)}
+        came = {key: part[key] for key in CALL_FIELDS if part.get(key) is not None} if "item_id" in part else {}
         called = {"call_id": call_id, "name": name, "arguments": arguments_text(part)}
-        return {"type": "function_call", **called, **item_id, **came}
+        return {"type": "function_call", **called, **self._item_id(part, CALL_ID), **came}
+
+    def _item_id(self, part: Part, prefix: str) -> Item:
+        """The id the item came with; that of another kind of item, such as a computer_call, is refused."""
+        item_id = part.get("item_id")
+        if not isinstance(item_id, str) or not item_id.startswith(prefix):
+            return {}
+        return {"id": item_id} if self._is_taken(item_id) else {}
 
     def _result(self, part: Part) -> Item:
         call_id = identifier(part["tool_call_id"], length=ID_LENGTH)
@@ -218,26 +240,14 @@ def _input(part: Part, role: Role) -> Item:
 
 
 def _image(part: Part) -> Item | None:
-    media_type, url, data = media(part)
-    held = {"image_url": f"data:{media_type};base64,{data}" if data and media_type else url, "file_id": _file_id(part)}
+    held = {"image_url": image_url(part), "file_id": file_id(part)}
     given = {key: value for key, value in held.items() if value}
-    detail = part["detail"] if part.get("detail") in DETAILS else "auto"
-    return {"type": "input_image", "detail": detail, **given} if given else None
+    return {"type": "input_image", "detail": image_detail(part) or "auto", **given} if given else None
 
 
 def _file(part: Part) -> Item | None:
-    media_type, url, data = media(part)
-    if data and media_type:
-        name = part.get("name")  # in a tool's output any JSON
-        named = name if isinstance(name, str) and name else "file"
-        return {"type": "input_file", "filename": named, "file_data": f"data:{media_type};base64,{data}"}
-    if url:
-        return {"type": "input_file", "file_url": url}
-    file_id = _file_id(part)
-    return {"type": "input_file", "file_id": file_id} if file_id else None
-
-
-def _file_id(part: Part) -> str | None:
-    """The id of a file in OpenAI's store; other providers' begin otherwise."""
-    file_id = part.get("file_id")
-    return file_id if isinstance(file_id, str) and file_id.startswith(FILE_ID) else None
+    if shown := file_data(part):
+        return {"type": "input_file", **shown}
+    held = {"file_url": file_url(part), "file_id": file_id(part)}
+    given = {key: value for key, value in held.items() if value}
+    return {"type": "input_file", **given} if given else None

@@ -26,22 +26,27 @@ class Pairing:
     def __init__(self, *, visible: Callable[[Part], bool] = visible) -> None:
         self._visible = visible
         self._open: list[tuple[str, str]] = []  # calls without result: the id as stored, the id as shown
-        self._answered = False  # results of the open calls were shown: the assistant's message is over
+        self._answered = False  # results of the open calls came: the assistant's message is over
+        self._erased = False  # and some of them were erased; whose they were went with them
         self._used: set[str] = set()
-        self._erased = 0  # results of the open calls that were erased; whose they were went with them
 
     def said(self, turn: Turn) -> Iterator[Said]:
         """The turn as its user, assistant or system says it, and its results apart; nothing for a blank one."""
         if turn.role is Role.TOOL and not turn.parts and self._open:
-            self._erased += 1
-            self._answered = True
+            self._erased = self._answered = True
         parts = [part for part in turn.parts if self._visible(part)]
         if turn.role is not Role.ASSISTANT:  # whose results are a provider's own tool's and stand where they came
             parts.sort(key=lambda part: not _is_result(part))
         for is_result, run in groupby(parts, key=_is_result):
             shown = self._results if is_result else self._words
             yield from shown(turn.role, list(run))
-        if 0 < len(self._open) <= self._erased:  # none is to come, and without a word of it providers refuse
+
+    def ending(self) -> Iterator[Said]:
+        """What stands behind the last turn, and is no part of the prefix: results that were erased will not come.
+
+        Providers refuse a call without one. Where none was erased the calls are left to wait for theirs.
+        """
+        if self._open and self._erased:
             yield Said(Role.TOOL, self._closing())
 
     def _results(self, role: Role, parts: list[Part]) -> Iterator[Said]:
@@ -80,7 +85,6 @@ class Pairing:
             {"type": PartType.TOOL_RESULT, "tool_call_id": shown, "output": NO_RESULT} for _, shown in self._open
         ]
         self._open.clear()
-        self._erased = 0
         return parts
 
     def _numbered(self, part: Part) -> Part:
@@ -92,7 +96,7 @@ class Pairing:
             count += 1
             shown = f"{part['id']}_{count}"
         self._used.add(shown)
-        self._erased = self._erased if self._open else 0
+        self._erased = self._erased and bool(self._open)
         self._open.append((part["id"], shown))
         self._answered = False
         return part if shown == part["id"] else {**part, "id": shown}

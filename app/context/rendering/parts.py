@@ -10,6 +10,8 @@ from app.sessions.model import Part, PartType, Role
 
 SHOWN_IN_OUTPUT = (PartType.TEXT, PartType.IMAGE, PartType.FILE)  # looked through: a type may be any JSON
 DATA_URL = re.compile(r"data:(?P<media_type>[^;,]*)[^,]*;base64,(?P<data>.*)", re.DOTALL)
+IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})  # that Anthropic and OpenAI can see
+MISNAMED = {"image/jpg": "image/jpeg"}
 UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -92,8 +94,9 @@ def media(part: Part) -> Media:
     """What of it are texts: in a tool's output a part may hold any JSON."""
     media_type, url, data = (part.get(key) for key in ("media_type", "url", "data"))
     if isinstance(url, str) and (inline := DATA_URL.fullmatch(url)):
-        return Media(inline["media_type"], None, inline["data"])
-    return Media(_text(media_type) or "", _text(url), _text(data))
+        media_type, url, data = inline["media_type"], None, inline["data"]
+    named = (_text(media_type) or "").lower()
+    return Media(MISNAMED.get(named, named), _text(url), _text(data))
 
 
 def _text(value: Any) -> str | None:

@@ -7,7 +7,7 @@ from app.context.blocks import message_id, text_block
 from app.context.draft import Draft, Line
 from app.context.model import Ask, Block, Layout, Section, Snapshot, Stability, Turn
 from app.context.wording import in_context
-from app.sessions.model import Message
+from app.sessions.model import Kind, Message, Role
 
 
 def breakpoints(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
@@ -35,9 +35,10 @@ def _ending_in_breakpoint(blocks: Sequence[Block]) -> list[Block]:
 
 
 def _turn(message: Message, stability: Stability, *, last_seq: int) -> Turn:
+    """Of erased results nothing is left but that they were some, whoever sent them."""
     return Turn(
         id=message_id(message.seq, last_seq=last_seq),
-        role=message.role,
+        role=Role.TOOL if message.kind is Kind.TOOL_RESULT and message.erased_at else message.role,
         parts=message.parts,
         tokens=message.tokens,
         stability=stability,

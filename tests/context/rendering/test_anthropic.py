@@ -43,6 +43,7 @@ def test_neighbours_of_one_role_become_one_message() -> None:
     ]
 
 
+JPEG = {"type": "image", "source": {"type": "base64", "media_type": "image/jpeg", "data": "aGk="}}
 WEB: dict[str, Any] = {
     "type": "web_search_result_location",
     "cited_text": "Lisbon is the capital.",
@@ -122,6 +123,11 @@ def test_an_empty_output_has_no_content() -> None:
     assert "content" not in messages[-1]["content"][0]
 
 
+def test_an_error_without_words_is_given_some() -> None:
+    messages = rendered(user("Find"), assistant(call("c1")), tool(result("c1", " ", is_error=True)))["messages"]
+    assert messages[-1]["content"][0]["content"] == [text("(no output)")]
+
+
 def test_thinking_is_kept_exactly_and_other_reasoning_is_not_shown() -> None:
     parts = (
         {"type": "reasoning", "text": "hm", "signature": "sig", "provider": "anthropic"},
@@ -137,10 +143,20 @@ def test_thinking_is_kept_exactly_and_other_reasoning_is_not_shown() -> None:
     ]
 
 
-def test_the_breakpoint_passes_over_thinking() -> None:
-    thinking = {"type": "reasoning", "text": "hm", "signature": "sig", "provider": "anthropic"}
-    messages = rendered(user("Hi"), assistant(thinking))["messages"]
-    assert messages[0]["content"] == [text("Hi") | MARK]
+THINKING = {"type": "reasoning", "text": "hm", "signature": "sig", "provider": "anthropic"}
+THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "sig"}
+
+
+def test_thinking_waits_for_what_it_led_to() -> None:
+    assert len(rendered(user("Hi"), assistant(THINKING))["messages"]) == 1
+    [_, said] = rendered(user("Hi"), assistant(THINKING), assistant("Hello", THINKING), assistant("Ok"))["messages"]
+    assert said["content"] == [THOUGHT, text("Hello"), THOUGHT, text("Ok") | MARK]
+
+
+def test_thinking_that_led_to_nothing_is_not_shown() -> None:
+    messages = rendered(user("Hi"), assistant("Hello", THINKING), user("Well?"), assistant("Ok"))["messages"]
+    assert [message["content"][0]["text"] for message in messages] == ["Hi", "Hello", "Well?", "Ok"]
+    assert [len(message["content"]) for message in messages] == [1, 1, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -157,13 +173,29 @@ def test_the_breakpoint_passes_over_thinking() -> None:
         ({"type": "image", "data": "aGk=", "media_type": "image/tiff"}, text("[image: image/tiff]")),
         (
             {"type": "file", "data": "aGk=", "media_type": "application/pdf", "name": "a.pdf"},
-            {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "aGk="}},
+            {
+                "type": "document",
+                "source": {"type": "base64", "media_type": "application/pdf", "data": "aGk="},
+                "title": "a.pdf",
+            },
         ),
         (
-            {"type": "file", "content": "plain words", "name": "a.txt"},
+            {"type": "file", "content": "plain words"},
             {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "plain words"}},
         ),
-        ({"type": "file", "content": [text("in parts")], "name": "a.txt"}, text("[file: a.txt]\nin parts")),
+        (
+            {"type": "file", "content": [text("in parts"), text(" ")]},
+            {"type": "document", "source": {"type": "content", "content": [text("in parts")]}},
+        ),
+        (
+            {"type": "file", "content": [{"type": "image", "url": "https://example.com/a.png"}], "name": "a.txt"},
+            text("[file: a.txt]\n[image]"),
+        ),
+        ({"type": "image", "data": "aGk=", "media_type": "image/jpg"}, JPEG),
+        ({"type": "image", "url": "http://example.com/a.png"}, text("[image]")),
+        ({"type": "image", "url": "gs://bucket/a.png", "media_type": "image/png"}, text("[image: image/png]")),
+        ({"type": "image", "file_id": "file_1"}, {"type": "image", "source": {"type": "file", "file_id": "file_1"}}),
+        ({"type": "image", "file_id": "file-of-openai"}, text("[image]")),
         ({"type": "file", "file_id": "f-1"}, text("[file]")),
         (
             {"type": "file", "data": "aGk=", "media_type": "application/zip", "name": "a.zip"},

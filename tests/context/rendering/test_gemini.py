@@ -8,6 +8,8 @@ from app.sessions.model import Part
 from tests.context.building import ask, assistant, call, log_of, observation, result, snapshot, system, tool, user
 from tests.context.shapes import check_gemini
 
+LOW = "MEDIA_RESOLUTION_LOW"
+
 
 def rendered(*said: Any, asked: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
     payload = compile_context(snapshot(log_of(*said), **fields), ask(Format.GEMINI, **(asked or {}))).payload
@@ -113,10 +115,22 @@ def test_signatures_of_gemini_s_own_come_back_and_others_reasoning_does_not() ->
             {"file_data": {"file_uri": "gs://a.mp4", "mime_type": "video/mp4"}, "video_metadata": {"fps": 1}},
         ),
         ({"type": "file", "file_id": "f-1", "name": "a.txt"}, {"text": "[file: a.txt]"}),
+        ({"type": "file", "url": "https://youtu.be/a"}, {"file_data": {"file_uri": "https://youtu.be/a"}}),
+        (
+            {"type": "image", "data": "aGk=", "media_type": "image/png", "mediaResolution": {"level": LOW}},
+            {"inline_data": {"mime_type": "image/png", "data": "aGk="}, "media_resolution": {"level": LOW}},
+        ),
     ],
 )
 def test_images_and_files_are_data_where_gemini_can_tell_what_they_are(part: Part, shown: Any) -> None:
     assert contents(user(part)) == [("user", [shown])]
+
+
+def test_what_the_model_drew_goes_back_with_its_signature() -> None:
+    drawn = {"type": "image", "data": "aGk=", "media_type": "image/png"}
+    shown = {"inline_data": {"mime_type": "image/png", "data": "aGk="}, "thought_signature": "c2ln"}
+    assert contents(user("Draw"), assistant(drawn | {"thoughtSignature": "c2ln"}))[1] == ("model", [shown])
+    assert contents(user("Draw"), assistant(drawn))[1] == ("model", [{"text": "[image: image/png]"}])
 
 
 def test_a_system_message_of_the_tail_is_told_by_the_user() -> None:

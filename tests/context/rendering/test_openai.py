@@ -105,7 +105,15 @@ def test_reasoning_is_not_sent_back() -> None:
             {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,aGk="}},
         ),
         ({"type": "file", "url": "https://example.com/a.pdf", "name": "a.pdf"}, text("[file: a.pdf]")),
+        ({"type": "file", "file_id": "file-1"}, {"type": "file", "file": {"file_id": "file-1"}}),
         ({"type": "image", "file_id": "f-1"}, text("[image]")),
+        ({"type": "image", "data": "aGk=", "media_type": "image/tiff"}, text("[image: image/tiff]")),
+        ({"type": "image", "url": "gs://bucket/a.png"}, text("[image]")),
+        (
+            {"type": "file", "data": "aGk=", "media_type": "audio/mpeg"},
+            {"type": "input_audio", "input_audio": {"data": "aGk=", "format": "mp3"}},
+        ),
+        ({"type": "file", "data": "aGk=", "media_type": "audio/ogg"}, text("[file: audio/ogg]")),
         ({"type": "file", "content": "plain words"}, text("[file]\nplain words")),
     ],
 )

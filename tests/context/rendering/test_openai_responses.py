@@ -115,6 +115,18 @@ def test_at_the_head_of_a_cut_tail_nothing_has_an_id(memory: Any) -> None:
     assert [item["id"] for item in items if "id" in item] == ["rs_1"]
 
 
+def test_no_id_is_used_twice() -> None:
+    said = (user("Find"), assistant(ENCRYPTED), assistant(OWN_CALL), tool(result("c1")))
+    items = rendered(*said, *said)
+    assert [item["type"] for item in items if "id" in item] == ["reasoning", "function_call"]
+
+
+def test_an_id_of_another_kind_of_item_is_not_given_to_a_call() -> None:
+    shell = call("c1", name="shell") | {**PROVIDER, "native": "shell_call", "item_id": "sh_1"}
+    [_, called, _] = rendered(user("List"), assistant(shell), tool(result("c1")))
+    assert called == {"type": "function_call", "call_id": "c1", "name": "shell", "arguments": "{}"}
+
+
 def test_reasoning_that_led_to_nothing_is_not_shown() -> None:
     assert rendered(user("Find"), assistant(ENCRYPTED), user("Well?")) == [
         said_by_user(input_text("Find")),
@@ -161,6 +173,10 @@ def test_an_output_is_a_text_or_parts(answer: Part, output: Any) -> None:
         ),
         ({"type": "image", "file_id": "file-1"}, {"type": "input_image", "detail": "auto", "file_id": "file-1"}),
         ({"type": "image", "file_id": "file_anthropic"}, input_text("[image]")),
+        ({"type": "image", "data": "aGk=", "media_type": "image/tiff"}, input_text("[image: image/tiff]")),
+        ({"type": "image", "url": "gs://bucket/a.png"}, input_text("[image]")),
+        ({"type": "file", "data": "aGk=", "media_type": "video/mp4"}, input_text("[file: video/mp4]")),
+        ({"type": "file", "url": "https://example.com", "content": [text("found")]}, input_text("[file]\nfound")),
         (
             {"type": "file", "data": "aGk=", "media_type": "application/pdf", "name": "a.pdf"},
             {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,aGk="},

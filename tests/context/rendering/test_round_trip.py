@@ -132,6 +132,42 @@ def test_the_parts_of_gemini_s_chunks_come_back_as_they_were(provider: Capture) 
     assert given_back(Format.GEMINI, question, joined, answer) == [question, said, answer]
 
 
+def test_what_anthropic_s_user_shows_comes_back_as_it_was() -> None:
+    pdf = {"type": "base64", "media_type": "application/pdf", "data": "aGk="}
+    stated = {"type": "content", "content": [{"type": "text", "text": "Terms."}]}
+    content = [
+        {"type": "document", "source": pdf, "title": "A", "context": "A lease.", "citations": {"enabled": True}},
+        {"type": "document", "source": stated, "title": "Terms"},
+        {"type": "document", "source": {"type": "file", "file_id": "file_1"}},
+        {"type": "image", "source": {"type": "file", "file_id": "file_2"}},
+        {
+            "type": "search_result",
+            "source": "https://example.com",
+            "title": "Weather",
+            "content": [{"type": "text", "text": "20"}],
+            "citations": {"enabled": True},
+        },
+        {"type": "container_upload", "file_id": "file_3"},
+    ]
+    said = {"role": "user", "content": content}
+    assert without_marks(given_back(Format.ANTHROPIC, said)) == without_marks([said])
+
+
+def test_what_openai_s_user_shows_and_its_custom_tools_come_back_as_they_were() -> None:
+    content = [
+        {"type": "image_url", "image_url": {"url": "https://example.com/a.png", "detail": "low"}},
+        {"type": "input_audio", "input_audio": {"data": "aGk=", "format": "wav"}},
+        {"type": "file", "file": {"file_id": "file-1"}},
+    ]
+    called = {"id": "c1", "type": "custom", "custom": {"name": "shell", "input": "ls"}}
+    said = [
+        {"role": "user", "content": content},
+        {"role": "assistant", "content": None, "tool_calls": [called]},
+        {"role": "tool", "content": [{"type": "text", "text": "a.txt"}], "tool_call_id": "c1"},
+    ]
+    assert without_marks(given_back(Format.OPENAI, *said)) == without_marks(said)
+
+
 # Tools that the provider runs itself
 
 

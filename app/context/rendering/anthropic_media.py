@@ -1,0 +1,79 @@
+"""What Anthropic can see of images and files; whatever else it refuses with the whole request."""
+
+from collections.abc import Collection
+from typing import Any
+
+from app.context.rendering.parts import IMAGE_TYPES, is_part, media, text_part, visible
+from app.context.rendering.thread import Item
+from app.sessions.model import Part, PartType
+
+DOCUMENT_TYPES = frozenset({"application/pdf"})
+SEARCH_RESULT, UPLOAD = "search_result", "container_upload"
+WEB, FILE_ID = "https://", "file_"
+ABOUT = {"title": 500, "context": 10_000}  # what may be said of a document, and its characters at most
+
+
+def media_block(part: Part) -> Item | None:
+    """An image, a document or what was searched for as a block; None where it cannot be seen."""
+    if part.get("native") == SEARCH_RESULT:
+        return _search_result(part)
+    if part.get("native") == UPLOAD and (file_id := _file_id(part)):
+        return {"type": UPLOAD, "file_id": file_id}
+    is_image = part["type"] == PartType.IMAGE
+    source = _source(part, IMAGE_TYPES if is_image else DOCUMENT_TYPES)
+    if source is None:
+        return None
+    return {"type": "image", "source": source} if is_image else {"type": "document", "source": source, **_about(part)}
+
+
+def _source(part: Part, types: Collection[str]) -> Item | None:
+    """Where the block's content is: within it, in the part's own words, on the web, or in Anthropic's store."""
+    media_type, url, data = media(part)
+    if data and media_type in types:
+        return {"type": "base64", "media_type": media_type, "data": data}
+    if part["type"] == PartType.FILE and part.get("content") is not None:
+        return _said_source(part["content"])
+    if url and url.startswith(WEB) and media_type in {"", *types}:
+        return {"type": "url", "url": url}
+    file_id = _file_id(part)
+    return {"type": "file", "file_id": file_id} if file_id else None
+
+
+def _said_source(content: Any) -> Item | None:
+    if isinstance(content, str) and content.strip():
+        return {"type": "text", "media_type": "text/plain", "data": content}
+    texts = _texts(content)
+    return {"type": "content", "content": texts} if texts else None
+
+
+def _texts(content: Any) -> list[Item]:
+    """The text blocks that ``content`` is a list of; none if it is anything else."""
+    if not isinstance(content, list) or not all(is_part(item) and item["type"] == PartType.TEXT for item in content):
+        return []
+    return [text_part(item["text"]) for item in content if visible(item)]
+
+
+def _about(part: Part) -> Item:
+    """What a document was sent with."""
+    words = {"title": part.get("name"), "context": part.get("context")}
+    said = {key: value for key, value in words.items() if isinstance(value, str) and 0 < len(value) <= ABOUT[key]}
+    return {**said, **_citing(part)}
+
+
+def _search_result(part: Part) -> Item | None:
+    source, title, content = part.get("url"), part.get("name"), _texts(part.get("content"))
+    if not (isinstance(source, str) and isinstance(title, str) and content):
+        return None
+    return {"type": SEARCH_RESULT, "source": source, "title": title, "content": content, **_citing(part)}
+
+
+def _citing(part: Part) -> Item:
+    citations = part.get("citations")
+    enabled = citations.get("enabled") if isinstance(citations, dict) else None
+    return {"citations": {"enabled": enabled}} if isinstance(enabled, bool) else {}
+
+
+def _file_id(part: Part) -> str | None:
+    """The id of a file in Anthropic's store; other providers' begin otherwise."""
+    file_id = part.get("file_id")
+    return file_id if isinstance(file_id, str) and file_id.startswith(FILE_ID) else None

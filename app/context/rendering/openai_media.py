@@ -1,0 +1,45 @@
+"""What both of OpenAI's APIs can see of images and files; whatever else they refuse with the whole request."""
+
+from app.context.rendering.parts import IMAGE_TYPES, media
+from app.context.rendering.thread import Item
+from app.sessions.model import Part
+
+WEB = ("https://", "http://")
+FILE_ID = "file-"
+NO_FILES = ("audio/", "video/")
+DETAILS = ("low", "high", "auto", "original")
+
+
+def image_url(part: Part) -> str | None:
+    media_type, url, data = media(part)
+    if data and media_type in IMAGE_TYPES:
+        return f"data:{media_type};base64,{data}"
+    return url if url and url.startswith(WEB) else None
+
+
+def image_detail(part: Part) -> str | None:
+    """As Chat Completions has it, within its own object, or as the Responses API does, on the part."""
+    own = part.get("image_url")
+    detail = own.get("detail") if isinstance(own, dict) else part.get("detail")
+    return detail if detail in DETAILS else None
+
+
+def file_data(part: Part) -> Item | None:
+    """The bytes, under a name; in a tool's output that may be any JSON."""
+    media_type, _, data = media(part)
+    if not data or not media_type or media_type.startswith(NO_FILES):
+        return None
+    name = part.get("name")
+    named = name if isinstance(name, str) and name else "file"
+    return {"filename": named, "file_data": f"data:{media_type};base64,{data}"}
+
+
+def file_url(part: Part) -> str | None:
+    url = media(part).url
+    return url if url and url.startswith(WEB) and part.get("content") is None else None
+
+
+def file_id(part: Part) -> str | None:
+    """The id of a file in OpenAI's store; other providers' begin otherwise."""
+    found = part.get("file_id")
+    return found if isinstance(found, str) and found.startswith(FILE_ID) else None
