@@ -2,6 +2,7 @@
 
 import gc
 import json
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +23,16 @@ commands = typer.Typer(
 
 keys = typer.Typer(help="Keys of callers: make one, list them, end one.", no_args_is_help=True)
 commands.add_typer(keys, name="keys")
+
+NAME = re.compile(r"[A-Za-z0-9._:@~=+-]{1,200}")  # of a session or a tenant: api.md, first section
+
+
+def _named(name: str | None) -> str | None:
+    """A key or tenant that the API can name. A slash ends the tenant in a session's id."""
+    if name is not None and not NAME.fullmatch(name):
+        raise typer.BadParameter(f"1-200 characters of A-Z a-z 0-9 . _ : @ ~ = + -, not {name!r}")
+    return name
+
 
 DataDir = Annotated[Path | None, typer.Option(help="Folder of the embedded database.")]
 Url = Annotated[str | None, typer.Option(help="A running service; else that of DAYBOOK_PORT on this machine.")]
@@ -108,7 +119,7 @@ def doctor(
 @keys.command()
 def create(
     *,
-    tenant: Annotated[str, typer.Option(help="Whose sessions it opens.")] = "default",
+    tenant: Annotated[str, typer.Option(callback=_named, help="Whose sessions it opens.")] = "default",
     scope: Annotated[
         list[str] | None, typer.Option(help="read, write (default) or admin; each includes the former.")
     ] = None,
@@ -130,7 +141,7 @@ def create(
 @keys.command(name="list")
 def list_keys(
     *,
-    tenant: Annotated[str | None, typer.Option(help="Only the keys of this tenant.")] = None,
+    tenant: Annotated[str | None, typer.Option(callback=_named, help="Only the keys of this tenant.")] = None,
     data_dir: DataDir = None,
 ) -> None:
     """The keys there are, revoked ones too: id, tenant, scopes, state, name."""
@@ -147,7 +158,7 @@ def list_keys(
 def revoke(
     key_id: Annotated[str, typer.Argument(metavar="ID", help="As the list shows it.")],
     *,
-    tenant: Annotated[str | None, typer.Option(help="Only if it is a key of this tenant.")] = None,
+    tenant: Annotated[str | None, typer.Option(callback=_named, help="Only if it is a key of this tenant.")] = None,
     data_dir: DataDir = None,
 ) -> None:
     """End a key at once; a running service refuses it within KEYS__CACHE_SECONDS."""
@@ -160,10 +171,10 @@ def revoke(
 
 @commands.command(name="export")
 def export_session(
-    session: Annotated[str, typer.Argument(metavar="SESSION", help="Its key.")],
+    session: Annotated[str, typer.Argument(metavar="SESSION", callback=_named, help="Its key.")],
     *,
     output: Annotated[Path | None, typer.Option(help="The file; else standard output.")] = None,
-    tenant: Annotated[str, typer.Option(help="Whose session it is.")] = "default",
+    tenant: Annotated[str, typer.Option(callback=_named, help="Whose session it is.")] = "default",
     data_dir: DataDir = None,
 ) -> None:
     """Write a session with all that was made of it as JSON lines, which `daybook import` makes a session of."""
@@ -178,8 +189,8 @@ def export_session(
 def import_session(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What `daybook export` wrote.")],
     *,
-    session: Annotated[str, typer.Option(help="The key it gets, which must be free.")],
-    tenant: Annotated[str, typer.Option(help="Whose session it becomes.")] = "default",
+    session: Annotated[str, typer.Option(callback=_named, help="The key it gets, which must be free.")],
+    tenant: Annotated[str, typer.Option(callback=_named, help="Whose session it becomes.")] = "default",
     data_dir: DataDir = None,
 ) -> None:
     """Make a session of an export: the file is checked whole, and then all of it is imported or nothing."""
@@ -205,12 +216,14 @@ def openapi() -> None:
 @commands.command()
 def replay(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="JSONL, one message a line; .jsonl.gz too.")],
-    session: Annotated[str, typer.Option(help="Key of the session to post to.")],
+    session: Annotated[str, typer.Option(callback=_named, help="Key of the session to post to.")],
     url: Url = None,
     key: Key = None,
     preset: Annotated[str | None, typer.Option(help="Configure the session with this preset first.")] = None,
     config: Annotated[str | None, typer.Option(metavar="JSON", help="Configure the session so first.")] = None,
-    wait: Annotated[int, typer.Option(min=0, metavar="MS", help="Let the memory catch up after each turn.")] = 2_000,
+    wait: Annotated[
+        int, typer.Option(min=0, max=60_000, metavar="MS", help="Let the memory catch up after each turn.")
+    ] = 2_000,
 ) -> None:
     """Post a conversation turn by turn, ask for the context after each, and tell what the memory made of it."""
     wanted = session_config(preset=preset, config=config)
@@ -226,7 +239,7 @@ def replay(
 def demo(
     url: Annotated[str | None, typer.Argument(help="A running service; one is started where none answers.")] = None,
     key: Key = None,
-    session: Annotated[str, typer.Option(help="Key of the session to post to.")] = "demo",
+    session: Annotated[str, typer.Option(callback=_named, help="Key of the session to post to.")] = "demo",
 ) -> None:
     """Replay the sample conversation and print the compiled context (make demo)."""
     with _one_line_errors():

@@ -9,11 +9,10 @@ from enum import StrEnum
 import asyncpg
 
 from app.choosing import chosen_models
-from app.configs import database_config
 from app.diagnostics.backlog_store import BacklogStore
 from app.diagnostics.health import readiness
 from app.diagnostics.store import DiagnosticsStore
-from app.kit.db import Database, check_server
+from app.kit.db import Database
 from app.kit.errors import StartError, Unavailable
 from app.llm.port import ModelError, ModelRequest, Provider
 from app.main import Location
@@ -21,7 +20,7 @@ from app.memory.policy import has_stalled
 from app.memory.queue_store import QueueStore
 from app.recall.vector_store import HAS_EXTENSION
 from app.roles import build_roles
-from app.serving import located
+from app.serving import located, opened
 from app.settings import Settings
 
 CLOCK_SECONDS_MAX = 5.0  # between this machine's clock and the database's, which leases and gaps go by
@@ -58,24 +57,19 @@ def diagnose(settings: Settings, *, redrive: bool) -> list[Finding]:
 async def examine(settings: Settings, database: Location, *, redrive: bool) -> AsyncIterator[Finding]:
     """Each finding as it is made. A check that needs what a former one found wrong is left out."""
     try:
-        await check_server(database_config(settings, database.url))
+        async with opened(settings, database) as pool:
+            yield Finding(check="database", verdict=Verdict.OK, detail=database.name)
+            schema = await _schema(pool, database)
+            yield schema
+            yield await _clock(pool)
+            if settings.embeddings.provider is not None:
+                yield await _vectors(pool)
+            if schema.verdict is not Verdict.WRONG:
+                async for finding in _memories(pool, redrive=redrive):
+                    yield finding
     except StartError as error:
         yield Finding(check="database", verdict=Verdict.WRONG, detail=str(error), advice="see DAYBOOK_DATABASE_URL")
         return
-    yield Finding(check="database", verdict=Verdict.OK, detail=database.name)
-    pool = Database(database_config(settings, database.url))
-    await pool.open()
-    try:
-        schema = await _schema(pool, database)
-        yield schema
-        yield await _clock(pool)
-        if settings.embeddings.provider is not None:
-            yield await _vectors(pool)
-        if schema.verdict is not Verdict.WRONG:
-            async for finding in _memories(pool, redrive=redrive):
-                yield finding
-    finally:
-        await pool.close()
     async for finding in _models(settings):
         yield finding
 

@@ -8,14 +8,15 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
+import asyncpg
 import structlog
 import uvicorn
 from fastapi import FastAPI
@@ -31,7 +32,7 @@ from app.kit import migrate as schema
 from app.kit.auth import LOOPBACK_HOSTS
 from app.kit.connection import connection_options
 from app.kit.db import Database, check_server
-from app.kit.errors import StartError
+from app.kit.errors import StartError, first_line
 from app.kit.logging import configure
 from app.kit.postgres_folder import EmbeddedError
 from app.kit.signals import hang_up_as_told
@@ -122,6 +123,19 @@ def located(settings: Settings, *, exclusive: bool) -> Iterator[Location]:
         embedded.stop()
 
 
+@asynccontextmanager
+async def opened(settings: Settings, database: Location) -> AsyncIterator[Database]:
+    """The database for a command. Raises StartError: it is not to be had, refuses what is asked of it, or went away."""
+    pool = Database(database_config(settings, database.url))
+    await pool.open()
+    try:
+        yield pool
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, TimeoutError) as error:
+        raise StartError(f"the database of DAYBOOK_DATABASE_URL: {first_line(error)}") from error
+    finally:
+        await pool.close()
+
+
 @contextmanager
 def _kept_up(embedded: "EmbeddedPostgres") -> Iterator[None]:
     """Meanwhile look every second whether the server is still there, and start it again if not."""
@@ -166,10 +180,11 @@ async def _upgrade(settings: Settings, database: Location) -> None:
 
 def _tell(settings: Settings, database: Location, keys: Keys) -> None:
     chosen = chosen_models(settings)
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
     log.info(
         "starting",
         version=VERSION,
-        url=f"http://{settings.host}:{settings.port}",
+        url=f"http://{host}:{settings.port}",
         workers=settings.workers,
         database=database.name,
         observer=chosen.observer.label,
@@ -260,15 +275,11 @@ async def _keys(settings: Settings, database: Location) -> Keys:
     """Which keys there are."""
     if settings.bootstrap_key is not None:
         return Keys.VALID
-    pool = Database(database_config(settings, database.url))
-    await pool.open()
-    try:
+    async with opened(settings, database) as pool:
         store = KeyStore(pool)
         if await store.is_empty():
             return Keys.NONE
         return Keys.VALID if await store.has_usable() else Keys.UNUSABLE
-    finally:
-        await pool.close()
 
 
 def _refuse_open_host(settings: Settings, keys: Keys) -> None:

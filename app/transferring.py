@@ -11,11 +11,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from app.artifacts.objects import Objects, open_objects
-from app.configs import database_config
 from app.kit.db import Database
 from app.kit.errors import DomainError
 from app.kit.migrate import current_revision, lacking
-from app.serving import located
+from app.serving import located, opened
 from app.settings import Settings
 from app.transfer.errors import TransferError
 from app.transfer.exporting import ExportConfig, Exporting
@@ -76,17 +75,14 @@ def _objects(settings: Settings) -> Objects | None:
 @asynccontextmanager
 async def _opened(settings: Settings) -> AsyncIterator[Database]:
     with located(settings, exclusive=False) as location:
-        database = Database(database_config(settings, location.url))
-        await database.open()
-        try:
+        async with opened(settings, location) as database:
             async with database.connection() as connection:
                 if wrong := lacking(await current_revision(connection)):
                     raise TransferError(wrong)
-            yield database
-        except DomainError as error:
-            raise TransferError(error.detail) from error
-        finally:
-            await database.close()
+            try:
+                yield database
+            except DomainError as error:
+                raise TransferError(error.detail) from error
 
 
 def _progress() -> Progress:

@@ -101,6 +101,28 @@ def test_a_replay_that_fails_is_one_line_without_a_traceback(tmp_path: Path) -> 
     assert result.stderr == f"daybook: {tmp_path}/missing.jsonl: No such file or directory\n"
 
 
+@pytest.mark.parametrize("name", ["", "a/b", "a b", "a\n", "x" * 201, "\udcff"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["keys", "create", "--tenant"],
+        ["keys", "list", "--tenant"],
+        ["keys", "revoke", "1f0a9c6e42d7", "--tenant"],
+        ["export"],
+        ["export", "s1", "--tenant"],
+        ["import", "file", "--session"],
+        ["import", "file", "--session", "s1", "--tenant"],
+        ["replay", "file", "--session"],
+    ],
+    ids=" ".join,
+)
+def test_a_session_or_tenant_that_the_api_cannot_name_is_refused(command: list[str], name: str) -> None:
+    result = CliRunner().invoke(commands, [*command, name])
+
+    assert result.exit_code == 2
+    assert "1-200 characters" in result.stderr
+
+
 @pytest.mark.parametrize("command", ["serve", "migrate", "openapi"])
 def test_a_misspelt_setting_stops_the_start_with_one_line(command: str) -> None:
     result = CliRunner().invoke(commands, [command], env={"DAYBOOK_PROVIDR": "openai"})

@@ -36,8 +36,6 @@ def test_an_expiry_is_a_span_or_a_date(text: str, when: datetime) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"tenant": "a/b"}, "a tenant is"),
-        ({"tenant": ""}, "a tenant is"),
         ({"scopes": ["owner"]}, "'owner' is not a scope: read, write, admin"),
         ({"name": "x" * 201}, "at most 200"),
         ({"name": "a\nb"}, "printable"),

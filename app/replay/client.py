@@ -21,6 +21,8 @@ class Service:
             self._http = httpx2.Client(base_url=url, headers=headers, timeout=ANSWER_SECONDS_MAX)
         except httpx2.InvalidURL as error:
             raise ReplayError(f"{url}: {error}") from error
+        except UnicodeEncodeError as error:
+            raise ReplayError("the key has characters that no header can carry") from error
 
     def __enter__(self) -> Self:
         return self
@@ -84,4 +86,4 @@ def _problem(body: Any) -> str:
     if not isinstance(body, dict) or "title" not in body:
         return "is not an answer of Daybook"
     faults = [f"{fault.get('pointer')}: {fault.get('detail')}" for fault in body.get("errors") or ()]
-    return "; ".join(filter(None, [body["title"], body.get("detail"), *faults]))
+    return "; ".join(filter(None, [body["title"], *(faults or [body.get("detail", "")])]))

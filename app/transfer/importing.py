@@ -50,7 +50,7 @@ class Importing:
         """Read the file whole. Raises TransferError for what is no export of one session, or was cut off."""
         async with self._database.connection() as connection:
             columns = {table: await self._store.columns(connection, table) for table in TABLES}
-        return checked(_values(path), columns)
+        return checked(read(path), columns)
 
     async def session(self, path: Path, *, tenant: str, key: str, told: Callable[[int], None]) -> None:
         """Make the session of a checked file; ``told`` hears of the rows.
@@ -165,10 +165,12 @@ def _check_bytes(row: Mapping[str, Any], number: int) -> None:
         raise TransferError(f"line {number}: the artifact '{row.get('name')}': {error}") from error
 
 
-def _values(path: Path) -> Iterator[tuple[int, Any]]:
+def read(path: Path) -> Iterator[tuple[int, Any]]:
     """Each line, read, with its number. Raises TransferError."""
     try:
         with path.open("rb") as file:
+            if not file.seekable():
+                raise TransferError(f"{path}: it is read twice, so it has to be a file")
             for number, text in enumerate(file, start=1):
                 yield number, loads(text)
     except OSError as error:
@@ -178,7 +180,7 @@ def _values(path: Path) -> Iterator[tuple[int, Any]]:
 
 
 def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    return ((value["type"], value["data"]) for _, value in _values(path) if value["type"] in TABLES)
+    return ((value["type"], value["data"]) for _, value in read(path) if value["type"] in TABLES)
 
 
 def _batches(rows: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:

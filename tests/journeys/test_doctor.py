@@ -1,6 +1,7 @@
 """``daybook doctor``: what it finds, what it advises, and that it mends (issue 5)."""
 
 import json
+from uuid import uuid4
 
 import asyncpg
 
@@ -50,6 +51,24 @@ def test_a_database_that_is_not_there_is_told(postgres: str) -> None:
     absent = postgres.replace("/postgres?", "/absent?", 1)
     found = findings(exit_code=MISTAKES, DAYBOOK_DATABASE_URL=absent)
     assert list(found) == ["database"]
+
+
+async def test_a_role_that_may_read_nothing_is_told_and_what_it_was_refused(database_url: str) -> None:
+    connection = await asyncpg.connect(database_url)
+    role = f"refused_{uuid4().hex}"
+    await connection.execute(f"CREATE ROLE {role} LOGIN")
+    environment = {"DAYBOOK_DATABASE_URL": database_url.replace("postgres@", f"{role}@", 1)}
+    try:
+        found = findings(exit_code=MISTAKES, **environment)
+        for refused in (["keys", "list"], ["export", "s1"]):
+            ended = command(*refused, environment=environment)
+            assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
+            assert "permission denied for table" in ended.stderr
+    finally:
+        await connection.execute(f"DROP ROLE {role}")
+        await connection.close()
+    assert found["database"]["verdict"] == "wrong"
+    assert "permission denied for table" in found["database"]["detail"]
 
 
 async def test_a_memory_that_sessions_share_is_told_once_by_its_resource(database_url: str) -> None:

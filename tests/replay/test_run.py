@@ -103,7 +103,7 @@ def test_a_file_is_replayed_with_its_config_and_shown(
 def test_a_refusal_is_told_in_one_line_with_the_line_of_the_file(stub: StubService, tmp_path: Path) -> None:
     problem = {
         "title": "The request is not valid",
-        "detail": "1 field is wrong",
+        "detail": "/messages/0/role: unknown role",
         "errors": [{"pointer": "/messages/0/role", "detail": "unknown role"}],
     }
     stub.refusals["line-2"] = JSONResponse(problem, status_code=422, media_type="application/problem+json")
@@ -114,8 +114,7 @@ def test_a_refusal_is_told_in_one_line_with_the_line_of_the_file(stub: StubServi
         replay_file(service, path, session="s1", config=None, wait_ms=0)
 
     assert str(refused.value) == (
-        f"{path}:2: POST /sessions/s1/messages: 422 "
-        "The request is not valid; 1 field is wrong; /messages/0/role: unknown role"
+        f"{path}:2: POST /sessions/s1/messages: 422 The request is not valid; /messages/0/role: unknown role"
     )
     assert list(stub.stored) == ["line-1"]
 
@@ -140,6 +139,11 @@ def test_a_service_that_does_not_answer_is_one_line() -> None:
 def test_a_url_that_is_none_is_one_line(url: str) -> None:
     with pytest.raises(ReplayError), Service(url) as service:
         service.memory("s1")
+
+
+def test_a_key_that_no_header_can_carry_is_one_line() -> None:
+    with pytest.raises(ReplayError, match="no header can carry"):
+        Service("http://127.0.0.1:1", key="schl\u00fcssel")
 
 
 def test_a_key_of_any_kind_stays_one_segment_of_the_path(stub: StubService) -> None:

@@ -18,7 +18,7 @@ from app.sessions.store import session_id
 from app.settings import Settings
 from app.transfer.errors import TransferError
 from app.transfer.exporting import Exporting
-from app.transfer.importing import Importing, checked
+from app.transfer.importing import Importing, checked, read
 from app.transfer.lines import TABLES
 from app.transfer.store import TransferStore
 from tests.conftest import Service, StartService
@@ -263,6 +263,15 @@ def test_a_file_that_is_no_whole_export_is_refused_by_its_line(lines: list[Any],
     columns = {table: frozenset({"id", "seq", "name", "sha256", "content", "config"}) for table in TABLES}
     with pytest.raises(TransferError, match=wrong):
         checked(enumerate(lines, start=1), columns)
+
+
+def test_a_pipe_is_refused_because_a_file_is_read_twice() -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b'{"type": "header"}\n')
+    os.close(writing)
+    with pytest.raises(TransferError, match="has to be a file"):
+        checked(read(Path(f"/dev/fd/{reading}")), {})
+    os.close(reading)
 
 
 async def test_the_commands_write_a_file_and_make_a_session_of_it(
