@@ -1,7 +1,9 @@
-"""Alembic's environment: our SQLModel metadata, and the URL the caller puts into the config (app/kit/migrate.py)."""
+"""Alembic's environment: our SQLModel metadata, and the DSN the caller puts into the config (app/kit/migrate.py)."""
 
 import asyncio
+from functools import partial
 
+import asyncpg
 from alembic import context
 from sqlalchemy import Connection, pool
 from sqlalchemy.ext.asyncio import create_async_engine
@@ -28,7 +30,11 @@ def run(connection: Connection) -> None:
 async def run_online() -> None:
     # No statement has a name on the server, where a pooler may have given another client the same one.
     unnamed = {"statement_cache_size": 0, "prepared_statement_name_func": str}
-    engine = create_async_engine(context.config.attributes["url"], poolclass=pool.NullPool, connect_args=unnamed)
+    # asyncpg itself reads the DSN, as for the service: SQLAlchemy knows nothing of ``sslmode`` or ``options`` in one.
+    connect = partial(asyncpg.connect, context.config.attributes["dsn"])
+    engine = create_async_engine(
+        "postgresql+asyncpg://", async_creator=connect, poolclass=pool.NullPool, connect_args=unnamed
+    )
     async with engine.connect() as connection:
         await connection.run_sync(run)
         await connection.commit()

@@ -78,6 +78,14 @@ async def test_a_column_that_no_migration_makes_is_noticed(fresh_url: str) -> No
         await asyncio.to_thread(command.check, alembic_config(fresh_url))
 
 
+@pytest.mark.parametrize("option", ["sslmode=disable", "options=-c%20search_path%3Dpublic", "application_name=d"])
+async def test_what_the_driver_reads_of_a_dsn_the_migrations_do_too(fresh_url: str, option: str) -> None:
+    await upgrade(f"{fresh_url}&{option}")
+    connection = await asyncpg.connect(fresh_url)
+    assert await current_revision(connection) == head_revision()
+    await connection.close()
+
+
 async def test_processes_that_start_at_once_migrate_once(fresh_url: str) -> None:
     environment = os.environ | {"DAYBOOK_DATABASE_URL": fresh_url}
     command_line = (sys.executable, "-m", "app.cli", "migrate")

@@ -25,13 +25,12 @@ CURRENT_REVISION = "/* current_revision */ SELECT version_num FROM alembic_versi
 
 
 def alembic_config(url: str) -> "Config":
-    """Alembic's configuration for a database. SQLAlchemy names its asyncpg driver in the DSN's scheme."""
+    """Alembic's configuration for a database."""
     from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))
-    _, _, address = plain_dsn(url).partition("://")
-    config.attributes["url"] = f"postgresql+asyncpg://{address}"
+    config.attributes["dsn"] = plain_dsn(url)
     return config
 
 
