@@ -38,7 +38,7 @@ _INPUT_OF_ONE = """(SELECT $1::text AS id, $2::text AS kind, $3::text AS role, $
 _GROWN = """
     next_seq = s.next_seq + {messages},
     total_tokens = s.total_tokens + {tokens},
-    resource_id = coalesce(s.resource_id, $15),
+    resource_id = coalesce($15, s.resource_id),
     anchor_date = CASE
       WHEN now() - s.last_active_at > make_interval(secs => coalesce((s.config->>'cache_ttl')::float8, $17))
       THEN ({newest} AT TIME ZONE coalesce(s.config->>'timezone', $16))::date
@@ -57,7 +57,8 @@ _GROWN = """
     actor_written_tokens = s.actor_written_tokens + $22,
     actor_output_tokens = s.actor_output_tokens + $23,
     actor_cost_usd = coalesce(s.actor_cost_usd + $24, $24, s.actor_cost_usd)"""
-_OF_RESOURCE = "($15::text IS NULL OR s.next_seq = 1 OR s.resource_id = $15)"
+# Without messages it may get another resource; but not where it would leave a memory that it shares.
+_OF_RESOURCE = "($15::text IS NULL OR s.resource_id = $15 OR s.next_seq = 1 AND s.memory_id = s.id)"
 _PUT = """s.next_seq, s.total_tokens, s.resource_id, s.config, s.anchor_date,
             coalesce(s.cold_at = now(), false) AS cold"""
 

@@ -1,7 +1,7 @@
 """What a caller can do with a session's log: append to it, read it, configure it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -30,7 +30,7 @@ from app.sessions.model import ActorUsage, MemoryPort, Message, MessageFilter, N
 from app.sessions.reading import read_messages
 from app.sessions.redacting import redacted_parts
 from app.sessions.schemas import AppendIn
-from app.sessions.sharing import RESOURCE, scoping, sharer_of
+from app.sessions.sharing import RESOURCE, scoping, shared_memory_id, sharer_of
 from app.sessions.store import (
     LOOKED_AT_ONCE,
     ConfigChange,
@@ -92,6 +92,7 @@ class SessionService:
         redact = self._redaction.of(tenant)
         messages = await self._read(body, idempotency_key, body_bytes, redact)
         usage = await _usage(body)
+        place = partial(self._place, tenant, key, body.resource_id)
         store = partial(
             self._appends.append,
             tenant=tenant,
@@ -99,10 +100,12 @@ class SessionService:
             resource_id=body.resource_id,
             usage=usage,
             defaults=self._memory.defaults,
-            place=self._placing(tenant, key, body.resource_id),
+            place=place if self._memory.defaults.scope == RESOURCE else None,
         )
         with traced(self._tracer, "append", attributes={"daybook.session": key, "daybook.messages": len(messages)}):
             result = await store(messages=messages)
+            if result.messages[0].seq is None and await place():
+                result = await store(messages=messages)
             if redact is not None and any(stored.differs for stored in result.messages):
                 result = await store(messages=await self._recognised(session_id(tenant, key), messages, result, redact))
         _refuse(result, body.resource_id)
@@ -169,16 +172,18 @@ class SessionService:
             self._memory.wake(session.memory_id)
         return session, created
 
-    def _placing(self, tenant: str, key: str, resource_id: str | None) -> Callable[[], Awaitable[None]] | None:
-        if resource_id is None or self._memory.defaults.scope != RESOURCE:
-            return None
-        return partial(self._place, tenant, key, resource_id)
+    async def _place(self, tenant: str, key: str, resource_id: str | None) -> bool:
+        """Have a session without messages be of the resource, and share its memory where that is the rule.
 
-    async def _place(self, tenant: str, key: str, resource_id: str) -> None:
-        """Have a session that its first message makes share the memory of its resource, where that is the rule."""
+        Answers whether it was another's, or none's.
+        """
+        if resource_id is None:
+            return False
         found = await self._store.get(tenant, key)
-        if found is None or not (found.last_seq or found.is_shared):
-            await self._put(tenant, key, found, resource_id, config={}, metadata={})
+        if found is not None and (found.last_seq or found.memory_id == shared_memory_id(tenant, resource_id)):
+            return False
+        await self._put(tenant, key, found, resource_id, config={}, metadata={})
+        return True
 
     async def _put(
         self,

@@ -144,14 +144,14 @@ def scoping(
     sharer: Sharer | None, found: SessionRecord | None, config: dict[str, Any], *, timezone: str
 ) -> Callable[[Tx], Awaitable[bool]] | None:
     """What is to be done before a session is put, for its memory to be the one it is to have."""
-    if sharer is not None and (found is None or not found.is_shared):
+    if sharer is None:
+        return partial(leave, session=found.id) if found is not None and found.is_shared else None
+    if found is None or not found.is_shared:
         told = {} if found is None else found.config  # of a memory of its own, of which nothing was made
         return partial(share, sharer=sharer, config=told | config, timezone=timezone)
-    if sharer is not None and config:
-        return partial(share, sharer=sharer, config=config, timezone=timezone)
-    if sharer is None and found is not None and found.is_shared:
-        return partial(leave, session=found.id)
-    return None
+    if found.memory_id != sharer.memory:
+        return partial(move, sharer=sharer, config=config, timezone=timezone)
+    return partial(share, sharer=sharer, config=config, timezone=timezone) if config else None
 
 
 async def share(tx: Tx, sharer: Sharer, config: dict[str, Any], *, timezone: str) -> bool:
@@ -170,6 +170,12 @@ async def share(tx: Tx, sharer: Sharer, config: dict[str, Any], *, timezone: str
     await tx.execute(LOOK, sharer.memory, sharer.tenant)
     await tx.execute(FOLLOW, sharer.memory, rules, [sharer.session, *(row["id"] for row in following)])
     return bool(created)
+
+
+async def move(tx: Tx, sharer: Sharer, config: dict[str, Any], *, timezone: str) -> bool:
+    """Have a session without messages share the memory of another resource than it did. Raises as ``share`` does."""
+    await leave(tx, sharer.session)
+    return await share(tx, sharer, config, timezone=timezone)
 
 
 async def leave(tx: Tx, session: UUID) -> bool:

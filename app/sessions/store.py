@@ -27,7 +27,7 @@ WITH put AS (
     config = (s.config || $5) - $9::text[] || $6,
     config_changes = s.config_changes + ((s.config || $5) - $9::text[] || $6 <> s.config)::int,
     metadata = (s.metadata || excluded.metadata) - $11::text[]
-  WHERE (excluded.resource_id IS NULL OR s.next_seq = 1 OR s.resource_id = excluded.resource_id)
+  WHERE (excluded.resource_id IS NULL OR s.resource_id = excluded.resource_id OR s.next_seq = 1 AND s.memory_id = s.id)
     AND (NOT $10 OR s.memory_id = s.id)
   RETURNING s.*, (xmax = 0) AS created
 ), look AS (

@@ -8,6 +8,7 @@ from typing import Any
 
 import asyncpg
 import httpx2 as httpx
+import pytest
 
 from app.kit.db import Database, DatabaseConfig
 from app.memory.store import CONVERSATIONS_MAX
@@ -141,6 +142,25 @@ async def test_a_service_of_shared_memories_places_every_session_that_has_a_reso
             assert (await service.client.post(f"/sessions/{key}/messages", json=body)).status_code == 201
         scopes = [(await service.memory(key))["scope"] for key in ("one", "two", "three")]
     assert scopes == ["resource", "resource", "session"]
+
+
+@pytest.mark.parametrize("scope", ["session", "resource"])
+@pytest.mark.parametrize("first", ["put", "append"])
+async def test_a_session_without_messages_that_gets_another_resource_leaves_the_memory_of_the_former(
+    start_service: StartService, first: str, scope: str
+) -> None:
+    async with start_service(memory={"scope": scope}) as service:
+        await share(service, "one", preset="compact")
+        if first == "put":
+            assert (await service.client.put("/sessions/one", json={"resource_id": "bob"})).status_code == 200
+        body = {"messages": [said("Bob has a dog.")], "resource_id": "bob"}
+        assert (await service.client.post("/sessions/one/messages", json=body)).status_code == 201
+        session = await service.get("/sessions/one")
+        assert (session["resource_id"], session["config"], session["last_seq"]) == ("bob", SHARED, 1)
+        await share(service, "two")
+        assert (await service.memory("two"))["pending"]["tokens"] == 0
+        assert "Bob" not in json.dumps(await service.context("two"))
+        assert (await service.memory("one"))["pending"]["tokens"] > 0
 
 
 async def test_the_scope_is_fixed_once_messages_exist(service: Service) -> None:

@@ -304,6 +304,12 @@ async def test_a_session_is_of_one_resource(service: Service) -> None:
     assert [message["id"] for message in await stored(service)] == ["a", "b", "c"]
 
 
+async def test_the_first_message_may_be_of_another_resource_than_was_said_before(service: Service) -> None:
+    await put(service, resource_id="user-1")
+    assert (await post(service, said(), resource_id="user-2")).status_code == 201
+    assert (await service.get("/sessions/s1"))["resource_id"] == "user-2"
+
+
 async def test_the_usage_of_the_agent_is_counted_turn_by_turn(service: Service) -> None:
     usage = {
         "input_tokens": 40,
