@@ -5,6 +5,7 @@ from uuid import UUID
 
 from app.kit.db import Database, Row, Tx
 from app.sessions.model import Kind, Message, MessageFilter, NewMessage, Role, Trust
+from app.sessions.store import SessionRecord
 
 # By their values: a look-up takes a fifth of an enum's call, and a context makes three for each message.
 KINDS = {kind.value: kind for kind in Kind}
@@ -39,11 +40,12 @@ WHERE page.place > 0 ORDER BY page.place
 MESSAGES = _MESSAGES.format(name="messages", from_="$2", past=">", order="ASC")
 MESSAGES_BACK = _MESSAGES.format(name="messages_back", from_="$3", past="<", order="DESC")
 
-MESSAGE = "/* message */ SELECT * FROM messages WHERE session_id = $1 AND id = $2"
-
-LOCK_LOG = """/* lock_log */
-SELECT memory_id, greatest(observed_seq, buffered_seq) AS sealed_seq FROM sessions WHERE id = $1 FOR UPDATE
+MESSAGE = """/* message */
+SELECT *, (SELECT greatest(observed_seq, buffered_seq) FROM sessions WHERE id = $1) AS sealed_seq
+FROM messages WHERE session_id = $1 AND id = $2
 """
+
+LOCK_LOG = "/* lock_log */ SELECT id AS session_id, memory_id FROM sessions WHERE id = $1 FOR UPDATE"
 
 # A look is asked for where an append would make none, as nothing grew: what waited may be no longer what it was.
 RECOUNT = """/* recount */
@@ -65,16 +67,13 @@ UPDATE messages SET kind = $3, role = $4, name = $5, parts = $6, tokens = $7, co
 WHERE session_id = $1 AND seq = $2 RETURNING *
 """
 
-CURSOR = "/* cursor */ SELECT greatest(observed_seq, buffered_seq) AS sealed_seq FROM sessions WHERE id = $1"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockedLog:
-    """A session's row, locked: nothing is appended, observed or replaced meanwhile. What is sealed ends at a seq."""
+    """A session's row, locked: nothing is appended, observed or replaced meanwhile."""
 
     session_id: UUID
     memory_id: UUID
-    sealed_seq: int
 
 
 def message_of(row: Row, *, sealed_seq: int = 0) -> Message:
@@ -102,14 +101,13 @@ class MessageStore:
         self._database = database
 
     async def messages(
-        self, session: UUID, wanted: MessageFilter, limit: int, *, bytes_max: int
+        self, session: SessionRecord, wanted: MessageFilter, *, limit: int, bytes_max: int
     ) -> tuple[list[Message], bool]:
         """So many at most, the last the one with which their JSON has ``bytes_max``, and whether it has."""
         async with self._database.connection() as connection:
-            sealed = await connection.fetchval(CURSOR, session)
             rows = await connection.fetch(
                 MESSAGES_BACK if wanted.descending else MESSAGES,
-                session,
+                session.id,
                 wanted.after,
                 wanted.before,
                 wanted.since,
@@ -119,31 +117,28 @@ class MessageStore:
                 limit,
                 bytes_max,
             )
-        return [message_of(row, sealed_seq=sealed or 0) for row in rows], bool(rows) and rows[-1]["is_full"]
+        found = [message_of(row, sealed_seq=session.sealed_seq) for row in rows]
+        return found, bool(rows) and rows[-1]["is_full"]
 
     async def message(self, session: UUID, message_id: str) -> Message | None:
         async with self._database.connection() as connection:
-            sealed = await connection.fetchval(CURSOR, session)
-            row = await connection.fetchrow(MESSAGE, session, message_id)
-        return None if row is None else message_of(row, sealed_seq=sealed or 0)
+            return await self.message_within(connection, session, message_id)
 
     async def lock(self, tx: Tx, session: UUID) -> LockedLog | None:
         """None for a session never seen."""
         row = await tx.fetchrow(LOCK_LOG, session)
-        if row is None:
-            return None
-        return LockedLog(session_id=session, memory_id=row["memory_id"], sealed_seq=row["sealed_seq"])
+        return None if row is None else LockedLog(**row)
 
-    async def locked_message(self, tx: Tx, log: LockedLog, message_id: str) -> Message | None:
-        row = await tx.fetchrow(MESSAGE, log.session_id, message_id)
-        return None if row is None else message_of(row, sealed_seq=log.sealed_seq)
+    async def message_within(self, tx: Tx, session: UUID, message_id: str) -> Message | None:
+        row = await tx.fetchrow(MESSAGE, session, message_id)
+        return None if row is None else message_of(row, sealed_seq=row["sealed_seq"])
 
     async def recount(self, tx: Tx, log: LockedLog, *, pending_tokens: int, look: bool) -> bool:
         """Move what is pending by so much, as an append would. Answers whether the memory is due now."""
         return bool(await tx.fetchval(RECOUNT, log.memory_id, pending_tokens, look))
 
     async def replace(self, tx: Tx, log: LockedLog, old: Message, new: NewMessage) -> Message:
-        """Put ``new`` in the place of ``old``; the running sums of the messages after it move with its size."""
+        """Put ``new`` in the place of ``old``, which is not sealed. The running sums after it move with its size."""
         row = await tx.fetchrow(
             REPLACE,
             log.session_id,
@@ -160,4 +155,4 @@ class MessageStore:
             new.trust,
             new.tokens - old.tokens,
         )
-        return message_of(row, sealed_seq=log.sealed_seq)
+        return message_of(row)

@@ -120,6 +120,15 @@ class MessageFilter:
             return replace(self, after=max(self.after, before - 1 - looked_max), before=before)
         return replace(self, before=min(before, self.after + 1 + looked_max))
 
+    @property
+    def last(self) -> int:
+        """The last seq that is wanted."""
+        return self.after + 1 if self.descending else self.before - 1
+
+    def goes_on(self, seq: int, *, last_seq: int) -> bool:
+        """Whether there is a seq behind this one that may be wanted."""
+        return seq - 1 > self.after if self.descending else seq < min(self.before - 1, last_seq)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActorUsage:

@@ -67,7 +67,7 @@ class Replacing:
         return await offloaded(read, size=body_bytes if redact is None else UNKNOWN)
 
     async def _unsealed(self, tx: Tx, log: LockedLog, key: str, message_id: str) -> Message:
-        message = await self._store.locked_message(tx, log, message_id)
+        message = await self._store.message_within(tx, log.session_id, message_id)
         if message is None:
             raise MessageNotFound(f"session '{key}' has no message '{message_id}'")
         if message.erased_at is not None:

@@ -246,14 +246,11 @@ class SessionService:
         session = await self.get(tenant, key)
         looked = wanted.looking(last_seq=session.last_seq, looked_max=self._config.looked_max)
         limits = {"limit": limit + 1, "bytes_max": self._config.page_bytes_max}
-        found, is_full = await self._messages.messages(session.id, looked, **limits)
+        found, is_full = await self._messages.messages(session, looked, **limits)
         if len(found) > limit:
-            return found[:limit], found[limit - 1].seq
-        if is_full:
-            return found, found[-1].seq
-        if wanted.descending:
-            return found, looked.after + 1 if looked.after > wanted.after else None
-        return found, looked.before - 1 if looked.before <= min(session.last_seq, wanted.before - 1) else None
+            found, is_full = found[:limit], True
+        last = found[-1].seq if is_full else looked.last
+        return found, last if wanted.goes_on(last, last_seq=session.last_seq) else None
 
     async def message(self, tenant: str, key: str, message_id: str) -> Message:
         found = await self._messages.message(session_id(tenant, key), message_id)

@@ -202,7 +202,7 @@ async def hold_related(tx: Tx, session: UUID) -> UUID | None:
     What goes of it may change what was made of them. Answers the memory, if others have it too.
     """
     memory = await _held_memory(tx, session)
-    sharers = {sharer["id"] for sharer in await tx.fetch(SHARERS, memory)}
+    sharers = set() if memory is None else {sharer["id"] for sharer in await tx.fetch(SHARERS, memory)}
 
     async def related() -> set[UUID]:
         return sharers | await family(tx, [session])

@@ -111,11 +111,14 @@ SELECT (SELECT count(*) FROM said) AS messages, (SELECT count(*) FROM configs) A
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRecord:
+    """``sealed_seq``: the messages up to there are noted, or are being made ready to be."""
+
     id: UUID
     key: str
     resource_id: str | None
     memory_id: UUID
     last_seq: int
+    sealed_seq: int
     config: dict[str, Any]
     metadata: dict[str, Any]
     created_at: datetime
@@ -197,6 +200,7 @@ def session_of(row: Row) -> SessionRecord:
         resource_id=row["resource_id"],
         memory_id=row["memory_id"],
         last_seq=row["next_seq"] - 1,
+        sealed_seq=max(row["observed_seq"], row["buffered_seq"]),
         config=row["config"],
         metadata=row["metadata"],
         created_at=row["created_at"],
