@@ -38,10 +38,21 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelReply:
+    """``text`` and ``model`` can be stored, whatever the provider sent."""
+
     text: str
     stop: Stop
     usage: Usage
     model: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", storable(self.text))
+        object.__setattr__(self, "model", storable(self.model))
+
+
+def storable(text: str) -> str:
+    """The text without NUL and lone surrogates, which JSON can hold and Postgres refuses."""
+    return text.replace("\x00", "").encode("utf-8", "ignore").decode("utf-8")
 
 
 TIMEOUT = "timeout"  # the kind of a call that may have been answered, too late to be heard
@@ -83,7 +94,7 @@ class ModelError(Exception):
         retry_after: float | None = None,
         reply: ModelReply | None = None,
     ) -> None:
-        super().__init__(message)
+        super().__init__(storable(message))
         self.kind = kind
         self.retryable = retryable
         self.retry_after = retry_after

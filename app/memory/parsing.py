@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final
 
+from app.llm.port import storable
 from app.memory.lines import LINE_CHARACTERS_MAX, is_ruled, read_bullet, read_day, read_detail, read_item
 from app.memory.log import in_time_order
 from app.memory.model import Item, Parsed
@@ -28,7 +29,7 @@ def parse(raw: str) -> Parsed:
     A whole ``<observations>`` block is read with its wrapped lines, or, where none of them is a list line, each line as
     one; without a block every list line of the reply counts.
     """
-    lines = [line[:LINE_CHARACTERS_MAX] for line in _storable(raw).split("\n")]
+    lines = [line[:LINE_CHARACTERS_MAX] for line in storable(raw).split("\n")]
     if is_repetitive("\n".join(lines)):
         return Parsed(items=(), complete=False, repetitive=True)
     blocks, rest = _blocks(_closed([piece for line in lines for piece in _pieces(line)]))
@@ -39,11 +40,6 @@ def parse(raw: str) -> Parsed:
         suggested_response=_task(blocks.get(SUGGESTED_RESPONSE)),
         complete=complete,
     )
-
-
-def _storable(raw: str) -> str:
-    """Without NUL and lone surrogates, which Postgres refuses."""
-    return raw.replace("\x00", "").encode("utf-8", "ignore").decode("utf-8")
 
 
 # Blocks: tags count at a line's start. A block that none closes there is closed by the last one at a line's end.

@@ -129,6 +129,20 @@ async def test_a_bad_reply_is_kept_for_inspection_and_never_recorded(
     assert (log["version"], log["text"]) == (0, "")
 
 
+@pytest.mark.parametrize("reply", ["no line\x00 of a log", "no line\ud800 of a log"], ids=["NUL", "half a character"])
+async def test_a_bad_reply_that_cannot_be_stored_as_it_is_fails_its_step_like_another(
+    start_service: StartService, models: ModelServer, provider: str, reply: str
+) -> None:
+    models.answers[PromptKind.OBSERVER] = lambda _asked: reply
+    async with start_service(provider=provider, memory=MEMORY) as service:
+        await service.append(KEY, *talk(1, OBSERVE_AT))
+        failing = await memory_where(service, status="backing_off", attempts=1)
+        rejected = await runs(service)
+
+    assert failing["last_error"]["kind"] == "empty"
+    assert [run["rejected_output"] for run in rejected] == ["no line of a log"] * 2
+
+
 async def test_a_rejected_reply_is_asked_for_once_more_with_the_reason(
     start_service: StartService, models: ModelServer, provider: str
 ) -> None:
