@@ -176,7 +176,8 @@ Rule: TypeAlias = Callable[[State], Step | None]
 def next_step(state: State) -> Step:
     """What this memory does next. The first rule that speaks decides; each is a function below, by its name."""
     if not state.rules.enabled:
-        return Wait()
+        # Not for ever: the service may be started with it on, which nobody tells the memories that wait.
+        return Wait(at_tokens=state.pending_tokens + state.rules.message_tokens)
     if state.rebuilding and state.may_observe:
         return Rebuild()  # first of all: what comes later is written with the earlier notes in view
     for rule in _in_order(state):
@@ -373,7 +374,7 @@ def _wake_tokens(rules: Rules, *, pending_tokens: int, buffered_tokens: int) -> 
 def first_wake_tokens(rules: Rules) -> int:
     """The pending tokens at which a memory that has nothing yet is to be looked at."""
     if not rules.enabled:
-        return NEVER
+        return rules.message_tokens
     return _wake_tokens(rules, pending_tokens=0, buffered_tokens=0)
 
 

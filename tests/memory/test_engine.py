@@ -1,6 +1,7 @@
 """Which memories the engine takes first, where more is due than it has places for."""
 
 from functools import partial
+from typing import Any
 from uuid import uuid4
 
 import asyncpg
@@ -9,7 +10,7 @@ from app.kit.db import Database, DatabaseConfig
 from app.memory.engine import EngineConfig
 from app.memory.queue_store import QueueStore
 from tests.conftest import StartService
-from tests.journeys.looks import until
+from tests.journeys.looks import WAIT_MS, until
 from tests.journeys.talk import plain_talk
 
 MANY = 10_000
@@ -66,3 +67,21 @@ async def test_a_tenant_with_ten_thousand_due_memories_delays_no_other_by_more_t
     await connection.close()
 
     assert claimed - before < SWEEPS * EngineConfig().tenant_limit
+
+
+async def test_what_was_said_while_memory_was_off_for_all_is_observed_once_it_is_on(
+    start_service: StartService,
+) -> None:
+    talk = plain_talk(16)
+    memory: dict[str, Any] = {"message_tokens": 400, "buffer_every": None}
+    async with start_service(memory=memory | {"enabled": False}) as service:
+        await service.append("s", *talk[:8], wait_ms=WAIT_MS)
+        off = await service.memory("s")
+    async with start_service(memory=memory) as service:
+        await service.append("s", *talk[8:], wait_ms=WAIT_MS)
+        on = await service.memory("s")
+
+    assert (off["status"], off["cursor"]["observed_seq"]) == ("disabled", 0)
+    assert off["pending"]["tokens"] >= memory["message_tokens"]
+    assert (on["status"], on["coverage"]["intervals"][0]["from"]) == ("idle", 1)
+    assert on["cursor"]["observed_seq"] > 8

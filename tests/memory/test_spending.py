@@ -171,7 +171,8 @@ def test_what_calls_no_model_is_done_on_every_rung(allowed: Allowance) -> None:
     buffered = state(1_000, buffered=(900,))
     assert affordable_step(buffered, CAPS, allowed) == Activate(count=1)
     off = replace(buffered, rules=replace(RULES, enabled=False))
-    assert affordable_step(off, CAPS, allowed) == Wait()
+    assert affordable_step(off, CAPS, allowed) == next_step(off)
+    assert isinstance(next_step(off), Wait)
 
 
 @pytest.mark.parametrize("pending", [300, 1_000, BLOCK])
