@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Final
 
 from app.memory.model import Ranges
@@ -75,21 +76,22 @@ def safe_span(
     """The oldest whole closed groups of at most ``want_tokens`` and ``limit_tokens``, but at least one to be shown.
 
     ``messages`` are those not yet derived, oldest first. What is skipped is never waited for: it belongs to the span
-    it stands in or follows. A span goes on beyond ``want_tokens`` until it holds ``least_tokens``. None where the
-    closed groups have nothing to show, or less than that.
+    it stands in or follows. A span goes on beyond ``want_tokens`` until it holds ``least_tokens``, but never beyond the
+    limit. None where the closed groups have nothing to show, or less than that and than the limit lets them.
     """
-    most = want_tokens if limit_tokens is None else min(want_tokens, limit_tokens)
+    limit = inf if limit_tokens is None else limit_tokens
     taken: list[Message] = []
-    tokens, shown = 0, False
+    tokens, shown, full = 0, False, False
     for group in groups(messages, force_closed=force_closed):
-        enough = shown and tokens >= least_tokens
-        too_much = enough and bool(group.observable) and tokens + group.tokens > most
-        if group.open or too_much:
+        grows = shown and bool(group.observable)
+        full = grows and tokens + group.tokens > limit
+        enough = grows and tokens + group.tokens > want_tokens and tokens >= least_tokens
+        if group.open or full or enough:
             break
         taken.extend(group.messages)
         tokens += group.tokens
         shown = shown or bool(group.observable)
-    return _span(taken) if shown and tokens >= least_tokens else None
+    return _span(taken) if shown and (full or tokens >= least_tokens) else None
 
 
 def ended_at(span: Span, messages: Sequence[Message], ends: Iterable[int], *, least_tokens: int) -> Span | None:

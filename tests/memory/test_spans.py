@@ -123,6 +123,23 @@ def test_a_span_is_the_oldest_whole_closed_groups(
     assert (span and (span.to_seq, span.tokens)) == expected
 
 
+@pytest.mark.parametrize(
+    ("least", "limit", "expected"),
+    [
+        pytest.param(30, None, (3, 30), id="beyond what is wanted until it holds the least"),
+        pytest.param(50, None, None, id="not with less"),
+        pytest.param(30, 20, (2, 20), id="with less where the limit is"),
+        pytest.param(50, 40, None, id="not with less where all is taken before the limit"),
+    ],
+)
+def test_a_span_holds_the_least_but_no_more_than_its_limit(
+    least: int, limit: int | None, expected: tuple[int, int] | None
+) -> None:
+    span = safe_span(log("u a u a"), want_tokens=20, limit_tokens=limit, least_tokens=least)
+
+    assert (span and (span.to_seq, span.tokens)) == expected
+
+
 def test_a_span_past_its_patience_takes_open_calls() -> None:
     span = safe_span(log("c1 a"), want_tokens=40, force_closed=True)
 
