@@ -29,7 +29,8 @@ NAME_MARKS = " ._@-"  # with letters and digits all that a speaker's name may ho
 HEAD_SHARE = 2 / 3  # of what is kept of a cut text; the rest is its end
 SHRINK = 0.9  # a cut that is still too long is tried again at so much of it
 OWN_TAGS = re.compile(
-    r"<(?=\s*/?\s*(?:earlier-)?(?:observations|messages|log|current-task|suggested-response|rules)\b)", re.IGNORECASE
+    r"<(?=\s*/?\s*(?:(?:earlier-)?observations|messages|conversation|notes|log|current-task|suggested-response|rules)\b)",
+    re.IGNORECASE,
 )
 
 
