@@ -6,7 +6,7 @@ one call takes, and once there is none, the messages behind them that nobody has
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, time
+from datetime import MINYEAR, datetime, time
 from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo
 
@@ -133,6 +133,8 @@ def _observations(chunks: Iterable[Chunk], cites: Iterable[int]) -> Iterator[int
 def _true_from(item: Item, cites: Sequence[int], said: dict[int, Message], timezone: ZoneInfo) -> datetime | None:
     """The line's day and time; without a time when it was said, if that was on the day. None: nothing tells it."""
     day = parse_day(item.day)
+    if day is not None and day.year == MINYEAR:  # "0001-01-01" stands for none, and in the east is before all time
+        day = None
     told = next((said[seq].created_at for seq in cites if seq in said), None)
     if day is None or (told and not item.time and told.astimezone(timezone).date() == day):
         return told
