@@ -176,6 +176,8 @@ def retaining_config(settings: Settings) -> RetainingConfig:
 def recall_config(settings: Settings) -> RecallConfig:
     recall = settings.recall
     return RecallConfig(
+        query_words_max=recall.query_words_max,
+        timezone=settings.memory.timezone or "UTC",
         candidates_max=recall.candidates_max,
         tail_max=recall.tail_max,
         tail_tokens=recall.tail_tokens,

@@ -174,6 +174,9 @@ class ContextSettings(_Group):
 
 class RecallSettings(_Group):
     tokens: int = Field(1_500, ge=1, le=1_000_000, description="of a context with `query=`, for what is found")
+    query_words_max: int = Field(
+        64, ge=1, le=10_000, description="words of a query that are looked for; of a longer one its first and last"
+    )
     candidates_max: int = Field(5_000, ge=1, le=1_000_000, description="messages that are ranked for one query")
     tail_max: int = Field(
         5_000, ge=1, le=1_000_000, description="messages searched for one query that are not indexed yet"

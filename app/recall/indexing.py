@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import accumulate
 from typing import Final, TypeAlias
 
 from app.memory.grounding import texts_of
@@ -11,7 +12,9 @@ from app.recall.tokens import terms
 from app.sessions.model import Kind, Message, Part, PartType, Role
 
 PAUSE: Final = timedelta(hours=1)  # a longer one ends a segment
-TERMS_MAX: Final = 10_000  # of one message: a tsvector holds a mebibyte
+# Of one message: a tsvector holds a mebibyte, of the terms that others have too.
+TERMS_MAX: Final = 10_000
+TERMS_BYTES_MAX: Final = 1_000_000
 CHARACTERS_READ: Final = 1_000_000  # of one message
 UNSEARCHED: Final = frozenset({Kind.BOUNDARY, Kind.SUMMARY})  # they say nothing that others have not
 
@@ -67,7 +70,10 @@ def entries(messages: Iterable[Message], last: Last) -> Iterator[Entry]:
 
 
 def message_terms(message: Message) -> Counts:
-    return dict(terms(message_text(message)[:CHARACTERS_READ]).most_common(TERMS_MAX))
+    """Those that occur most, as many as a row of the index can hold."""
+    found = terms(message_text(message)[:CHARACTERS_READ]).most_common(TERMS_MAX)
+    ends = accumulate(len(term.encode()) for term, _ in found)
+    return {term: count for (term, count), end in zip(found, ends, strict=True) if end <= TERMS_BYTES_MAX}
 
 
 def message_text(message: Message) -> str:

@@ -20,7 +20,7 @@ class HitKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Searched:
-    """A session that is searched."""
+    """A session that is searched; without a ``timezone`` of its own it has the service's."""
 
     id: UUID
     tenant: str
@@ -28,6 +28,7 @@ class Searched:
     memory_id: UUID
     resource_id: str | None
     last_seq: int
+    timezone: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,10 @@
 """Lines of the log that answer a query: plain BM25 over lines, each with the messages it cites. Pure."""
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, time
+from datetime import datetime, time
 from functools import lru_cache
 from typing import Final
+from zoneinfo import ZoneInfo
 
 from app.kit.days import parse_day
 from app.memory.model import Cite, Item, Observation, Origin
@@ -17,13 +18,29 @@ CITED_MAX: Final = 100  # messages told of one line
 _TRUST: Final = {None: Trust.USER, Origin.TOOL: Trust.TOOL, Origin.EXTERNAL: Trust.EXTERNAL}
 
 
-def note_hits(query: Sequence[Alternatives], notes: Sequence[tuple[str, Observation]]) -> list[Hit]:
-    """The lines that have a word of the query, best first. ``notes`` are observations, each with its session's key."""
-    lines = [(key, note, item) for key, note in notes for item in note.items]
-    counted = [text_terms(_text(item)) for _, _, item in lines]
+def note_hits(query: Sequence[Alternatives], notes: Sequence[tuple[str, ZoneInfo, Observation]]) -> list[Hit]:
+    """The lines that have a word of the query, best first.
+
+    ``notes`` are observations, each with its session's key, and the zone that the times of its lines are in.
+    """
+    lines = [(key, note, item, at) for key, zone, note in notes for item, at in _dated(note, zone)]
+    counted = [text_terms(_text(item)) for _, _, item, _ in lines]
     scores = plain_scores(query, counted)
-    found = [_hit(key, note, item, score) for (key, note, item), score in zip(lines, scores, strict=True) if score]
+    found = [_hit(*line, score) for line, score in zip(lines, scores, strict=True) if score]
     return sorted(found, key=lambda hit: -hit.score)
+
+
+def _dated(note: Observation, zone: ZoneInfo) -> Iterator[tuple[Item, datetime]]:
+    """Each line with its time; one without a time of day has that of the line before it on its day (observer.py)."""
+    shown: datetime | None = None
+    for item in note.items:
+        day = parse_day(item.day)
+        if day is None:
+            yield item, note.created_at
+            continue
+        if shown is None or item.time or shown.date() != day:
+            shown = datetime.combine(day, time.fromisoformat(item.time) if item.time else time(), tzinfo=zone)
+        yield item, shown
 
 
 def _text(item: Item) -> str:
@@ -36,7 +53,7 @@ def text_terms(text: str) -> dict[str, int]:
     return dict(terms(text))
 
 
-def _hit(key: str, note: Observation, item: Item, score: float) -> Hit:
+def _hit(key: str, note: Observation, item: Item, at: datetime, score: float) -> Hit:
     cites = tuple(dict.fromkeys(_cited([*item.cites, *(cite for detail in item.details for cite in detail.cites)])))
     return Hit(
         kind=HitKind.OBSERVATION,
@@ -45,7 +62,7 @@ def _hit(key: str, note: Observation, item: Item, score: float) -> Hit:
         to_seq=max(cites, default=note.to_seq),
         score=round(score, 4),
         text=_text(item),
-        created_at=_at(item) or note.created_at,
+        created_at=at,
         trust=_TRUST[item.origin],
         cites=cites,
     )
@@ -54,10 +71,3 @@ def _hit(key: str, note: Observation, item: Item, score: float) -> Hit:
 def _cited(cites: Sequence[Cite]) -> Iterator[int]:
     for cite in cites:
         yield from range(cite.first, min(cite.last, cite.first + CITED_MAX - 1) + 1)
-
-
-def _at(item: Item) -> datetime | None:
-    day = parse_day(item.day)
-    if day is None:
-        return None
-    return datetime.combine(day, time.fromisoformat(item.time) if item.time else time(), tzinfo=UTC)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from app.facts.store import FactStore
 from app.kit.clock import Clock
@@ -44,9 +45,13 @@ class RecallConfig:
     ``candidates_max``: messages that have a word of the query; ``tail_max``: messages that the index does not hold yet,
     within ``tail_tokens``;
     ``sessions_max``: sessions of a resource, those last active; ``notes_max``: chunks of the logs, the newest.
+    ``query_words_max``: of a longer query half of them are its first words, half its last.
     ``hit_characters_max`` is what a hit tells of a text; the message itself has all of it.
+    ``timezone``: of sessions that have none of their own.
     """
 
+    query_words_max: int = 64
+    timezone: str = "UTC"
     candidates_max: int = 5_000
     tail_max: int = 5_000
     tail_tokens: int = 250_000
@@ -67,6 +72,17 @@ class Ask:
     neighbours: int = 0
     session: str | None = None  # of a resource, only this one
     before_seq: int | None = None  # of a session, only the messages before this one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Query:
+    """What is asked for: words with their kin, at a time that is named as seen from ``now``, in whose word."""
+
+    words: Sequence[Alternatives]
+    kin: Sequence[Alternatives]
+    named: Span | None
+    meant: Role | None
+    now: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,16 +126,14 @@ class RecallService:
         found = await self._store.session(session_id(tenant, key))
         if found is None:
             raise SessionNotFound(f"session '{key}' was never seen")
-        hits = await self._recall([found], session_term(found.id), ask)
-        if found.resource_id is not None:
-            hits += await self._facts(tenant, found.resource_id, ask, besides=hits)
-        return self._best(hits, ask)
+        return await self._best([found], session_term(found.id), ask, tenant=tenant, resource_id=found.resource_id)
 
     async def resource(self, tenant: str, resource_id: str, ask: Ask) -> list[Hit]:
         """What was said in any session of a resource; nothing where there is none."""
         sessions = await self._of_resource(tenant, resource_id, ask.session)
-        hits = await self._recall(sessions, resource_term(tenant, resource_id), ask)
-        return self._best([*hits, *await self._facts(tenant, resource_id, ask, besides=hits)], ask)
+        return await self._best(
+            sessions, resource_term(tenant, resource_id), ask, tenant=tenant, resource_id=resource_id
+        )
 
     async def _of_resource(self, tenant: str, resource_id: str, key: str | None) -> list[Searched]:
         """The newest, or the one with the key, if the resource has one."""
@@ -128,98 +142,78 @@ class RecallService:
         found = await self._store.session(session_id(tenant, key))
         return [found] if found is not None and found.resource_id == resource_id else []
 
-    def _best(self, hits: Sequence[Hit], ask: Ask) -> list[Hit]:
-        best = sorted(hits, key=lambda hit: -hit.score)[: ask.limit]
-        return [_bounded(hit, self._config.hit_characters_max) for hit in best]
-
-    async def _recall(self, sessions: Sequence[Searched], scope: str, ask: Ask) -> list[Hit]:
-        named = await asyncio.to_thread(named_time, ask.query, ask.now or self._clock.now())
-        query = query_terms(named.text)
+    async def _best(
+        self, sessions: Sequence[Searched], scope: str, ask: Ask, *, tenant: str, resource_id: str | None
+    ) -> list[Hit]:
+        query = await asyncio.to_thread(_read, ask, self._now(sessions, ask), self._config.query_words_max)
         hits: list[Hit] = []
         if sessions and HitKind.MESSAGE in ask.kinds:
-            hits += await self._messages(sessions, scope, query, named.span, ask)
-        if sessions and HitKind.OBSERVATION in ask.kinds and query:
-            hits += await self._notes(sessions, query, ask, besides=hits)
-        if not hits and named.span is not None and HitKind.MESSAGE in ask.kinds:
-            hits = await self._said_then(sessions, named.span.within(ask.span), ask)
-        return hits
+            hits += await self._messages(sessions, scope, query, ask)
+        if sessions and HitKind.OBSERVATION in ask.kinds and query.words:
+            hits += _besides(hits, await self._notes(sessions, query), ask)[: ask.limit]
+        if not hits and query.named is not None and HitKind.MESSAGE in ask.kinds:
+            hits = await self._said_then(sessions, query.named.within(ask.span), ask)
+        if resource_id is not None and HitKind.FACT in ask.kinds:
+            hits += _besides(hits, await self._facts(tenant, resource_id, query, ask), ask)
+        best = sorted(hits, key=lambda hit: -hit.score)[: ask.limit]
+        return [replace(hit, text=_beginning(hit.text, self._config.hit_characters_max)) for hit in best]
+
+    def _now(self, sessions: Sequence[Searched], ask: Ask) -> datetime:
+        """What "yesterday" is told from: where the caller does not say, now in the zone of the last active session."""
+        return ask.now or self._clock.now().astimezone(self._zone(sessions[0]) if sessions else UTC)
+
+    def _zone(self, session: Searched) -> ZoneInfo:
+        return ZoneInfo(session.timezone or self._config.timezone)
 
     async def _said_then(self, sessions: Sequence[Searched], span: Span, ask: Ask) -> list[Hit]:
         """What was said at the time that a query names of which no word is found: "What did I say last May?"."""
         ids = [session.id for session in sessions]
         before = SEQ_MAX if ask.before_seq is None else ask.before_seq
         places = await self._store.said(ids, span, before_seq=before, limit=ask.limit)
-        return await self._read(sessions, [Ranked(place=place, score=0.0) for place in places], ask.neighbours)
+        return await self._read_hits(sessions, [Ranked(place=place, score=0.0) for place in places], ask.neighbours)
 
-    async def _facts(self, tenant: str, resource_id: str, ask: Ask, *, besides: Sequence[Hit]) -> list[Hit]:
-        """What is known of the resource, but for what the hits tell in the words that were said."""
-        if HitKind.FACT not in ask.kinds:
-            return []
-        now = ask.now or self._clock.now()
-        named = await asyncio.to_thread(named_time, ask.query, now)
+    async def _facts(self, tenant: str, resource_id: str, query: _Query, ask: Ask) -> list[Hit]:
         known = await self._facts_of.all(tenant, resource_id)
-        work = partial(fact_hits, now=now, named=named.span, session=ask.session)
-        found = await asyncio.to_thread(work, query_terms(named.text), known)
-        told = {(hit.session, hit.from_seq) for hit in besides if hit.kind is HitKind.MESSAGE}
-        return [
-            hit
-            for hit in found
-            if ask.span.holds(hit.created_at) and not any((hit.session, seq) in told for seq in hit.cites)
-        ]
+        work = partial(fact_hits, now=query.now, named=query.named, session=ask.session)
+        return await asyncio.to_thread(work, query.words, known)
 
-    async def _messages(
-        self, sessions: Sequence[Searched], scope: str, query: Sequence[Alternatives], named: Span | None, ask: Ask
-    ) -> list[Hit]:
-        found = await self._ranked(sessions, scope, query, named, ask)
-        wanted = await self._preferred([one for one in found if _precedes(one, ask)], ask)
-        return await self._read(sessions, wanted[: ask.limit], ask.neighbours)
+    async def _messages(self, sessions: Sequence[Searched], scope: str, query: _Query, ask: Ask) -> list[Hit]:
+        found = await self._ranked(sessions, scope, query, ask)
+        wanted = await self._preferred([one for one in found if _precedes(one, ask)], query, ask)
+        return await self._read_hits(sessions, wanted[: ask.limit], ask.neighbours)
 
-    async def _preferred(self, found: list[Ranked], ask: Ask) -> list[Ranked]:
+    async def _preferred(self, found: list[Ranked], query: _Query, ask: Ask) -> list[Ranked]:
         """Where a number or a time is asked for, what tells one before what is as good and does not."""
         figure = wanted_figure(ask.query)
         if figure is None:
             return found
         best = found[:LOOKED_AT_MAX]
         said = await self._said([one.place for one in best])
-        of_all = meant_role(ask.query) is not Role.USER  # an assistant's list has numbers anyway
+        of_all = query.meant is not Role.USER  # an assistant's list has numbers anyway
         texts = {place: one.text for place, one in said.items() if of_all or one.message.role is Role.USER}
         weighed = preferred(best, await asyncio.to_thread(telling, texts, figure))
         return [*weighed, *found[LOOKED_AT_MAX:]]
 
-    async def _ranked(
-        self, sessions: Sequence[Searched], scope: str, query: Sequence[Alternatives], named: Span | None, ask: Ask
-    ) -> list[Ranked]:
+    async def _ranked(self, sessions: Sequence[Searched], scope: str, query: _Query, ask: Ask) -> list[Ranked]:
         """By words, and by vectors at the same time where there are any."""
-        by_words = self._by_words(sessions, scope, query, named, ask)
+        by_words = self._by_words(sessions, scope, query, ask.span)
         if self._vectors is None:
             return await by_words
         words, near = await asyncio.gather(by_words, self._vectors.ranking(sessions, ask.query, ask.span))
         return fused(words, near) if near else words
 
-    async def _by_words(
-        self, sessions: Sequence[Searched], scope: str, query: Sequence[Alternatives], named: Span | None, ask: Ask
-    ) -> list[Ranked]:
-        if not query:
+    async def _by_words(self, sessions: Sequence[Searched], scope: str, query: _Query, span: Span) -> list[Ranked]:
+        if not query.words:
             return []
         ids = [session.id for session in sessions]
         index = await self._store.index(ids, tail_max=self._config.tail_max, tail_tokens=self._config.tail_tokens)
         for session in index.tail:
             self._indexer.ask(session)
-        kin = kin_of(query, ask.query)
-        rows = await self._store.search(ids, scope, query, ask.span, kin=kin, limit=self._config.candidates_max)
-        newest, length, segments = await asyncio.to_thread(_tail_rows, index, [*query, *kin])
-        rows += newest
-        found = ranked(
-            query,
-            rows,
-            _scope(index, rows, len(query), length=length, segments=segments),
-            named=named,
-            meant=meant_role(ask.query),
-        )
-        known = {row.place: row for row in rows}
-        return [one for one in found if ask.span.holds(known[one.place].created_at)]
+        words, kin, most = query.words, query.kin, self._config.candidates_max
+        rows = await self._store.search(ids, scope, words, span, kin=kin, limit=most)
+        return await asyncio.to_thread(_ranked, query, rows, index, span)
 
-    async def _read(self, sessions: Sequence[Searched], found: Sequence[Ranked], neighbours: int) -> list[Hit]:
+    async def _read_hits(self, sessions: Sequence[Searched], found: Sequence[Ranked], neighbours: int) -> list[Hit]:
         """The hits with their texts; what was erased or deleted since is left out."""
         keys = {session.id: session.key for session in sessions}
         around = {(one.place[0], seq) for one in found for seq in _around(one.place[1], neighbours)}
@@ -234,41 +228,59 @@ class RecallService:
                 said[place] = _Said(replace(message, parts=()), _beginning(told(message), most))
         return said
 
-    async def _notes(
-        self, sessions: Sequence[Searched], query: Sequence[Alternatives], ask: Ask, *, besides: Sequence[Hit]
-    ) -> list[Hit]:
-        keys = {session.id: session.key for session in sessions}
+    async def _notes(self, sessions: Sequence[Searched], query: _Query) -> list[Hit]:
+        of = {session.id: session for session in sessions}
         notes = await self._store.observations(sessions, self._config.notes_max)
-        found = await asyncio.to_thread(note_hits, query, [(keys[session], note) for session, note in notes])
-        known = {(hit.session, hit.from_seq) for hit in besides}
-        return [
-            hit
-            for hit in found
-            if ask.span.holds(hit.created_at) and not any((hit.session, seq) in known for seq in hit.cites)
-        ][: ask.limit]
+        told = [(of[session].key, self._zone(of[session]), note) for session, note in notes]
+        return await asyncio.to_thread(note_hits, query.words, told)
 
 
 def _load() -> None:
     """Search for nothing, which loads the stemmers and what dates are told by."""
-    text = named_time(TYPICAL_QUERY, datetime.now(UTC)).text
-    kin_of(query_terms(text), text)
+    _read(Ask(query=TYPICAL_QUERY, limit=1), datetime.now(UTC), RecallConfig().query_words_max)
     gc.freeze()  # it stays, as what app/serving.py froze before
+
+
+def _read(ask: Ask, now: datetime, words_max: int) -> _Query:
+    named = named_time(ask.query, now)
+    words = _ends(query_terms(named.text), words_max)
+    return _Query(words=words, kin=kin_of(words, ask.query), named=named.span, meant=meant_role(ask.query), now=now)
+
+
+def _ends(words: list[Alternatives], most: int) -> list[Alternatives]:
+    """The first half and the last half of so many: what is asked stands before what was pasted, or behind it."""
+    return words if len(words) <= most else [*words[: most - most // 2], *words[len(words) - most // 2 :]]
+
+
+def _besides(hits: Sequence[Hit], found: Iterable[Hit], ask: Ask) -> list[Hit]:
+    """Notes or facts of the span, but for what the messages among ``hits`` tell in the words that were said."""
+    told = {(hit.session, hit.from_seq) for hit in hits if hit.kind is HitKind.MESSAGE}
+    return [
+        one
+        for one in found
+        if ask.span.holds(one.created_at) and not any((one.session, seq) in told for seq in one.cites)
+    ]
 
 
 def _precedes(found: Ranked, ask: Ask) -> bool:
     return ask.before_seq is None or found.place[1] < ask.before_seq
 
 
-def _tail_rows(index: Index, query: Sequence[Alternatives]) -> tuple[list[Indexed], int, int]:
-    """What the index does not hold yet, as it would hold it; how many terms that is, and how many segments."""
-    rows, length, segments = [], 0, 0
-    for session, messages in index.tail.items():
-        last = index.last[session]
-        made = list(entries(messages, last))
-        rows += [indexed_of(session, entry, query) for entry in made]
-        length += sum(entry.length for entry in made)
-        segments += made[-1].segment - last.segment
-    return rows, length, segments
+def _ranked(query: _Query, indexed: Sequence[Indexed], index: Index, span: Span) -> list[Ranked]:
+    """What of the span the index has, and what it does not hold yet, as it would hold it; best first."""
+    newest = _newest(index, [*query.words, *query.kin])
+    rows = {row.place: row for row in [*indexed, *newest]}
+    scope = _scope(index, newest, rows.values(), len(query.words))
+    found = ranked(query.words, rows.values(), scope, named=query.named, meant=query.meant)
+    return [one for one in found if span.holds(rows[one.place].created_at)]
+
+
+def _newest(index: Index, words: Sequence[Alternatives]) -> list[Indexed]:
+    return [
+        indexed_of(session, entry, words)
+        for session, messages in index.tail.items()
+        for entry in entries(messages, index.last[session])
+    ]
 
 
 def indexed_of(session: UUID, entry: Entry, query: Sequence[Alternatives]) -> Indexed:
@@ -289,12 +301,14 @@ def indexed_of(session: UUID, entry: Entry, query: Sequence[Alternatives]) -> In
     )
 
 
-def _scope(index: Index, rows: Iterable[Indexed], words: int, *, length: int, segments: int) -> Scope:
+def _scope(index: Index, newest: Sequence[Indexed], rows: Iterable[Indexed], words: int) -> Scope:
     having = Counter(word for row in rows for word in row.counts)
+    segments = {session: last.segment for session, last in index.last.items()}
+    segments |= {row.session: row.segment for row in newest}
     return Scope(
-        messages=sum(last.seq for last in index.last.values()) + sum(map(len, index.tail.values())),
-        length=sum(last.length for last in index.last.values()) + length,
-        segments=sum(last.segment for last in index.last.values()) + segments,
+        messages=sum(last.seq for last in index.last.values()) + len(newest),
+        length=sum(last.length for last in index.last.values()) + sum(row.length for row in newest),
+        segments=sum(segments.values()),
         having=[having[word] for word in range(words)],
     )
 
@@ -320,11 +334,6 @@ def _hit(found: Ranked, keys: Mapping[UUID, str], said: Mapping[Place, _Said], n
         trust=message.trust,
         neighbours=tuple(_neighbour(one) for one in beside),
     )
-
-
-def _bounded(hit: Hit, characters_max: int) -> Hit:
-    """The hit, with as much of its text as a hit may tell; of a message that was read already."""
-    return replace(hit, text=_beginning(hit.text, characters_max))
 
 
 def _beginning(text: str, characters_max: int) -> str:

@@ -21,15 +21,17 @@ from app.sessions.message_store import message_of
 from app.sessions.model import Message, Role
 
 SESSION = """/* recall_session */
-SELECT id, tenant, key, memory_id, resource_id, next_seq - 1 AS last_seq FROM sessions WHERE id = $1
+SELECT id, tenant, key, memory_id, resource_id, next_seq - 1 AS last_seq, config->>'timezone' AS timezone
+FROM sessions WHERE id = $1
 """
 
 # Those last active first: of a resource with more sessions than are searched the oldest are left out. Those that have
 # not ended are the newest, as silence ends a session, and the others are taken by their ends: an index has them in that
 # order, and not by when they were last active, which each append would move.
 SESSIONS = """/* recall_sessions */
-SELECT id, tenant, key, memory_id, resource_id, last_seq FROM (
-  SELECT id, tenant, key, memory_id, resource_id, next_seq - 1 AS last_seq, last_active_at FROM sessions
+SELECT id, tenant, key, memory_id, resource_id, last_seq, timezone FROM (
+  SELECT id, tenant, key, memory_id, resource_id, next_seq - 1 AS last_seq, last_active_at,
+         config->>'timezone' AS timezone FROM sessions
   WHERE tenant = $1 AND resource_id = $2 AND next_seq > 1
   ORDER BY ended_at DESC, last_active_at DESC, key LIMIT $3
 ) AS newest ORDER BY last_active_at DESC, key
@@ -258,6 +260,7 @@ def _searched(row: Row) -> Searched:
         memory_id=row["memory_id"],
         resource_id=row["resource_id"],
         last_seq=row["last_seq"],
+        timezone=row["timezone"],
     )
 
 

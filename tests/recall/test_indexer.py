@@ -13,7 +13,7 @@ from app.recall.indexer import IndexConfig, Indexer
 from app.recall.indexing import entries
 from app.recall.scope import quoted, resource_term, session_term
 from app.sessions.store import session_id
-from tests.conftest import Service
+from tests.conftest import Service, StartService
 
 SESSION = session_id("default", "s")
 
@@ -163,3 +163,15 @@ async def test_a_session_is_taken_when_it_is_quiet_or_much_waits_the_longest_qui
     assert [waiting.take(), waiting.take()] == [busy, None]
     clock.at = 7
     assert [waiting.take() for _ in range(3)] == [second, first, None]
+
+
+async def test_what_follows_a_message_with_more_words_than_a_row_holds_is_indexed(start_service: StartService) -> None:
+    number = [f"{n:04}".translate(str.maketrans("0123456789", "აბგდევზთიკ")) for n in range(5_000)]
+    text = " ".join(f"{word}{'ლ' * 36}.{word}{'მ' * 20}" for word in number)  # of three bytes each
+    async with start_service(recall={"index_look_seconds": 600}, memory={"enabled": False}) as service:
+        await tell(service, text, "Then it rained")
+        index = indexer(service.app.state.database)
+        assert [await index.index(SESSION) for _ in range(3)] == [1, 1, 0]
+        held = [row["held"] for row in await rows(service.app.state.database)]
+    assert 4_000 < len(held[0]) < 10_000
+    assert "rain" in held[1]

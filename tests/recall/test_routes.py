@@ -1,12 +1,16 @@
 """Recall over HTTP."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from app.facts.store import FactStore
 from app.recall.figures import LOOKED_AT_MAX
 from app.recall.index_store import IndexStore
 from app.recall.indexer import IndexConfig, Indexer
+from app.recall.service import Ask, RecallConfig, RecallService
+from app.recall.store import RecallStore
 from app.sessions.store import session_id
 from tests.conftest import Service, StartService
 
@@ -223,6 +227,51 @@ async def test_a_note_is_no_hit_beside_the_message_it_rests_on(service: Service)
     await service.append("s", said("My sister Ana lives in Porto since 2019. She works at the harbour."))
     await service.client.post("/sessions/s/memory/observe", params={"wait_ms": 10_000})
     assert [hit["kind"] for hit in await recall(service, "sessions/s", "Porto")] == ["message"]
+
+
+async def test_a_note_was_said_when_its_log_says_so_in_the_zone_of_its_session(service: Service) -> None:
+    await service.client.put("/sessions/s", json={"config": {"timezone": "Asia/Tokyo"}})
+    await service.append(
+        "s",
+        said("My sister Ana moved to Porto and works at the harbour.", at="2026-08-01T22:10:00Z"),
+        said("My brother Ben moved to Porto and sails every day.", at="2026-08-01T22:15:00Z"),
+    )
+    await service.client.post("/sessions/s/memory/observe", params={"wait_ms": 10_000})
+    notes = await recall(service, "sessions/s", "moved to Porto", kinds=["observations"], since="2026-08-01T22:00:00Z")
+    assert {(hit["from_seq"], hit["created_at"]) for hit in notes} == {
+        (1, "2026-08-02T07:10:00+09:00"),
+        (2, "2026-08-02T07:10:00+09:00"),  # the log shows a time again once it has moved on
+    }
+
+
+class Then:
+    """A clock that stands."""
+
+    def now(self) -> datetime:
+        return datetime(2026, 8, 2, 20, tzinfo=UTC)
+
+
+async def test_yesterday_is_that_of_the_sessions_zone(service: Service) -> None:
+    await service.client.put("/sessions/s", json={"config": {"timezone": "Asia/Tokyo"}})
+    await service.append("s", *(said("I baked bread", at=f"2026-08-0{day}T12:00:00Z") for day in (1, 2)))
+    database = service.app.state.database
+    recalling = RecallService(
+        store=RecallStore(database),
+        facts=FactStore(database),
+        indexer=Indexer(store=IndexStore(database), config=IndexConfig()),
+        clock=Then(),
+        config=RecallConfig(),
+    )
+    first, _ = await recalling.session("default", "s", Ask(query="bread yesterday", limit=2))
+    assert first.created_at.day == 2  # in UTC that is today
+
+
+async def test_of_a_long_query_its_first_and_its_last_words_are_looked_for(start_service: StartService) -> None:
+    async with start_service(recall={"query_words_max": 3}) as service:
+        for day, name in enumerate(("boat", "cart", "sled", "ship", "lamp"), start=1):
+            await service.append("s", said(f"The {name} is mine", at=f"2026-08-0{day}T10:00:00Z"))
+        found = await recall(service, "sessions/s", "boat, cart, sled, ship or lamp")
+    assert {hit["from_seq"] for hit in found} == {1, 2, 5}
 
 
 async def test_a_replaced_message_is_found_by_what_it_says_now(start_service: StartService) -> None:
