@@ -3,7 +3,8 @@
 import asyncio
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
 
 import pytest
@@ -48,6 +49,15 @@ async def begun(service: Service, models: ModelServer) -> None:
     models.fail_next(Fault.HANG)
     await service.append(KEY, *plain_talk(TALK))
     assert await asyncio.to_thread(models.wait_for_requests, 1)
+
+
+@asynccontextmanager
+async def beside(environment: Mapping[str, str], models: ModelServer) -> AsyncIterator[tuple[Running, Running]]:
+    """A service in the middle of the model's call, and another, started when it could not claim the memory any more."""
+    async with process(environment) as working:
+        await begun(working, models)
+        async with process(environment) as other:
+            yield working, other
 
 
 async def recorded(service: Service) -> Json:
@@ -115,11 +125,7 @@ async def test_two_services_on_one_database_observe_no_message_twice(
 
 
 async def test_a_service_told_to_stop_finishes_its_step(environment: dict[str, str], models: ModelServer) -> None:
-    async with (
-        process(leased(environment, LONG_LEASE)) as stopping,
-        process(leased(environment, LONG_LEASE)) as watching,
-    ):
-        await begun(stopping, models)
+    async with beside(leased(environment, LONG_LEASE), models) as (stopping, watching):
         stopping.send(signal.SIGTERM)
         await until(partial(closed, stopping), bool)
         assert stopping.child.returncode is None
@@ -133,11 +139,7 @@ async def test_a_service_told_to_stop_finishes_its_step(environment: dict[str, s
 async def test_a_service_that_cannot_finish_gives_its_work_to_another(
     environment: dict[str, str], models: ModelServer
 ) -> None:
-    async with (
-        process(leased(environment, LONG_LEASE, grace="0.5")) as stopping,
-        process(leased(environment, LONG_LEASE)) as taking,
-    ):
-        await begun(stopping, models)
+    async with beside(leased(environment, LONG_LEASE, grace="0.5"), models) as (stopping, taking):
         started = time.monotonic()
         stopping.send(signal.SIGTERM)
         assert await stopping.ended() == 0
@@ -151,11 +153,7 @@ async def test_a_service_that_cannot_finish_gives_its_work_to_another(
 async def test_a_worker_that_outlived_its_lease_records_nothing(
     environment: dict[str, str], models: ModelServer
 ) -> None:
-    async with (
-        process(leased(environment, SHORT_LEASE)) as frozen,
-        process(leased(environment, SHORT_LEASE)) as taking,
-    ):
-        await begun(frozen, models)
+    async with beside(leased(environment, SHORT_LEASE), models) as (frozen, taking):
         frozen.send(signal.SIGSTOP)
         await recorded(taking)
         models.release()
