@@ -64,6 +64,11 @@ def test_of_a_long_line_the_piece_around_the_match_is_shown() -> None:
     assert match.text == line[:LINE_CHARS_MAX]
 
 
+def test_a_match_may_begin_within_a_character() -> None:
+    [match] = search("éx".encode(), r"\Cx").matches
+    assert match.text == "éx"
+
+
 @pytest.mark.parametrize("pattern", ["(", "[a", "a{1000}{1000}", r"(a)\1", "(?=a)", "\ud800", "*"])
 def test_what_is_no_pattern_of_re2_is_refused_with_the_reason(pattern: str) -> None:
     with pytest.raises(PatternError) as raised:
