@@ -120,10 +120,7 @@ def _line_end(content: bytes, position: int) -> int:
 
 
 def _piece(line: bytes, position: int) -> str:
-    """The line, or where it is long the piece of it with the byte at ``position`` in the middle.
-
-    A match may begin within a character: ``\\C`` is any byte.
-    """
+    """The line, or where it is long the piece of it with the byte at ``position``, which may be within a character."""
     text, before = line.decode().removesuffix("\r"), len(line[:position].decode(errors="ignore"))
     start = max(0, min(before - LINE_CHARS_MAX // 2, len(text) - LINE_CHARS_MAX))
     return text[start : start + LINE_CHARS_MAX]

@@ -13,6 +13,7 @@ from app.context.rendering import own
 from app.context.rendering.openai import EXPLICIT, cache_key
 from app.context.rendering.openai_hosted import hosted
 from app.context.rendering.openai_media import file_data, file_id, file_url, image_detail, image_url
+from app.context.rendering.openai_tools import ASKED, own_call, own_output
 from app.context.rendering.own import as_they_came
 from app.context.rendering.pairing import Pairing, Said
 from app.context.rendering.parts import (
@@ -31,7 +32,7 @@ from app.sessions.wire.openai_responses import MESSAGE_ID, PROVIDER
 
 CACHEABLE = frozenset({"input_text", "input_image", "input_file"})
 NAME_LENGTH, ID_LENGTH = 64, 64
-MESSAGE, CUSTOM_CALL = "message", "custom_tool_call"
+MESSAGE, CUSTOM_CALL, COMPACTION = "message", "custom_tool_call", "compaction"
 CALL_ID, CUSTOM_CALL_ID = "fc", "ctc"  # what the ids begin with
 CALL_FIELDS = ("namespace", "caller", "async", "status")  # what OpenAI sends with a call beside the neutral fields
 PHASES = ("commentary", "final_answer")
@@ -63,7 +64,7 @@ class _Items:
         self.items: list[Item] = []
         self._pairing = Pairing()
         self._reasoning: list[Item] = []  # waits for the item it led to
-        self._custom: set[str] = set()  # ids of calls whose results are of their kind
+        self._kinds: dict[str, str] = {}  # of calls whose results are of a kind of their own, by their ids
         self._whole = False
         self._ids: set[str] = set()  # of the items, none of which is taken twice
 
@@ -98,7 +99,7 @@ class _Items:
         """Set the breakpoint on the last part that can carry one: never one of the assistant's."""
         for item in reversed(self.items):
             parts = item.get("content") if item["type"] == MESSAGE else item.get("output")
-            if isinstance(parts, list) and parts and parts[-1]["type"] in CACHEABLE:
+            if isinstance(parts, list) and parts and parts[-1].get("type") in CACHEABLE:
                 parts[-1]["prompt_cache_breakpoint"] = EXPLICIT
                 return
 
@@ -133,7 +134,9 @@ class _Items:
         """Others' reasoning cannot be shown; where one's own cannot, what it led to loses its ids."""
         if part.get("provider") != PROVIDER:
             return
-        if (item := _reasoning(part)) and self._is_taken(item["id"]):
+        if compacted := _compacted(part):
+            self._append(compacted)
+        elif (item := _reasoning(part)) and self._is_taken(item["id"]):
             self._reasoning.append(item)
         else:
             self._whole = False
@@ -147,8 +150,11 @@ class _Items:
 
     def _call(self, part: Part) -> Item:
         call_id, name = identifier(part["id"], length=ID_LENGTH), identifier(part["name"], length=NAME_LENGTH)
+        if called := own_call(part):
+            self._kinds[call_id] = called["type"]
+            return {**called, "call_id": call_id, **self._item_id(part, "")}
         if part.get("provider") == PROVIDER and part.get("native") == CUSTOM_CALL:
-            self._custom.add(call_id)
+            self._kinds[call_id] = CUSTOM_CALL
             called = {"call_id": call_id, "name": name, "input": arguments_text(part)}
             return {"type": CUSTOM_CALL, **called, **self._item_id(part, CUSTOM_CALL_ID)}
         came = {key: part[key] for key in CALL_FIELDS if part.get(key) is not None} if "item_id" in part else {}
@@ -164,7 +170,9 @@ class _Items:
 
     def _result(self, part: Part) -> Item:
         call_id = identifier(part["tool_call_id"], length=ID_LENGTH)
-        kind = CUSTOM_CALL if call_id in self._custom else "function_call"
+        kind = self._kinds.get(call_id, "function_call")
+        if kind in ASKED:
+            return {**own_output(kind, part), "call_id": call_id}
         return {"type": f"{kind}_output", "call_id": call_id, "output": _output(part)}
 
 
@@ -214,6 +222,14 @@ def _reasoning(part: Part) -> Item | None:
     content = {"content": part["content"]} if _listed(part, "content") else {}
     held = {"summary": _listed(part, "summary"), **content, "encrypted_content": encrypted}
     return {"type": "reasoning", "id": item_id, **held}
+
+
+def _compacted(part: Part) -> Item | None:
+    """What stands, encrypted, for all that OpenAI compacted before it."""
+    encrypted = part.get("encrypted_content")
+    if part.get("native") != COMPACTION or not isinstance(encrypted, str):
+        return None
+    return {"type": COMPACTION, "encrypted_content": encrypted}
 
 
 def _listed(part: Part, key: str) -> list[Any]:

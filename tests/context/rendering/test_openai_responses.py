@@ -122,9 +122,32 @@ def test_no_id_is_used_twice() -> None:
 
 
 def test_an_id_of_another_kind_of_item_is_not_given_to_a_call() -> None:
-    shell = call("c1", name="shell") | {**PROVIDER, "native": "shell_call", "item_id": "sh_1"}
-    [_, called, _] = rendered(user("List"), assistant(shell), tool(result("c1")))
-    assert called == {"type": "function_call", "call_id": "c1", "name": "shell", "arguments": "{}"}
+    click = call("c1", name="computer") | {**PROVIDER, "native": "computer_call", "item_id": "cu_1"}
+    [_, called, _] = rendered(user("Open"), assistant(click), tool(result("c1")))
+    assert called == {"type": "function_call", "call_id": "c1", "name": "computer", "arguments": "{}"}
+
+
+SHELL = call("c1", {"action": {"commands": ["ls"]}}, name="shell") | {**PROVIDER, "native": "shell_call"}
+EXITED = {"type": "exit", "exit_code": 0}
+
+
+@pytest.mark.parametrize(
+    ("answer", "output"),
+    [
+        (result("c1", "a.txt"), {"stdout": "a.txt", "stderr": "", "outcome": EXITED}),
+        (result("c1", ""), {"stdout": "(no output)", "stderr": "", "outcome": EXITED}),
+        (result("c1", "gone", is_error=True), {"stdout": "gone", "stderr": "", "outcome": EXITED | {"exit_code": 1}}),
+        (result("c9"), {"stdout": "(no result)", "stderr": "", "outcome": EXITED}),
+    ],
+)
+def test_a_shell_s_result_has_its_shape_whatever_was_answered(answer: Part, output: Any) -> None:
+    answered = rendered(user("List"), assistant(SHELL), tool(answer))[2]
+    assert answered == {"type": "shell_call_output", "call_id": "c1", "output": [output]}
+
+
+def test_a_call_of_the_shell_that_openai_cannot_have_made_is_a_functions() -> None:
+    items = rendered(user("List"), assistant(SHELL | {"arguments": {"action": "ls"}}), tool(result("c1")))
+    assert [item["type"] for item in items[1:]] == ["function_call", "function_call_output"]
 
 
 def test_reasoning_that_led_to_nothing_is_not_shown() -> None:

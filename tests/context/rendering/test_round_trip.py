@@ -263,6 +263,45 @@ def test_the_items_of_openai_s_own_tools_come_back_as_they_were(item: dict[str, 
     assert without_marks(back) == without_marks([question, item, question])
 
 
+ASKED = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "List it."}]}
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        [
+            {
+                "type": "shell_call",
+                "id": "sh_1",
+                "status": "completed",
+                "call_id": "c1",
+                "action": {"commands": ["ls"]},
+            },
+            {
+                "type": "shell_call_output",
+                "call_id": "c1",
+                "max_output_length": 100,
+                "output": [{"stdout": "a", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}],
+            },
+        ],
+        [
+            {
+                "type": "apply_patch_call",
+                "id": "apc_1",
+                "status": "completed",
+                "call_id": "c1",
+                "operation": {"type": "delete_file", "path": "a"},
+            },
+            {"type": "apply_patch_call_output", "call_id": "c1", "status": "failed", "output": "no such file"},
+        ],
+        [{"type": "compaction", "encrypted_content": "gAAA"}],
+    ],
+)
+def test_openai_s_tools_that_the_agent_runs_and_what_it_compacted_come_back_as_they_were(items: list[Any]) -> None:
+    back = given_back(Format.OPENAI_RESPONSES, ASKED, *items, ASKED)
+    assert without_marks(back) == without_marks([ASKED, *items, ASKED])
+
+
 def test_for_another_provider_its_tools_are_the_agent_s_own() -> None:
     item = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "x"}}
     [_, said, answer] = given_back(Format.ANTHROPIC, QUESTION, item, QUESTION)

@@ -1,0 +1,59 @@
+"""OpenAI's tools that the agent runs itself: their calls go back as they came, and their results in a shape of theirs.
+
+Calls of other such tools (``computer_call``, ``local_shell_call``) are shown as those of functions: their results have
+no place for a text, and so none for "no result", nor for a preview.
+"""
+
+from typing import Any
+
+from app.context.rendering.parts import output_text
+from app.context.rendering.thread import Item
+from app.context.wording import NO_OUTPUT
+from app.sessions.model import Part
+from app.sessions.wire.openai_responses import PROVIDER
+
+SHELL, PATCH = "shell_call", "apply_patch_call"
+ASKED = {SHELL: "action", PATCH: "operation"}  # the field that tells what to do
+COMPLETED, FAILED = "completed", "failed"
+
+
+def own_call(part: Part) -> Item | None:
+    """The call but for its ids; None for what OpenAI cannot have sent: a caller may write any field on a part."""
+    kind, arguments = part.get("native"), part["arguments"]
+    if part.get("provider") != PROVIDER or kind not in (SHELL, PATCH) or not isinstance(arguments, dict):
+        return None
+    asked = arguments.get(ASKED[kind])
+    if not isinstance(asked, dict):
+        return None
+    came = {key: part[key] for key in ("caller", "environment") if isinstance(part.get(key), dict)}
+    return {"type": kind, ASKED[kind]: asked, "status": COMPLETED, **came}
+
+
+def own_output(kind: str, part: Part) -> Item:
+    """The result of such a call but for its id, whatever the tool answered."""
+    failed = bool(part.get("is_error"))
+    if kind == PATCH:
+        return {"type": f"{PATCH}_output", "status": FAILED if failed else COMPLETED, "output": _text(part)}
+    limit = part.get("max_output_length")
+    more = {"max_output_length": limit} if isinstance(limit, int) else {}
+    return {"type": f"{SHELL}_output", "output": _shell_output(part, failed=failed), **more}
+
+
+def _shell_output(part: Part, *, failed: bool) -> list[Item]:
+    output = part["output"]
+    if isinstance(output, list) and output and all(map(_is_of_shell, output)):
+        return output
+    return [{"stdout": _text(part), "stderr": "", "outcome": {"type": "exit", "exit_code": int(failed)}}]
+
+
+def _is_of_shell(piece: Any) -> bool:
+    return (
+        isinstance(piece, dict)
+        and isinstance(piece.get("stdout"), str)
+        and isinstance(piece.get("stderr"), str)
+        and isinstance(piece.get("outcome"), dict)
+    )
+
+
+def _text(part: Part) -> str:
+    return output_text(part["output"]) or NO_OUTPUT
