@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.async_playwright import Axe  # type: ignore[import-untyped] # is untyped
 from playwright.async_api import Browser, Locator, Page, expect
 
-from app.issuing import create, wanted
+from app.issuing import create, revoke, wanted
 from app.settings import Settings
 from tests.conftest import Service, StartService
 from tests.console.conftest import page_of
@@ -224,6 +224,27 @@ async def test_the_overview_is_looked_at_again_by_itself_and_says_when_it_cannot
     await page.clock.run_for(6_000)
     await expect(told).to_be_visible()
     await expect(page.get_by_text("Nothing wants attention.")).to_be_visible()
+    await page.route("**/overview", lambda route: route.fulfill(status=429, json={"detail": "too often"}))
+    await page.clock.run_for(6_000)
+    await expect(page.get_by_role("alert")).to_have_text("too often")
+    await expect(page.get_by_text("Nothing wants attention.")).to_have_count(0)
+    await context.close()
+
+
+async def test_a_service_that_comes_back_is_shown_as_it_is_then(service: Service, browser: Browser) -> None:
+    await talked(service, messages=1)
+    context = await browser.new_context()
+    page = await context.new_page()
+    await page.route("**/events", lambda route: route.abort())
+    await page.goto(f"{service.url}/#/support-1")
+    await expect(page.get_by_text("not live")).to_be_visible()
+    await service.append("support-1", {"role": "user", "content": "My new address is Rua Augusta 12."})
+    await page.unroute_all()
+    await expect(page.get_by_role("status").get_by_text("live", exact=True)).to_be_visible()
+    await expect(page.get_by_text("My new address is Rua Augusta 12.")).to_be_visible()
+    await page.route("**/*", lambda route: route.abort())
+    await page.get_by_role("link", name="Runs").click()
+    await expect(page.get_by_role("alert").get_by_text("the service does not answer").first).to_be_visible()
     await context.close()
 
 
@@ -296,10 +317,11 @@ async def test_a_key_is_asked_for_once_and_kept_in_the_tab_only(
         context = await browser.new_context()
         page = await context.new_page()
         await page.goto(service.url)
-        await page.get_by_label("Key").fill("not-the-key-of-this-service")
-        await page.get_by_role("button", name="Open").click()
-        await expect(page.get_by_role("alert")).to_be_visible()
-        await page.get_by_label("Key").fill(secret)
+        for unknown in ("not-the-key-of-this-service", "schl\u00fcssel\u2026"):
+            await page.get_by_label("Key").fill(unknown)
+            await page.get_by_role("button", name="Open").click()
+            await expect(page.get_by_role("alert")).to_have_text("The service does not know this key.")
+        await page.get_by_label("Key").fill(f" {secret} ")
         await page.get_by_role("button", name="Open").click()
         await page.get_by_role("link", name="s 2 messages").or_(page.locator(".sessions a")).first.click()
         await expect(page.get_by_role("status").get_by_text("live", exact=True)).to_be_visible()
@@ -309,6 +331,27 @@ async def test_a_key_is_asked_for_once_and_kept_in_the_tab_only(
         await other.goto(service.url)
         await expect(other.get_by_label("Key")).to_be_visible()
         assert await page.evaluate("localStorage.length") == 0
+        await context.close()
+
+
+async def test_a_key_that_is_revoked_is_asked_for_again(
+    start_service: StartService, database_url: str, browser: Browser
+) -> None:
+    settings = Settings(database_url=database_url)
+    asked_for = wanted(tenant="default", scopes=["read"], name="", expires=None)
+    async with start_service(bootstrap_key=KEY, keys={"cache_seconds": 0}) as service:
+        secret, made = await asyncio.to_thread(create, settings, asked_for)
+        context = await browser.new_context()
+        page = await context.new_page()
+        await page.goto(service.url)
+        await page.get_by_label("Key").fill(secret)
+        await page.get_by_role("button", name="Open").click()
+        await expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+        await asyncio.to_thread(revoke, settings, made.id, None)
+        await expect(page.get_by_role("alert")).to_have_text("The service does not know this key.")
+        await page.get_by_label("Key").fill(KEY)
+        await page.get_by_role("button", name="Open").click()
+        await expect(page.get_by_role("heading", name="Overview")).to_be_visible()
         await context.close()
 
 

@@ -1,7 +1,7 @@
 // The service's HTTP contract as the console uses it. The key is kept in the session storage only.
 
 const KEY = "daybook-key";
-const PAGE = 500;
+export const REFUSED = "daybook-key-refused"; // an event of the window: the key is none, or no longer one
 
 export class Problem extends Error {
   constructor(status, body) {
@@ -24,31 +24,42 @@ const url = (path, query = {}) => {
   return path.slice(1) + (text ? `?${text}` : "");
 };
 
+// The answer to a request that was not refused. Throws a Problem, whose status is 0 where there was no answer.
+async function asked(path, query, options) {
+  const answer = await fetch(url(path, query), options).catch((error) => {
+    throw error.name === "AbortError" ? error : new Problem(0, { detail: "the service does not answer" });
+  });
+  if (answer.ok) return answer;
+  if (answer.status === 401) dispatchEvent(new Event(REFUSED));
+  throw new Problem(answer.status, await answer.json().catch(() => null));
+}
+
 export async function call(method, path, { query, body, signal } = {}) {
-  const answer = await fetch(url(path, query), {
+  const answer = await asked(path, query, {
     method,
     signal,
     headers: headers(body === undefined ? {} : { "Content-Type": "application/json" }),
     body: body === undefined ? undefined : JSON.stringify(body),
   });
-  const found = answer.status === 204 ? null : await answer.json().catch(() => null);
-  if (!answer.ok) throw new Problem(answer.status, found);
-  return found;
+  return answer.status === 204 ? null : answer.json();
 }
 
 export const get = (path, query, signal) => call("GET", path, { query, signal });
 
-// Every page of a list, up to `most` items.
-export async function all(path, query = {}, most = 2000, signal) {
+// The first pages of a list, and whether it goes on.
+export async function some(path, query, pages, signal) {
   const items = [];
   let cursor = null;
-  do {
-    const page = await get(path, { ...query, limit: Math.min(PAGE, most - items.length), cursor }, signal);
-    items.push(...page.items);
-    cursor = page.next_cursor;
-  } while (cursor && items.length < most);
-  return items;
+  for (let page = 0; page < pages && (page === 0 || cursor); page += 1) {
+    const next = await get(path, { limit: 50, ...query, cursor }, signal);
+    items.push(...next.items);
+    cursor = next.next_cursor;
+  }
+  return { items, more: cursor !== null };
 }
+
+// The items of a list, as many as a picture can show.
+export const all = async (path, query, signal) => (await some(path, { limit: 500, ...query }, 10, signal)).items;
 
 export const session = (name) => `/sessions/${encodeURIComponent(name)}`;
 
@@ -63,11 +74,7 @@ export async function listen(name, { signal, onEvent, onState }) {
   let last = null;
   while (!signal.aborted) {
     try {
-      const answer = await fetch(url(`${session(name)}/memory/events`), {
-        signal,
-        headers: headers(last ? { "Last-Event-ID": last } : {}),
-      });
-      if (!answer.ok) throw new Problem(answer.status, await answer.json().catch(() => null));
+      const answer = await asked(`${session(name)}/memory/events`, {}, { signal, headers: headers(last ? { "Last-Event-ID": last } : {}) });
       onState(true);
       for await (const event of events(answer.body)) {
         last = event.id ?? last;

@@ -1,11 +1,14 @@
-// The operator's page: a list of sessions, the whole service, and one session in the light of its memory. The place is in the URL's hash.
+// The operator's page: a list of sessions, the whole service, and one session in the light of its memory. Which of them
+// is in the URL's hash.
 
 import { html, render, useEffect, useState } from "./vendor/htm-preact.js";
-import { Problem, get, key } from "./api.js";
+import { REFUSED, get, key } from "./api.js";
 import { KeyAsk, Notice } from "./parts.js";
 import { SessionList } from "./sessions.js";
 import { SessionPage } from "./session.js";
 import { OverviewPage } from "./overview.js";
+
+const SENDABLE = /^[\x21-\x7e]+$/; // in a header
 
 function place() {
   const [, name = "", tab = "timeline"] = location.hash.replace(/^#/, "").split("/");
@@ -42,15 +45,25 @@ function App() {
   const knock = () =>
     get("/sessions", { limit: 1 }).then(
       () => (setAsked(false), setFailed(null)),
-      (error) => (error instanceof Problem && error.status === 401 ? setAsked({ wrong: key.get() !== "" }) : setFailed(error.message)),
+      (error) => error.status === 401 || setFailed(error.message),
     );
-  useEffect(knock, []);
+  useEffect(() => {
+    const refused = () => (setFailed(null), setAsked({ wrong: key.get() !== "" }));
+    addEventListener(REFUSED, refused);
+    knock();
+    return () => removeEventListener(REFUSED, refused);
+  }, []);
+  const open = (given) => {
+    if (!SENDABLE.test(given)) return setAsked({ wrong: true });
+    key.set(given);
+    return knock();
+  };
   if (failed)
     return html`<main class="alone"><${Notice} kind="error">${failed}<//><button onClick=${knock}>Try again</button></main>`;
   if (asked === null) return html`<main class="alone" aria-busy="true"><p>Loading</p></main>`;
   if (asked)
     return html`<main class="alone">
-      <${KeyAsk} wrong=${asked.wrong} onKey=${(given) => (key.set(given), knock())} />
+      <${KeyAsk} wrong=${asked.wrong} onKey=${open} />
     </main>`;
   return html`
     <header class="top">

@@ -16,7 +16,7 @@ export function growth({ messages, versions, observations, reflections }) {
   const logAt = (version) => {
     if (!logTokens.has(version)) {
       const live = [...observations, ...reflections].filter(
-        (note) => note.born_version !== null && note.born_version <= version && !(note.retired_version <= version && note.retired_version !== null),
+        (note) => note.born_version !== null && note.born_version <= version && (note.retired_version === null || note.retired_version > version),
       );
       logTokens.set(version, live.reduce((sum, note) => sum + note.tokens, 0));
     }

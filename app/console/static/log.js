@@ -9,8 +9,8 @@ export function LogView({ name, memory, change, again, onCite }) {
   const [found, error] = useLoaded(
     async (signal) => {
       const base = `${session(name)}/memory`;
-      const reflections = await all(`${base}/reflections`, { status: "active" }, 2000, signal);
-      const observations = await all(`${base}/observations`, { status: "active" }, 2000, signal);
+      const reflections = await all(`${base}/reflections`, { status: "active" }, signal);
+      const observations = await all(`${base}/observations`, { status: "active" }, signal);
       reflections.sort((one, other) => other.level - one.level || one.from_seq - other.from_seq);
       observations.sort((one, other) => one.place - other.place);
       return [...reflections.map((note) => ({ ...note, of: "reflections" })), ...observations.map((note) => ({ ...note, of: "observations" }))];

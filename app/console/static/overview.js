@@ -2,7 +2,7 @@
 
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { get, key } from "./api.js";
-import { Notice, Status, ago, count, dollars, short, when } from "./parts.js";
+import { Figure, Notice, ago, count, dollars, many, short, when } from "./parts.js";
 import { wanting } from "./wanting.js";
 
 const LOOK_MS = 5000;
@@ -22,20 +22,18 @@ function keep(told) {
 }
 
 function useOverview() {
-  const [found, setFound] = useState({ told: null, ready: null, error: null });
+  const [found, setFound] = useState({});
   useEffect(() => {
     const stop = new AbortController();
     const look = async () => {
-      const ready = get("/readyz", {}, stop.signal).catch((error) => ({ error: error.message }));
-      try {
-        const told = await get("/overview", {}, stop.signal);
-        keep(told);
-        const answer = await ready;
-        if (!stop.signal.aborted) setFound({ told, ready: answer, error: null });
-      } catch (error) {
-        const answer = await ready;
-        if (!stop.signal.aborted) setFound((former) => ({ ...former, ready: answer, error: error.message }));
-      }
+      const [told, ready] = await Promise.allSettled(["/overview", "/readyz"].map((path) => get(path, {}, stop.signal)));
+      if (stop.signal.aborted) return;
+      if (told.value) keep(told.value);
+      setFound((former) => ({
+        told: told.value ?? former.told,
+        ready: ready.value ?? { error: ready.reason.message },
+        error: told.reason?.message,
+      }));
     };
     look();
     const often = setInterval(() => document.hidden || look(), LOOK_MS);
@@ -54,12 +52,13 @@ function waiting(told) {
 export function OverviewPage({ onStatus }) {
   const { told, ready, error } = useOverview();
   if (!told && !error) return html`<p aria-busy="true">Loading</p>`;
+  const items = wanting({ told, ready });
   return html`
     <div class="head"><h1>Overview</h1>
       <span class=${`live ${error ? "" : "on"}`} role="status">${error ? "not live" : "live"}</span>
-      ${told && html`<span class="hint right">${when(told.at)}</span>`}</div>
-    ${error && html`<${Notice} kind="error">${error}<//>`}
-    <${Wanting} items=${wanting({ told, ready })} />
+      <span class="hint right">${[ready.database, told && when(told.at)].filter(Boolean).join(" · ")}</span></div>
+    ${error && error !== ready.error && html`<${Notice} kind="error">${error}<//>`}
+    ${(items.length > 0 || !error) && html`<${Wanting} items=${items} />`}
     ${told && html`<${Queue} told=${told} ready=${ready} onStatus=${onStatus} />
       <${Failing} causes=${told.failing} onStatus=${onStatus} />
       <${Process} process=${told.process} />`}
@@ -82,7 +81,7 @@ function Queue({ told, ready, onStatus }) {
   return html`
     <dl class="figures">
       <${Figure} name="Ready" value=${ready.error ? "no" : "yes"}
-        hint=${ready.error ?? `${ready.database}, schema ${ready.migration}${ready.migration === ready.known ? "" : `; this version has ${ready.known}`}`} />
+        hint=${ready.error ?? `schema ${ready.migration}${ready.migration === ready.known ? "" : `; this version has ${ready.known}`}`} />
       ${figure("Due", of("due"), `not begun for ${ago(late_seconds)}`)}
       ${figure("At work", of(...AT_WORK))}
       ${figure("Backing off", of("backing_off"))}
@@ -90,19 +89,16 @@ function Queue({ told, ready, onStatus }) {
       ${figure("Paused by a cap", of("paused"))}
       <${Spending} spending=${told.spending} />
       ${told.process && html`<${Figure} name="Not indexed" value=${count.format(told.process.indexing.messages)}
-        hint=${`messages of ${told.process.indexing.looked} sessions${
+        hint=${`messages of ${many(told.process.indexing.looked, "session")}${
           told.process.indexing.sessions > told.process.indexing.looked ? ` of ${told.process.indexing.sessions} that wait` : ""}`} />`}
       ${told.process?.vectors && html`<${Figure} name="Without a vector"
         value=${told.process.vectors.messages === null ? "not known yet" : count.format(told.process.vectors.messages)}
-        hint=${`messages; ${told.process.vectors.sessions} sessions wait`} />`}
+        hint=${`messages of sessions that wait: ${told.process.vectors.sessions}`} />`}
     </dl>
     <${Standings} memories=${of(...WAITS)} more=${more} onStatus=${onStatus} />
     ${kept.some((look) => look.tokens > 0) && html`<div class="pictures"><${Curve} /><${Ages} ages=${told.queue.ages} /></div>`}
   `;
 }
-
-const Figure = ({ name, value, hint, children }) =>
-  html`<div><dt>${name}</dt><dd>${value}</dd>${hint && html`<dd class="hint">${hint}</dd>`}${children}</div>`;
 
 function Spending({ spending }) {
   if (!spending) return html`<${Figure} name="Spent today" value="not counted" hint="no cap is set" />`;
@@ -173,8 +169,8 @@ function Failing({ causes, onStatus }) {
   return html`<h2>Why memories fail</h2>
     <ul class="causes">${causes.map((cause) => html`<li class="note">
       <div class="line"><b>${cause.step}: ${cause.kind.replaceAll("_", " ")}</b>
-        <span class="tag">${count.format(cause.memories)} ${cause.memories === 1 ? "memory" : "memories"}</span>
-        <span class="right">${cause.attempts} times in a row · last ${when(cause.last_at)} · next ${when(cause.next_at)}</span></div>
+        <span class="tag">${many(cause.memories, "memory", "memories")}</span>
+        <span class="right">${many(cause.attempts, "time")} in a row · last ${when(cause.last_at)} · next ${when(cause.next_at)}</span></div>
       <p class="wrong">${cause.message}</p>
       <p class="hint">${cause.sessions.map((name) => html`<a href=${`#/${encodeURIComponent(name)}/runs`}>${name}</a> `)}
         ${cause.memories > cause.sessions.length && html`and more: <button class="plain" onClick=${() => onStatus("stalled")}>stalled</button>,${" "}

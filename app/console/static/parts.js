@@ -5,6 +5,7 @@ import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 export const count = new Intl.NumberFormat("en");
 export const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 export const dollars = new Intl.NumberFormat("en", { style: "currency", currency: "USD", maximumFractionDigits: 4 });
+export const many = (number, one, several = `${one}s`) => `${count.format(number)} ${number === 1 ? one : several}`;
 const time = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
 
 export const when = (text) => (text ? time.format(new Date(text)) : "");
@@ -20,9 +21,12 @@ export const Status = ({ of }) => html`<span class=${`status ${of}`}>${of.replac
 export const Notice = ({ kind = "info", children }) =>
   html`<p class=${`notice ${kind}`} role=${kind === "error" ? "alert" : "status"}>${children}</p>`;
 
+export const Figure = ({ name, value, hint, children }) =>
+  html`<div><dt>${name}</dt><dd>${value}</dd>${hint && html`<dd class="hint">${hint}</dd>`}${children}</div>`;
+
 export function KeyAsk({ wrong, onKey }) {
   const [given, setGiven] = useState("");
-  return html`<form class="card" onSubmit=${(event) => (event.preventDefault(), given && onKey(given))}>
+  return html`<form class="card" onSubmit=${(event) => (event.preventDefault(), onKey(given.trim()))}>
     <h1>Daybook</h1>
     <label>Key <input type="password" autocomplete="off" required autofocus value=${given}
       onInput=${(event) => setGiven(event.target.value)} /></label>

@@ -1,24 +1,14 @@
 // Calls of the observer and the reflector: what they cost, how long they took, what became of them.
 
 import { html, useState } from "./vendor/htm-preact.js";
-import { get, session } from "./api.js";
+import { session, some } from "./api.js";
 import { Notice, count, dollars, useLoaded, when } from "./parts.js";
 
 export function RunsView({ name, change }) {
   const [outcome, setOutcome] = useState("");
   const [pages, setPages] = useState(1);
   const [found, error] = useLoaded(
-    async (signal) => {
-      const items = [];
-      let cursor = null;
-      for (let page = 0; page < pages; page += 1) {
-        const next = await get(`${session(name)}/memory/runs`, { outcome, cursor, limit: 50 }, signal);
-        items.push(...next.items);
-        cursor = next.next_cursor;
-        if (!cursor) break;
-      }
-      return { items, more: cursor !== null };
-    },
+    (signal) => some(`${session(name)}/memory/runs`, { outcome }, pages, signal),
     [name, change, outcome, pages],
   );
   if (error && !found) return html`<${Notice} kind="error">${error}<//>`;

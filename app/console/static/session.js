@@ -1,8 +1,8 @@
 // One session: how its memory stands, and its views. Looks again whenever an event tells of something.
 
-import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { call, get, listen, session } from "./api.js";
-import { Ask, Notice, Status, ago, count, dollars, short, useLoaded, when } from "./parts.js";
+import { Ask, Figure, Notice, Status, ago, count, dollars, many, short, useLoaded, when } from "./parts.js";
 import { CoverageMap } from "./coverage.js";
 import { Timeline } from "./timeline.js";
 import { LogView } from "./log.js";
@@ -24,17 +24,23 @@ function useEvents(name) {
   const [told, setTold] = useState([]);
   const [live, setLive] = useState(false);
   const [change, setChange] = useState(0);
+  const again = () => setChange((number) => number + 1);
   useEffect(() => {
     const stop = new AbortController();
-    let timer = null;
+    let [timer, lost] = [null, false];
+    const onState = (on) => {
+      setLive(on);
+      if (on && lost) again(); // what came meanwhile was told to nobody
+      lost = !on;
+    };
     const onEvent = (event) => {
       setTold((former) => [event, ...former].slice(0, TOLD_MAX));
-      timer ??= setTimeout(() => ((timer = null), setChange((number) => number + 1)), 200);
+      timer ??= setTimeout(() => ((timer = null), again()), 200);
     };
-    listen(name, { signal: stop.signal, onEvent, onState: setLive });
+    listen(name, { signal: stop.signal, onEvent, onState });
     return () => (stop.abort(), clearTimeout(timer));
   }, [name]);
-  return { told, live, change, again: () => setChange((number) => number + 1) };
+  return { told, live, change, again };
 }
 
 export function SessionPage({ name, tab }) {
@@ -104,9 +110,9 @@ function Head({ name, memory, events }) {
     <dl class="figures">
       <${Figure} name="Messages" value=${count.format(memory.cursor.last_seq)} />
       <${Figure} name="Waiting" value=${`${short.format(memory.pending.tokens)} / ${short.format(memory.thresholds.observe_at)}`}
-        hint=${`tokens in ${memory.pending.messages} messages, ${ago(memory.pending.seconds)} old`} />
+        hint=${`tokens in ${many(memory.pending.messages, "message")}, ${ago(memory.pending.seconds)} old`} />
       <${Figure} name="Log" value=${short.format(memory.log.tokens)}
-        hint=${`tokens: ${memory.log.observations} observations, ${memory.log.reflections} reflections, version ${memory.log.version}`} />
+        hint=${`tokens: ${many(memory.log.observations, "observation")}, ${many(memory.log.reflections, "reflection")}, version ${memory.log.version}`} />
       <${Figure} name="Compression" value=${memory.compression.ratio ? `${memory.compression.ratio} x` : "none yet"}
         hint=${`${short.format(memory.compression.source_tokens)} tokens told in ${short.format(memory.compression.log_tokens)}`} />
       <${Figure} name="Ahead" value=${count.format(memory.buffered.observations)}
@@ -114,7 +120,7 @@ function Head({ name, memory, events }) {
       <${Figure} name="Spent" value=${dollars.format(spent)}
         hint=${`${memory.usage.observer.calls} + ${memory.usage.reflector.calls} calls of ${memory.observer}, ${memory.reflector}`} />
       <${Figure} name="Cache hits" value=${memory.usage.actor.cache_hit_ratio === null ? "not told"
-        : `${Math.round(memory.usage.actor.cache_hit_ratio * 100)} %`} hint=${`the agent's, in ${memory.usage.actor.turns} turns`} />
+        : `${Math.round(memory.usage.actor.cache_hit_ratio * 100)} %`} hint=${`the agent's, in ${many(memory.usage.actor.turns, "turn")}`} />
     </dl>
     ${memory.current_task && html`<p class="task"><b>Current task</b> ${memory.current_task}</p>`}
     <details class="told"><summary>Events (${events.told.length})</summary>
@@ -122,9 +128,6 @@ function Head({ name, memory, events }) {
     </details>
   `;
 }
-
-const Figure = ({ name, value, hint }) =>
-  html`<div><dt>${name}</dt><dd>${value}</dd>${hint && html`<dd class="hint">${hint}</dd>`}</div>`;
 
 function told(data) {
   if (data.error) return data.session ? `${data.session}: ${data.error}` : data.error;

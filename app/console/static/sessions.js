@@ -1,7 +1,7 @@
 // The list of sessions, with where the memory of each stands.
 
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
-import { get } from "./api.js";
+import { some } from "./api.js";
 import { Notice, Status, ago, short } from "./parts.js";
 
 const STATUSES = ["idle", "due", "buffering", "observing", "reflecting", "backing_off", "stalled", "paused", "disabled"];
@@ -15,7 +15,7 @@ export function SessionList({ chosen, status, onStatus }) {
   useEffect(() => {
     const stop = new AbortController();
     const look = () =>
-      load({ search, status, pages, signal: stop.signal }).then(
+      some("/sessions", { search, status }, pages, stop.signal).then(
         (page) => setFound({ ...page, error: null, loaded: true }),
         (error) => stop.signal.aborted || setFound((former) => ({ ...former, error: error.message, loaded: true })),
       );
@@ -34,28 +34,16 @@ export function SessionList({ chosen, status, onStatus }) {
     </div>
     ${found.error && html`<${Notice} kind="error">${found.error}<//>`}
     ${found.loaded && !found.items.length && !found.error &&
-      html`<p class="hint">${found.more ? "None of those looked at is so." : "No session is so."}</p>`}
+      html`<p class="hint">${found.more ? "None so far." : search || status ? "There is none." : "There is no session yet."}</p>`}
     <ul class="sessions">${found.items.map((item) => html`<${Item} item=${item} chosen=${item.session === chosen} />`)}</ul>
     ${found.more && html`<button onClick=${() => setPages(pages + 1)}>More</button>`}
   `;
 }
 
-async function load({ search, status, pages, signal }) {
-  const items = [];
-  let cursor = null;
-  for (let page = 0; page < pages; page += 1) {
-    const next = await get("/sessions", { search, status, cursor, limit: 50 }, signal);
-    items.push(...next.items);
-    cursor = next.next_cursor;
-    if (!cursor) break;
-  }
-  return { items, more: cursor !== null };
-}
-
 const Item = ({ item, chosen }) => html`<li>
   <a href=${`#/${encodeURIComponent(item.session)}`} aria-current=${chosen ? "page" : undefined}>
     <span class="key">${item.session}</span> <${Status} of=${item.memory.status} />
-    <span class="hint">${short.format(item.last_seq)} messages · lag ${short.format(item.memory.pending_tokens)} tokens
+    <span class="hint">${short.format(item.last_seq)} ${item.last_seq === 1 ? "message" : "messages"} · lag ${short.format(item.memory.pending_tokens)} tokens
       ${item.memory.pending_tokens > 0 && html` · ${ago(item.memory.pending_seconds)}`}</span>
     ${item.memory.last_error && html`<span class="wrong">${item.memory.last_error.message}</span>`}
   </a></li>`;

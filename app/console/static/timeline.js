@@ -2,8 +2,8 @@
 
 import { html, useEffect, useMemo, useRef, useState } from "./vendor/htm-preact.js";
 import uPlot from "./vendor/uplot.js";
-import { all, get, session } from "./api.js";
-import { Message, Notice, cited, count, isShared, span, useLoaded } from "./parts.js";
+import { all, get, session, some } from "./api.js";
+import { Message, Notice, cited, count, isShared, short, span, useLoaded } from "./parts.js";
 import { growth } from "./growth.js";
 
 const PAGE = 60;
@@ -25,8 +25,8 @@ export function Timeline({ name, memory, change, cite, onCite }) {
   );
   const [notes] = useLoaded(
     async (signal) => ({
-      observations: await all(`${session(name)}/memory/observations`, {}, 2000, signal),
-      reflections: await all(`${session(name)}/memory/reflections`, {}, 2000, signal),
+      observations: await all(`${session(name)}/memory/observations`, {}, signal),
+      reflections: await all(`${session(name)}/memory/reflections`, {}, signal),
     }),
     [name, change],
   );
@@ -78,8 +78,9 @@ function Growth({ name, notes, change }) {
   const [found] = useLoaded(
     async (signal) => {
       const after = drawn.current.at(-1)?.seq;
-      const more = await all(`${session(name)}/messages`, { order: after ? "asc" : "desc", after_seq: after }, CHART_MESSAGES, signal);
-      const versions = await all(`${session(name)}/memory/versions`, {}, 2000, signal);
+      const query = { order: after ? "asc" : "desc", after_seq: after, limit: 500 };
+      const { items: more } = await some(`${session(name)}/messages`, query, CHART_MESSAGES / 500, signal);
+      const versions = await all(`${session(name)}/memory/versions`, {}, signal);
       if (signal.aborted) return null; // the next look asks for these too
       const came = (after ? more : more.reverse()).map(({ seq, tokens }) => ({ seq, tokens }));
       drawn.current = [...drawn.current, ...came].slice(-CHART_MESSAGES);
@@ -89,10 +90,12 @@ function Growth({ name, notes, change }) {
   );
   const series = useMemo(() => (found && notes ? growth({ ...found, ...notes }) : null), [found, notes]);
   if (!series || series.seqs.length < 2) return null;
-  return html`<figure class="chart"><figcaption>Tokens by message: what was said, the log, and what a call would see</figcaption>
+  return html`<figure class="chart"><figcaption>Tokens by message: what was said${
+    series.seqs[0] > 1 ? ` from #${series.seqs[0]} on` : ""}, the log, and what a call would see</figcaption>
     <${Chart} series=${series} /></figure>`;
 }
 
+const WHOLE = Array.from({ length: 24 }, (_, at) => [1, 2, 5][at % 3] * 10 ** Math.floor(at / 3)); // 1, 2, 5, 10, 20, ...
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 function Chart({ series }) {
@@ -105,7 +108,7 @@ function Chart({ series }) {
       height: 190,
       scales: { x: { time: false } },
       legend: { live: true },
-      axes: [axis, { ...axis, size: 60, values: (_, ticks) => ticks.map((tick) => count.format(tick)) }],
+      axes: [{ ...axis, incrs: WHOLE }, { ...axis, values: (_, ticks) => ticks.map((tick) => short.format(tick)) }],
       series: [{ label: "#" }, line("raw", "--raw"), line("log", "--log"), line("context", "--context")],
     };
     const chart = new uPlot(options, [series.seqs, series.raw, series.log, series.context], place.current);

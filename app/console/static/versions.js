@@ -11,7 +11,7 @@ export function VersionsView({ name, memory, change, onCite }) {
   useEffect(() => {
     if (follow) setVersion(newest);
   }, [newest, follow]);
-  const [versions, error] = useLoaded((signal) => all(`${session(name)}/memory/versions`, {}, 5000, signal), [name, change]);
+  const [versions, error] = useLoaded((signal) => all(`${session(name)}/memory/versions`, {}, signal), [name, change]);
   const [log] = useLoaded((signal) => get(`${session(name)}/memory/log`, { version }, signal), [name, version]);
   const [diff, diffError] = useLoaded(
     async (signal) => version > 0

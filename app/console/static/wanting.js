@@ -1,16 +1,16 @@
 // What of the overview wants an operator's attention, the worst first, each in one sentence. Pure.
 
-import { ago, count } from "./parts.js";
+import { ago, many } from "./parts.js";
 
 const LATE_SECONDS = 60; // work that is due begins within the sweep's few seconds where workers are free
-const memories = (number) => `${count.format(number)} ${number === 1 ? "memory" : "memories"}`;
+const memories = (number) => many(number, "memory", "memories");
 
 // Roles by the circuit that is open: several stand behind that of their provider.
 function stopped(roles) {
   const found = new Map();
   for (const { role, provider, circuit, failures, last_error } of roles) {
     if (circuit === null || circuit === "closed") continue;
-    const about = `${provider} are stopped after ${failures} failures in a row, the last by ${last_error?.replaceAll("_", " ")}`;
+    const about = `${provider} are stopped after ${many(failures, "failure")} in a row, the last by ${last_error?.replaceAll("_", " ")}`;
     found.set(about, [...(found.get(about) ?? []), role]);
   }
   return found;
@@ -20,7 +20,7 @@ export function wanting({ told, ready }) {
   const items = [];
   const wrong = (text) => items.push({ kind: "error", text });
   const note = (text) => items.push({ kind: "info", text });
-  if (ready?.error) wrong(`The service is not ready: ${ready.error}.`);
+  if (ready.error) wrong(`The service is not ready: ${ready.error}.`);
   if (!told) return items;
   const of = (status) => told.queue.memories.find((each) => each.status === status);
   const stalled = of("stalled");
