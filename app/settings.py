@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from app.kit.errors import StartError
@@ -368,6 +369,14 @@ class Settings(BaseSettings):
     events: EventSettings = Field(EventSettings(), description="Event streams.")
     export: ExportSettings = Field(ExportSettings(), description="Exports over HTTP.")
     pool: PoolSettings = Field(PoolSettings(), description="Connections to the database.")
+
+    @field_validator("bootstrap_key")
+    @classmethod
+    def _is_sendable(cls, key: SecretStr | None) -> SecretStr | None:
+        """Another would be asked for, and no client's header has it."""
+        if key is None or re.fullmatch(r"[!-~]([ -~]*[!-~])?", key.get_secret_value()):
+            return key
+        raise PydanticCustomError("unsendable", "ASCII characters only, and no space at its ends")
 
 
 def load_settings(**overrides: Any) -> Settings:

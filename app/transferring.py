@@ -61,11 +61,11 @@ async def _export(settings: Settings, tenant: str, key: str, file: BinaryIO) -> 
 async def _import(settings: Settings, tenant: str, key: str, path: Path) -> int:
     async with _opened(settings) as database:
         importing = Importing(database=database, store=TransferStore(), objects=_objects(settings))
-        found = await importing.check(path)
+        total = await importing.check(path)
         with _progress() as progress:
-            task = progress.add_task(f"importing {key}", total=found.total)
+            task = progress.add_task(f"importing {key}", total=total)
             await importing.session(path, tenant=tenant, key=key, told=lambda rows: progress.advance(task, rows))
-    return found.total
+    return total
 
 
 def _objects(settings: Settings) -> Objects | None:

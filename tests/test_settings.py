@@ -94,8 +94,11 @@ def test_a_wrong_value_is_told_in_one_line_by_its_variable(
     assert re.fullmatch(rf"{name}: .+", str(refused.value))  # a dot matches no line break
 
 
-def test_a_key_too_short_is_refused_without_showing_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DAYBOOK_BOOTSTRAP_KEY", "hunter2")
+@pytest.mark.parametrize("key", ["hunter2", "hunter2-hunter2-\u00fc", "hunter2-hunter2-\n", " hunter2-hunter2-"])
+def test_a_key_too_short_or_that_no_header_carries_is_refused_without_showing_it(
+    monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    monkeypatch.setenv("DAYBOOK_BOOTSTRAP_KEY", key)
     with pytest.raises(SettingsError, match=r"^DAYBOOK_BOOTSTRAP_KEY: ") as refused:
         load_settings()
     assert "hunter2" not in str(refused.value)

@@ -11,12 +11,11 @@ from typing import Any
 from app.diagnostics.backlog_store import OWN_MAX, Backlog, BacklogStore, Failing
 from app.diagnostics.metrics import AGES
 from app.diagnostics.schemas import OverviewOut
-from app.diagnostics.service import account_of
+from app.diagnostics.service import spending_of
 from app.kit.clock import Clock
 from app.kit.db import EVERY_TENANT, Database, acting_for
 from app.llm.guard import Condition, ModelRole
 from app.memory.charging import Charging
-from app.memory.spending import Accounts, Caps, allowance
 from app.memory.status import MemoryStatus
 from app.recall.indexer import Indexer
 from app.recall.vectorizing import Vectorizing
@@ -53,7 +52,7 @@ class Overview:
                 "at": self._clock.now(),
                 "queue": _queue(await self._store.own_backlog(tenant, ages=list(AGES))),
                 "failing": [_failing(cause) for cause in await self._store.failing(tenant)],
-                "spending": None if accounts is None else _spending(self._charging.caps, accounts),
+                "spending": None if accounts is None else spending_of(self._charging.caps, accounts),
                 "process": await self._process() if of_process else None,
             }
         )
@@ -96,14 +95,6 @@ def _failing(cause: Failing) -> dict[str, Any]:
         "last_at": cause.last_at,
         "next_at": cause.next_at,
         "sessions": list(cause.sessions),
-    }
-
-
-def _spending(caps: Caps, accounts: Accounts) -> dict[str, Any]:
-    return {
-        "day": accounts.day,
-        "rung": allowance(caps, accounts).rung,
-        "tenant": account_of(caps.tenant, accounts.tenant),
     }
 
 

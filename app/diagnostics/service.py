@@ -67,7 +67,7 @@ class DiagnosticsService:
             raise _unknown(key)
         answer = _memory(row, self._memory.rules(row["config"]))
         accounts = await self._charging.accounts(row["memory_id"], tenant)
-        spending = None if accounts is None else _spending(self._charging.caps, accounts)
+        spending = None if accounts is None else spending_of(self._charging.caps, accounts)
         return MemoryOut.model_validate(
             answer | {"observer": self._observer, "reflector": self._reflector, "spending": spending}
         )
@@ -309,17 +309,17 @@ def _usage(row: Row) -> dict[str, Any]:
     return {role: usage.get(role, {}) for role in ROLES} | {"actor": actor}
 
 
-def _spending(caps: Caps, accounts: Accounts) -> dict[str, Any]:
+def spending_of(caps: Caps, accounts: Accounts) -> dict[str, Any]:
+    """As a ``SpendingOut``, and so as a ``TenantSpendingOut``."""
     return {
         "day": accounts.day,
         "rung": allowance(caps, accounts).rung,
-        "session": account_of(caps.session, accounts.session),
-        "tenant": account_of(caps.tenant, accounts.tenant),
+        "session": _account(caps.session, accounts.session),
+        "tenant": _account(caps.tenant, accounts.tenant),
     }
 
 
-def account_of(cap: Cap, account: Account) -> dict[str, Any]:
-    """An account and its cap, as an ``AccountOut``."""
+def _account(cap: Cap, account: Account) -> dict[str, Any]:
     return {
         "tokens": account.spent.tokens,
         "cost_usd": round(account.spent.cost_usd, 6),

@@ -55,21 +55,13 @@ class Exporting:
         async with self._snapshot() as tx:
             if not await self._store.taken(tx, place.id):
                 raise SessionNotFound(f"session '{key}' was never seen")
-            yield lines.header(scope="session", of=key, now=datetime.now(tz=UTC))
-            count = 1
-            async for line in self._of_session(tx, place):
+            async for line in _framed("session", key, self._of_session(tx, place)):
                 yield line
-                count += 1
-            yield lines.end(count)
 
     async def _resource(self, tenant: str, resource_id: str) -> AsyncGenerator[bytes, None]:
         async with self._snapshot() as tx:
-            yield lines.header(scope="resource", of=resource_id, now=datetime.now(tz=UTC))
-            count = 1
-            async for line in self._of_resource(tx, tenant, resource_id):
+            async for line in _framed("resource", resource_id, self._of_resource(tx, tenant, resource_id)):
                 yield line
-                count += 1
-            yield lines.end(count)
 
     async def _of_resource(self, tx: Tx, tenant: str, resource_id: str) -> AsyncIterator[bytes]:
         async for line in self._store.of_resource(tx, tenant, resource_id):
@@ -110,6 +102,16 @@ class Exporting:
                 yield tx
         finally:
             self._running -= 1
+
+
+async def _framed(scope: str, of: str, rows: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The header before the rows, and after them the end, which counts the lines."""
+    yield lines.header(scope=scope, of=of, now=datetime.now(tz=UTC))
+    count = 1
+    async for row in rows:
+        yield row
+        count += 1
+    yield lines.end(count)
 
 
 async def _begun(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:

@@ -1,7 +1,7 @@
 """An import makes an exported session again under a key: checked whole first, then all in one transaction."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -27,17 +27,6 @@ NUMBERED = ("observations", "reflections", "runs")  # tables whose ids are drawn
 ID_MAX = 2**62  # the next is drawn after it: the last bigint would leave none for any session
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
-    """What a file holds: rows by table."""
-
-    rows: dict[str, int]
-
-    @property
-    def total(self) -> int:
-        return sum(self.rows.values())
-
-
 class Importing:
     """``objects``: where the bytes of artifacts are put; None: into the database."""
 
@@ -46,8 +35,8 @@ class Importing:
         self._store = store
         self._objects = objects
 
-    async def check(self, path: Path) -> Checked:
-        """Read the file whole. Raises TransferError for what is no export of one session, or was cut off."""
+    async def check(self, path: Path) -> int:
+        """Read the file whole; answers its rows. Raises TransferError for no export of one session, or one cut off."""
         async with self._database.connection() as connection:
             columns = {table: await self._store.columns(connection, table) for table in TABLES}
         return checked(read(path), columns)
@@ -97,9 +86,9 @@ class Importing:
                 await self._store.put_artifact(tx, row, content=None, object_key=key)
 
 
-def checked(values: Iterable[tuple[int, Any]], columns: Mapping[str, frozenset[str]]) -> Checked:
-    """Raises TransferError naming the line at fault; ``columns`` are those there are here, by table."""
-    rows = dict.fromkeys(TABLES, 0)
+def checked(values: Iterable[tuple[int, Any]], columns: Mapping[str, frozenset[str]]) -> int:
+    """How many rows. Raises TransferError naming the line at fault; ``columns`` are those there are here, by table."""
+    rows: Counter[str] = Counter()
     last, ended, order = 0, False, list(TABLES)
     for number, value in values:
         if ended or not isinstance(value, dict):
@@ -118,7 +107,7 @@ def checked(values: Iterable[tuple[int, Any]], columns: Mapping[str, frozenset[s
         last = number
     if not ended or rows["sessions"] != 1:
         raise TransferError(f"line {last}: the file was cut off, or holds no session")
-    return Checked(rows=rows)
+    return rows.total()
 
 
 def _check_header(value: dict[str, Any]) -> None:

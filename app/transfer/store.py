@@ -12,7 +12,7 @@ from app.kit.db import Row, Tx
 from app.kit.json import dumps
 from app.transfer.lines import Place
 
-ROWS_AT_ONCE = 50  # of a cursor: a message may have a megabyte
+ROWS_AT_ONCE = 8  # of a cursor: a message may have a megabyte; 50 at once would take a quarter less time
 
 # $1 is the session, $2 its key, $3 its tenant.
 _ROWS = {

@@ -8,7 +8,7 @@ import { SessionList } from "./sessions.js";
 import { SessionPage } from "./session.js";
 import { OverviewPage } from "./overview.js";
 
-const SENDABLE = /^[\x21-\x7e]+$/; // in a header
+const SENDABLE = /^[ -~]+$/; // in a header
 
 function place() {
   const [, name = "", tab = "timeline"] = location.hash.replace(/^#/, "").split("/");
