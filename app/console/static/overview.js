@@ -183,9 +183,9 @@ function Process({ process }) {
   if (!process) return html`<p class="hint">Models, the index and connections are told with an admin key.</p>`;
   const past = (seconds) => (seconds === null ? "never" : `${ago(seconds)} ago`);
   return html`<h2>Models</h2>
-    <div class="scroll models" role="region" aria-label="Table of models" tabindex="0"><table>
-      <caption>As process ${process.name} sees them; ${process.connections.in_use} of ${process.connections.max} connections
-        to the database in use, ${process.connections.waiting} wait for one</caption>
+    <p class="hint">As process ${process.name} sees them; ${process.connections.in_use} of its ${process.connections.max} connections
+      to the database in use, ${process.connections.waiting} wait for one.</p>
+    <div class="scroll models" role="region" aria-label="Table of models" tabindex="0"><table aria-label="Models">
       <thead><tr><th>Role</th><th>Model</th><th>State</th><th>Answered</th><th>Last error</th></tr></thead>
       <tbody>${process.roles.map((role) => html`<tr><td>${role.role}</td>
         <td>${[role.provider, role.model].filter(Boolean).join(" ")}${role.small_model && html`<br />small: ${role.small_model}`}</td>

@@ -10,7 +10,7 @@ function stopped(roles) {
   const found = new Map();
   for (const { role, provider, circuit, failures, last_error } of roles) {
     if (circuit === null || circuit === "closed") continue;
-    const about = `${provider} are stopped after ${many(failures, "failure")} in a row, the last by ${last_error?.replaceAll("_", " ")}`;
+    const about = `${provider} are stopped after ${many(failures, "failure")} in a row (the last: ${last_error?.replaceAll("_", " ")})`;
     found.set(about, [...(found.get(about) ?? []), role]);
   }
   return found;
