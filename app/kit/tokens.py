@@ -12,7 +12,6 @@ Everything is counted by passes over bytes, which run at the speed of C: 1 MiB i
 """
 
 import codecs
-from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Final
 from zlib import adler32
@@ -21,7 +20,7 @@ SCALE = 1_000
 SEAM_LOSS_MAX = 650
 SEAM_GAIN_MAX = SCALE - SEAM_LOSS_MAX
 
-# Classes of ASCII characters, by byte; the frequent ones first, as each is taken out before the next is counted.
+# Classes of ASCII characters, by byte.
 ASCII_CLASSES: Mapping[str, bytes] = {
     "letter_common": b"etaoinsr",
     "space": b" ",
@@ -142,7 +141,7 @@ def _mask(ones: Collection[int], twos: Collection[int] = ()) -> bytes:
 # are counted where they begin: words, numbers, marks, and all that is not ASCII (in UTF-8). The other pairs part where
 # a word would have gone on: `aB`, and a space that no word follows.
 _BEGINS = b"\0\1"
-_PAIRS = {
+PAIRS = {
     "word_start": (_mask(_LOWER + _UPPER), _BEGINS),
     "number_start": (_mask(_DIGITS), _BEGINS),
     "mark_start": (_mask(_MARKS), _BEGINS),
@@ -172,8 +171,8 @@ _ASCII_WEIGHTS = _weighing(ASCII_CLASSES, _ASCII)  # what stands for a part of a
 _WIDE_WEIGHTS = _weighing(WIDE_CLASSES, range(256))
 _COMMON_WEIGHTS = tuple((table, WEIGHTS[f"{name}_common"] - WEIGHTS[name]) for name, table in _COMMON.items())
 SUMMED: Final = 256  # bytes of which the sum is never too large for `_sum`
-_WEIGHED_PAIRS = tuple((table, pair, WEIGHTS[name]) for name, (table, pair) in _PAIRS.items())
-_ASCII_PAIRS = tuple((table, pair, WEIGHTS[name]) for name, (table, pair) in _PAIRS.items() if name != "wide_start")
+_WEIGHED_PAIRS = tuple((table, pair, WEIGHTS[name]) for name, (table, pair) in PAIRS.items())
+_ASCII_PAIRS = tuple((table, pair, WEIGHTS[name]) for name, (table, pair) in PAIRS.items() if name != "wide_start")
 
 
 def text_tokens(text: str) -> int:
@@ -213,26 +212,6 @@ def _sum(numbers: bytes) -> int:
     return total
 
 
-def class_counts(text: str) -> Counter[str]:
-    """What the estimate is a weighted sum of: characters by class, and pairs. The weights are fitted to them."""
-    encoded = text.encode("utf-8", "surrogatepass")
-    counts = _counts(encoded.translate(None, _WIDE), ASCII_CLASSES)
-    for name, (table, pair) in _PAIRS.items():
-        counts[name] = (_NOTHING + encoded).translate(table).count(pair)
-    counts.update(_wide_counts(encoded))
-    return counts
-
-
-def _wide_counts(encoded: bytes) -> Counter[str]:
-    wide = _wide(encoded)
-    counts = _counts(_high(wide), WIDE_CLASSES)
-    for name, table in _COMMON.items():
-        common, _ = codecs.charmap_encode(wide, "ignore", table)
-        counts[f"{name}_common"] = len(common)
-        counts[name] -= len(common)
-    return counts
-
-
 def _wide(encoded: bytes) -> str:
     """What of a text in UTF-8 is not ASCII."""
     return encoded.translate(None, _ASCII).decode("utf-8", "surrogatepass")
@@ -241,14 +220,3 @@ def _wide(encoded: bytes) -> str:
 def _high(wide: str) -> bytes:
     """The high bytes of its UTF-16 units."""
     return wide.encode("utf-16-be", "surrogatepass")[::2]
-
-
-def _counts(remaining: bytes, classes: Mapping[str, bytes]) -> Counter[str]:
-    """How many bytes each class has; what belongs to none is `other`."""
-    counts: Counter[str] = Counter()
-    for name, members in classes.items():
-        others = remaining.translate(None, members)
-        counts[name] = len(remaining) - len(others)
-        remaining = others
-    counts["other"] = len(remaining)
-    return counts

@@ -8,7 +8,6 @@ from app.kit.tokens import text_tokens
 from app.sessions.model import Part, PartType, is_part
 
 MESSAGE_TOKENS = 4
-LARGE_BYTES = 64 * 1024  # memory-rules.md section 1: larger messages are counted off the event loop
 TOKENS_MAX = 2**31 - 1  # of one message, what the column holds
 # width x height / 750, and an image is scaled down to about 1,600 tokens
 # (docs.anthropic.com, Vision, "Calculate image costs").
@@ -31,10 +30,6 @@ def part_tokens(part: Part) -> int:
     """Tokens of one part; the caller's own ``tokens`` wins."""
     own = _size(part.get("tokens"))
     return sum(_counted(part)) if own is None else own
-
-
-def is_large(parts: Sequence[Part]) -> bool:
-    return len(dumps(parts)) > LARGE_BYTES
 
 
 def _counted(part: Part) -> Iterator[int]:

@@ -7,12 +7,22 @@ error (whose optimum is the median), each language weighs the same, and each wei
 import json
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from app.kit.tokens import SCALE, SEAM_GAIN_MAX, SEAM_LOSS_MAX, class_counts, text_tokens
+from app.kit.tokens import (
+    ASCII_CLASSES,
+    HAN_COMMON,
+    HANGUL_COMMON,
+    PAIRS,
+    SCALE,
+    SEAM_GAIN_MAX,
+    SEAM_LOSS_MAX,
+    WIDE_CLASSES,
+    text_tokens,
+)
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "tokens" / "o200k_base.jsonl"
 LONG_CHARACTERS = 200
@@ -103,6 +113,29 @@ def halves(path: Path = DATA) -> tuple[list[Sample], list[Sample]]:
             by_language[row["lang"]].append(Sample(row["lang"], row["text"], row["o200k_base"]))
     samples = list(by_language.values())
     return [s for group in samples for s in group[::2]], [s for group in samples for s in group[1::2]]
+
+
+def class_counts(text: str) -> Counter[str]:
+    """What the estimate is a weighted sum of: characters by class, and pairs. The weights are fitted to them."""
+    counts = Counter(name for character in text for name in _classes(character))
+    encoded = b"\0" + text.encode("utf-8", "surrogatepass")
+    return counts + Counter({name: encoded.translate(table).count(pair) for name, (table, pair) in PAIRS.items()})
+
+
+def _classes(character: str) -> Iterator[str]:
+    if character in HANGUL_COMMON:
+        yield "hangul_common"
+    elif character in HAN_COMMON:
+        yield "han_common"
+    elif character.isascii():
+        yield _class_of(ord(character), ASCII_CLASSES)
+    else:
+        for high in character.encode("utf-16-be", "surrogatepass")[::2]:
+            yield _class_of(high, WIDE_CLASSES)
+
+
+def _class_of(code: int, classes: Mapping[str, bytes]) -> str:
+    return next((name for name, members in classes.items() if code in members), "other")
 
 
 @dataclass(frozen=True, slots=True)

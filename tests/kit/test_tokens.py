@@ -13,10 +13,9 @@ from app.kit.tokens import (
     SEAM_LOSS_MAX,
     WEIGHTS,
     WIDE_CLASSES,
-    class_counts,
     text_tokens,
 )
-from tests.kit.fit_tokens import DATA, errors, halves
+from tests.kit.fit_tokens import DATA, class_counts, errors, halves
 
 # Any text but lone surrogates, and text dense in what the estimator looks at: runs, case, marks, spaces, other scripts.
 texts = st.text() | st.text(alphabet='aeqzABZ0195 ,._/\n\t"{é😀한뷁的龘あ。，—яم')
@@ -51,10 +50,8 @@ def test_every_character_belongs_to_exactly_one_class(text: str) -> None:
 
 
 @given(texts)
-def test_every_count_has_a_weight_and_none_is_negative(text: str) -> None:
-    counts = class_counts(text)
-    assert counts.keys() <= WEIGHTS.keys()
-    assert min(counts.values()) >= 0
+def test_every_count_has_a_weight(text: str) -> None:
+    assert class_counts(text).keys() <= WEIGHTS.keys()
 
 
 @given(texts)

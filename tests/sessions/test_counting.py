@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.kit.tokens import text_tokens
-from app.sessions.counting import FILE_TOKENS, IMAGE_TOKENS, is_large, message_tokens, part_tokens
+from app.sessions.counting import FILE_TOKENS, IMAGE_TOKENS, message_tokens, part_tokens
 from app.sessions.model import Part
 from app.sessions.wire import normalise
 
@@ -90,11 +90,6 @@ def test_a_count_always_fits_its_column() -> None:
     part = {"type": "text", "text": "", "tokens": 2**31 - 1}
 
     assert message_tokens([part, part]) == 2**31 - 1
-
-
-@pytest.mark.parametrize(("length", "large"), [(60_000, False), (65_536, True)])
-def test_a_message_over_64_kib_is_large(length: int, large: bool) -> None:
-    assert is_large([{"type": "text", "text": "x" * length}]) is large
 
 
 @given(JSON)
