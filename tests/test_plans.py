@@ -349,7 +349,7 @@ async def test_what_is_shown_of_a_shared_memory_reads_what_it_shows_and_no_sessi
 async def test_a_list_of_sessions_reads_so_many_at_once_however_few_are_wanted(
     planner: asyncpg.Connection, resource: str | None
 ) -> None:
-    wanted: dict[str, tuple[Any, ...]] = {"all": (None, None), "of a key": ("zzz", None), "due": (None, True)}
+    wanted: dict[str, tuple[Any, ...]] = {"all": (None, False), "of a key": ("zzz", False), "due": (None, True)}
     read = {name: await _rows_read(planner, SESSIONS, TENANT, resource, "", *of, 51) for name, of in wanted.items()}
     most = 0 if resource else LOOKED_AT_ONCE
     assert {name: rows["sessions"] for name, rows in read.items()} == {

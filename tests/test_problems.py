@@ -131,6 +131,8 @@ async def test_json_that_is_not_declared_as_such_is_told_how(service: Service) -
 @pytest.mark.parametrize(
     ("path", "body", "pointer", "detail"),
     [
+        ("/sessions/s", {"a/b~c": 1}, "/a~1b~0c", "there is no such field"),
+        ("/sessions/s", {"config": {"a/b": 1}}, "/config/a~1b", "there is no such field"),
         ("/sessions/s1", {"metadata": 5}, "/metadata", "a JSON object is expected"),
         ("/sessions/s1", {"config": {"retention": 30}}, "/config/retention", "a JSON object is expected"),
         ("/sessions/s1", {"config": {"keep": 5}}, "/config/keep", "there is no such field"),

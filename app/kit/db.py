@@ -97,16 +97,17 @@ class Database:
 
     async def open(self) -> None:
         await check_server(self._config)
-        self._pool = await asyncpg.create_pool(
-            plain_dsn(self._config.url),
-            min_size=self._config.pool_min,
-            max_size=self._config.pool_max,
-            timeout=self._config.connect_seconds,
-            command_timeout=self._config.statement_seconds,
-            statement_cache_size=STATEMENTS_KEPT if self._config.prepared_statements else 0,
-            init=_prepare,
-            reset=_keep,
-        )
+        with _one_line_errors():
+            self._pool = await asyncpg.create_pool(
+                plain_dsn(self._config.url),
+                min_size=self._config.pool_min,
+                max_size=self._config.pool_max,
+                timeout=self._config.connect_seconds,
+                command_timeout=self._config.statement_seconds,
+                statement_cache_size=STATEMENTS_KEPT if self._config.prepared_statements else 0,
+                init=_prepare,
+                reset=_keep,
+            )
 
     async def close(self) -> None:
         if self._pool is not None:
@@ -191,12 +192,18 @@ def _from_jsonb(stored: bytes) -> Any:
     return loads(stored[1:])
 
 
-async def check_server(config: DatabaseConfig) -> None:
-    """Connect once. Raises StartError: not a DSN, not reachable, refused, or older than Postgres 14."""
+@contextmanager
+def _one_line_errors() -> Iterator[None]:
     try:
-        connection = await asyncpg.connect(plain_dsn(config.url), timeout=config.connect_seconds)
+        yield
     except (OSError, TimeoutError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         raise StartError(f"cannot use the database of DAYBOOK_DATABASE_URL: {first_line(error)}") from error
+
+
+async def check_server(config: DatabaseConfig) -> None:
+    """Connect once. Raises StartError: not a DSN, not reachable, refused, or older than Postgres 14."""
+    with _one_line_errors():
+        connection = await asyncpg.connect(plain_dsn(config.url), timeout=config.connect_seconds)
     try:
         version = connection.get_server_version().major
         unsecured = await connection.fetchval(UNSECURED) if config.row_level_security else None

@@ -46,6 +46,11 @@ class FieldError:
     detail: str
 
 
+def json_pointer(*steps: object) -> str:
+    """The JSON pointer of these steps (RFC 6901)."""
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)
+
+
 def invalid_detail(found: Mapping[str, Any]) -> str:
     """What is wrong with a field, by one of the errors of a ``ValidationError``."""
     return _IN_WORDS_OF_JSON.get(found["type"]) or str(found["msg"])

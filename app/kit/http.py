@@ -92,7 +92,7 @@ class Gate:
                 self._access_log(scope, status, time.perf_counter() - started)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
-        if _declared_bytes(headers) > self._config.request_bytes_max:
+        if (declared_bytes(headers) or 0) > self._config.request_bytes_max:
             await self._too_large()(scope, receive, send)
         elif self._running > self._config.requests_max and scope["path"] not in _QUIET and PART not in scope:
             await self._too_many()(scope, receive, send)
@@ -192,6 +192,7 @@ def _request_id(headers: Headers) -> str:
     return given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
 
 
-def _declared_bytes(headers: Headers) -> int:
-    declared = headers.get("content-length", "0")
-    return int(declared) if declared.isdecimal() else 0
+def declared_bytes(headers: Headers) -> int | None:
+    """How long the body is said to be; None where it comes in chunks, or is empty."""
+    declared = headers.get("content-length", "").lstrip("0")  # of many noughts Python makes no number
+    return int(declared) if declared.isdecimal() else None

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from app.kit.db import AWAY, is_away
-from app.kit.errors import OBJECT_EXPECTED, Category, DomainError, FieldError, invalid_detail
+from app.kit.errors import OBJECT_EXPECTED, Category, DomainError, FieldError, invalid_detail, json_pointer
 from app.kit.headers import SECURITY
 from app.kit.json import dumps
 
@@ -84,7 +84,7 @@ def problem_response(
     headers = dict(headers or {})
     if retry_after is not None:
         headers["Retry-After"] = str(max(1, math.ceil(retry_after)))
-    return Response(dumps(body), status_code=status, media_type=MEDIA_TYPE, headers=headers)
+    return Response(dumps(body), status_code=int(status), media_type=MEDIA_TYPE, headers=headers)
 
 
 def install(app: FastAPI) -> None:
@@ -138,7 +138,7 @@ def _field_error(found: Mapping[str, Any]) -> FieldError:
 def _pointer(location: Sequence[Any]) -> str:
     where, *rest = location
     if where == "body":
-        return "".join(f"/{step}" for step in rest)
+        return json_pointer(*rest)
     return str(rest[0]) if rest else str(where)
 
 

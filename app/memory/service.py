@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import ValidationError
 
-from app.kit.errors import FieldError, Invalid, invalid_detail
+from app.kit.errors import FieldError, Invalid, invalid_detail, json_pointer
 from app.memory.engine import Engine
 from app.memory.policy import Request, first_wake_tokens
 from app.memory.queue_store import QueueStore
@@ -67,8 +67,7 @@ class MemoryService:
             read = MemoryConfig.model_validate(config, strict=True)  # settings are texts, JSON has types
         except ValidationError as error:
             fields = [
-                FieldError("/config/" + "/".join(str(step) for step in found["loc"]), invalid_detail(found))
-                for found in error.errors()
+                FieldError(json_pointer("config", *found["loc"]), invalid_detail(found)) for found in error.errors()
             ]
             detail = "; ".join(f"{field.pointer}: {field.detail}" for field in fields[:3])
             raise Invalid(detail, errors=fields) from error

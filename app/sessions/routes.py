@@ -6,7 +6,9 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.kit.auth import Guarded, Tenant, tenant_of
 from app.kit.direct import body_of, usually
+from app.kit.http import declared_bytes
 from app.kit.json import dumps
+from app.kit.offload import UNKNOWN
 from app.kit.paging import next_cursor, paged, read_cursor
 from app.kit.problems import problem_responses
 from app.sessions.append_store import AppendResult
@@ -49,8 +51,6 @@ from app.sessions.schemas import (
 )
 from app.sessions.service import SessionService
 from app.sessions.store import ConfigChange, ListedSession, SessionFilter
-
-BODY_BYTES_UNKNOWN = 2**30  # a body sent in chunks: taken for a large one
 
 router = APIRouter(route_class=Guarded, tags=["sessions"], responses=problem_responses(422, 503))
 
@@ -103,7 +103,7 @@ async def append_messages(
         body=body,
         idempotency_key=idempotency_key,
         wait_ms=wait_ms,
-        body_bytes=int(request.headers.get("content-length", BODY_BYTES_UNKNOWN)),
+        body_bytes=_body_bytes(request),
     )
     return _appended(key, result, summary)
 
@@ -144,9 +144,10 @@ async def replace_message(
     It keeps its `seq`; contexts show the new content, so a provider's cache ends at it.
     """
     replacing: Replacing = request.app.state.replacing
-    size = int(request.headers.get("content-length", BODY_BYTES_UNKNOWN))
     return message_out(
-        await replacing.replace(tenant=tenant, key=key, message_id=message_id, body=body, body_bytes=size)
+        await replacing.replace(
+            tenant=tenant, key=key, message_id=message_id, body=body, body_bytes=_body_bytes(request)
+        )
     )
 
 
@@ -227,12 +228,17 @@ async def delete_resource(resource_id: ResourceId, tenant: Tenant, request: Requ
 @router.get("/sessions", operation_id="listSessions")
 async def list_sessions(tenant: Tenant, request: Request, query: Annotated[SessionQuery, Query()]) -> SessionPage:
     """Page through the sessions, by key, with where the memory of each stands."""
-    scheduled = None if query.status in {None, *UNSCHEDULED} else True
+    scheduled = query.status not in {None, *UNSCHEDULED}
     wanted = SessionFilter(resource_id=query.resource_id, search=query.search, scheduled=scheduled)
     after = read_cursor(query.cursor, str) or ""
     found, last = await _service(request).page(tenant, wanted, status=query.status, after=after, limit=query.limit)
     cursor = None if last is None else next_cursor(last)
     return SessionPage(items=[_listed_out(listed, summary) for listed, summary in found], next_cursor=cursor)
+
+
+def _body_bytes(request: Request) -> int:
+    """A body sent in chunks is taken for a large one."""
+    return declared_bytes(request.headers) or UNKNOWN
 
 
 def _appended(key: str, result: AppendResult, summary: dict[str, Any]) -> Response:

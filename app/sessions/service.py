@@ -126,9 +126,8 @@ class SessionService:
         known: list[NewMessage] = []
         for new, stored in zip(messages, result.messages, strict=True):
             old = await self._messages.message(session, new.id) if stored.differs else None
-            parts = None if old is None else await asyncio.to_thread(redacted_parts, old.parts, redact)
-            same = old and parts is not None and _is_said_again(new, replace(old, parts=parts))
-            known.append(replace(new, content_hash=old.content_hash) if old and same else new)
+            same = old is not None and await asyncio.to_thread(_is_said_again, new, old, redact)
+            known.append(replace(new, content_hash=old.content_hash) if old is not None and same else new)
         return known
 
     async def _summary_after(self, result: AppendResult, wait_ms: int) -> dict[str, Any]:
@@ -262,13 +261,13 @@ class SessionService:
         return found
 
 
-def _is_said_again(new: NewMessage, old: Message) -> bool:
-    """Whether they say the same.
+def _is_said_again(new: NewMessage, old: Message, redact: Redact) -> bool:
+    """Whether they say the same, once what is redacted today is redacted of the old one too.
 
     An item of the Responses API that is a call is hashed with the tool's name, which its message had too and has no
     longer: it is among the parts, with the call.
     """
-    hashed = content_hash(old.role, old.name, old.parts)
+    hashed = content_hash(old.role, old.name, redacted_parts(old.parts, redact))
     return hashed in (new.content_hash, content_hash(new.role, new.name, new.parts))
 
 

@@ -71,7 +71,7 @@ FROM (
 LEFT JOIN LATERAL (SELECT * FROM memories WHERE id = s.memory_id LIMIT 1) AS m ON true
 CROSS JOIN LATERAL (
   SELECT ((SELECT $4::text) IS NULL OR position(lower((SELECT $4)) IN lower(s.key)) > 0)
-     AND ((SELECT $5::bool) IS NULL OR (m.due_at IS NOT NULL) = (SELECT $5)) AS wanted
+     AND (NOT (SELECT $5::bool) OR m.due_at IS NOT NULL) AS wanted
 ) AS found
 WHERE found.wanted OR s.number = {LOOKED_AT_ONCE}
 ORDER BY s.key LIMIT $6
@@ -135,11 +135,11 @@ class SessionRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionFilter:
-    """``search`` is a part of the key, in any case. ``scheduled``: whether its memory has a time to be looked at."""
+    """``search`` is a part of the key, in any case. ``scheduled``: its memory has a time at which to be looked at."""
 
     resource_id: str | None = None
     search: str | None = None
-    scheduled: bool | None = None
+    scheduled: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

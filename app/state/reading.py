@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from app.kit.errors import FieldError, Invalid
+from app.kit.errors import FieldError, Invalid, json_pointer
 from app.sessions.wire import UNSTORABLE, unstorable
 from app.state.templates import NAME_PATTERN, Scope, scope_of
 
@@ -33,12 +33,7 @@ def check_value(value: Any, pointer: str) -> None:
 def check_temp(values: Mapping[str, Any]) -> None:
     """The values of one request, in its body's ``state``. Raises Invalid."""
     for name, value in values.items():
-        pointer = f"/state/{escaped(name)}"
+        pointer = json_pointer("state", name)
         if not _NAME.fullmatch(name) or scope_of(name) is not Scope.TEMP:
             raise Invalid(NOT_TEMP, errors=[FieldError(pointer, NOT_TEMP)])
         check_value(value, pointer)
-
-
-def escaped(name: str) -> str:
-    """As a step of a JSON pointer."""
-    return name.replace("~", "~0").replace("/", "~1")

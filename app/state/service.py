@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from app.kit.db import Database
+from app.kit.errors import json_pointer
 from app.kit.http import has_etag
 from app.kit.offload import offloaded
 from app.redaction.model import OFF, Redaction, redacted_object
@@ -13,7 +14,7 @@ from app.sessions.errors import SessionNotFound
 from app.state.errors import NoResource, StateChanged, StateNotFound
 from app.state.linting import Lint, lint
 from app.state.model import Changes, Entry, State, StateConfig, check_growth, check_size
-from app.state.reading import check_name, check_value, escaped
+from app.state.reading import check_name, check_value
 from app.state.store import StateStore
 
 
@@ -54,7 +55,7 @@ class StateService:
     async def patch(self, *, tenant: str, key: str, values: Mapping[str, Any], if_match: str | None) -> State:
         """Set the names given, delete those given as null, all or none; answers the whole state."""
         for name, value in values.items():
-            self._check(name, value, name_at=f"/{escaped(name)}", value_at=f"/{escaped(name)}")
+            self._check(name, value, name_at=json_pointer(name), value_at=json_pointer(name))
         put = {name: value for name, value in (await self._redacted(tenant, values)).items() if value is not None}
         changes = Changes(put=put, deleted=values.keys() - put.keys())
         _, after = await self._change(tenant=tenant, key=key, changes=changes, if_match=if_match)

@@ -6,6 +6,7 @@ import asyncpg
 import pytest
 
 from app.kit.db import Database, DatabaseConfig
+from app.kit.errors import StartError
 
 SESSIONS = "SELECT count(*) FROM sessions"
 CREATED = "INSERT INTO sessions (id, tenant, key, memory_id) SELECT u, 'default', 'new', u FROM gen_random_uuid() u"
@@ -27,6 +28,19 @@ async def test_a_snapshot_sees_one_moment(database: Database) -> None:
         assert await tx.fetchval(SESSIONS) == before
     async with database.snapshot() as tx:
         assert await tx.fetchval(SESSIONS) == before + 1
+
+
+async def test_a_server_that_has_not_as_many_connections_as_the_pool_wants_is_told_in_one_line(
+    database_url: str,
+) -> None:
+    owner = await asyncpg.connect(database_url)
+    await owner.execute("DROP ROLE IF EXISTS daybook_narrow; CREATE ROLE daybook_narrow LOGIN CONNECTION LIMIT 1")
+    narrow = database_url.replace("postgres@", "daybook_narrow@", 1)
+    try:
+        with pytest.raises(StartError, match="cannot use the database of DAYBOOK_DATABASE_URL: too many connections"):
+            await Database(DatabaseConfig(url=narrow)).open()
+    finally:
+        await owner.close()
 
 
 async def test_a_snapshot_only_reads(database: Database) -> None:

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from app.kit.errors import json_pointer
+
 DEPTH_MAX = 64
 INTEGER_MIN, INTEGER_MAX = -(2**63), 2**64 - 1  # what orjson writes
 
@@ -59,7 +61,7 @@ def _flaw_within(entries: Iterable[tuple[Any, Any]], depth: int) -> Flaw | None:
         return Flaw("", f"nested more than {DEPTH_MAX} levels deep")
     for key, item in entries:
         if item is not None and (flaw := _flaw(item, depth + 1)):
-            return Flaw(f"/{_escaped(key)}{flaw.pointer}", flaw.detail)
+            return Flaw(json_pointer(key) + flaw.pointer, flaw.detail)
     return None
 
 
@@ -89,7 +91,3 @@ def _text_flaw(text: str) -> str | None:
     except UnicodeEncodeError:
         return "a lone surrogate is not valid Unicode"
     return None
-
-
-def _escaped(key: object) -> str:
-    return str(key).replace("~", "~0").replace("/", "~1")
