@@ -28,7 +28,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from app import VERSION
 from app.kit.http import as_part
 from app.mcp.tools import TOOLS, Tool
-from app.sessions.wire import UNSTORABLE, unstorable
+from app.sessions.wire import first_flaw
 
 PASSED_ON = ("authorization", "x-request-id")
 INSTRUCTIONS = (
@@ -68,8 +68,8 @@ class McpServer:
     async def _call_tool(self, context: ServerRequestContext[Any], asked: CallToolRequestParams) -> CallToolResult:
         if asked.name not in TOOLS:
             raise MCPError(INVALID_PARAMS, f"there is no tool '{asked.name}'")
-        if found := unstorable(asked.arguments or {}):  # a NaN would be sent on as null
-            return _told(f"{found}: {UNSTORABLE}", is_error=True)
+        if flaw := first_flaw(asked.arguments or {}):  # a NaN would be sent on as null
+            return _told(f"{flaw.pointer}: {flaw.detail}", is_error=True)
         try:
             tool = TOOLS[asked.name].model_validate(asked.arguments or {})
         except ValidationError as error:

@@ -23,7 +23,7 @@ from app.memory.schemas import (
     reflection_out,
 )
 from app.sessions.schemas import BranchIn, Key, MessageId, SessionOut, message_out, session_out
-from app.sessions.wire import UNSTORABLE, unstorable
+from app.sessions.wire import first_flaw
 
 router = APIRouter(route_class=Guarded, tags=["memory"], responses=problem_responses(404, 422, 503))
 session_router = APIRouter(route_class=Guarded, tags=["sessions"], responses=problem_responses(404, 422, 503))
@@ -98,9 +98,9 @@ async def compact_session(key: Key, body: CompactIn, tenant: Tenant, request: Re
 
     What they say and no note tells yet is told by the summary alone: it is not observed any more.
     """
-    found = unstorable(body.summary)
-    if found is not None or (body.summary is not None and not body.summary.strip()):
-        detail = "says nothing" if found is None else UNSTORABLE
+    flaw = first_flaw(body.summary)
+    if flaw or (body.summary is not None and not body.summary.strip()):
+        detail = flaw.detail if flaw else "says nothing"
         raise Invalid(detail, errors=[FieldError("/summary", detail)])
     compacting: Compacting = request.app.state.compacting
     done = await compacting.compact(tenant, key, up_to_seq=body.up_to_seq, text=body.summary)

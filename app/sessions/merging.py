@@ -11,16 +11,15 @@ from app.kit.json import dumps
 from app.redaction.model import Redact, redacted_object
 from app.sessions.errors import MetadataTooLarge
 from app.sessions.model import MemoryPort
-from app.sessions.wire import UNSTORABLE, unstorable
+from app.sessions.wire import first_flaw
 
 
 async def read_given(
     config: dict[str, Any], metadata: dict[str, Any], *, memory: MemoryPort, redact: Redact | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Config and metadata of a request, redacted and checked. Raises Invalid, naming the key at fault."""
-    found = unstorable({"metadata": metadata, "config": config})
-    if found is not None:
-        raise Invalid(UNSTORABLE, errors=[FieldError(found, UNSTORABLE)])
+    if flaw := first_flaw({"metadata": metadata, "config": config}):
+        raise Invalid(flaw.detail, errors=[FieldError(flaw.pointer, flaw.detail)])
     if redact is not None:
         config = await asyncio.to_thread(redacted_object, config, redact)
         metadata = await asyncio.to_thread(redacted_object, metadata, redact)

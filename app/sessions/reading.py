@@ -11,7 +11,7 @@ from app.sessions.errors import MessageTooLarge
 from app.sessions.model import NewMessage, Trust
 from app.sessions.redacting import redacted_parts
 from app.sessions.schemas import MessageIn
-from app.sessions.wire import UNSTORABLE, WireError, content_hash, default_trust, normalise, observable, unstorable
+from app.sessions.wire import WireError, content_hash, default_trust, first_flaw, normalise, observable
 
 ID_BYTES = 16  # of an id that a message is given
 
@@ -76,9 +76,8 @@ def read_message(
 
 
 def _check_metadata(message: MessageIn, at: str) -> None:
-    found = None if message.metadata is None else unstorable(message.metadata)
-    if found is not None:
-        raise _invalid(f"{at}/metadata{found}", UNSTORABLE)
+    if message.metadata is not None and (flaw := first_flaw(message.metadata)):
+        raise _invalid(f"{at}/metadata{flaw.pointer}", flaw.detail)
 
 
 def _check_size(raw: dict[str, object], at: str, bytes_max: int | None) -> None:

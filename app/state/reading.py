@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.kit.errors import FieldError, Invalid, json_pointer
-from app.sessions.wire import UNSTORABLE, unstorable
+from app.sessions.wire import first_flaw
 from app.state.templates import NAME_PATTERN, Scope, scope_of
 
 NAMES = "a name has 1-100 letters, digits and _, none of the digits first, after nothing, 'user:' or 'app:'"
@@ -25,9 +25,8 @@ def check_name(name: str, pointer: str) -> None:
 
 def check_value(value: Any, pointer: str) -> None:
     """Raises Invalid."""
-    found = unstorable(value)
-    if found is not None:
-        raise Invalid(UNSTORABLE, errors=[FieldError(pointer + found, UNSTORABLE)])
+    if flaw := first_flaw(value):
+        raise Invalid(flaw.detail, errors=[FieldError(pointer + flaw.pointer, flaw.detail)])
 
 
 def check_temp(values: Mapping[str, Any]) -> None:

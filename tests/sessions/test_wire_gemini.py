@@ -72,6 +72,7 @@ def test_code_that_gemini_runs_is_a_call_with_its_result() -> None:
         ({"role": "assistant", "parts": []}, "/role"),
         ({"parts": []}, "/role"),
         ({"role": "user", "parts": "x"}, "/parts"),
+        ({"role": "user", "parts": [{"text": "x"}], "content": "y"}, "/content"),
         ({"role": "user", "parts": ["x"]}, "/parts/0"),
         ({"role": "user", "parts": [{}]}, "/parts/0"),
         ({"role": "user", "parts": [{"text": 5}]}, "/parts/0/text"),

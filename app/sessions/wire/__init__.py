@@ -3,15 +3,14 @@
 from app.sessions.wire.derived import content_hash, default_trust, observable
 from app.sessions.wire.fields import WireError
 from app.sessions.wire.message import Normalised, normalise
-from app.sessions.wire.storable import UNSTORABLE, unstorable
+from app.sessions.wire.storable import first_flaw
 
 __all__ = [
-    "UNSTORABLE",
     "Normalised",
     "WireError",
     "content_hash",
     "default_trust",
+    "first_flaw",
     "normalise",
     "observable",
-    "unstorable",
 ]

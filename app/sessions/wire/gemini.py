@@ -54,6 +54,8 @@ def message(raw: Wire) -> tuple[Role, list[Part]]:
     role = raw.get("role")
     if not isinstance(role, str) or role not in ROLES:
         raise WireError("/role", f"with parts, one of {', '.join(ROLES)} is expected, not {shown(role)}")
+    if raw.get("content") is not None:
+        raise WireError("/content", "a message has parts, or content, and not both")
     numbered = _numbering()
     return ROLES[role], [_part(_camel(item), at, numbered) for item, at in objects(raw, "parts", "")]
 

@@ -23,16 +23,8 @@ class Flaw(NamedTuple):
     detail: str
 
 
-UNSTORABLE = "holds a NUL character, a lone surrogate, or a number or depth that is not stored"
-
-
-def unstorable(value: Any) -> str | None:
-    """The JSON pointer of what cannot be stored, None if all can ("" is the value itself). Never raises."""
-    found = first_flaw(value)
-    return None if found is None else found.pointer
-
-
 def first_flaw(value: Any) -> Flaw | None:
+    """What of a value cannot be stored first; None if all can. Never raises."""
     try:
         written = orjson.dumps(value)
     except orjson.JSONEncodeError:
