@@ -60,8 +60,8 @@ class Breaker:
         self.opened_at = now
         self.last = kind
 
-    def ended(self) -> None:
-        """A call did, however: refused, cancelled or broken, it may say nothing of the provider's health."""
+    def probed(self) -> None:
+        """The probe ended, however: refused, cancelled or broken, it may say nothing of the provider's health."""
         self.probing = False
 
 
@@ -139,7 +139,7 @@ class Guard:
                 )
                 message = f"{failed}; the next try is in {wait:.0f} s"
                 raise ModelError("circuit_open", message, retryable=True, retry_after=wait)
-            return await self._tried(call)
+            return await self._tried(call, is_probe=self.is_open())
         finally:
             self.places.release()
 
@@ -150,7 +150,7 @@ class Guard:
         except TimeoutError as error:
             raise ModelError("busy", f"{provider} has no place for another call", retryable=True) from error
 
-    async def _tried(self, call: Callable[[], Awaitable[T]]) -> T:
+    async def _tried(self, call: Callable[[], Awaitable[T]], *, is_probe: bool) -> T:
         try:
             reply = await call()
         except ModelError as error:
@@ -159,7 +159,8 @@ class Guard:
                 self.breaker.failed(self._clock(), error.kind)
             raise
         finally:
-            self.breaker.ended()
+            if is_probe:  # one that began before the circuit opened may end beside the probe
+                self.breaker.probed()
         self._answered_at = self._clock()
         self.breaker.succeeded()
         return reply

@@ -31,6 +31,8 @@ _PIECES: Final = regex.compile(
 _PARTS: Final = regex.compile(
     r"\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{Lt}\p{Lm}\p{M}]+|\p{Lu}|\p{N}+", regex.VERSION1
 )
+# A word of a script that writes vowels as marks, which are no letters to ``str.isalpha``.
+_MARKED_WORD: Final = regex.compile(r"(?=.*\p{M})\p{L}[\p{L}\p{M}]*")
 _ACCENT_SCRIPTS: Final = regex.compile(r"[\p{Latin}\p{Greek}\p{M}]+")
 
 
@@ -96,14 +98,18 @@ def _words(piece: str, language: str) -> tuple[str, ...]:
 
 
 def _stems(part: str, language: str | None) -> Alternatives:
-    """A word as it may stand in the index: stemmed in the query's language, in any where that is not known."""
+    """A word as it may stand in the index: stemmed in the query's language, in any where that is not known.
+
+    One with marks also as it is: such words were not stemmed once, and are still in the index so.
+    """
     languages = {ENGLISH, language} if language else LATIN
-    return frozenset(term for one in languages if (term := _term(part, one)))
+    found = {_term(part, one) for one in languages} | ({_folded(part)} if _MARKED_WORD.fullmatch(part) else set())
+    return frozenset(found - {""})
 
 
 def _term(part: str, language: str) -> str:
     """A word's stem; what is no word stays as it is."""
-    return _folded(stem(part, language) if part.isalpha() else part)
+    return _folded(stem(part, language) if part.isalpha() or _MARKED_WORD.fullmatch(part) else part)
 
 
 @lru_cache(maxsize=PIECES_KEPT)

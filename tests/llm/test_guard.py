@@ -118,6 +118,24 @@ async def test_only_one_call_probes_at_a_time() -> None:
     assert await probe == REPLY
 
 
+async def test_a_call_that_began_before_the_circuit_opened_lets_none_pass_beside_the_probe() -> None:
+    clock = Clock()
+    played, model = guarded(clock=clock)
+    played.gate.clear()
+    early = asyncio.create_task(model.complete(REQUEST))
+    await asyncio.sleep(0)
+    for _ in range(CONFIG.failures_max):
+        model._guard.breaker.failed(clock.now, "overloaded")
+    clock.now += 30
+    probe = asyncio.create_task(model.complete(REQUEST))
+    await asyncio.sleep(0)
+    early.cancel()
+    await asyncio.gather(early, return_exceptions=True)
+    assert await fail(model, 1) == ["circuit_open"]
+    played.gate.set()
+    assert await probe == REPLY
+
+
 async def test_a_cancelled_probe_does_not_keep_the_circuit_shut() -> None:
     clock = Clock()
     played, model = guarded(*[OVERLOADED] * 3, clock=clock)

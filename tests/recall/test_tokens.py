@@ -76,6 +76,7 @@ def test_a_term_counts_as_often_as_it_is_said(word: str, times: int) -> None:
         ("서울", "서울에서 만났다"),
         ("AI伴侣", "我的AI伴侣"),  # both halves of a mixed text
         ("ｆｕｌｌ", "full"),
+        ("किताब", "मेरी किताबें"),
     ],
 )
 def test_a_word_is_found_in_its_other_forms(query: str, text: str) -> None:
@@ -87,6 +88,10 @@ def test_a_word_is_found_in_its_other_forms(query: str, text: str) -> None:
 )
 def test_a_word_is_not_found_in_another(query: str, text: str) -> None:
     assert found(query, text) == 0
+
+
+def test_a_word_with_marks_is_also_found_where_it_was_indexed_as_it_is() -> None:
+    assert query_terms("किताबें") == [frozenset({"किताब", "किताबें"})]
 
 
 def test_stop_words_are_asked_for_only_where_there_is_nothing_else() -> None:

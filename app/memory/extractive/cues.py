@@ -102,15 +102,18 @@ _PLEASANTRY = re.compile(
     re.IGNORECASE,
 )
 _CORRECTION = _cue(
-    r"i meant|(?:i|we) (?:didn't|did not) (?:say|mean)|just kidding|scratch (?:that|what)"
-    r"|(?:^|please )forget (?:the|that|it|about|what)|make (?:that|it) \d[\d:.,]*"
+    r"i meant|(?:i|we) (?:didn't|did not) (?:say|mean)|just kidding|(?<!from )scratch (?:that|what)"
+    r"|(?:^|please )forget (?:the|that|it|about|what)|(?<!to )make (?:that|it) \d[\d:.,]*"
     r"|(?:my mistake|i misspoke|i was wrong|typo|correction)"
-    r"|(?:^|wait,? )no\b(?=[,.! –—-]+(?:i(?! (?:haven't|didn't|don't|have not))|it|it's|that|that's|the|not(?! really)"
+    r"|(?:^|wait,? )no\b(?=[,.! –—-]+(?:"
+    r"i(?! (?:haven't|didn't|don't|have not|think (?:that (?:covers|is)|that's|i've got)))"
+    r"|(?:it|that)\b(?!(?:'s| is| was)? (?:all|it|fine|ok|okay|good|great|perfect|enough)\b"
+    r"| (?:helps|covers|works|clears|answers)\b)|the|not(?! really)"
     r"|we|we're|make|sorry|he|she|they|this|there|a|\d+)\b)"
     r"|^actually,? (?:no|not|forget|it|it's|that's|the|let's|make|don't|i (?:need|meant|want)"
     r"|i'd (?:rather|prefer|like))"
     r"|^that's not|sorry, (?:not|i|it|the|that|\d)"
-    r"|(?<=, )not (?!(?:just|only|all|really)\b)(?:\w+ ){0,3}\w+(?=[.!]?$)",
+    r"|(?<=, )not (?!(?:just|only|all|really|having)\b)(?:\w+ ){0,3}\w+(?=[.!]?$)",
     r"^(?:não|non|nein|nie|нет|नहीं|لا|아니|いや|不对|不對|不是)[,،、，]"
     r"|quise decir|me equivoqué|quis dizer|me enganei|je voulais dire|me suis trompée?|ich meinte"
     r"|volevo dire|mi sono sbagliat|chodziło mi|pomylił|имела? в виду|ошибся|ошиблась|قصدي|أقصد"

@@ -19,6 +19,11 @@ _IDLE = re.compile(
     r"|an?(?! (?:second|minute|hour|day|night|week|month|quarter|year)\b))\s+",
     re.IGNORECASE,
 )
+# "a" and "an" say something in other languages: "de 9 a 17", "ich denke an dich".
+_ENGLISH = re.compile(
+    r"\b(?:the|and|this|that|with|from|have|they|she|you|your|their|were|been|would|could|it|its|i'm|i've)\b",
+    re.IGNORECASE,
+)
 
 
 def trimmed(sentence: str) -> str:
@@ -27,6 +32,8 @@ def trimmed(sentence: str) -> str:
 
 
 def telegraphic(text: str) -> str:
-    """The text without articles and filling adverbs, as notes are taken; quotations and brackets stay as they are."""
+    """English without articles and filling adverbs, as notes are taken; quotations and brackets stay as they are."""
+    if not _ENGLISH.search(text):
+        return text
     pieces = _KEPT.split(text)
     return "".join(piece if at % 2 else _IDLE.sub("", piece) for at, piece in enumerate(pieces)).strip()

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.memory.extractive import cues
 from app.memory.extractive.observer import current_task, observations
 from app.memory.extractive.roles import ExtractiveObserver
 from app.memory.grounding import message_source, unfounded
@@ -246,6 +247,20 @@ def test_a_correction_is_kept_with_what_it_corrects_before_all_else(before: str,
     assert [line.cites for line in lines][:2] == [(Cite(1, 1),), (Cite(2, 2),)]
     assert lines[1].text.endswith(correction)
     assert len(lines) < len(others) + 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No, that helps a lot.",
+        "No, that's all.",
+        "No, I think that's it.",
+        "Cooked from scratch that day.",
+        "To make it 8",
+    ],
+)
+def test_who_agrees_or_is_done_takes_nothing_back(text: str) -> None:
+    assert not cues.is_correction(text)
 
 
 def test_a_correction_that_says_what_it_corrects_takes_no_place_for_the_message_before_it() -> None:

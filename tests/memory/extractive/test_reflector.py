@@ -109,6 +109,13 @@ def test_words_that_carry_the_sense_are_not_idle(text: str) -> None:
     assert telegraphic(text) == text.replace("a dry run", "dry run")
 
 
+@pytest.mark.parametrize(
+    "text", ["Abierto de 9 a 17", "Ich denke an dich, so wie du", "Voo de Lisboa a Madrid", "Idę do lasu, a potem spać"]
+)
+def test_of_another_language_no_word_is_idle(text: str) -> None:
+    assert telegraphic(text) == text
+
+
 @pytest.mark.parametrize("compression", [1, 2, 3, 4])
 def test_a_higher_compression_keeps_less(compression: int) -> None:
     source = asked(LOG, target=10_000, compression=compression)
