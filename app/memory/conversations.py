@@ -35,7 +35,7 @@ class Numbering:
     def of(cls, items: Iterable[Item], *, after: int = 0) -> Self:
         """Of the conversations that these lines cite, in the order of their names; the numbers come ``after`` that."""
         last: dict[str, int] = {}
-        for cite in (cite for item in items for cite in _cites(item)):
+        for cite in (cite for item in items for cite in item.all_cites):
             if cite.conversation is not None:
                 last[cite.conversation] = max(cite.last, last.get(cite.conversation, 0))
         names = sorted(last)
@@ -89,12 +89,6 @@ class Numbering:
         shift = self.before[match[1]]
         first, last = int(match[2]) + shift, int(match[3] or match[2]) + shift
         return f"#{first}" if first == last else f"#{first}-{last}"
-
-
-def _cites(item: Item) -> Iterable[Cite]:
-    yield from item.cites
-    for detail in item.details:
-        yield from detail.cites
 
 
 def _mapped(items: Iterable[Item], names: Callable[[Cite], tuple[Cite, ...]]) -> tuple[Item, ...]:

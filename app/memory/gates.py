@@ -10,23 +10,11 @@ from zoneinfo import ZoneInfo
 from app.kit.tokens import text_tokens
 from app.memory.grounding import Source, is_grounded, item_source, message_source
 from app.memory.log import detail_line, item_line, render
-from app.memory.model import Cite, Item, Parsed, Priority, Ranges
-from app.memory.protected import coverage, lost, protected, with_lines
+from app.memory.model import Cite, Item, Parsed, Priority, Ranges, touches
+from app.memory.protected import lost, with_lines
 from app.memory.rules import SHRINK_FROM_TOKENS
 from app.memory.spans import merged
 from app.sessions.model import Message
-
-__all__ = [
-    "Rejection",
-    "Verdict",
-    "clip_citations",
-    "coverage",
-    "judge_facts",
-    "judge_observation",
-    "judge_reflection",
-    "protected",
-    "restore",
-]
 
 REASONS: Final = {  # what the next try is told
     "repetitive": "the reply repeated itself over and over",
@@ -54,6 +42,8 @@ class Rejection(StrEnum):
 class Verdict:
     """A judged output: ``items`` with citations clipped and ungrounded lines marked, and their ``text`` as a log.
 
+    ``current_task`` and ``suggested_response`` are as in ``Parsed``.
+
     ``grounded_share`` is the share of lines whose claims occur in their source, 1.0 where there is no line.
     """
 
@@ -62,6 +52,8 @@ class Verdict:
     rejected: Rejection | None
     grounded_share: float
     tokens: int
+    current_task: str | None = None
+    suggested_response: str | None = None
 
 
 def judge_observation(
@@ -126,6 +118,8 @@ def _judge(
         rejected=_rejection(parsed, tokens=tokens, tokens_max=tokens_max, cut_off=cut_off),
         grounded_share=sum(grounded) / len(grounded) if grounded else 1.0,
         tokens=tokens,
+        current_task=parsed.current_task,
+        suggested_response=parsed.suggested_response,
     )
 
 
@@ -186,11 +180,7 @@ def _cited(cites: Sequence[Cite], sources: Sequence[Source]) -> Sequence[Source]
     """The sources that ``cites`` name; all of them where it names none."""
     first, last = min((cite.first for cite in cites), default=0), max((cite.last for cite in cites), default=-1)
     near = [source for source in sources if source.first_seq <= last and first <= source.last_seq]
-    return [source for source in near if _touches(source.seqs, cites)] or sources
-
-
-def _touches(seqs: Ranges, cites: Sequence[Cite]) -> bool:
-    return any(first <= cite.last and cite.first <= last for first, last in seqs for cite in cites)
+    return [source for source in near if touches(source.seqs, cites)] or sources
 
 
 def _rests_on_doubt(item: Item, sources: Sequence[Source]) -> bool:

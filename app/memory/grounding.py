@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from app.kit.days import DatePhrase, date_phrases, days_alone, parse_day, partial_phrases
 from app.memory.claims import claims, clock_times, normal, numerals
-from app.memory.model import Item, Ranges
+from app.memory.model import Item, Ranges, seqs_of
 from app.sessions.model import Message, Part, PartType
 
 COMPUTED_DAYS_MAX: Final = 366  # how far "last May", "next week" and the like may lead from the day they are said on
@@ -80,9 +80,9 @@ def message_source(message: Message, timezone: ZoneInfo) -> Source:
 def item_source(item: Item) -> Source:
     """What a line of the log says, with its details, its header and its own time."""
     text = "\n".join([item.text, item.day, *(detail.text for detail in item.details)])
-    cites = [*item.cites, *(cite for detail in item.details for cite in detail.cites)]
-    seqs = tuple((cite.first, cite.last) for cite in cites)
-    return _source(text, seqs=seqs, day=parse_day(item.day), time=item.time, uncertain=item.uncertain)
+    return _source(
+        text, seqs=seqs_of(item.all_cites), day=parse_day(item.day), time=item.time, uncertain=item.uncertain
+    )
 
 
 def is_grounded(text: str, sources: Sequence[Source]) -> bool:

@@ -4,19 +4,18 @@ from collections.abc import Sequence
 from zoneinfo import ZoneInfo
 
 from app.memory.gates import Verdict, judge_facts, judge_observation, judge_reflection
-from app.memory.model import Draft, ExtractorInput, Item, Parsed
+from app.memory.model import Draft, ExtractorInput, Item
 from app.memory.parsing import parse
 from app.memory.spans import Span
 from app.memory.trust import item_voices, message_voices, vetted
 
 
-def judged_observation(draft: Draft, span: Span, *, task: str | None, timezone: ZoneInfo) -> tuple[Parsed, Verdict]:
+def judged_observation(draft: Draft, span: Span, *, task: str | None, timezone: ZoneInfo) -> Verdict:
     """``task`` is the one that was known before."""
     parsed = vetted(parse(draft.text), message_voices(span.messages), task=task)
-    verdict = judge_observation(
+    return judge_observation(
         parsed, source=span.messages, source_tokens=span.tokens, cut_off=draft.cut_off, timezone=timezone
     )
-    return parsed, verdict
 
 
 def judged_reflection(draft: Draft, items: Sequence[Item], *, tokens: int, limit_tokens: int | None) -> Verdict:

@@ -5,24 +5,8 @@ from datetime import date
 from itertools import groupby
 from typing import Any, Final
 
-from app.kit.days import date_phrases, day_label, parse_day, relative
+from app.kit.days import date_phrases, parse_day, relative
 from app.memory.model import Cite, Detail, Item, Origin, Priority, Tag
-
-__all__ = [  # days are a part of the log for whoever writes one
-    "HAPPENED",
-    "UNCERTAIN",
-    "cite_text",
-    "day_label",
-    "detail_line",
-    "in_time_order",
-    "item_line",
-    "items_from_json",
-    "items_to_json",
-    "one_line",
-    "parse_day",
-    "relative",
-    "render",
-]
 
 UNCERTAIN: Final = "(uncertain)"
 HAPPENED: Final = "(likely already happened)"

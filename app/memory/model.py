@@ -1,6 +1,6 @@
 """What is remembered, as values: the lines of the log, and what an observer or reflector is given and gives back."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -52,6 +52,16 @@ class Cite:
     conversation: str | None = None
 
 
+def touches(seqs: Ranges, cites: Iterable[Cite]) -> bool:
+    """Whether one of the citations is of one of the messages."""
+    return any(first <= cite.last and cite.first <= last for cite in cites for first, last in seqs)
+
+
+def seqs_of(cites: Iterable[Cite]) -> Ranges:
+    """The messages cited, in the order of the citations."""
+    return tuple((cite.first, cite.last) for cite in cites)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Detail:
     """A sub-bullet: more about the line it hangs under."""
@@ -78,6 +88,11 @@ class Item:
     origin: Origin | None = None
     cites: tuple[Cite, ...] = ()
     details: tuple[Detail, ...] = ()
+
+    @property
+    def all_cites(self) -> tuple[Cite, ...]:
+        """Its own, then those of its details."""
+        return (*self.cites, *(cite for detail in self.details for cite in detail.cites))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,9 +257,8 @@ class Reflection:
     @property
     def conversations(self) -> tuple[str, ...]:
         """The keys of the sessions that its lines cite by name, sorted."""
-        told = [item.cites for item in self.items]
-        told += [detail.cites for item in self.items for detail in item.details]
-        return tuple(sorted({cite.conversation for cites in told for cite in cites if cite.conversation is not None}))
+        cites = (cite for item in self.items for cite in item.all_cites)
+        return tuple(sorted({cite.conversation for cite in cites if cite.conversation is not None}))
 
     @property
     def place(self) -> tuple[int, int]:

@@ -7,7 +7,7 @@ writes the facts, so that what was read is read once. What of it is known alread
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from uuid import UUID
 
 from opentelemetry.trace import Tracer
@@ -16,14 +16,14 @@ from app.facts.forgetting import Left
 from app.facts.model import Author, Fact, FactConfig, NewFact
 from app.facts.store import FactStore
 from app.kit.db import Database, Tx
-from app.kit.offload import aside
 from app.kit.tracing import UNTRACED, traced
+from app.memory.asking import Asking
 from app.memory.charging import Charging
-from app.memory.gates import Rejection, Verdict
+from app.memory.gates import Verdict
 from app.memory.judging import judged_facts
 from app.memory.merging import merge, said
 from app.memory.model import Extractor, ExtractorInput, Item
-from app.memory.outcomes import Outcome, StepFailed, add_usage, called, run_of
+from app.memory.outcomes import Outcome, add_usage
 from app.memory.reading import Reading, new_facts, unread_chunks, unread_messages
 from app.memory.records import Lease, Loaded, Run
 from app.memory.redacting import redacted_messages
@@ -34,7 +34,6 @@ from app.sessions.model import Message
 from app.sessions.sharing import waiting
 
 KIND = "note_facts"
-TRIES = 2
 SOURCES_MAX = 20  # of one fact: what says the same more often changes nothing
 
 NOTED = f"""/* facts_noted */
@@ -59,8 +58,14 @@ class Noting:
         self._database = database
         self._store = store
         self._facts = facts
-        self._charging = charging
-        self._extractor = extractor
+        self._asking = Asking(
+            role="extractor",
+            provider=extractor.name,
+            think=extractor.extract,
+            estimate=extractor.estimate,
+            charging=charging,
+            redaction=redaction,
+        )
         self._config = config
         self._redaction = redaction
         self._tracer = tracer
@@ -91,29 +96,13 @@ class Noting:
     async def _think(
         self, lease: Lease, loaded: Loaded, rules: Rules, reading: Reading, runs: list[Run]
     ) -> Verdict | None:
-        """Judged lines; a rejected draft is tried once more with the reason. None where a cap forbids the first call.
-
-        Puts the record of each call into ``runs``.
-        """
+        """Judged lines, as ``Asking.accepted``."""
         redact = self._redaction.of(loaded.tenant)
         messages = await asyncio.to_thread(redacted_messages, reading.messages, redact)
         source = _extractor_input(rules, reading.items, messages)
-        rejection: Rejection | None = None
-        for _ in range(TRIES):
-            thinking = self._charging.paid(lease, loaded, self._extractor.extract, self._extractor.estimate, source)
-            draft = await called(thinking, kind=KIND, provider=self._extractor.name, runs=runs, redact=redact)
-            if draft is None:
-                break
-            verdict = await aside(judged_facts, draft, source)
-            run = run_of(KIND, draft, rejected=verdict.rejected, grounded_share=verdict.grounded_share)
-            runs.append(replace(run, from_seq=reading.from_seq, to_seq=reading.to_seq))
-            if verdict.rejected is None:
-                return verdict
-            rejection = verdict.rejected
-            source = replace(source, rejected=rejection.reason)
-        if rejection is None:
-            return None
-        raise StepFailed(rejection, f"the extractor's output was rejected: {rejection.reason}", runs=runs)
+        judge = partial(judged_facts, source=source)
+        seqs = {"from_seq": reading.from_seq, "to_seq": reading.to_seq}
+        return await self._asking.accepted(lease, loaded, source, judge, runs, kind=KIND, **seqs)
 
     async def _record(
         self, tx: Tx, lease: Lease, loaded: Loaded, reading: Reading, noted: Sequence[NewFact], runs: list[Run]

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 
 from opentelemetry.trace import Tracer
 
@@ -9,15 +10,16 @@ from app.kit.db import Database, Tx
 from app.kit.offload import aside
 from app.kit.tokens import text_tokens
 from app.kit.tracing import UNTRACED, traced
+from app.memory.asking import Asking
 from app.memory.boundaries import span_of
 from app.memory.charging import Charging
 from app.memory.conversations import named
 from app.memory.cursor import advance
-from app.memory.gates import Rejection, Verdict
+from app.memory.gates import Verdict
 from app.memory.judging import judged_observation
 from app.memory.log import render
-from app.memory.model import Item, Observer, ObserverInput, Parsed, Priority
-from app.memory.outcomes import Outcome, StepFailed, add_usage, called, run_of
+from app.memory.model import Item, Observer, ObserverInput, Priority
+from app.memory.outcomes import Outcome, add_usage
 from app.memory.policy import Buffer, Observe
 from app.memory.records import Lease, Loaded, NewObservation, Run
 from app.memory.redacting import redacted_messages
@@ -42,8 +44,14 @@ class Observing:
     ) -> None:
         self._database = database
         self._store = store
-        self._charging = charging
-        self._observer = observer
+        self._asking = Asking(
+            role="observer",
+            provider=observer.name,
+            think=observer.observe,
+            estimate=observer.estimate,
+            charging=charging,
+            redaction=redaction,
+        )
         self._redaction = redaction
         self._tracer = tracer
 
@@ -57,49 +65,25 @@ class Observing:
             span = await aside(span_of, replace(step, least_tokens=0), messages, rules)
         if span is None:
             return Outcome.NO_BOUNDARY if isinstance(step, Buffer) and step.at_boundary else Outcome.NOTHING_SAFE
-        thought = await self.think(lease, loaded, rules, span)
-        if thought is None:
+        runs: list[Run] = []
+        verdict = await self.think(lease, loaded, rules, span, runs)
+        if verdict is None:
             return Outcome.UNAFFORDABLE
-        parsed, verdict, runs = thought
-        new = new_observation(loaded, span, parsed, verdict)
+        new = new_observation(loaded, span, verdict)
         with traced(self._tracer, "record"):
             async with self._database.tx() as tx:
                 return await self._record(tx, lease, loaded, rules, span, new, runs, ahead=ahead)
 
-    async def think(
-        self, lease: Lease, loaded: Loaded, rules: Rules, span: Span
-    ) -> tuple[Parsed, Verdict, list[Run]] | None:
-        """A judged draft. A rejected one is tried once more with the reason (memory-rules.md section 4, gates).
-
-        None where a cap on cost forbids the first call; it may forbid the second too.
-        """
+    async def think(self, lease: Lease, loaded: Loaded, rules: Rules, span: Span, runs: list[Run]) -> Verdict | None:
+        """What is to be recorded of the span, as ``Asking.accepted``."""
+        redact = self._redaction.of(loaded.tenant)
         of = {"daybook.messages": len(span.messages), "daybook.tokens": span.tokens}
         with traced(self._tracer, "think", attributes=of):
-            return await self._think(lease, loaded, rules, span)
-
-    async def _think(
-        self, lease: Lease, loaded: Loaded, rules: Rules, span: Span
-    ) -> tuple[Parsed, Verdict, list[Run]] | None:
-        redact = self._redaction.of(loaded.tenant)
-        span = replace(span, messages=await asyncio.to_thread(redacted_messages, span.messages, redact))
-        source = _observer_input(loaded, rules, span)
-        runs: list[Run] = []
-        rejection: Rejection | None = None
-        for _ in range(2):
-            thinking = self._charging.paid(lease, loaded, self._observer.observe, self._observer.estimate, source)
-            draft = await called(thinking, kind=KIND, provider=self._observer.name, runs=runs, redact=redact)
-            if draft is None:
-                break
-            parsed, verdict = await aside(judged_observation, draft, span, task=_task(loaded), timezone=rules.zone)
-            run = run_of(KIND, draft, rejected=verdict.rejected, grounded_share=verdict.grounded_share)
-            runs.append(replace(run, from_seq=loaded.buffered_seq + 1, to_seq=span.to_seq))
-            if verdict.rejected is None:
-                return parsed, verdict, runs
-            rejection = verdict.rejected
-            source = replace(source, rejected=rejection.reason)
-        if rejection is None:
-            return None
-        raise StepFailed(rejection, f"the observer's output was rejected: {rejection.reason}", runs=runs)
+            span = replace(span, messages=await asyncio.to_thread(redacted_messages, span.messages, redact))
+            source = _observer_input(loaded, rules, span)
+            judge = partial(judged_observation, span=span, task=_task(loaded), timezone=rules.zone)
+            seqs = {"from_seq": loaded.buffered_seq + 1, "to_seq": span.to_seq}
+            return await self._asking.accepted(lease, loaded, source, judge, runs, kind=KIND, **seqs)
 
     async def _record(
         self,
@@ -164,7 +148,7 @@ def earlier_lines(loaded: Loaded, budget: int | None) -> tuple[Item, ...]:
     return tuple(reversed(kept))
 
 
-def new_observation(loaded: Loaded, span: Span, parsed: Parsed, verdict: Verdict) -> NewObservation:
+def new_observation(loaded: Loaded, span: Span, verdict: Verdict) -> NewObservation:
     """The chunk that begins where what was observed before ends."""
     text, items, tokens = verdict.text, verdict.items, verdict.tokens
     if loaded.is_shared:
@@ -180,8 +164,8 @@ def new_observation(loaded: Loaded, span: Span, parsed: Parsed, verdict: Verdict
         from_seq=loaded.buffered_seq + 1,
         to_seq=span.to_seq,
         covers=span.covers,
-        current_task=(_task(loaded) if parsed.current_task is None else parsed.current_task) or None,
-        suggested_response=parsed.suggested_response or None,
+        current_task=(_task(loaded) if verdict.current_task is None else verdict.current_task) or None,
+        suggested_response=verdict.suggested_response or None,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from app.kit.days import date_phrases, parse_day
 from app.memory.claims import claims, normal, numerals
 from app.memory.log import in_time_order
-from app.memory.model import Cite, Item, Priority, Tag
+from app.memory.model import Item, Priority, Tag, seqs_of, touches
 
 KEPT_SHARE: Final = 0.8  # of a line's numbers, dates, names and identifiers: with so many left it may have survived
 WORDS_SHARE: Final = 0.5  # and of its words: a name that is left in some other line proves nothing
@@ -106,16 +106,12 @@ def _survives(item: Item, lines: Sequence[tuple[Item, _Said]]) -> bool:
     keys = _keys(item)
     if any(said.holds(keys) for _, said in lines):
         return True
-    akin = [said for line, said in lines if _share(line.cites, item.cites)]
+    akin = [said for line, said in lines if touches(seqs_of(line.cites), item.cites)]
     return bool(akin) and _together(akin).holds(keys, words_share=WORDS_SHARE_AKIN)
 
 
 def _together(said: Sequence[_Said]) -> _Said:
     return _Said(text="\n".join(one.text for one in said), values=frozenset[str]().union(*(one.values for one in said)))
-
-
-def _share(cites: Sequence[Cite], others: Sequence[Cite]) -> bool:
-    return any(a.first <= b.last and b.first <= a.last for a in cites for b in others)
 
 
 def _keys(item: Item) -> _Keys:

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from app.facts.model import FOREIGN, OWN_WORD, Author, Category, NewFact, Source
 from app.kit.days import parse_day
-from app.memory.model import Cite, Item, Observation, Origin, Reflection, Tag
+from app.memory.model import Item, Observation, Origin, Reflection, Tag
 from app.memory.policy import NEVER
 from app.memory.records import Loaded
 from app.memory.rules import Rules
@@ -118,8 +118,7 @@ def _fact(item: Item, reading: Reading, loaded: Loaded, said: dict[int, Message]
 
 
 def _seqs(item: Item) -> Iterator[int]:
-    cites: list[Cite] = [*item.cites, *(cite for detail in item.details for cite in detail.cites)]
-    for cite in cites:
+    for cite in item.all_cites:
         yield from range(cite.first, min(cite.last, cite.first + CITED_MAX - 1) + 1)
 
 

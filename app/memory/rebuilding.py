@@ -50,11 +50,11 @@ class Rebuilding:
         if span is None:
             raise AssertionError  # a range begins with a message that can be observed
         before = as_before(loaded, gap.first)
-        thought = await self._observing.think(lease, before, rules, span)
-        if thought is None:
+        runs: list[Run] = []
+        verdict = await self._observing.think(lease, before, rules, span, runs)
+        if verdict is None:
             return Outcome.UNAFFORDABLE
-        parsed, verdict, runs = thought
-        new = new_observation(before, span, parsed, verdict)
+        new = new_observation(before, span, verdict)
         rest = [replace(gap, first=first, last=last) for first, last in left_of(gap.last, span, messages)]
         with traced(self._tracer, "record"):
             async with self._database.tx() as tx:

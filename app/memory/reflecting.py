@@ -11,20 +11,24 @@ from app.kit.db import Database, Tx
 from app.kit.offload import aside
 from app.kit.tokens import text_tokens
 from app.kit.tracing import UNTRACED, traced
+from app.memory.asking import Asking, run_of
 from app.memory.charging import Charging
 from app.memory.conversations import Numbering
-from app.memory.gates import Rejection, Verdict, coverage, protected, restore
+from app.memory.gates import Rejection, Verdict, restore
 from app.memory.judging import judged_reflection
 from app.memory.log import render
 from app.memory.model import Item, Observation, Ranges, Reflection, Reflector, ReflectorInput
-from app.memory.outcomes import Outcome, StepFailed, add_usage, called, run_of
+from app.memory.outcomes import Outcome, StepFailed, add_usage
 from app.memory.policy import Consolidate, Reflect, oldest_to_condense
+from app.memory.protected import coverage, protected
 from app.memory.records import Lease, Loaded, NewReflection, Run
 from app.memory.reflection_store import ReflectionStore
 from app.memory.rules import COMPRESSION_SHARES, PROTECTED_COVERAGE, RESTORED_SHARE, SHRINK_FROM_TOKENS, Rules
 from app.memory.spans import merged
 from app.memory.store import MemoryStore
 from app.redaction.model import OFF, Redaction
+
+CAUSES = {"reflect": "reflected", "consolidate": "consolidated"}  # of versions, by the kind of the step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,9 +108,14 @@ class Reflecting:
         self._database = database
         self._store = store
         self._reflections = ReflectionStore()
-        self._charging = charging
-        self._reflector = reflector
-        self._redaction = redaction
+        self._asking = Asking(
+            role="reflector",
+            provider=reflector.name,
+            think=reflector.reflect,
+            estimate=reflector.estimate,
+            charging=charging,
+            redaction=redaction,
+        )
         self._tracer = tracer
 
     async def run(self, lease: Lease, loaded: Loaded, rules: Rules, step: Reflect | Consolidate) -> Outcome:
@@ -163,15 +172,13 @@ class Reflecting:
     async def _try(
         self, lease: Lease, loaded: Loaded, source: ReflectorInput, sources: Sources, runs: list[Run]
     ) -> Verdict | None:
-        thinking = self._charging.paid(lease, loaded, self._reflector.reflect, self._reflector.estimate, source)
-        redact = self._redaction.of(loaded.tenant)
-        draft = await called(thinking, kind=sources.kind, provider=self._reflector.name, runs=runs, redact=redact)
+        draft = await self._asking.draft(lease, loaded, source, runs, kind=sources.kind)
         if draft is None:
             return None
         verdict = await aside(
             judged_reflection, draft, sources.items, tokens=sources.tokens, limit_tokens=sources.limit_tokens
         )
-        runs.append(run_of(sources.kind, draft, rejected=verdict.rejected, grounded_share=verdict.grounded_share))
+        runs.append(run_of(sources.kind, draft, verdict))
         return verdict
 
     async def _record(
@@ -199,8 +206,7 @@ class Reflecting:
             await self._reflections.buffer_reflection(tx, loaded, fenced, new, usage=usage)
             return Outcome.RECORDED
         await self._reflections.record_reflection(tx, loaded, fenced, new, usage=usage)
-        cause = f"{sources.kind}d".replace("reflectd", "reflected")
-        await self._store.add_version(tx, loaded.memory_id, cause, [loaded.session_id])
+        await self._store.add_version(tx, loaded.memory_id, CAUSES[sources.kind], [loaded.session_id])
         return Outcome.RECORDED
 
 

@@ -1,7 +1,8 @@
 """The reflector that asks a model: a log in, a shorter one out (memory-rules.md section 5)."""
 
+from app.kit.days import day_label
 from app.memory.drafting import ModelRole, Question, block, task
-from app.memory.log import day_label, render
+from app.memory.log import render
 from app.memory.model import Draft, ReflectorInput
 from app.memory.prompts import Prompt, prompt
 from app.memory.rules import COMPRESSION_SHARES

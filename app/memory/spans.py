@@ -59,10 +59,8 @@ def groups(messages: Sequence[Message], *, force_closed: bool = False) -> list[G
     pairing = _pair(messages)
     last = len(messages) - 1
     opened = [] if force_closed else [(start, last) for start in pairing.waiting.values()]
-    ranges = _merged([*((at, at) for at in range(len(messages))), *pairing.pairs, *opened])
-    return [
-        Group(messages=tuple(messages[start : end + 1]), open=bool(opened) and end == last) for start, end in ranges
-    ]
+    found = merged([*((at, at) for at in range(len(messages))), *pairing.pairs, *opened], apart=0)
+    return [Group(messages=tuple(messages[start : end + 1]), open=bool(opened) and end == last) for start, end in found]
 
 
 def safe_span(
@@ -121,21 +119,15 @@ def group_start(messages: Sequence[Message], seq: int) -> int:
 
 
 def ranges(seqs: Iterable[int]) -> Ranges:
-    """Ascending seqs as ranges, inclusive."""
-    found: list[tuple[int, int]] = []
-    for seq in seqs:
-        if found and found[-1][1] == seq - 1:
-            found[-1] = (found[-1][0], seq)
-        else:
-            found.append((seq, seq))
-    return tuple(found)
+    """Seqs as ranges, inclusive."""
+    return merged((seq, seq) for seq in seqs)
 
 
-def merged(pairs: Iterable[tuple[int, int]]) -> Ranges:
-    """Ranges in ascending order, neighbours joined."""
+def merged(pairs: Iterable[tuple[int, int]], *, apart: int = 1) -> Ranges:
+    """Ranges, inclusive, in ascending order, those joined that overlap or, ``apart`` 1, are neighbours."""
     joined: list[tuple[int, int]] = []
     for first, last in sorted(pairs):
-        if joined and first <= joined[-1][1] + 1:
+        if joined and first <= joined[-1][1] + apart:
             joined[-1] = (joined[-1][0], max(joined[-1][1], last))
         else:
             joined.append((first, last))
@@ -172,14 +164,3 @@ def _ends(message: Message) -> Iterator[tuple[str, str]]:
     for part in message.parts:
         if (kind := part.get("type")) in names:
             yield kind, str(part.get(names[kind]) or "")
-
-
-def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Overlapping ranges of indexes as one, ascending."""
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return merged

@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-from dataclasses import replace
 from typing import Any, assert_never
 from uuid import UUID
 
@@ -160,26 +159,18 @@ class Stepping:
         name = type(step).__name__.lower()
         shown = loaded.conversation_id if isinstance(step, OF_ONE_SESSION) else None
         attempts = loaded.attempts + 1
-        wait = backoff(
-            attempts,
-            now=loaded.now,
-            retry_after=failure.retry_after,
-            jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
-        )
-        error = {
-            "at": loaded.now.isoformat(),
-            "step": name,
-            "kind": failure.kind,
-            "message": str(failure)[:1000],
-        } | ({} if shown is None else {"session": loaded.session_key})
+        jitter = random.random()  # noqa: S311 - spreads retries, guards nothing
+        error = {"step": name, "kind": failure.kind, "message": str(failure)[:1000]}
+        if shown is not None:
+            error["session"] = loaded.session_key
         async with self._database.tx() as tx:
             fenced = await self._store.fence(tx, lease, loaded.session_id)
             if fenced is None:
                 return
             await self._store.count_usage(tx, loaded.memory_id, add_usage(fenced.usage, failure.runs))
             await self._store.add_runs(tx, lease, failure.runs, shown=shown)
-            late = fenced.now - loaded.now
-            wait = replace(wait, until=None if wait.until is None else wait.until + late)
+            error["at"] = fenced.now.isoformat()
+            wait = backoff(attempts, now=fenced.now, retry_after=failure.retry_after, jitter=jitter)
             await self._queue.fail(tx, lease, attempts=attempts, error=error, wait=wait)
         self._metrics.stepped(name, failure.kind)
         log.warning("step_failed", kind=failure.kind, attempts=attempts)

@@ -16,7 +16,7 @@ from app.kit.words import terms
 from app.memory.commands import commands
 from app.memory.disguises import readings
 from app.memory.grounding import texts_of
-from app.memory.model import Cite, Detail, Item, Origin, Parsed, Priority, Ranges, Tag
+from app.memory.model import Cite, Detail, Item, Origin, Parsed, Priority, Ranges, Tag, seqs_of, touches
 from app.sessions.model import Message, Part, PartType, Trust
 
 WITHHELD: Final = "Text that gives orders to the assistant; it is left out here."
@@ -104,17 +104,13 @@ def _joined(parts: Iterable[Part]) -> str:
 
 
 def _of_item(item: Item) -> Iterator[Voice]:
-    yield _voice(item.text, seqs=_seqs(item.cites), origin=item.origin)
+    yield _voice(item.text, seqs=seqs_of(item.cites), origin=item.origin)
     for detail in item.details:
-        yield _voice(detail.text, seqs=_seqs(detail.cites or item.cites), origin=_named_origin(detail) or item.origin)
+        yield _voice(detail.text, seqs=seqs_of(detail.cites or item.cites), origin=_named_origin(detail) or item.origin)
 
 
 def _voice(text: str, *, seqs: Ranges, origin: Origin | None) -> Voice:
     return Voice(seqs=seqs, text=text, origin=origin, orders=origin is not None and commands(text))
-
-
-def _seqs(cites: Iterable[Cite]) -> Ranges:
-    return tuple((cite.first, cite.last) for cite in cites)
 
 
 def _words(text: str) -> frozenset[str]:
@@ -185,7 +181,7 @@ class _Basis:
 
 
 def _basis(words: frozenset[str], cites: Sequence[Cite], voices: Sequence[Voice]) -> _Basis:
-    cited = [voice for voice in voices if _touches(voice.seqs, cites)] or voices
+    cited = [voice for voice in voices if touches(voice.seqs, cites)] or voices
     own = frozenset[str]().union(*(voice.words for voice in cited if voice.origin is None)) & words
     foreign = [voice for voice in voices if voice.origin]
     by_citation = [voice for voice in cited if voice.origin] if all(voice.origin for voice in cited) else []
@@ -206,7 +202,3 @@ def _says(voice: Voice, words: frozenset[str], *, own: int) -> bool:
     held = len(voice.words & words)
     least = own + 1 if voice.orders or held == len(words) else SAID_TIMES * own
     return held > 0 and held >= max(SAID_SHARE * len(words), least)
-
-
-def _touches(seqs: Ranges, cites: Sequence[Cite]) -> bool:
-    return any(first <= cite.last and cite.first <= last for first, last in seqs for cite in cites)

@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from app.kit.days import day_label
 from app.kit.tokens import text_tokens
-from app.memory.log import day_label
 from app.memory.rules import ARGUMENTS_TOKENS_MAX, RESULT_TOKENS_MAX
 from app.sessions.model import Message, Part, PartType
 

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
+from app.kit.days import day_label
 from app.kit.words import names
 from app.memory.grounding import is_grounded, item_source
-from app.memory.log import day_label
 from app.memory.model import Item
 from app.memory.parsing import parse
 from benchmarks.quality.talks import Talk

@@ -101,6 +101,7 @@ async def test_a_call_that_fails_is_told_and_tried_again(
     assert (failed["input_tokens"] > 0) is (fault is Fault.HANG), "what was sent in time is booked, the answer is not"
     assert failed["output_tokens"] == 0
     assert failing["next_attempt_at"] > failing["last_error"]["at"]
+    assert datetime.fromisoformat(failing["last_error"]["at"]) == datetime.fromisoformat(failed["at"])
     assert failing["coverage"] == {"intervals": [{"from": 1, "to": OBSERVE_AT, "by": "tail"}], "gaps": []}
     assert raw["notices"]
     assert len(raw["payload"]["messages"]) == OBSERVE_AT

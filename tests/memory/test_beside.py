@@ -77,7 +77,7 @@ def test_it_is_the_same_wherever_it_is_computed(both: Both, shared_data: Path, n
     assert span is not None
     seen = ObserverInput(messages=span.messages)
     observed = draft(both(observations, seen, count=text_tokens))
-    _, verdict = both(judged_observation, observed, span, task=None, timezone=RULES.zone)
+    verdict = both(judged_observation, observed, span, task=None, timezone=RULES.zone)
     both(values, verdict.items)
 
     half = ReflectorInput(
@@ -95,4 +95,5 @@ def test_it_is_the_same_wherever_it_is_computed(both: Both, shared_data: Path, n
     for source in (ExtractorInput(messages=span.messages), ExtractorInput(items=verdict.items)):
         extracted = draft(both(extracts, source, count=text_tokens))
         both(judged_facts, extracted, source)
-    assert given_aside() - {"reply"} <= both.works  # the replies are those of the three extractive roles
+    # The replies are those of the three extractive roles, the judges are the three above.
+    assert given_aside() - {"reply", "judge"} <= both.works

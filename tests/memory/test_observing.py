@@ -128,4 +128,4 @@ def test_a_task_stands_until_another_or_none_is_told(told: str, task: str | None
     if ahead:
         newest = replace(observation(1), current_task="Book a flight")
         before = replace(before, current_task="Write a letter", buffered=(newest,))
-    assert new_observation(before, span, parsed, verdict).current_task == task
+    assert new_observation(before, span, verdict).current_task == task

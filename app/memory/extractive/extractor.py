@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
+from app.kit.days import day_label
 from app.memory.extractive.dates import resolved
 from app.memory.extractive.lasting import lasting_tag
 from app.memory.extractive.observer import line
 from app.memory.extractive.selection import candidates
 from app.memory.extractive.sentences import sentences
-from app.memory.log import day_label, render
+from app.memory.log import render
 from app.memory.model import ExtractorInput, Item, ObserverInput, Priority
 from app.sessions.model import Message, Role
 

@@ -10,12 +10,13 @@ from dataclasses import replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from app.kit.days import day_label
 from app.memory.extractive import cues
 from app.memory.extractive.dates import resolved
 from app.memory.extractive.selection import LINE_TOKENS, Sentence, candidates, chosen, texts_of
 from app.memory.extractive.sentences import neutral, shortened
 from app.memory.extractive.tools import Uses, tool_lines
-from app.memory.log import day_label, render
+from app.memory.log import render
 from app.memory.model import Cite, Item, ObserverInput, Priority, Tag
 from app.memory.rules import SHRINK_FROM_TOKENS
 from app.sessions.model import Kind, Message, PartType, Role, Trust

@@ -1,0 +1,122 @@
+"""Asking observer, reflector or extractor within a step: what they write is paid for, redacted, judged, on record."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Generic
+
+from app.kit.offload import aside
+from app.llm.port import ModelError, Usage
+from app.memory.charging import Charging, S
+from app.memory.gates import Rejection, Verdict
+from app.memory.model import Draft
+from app.memory.outcomes import StepFailed
+from app.memory.records import Lease, Loaded, Run
+from app.redaction.model import Redact, Redaction
+
+TRIES = 2
+REJECTED_CHARS_MAX = 20_000  # of a refused output kept for inspection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking(Generic[S]):
+    """``role`` as an error names it, ``provider`` as a run does."""
+
+    role: str
+    provider: str
+    think: Callable[[S], Awaitable[Draft]]
+    estimate: Callable[[S], Awaitable[Usage]]
+    charging: Charging
+    redaction: Redaction
+
+    async def accepted(
+        self,
+        lease: Lease,
+        loaded: Loaded,
+        source: S,
+        judge: Callable[[Draft], Verdict],
+        runs: list[Run],
+        *,
+        kind: str,
+        from_seq: int,
+        to_seq: int,
+    ) -> Verdict | None:
+        """What passed the gates. A rejected draft is tried once more with the reason (memory-rules.md section 4).
+
+        None where a cap on cost forbids the first call; it may forbid the second too. Puts the record of each call into
+        ``runs``. Raises StepFailed.
+        """
+        rejection: Rejection | None = None
+        for _ in range(TRIES):
+            draft = await self.draft(lease, loaded, source, runs, kind=kind)
+            if draft is None:
+                break
+            verdict = await aside(judge, draft)
+            runs.append(replace(run_of(kind, draft, verdict), from_seq=from_seq, to_seq=to_seq))
+            if verdict.rejected is None:
+                return verdict
+            rejection = verdict.rejected
+            source = replace(source, rejected=rejection.reason)
+        if rejection is None:
+            return None
+        raise StepFailed(rejection, f"the {self.role}'s output was rejected: {rejection.reason}", runs=runs)
+
+    async def draft(self, lease: Lease, loaded: Loaded, source: S, runs: list[Run], *, kind: str) -> Draft | None:
+        """One call; None where a cap forbids it. Raises StepFailed with ``runs`` and the record of the failed call.
+
+        What the model wrote is redacted before anything is made of it, as it may say what it was not told: in a thread,
+        as an operator's hook may take its time.
+        """
+        redact = self.redaction.of(loaded.tenant)
+        started = time.perf_counter()
+        try:
+            draft = await self.charging.paid(lease, loaded, self.think, self.estimate, source)
+        except ModelError as error:
+            latency = round((time.perf_counter() - started) * 1000)
+            refused = None if error.reply is None else await _redacted(error.reply.text, redact)
+            failed = _failed(kind, error, provider=self.provider, latency_ms=latency, refused=refused)
+            raise StepFailed(error.kind, str(error), runs=[*runs, failed], retry_after=error.retry_after) from error
+        return None if draft is None else replace(draft, text=await _redacted(draft.text, redact))
+
+
+def run_of(kind: str, draft: Draft, verdict: Verdict) -> Run:
+    call = draft.call
+    return Run(
+        kind=kind,
+        provider=call.provider,
+        model=call.model,
+        prompt_version=call.prompt_version,
+        outcome="recorded" if verdict.rejected is None else "rejected",
+        input_tokens=call.usage.input_tokens,
+        cached_input_tokens=call.usage.cached_input_tokens,
+        output_tokens=call.usage.output_tokens,
+        cost_usd=call.usage.cost_usd,
+        latency_ms=call.latency_ms,
+        error=verdict.rejected,
+        grounded_share=verdict.grounded_share,
+        rejected_output=None if verdict.rejected is None else draft.text[:REJECTED_CHARS_MAX],
+    )
+
+
+async def _redacted(text: str, redact: Redact | None) -> str:
+    return text if redact is None else await asyncio.to_thread(redact, text)
+
+
+def _failed(kind: str, error: ModelError, *, provider: str, latency_ms: int, refused: str | None) -> Run:
+    """The record of a call without a draft; a refusal has its tokens, and what was said, a late answer its input."""
+    usage = error.usage
+    return Run(
+        kind=kind,
+        provider=provider,
+        model=error.model,
+        prompt_version="",
+        outcome="failed",
+        input_tokens=usage.input_tokens,
+        cached_input_tokens=usage.cached_input_tokens,
+        output_tokens=usage.output_tokens,
+        cost_usd=usage.cost_usd,
+        latency_ms=latency_ms,
+        error=f"{error.kind}: {error}"[:REJECTED_CHARS_MAX],
+        rejected_output=None if refused is None else refused[:REJECTED_CHARS_MAX],
+    )
