@@ -7,6 +7,7 @@ buffered, deleted it never becomes live, and the cursor moves over it with the n
 """
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -20,7 +21,7 @@ from app.memory.errors import NotLive
 from app.memory.gates import clip_citations
 from app.memory.log import render
 from app.memory.model import Item, Observation, Ranges, Reflection, Status
-from app.memory.note_store import DELETED, EDITED, N, Notes, NoteStore
+from app.memory.note_store import DELETED, EDITED, OBSERVATIONS, REFLECTIONS, N, Notes, NoteStore
 from app.memory.parsing import OBSERVATIONS as LOG
 from app.memory.parsing import parse
 from app.memory.records import FORGOTTEN, Locked, NewText
@@ -81,8 +82,8 @@ class Controls:
             if not old:
                 return Deleted(version=locked.version, retired=0)
             await self._notes.delete_notes(tx, notes, locked, old)
-            newest = locked.is_shared or any(note.to_seq == locked.observed_seq for note in old)
-            await self._store.record_control(tx, locked, DELETED, told=FORGOTTEN if newest else None)
+            told = FORGOTTEN if locked.is_shared or await self._told_last(tx, locked, old) else None
+            await self._store.record_control(tx, locked, DELETED, told=told)
         self._memory.wake(locked.memory_id)
         return Deleted(version=locked.version + 1, retired=len(old))
 
@@ -106,6 +107,15 @@ class Controls:
             return []
         _refuse_what_is_not_live(notes, note)
         return [note]
+
+    async def _told_last(self, tx: Tx, locked: Locked, old: Sequence[Observation | Reflection]) -> bool:
+        """Whether no note that is left comes after one of those that were live."""
+        left: list[Observation | Reflection] = [
+            *await self._notes.live_notes(tx, OBSERVATIONS, locked.memory_id),
+            *await self._notes.live_notes(tx, REFLECTIONS, locked.memory_id),
+        ]
+        end = max((note.to_seq for note in left), default=0)
+        return any(note.status is Status.ACTIVE and note.to_seq > end for note in old)
 
     def _refuse_growth(self, locked: Locked, old: N, new: NewText) -> None:
         """One note is no larger than a log that is due to be condensed, unless it was so before."""

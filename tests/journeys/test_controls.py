@@ -98,6 +98,25 @@ async def test_a_step_in_flight_records_nothing_of_what_was_compacted_meanwhile(
     assert [note["from_seq"] for note in now.observations] == [OBSERVE_AT]
 
 
+async def test_it_goes_with_it_too_where_a_compaction_has_moved_the_cursor_past_that_note(
+    start_service: StartService, models: ModelServer
+) -> None:
+    del models  # asked for its variables
+    talk = plain_talk(OBSERVE_AT + 4)
+    async with start_service(provider="openai", memory=MEMORY) as service:
+        await service.append(KEY, *talk[:OBSERVE_AT], wait_ms=20_000)
+        await service.append(KEY, *talk[OBSERVE_AT:], wait_ms=20_000)
+        (newest,) = await live(service)
+        answer = await service.client.post(f"/sessions/{KEY}/compact", json={"up_to_seq": len(talk) - 1})
+        kept = await memory_where(service, status="idle")
+        await control(service, "DELETE", f"observations/{newest['id']}")
+        forgotten = await service.memory(KEY)
+
+    assert answer.status_code == 200, answer.text
+    assert kept["cursor"]["observed_seq"] > newest["to_seq"]
+    assert (kept["current_task"], forgotten["current_task"]) == ("Carry on.", None)
+
+
 async def test_what_the_newest_note_said_of_the_current_task_goes_with_it(
     start_service: StartService, models: ModelServer
 ) -> None:
