@@ -64,7 +64,7 @@ class Controls:
             locked = await self._locked(tx, tenant, key)
             old = await self._note(tx, notes, locked, note_id)
             _refuse_what_is_not_live(notes, old)
-            new = _new_text(locked, old, items, text)
+            new = await offloaded(partial(_new_text, locked, old, items, text), size=len(text))
             self._refuse_growth(locked, old, new)
             edited = await self._notes.edit_note(tx, notes, locked, old, new)
             await self._store.record_control(tx, locked, EDITED)

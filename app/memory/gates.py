@@ -16,6 +16,7 @@ from app.memory.rules import SHRINK_FROM_TOKENS
 from app.memory.spans import merged
 from app.sessions.model import Message
 
+_NAME: Final = re.compile("#[0-9]+")
 REASONS: Final = {  # what the next try is told
     "repetitive": "the reply repeated itself over and over",
     "cut_off": "the reply was cut off at the output limit; write less",
@@ -142,11 +143,12 @@ def clip_citations(items: Iterable[Item], *, within: Ranges, said: str = "") -> 
     A dropped ``#4211`` that the source itself says was no citation but a name, of an issue for instance: it goes back
     into the text. ``said`` is the source's text.
     """
+    names = frozenset(_NAME.findall(said))
 
     def clip(text: str, cites: tuple[Cite, ...]) -> tuple[str, tuple[Cite, ...]]:
         clipped = [(cite, _clipped(cite, within)) for cite in cites]
-        names = [f"#{cite.first}" for cite, kept in clipped if not kept and _is_said(cite, said)]
-        return " ".join([text, *names]), tuple(dict.fromkeys(kept for _, kept in clipped if kept))
+        meant = [name for cite, kept in clipped if not kept and (name := _name(cite)) in names]
+        return " ".join([text, *meant]), tuple(dict.fromkeys(kept for _, kept in clipped if kept))
 
     return tuple(_with_cites(item, clip) for item in items)
 
@@ -165,8 +167,8 @@ def _clipped(cite: Cite, within: Ranges) -> Cite | None:
     return Cite(max(cite.first, min(f for f, _ in touched)), min(cite.last, max(t for _, t in touched)))
 
 
-def _is_said(cite: Cite, said: str) -> bool:
-    return cite.first == cite.last and re.search(rf"#{cite.first}(?![0-9])", said) is not None
+def _name(cite: Cite) -> str:
+    return f"#{cite.first}" if cite.first == cite.last else ""
 
 
 def _is_grounded(item: Item, sources: Sequence[Source]) -> bool:
