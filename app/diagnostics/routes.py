@@ -33,8 +33,8 @@ from app.kit.auth import Access, Caller, Guarded, Tenant, is_let_in, needs
 from app.kit.paging import paged, read_cursor
 from app.kit.problems import problem_responses
 from app.memory.model import Status
-from app.memory.policy import Request as Asked
 from app.memory.schemas import observation_out, reflection_out
+from app.memory.steps import Request as Asked
 from app.sessions.model import SEQ_MAX
 from app.sessions.schemas import PAGE_DEFAULT, Cursor, Key, Limit, WaitMs
 

@@ -17,12 +17,12 @@ from app.kit.tokens import text_tokens
 from app.memory.charging import Charging
 from app.memory.errors import VersionNotFound
 from app.memory.model import Observation, Reflection, Status
-from app.memory.policy import Request
 from app.memory.rows import ranges_of
 from app.memory.rules import Rules
 from app.memory.service import MemoryService
 from app.memory.spending import Account, Accounts, Cap, Caps, allowance
 from app.memory.status import MemoryStatus, memory_status
+from app.memory.steps import Request
 from app.sessions.errors import SessionNotFound
 from app.sessions.store import session_id
 

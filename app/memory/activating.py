@@ -3,10 +3,10 @@
 from app.kit.db import Database
 from app.memory.cursor import advance
 from app.memory.outcomes import Outcome
-from app.memory.policy import Activate
 from app.memory.records import Lease, Loaded
 from app.memory.reflection_store import ReflectionStore
 from app.memory.rules import Rules
+from app.memory.steps import Activate
 from app.memory.store import MemoryStore
 
 

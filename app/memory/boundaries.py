@@ -22,9 +22,9 @@ from typing import Final, TypeAlias
 
 from app.kit.words import terms
 from app.memory.phrases import closes, opens
-from app.memory.policy import Buffer, Observe
 from app.memory.rules import Rules
 from app.memory.spans import Span, ended_at, safe_span
+from app.memory.steps import Buffer, Observe
 from app.sessions.model import Kind, Message, PartType, Role
 
 WINDOW: Final = 4  # messages on either side of a place

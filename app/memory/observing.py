@@ -20,11 +20,11 @@ from app.memory.judging import judged_observation
 from app.memory.log import render
 from app.memory.model import Item, Observer, ObserverInput, Priority
 from app.memory.outcomes import Outcome, add_usage
-from app.memory.policy import Buffer, Observe
 from app.memory.records import Lease, Loaded, NewObservation, Run
 from app.memory.redacting import redacted_messages
 from app.memory.rules import Rules
 from app.memory.spans import Span
+from app.memory.steps import Buffer, Observe
 from app.memory.store import MemoryStore
 from app.redaction.model import OFF, Redaction
 

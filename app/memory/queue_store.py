@@ -10,8 +10,8 @@ from uuid import UUID
 
 from app.kit.db import Database, Tx
 from app.memory.metrics import MemoryMetrics
-from app.memory.policy import Request, Wait
 from app.memory.records import Lease
+from app.memory.steps import Request, Wait
 
 CLAIM = """/* claim */
 UPDATE memories m SET lease_epoch = nextval('lease_epochs'), lease_owner = $2, lease_step = NULL,

@@ -13,10 +13,10 @@ from zoneinfo import ZoneInfo
 from app.facts.model import FOREIGN, OWN_WORD, Author, Category, NewFact, Source
 from app.kit.days import parse_day
 from app.memory.model import Item, Observation, Origin, Reflection, Tag
-from app.memory.policy import NEVER
 from app.memory.records import Loaded
 from app.memory.rules import Rules
 from app.memory.spans import Span, safe_span
+from app.memory.steps import NEVER
 from app.memory.trust import WITHHELD
 from app.sessions.model import Message, Trust
 

@@ -16,10 +16,10 @@ from app.memory.erasing_store import ErasingStore
 from app.memory.model import Ranges
 from app.memory.observing import Observing, new_observation
 from app.memory.outcomes import Outcome, add_usage
-from app.memory.policy import NEVER
 from app.memory.records import Gap, Lease, Loaded, NewObservation, Run
 from app.memory.rules import Rules
 from app.memory.spans import Span, safe_span
+from app.memory.steps import NEVER
 from app.memory.store import PENDING_MESSAGES_MAX, REBUILT, MemoryStore
 from app.sessions.model import Message
 

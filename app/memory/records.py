@@ -7,7 +7,7 @@ from typing import Any, Self
 from uuid import UUID
 
 from app.memory.model import Item, Observation, Ranges, Reflection
-from app.memory.policy import Request
+from app.memory.steps import Request
 from app.sessions.model import Message
 
 

@@ -19,12 +19,13 @@ from app.memory.judging import judged_reflection
 from app.memory.log import render
 from app.memory.model import Item, Observation, Ranges, Reflection, Reflector, ReflectorInput
 from app.memory.outcomes import Outcome, StepFailed, add_usage
-from app.memory.policy import Consolidate, Reflect, oldest_to_condense
+from app.memory.policy import oldest_to_condense
 from app.memory.protected import coverage, protected
 from app.memory.records import Lease, Loaded, NewReflection, Run
 from app.memory.reflection_store import ReflectionStore
 from app.memory.rules import COMPRESSION_SHARES, PROTECTED_COVERAGE, RESTORED_SHARE, SHRINK_FROM_TOKENS, Rules
 from app.memory.spans import merged
+from app.memory.steps import Consolidate, Reflect
 from app.memory.store import MemoryStore
 from app.redaction.model import OFF, Redaction
 

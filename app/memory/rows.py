@@ -7,8 +7,8 @@ from uuid import UUID
 from app.kit.db import Row
 from app.memory.log import items_from_json
 from app.memory.model import Observation, Ranges, Reflection, Status
-from app.memory.policy import Request
 from app.memory.records import Conversation, Fenced, Gap, Loaded
+from app.memory.steps import Request
 
 IDS_KEPT = 4_096  # a context reads one for each of its notes
 

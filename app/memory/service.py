@@ -9,10 +9,11 @@ from pydantic import ValidationError
 
 from app.kit.errors import FieldError, Invalid, invalid_detail, json_pointer
 from app.memory.engine import Engine
-from app.memory.policy import Request, first_wake_tokens
+from app.memory.policy import first_wake_tokens
 from app.memory.queue_store import QueueStore
 from app.memory.rules import EARLY_TOKENS_MIN, MemoryConfig, Rules
 from app.memory.status import memory_status
+from app.memory.steps import Request
 from app.sessions.model import MemoryCounters, MemoryDefaults
 
 POLL_FIRST_SECONDS, POLL_MAX_SECONDS = 0.02, 0.25

@@ -10,8 +10,9 @@ from enum import StrEnum
 from typing import assert_never
 
 from app.llm.port import Usage
-from app.memory.policy import NEVER, Activate, ActivateReflection, State, Step, Wait, next_step
+from app.memory.policy import next_step
 from app.memory.rules import Rules
+from app.memory.steps import NEVER, Activate, ActivateReflection, State, Step, Wait
 
 # Calls under way have reserved what is left: when one of them has ended there may be room again.
 RESERVED_WAIT = timedelta(seconds=1)

@@ -16,7 +16,15 @@ from app.memory.metrics import MemoryMetrics
 from app.memory.noting import Noting
 from app.memory.observing import Observing
 from app.memory.outcomes import Outcome, StepFailed, add_usage
-from app.memory.policy import (
+from app.memory.policy import backoff
+from app.memory.queue_store import QueueStore
+from app.memory.rebuilding import Rebuilding
+from app.memory.records import Lease, Loaded
+from app.memory.redacting import redacted_memory
+from app.memory.reflecting import Reflecting
+from app.memory.rules import Rules
+from app.memory.spending import affordable_step
+from app.memory.steps import (
     Activate,
     ActivateReflection,
     Buffer,
@@ -27,15 +35,7 @@ from app.memory.policy import (
     Reflect,
     Step,
     Wait,
-    backoff,
 )
-from app.memory.queue_store import QueueStore
-from app.memory.rebuilding import Rebuilding
-from app.memory.records import Lease, Loaded
-from app.memory.redacting import redacted_memory
-from app.memory.reflecting import Reflecting
-from app.memory.rules import Rules
-from app.memory.spending import affordable_step
 from app.memory.store import MemoryStore
 from app.memory.turns import Seen, about, in_turn, seen, state_of, tried
 from app.redaction.model import OFF, Redaction

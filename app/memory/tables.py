@@ -20,7 +20,7 @@ class MemoryRow(SQLModel, table=True):
     ``due_at`` is queue and lease in one (architecture.md 1.2): NULL is nothing to do, the past is claimable, the
     future is claimed (``lease_owner`` set) or waiting. ``wake_tokens`` is the ``pending_tokens`` (of which
     ``buffered_tokens`` were observed ahead) at which an append makes it due. ``requested`` is a look that somebody
-    asked for (``policy.Request``). ``paused``: what is to be done waits until ``due_at`` because of a cap on cost.
+    asked for (``steps.Request``). ``paused``: what is to be done waits until ``due_at`` because of a cap on cost.
     ``last_error`` is ``{at, step, kind, message}`` of the last of ``attempts`` failures in a row; in a shared memory
     also the key of the ``session`` that the step was about, if of one.
     ``rebuilding`` are the messages whose notes were erased and that are to be observed again, as ranges of seqs, in a

@@ -10,9 +10,9 @@ from typing import TypeAlias
 from uuid import UUID
 
 from app.memory.outcomes import Outcome
-from app.memory.policy import LiveReflection, NoteFacts, Rebuild, Request, State, Step
 from app.memory.records import Loaded
 from app.memory.rules import Rules
+from app.memory.steps import LiveReflection, NoteFacts, Rebuild, Request, State, Step
 
 Seen: TypeAlias = tuple[int, datetime | None]
 """A session at a look: its newest message, and when something was asked for."""

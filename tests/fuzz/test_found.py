@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from app.memory.policy import NEVER, Wait
 from app.memory.queue_store import QueueStore
+from app.memory.steps import NEVER, Wait
 from app.memory.store import MemoryStore
 from tests.fuzz.model import Fate
 from tests.fuzz.world import World

@@ -21,9 +21,9 @@ from app.memory.extractive.reflector import reflections, values
 from app.memory.gates import restore
 from app.memory.judging import judged_facts, judged_observation, judged_reflection
 from app.memory.model import Call, Draft, ExtractorInput, ObserverInput, ReflectorInput
-from app.memory.policy import Buffer, Observe
 from app.memory.protected import coverage, protected
 from app.memory.rules import Rules
+from app.memory.steps import Buffer, Observe
 from tests.memory.extractive.measure import conversation
 
 P = ParamSpec("P")

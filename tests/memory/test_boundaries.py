@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from app.kit.tokens import text_tokens
 from app.memory.boundaries import MESSAGES_MAX, boundaries, span_of
-from app.memory.policy import Buffer, Observe
 from app.memory.rules import Rules
+from app.memory.steps import Buffer, Observe
 from app.sessions.model import Kind, Message, Role
 
 KINDS = {"user": Kind.USER, "assistant": Kind.ASSISTANT, "system": Kind.BOUNDARY, "tool": Kind.TOOL_RESULT}

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from app.kit.db import Database, DatabaseConfig, Tx
-from app.memory.policy import Wait
 from app.memory.queue_store import QueueStore
 from app.memory.records import Lease
 from app.memory.spending import Amount
 from app.memory.spending_store import SpendingStore
+from app.memory.steps import Wait
 from app.memory.store import MemoryStore
 from app.sessions.store import SessionStore, session_id
 from tests.conftest import TABLES

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.memory.policy import (
+from app.memory.policy import backoff, first_wake_tokens, next_step, oldest_to_condense
+from app.memory.rules import Rules
+from app.memory.steps import (
     NEVER,
     Activate,
     ActivateReflection,
@@ -23,12 +25,7 @@ from app.memory.policy import (
     State,
     Step,
     Wait,
-    backoff,
-    first_wake_tokens,
-    next_step,
-    oldest_to_condense,
 )
-from app.memory.rules import Rules
 
 NOW = datetime(2026, 8, 1, 10, 0, tzinfo=UTC)
 CONFIG: dict[str, Any] = {

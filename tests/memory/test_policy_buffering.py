@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.memory.policy import Activate, Buffer, Observe, Request, State, Wait, chunks_to_activate, next_step
+from app.memory.policy import chunks_to_activate, next_step
 from app.memory.rules import Rules
+from app.memory.steps import Activate, Buffer, Observe, Request, State, Wait
 
 NOW = datetime(2026, 8, 1, 10, 0, tzinfo=UTC)
 DEFAULT = Rules.resolve({}, {"message_tokens": 30_000})  # steps of 6,000, 6,000 retained

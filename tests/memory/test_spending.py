@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.llm.port import Usage
-from app.memory.policy import NEVER, Activate, Buffer, Observe, Reflect, Request, State, Step, Wait, next_step
+from app.memory.policy import next_step
 from app.memory.rules import Rules
 from app.memory.spending import (
     RESERVED_WAIT,
@@ -23,6 +23,7 @@ from app.memory.spending import (
     allowance,
     amount,
 )
+from app.memory.steps import NEVER, Activate, Buffer, Observe, Reflect, Request, State, Step, Wait
 
 NOW = datetime(2026, 8, 1, 22, 30, tzinfo=UTC)
 MIDNIGHT = datetime(2026, 8, 2, tzinfo=UTC)

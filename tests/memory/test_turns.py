@@ -5,8 +5,8 @@ from datetime import timedelta
 from uuid import UUID
 
 from app.memory.outcomes import Outcome
-from app.memory.policy import NoteFacts, Observe
 from app.memory.records import Conversation, Loaded
+from app.memory.steps import NoteFacts, Observe
 from app.memory.turns import about, in_turn, seen, tried
 from tests.memory.building import NOW, loaded
 

@@ -1,0 +1,155 @@
+"""What policy is told of a memory, and the steps that it answers (memory-rules.md section 3)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import TypeAlias
+
+from app.memory.rules import Rules
+
+NEVER = 2**62  # a number of pending tokens that no append reaches
+
+
+class Request(StrEnum):
+    """What somebody asked for, whatever the thresholds say."""
+
+    OBSERVE = "observe"
+    REFLECT = "reflect"
+    ACTIVATE = "activate"  # the provider's cache is cold: the session was idle, or the agent's model changed
+    LOOK = "look"  # the config changed: decide anew
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveReflection:
+    level: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """A memory's counters. ``pending_tokens`` is P, ``unbuffered_tokens`` B, ``observation_tokens`` O of the rules.
+
+    ``buffered`` are the message tokens of the chunks observed ahead, oldest first; P holds them still.
+    ``nothing_safe``: a look found no whole closed group among the pending messages; ``no_boundary``: none of them ends
+    a topic. ``ahead``: there is a reflection made ahead of its time. ``unhelped_tokens``: the size of the log at which
+    condensing it last gave nothing better. ``rebuilding``: notes were erased.
+    ``to_note``: the session has ended, and facts are still to be taken from it.
+    ``failed``: the last step did. ``may_observe``, ``may_reflect``: False where a cap on cost forbids it.
+    """
+
+    rules: Rules
+    now: datetime
+    pending_tokens: int
+    observation_tokens: int
+    observations: int
+    buffered: tuple[int, ...] = ()
+    reflections: tuple[LiveReflection, ...] = ()
+    requested: Request | None = None
+    reflected_at: datetime | None = None
+    unhelped_tokens: int | None = None
+    ahead: bool = False
+    rebuilding: bool = False
+    to_note: bool = False
+    failed: bool = False
+    nothing_safe: bool = False
+    no_boundary: bool = False
+    may_observe: bool = True
+    may_reflect: bool = True
+
+    @property
+    def unbuffered_tokens(self) -> int:
+        return self.pending_tokens - sum(self.buffered)
+
+    @property
+    def reflection_tokens(self) -> int:
+        return sum(reflection.tokens for reflection in self.reflections)
+
+    @property
+    def log_tokens(self) -> int:
+        return self.observation_tokens + self.reflection_tokens
+
+    @property
+    def condensable_tokens(self) -> int:
+        """What is compared with ``observation_tokens``: O, in ``rewrite`` the whole live log."""
+        return self.log_tokens if self.rules.strategy == "rewrite" else self.observation_tokens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observe:
+    """Observe the oldest safe span of up to ``want_tokens``, at least one whole group.
+
+    ``whole``: all of it was asked for, so it is not cut at a boundary.
+    """
+
+    want_tokens: int
+    force_closed: bool
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Buffer:
+    """Observe the oldest unbuffered safe span of ``least_tokens`` to about ``want_tokens`` ahead of its time.
+
+    ``at_boundary``: only one that ends where a topic does.
+    """
+
+    want_tokens: int
+    least_tokens: int
+    at_boundary: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Activate:
+    """Make the oldest ``count`` buffered chunks live, in one new version. Calls no model."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rebuild:
+    """Observe again the oldest messages whose notes were erased."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reflect:
+    """Condense the oldest observations, all but the newest ``keep_tokens``; the whole log when ``whole``.
+
+    ``ahead``: before its time, to be kept until it is activated.
+    """
+
+    keep_tokens: int
+    whole: bool = False
+    ahead: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActivateReflection:
+    """Put the reflection made ahead in the place of its sources, in one new version. Calls no model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consolidate:
+    """Condense all live reflections of these levels into one of ``into_level``."""
+
+    levels: tuple[int, ...]
+    into_level: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """Nothing to do until ``until`` (None: no time), or until an append brings P to ``at_tokens``.
+
+    ``paused``: there is, but a cap on cost forbids it.
+    """
+
+    until: datetime | None = None
+    at_tokens: int = NEVER
+    paused: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoteFacts:
+    """The session has ended: take facts from what has come since it did so before."""
+
+
+Step: TypeAlias = NoteFacts | Rebuild | Activate | Observe | Buffer | ActivateReflection | Reflect | Consolidate | Wait
