@@ -75,9 +75,10 @@ class Branching:
 
     async def _mend(self, tx: Tx, session: UUID) -> None:
         """What was erased since, or is not made good yet, is live in no branch: it is observed again there too."""
-        blank_from = await self._erasing.blank_from(tx, session)
-        locked = None if blank_from is None else await self._memory.lock(tx, session)
-        if blank_from is not None and locked is not None:
+        if not await self._erasing.has_blank(tx, session):
+            return
+        locked = await self._memory.lock(tx, session)
+        if locked is not None:
             await self._mending.mend(tx, locked, since={session: 1})
 
     def _check(self, key: str, at_seq: int, last_seq: int) -> None:

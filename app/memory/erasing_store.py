@@ -15,7 +15,7 @@ from app.memory.records import Gap, Locked, NewObservation
 from app.memory.store import ERASED
 from app.memory.summary import new_summary
 from app.sessions.erasing import Copy
-from app.sessions.model import Gone, Kind, Role
+from app.sessions.model import Kind, Role
 from app.sessions.wire import content_hash
 
 TAINTED = """/* tainted */
@@ -131,8 +131,8 @@ FROM (SELECT session_id, seq, passed, number - row_number() OVER (PARTITION BY s
 GROUP BY session_id, passed, island ORDER BY session_id, first
 """
 
-IS_BLANK = """/* is_blank */
-SELECT min(from_seq) FROM observations WHERE memory_id = $1 AND erased_at IS NOT NULL
+HAS_BLANK = """/* has_blank */
+SELECT EXISTS (SELECT FROM observations WHERE memory_id = $1 AND erased_at IS NOT NULL)
 """
 
 REBUILD = """/* rebuild */
@@ -150,20 +150,6 @@ WHERE id = $1
 
 POINTER = new_summary(None, up_to_seq=1, untold=(), former=()).parts
 POINTER_HASH = content_hash(Role.USER, None, POINTER)
-
-FORGET_MEMORIES = """/* forget_memories */
-WITH gone AS (DELETE FROM memories WHERE id = ANY($1::uuid[]) RETURNING 1),
-versions AS (DELETE FROM memory_versions WHERE memory_id = ANY($1::uuid[]) RETURNING 1),
-stood AS (DELETE FROM session_cursors WHERE memory_id = ANY($1::uuid[]) RETURNING 1),
-observed AS (DELETE FROM observations WHERE memory_id = ANY($1::uuid[]) RETURNING 1),
-condensed AS (DELETE FROM reflections WHERE memory_id = ANY($1::uuid[]) RETURNING 1),
-called AS (DELETE FROM runs WHERE memory_id = ANY($1::uuid[]) RETURNING 1),
-spent AS (DELETE FROM spending WHERE memory_id = ANY($1::uuid[]) RETURNING 1)
-SELECT (SELECT count(*) FROM gone) AS memories, (SELECT count(*) FROM versions) AS memory_versions,
-       (SELECT count(*) FROM stood) AS session_cursors,
-       (SELECT count(*) FROM observed) AS observations, (SELECT count(*) FROM condensed) AS reflections,
-       (SELECT count(*) FROM called) AS runs, (SELECT count(*) FROM spent) AS spending
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,10 +240,9 @@ class ErasingStore:
         return bool(rows)
 
     @staticmethod
-    async def blank_from(tx: Tx, memory_id: UUID) -> int | None:
-        """The first message of a note that was erased."""
-        first: int | None = await tx.fetchval(IS_BLANK, memory_id)
-        return first
+    async def has_blank(tx: Tx, memory_id: UUID) -> bool:
+        """Whether a note was ever erased."""
+        return bool(await tx.fetchval(HAS_BLANK, memory_id))
 
     @staticmethod
     async def rebuilt(
@@ -276,11 +261,6 @@ class ErasingStore:
         told = (newest, new.current_task, new.suggested_response)
         ranges = [_range(memory_id, gap.session_id, gap.first, gap.last) for gap in left]
         await tx.execute(REBUILT, memory_id, *grown, version, ranges, usage, *told)
-
-    @staticmethod
-    async def forget(tx: Tx, gone: Gone) -> dict[str, int]:
-        """Delete memories with all that was made of them. What the tenant spent stays, for its caps hold on."""
-        return dict(await tx.fetchrow(FORGET_MEMORIES, gone.memories))
 
 
 def _range(memory_id: UUID, session_id: UUID, first: int, last: int) -> tuple[Any, ...]:

@@ -13,6 +13,20 @@ from app.memory.records import FORGOTTEN
 from app.memory.store import MemoryStore
 from app.sessions.model import Gone
 
+FORGET_MEMORIES = """/* forget_memories */
+WITH gone AS (DELETE FROM memories WHERE id = ANY($1::uuid[]) RETURNING 1),
+versions AS (DELETE FROM memory_versions WHERE memory_id = ANY($1::uuid[]) RETURNING 1),
+stood AS (DELETE FROM session_cursors WHERE memory_id = ANY($1::uuid[]) RETURNING 1),
+observed AS (DELETE FROM observations WHERE memory_id = ANY($1::uuid[]) RETURNING 1),
+condensed AS (DELETE FROM reflections WHERE memory_id = ANY($1::uuid[]) RETURNING 1),
+called AS (DELETE FROM runs WHERE memory_id = ANY($1::uuid[]) RETURNING 1),
+spent AS (DELETE FROM spending WHERE memory_id = ANY($1::uuid[]) RETURNING 1)
+SELECT (SELECT count(*) FROM gone) AS memories, (SELECT count(*) FROM versions) AS memory_versions,
+       (SELECT count(*) FROM stood) AS session_cursors,
+       (SELECT count(*) FROM observed) AS observations, (SELECT count(*) FROM condensed) AS reflections,
+       (SELECT count(*) FROM called) AS runs, (SELECT count(*) FROM spent) AS spending
+"""
+
 # Of one session of a shared memory: where its notes begin in the log, since when it speaks, and what of it is pending.
 OF_SESSION = """/* of_session */
 SELECT (SELECT min(ordinal) FROM observations
@@ -50,8 +64,11 @@ class Parting:
         self._mending = Mending(store=store, erasing=erasing)
 
     async def forget(self, tx: Tx, gone: Gone) -> dict[str, int]:
-        """Delete memories with their sessions, and of one that others share what is of its session."""
-        rows = await self._erasing.forget(tx, gone)
+        """Delete memories with their sessions, and of one that others share what is of its session.
+
+        What the tenant spent stays, for its caps hold on.
+        """
+        rows = dict(await tx.fetchrow(FORGET_MEMORIES, gone.memories))
         if gone.shared_memory is not None:
             rows |= await self._part(tx, gone.sessions[0])
         return rows
