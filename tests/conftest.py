@@ -34,6 +34,7 @@ from app.main import Location, create_app
 from app.recall.vector_store import prepare_vectors
 from app.settings import Settings
 from tests.contract import Contract
+from tests.model_server import ModelServer
 from tests.pooler import is_pooled, pooled
 from tests.secured import as_role, is_as_role, secured
 
@@ -276,6 +277,15 @@ def start_service(service_url: str) -> StartService:
         return running_service(service_url, **settings)
 
     return start
+
+
+@pytest.fixture
+def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    """The scripted model provider, with the variables both SDKs read set to it."""
+    with ModelServer() as server:
+        for name, value in server.environment().items():
+            monkeypatch.setenv(name, value)
+        yield server
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """The operator's page in a real browser (issue 5): what it shows is what the service says, as it happens."""
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 
 import httpx2 as httpx
@@ -27,14 +26,6 @@ SMALL: dict[str, Any] = {
 }
 # What is observed by a model, as soon as eight messages are there.
 WAITING: dict[str, Any] = {"message_tokens": 400, "observation_tokens": 100, "buffer_every": None, "keep_last": 0}
-
-
-@pytest.fixture
-def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    with ModelServer() as server:
-        for name, value in server.environment().items():
-            monkeypatch.setenv(name, value)
-        yield server
 
 
 async def talked(service: Service, key: str = "support-1", messages: int = 40) -> None:

@@ -1,11 +1,9 @@
 """/overview: what of a tenant waits, works and fails, and how the process is that answers."""
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 
 import asyncpg
-import pytest
 
 from app.diagnostics.backlog_store import CAUSES_MAX, FAILED_MAX, OWN_MAX
 from app.diagnostics.metrics import AGES
@@ -21,14 +19,6 @@ from tests.model_server import Fault, ModelServer
 KEY = "a-key-of-sixteen-characters"
 MEMORY: dict[str, Any] = {"message_tokens": 400, "observation_tokens": 100, "buffer_every": None, "keep_last": 0}
 RESTING = {"engine": {"sweep_seconds": 600}, "memory": {"message_tokens": 10**6}, "provider": "extractive"}
-
-
-@pytest.fixture
-def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    with ModelServer() as server:
-        for name, value in server.environment().items():
-            monkeypatch.setenv(name, value)
-        yield server
 
 
 async def overview(service: Service, **headers: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A scripted model provider for the journeys, and the adapters that are led to it."""
+"""What the journeys share: each provider in turn, how long to go on, the lines of the log."""
 
 import os
 from collections.abc import Iterator
@@ -7,16 +7,6 @@ import pytest
 import structlog
 
 from tests.journeys.looks import Json
-from tests.model_server import ModelServer
-
-
-@pytest.fixture
-def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    """The model server, with the variables both SDKs read set to it."""
-    with ModelServer() as server:
-        for name, value in server.environment().items():
-            monkeypatch.setenv(name, value)
-        yield server
 
 
 @pytest.fixture(params=["anthropic", "openai"])

@@ -64,14 +64,6 @@ def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[Collector]:
     found.close()
 
 
-@pytest.fixture
-def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    with ModelServer() as server:
-        for name, value in server.environment().items():
-            monkeypatch.setenv(name, value)
-        yield server
-
-
 def attributes(span: Span) -> dict[str, object]:
     return {one.key: getattr(one.value, one.value.WhichOneof("value") or "") for one in span.attributes}
 

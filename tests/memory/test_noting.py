@@ -18,14 +18,6 @@ FACTS = "/resources/ana/facts"
 SMALL = {"message_tokens": 60, "buffer_every": None, "retain_tokens": 0, "keep_last": 0, "observation_tokens": 10_000}
 
 
-@pytest.fixture
-def models(monkeypatch: pytest.MonkeyPatch) -> Any:
-    with ModelServer() as server:
-        for name, value in server.environment().items():
-            monkeypatch.setenv(name, value)
-        yield server
-
-
 async def say(service: Service, *texts: str, key: str = "s1", resource: str | None = "ana", **fields: Any) -> None:
     said = [{"role": "user", "content": text} | fields for text in texts]
     body = {"messages": said, "resource_id": resource}
