@@ -31,6 +31,7 @@ from app.context.answers import Answers, AnswersConfig
 from app.context.diff_store import DiffStore
 from app.context.previous import PreviousCalls, PreviousConfig
 from app.context.profile import facts_max
+from app.context.reading import SnapshotReader
 from app.context.service import ContextService
 from app.context.store import ContextStore
 from app.diagnostics.backlog_store import BacklogStore
@@ -235,12 +236,20 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     )
     app.state.controls = Controls(database=pool, store=memory_store, memory=memory, redaction=redaction)
     app.state.recall = finding.recall
+    contexts = ContextStore(pool, facts_max=facts_max(settings.facts.profile_tokens))
     app.state.context = ContextService(
-        store=ContextStore(pool, facts_max=facts_max(settings.facts.profile_tokens)),
+        reader=SnapshotReader(
+            store=contexts,
+            memory=memory,
+            state=app.state.values,
+            artifacts=app.state.artifacts,
+            clock=SystemClock(),
+            profile_tokens=settings.facts.profile_tokens,
+            elsewhere_tokens=settings.context.elsewhere_tokens,
+        ),
+        store=contexts,
         diffs=DiffStore(pool),
         memory=memory,
-        state=app.state.values,
-        artifacts=app.state.artifacts,
         clock=SystemClock(),
         answers=Answers(
             AnswersConfig(bytes_max=settings.context.answers_bytes_max),
@@ -248,8 +257,6 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         ),
         recall=finding.recall,
         recall_tokens=settings.recall.tokens,
-        profile_tokens=settings.facts.profile_tokens,
-        elsewhere_tokens=settings.context.elsewhere_tokens,
         tracer=tracing.tracer,
     )
     backlog = BacklogStore(pool)

@@ -4,12 +4,12 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query, Request, Response
 
-from app.context.answers import NOTHING, Answer
+from app.context.answers import Answer
 from app.context.schemas import ContextIn, ContextOut, ContextQuery, DiffOut, diff_out
 from app.context.service import ContextService
 from app.kit.auth import Access, Guarded, Tenant, needs, tenant_of
 from app.kit.direct import body_of, query_of, usually
-from app.kit.http import has_etag
+from app.kit.http import body_bytes, has_etag
 from app.kit.problems import problem_responses
 from app.sessions.model import SEQ_MAX
 from app.sessions.schemas import SESSION_KEY, Key
@@ -43,7 +43,7 @@ async def _usual_post(request: Request) -> Response | None:
 @usually(_usual_get)
 async def get_context(key: Key, tenant: Tenant, request: Request, query: Annotated[ContextQuery, Query()]) -> Response:
     """What the agent's next call should see. Never waits for a model; a session never seen is empty."""
-    found = await _service(request).context(tenant=tenant, key=key, query=query, body=NOTHING)
+    found = await _service(request).context(tenant=tenant, key=key, query=query)
     return _answer(found, request)
 
 
@@ -63,7 +63,8 @@ async def post_context(
     body: Annotated[ContextIn, Body()],
 ) -> Response:
     """The same, with the caller's own system prompt, knowledge and messages around it."""
-    found = await _service(request).context(tenant=tenant, key=key, query=query, body=body)
+    size = body_bytes(request.headers)
+    found = await _service(request).context(tenant=tenant, key=key, query=query, body=body, body_bytes=size)
     return _answer(found, request)
 
 

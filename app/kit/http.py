@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.kit.headers import RawHeaders, secured
 from app.kit.metrics import HttpMetrics, method_of, route_of
+from app.kit.offload import UNKNOWN
 from app.kit.problems import problem_response
 from app.kit.tracing import UNTRACED, tell_answer, traced_request
 
@@ -196,3 +197,8 @@ def declared_bytes(headers: Headers) -> int | None:
     """How long the body is said to be; None where it comes in chunks, or is empty."""
     declared = headers.get("content-length", "").lstrip("0")  # of many noughts Python makes no number
     return int(declared) if declared.isdecimal() else None
+
+
+def body_bytes(headers: Headers) -> int:
+    """The same; a body sent in chunks is taken for a large one."""
+    return declared_bytes(headers) or UNKNOWN

@@ -6,9 +6,8 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.kit.auth import Guarded, Tenant, tenant_of
 from app.kit.direct import body_of, usually
-from app.kit.http import declared_bytes
+from app.kit.http import body_bytes
 from app.kit.json import dumps
-from app.kit.offload import UNKNOWN
 from app.kit.paging import next_cursor, paged, read_cursor
 from app.kit.problems import problem_responses
 from app.sessions.append_store import AppendResult
@@ -103,7 +102,7 @@ async def append_messages(
         body=body,
         idempotency_key=idempotency_key,
         wait_ms=wait_ms,
-        body_bytes=_body_bytes(request),
+        body_bytes=body_bytes(request.headers),
     )
     return _appended(key, result, summary)
 
@@ -146,7 +145,7 @@ async def replace_message(
     replacing: Replacing = request.app.state.replacing
     return message_out(
         await replacing.replace(
-            tenant=tenant, key=key, message_id=message_id, body=body, body_bytes=_body_bytes(request)
+            tenant=tenant, key=key, message_id=message_id, body=body, body_bytes=body_bytes(request.headers)
         )
     )
 
@@ -234,11 +233,6 @@ async def list_sessions(tenant: Tenant, request: Request, query: Annotated[Sessi
     found, last = await _service(request).page(tenant, wanted, status=query.status, after=after, limit=query.limit)
     cursor = None if last is None else next_cursor(last)
     return SessionPage(items=[_listed_out(listed, summary) for listed, summary in found], next_cursor=cursor)
-
-
-def _body_bytes(request: Request) -> int:
-    """A body sent in chunks is taken for a large one."""
-    return declared_bytes(request.headers) or UNKNOWN
 
 
 def _appended(key: str, result: AppendResult, summary: dict[str, Any]) -> Response:

@@ -1,11 +1,15 @@
 """The compiled context over HTTP (api.md, Context)."""
 
 import asyncio
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 import httpx2 as httpx
 import pytest
 
+from app.context.schemas import ContextIn, ContextQuery
+from app.context.service import ContextService
 from tests.conftest import Service, StartService
 from tests.context.turns import alone
 
@@ -19,6 +23,18 @@ EMPTY: dict[str, dict[str, Any]] = {
     "gemini": {"contents": []},
     "text": {"text": ""},
 }
+
+
+class Watched(list[Any]):
+    """A list that notes in which threads it is gone through."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.threads: set[threading.Thread] = set()
+
+    def __iter__(self) -> Iterator[Any]:
+        self.threads.add(threading.current_thread())
+        return super().__iter__()
 
 
 async def talk(service: Service, *texts: str) -> None:
@@ -376,3 +392,13 @@ async def test_another_context_has_another_etag(service: Service) -> None:
     await talk(service, "Hello?")
     seen |= {volatile.headers["etag"], (await service.client.get(CONTEXT)).headers["etag"]}
     assert len(seen) == 7
+
+
+async def test_a_large_body_is_read_and_told_beside_other_requests(service: Service) -> None:
+    """memory-rules.md section 1: texts over 64 KiB are counted off the event loop."""
+    contexts: ContextService = service.app.state.context
+    incoming, knowledge = Watched(), Watched()
+    body = ContextIn.model_construct(system=[], incoming=incoming, knowledge=knowledge)
+    await contexts.context(tenant="default", key="s1", query=ContextQuery(), body=body, body_bytes=65_537)
+    assert incoming.threads | knowledge.threads
+    assert threading.current_thread() not in incoming.threads | knowledge.threads

@@ -14,6 +14,7 @@ from app.context.answers import Answers, AnswersConfig
 from app.context.diff_store import DiffStore
 from app.context.previous import PreviousCalls, PreviousConfig
 from app.context.profile import facts_max
+from app.context.reading import SnapshotReader
 from app.context.service import ContextService
 from app.context.store import ContextStore
 from app.diagnostics.service import DiagnosticsService, EventsConfig
@@ -198,12 +199,20 @@ class Process:
         )
         state.compacting = Compacting(database=database, store=store, memory=memory)
         state.controls = Controls(database=database, store=store, memory=memory)
+        contexts = ContextStore(database, facts_max=facts_max(600))
         state.context = ContextService(
-            store=ContextStore(database, facts_max=facts_max(600)),
+            reader=SnapshotReader(
+                store=contexts,
+                memory=memory,
+                state=StateService(database=database, store=StateStore(database), config=StateConfig()),
+                artifacts=ArtifactService(ArtifactStore(database), ArtifactConfig()),
+                clock=SystemClock(),
+                profile_tokens=600,
+                elsewhere_tokens=0,
+            ),
+            store=contexts,
             diffs=DiffStore(database),
             memory=memory,
-            state=StateService(database=database, store=StateStore(database), config=StateConfig()),
-            artifacts=ArtifactService(ArtifactStore(database), ArtifactConfig()),
             clock=SystemClock(),
             answers=Answers(AnswersConfig(), PreviousCalls(PreviousConfig())),
             recall=RecallService(
@@ -214,8 +223,6 @@ class Process:
                 config=RecallConfig(),
             ),
             recall_tokens=1_500,
-            profile_tokens=600,
-            elsewhere_tokens=0,
         )
         state.diagnostics = DiagnosticsService(
             store=DiagnosticsStore(database),
