@@ -110,6 +110,8 @@ def _cut_part(part: Part, cut: Cut) -> Part:
             return {**rest, "text": cut(part["text"])}
         case PartType.TOOL_CALL:
             return {**rest, "arguments": _cut_json(part["arguments"], cut)}
+        case PartType.TOOL_RESULT if "native" in part:
+            return {**rest, "output": _cut_whole(part["output"], cut)}
         case PartType.TOOL_RESULT:
             return {**rest, "output": _cut_json(part["output"], cut)}
         case PartType.FILE if "content" in part:
@@ -128,6 +130,13 @@ def _cut_json(value: Any, cut: Cut) -> Any:
     if isinstance(value, dict):
         return {key: _cut_json(item, cut) for key, item in value.items()}
     return value
+
+
+def _cut_whole(output: Any, cut: Cut) -> Any:
+    """What a provider's own tool answered holds what the provider encrypted: as it is, or else a text."""
+    text = output_text(output)
+    shown = cut(text)
+    return output if shown == text else shown
 
 
 def _without_media(part: Part) -> Part:

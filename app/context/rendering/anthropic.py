@@ -28,6 +28,7 @@ EPHEMERAL = {"type": "ephemeral"}
 CACHEABLE = frozenset({"text", "tool_use", "tool_result", "image", "document", "search_result"})
 THINKING = frozenset({"thinking", "redacted_thinking"})
 OWN_USES = frozenset({"server_tool_use", "mcp_tool_use"})
+MCP_RESULT = "mcp_tool_result"
 WEB_CITATION = ("cited_text", "encrypted_index", "url")
 NAME_LENGTH, ID_LENGTH = 128, 64
 
@@ -137,10 +138,10 @@ def _own_tool(call: Part, result: Part) -> list[Item]:
     """A server tool's use and its result (``server_tool_use``, ``web_search_tool_result`` ...)."""
     if call["native"] not in OWN_USES or not str(result["native"]).endswith("_tool_result"):
         return []
-    if not isinstance(call["arguments"], dict):
+    if not isinstance(call["arguments"], dict) or not _is_whole(result):
         return []
     used = {"id": call["id"], "name": call["name"], "input": call["arguments"]}
-    failed = {"is_error": result["is_error"]} if result["native"] == "mcp_tool_result" and "is_error" in result else {}
+    failed = {"is_error": result["is_error"]} if result["native"] == MCP_RESULT and "is_error" in result else {}
     return [
         {"type": call["native"], **used, **rest(call, "id", "name", "arguments", "cache_control")},
         {
@@ -151,6 +152,11 @@ def _own_tool(call: Part, result: Part) -> list[Item]:
             **rest(result, "tool_call_id", "output", "is_error", "cache_control"),
         },
     ]
+
+
+def _is_whole(result: Part) -> bool:
+    """Whether it is as it came: what was cut, or is shown as a preview, is a text, which of these only MCP's may be."""
+    return result["native"] == MCP_RESULT or isinstance(result["output"], (list, dict))
 
 
 def _tool_use(part: Part) -> Item:

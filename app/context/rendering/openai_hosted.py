@@ -18,6 +18,8 @@ def hosted(call: Part, result: Part) -> list[Item]:
     if result["native"] != kind or kind not in HOSTED_CALLS:
         return []
     fields, held = HOSTED_CALLS[kind]
+    if "error" not in call and not _is_whole(kind, result["output"]):
+        return []
     if kind == MCP_CALL:
         asked: Item = {"name": call["name"], "arguments": arguments_text(call)}
     else:
@@ -25,6 +27,11 @@ def hosted(call: Part, result: Part) -> list[Item]:
     answered = {} if "error" in call else _held(kind, held, result["output"])
     more = rest(call, "id", "name", "arguments", "arguments_json", *asked, *answered)
     return [{"type": kind, "id": call["id"], **asked, **answered, **more}]
+
+
+def _is_whole(kind: str, output: Any) -> bool:
+    """Whether it is as it came: what was cut, or is shown as a preview, is a text, which of these only MCP's may be."""
+    return kind == MCP_CALL or output == "" or isinstance(output, list)
 
 
 def _held(kind: str, held: str, output: Any) -> Item:

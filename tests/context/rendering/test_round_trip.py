@@ -191,6 +191,39 @@ def test_anthropic_s_server_tools_come_back_as_they_were() -> None:
     assert without_marks(back) == without_marks([QUESTION, said, QUESTION])
 
 
+FOUND = [{"type": "web_search_result", "url": "https://example.com", "title": "A", "encrypted_content": "gA" * 9_000}]
+SEARCHED: dict[str, Any] = {
+    "role": "assistant",
+    "content": [
+        {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "Lisbon"}},
+        {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": FOUND},
+        {"type": "text", "text": "It is warmer in Lisbon."},
+    ],
+}
+ITEM: dict[str, Any] = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Well?"}]}
+FILES = {"type": "file_search_call", "id": "fs_1", "status": "completed", "queries": ["x"], "results": FOUND}
+
+
+@pytest.mark.parametrize(
+    ("shape", "said"),
+    [
+        (Format.ANTHROPIC, [QUESTION, SEARCHED, QUESTION]),
+        (Format.OPENAI_RESPONSES, [ITEM, FILES, ITEM]),
+    ],
+)
+def test_what_is_left_of_a_large_answer_of_a_providers_tool_is_shown_like_that_of_the_agent_s_own(
+    shape: Format, said: list[Any]
+) -> None:
+    observed = snapshot(stored(said), activated_seq=3, observed_seq=3)
+    alone = snapshot(stored(said[:2]), rules={"message_budget": 200})
+    for taken in (observed, alone):
+        payload = compile_context(taken, ask(shape)).payload
+        CHECKS[shape](payload)
+        told = str(payload)
+        assert "artifact://s1/message:2:" in told
+        assert all(kind not in told for kind in ("server_tool_use", "file_search_call"))
+
+
 def test_a_server_tool_s_use_without_its_result_is_shown_like_the_agent_s_own() -> None:
     use = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
     [_, said, answer] = given_back(Format.ANTHROPIC, QUESTION, {"role": "assistant", "content": [use]}, QUESTION)
