@@ -126,13 +126,16 @@ async def _memories(pool: Database, *, redrive: bool) -> AsyncIterator[Finding]:
 
 
 async def _models(settings: Settings) -> AsyncIterator[Finding]:
-    chosen = chosen_models(settings)
+    try:
+        chosen, roles = chosen_models(settings), build_roles(settings)
+    except StartError as error:
+        yield Finding(check="models", verdict=Verdict.WRONG, detail=str(error), advice="the service does not start so")
+        return
     if Provider.EXTRACTIVE in {chosen.observer.provider, chosen.reflector.provider}:
         advice = "set ANTHROPIC_API_KEY or OPENAI_API_KEY for one of a model"
         detail = "the built-in extractive memory is in use"
         yield Finding(check="model", verdict=Verdict.WARNING, detail=detail, advice=advice)
     asked: set[str] = set()
-    roles = build_roles(settings)
     for model in roles.models:
         name = f"{model.provider}:{model.name}"
         if name not in asked:

@@ -134,10 +134,9 @@ class Guard:
         try:
             wait = self.breaker.wait_seconds(self._clock())
             if wait:
-                failed = (
+                message = (  # which is kept: when it is tried again would soon be false
                     f"{provider} failed {self.breaker.failures} times in a row, the last time by {self.breaker.last}"
                 )
-                message = f"{failed}; the next try is in {wait:.0f} s"
                 raise ModelError("circuit_open", message, retryable=True, retry_after=wait)
             return await self._tried(call, is_probe=self.is_open())
         finally:

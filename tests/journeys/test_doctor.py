@@ -40,6 +40,13 @@ def test_the_model_of_embeddings_is_asked_too(database_url: str, models: ModelSe
     assert found["embeddings by openai text-embedding-3-small"]["detail"].startswith("unauthorized")
 
 
+def test_models_that_cannot_be_made_are_told_beside_what_is_sound(database_url: str) -> None:
+    scripted = {"DAYBOOK_PROVIDER": "scripted", "DAYBOOK_MODEL": "/no/such/file"}
+    found = findings(exit_code=MISTAKES, DAYBOOK_DATABASE_URL=database_url, **scripted)
+    assert found["database"]["verdict"] == "ok"
+    assert "/no/such/file" in found["models"]["detail"]
+
+
 def test_a_database_that_was_not_migrated_is_told_with_what_to_do(postgres: str) -> None:
     found = findings(exit_code=MISTAKES, DAYBOOK_DATABASE_URL=postgres)
     assert found["migrations"]["verdict"] == "wrong"
