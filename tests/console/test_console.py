@@ -151,6 +151,23 @@ async def test_every_format_of_the_context_is_shown_with_its_segments(service: S
     assert all(shape in answer.text for shape in options)
 
 
+async def test_who_looks_at_a_context_is_no_call_that_the_agents_next_one_is_compared_with(
+    service: Service, browser: Browser
+) -> None:
+    async def call() -> dict[str, Any]:
+        asked = {"system": "You are a travel assistant."}
+        answer = await service.client.post("/sessions/support-1/context?format=anthropic", json=asked)
+        cache: dict[str, Any] = answer.json()["cache"]
+        return cache
+
+    await talked(service, messages=4)
+    await call()
+    async with page_of(browser, f"{service.url}/#/support-1/context") as page:
+        await expect(page.locator("tbody tr").first).to_be_visible()
+    cache = await call()
+    assert (cache["shared_with_previous_tokens"], cache["break_reason"]) == (cache["stable_tokens"], None)
+
+
 async def test_a_stalled_memory_is_redriven_and_its_failures_are_told(
     start_service: StartService, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:

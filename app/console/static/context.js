@@ -6,11 +6,13 @@ import { Notice, count, useLoaded } from "./parts.js";
 
 const FORMATS = ["neutral", "anthropic", "openai", "openai-responses", "gemini", "text"];
 
-export function ContextView({ name, change }) {
+// Asked for as a moment of the past: else the agent's next call would be compared with this one.
+export function ContextView({ name, memory }) {
   const [format, setFormat] = useState("anthropic");
+  const now = { as_of_version: memory.log.version, as_of_seq: memory.cursor.last_seq };
   const [found, error] = useLoaded(
-    (signal) => get(`${session(name)}/context`, { format, explain: true }, signal),
-    [name, change, format],
+    (signal) => get(`${session(name)}/context`, { format, explain: true, ...now }, signal),
+    [name, memory, format],
   );
   return html`
     <div class="filters"><label>Format <select onChange=${(event) => setFormat(event.target.value)}>
@@ -24,8 +26,7 @@ function Compiled({ found }) {
   const { tokens, cache, segments } = found;
   const total = Math.max(tokens.total, 1);
   return html`
-    <p class="hint">${count.format(tokens.total)} tokens, ${count.format(cache.stable_tokens)} of them in the cacheable prefix. Epoch ${cache.epoch}.
-      ${cache.break_reason && ` The prefix broke: ${cache.break_reason}.`}</p>
+    <p class="hint">${count.format(tokens.total)} tokens, ${count.format(cache.stable_tokens)} of them in the cacheable prefix. Epoch ${cache.epoch}.</p>
     ${found.notices.map((notice) => html`<${Notice}>${notice}<//>`)}
     <div class="strip" role="img" aria-label="Segments by size">${segments.map(
       (segment) => html`<i class=${`stays-${segment.stability}`} style=${{ width: `${(100 * segment.tokens) / total}%` }}
