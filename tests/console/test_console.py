@@ -239,6 +239,20 @@ async def test_the_overview_is_looked_at_again_by_itself_and_says_when_it_cannot
     await context.close()
 
 
+async def test_a_service_that_is_slow_is_asked_once_at_a_time(service: Service, browser: Browser) -> None:
+    context = await browser.new_context()
+    page = await context.new_page()
+    await page.clock.install()
+    asked = []
+    await page.route("**/overview", lambda route: asked.append(route.request.url))  # answers never
+    await page.goto(service.url)
+    await expect(page.get_by_text("There is no session yet.")).to_be_visible()
+    await page.clock.run_for(20_000)
+    await expect(page.get_by_text("There is no session yet.")).to_be_visible()
+    assert len(asked) == 1
+    await context.close()
+
+
 async def test_a_service_that_comes_back_is_shown_as_it_is_then(service: Service, browser: Browser) -> None:
     await talked(service, messages=1)
     context = await browser.new_context()

@@ -1,11 +1,10 @@
 // The whole service: whether it is ready, what waits, works and fails, and what it costs. Looks again every 5 seconds.
 
-import { html, useEffect, useState } from "./vendor/htm-preact.js";
+import { html, useState } from "./vendor/htm-preact.js";
 import { get, key } from "./api.js";
-import { Figure, Notice, ago, count, dollars, many, short, when } from "./parts.js";
+import { Figure, Notice, ago, count, dollars, many, short, useLooks, when } from "./parts.js";
 import { wanting } from "./wanting.js";
 
-const LOOK_MS = 5000;
 const KEPT_MAX = 120; // looks that the curve shows: ten minutes
 const AT_WORK = ["buffering", "observing", "reflecting"];
 const WAITS = ["due", ...AT_WORK, "backing_off", "stalled", "paused"]; // what is idle has only a time to be looked at
@@ -23,21 +22,15 @@ function keep(told) {
 
 function useOverview() {
   const [found, setFound] = useState({});
-  useEffect(() => {
-    const stop = new AbortController();
-    const look = async () => {
-      const [told, ready] = await Promise.allSettled(["/overview", "/readyz"].map((path) => get(path, {}, stop.signal)));
-      if (stop.signal.aborted) return;
-      if (told.value) keep(told.value);
-      setFound((former) => ({
-        told: told.value ?? former.told,
-        ready: ready.value ?? { error: ready.reason.message },
-        error: told.reason?.message,
-      }));
-    };
-    look();
-    const often = setInterval(() => document.hidden || look(), LOOK_MS);
-    return () => (stop.abort(), clearInterval(often));
+  useLooks(async (signal) => {
+    const [told, ready] = await Promise.allSettled(["/overview", "/readyz"].map((path) => get(path, {}, signal)));
+    if (signal.aborted) return;
+    if (told.value) keep(told.value);
+    setFound((former) => ({
+      told: told.value ?? former.told,
+      ready: ready.value ?? { error: ready.reason.message },
+      error: told.reason?.message,
+    }));
   }, []);
   return found;
 }

@@ -80,6 +80,22 @@ export function useLoaded(load, keys) {
   return [state.value, state.error];
 }
 
+const LOOK_MS = 5000;
+
+// Calls `look` soon, and again 5 seconds after each answer while the page is seen: none is asked beside another.
+export function useLooks(look, keys, soonMs = 0) {
+  useEffect(() => {
+    const stop = new AbortController();
+    const again = async () => {
+      await look(stop.signal);
+      if (!stop.signal.aborted) timer = setTimeout(later, LOOK_MS);
+    };
+    const later = () => (document.hidden ? (timer = setTimeout(later, LOOK_MS)) : again());
+    let timer = setTimeout(again, soonMs);
+    return () => (stop.abort(), clearTimeout(timer));
+  }, keys);
+}
+
 export const isShared = (memory) => memory.scope === "resource";
 
 // Numbers `#12` and `#12-15` of a text as links to the messages they cite. In a shared memory they name a conversation,

@@ -2,27 +2,21 @@
 
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { some } from "./api.js";
-import { Notice, Status, ago, short } from "./parts.js";
+import { Notice, Status, ago, short, useLooks } from "./parts.js";
 
 const STATUSES = ["idle", "due", "buffering", "observing", "reflecting", "backing_off", "stalled", "paused", "disabled"];
-const LOOK_MS = 5000;
 
 export function SessionList({ chosen, status, onStatus }) {
   const [search, setSearch] = useState("");
   const [pages, setPages] = useState(1);
   useEffect(() => setPages(1), [status]);
   const [found, setFound] = useState({ items: [], more: false, error: null, loaded: false });
-  useEffect(() => {
-    const stop = new AbortController();
-    const look = () =>
-      some("/sessions", { search, status }, pages, stop.signal).then(
-        (page) => setFound({ ...page, error: null, loaded: true }),
-        (error) => stop.signal.aborted || setFound((former) => ({ ...former, error: error.message, loaded: true })),
-      );
-    const soon = setTimeout(look, 150);
-    const often = setInterval(() => document.hidden || look(), LOOK_MS);
-    return () => (stop.abort(), clearTimeout(soon), clearInterval(often));
-  }, [search, status, pages]);
+  const look = (signal) =>
+    some("/sessions", { search, status }, pages, signal).then(
+      (page) => setFound({ ...page, error: null, loaded: true }),
+      (error) => signal.aborted || setFound((former) => ({ ...former, error: error.message, loaded: true })),
+    );
+  useLooks(look, [search, status, pages], 150);
   return html`
     <div class="filters" role="search">
       <label>Search <input type="search" value=${search} placeholder="part of a key"
