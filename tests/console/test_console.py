@@ -203,6 +203,9 @@ async def test_the_overview_tells_what_fails_and_leads_to_it(
 
             await page.get_by_role("button", name="1 stalled").click()
             await expect(page.get_by_role("combobox", name="Status")).to_be_focused()
+            await page.get_by_role("button", name="To the content").focus()
+            await page.keyboard.press("Enter")
+            await expect(page.get_by_role("main")).to_be_focused()
             await expect(page.locator(".sessions li")).to_have_count(1)
             await page.get_by_role("link", name="Overview", exact=True).click()
             await cause.get_by_role("link", name="stuck").focus()
@@ -321,6 +324,7 @@ async def test_a_note_is_edited_and_deleted_only_after_a_question(service: Servi
         await expect(page.get_by_text("The parcel went to Faro.")).to_be_visible()
         await notes.last.get_by_role("button", name="Delete").click()
         await page.get_by_role("button", name="Cancel").click()
+        await expect(notes.last.get_by_role("button", name="Delete")).to_be_focused()
         await expect(notes).to_have_count(count)
         await notes.last.get_by_role("button", name="Delete").click()
         await page.get_by_role("dialog").get_by_role("button", name="Delete").click()

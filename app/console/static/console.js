@@ -66,6 +66,7 @@ function App() {
       <${KeyAsk} wrong=${asked.wrong} onKey=${open} />
     </main>`;
   return html`
+    <button class="skip" onClick=${() => document.querySelector("main").focus()}>To the content</button>
     <header class="top">
       <a class="brand" href="#/"><img src="console/icon.svg" alt="" width="22" height="22" />Daybook</a>
       <nav aria-label="Service">
@@ -76,7 +77,7 @@ function App() {
     </header>
     <div class=${`columns ${at.name ? "chosen" : ""}`}>
       <aside aria-label="Sessions"><${SessionList} chosen=${at.name} status=${status} onStatus=${setStatus} /></aside>
-      <main>
+      <main tabindex="-1">
         ${at.name
           ? html`<${SessionPage} key=${at.name} name=${at.name} tab=${at.tab} />`
           : html`<${OverviewPage} onStatus=${show} />`}

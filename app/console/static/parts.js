@@ -36,7 +36,7 @@ export function KeyAsk({ wrong, onKey }) {
   </form>`;
 }
 
-// A modal dialog: closes by Escape, by its Cancel, and after `onDo` went well.
+// A modal dialog: closes by Escape, by its Cancel, and after `onDo` went well; the focus is then where it was.
 export function Ask({ title, does, danger, onDo, onClose, children }) {
   const dialog = useRef();
   const [busy, setBusy] = useState(false);
@@ -47,7 +47,7 @@ export function Ask({ title, does, danger, onDo, onClose, children }) {
     setBusy(true);
     try {
       await onDo(new FormData(event.target));
-      onClose();
+      dialog.current.close();
     } catch (error) {
       setFailed(error.message);
       setBusy(false);
@@ -59,7 +59,7 @@ export function Ask({ title, does, danger, onDo, onClose, children }) {
       ${children}
       ${failed && html`<${Notice} kind="error">${failed}<//>`}
       <div class="buttons">
-        <button type="button" onClick=${onClose}>Cancel</button>
+        <button type="button" onClick=${() => dialog.current.close()}>Cancel</button>
         <button class=${danger ? "danger" : "main"} disabled=${busy}>${does}</button>
       </div>
     </form>
