@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 from uuid import uuid4
@@ -62,12 +63,11 @@ def replay_all(talks: Sequence[Conversation], configs: Mapping[str, dict[str, An
     ):
         total = sum(len(list(talk.calls)) for talk in talks) * len(configs)
         task = progress.add_task("replaying", total=total)
-        waiting = [
-            pool.submit(daybook, http, talk, name, configs[name], lambda _: progress.advance(task))
-            for talk in talks
-            for name in configs
-        ]
-        return found + [one.result() for one in waiting]
+
+        def replay(of: tuple[Conversation, str]) -> Replayed:
+            return daybook(http, *of, configs[of[1]], lambda _: progress.advance(task))
+
+        return found + list(pool.map(replay, product(talks, configs)))  # none begins any more where one fails
 
 
 def baseline(talk: Conversation, name: str) -> Replayed:

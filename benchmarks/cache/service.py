@@ -11,6 +11,7 @@ from pathlib import Path
 
 import httpx2
 
+from app.kit.signals import leave_when_told
 from app.settings import PREFIX
 from benchmarks.cache.rates import Models
 from benchmarks.waiting import wait_until
@@ -21,10 +22,11 @@ START_SECONDS_MAX, STOP_SECONDS_MAX, ANSWER_SECONDS_MAX = 120.0, 30.0, 120.0
 
 @contextmanager
 def running_service(settings: Mapping[str, str]) -> Iterator[httpx2.Client]:
-    """A client of a service with this environment beside our own.
+    """A client of a service with this environment beside our own, which ends with us, also by a signal.
 
     Raises RuntimeError where it ends at once, TimeoutError where it does not answer.
     """
+    leave_when_told()
     with tempfile.TemporaryDirectory(prefix="daybook-bench-") as folder:
         Path(folder).chmod(0o755)  # the database's server may run as another user
         port = _free_port()

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import psutil
+import pytest
 
 SIGTERMED = 128 + 15  # as a shell tells it
 HOLDS_POSTGRES = """
@@ -17,13 +18,24 @@ async def hold():
 
 asyncio.run(hold())
 """
+HOLDS_SERVICE = """
+import signal
+import psutil
+from benchmarks.cache.service import running_service
+
+with running_service({"DAYBOOK_MEMORY__ENABLED": "false"}):
+    print(*(child.pid for child in psutil.Process().children()), flush=True)
+    signal.pause()
+"""
 
 
-def test_a_run_that_is_ended_leaves_no_database_behind() -> None:
-    with subprocess.Popen([sys.executable, "-c", HOLDS_POSTGRES], stdout=subprocess.PIPE, text=True) as run:
+@pytest.mark.parametrize("script", [HOLDS_POSTGRES, HOLDS_SERVICE])
+def test_a_run_that_is_ended_leaves_nothing_behind(script: str) -> None:
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as run:
         assert run.stdout is not None
-        server = psutil.Process(int(run.stdout.readline()))
+        started = [psutil.Process(int(pid)) for pid in run.stdout.readline().split()]
+        assert started
         run.terminate()
         assert run.wait(60) == SIGTERMED
-        _, alive = psutil.wait_procs([server], timeout=10)
+        _, alive = psutil.wait_procs(started, timeout=10)
         assert alive == []
