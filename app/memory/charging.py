@@ -5,17 +5,14 @@ With no cap set nothing is counted, and no statement is made.
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import TypeVar
 from uuid import UUID
 
 from app.kit.db import Database
 from app.llm.port import ModelError, Usage
-from app.memory.model import Draft, ExtractorInput, ObserverInput, ReflectorInput
+from app.memory.model import Draft, Source
 from app.memory.records import Lease, Loaded
 from app.memory.spending import Accounts, Allowance, Amount, Caps, Rung, allowance, amount
 from app.memory.spending_store import SpendingStore
-
-S = TypeVar("S", ObserverInput, ReflectorInput, ExtractorInput)
 
 
 class Charging:
@@ -37,9 +34,9 @@ class Charging:
         self,
         lease: Lease,
         loaded: Loaded,
-        think: Callable[[S], Awaitable[Draft]],
-        estimate: Callable[[S], Awaitable[Usage]],
-        source: S,
+        think: Callable[[Source], Awaitable[Draft]],
+        estimate: Callable[[Source], Awaitable[Usage]],
+        source: Source,
     ) -> Draft | None:
         """One call; None where a cap forbids it, and the provider was not asked. Raises what ``think`` does.
 

@@ -4,20 +4,12 @@ import asyncio
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic
 
 from app.llm.port import TIMEOUT, Model, ModelError, ModelReply, ModelRequest, Stop, Usage
 from app.llm.prices import estimated, unanswered
-from app.memory.model import Call, Draft
+from app.memory.model import Call, Draft, Source
 from app.memory.prompts import Prompt
-
-
-class _Asking(Protocol):
-    @property
-    def small_model(self) -> bool: ...
-
-
-Source = TypeVar("Source", bound=_Asking)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -181,6 +181,9 @@ class ExtractorInput:
     rejected: str | None = None
     input_tokens: int | None = None
     small_model: bool = False
+
+
+Source = TypeVar("Source", ObserverInput, ReflectorInput, ExtractorInput)
 
 
 class Status(StrEnum):

@@ -17,7 +17,7 @@ from app.facts.model import Author, Fact, FactConfig, NewFact
 from app.facts.store import FactStore
 from app.kit.db import Database, Tx
 from app.kit.tracing import UNTRACED, traced
-from app.memory.asking import Asking
+from app.memory.calling import Calling
 from app.memory.charging import Charging
 from app.memory.gates import Verdict
 from app.memory.judging import judged_facts
@@ -58,7 +58,7 @@ class Noting:
         self._database = database
         self._store = store
         self._facts = facts
-        self._asking = Asking(
+        self._calling = Calling(
             role="extractor",
             provider=extractor.name,
             think=extractor.extract,
@@ -96,13 +96,13 @@ class Noting:
     async def _think(
         self, lease: Lease, loaded: Loaded, rules: Rules, reading: Reading, runs: list[Run]
     ) -> Verdict | None:
-        """Judged lines, as ``Asking.accepted``."""
+        """Judged lines, as ``Calling.accepted``."""
         redact = self._redaction.of(loaded.tenant)
         messages = await asyncio.to_thread(redacted_messages, reading.messages, redact)
         source = _extractor_input(rules, reading.items, messages)
         judge = partial(judged_facts, source=source)
         seqs = {"from_seq": reading.from_seq, "to_seq": reading.to_seq}
-        return await self._asking.accepted(lease, loaded, source, judge, runs, kind=KIND, **seqs)
+        return await self._calling.accepted(lease, loaded, source, judge, runs, kind=KIND, **seqs)
 
     async def _record(
         self, tx: Tx, lease: Lease, loaded: Loaded, reading: Reading, noted: Sequence[NewFact], runs: list[Run]

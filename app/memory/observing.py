@@ -10,8 +10,8 @@ from app.kit.db import Database, Tx
 from app.kit.offload import aside
 from app.kit.tokens import text_tokens
 from app.kit.tracing import UNTRACED, traced
-from app.memory.asking import Asking
 from app.memory.boundaries import span_of
+from app.memory.calling import Calling
 from app.memory.charging import Charging
 from app.memory.conversations import named
 from app.memory.cursor import advance
@@ -44,7 +44,7 @@ class Observing:
     ) -> None:
         self._database = database
         self._store = store
-        self._asking = Asking(
+        self._calling = Calling(
             role="observer",
             provider=observer.name,
             think=observer.observe,
@@ -75,7 +75,7 @@ class Observing:
                 return await self._record(tx, lease, loaded, rules, span, new, runs, ahead=ahead)
 
     async def think(self, lease: Lease, loaded: Loaded, rules: Rules, span: Span, runs: list[Run]) -> Verdict | None:
-        """What is to be recorded of the span, as ``Asking.accepted``."""
+        """What is to be recorded of the span, as ``Calling.accepted``."""
         redact = self._redaction.of(loaded.tenant)
         of = {"daybook.messages": len(span.messages), "daybook.tokens": span.tokens}
         with traced(self._tracer, "think", attributes=of):
@@ -83,7 +83,7 @@ class Observing:
             source = _observer_input(loaded, rules, span)
             judge = partial(judged_observation, span=span, task=_task(loaded), timezone=rules.zone)
             seqs = {"from_seq": loaded.buffered_seq + 1, "to_seq": span.to_seq}
-            return await self._asking.accepted(lease, loaded, source, judge, runs, kind=KIND, **seqs)
+            return await self._calling.accepted(lease, loaded, source, judge, runs, kind=KIND, **seqs)
 
     async def _record(
         self,

@@ -11,7 +11,7 @@ from app.kit.db import Database, Tx
 from app.kit.offload import aside
 from app.kit.tokens import text_tokens
 from app.kit.tracing import UNTRACED, traced
-from app.memory.asking import Asking, run_of
+from app.memory.calling import Calling, run_of
 from app.memory.charging import Charging
 from app.memory.conversations import Numbering
 from app.memory.gates import Rejection, Verdict, restore
@@ -109,7 +109,7 @@ class Reflecting:
         self._database = database
         self._store = store
         self._reflections = ReflectionStore()
-        self._asking = Asking(
+        self._calling = Calling(
             role="reflector",
             provider=reflector.name,
             think=reflector.reflect,
@@ -173,7 +173,7 @@ class Reflecting:
     async def _try(
         self, lease: Lease, loaded: Loaded, source: ReflectorInput, sources: Sources, runs: list[Run]
     ) -> Verdict | None:
-        draft = await self._asking.draft(lease, loaded, source, runs, kind=sources.kind)
+        draft = await self._calling.draft(lease, loaded, source, runs, kind=sources.kind)
         if draft is None:
             return None
         verdict = await aside(

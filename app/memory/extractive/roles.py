@@ -3,16 +3,14 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final
 
 from app.kit.offload import aside
 from app.llm.port import Provider, Usage
 from app.memory.extractive.extractor import extracts
 from app.memory.extractive.observer import observations
 from app.memory.extractive.reflector import reflections
-from app.memory.model import Call, Draft, ExtractorInput, ObserverInput, ReflectorInput
-
-Source = TypeVar("Source", ObserverInput, ReflectorInput, ExtractorInput)
+from app.memory.model import Call, Draft, ExtractorInput, ObserverInput, ReflectorInput, Source
 
 VERSION: Final = "extractive-1"
 FREE: Final = Usage(cost_usd=0.0)  # no model is called

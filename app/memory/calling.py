@@ -1,4 +1,4 @@
-"""Asking observer, reflector or extractor within a step: what they write is paid for, redacted, judged, on record."""
+"""Calling the model of a role within a step: what it writes is paid for, redacted, judged, on record."""
 
 import asyncio
 import time
@@ -8,9 +8,9 @@ from typing import Generic
 
 from app.kit.offload import aside
 from app.llm.port import ModelError, Usage
-from app.memory.charging import Charging, S
+from app.memory.charging import Charging
 from app.memory.gates import Rejection, Verdict
-from app.memory.model import Draft
+from app.memory.model import Draft, Source
 from app.memory.outcomes import StepFailed
 from app.memory.records import Lease, Loaded, Run
 from app.redaction.model import Redact, Redaction
@@ -20,13 +20,13 @@ REJECTED_CHARS_MAX = 20_000  # of a refused output kept for inspection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking(Generic[S]):
+class Calling(Generic[Source]):
     """``role`` as an error names it, ``provider`` as a run does."""
 
     role: str
     provider: str
-    think: Callable[[S], Awaitable[Draft]]
-    estimate: Callable[[S], Awaitable[Usage]]
+    think: Callable[[Source], Awaitable[Draft]]
+    estimate: Callable[[Source], Awaitable[Usage]]
     charging: Charging
     redaction: Redaction
 
@@ -34,7 +34,7 @@ class Asking(Generic[S]):
         self,
         lease: Lease,
         loaded: Loaded,
-        source: S,
+        source: Source,
         judge: Callable[[Draft], Verdict],
         runs: list[Run],
         *,
@@ -62,7 +62,7 @@ class Asking(Generic[S]):
             return None
         raise StepFailed(rejection, f"the {self.role}'s output was rejected: {rejection.reason}", runs=runs)
 
-    async def draft(self, lease: Lease, loaded: Loaded, source: S, runs: list[Run], *, kind: str) -> Draft | None:
+    async def draft(self, lease: Lease, loaded: Loaded, source: Source, runs: list[Run], *, kind: str) -> Draft | None:
         """One call; None where a cap forbids it. Raises StepFailed with ``runs`` and the record of the failed call.
 
         What the model wrote is redacted before anything is made of it, as it may say what it was not told: in a thread,
