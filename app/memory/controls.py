@@ -82,7 +82,7 @@ class Controls:
             if not old:
                 return Deleted(version=locked.version, retired=0)
             await self._notes.delete_notes(tx, notes, locked, old)
-            told = FORGOTTEN if locked.is_shared or await self._told_last(tx, locked, old) else None
+            told = FORGOTTEN if await self._told_last(tx, locked, old) else None
             await self._store.record_control(tx, locked, DELETED, told=told)
         self._memory.wake(locked.memory_id)
         return Deleted(version=locked.version + 1, retired=len(old))
@@ -114,8 +114,8 @@ class Controls:
             *await self._notes.live_notes(tx, OBSERVATIONS, locked.memory_id),
             *await self._notes.live_notes(tx, REFLECTIONS, locked.memory_id),
         ]
-        end = max((note.to_seq for note in left), default=0)
-        return any(note.status is Status.ACTIVE and note.to_seq > end for note in old)
+        end = max((note.place[1] for note in left), default=0)
+        return any(note.status is Status.ACTIVE and note.place[1] > end for note in old)
 
     def _refuse_growth(self, locked: Locked, old: N, new: NewText) -> None:
         """One note is no larger than a log that is due to be condensed, unless it was so before."""

@@ -133,6 +133,25 @@ async def test_what_the_newest_note_said_of_the_current_task_goes_with_it(
     assert (kept["current_task"], forgotten["current_task"]) == ("Carry on.", None)
 
 
+async def test_it_stays_with_an_older_note_of_another_session_that_shares_the_memory(
+    start_service: StartService, models: ModelServer
+) -> None:
+    del models  # asked for its variables
+    async with start_service(provider="openai", memory=MEMORY | {"observation_tokens": 10_000}) as service:
+        for key in (KEY, "other"):
+            place = {"resource_id": "ana", "config": {"scope": "resource"}}
+            assert (await service.client.put(f"/sessions/{key}", json=place)).status_code == 201
+            await service.append(key, *plain_talk(OBSERVE_AT), wait_ms=20_000)
+        older, *_, newer = sorted(await live(service), key=lambda note: note["place"])
+        await control(service, "DELETE", f"observations/{older['id']}")
+        kept = await service.memory(KEY)
+        await control(service, "DELETE", f"observations/{newer['id']}")
+        forgotten = await service.memory(KEY)
+
+    assert (older["session"], newer["session"]) == (KEY, "other")
+    assert (kept["current_task"], forgotten["current_task"]) == ("Carry on.", None)
+
+
 async def test_the_laws_hold_while_somebody_edits_and_deletes_after_every_turn(start_service: StartService) -> None:
     config = {**MEMORY, "buffer_every": 0.25, "consolidate_at": 3}
     before: Look | None = None
