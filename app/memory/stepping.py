@@ -116,17 +116,22 @@ class Stepping:
         await self._queue.renew(lease, seconds=self._lease_seconds, step=name)
         structlog.contextvars.bind_contextvars(session=loaded.session_key, step=name, epoch=lease.epoch)
         try:
-            with traced(self._tracer, f"step {name}", attributes={"daybook.session": loaded.session_key}) as going:
-                outcome = await self._execute(lease, loaded, rules, step)
-                going.set_attribute("daybook.outcome", outcome)
-        except StepFailed as failure:
-            await self._fail(lease, loaded, step, failure)
-            return None
+            return await self._done(lease, loaded, rules, step, name)
         except Exception as error:  # a bug is a failure like another: recorded, and tried again later
             if is_away(error):
                 raise
             log.exception("step_broke")
             await self._fail(lease, loaded, step, StepFailed("internal", type(error).__name__, runs=()))
+            return None
+
+    async def _done(self, lease: Lease, loaded: Loaded, rules: Rules, step: Step, name: str) -> Outcome | None:
+        """What came of it; None when it failed and that is on record."""
+        try:
+            with traced(self._tracer, f"step {name}", attributes={"daybook.session": loaded.session_key}) as going:
+                outcome = await self._execute(lease, loaded, rules, step)
+                going.set_attribute("daybook.outcome", outcome)
+        except StepFailed as failure:
+            await self._fail(lease, loaded, step, failure)
             return None
         self._metrics.stepped(name, outcome)
         log.info("step", outcome=outcome)

@@ -1,6 +1,7 @@
 """Which memories the engine takes first, where more is due than it has places for."""
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -10,6 +11,7 @@ from app.kit.db import Database, DatabaseConfig
 from app.memory.engine import EngineConfig
 from app.memory.queue_store import QueueStore
 from tests.conftest import StartService
+from tests.diagnostics.test_routes import script
 from tests.journeys.looks import WAIT_MS, until
 from tests.journeys.talk import plain_talk
 
@@ -85,3 +87,15 @@ async def test_what_was_said_while_memory_was_off_for_all_is_observed_once_it_is
     assert off["pending"]["tokens"] >= memory["message_tokens"]
     assert (on["status"], on["coverage"]["intervals"][0]["from"]) == ("idle", 1)
     assert on["cursor"]["observed_seq"] > 8
+
+
+async def test_a_failure_that_cannot_be_recorded_as_it_is_counts_all_the_same(
+    start_service: StartService, tmp_path: Path
+) -> None:
+    fails = script(tmp_path, {"error": {"kind": "no\x00text"}})
+    async with start_service(**fails, memory={"message_tokens": 400, "buffer_every": None}) as service:
+        await service.append("s", *plain_talk(8))
+        failing = await until(partial(service.memory, "s"), lambda memory: memory["attempts"] > 0)
+
+    assert failing["status"] == "backing_off"
+    assert (failing["last_error"]["step"], failing["last_error"]["kind"]) == ("observe", "internal")
