@@ -32,9 +32,10 @@ WHERE tenant = $1 AND resource_id = $2 AND NOT EXISTS (SELECT FROM resources WHE
 HAVING count(*) > 0
 """
 
+# One of which nothing was said was made in this transaction, to be locked.
 FORGET_RESOURCE = """/* forget_resource */
-WITH gone AS (DELETE FROM resources WHERE tenant = $1 AND id = $2 RETURNING 1)
-SELECT count(*) AS resources FROM gone
+WITH gone AS (DELETE FROM resources WHERE tenant = $1 AND id = $2 RETURNING created_at)
+SELECT count(*) FILTER (WHERE created_at < now()) AS resources FROM gone
 """
 
 

@@ -17,7 +17,7 @@ from app.kit.errors import FieldError, Invalid
 from app.sessions.errors import ScopeConflict
 from app.sessions.lineage import family, hold
 from app.sessions.merging import off_of, set_of, unset_of
-from app.sessions.store import LOCK_OWNER, NAMESPACE, SessionRecord, session_id
+from app.sessions.store import NAMESPACE, SessionRecord, session_id
 
 RESOURCE, SESSION = "resource", "session"
 SHARED = {"scope": RESOURCE}
@@ -35,6 +35,9 @@ RETURNING config, updated_at = now() AS changed
 LOCK_SHARING = """/* lock_sharing */
 SELECT id FROM sessions WHERE memory_id = $1 AND config <> $3 OR id = $2 ORDER BY id FOR UPDATE
 """
+
+# Before its sessions, as by everybody who changes what they share.
+LOCK_OWNER = "/* lock_owner */ SELECT FROM resources WHERE tenant = $1 AND id = $2 FOR UPDATE"
 
 SHARED_WITH = """/* shared_with */
 SELECT tenant, resource_id, memory_id FROM sessions WHERE id = $1 AND memory_id <> id

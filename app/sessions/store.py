@@ -87,8 +87,11 @@ SELECT m.id AS memory_id, s.config, m.pending_tokens, m.observation_tokens, m.re
 FROM memories m JOIN sessions s ON s.memory_id = m.id WHERE m.id = $1 LIMIT 1
 """
 
-# Before its sessions, as by everybody who changes what they share.
-LOCK_OWNER = "/* lock_owner */ SELECT FROM resources WHERE tenant = $1 AND id = $2 FOR UPDATE"
+# Before its sessions, as by everybody who changes what they share. Made where there is none, or who makes it meanwhile
+# would have it, and want sessions that are held here.
+HOLD_OWNER = """/* hold_owner */
+INSERT INTO resources (tenant, id) VALUES ($1, $2) ON CONFLICT (tenant, id) DO UPDATE SET id = excluded.id
+"""
 
 LOCK_SESSION = """/* lock_session_to_delete */
 SELECT id, key, memory_id FROM sessions WHERE id = $1 FOR UPDATE
@@ -304,8 +307,8 @@ class SessionStore:
         return _gone(tenant, await tx.fetch(LOCK_SESSION, session_id(tenant, key)), resource_id=None)
 
     async def lock_resource(self, tx: Tx, tenant: str, resource_id: str) -> Gone:
-        """All sessions of the resource, locked with the branches that descend from them."""
-        await tx.execute(LOCK_OWNER, tenant, resource_id)
+        """All sessions of the resource, locked with it and with the branches that descend from them."""
+        await tx.execute(HOLD_OWNER, tenant, resource_id)
 
         async def related() -> set[UUID]:
             return await family(tx, [row["id"] for row in await tx.fetch(OF_RESOURCE, tenant, resource_id)])

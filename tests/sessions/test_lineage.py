@@ -77,3 +77,30 @@ async def test_a_branch_that_is_made_before_its_parent_is_held_is_held_in_its_tu
     finally:
         for connection in (first, second, looking):
             await connection.close()
+
+
+async def _share(service: Service) -> list[int]:
+    said_of_it = await service.client.put("/resources/ana", json={"metadata": {"plan": "pro"}})
+    body = {"resource_id": "ana", "config": {"scope": "resource"}}
+    return [said_of_it.status_code, (await service.client.put(f"/sessions/{PARENT}", json=body)).status_code]
+
+
+async def test_a_resource_of_which_nothing_was_said_is_held_before_its_sessions(
+    service: Service, database_url: str
+) -> None:
+    """Else its deletion, and one that makes it to share its memory, are in a deadlock."""
+    assert (await service.client.put(f"/sessions/{PARENT}", json={"resource_id": "ana"})).status_code == 201
+    holding, looking = await asyncpg.connect(database_url), await asyncpg.connect(database_url)
+    try:
+        async with holding.transaction():
+            await holding.execute(LOCKING, session_id("default", PARENT))
+            deleting = asyncio.create_task(_delete_resource(service))
+            await until(partial(looking.fetchval, WAITING), bool)
+            sharing = asyncio.create_task(_share(service))
+            await until(partial(looking.fetch, WAITING), lambda waiting: len(waiting) == 2)
+        deleted = await deleting
+        assert (deleted.status_code, deleted.json()["rows"]["resources"]) == (200, 0)
+        assert await sharing == [201, 201]
+    finally:
+        await holding.close()
+        await looking.close()
