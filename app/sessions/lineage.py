@@ -21,7 +21,7 @@ FAMILY = """WITH RECURSIVE family AS (
 
 MEMBERS = f"/* family */ {FAMILY} SELECT id FROM family"  # noqa: S608 - our own text
 
-HOLD = "/* hold_sessions */ SELECT FROM sessions WHERE id = ANY($1::uuid[]) ORDER BY id FOR UPDATE"
+HOLD = "/* hold_sessions */ SELECT id FROM sessions WHERE id = ANY($1::uuid[]) ORDER BY id FOR UPDATE"
 
 LOOKS_MAX = 5  # then what comes still is taken late, and Postgres ends who is in a deadlock for it
 
@@ -47,25 +47,25 @@ async def family(tx: Tx, sessions: Sequence[UUID]) -> set[UUID]:
     return {row["id"] for row in await tx.fetch(MEMBERS, sessions)}
 
 
-async def hold(tx: Tx, find: Callable[[], Awaitable[set[UUID]]]) -> set[UUID]:
-    """Lock the sessions that ``find`` finds, in the order of all who lock several; answers them.
+async def hold(tx: Tx, find: Callable[[], Awaitable[set[UUID]]]) -> None:
+    """Lock the sessions that ``find`` finds, in the order of all who lock several.
 
-    A branch may come between the look and the locks, and is found by another look: while its parent is held there are
-    no more of it. Then all are let go, which the end of a savepoint does, and are taken anew with it.
+    A branch may come between the look and the locks, or a session go and another of its key come: that is found by
+    another look, and while its parent is held there are no more of it. Then all are let go, which the end of a
+    savepoint does, and are taken anew with it.
     """
     found = await find()
     for _ in range(LOOKS_MAX):
         try:
             async with tx.transaction():
-                await tx.execute(HOLD, list(found))
-                if more := await find() - found:
+                held = {row["id"] for row in await tx.fetch(HOLD, list(found))}
+                if more := await find() - held:
                     raise _Grown  # noqa: TRY301 - it ends the savepoint
         except _Grown:
             found |= more
         else:
-            return found
+            return
     await tx.execute(HOLD, list(found))
-    return found
 
 
 async def adopt(tx: Tx, gone: Gone) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import asyncpg
 import pytest
 
+from app.sessions.lineage import family, hold
 from app.sessions.store import session_id
 from tests.conftest import Service
 from tests.journeys.looks import until
@@ -104,3 +105,25 @@ async def test_a_resource_of_which_nothing_was_said_is_held_before_its_sessions(
     finally:
         await holding.close()
         await looking.close()
+
+
+async def test_a_session_that_went_and_came_again_while_it_was_waited_for_is_held(
+    service: Service, database_url: str
+) -> None:
+    await service.append(PARENT, said())
+    session = session_id("default", PARENT)
+    remaking, holding, looking = [await asyncpg.connect(database_url) for _ in range(3)]
+    try:
+        async with holding.transaction():
+            async with remaking.transaction():
+                await remaking.execute("DELETE FROM sessions WHERE id = $1", session)
+                held = asyncio.create_task(hold(holding, partial(family, holding, [session])))
+                await until(partial(looking.fetchval, BLOCKED, remaking.get_server_pid()), bool)
+                again = "INSERT INTO sessions (id, tenant, key, memory_id) VALUES ($1, 'default', $2, $1)"
+                await remaking.execute(again, session, PARENT)
+            await held
+            with pytest.raises(asyncpg.LockNotAvailableError):
+                await looking.execute(LOCKING, session)
+    finally:
+        for connection in (remaking, holding, looking):
+            await connection.close()
