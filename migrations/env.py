@@ -28,13 +28,14 @@ def run(connection: Connection) -> None:
 
 
 async def run_online() -> None:
-    # No statement has a name on the server, where a pooler may have given another client the same one.
-    unnamed = {"statement_cache_size": 0, "prepared_statement_name_func": str}
-    # asyncpg itself reads the DSN, as for the service: SQLAlchemy knows nothing of ``sslmode`` or ``options`` in one.
-    connect = partial(asyncpg.connect, context.config.attributes["dsn"])
-    engine = create_async_engine(
-        "postgresql+asyncpg://", async_creator=connect, poolclass=pool.NullPool, connect_args=unnamed
-    )
+    # No statement has a name on the server, where a pooler may have given another client the same one. And asyncpg
+    # itself reads the DSN, as for the service: SQLAlchemy knows nothing of ``sslmode`` or ``options`` in one.
+    arguments = {
+        "statement_cache_size": 0,
+        "prepared_statement_name_func": str,
+        "async_creator_fn": partial(asyncpg.connect, context.config.attributes["dsn"]),
+    }
+    engine = create_async_engine("postgresql+asyncpg://", poolclass=pool.NullPool, connect_args=arguments)
     async with engine.connect() as connection:
         await connection.run_sync(run)
         await connection.commit()
