@@ -80,7 +80,7 @@ def understood(reply: T, read: Callable[[T], R], *, provider: str) -> R:
     """``read(reply)``. The SDKs build their types unchecked, so a body of another shape shows only when it is read."""
     try:
         return read(reply)
-    except (AttributeError, IndexError, TypeError, ValueError) as error:
+    except (AttributeError, IndexError, OverflowError, TypeError, ValueError) as error:  # 1e999 tokens overflow
         raise bad_reply(provider) from error
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from itertools import chain
 from typing import Protocol, TypeAlias, TypeVar
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -12,6 +13,7 @@ from app.llm.port import Usage
 from app.sessions.model import Message
 
 UTC = ZoneInfo("UTC")
+CITED_MAX = 100  # messages told of one line
 Ranges: TypeAlias = tuple[tuple[int, int], ...]  # seqs, inclusive, ascending and disjoint
 
 
@@ -93,6 +95,12 @@ class Item:
     def all_cites(self) -> tuple[Cite, ...]:
         """Its own, then those of its details."""
         return (*self.cites, *(cite for detail in self.details for cite in detail.cites))
+
+    @property
+    def cited(self) -> tuple[int, ...]:
+        """The messages that these are, each once, so many at most."""
+        seqs = (range(cite.first, min(cite.last + 1, cite.first + CITED_MAX)) for cite in self.all_cites)
+        return tuple(dict.fromkeys(chain.from_iterable(seqs)))[:CITED_MAX]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

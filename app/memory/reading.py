@@ -22,7 +22,6 @@ from app.sessions.model import Message, Trust
 
 Chunk: TypeAlias = Observation | Reflection
 
-CITED_MAX: Final = 100  # messages told of one fact
 _CATEGORIES: Final = {
     Tag.DECISION: Category.DECISION,
     Tag.PREFERENCE: Category.PREFERENCE,
@@ -94,7 +93,7 @@ def new_facts(
 
 
 def _fact(item: Item, reading: Reading, loaded: Loaded, said: dict[int, Message], timezone: ZoneInfo) -> NewFact:
-    cites = tuple(dict.fromkeys(_seqs(item)))[:CITED_MAX]
+    cites = item.cited
     text = "; ".join([item.text, *(detail.text for detail in item.details)])
     source = Source(
         session_id=loaded.session_id,
@@ -115,11 +114,6 @@ def _fact(item: Item, reading: Reading, loaded: Loaded, said: dict[int, Message]
         sources=(source,),
         valid_from=min(_true_from(item, cites, said, timezone) or loaded.now, loaded.now),
     )
-
-
-def _seqs(item: Item) -> Iterator[int]:
-    for cite in item.all_cites:
-        yield from range(cite.first, min(cite.last, cite.first + CITED_MAX - 1) + 1)
 
 
 def _observations(chunks: Iterable[Chunk], cites: Iterable[int]) -> Iterator[int]:

@@ -7,14 +7,13 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from app.kit.days import parse_day
-from app.memory.model import Cite, Item, Observation, Origin
+from app.memory.model import Item, Observation, Origin
 from app.recall.model import Hit, HitKind
 from app.recall.ranking import plain_scores
 from app.recall.tokens import Alternatives, terms
 from app.sessions.model import Trust
 
 LINES_KEPT: Final = 4_096  # of which the terms are remembered
-CITED_MAX: Final = 100  # messages told of one line
 _TRUST: Final = {None: Trust.USER, Origin.TOOL: Trust.TOOL, Origin.EXTERNAL: Trust.EXTERNAL}
 
 
@@ -54,7 +53,7 @@ def text_terms(text: str) -> dict[str, int]:
 
 
 def _hit(key: str, note: Observation, item: Item, at: datetime, score: float) -> Hit:
-    cites = tuple(dict.fromkeys(_cited([*item.cites, *(cite for detail in item.details for cite in detail.cites)])))
+    cites = item.cited
     return Hit(
         kind=HitKind.OBSERVATION,
         session=key,
@@ -66,8 +65,3 @@ def _hit(key: str, note: Observation, item: Item, at: datetime, score: float) ->
         trust=_TRUST[item.origin],
         cites=cites,
     )
-
-
-def _cited(cites: Sequence[Cite]) -> Iterator[int]:
-    for cite in cites:
-        yield from range(cite.first, min(cite.last, cite.first + CITED_MAX - 1) + 1)

@@ -76,7 +76,7 @@ class Vectorizing:
         self._now = monotonic
         self._asked: dict[UUID, None] = {}
         self._swept = uuid4()
-        self._lacking = 0
+        self._lacking: int | None = None  # in this round so far; the first one begins anywhere, and is none
         self._lacked: int | None = None
         self._failures = 0
         self._repeated = Repeated(self._try, seconds=config.look_seconds, name="daybook-recall-vectors")
@@ -106,13 +106,19 @@ class Vectorizing:
     async def sweep(self) -> None:
         """Look at the next few sessions, and note those that lack vectors."""
         found = await self._store.behind(self._swept, self._config.sweep_sessions)
-        self._lacking += found.messages
+        if self._lacking is not None:
+            self._lacking += found.messages
         if found.last is None:
-            self._metrics.lacking(self._lacking)
-            self._lacked, self._lacking = self._lacking, 0
+            self._told(self._lacking)
+            self._lacking = 0
         self._swept = found.last or FIRST
         for session in found.behind:
             self.ask(session)
+
+    def _told(self, lacking: int | None) -> None:
+        if lacking is not None:
+            self._metrics.lacking(lacking)
+            self._lacked = lacking
 
     async def _try(self) -> None:
         """Where the model fails, wait as long as the memory would."""

@@ -2,7 +2,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.llm.calls import RETRY_AFTER_SECONDS_MAX, retry_after_seconds
+from app.llm.calls import RETRY_AFTER_SECONDS_MAX, retry_after_seconds, understood
+from app.llm.port import ModelError
 
 NOW = datetime(2026, 8, 1, 10, 0, 0, tzinfo=UTC)
 
@@ -31,3 +32,10 @@ NOW = datetime(2026, 8, 1, 10, 0, 0, tzinfo=UTC)
 )
 def test_retry_after_is_seconds_or_a_date(headers: dict[str, str], seconds: float | None) -> None:
     assert retry_after_seconds(headers, now=NOW) == seconds
+
+
+@pytest.mark.parametrize("tokens", [float("inf"), float("nan"), "many", None])
+def test_tokens_that_are_no_number_are_a_bad_reply(tokens: object) -> None:
+    with pytest.raises(ModelError, match="shape") as raised:
+        understood(tokens, int, provider="openai")  # type: ignore[arg-type] # what a server may send
+    assert raised.value.kind == "bad_reply"

@@ -363,6 +363,16 @@ async def test_a_sweep_finds_what_was_left_wherever_it_begins(vectorizing: Start
     assert list(left._asked) == [SESSION]
 
 
+async def test_what_lacks_vectors_is_told_of_all_sessions_and_not_of_the_end_of_a_round(vectorizing: Start) -> None:
+    left = vectorizing()
+    left._swept = UUID(int=2**128 - 1)  # it begins anywhere
+    await left.sweep()
+    assert left.backlog().messages is None
+    while left.backlog().messages is None:
+        await left.sweep()
+    assert left.backlog().messages == len(TALK)
+
+
 def test_the_newest_messages_are_searched_of_the_sessions_in_their_order() -> None:
     def session(number: int, last_seq: int) -> Searched:
         id_ = UUID(int=number)
