@@ -135,7 +135,7 @@ def preview_text(*, handle: str, media_type: str, size: int, head: str, end: str
 
 def recalled(*, seq: int, said_at: datetime, by: str, text: str) -> str:
     """An earlier message that the query of the call found."""
-    return f"Recalled, #{seq}, {said_at:%b} {said_at.day}, {said_at:%Y %H:%M}, {by}: {_hanging(text)}"
+    return _hanging(f"Recalled, {said(seq=seq, said_at=said_at, by=by, text=text)}")
 
 
 def left_out(messages: int) -> str:
