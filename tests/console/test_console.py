@@ -256,6 +256,29 @@ async def test_a_service_that_is_slow_is_asked_once_at_a_time(service: Service, 
     await context.close()
 
 
+async def test_a_tab_that_is_not_seen_leaves_its_stream_to_others_and_shows_what_it_missed(
+    service: Service, browser: Browser
+) -> None:
+    async def seen(page: Page, *, is_seen: bool) -> None:
+        await page.evaluate(
+            """hidden => (Object.defineProperty(document, "hidden", { value: hidden, configurable: true }),
+               document.dispatchEvent(new Event("visibilitychange")))""",
+            not is_seen,
+        )
+
+    await talked(service, messages=1)
+    async with page_of(browser, f"{service.url}/#/support-1") as page:
+        live = page.get_by_role("status").get_by_text("live", exact=True)
+        await expect(live).to_be_visible()
+        async with page.expect_event("requestfailed", lambda asked: asked.url.endswith("/memory/events")):
+            await seen(page, is_seen=False)
+        await expect(page.get_by_text("not live")).to_be_visible()
+        await service.append("support-1", {"role": "user", "content": "My new address is Rua Augusta 12."})
+        await seen(page, is_seen=True)
+        await expect(live).to_be_visible()
+        await expect(page.get_by_text("My new address is Rua Augusta 12.")).to_be_visible()
+
+
 async def test_a_service_that_comes_back_is_shown_as_it_is_then(service: Service, browser: Browser) -> None:
     await talked(service, messages=1)
     context = await browser.new_context()

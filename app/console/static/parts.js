@@ -96,6 +96,17 @@ export function useLooks(look, keys, soonMs = 0) {
   }, keys);
 }
 
+// Whether the tab is. A browser keeps six connections to a host for all its tabs, and each stream takes one.
+export function useSeen() {
+  const [seen, setSeen] = useState(!document.hidden);
+  useEffect(() => {
+    const changed = () => setSeen(!document.hidden);
+    document.addEventListener("visibilitychange", changed);
+    return () => document.removeEventListener("visibilitychange", changed);
+  }, []);
+  return seen;
+}
+
 export const isShared = (memory) => memory.scope === "resource";
 
 // Numbers `#12` and `#12-15` of a text as links to the messages they cite. In a shared memory they name a conversation,

@@ -1,8 +1,8 @@
 // One session: how its memory stands, and its views. Looks again whenever an event tells of something.
 
-import { html, useEffect, useState } from "./vendor/htm-preact.js";
+import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { call, get, listen, session } from "./api.js";
-import { Ask, Figure, Notice, Status, ago, count, dollars, many, short, useLoaded, when } from "./parts.js";
+import { Ask, Figure, Notice, Status, ago, count, dollars, many, short, useLoaded, useSeen, when } from "./parts.js";
 import { CoverageMap } from "./coverage.js";
 import { Timeline } from "./timeline.js";
 import { LogView } from "./log.js";
@@ -25,21 +25,24 @@ function useEvents(name) {
   const [live, setLive] = useState(false);
   const [change, setChange] = useState(0);
   const again = () => setChange((number) => number + 1);
+  const lost = useRef(false);
+  const seen = useSeen();
   useEffect(() => {
+    if (!seen) return undefined;
     const stop = new AbortController();
-    let [timer, lost] = [null, false];
+    let timer = null;
     const onState = (on) => {
       setLive(on);
-      if (on && lost) again(); // what came meanwhile was told to nobody
-      lost = !on;
+      if (on && lost.current) again(); // what came meanwhile was told to nobody
+      lost.current = !on;
     };
     const onEvent = (event) => {
       setTold((former) => [event, ...former].slice(0, TOLD_MAX));
       timer ??= setTimeout(() => ((timer = null), again()), 200);
     };
     listen(name, { signal: stop.signal, onEvent, onState });
-    return () => (stop.abort(), clearTimeout(timer));
-  }, [name]);
+    return () => (stop.abort(), clearTimeout(timer), onState(false));
+  }, [name, seen]);
   return { told, live, change, again };
 }
 
