@@ -55,7 +55,8 @@ WHERE s.id = $1
 """
 
 VERSIONS = f"""/* versions */
-SELECT version, cause, at, anchor_date, c.*
+SELECT version, cause, at, anchor_date, coalesce(c.last_seq, 0) AS last_seq,
+       coalesce(c.observed_seq, 0) AS observed_seq, coalesce(c.tail_from_seq, 1) AS tail_from_seq
 FROM (SELECT *, {cursor(version="v", session="$2::uuid")} AS cursor FROM memory_versions v
       WHERE memory_id = $1 AND version < $3 ORDER BY version DESC LIMIT $4) v,
      jsonb_to_record(cursor) AS c (last_seq bigint, observed_seq bigint, tail_from_seq bigint)

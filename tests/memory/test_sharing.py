@@ -404,3 +404,13 @@ async def test_a_resource_is_deleted_with_what_its_sessions_share(service: Servi
     await say(service, "one", 1, 2, 3)
     rows = (await service.client.delete("/resources/ana")).json()["rows"]
     assert (rows["memories"], rows["observations"], rows["resources"], rows["sessions"]) == (1, 1, 1, 2)
+
+
+async def test_a_session_has_stood_at_its_beginning_in_the_versions_from_before_it_came(service: Service) -> None:
+    await share(service, "one", **SMALL)
+    await say(service, "one", 1, 2, 3)
+    await share(service, "two", **SMALL)
+    await say(service, "two", 4, 5, 6)
+    versions = (await service.get("/sessions/two/memory/versions"))["items"]
+    stood = [(found["version"], found["last_seq"], found["observed_seq"], found["tail_from_seq"]) for found in versions]
+    assert stood == [(2, 3, 3, 3), (1, 0, 0, 1)]
