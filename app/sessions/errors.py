@@ -1,6 +1,6 @@
 """What can be wrong with a session or a message."""
 
-from app.kit.errors import Category, DomainError
+from app.kit.errors import Category, DomainError, Unavailable
 
 
 class SessionNotFound(DomainError):
@@ -41,6 +41,10 @@ class MetadataTooLarge(DomainError):
 
 class ScopeConflict(DomainError):
     slug, title, category = "scope-conflict", "The scope of the session's memory is fixed", Category.CONFLICT
+
+
+class SessionMoved(Unavailable):
+    """Since it was read it came to another memory, or left the one it had: it is to be read anew."""
 
 
 class ResourceConflict(DomainError):

@@ -21,6 +21,7 @@ from app.sessions.errors import (
     MessageErased,
     MessageNotFound,
     ResourceConflict,
+    SessionMoved,
     SessionNotFound,
 )
 from app.sessions.merging import read_given
@@ -42,6 +43,8 @@ from app.sessions.store import (
 )
 from app.sessions.usage import actor_usage
 from app.sessions.wire import content_hash
+
+PUT_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,10 +166,7 @@ class SessionService:
         """
         redact = self._redaction.of(tenant)
         config, metadata = await read_given(config, metadata, memory=self._memory, redact=redact)
-        found = await self._store.get(tenant, key)
-        if found is not None and found.last_seq and resource_id not in {None, found.resource_id}:
-            raise _resource_conflict(resource_id)
-        session, created = await self._put(tenant, key, found, resource_id, config=config, metadata=metadata)
+        session, created = await self._put(tenant, key, resource_id, config=config, metadata=metadata)
         if config:
             self._memory.wake(session.memory_id)
         return session, created
@@ -174,17 +174,39 @@ class SessionService:
     async def _place(self, tenant: str, key: str, resource_id: str | None) -> bool:
         """Have a session without messages be of the resource, and share its memory where that is the rule.
 
-        Answers whether it was another's, or none's.
+        Answers whether it is of the resource now.
         """
         if resource_id is None:
             return False
         found = await self._store.get(tenant, key)
-        if found is not None and (found.last_seq or found.memory_id == shared_memory_id(tenant, resource_id)):
-            return False
-        await self._put(tenant, key, found, resource_id, config={}, metadata={})
+        if found is not None and found.last_seq:
+            return found.resource_id == resource_id
+        if found is None or found.memory_id != shared_memory_id(tenant, resource_id):
+            await self._put(tenant, key, resource_id, config={}, metadata={})
         return True
 
     async def _put(
+        self,
+        tenant: str,
+        key: str,
+        resource_id: str | None,
+        *,
+        config: dict[str, Any],
+        metadata: dict[str, Any],
+    ) -> tuple[SessionRecord, bool]:
+        """What is done follows from the session as it is read: it is read anew if it has moved since."""
+        for left in reversed(range(PUT_TRIES)):
+            found = await self._store.get(tenant, key)
+            if found is not None and found.last_seq and resource_id not in {None, found.resource_id}:
+                break
+            try:
+                return await self._put_found(tenant, key, found, resource_id, config=config, metadata=metadata)
+            except SessionMoved:
+                if not left:
+                    raise
+        raise _resource_conflict(resource_id)
+
+    async def _put_found(
         self,
         tenant: str,
         key: str,
@@ -196,7 +218,7 @@ class SessionService:
     ) -> tuple[SessionRecord, bool]:
         timezone = self._memory.defaults.timezone
         sharer = sharer_of(tenant, key, found, resource_id, config, service_scope=self._memory.defaults.scope)
-        put = await self._store.put(
+        return await self._store.put(
             tenant=tenant,
             key=key,
             resource_id=resource_id,
@@ -204,11 +226,8 @@ class SessionService:
             metadata=metadata,
             metadata_bytes_max=self._config.metadata_bytes_max,
             timezone=timezone,
-            first=scoping(sharer, found, config, timezone=timezone),
+            first=scoping(tenant, sharer, found, config, timezone=timezone),
         )
-        if put is None:
-            raise _resource_conflict(resource_id)
-        return put
 
     async def page(
         self, tenant: str, wanted: SessionFilter, *, status: str | None, after: str, limit: int

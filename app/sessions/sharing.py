@@ -14,8 +14,8 @@ from uuid import UUID, uuid5
 
 from app.kit.db import Row, Tx
 from app.kit.errors import FieldError, Invalid
-from app.sessions.errors import ScopeConflict
-from app.sessions.lineage import family, hold
+from app.sessions.errors import ScopeConflict, SessionMoved
+from app.sessions.lineage import LOOKS_MAX, family, hold
 from app.sessions.merging import off_of, set_of, unset_of
 from app.sessions.store import NAMESPACE, SessionRecord, session_id
 
@@ -45,13 +45,13 @@ SELECT tenant, resource_id, memory_id FROM sessions WHERE id = $1 AND memory_id 
 
 SHARERS = "/* sharers */ SELECT id FROM sessions WHERE memory_id = $1"
 
-# Refused where messages exist and it would get another resource, or another memory.
+# Refused where it has not the memory ``$7`` any more, or messages, and would get another.
 PLACE = """/* place_session */
 INSERT INTO sessions AS s (id, tenant, key, resource_id, memory_id, anchor_date, waiting)
 VALUES ($1, $2, $3, $4, $5, (now() AT TIME ZONE $6)::date, true)
 ON CONFLICT (id) DO UPDATE SET resource_id = excluded.resource_id, memory_id = excluded.memory_id,
   waiting = s.waiting OR s.next_seq = 1
-WHERE s.next_seq = 1 OR (s.resource_id = excluded.resource_id AND s.memory_id = excluded.memory_id)
+WHERE s.memory_id = $7 AND (s.next_seq = 1 OR s.memory_id = excluded.memory_id)
 RETURNING (xmax = 0) AS created
 """
 
@@ -73,13 +73,26 @@ FROM put, memories m WHERE m.id = $1
 """
 
 LEAVE = """/* leave_shared */
-WITH configs AS (DELETE FROM session_configs WHERE session_id = $1)
-UPDATE sessions SET memory_id = id, config = '{}', config_changes = 0, waiting = false WHERE id = $1 AND next_seq = 1
+WITH gone AS (
+  UPDATE sessions SET memory_id = id, config = '{}', config_changes = 0, waiting = false
+  WHERE id = $1 AND memory_id = $2 AND next_seq = 1 RETURNING id
+), configs AS (
+  DELETE FROM session_configs c USING gone WHERE c.session_id = gone.id
+)
+SELECT id FROM gone
 """
 
-# One that no session has any more: nothing could be made of it.
+# One that no session has any more, with what is left of those that were deleted: another may be made by its id.
 FORGET_LONELY = """/* forget_lonely */
-DELETE FROM memories m WHERE id = $1 AND NOT EXISTS (SELECT FROM sessions WHERE memory_id = m.id)
+WITH gone AS (
+  DELETE FROM memories m WHERE id = $1 AND NOT EXISTS (SELECT FROM sessions WHERE memory_id = m.id) RETURNING id
+), versions AS (DELETE FROM memory_versions WHERE memory_id IN (SELECT id FROM gone)),
+stood AS (DELETE FROM session_cursors WHERE memory_id IN (SELECT id FROM gone)),
+observed AS (DELETE FROM observations WHERE memory_id IN (SELECT id FROM gone)),
+condensed AS (DELETE FROM reflections WHERE memory_id IN (SELECT id FROM gone)),
+called AS (DELETE FROM runs WHERE memory_id IN (SELECT id FROM gone)),
+spent AS (DELETE FROM spending WHERE memory_id IN (SELECT id FROM gone))
+SELECT count(*) FROM gone
 """
 
 
@@ -144,49 +157,58 @@ def _scope(found: SessionRecord | None, config: dict[str, Any], service_scope: s
 
 
 def scoping(
-    sharer: Sharer | None, found: SessionRecord | None, config: dict[str, Any], *, timezone: str
+    tenant: str, sharer: Sharer | None, found: SessionRecord | None, config: dict[str, Any], *, timezone: str
 ) -> Callable[[Tx], Awaitable[bool]] | None:
     """What is to be done before a session is put, for its memory to be the one it is to have."""
     if sharer is None:
-        return partial(leave, session=found.id) if found is not None and found.is_shared else None
-    if found is None or not found.is_shared:
-        told = {} if found is None else found.config  # of a memory of its own, of which nothing was made
-        return partial(share, sharer=sharer, config=told | config, timezone=timezone)
-    if found.memory_id != sharer.memory:
-        return partial(move, sharer=sharer, config=config, timezone=timezone)
-    return partial(share, sharer=sharer, config=config, timezone=timezone) if config else None
+        return partial(leave, tenant=tenant, found=found) if found is not None and found.is_shared else None
+    if found is not None and found.memory_id == sharer.memory and not config:
+        return None
+    return partial(share, sharer=sharer, found=found, config=config, timezone=timezone)
 
 
-async def share(tx: Tx, sharer: Sharer, config: dict[str, Any], *, timezone: str) -> bool:
+async def share(
+    tx: Tx, sharer: Sharer, config: dict[str, Any], *, found: SessionRecord | None = None, timezone: str
+) -> bool:
     """Place the session in its resource's memory, and merge ``config`` into the resource's.
 
-    Answers whether the session is new. Raises ScopeConflict where it has messages elsewhere.
+    ``found`` is the session as it was read: without messages it may leave the memory of another resource, and of one
+    of its own, of which nothing was made, its config comes with it. Answers whether it is new. Raises SessionMoved.
     """
-    merged = await _merged(tx, sharer.tenant, sharer.resource_id, config)
+    left = found if found is not None and found.memory_id not in {found.id, sharer.memory} else None
+    told = found.config if found is not None and not found.is_shared else {}
+    merged = await _held_and_merged(tx, sharer, told | config, left)
     rules, changed = merged["config"] | SHARED, merged["changed"]
     following = await tx.fetch(LOCK_SHARING, sharer.memory if changed else None, sharer.session, rules)
+    if left is not None:
+        await _part(tx, left)
     columns = (sharer.session, sharer.tenant, sharer.key, sharer.resource_id, sharer.memory)
-    created = await tx.fetchval(PLACE, *columns, timezone)
+    memory = None if found is None else sharer.session if left is not None else found.memory_id
+    created = await tx.fetchval(PLACE, *columns, timezone, memory)
     if created is None:
-        raise scope_conflict(sharer.key)
+        raise moved(sharer.key)
     await tx.execute(FORGET_LONELY, sharer.session)
     await tx.execute(LOOK, sharer.memory, sharer.tenant)
     await tx.execute(FOLLOW, sharer.memory, rules, [sharer.session, *(row["id"] for row in following)])
     return bool(created)
 
 
-async def move(tx: Tx, sharer: Sharer, config: dict[str, Any], *, timezone: str) -> bool:
-    """Have a session without messages share the memory of another resource than it did. Raises as ``share`` does."""
-    await leave(tx, sharer.session)
-    return await share(tx, sharer, config, timezone=timezone)
-
-
-async def leave(tx: Tx, session: UUID) -> bool:
-    """Give a session without messages a memory of its own again. Answers that it was there."""
-    memory = await _held_memory(tx, session)
-    await tx.execute(LEAVE, session)
-    await tx.execute(FORGET_LONELY, memory)
+async def leave(tx: Tx, tenant: str, found: SessionRecord) -> bool:
+    """Give a session without messages a memory of its own again. Answers that it was there. Raises SessionMoved."""
+    await tx.execute(LOCK_OWNER, tenant, found.resource_id)
+    await _part(tx, found)
     return False
+
+
+async def _part(tx: Tx, found: SessionRecord) -> None:
+    """The owner of the memory that it leaves is held."""
+    if await tx.fetchval(LEAVE, found.id, found.memory_id) is None:
+        raise moved(found.key)
+    await tx.execute(FORGET_LONELY, found.memory_id)
+
+
+def moved(key: str) -> SessionMoved:
+    return SessionMoved(f"session '{key}' is being moved between memories")
 
 
 def scope_conflict(key: str) -> ScopeConflict:
@@ -202,12 +224,26 @@ def waiting(*, observed_seq: str = "observed_seq", facts_seq: str = "facts_seq")
 async def hold_related(tx: Tx, session: UUID) -> UUID | None:
     """Lock the session, all that share its memory, and the branches that descend from it.
 
-    What goes of it may change what was made of them. Answers the memory, if others have it too.
+    What goes of it may change what was made of them. Answers the memory, if others have it too. Raises SessionMoved.
     """
-    memory = await _held_memory(tx, session)
+    for left in reversed(range(LOOKS_MAX)):
+        memory = await _held_memory(tx, session)
+        try:
+            return await _held_related(tx, session, memory)
+        except SessionMoved:
+            if not left:
+                raise
+    raise AssertionError  # the last look returns or raises
+
+
+async def _held_related(tx: Tx, session: UUID, memory: UUID | None) -> UUID | None:
+    """Raises SessionMoved, with none of them held, where the session had not this memory when it was."""
     sharers = set() if memory is None else {sharer["id"] for sharer in await tx.fetch(SHARERS, memory)}
 
     async def related() -> set[UUID]:
+        row = await tx.fetchrow(SHARED_WITH, session)
+        if memory != (None if row is None else row["memory_id"]):
+            raise moved(str(session))
         return sharers | await family(tx, [session])
 
     await hold(tx, related)
@@ -233,6 +269,18 @@ async def _held_memory(tx: Tx, session: UUID) -> UUID | None:
     await tx.execute(LOCK_OWNER, row["tenant"], row["resource_id"])
     memory: UUID = row["memory_id"]
     return memory
+
+
+async def _held_and_merged(tx: Tx, sharer: Sharer, config: dict[str, Any], left: SessionRecord | None) -> Row:
+    """The resource's config, changed. Its row is held, and that of the resource whose memory is left, by their ids."""
+    if left is None or left.resource_id is None:
+        return await _merged(tx, sharer.tenant, sharer.resource_id, config)
+    if left.resource_id < sharer.resource_id:
+        await tx.execute(LOCK_OWNER, sharer.tenant, left.resource_id)
+        return await _merged(tx, sharer.tenant, sharer.resource_id, config)
+    merged = await _merged(tx, sharer.tenant, sharer.resource_id, config)
+    await tx.execute(LOCK_OWNER, sharer.tenant, left.resource_id)
+    return merged
 
 
 async def _merged(tx: Tx, tenant: str, resource_id: str, config: dict[str, Any]) -> Row:

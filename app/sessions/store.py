@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from app.kit.db import Database, Row, Tx
+from app.sessions.errors import SessionMoved
 from app.sessions.lineage import family, hold
 from app.sessions.merging import check_metadata, off_of, set_of, unset_of
 from app.sessions.model import Gone, MemoryCounters
@@ -248,12 +249,12 @@ class SessionStore:
         metadata_bytes_max: int,
         timezone: str,
         first: Callable[[Tx], Awaitable[bool]] | None = None,
-    ) -> tuple[SessionRecord, bool] | None:
+    ) -> tuple[SessionRecord, bool]:
         """Create or merge (``merging.py``).
 
-        Answers the session and whether it is new; None when it belongs to another resource, or has a memory that is
-        not ruled by its config. Raises MetadataTooLarge where what was merged into is larger than that. ``first`` is
-        done before, in the same transaction, and answers whether it made the session.
+        Answers the session and whether it is new. Raises SessionMoved when it belongs to another resource, or has a
+        memory that is not ruled by its config; MetadataTooLarge where what was merged into is larger than that.
+        ``first`` is done before, in the same transaction, and answers whether it made the session.
         """
         async with self._database.tx() as tx:
             made = first is not None and await first(tx)
@@ -271,9 +272,11 @@ class SessionStore:
                 bool(config),
                 unset_of(metadata),
             )
-            if metadata and row is not None:
+            if row is None:
+                raise SessionMoved(f"session '{key}' is being moved between resources")
+            if metadata:
                 check_metadata(row["metadata"], metadata_bytes_max)
-        return None if row is None else (session_of(row), row["created"] or made)
+        return session_of(row), row["created"] or made
 
     async def counters(self, memory: UUID) -> MemoryCounters | None:
         """None: no session has it any more."""

@@ -1,0 +1,119 @@
+"""Sessions that come to a shared memory and leave it while others are at it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+import asyncpg
+
+from app.kit.db import Database, DatabaseConfig
+from app.sessions.sharing import Sharer
+from app.sessions.sharing import share as share_memory
+from app.sessions.store import SessionStore, session_id
+from tests.conftest import Service
+from tests.journeys.looks import until
+from tests.memory.test_sharing import SMALL, say, share
+from tests.sessions.test_lineage import LOCKING, WAITING
+from tests.sessions.test_routes import said
+
+SHARED = {"scope": "resource"}
+ONE = Sharer(tenant="default", session=session_id("default", "one"), key="one", resource_id="ana")
+
+
+@asynccontextmanager
+async def opened(database_url: str) -> AsyncIterator[tuple[Database, asyncpg.Connection]]:
+    database, looking = Database(DatabaseConfig(url=database_url)), await asyncpg.connect(database_url)
+    await database.open()
+    try:
+        yield database, looking
+    finally:
+        await looking.close()
+        await database.close()
+
+
+async def waiting(looking: asyncpg.Connection, number: int) -> None:
+    await until(partial(looking.fetch, WAITING), lambda found: len(found) == number)
+
+
+def move(service: Service, key: str, resource: str) -> Any:
+    return service.client.put(f"/sessions/{key}", json={"resource_id": resource, "config": SHARED})
+
+
+async def test_a_session_that_joins_a_memory_while_it_is_deleted_takes_nothing_of_it(
+    service: Service, database_url: str
+) -> None:
+    await share(service, "two")
+    hello = said("Hello", id="m-1")
+    await service.append("two", hello)
+    await service.configure("one", scope="session")
+    async with opened(database_url) as (database, looking):
+        async with database.tx() as tx:
+            found = await SessionStore(database).get("default", "one")
+            assert not await share_memory(tx, ONE, {}, found=found, timezone="UTC")
+            deleting = asyncio.create_task(service.client.delete("/sessions/one"))
+            await waiting(looking, 1)
+        assert (await deleting).status_code == 200
+        again = await service.client.post("/sessions/two/messages", json={"messages": [hello]})
+        assert (again.status_code, again.json()["replayed"]) == (200, 1)
+        assert (await service.memory("two"))["pending"]["messages"] == 1
+
+
+async def test_a_session_that_leaves_a_memory_while_it_is_deleted_leaves_none_of_its_own(
+    service: Service, database_url: str
+) -> None:
+    await share(service, "one", "two")
+    await service.append("two", said("Hello"))
+    async with opened(database_url) as (database, looking):
+        async with database.tx() as tx:
+            await tx.execute("SELECT FROM resources FOR UPDATE")
+            leaving = asyncio.create_task(service.configure("one", scope="session"))
+            await waiting(looking, 1)
+            deleting = asyncio.create_task(service.client.delete("/sessions/one"))
+            await waiting(looking, 2)
+        await leaving
+        assert (await deleting).status_code == 200
+        assert await looking.fetchval("SELECT count(*) FROM memories") == 1
+    branched = await service.client.post("/sessions/two/branch", json={"key": "one"})
+    assert branched.status_code == 201
+
+
+async def test_two_sessions_that_change_their_resources_are_in_no_deadlock(service: Service, database_url: str) -> None:
+    await share(service, "one")
+    assert (await move(service, "two", "bob")).status_code == 201
+    async with opened(database_url) as (database, looking):
+        async with database.tx() as tx:
+            await tx.execute(LOCKING, session_id("default", "one"))
+            moving = [asyncio.create_task(move(service, "one", "bob"))]
+            await waiting(looking, 1)
+            moving.append(asyncio.create_task(move(service, "two", "ana")))
+            await waiting(looking, 2)
+        assert [(await moved).status_code for moved in moving] == [200, 200]
+        memories = await looking.fetchval("SELECT count(*) FROM memories WHERE id IN (SELECT memory_id FROM sessions)")
+        assert memories == await looking.fetchval("SELECT count(*) FROM memories") == 2
+
+
+async def test_a_session_that_moved_meanwhile_is_moved_from_where_it_is(service: Service, database_url: str) -> None:
+    """Else nobody holds the memory that it leaves, which stays without a session."""
+    await service.configure("one", scope="session")
+    async with opened(database_url) as (database, looking):
+        async with database.tx() as tx:
+            found = await SessionStore(database).get("default", "one")
+            await share_memory(tx, ONE, {}, found=found, timezone="UTC")
+            moving = asyncio.create_task(move(service, "one", "bob"))
+            await waiting(looking, 1)
+        assert (await moving).status_code == 200
+        assert (await service.get("/sessions/one"))["resource_id"] == "bob"
+        assert await looking.fetchval("SELECT count(*) FROM memories") == 1
+
+
+async def test_nothing_is_left_of_a_memory_that_its_last_session_leaves(service: Service) -> None:
+    await share(service, "one", "two", **SMALL)
+    await say(service, "two", 1, 2, 3)
+    assert (await service.client.delete("/sessions/two")).status_code == 200
+    await service.configure("one", scope="session")
+    await share(service, "three", **SMALL)
+    await say(service, "three", 4, 5, 6)
+    memory = await service.memory("three")
+    assert (memory["status"], memory["log"]["version"], memory["cursor"]["observed_seq"]) == ("idle", 1, 3)
