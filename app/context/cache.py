@@ -78,7 +78,8 @@ def epoch(draft: Draft, snapshot: Snapshot) -> str:
     last seq then makes each such context an epoch of its own.
     """
     tail = draft.tail
-    first = tail.stored[0].seq if tail.stored else snapshot.tail_from_seq
+    none_left = snapshot.last_seq + 1 if tail.dropped else snapshot.tail_from_seq  # incoming ones took their place
+    first = tail.stored[0].seq if tail.stored else none_left
     ending = f":{snapshot.last_seq}" if tail.cut else ""
     return f"{snapshot.version}:{snapshot.anchor_date.isoformat()}:{first}{ending}"
 

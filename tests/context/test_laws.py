@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.context.cache import break_reason
 from app.context.compile import compile_context
 from app.context.model import Compiled, Format, Section
 from app.sessions.model import Kind, Message, Role
@@ -78,6 +79,19 @@ def test_the_prefix_holds_within_an_epoch_while_the_start_of_the_tail_moves(
     for before, after in pairwise(growing(sized, shape, rules={"message_budget": 1_000})):
         if before.cache.epoch == after.cache.epoch:
             assert after.units[: len(before.units)] == before.units
+
+
+@pytest.mark.parametrize("shape", list(Format))
+def test_incoming_messages_that_take_the_place_of_all_stored_ones_begin_an_epoch(shape: Format) -> None:
+    log = log_of(user("Hi"), assistant("Hello"), user("word " * 400), assistant("More"))
+    asked = ask(shape, message_budget=300)
+    before = compile_context(snapshot(log[:2]), asked)
+    after = compile_context(snapshot(log[:2]), replace(asked, incoming=log[2:3]))
+    stored = compile_context(snapshot(log[:3]), asked)
+    assert after.first_seq is None
+    assert before.cache.epoch != after.cache.epoch
+    assert break_reason(before.prefix, after.prefix, {}) == "budget_step"
+    assert stored.units[: len(after.units)] == after.units
 
 
 @given(log=LOGS, incoming=LOGS, shape=FORMATS)

@@ -125,3 +125,21 @@ def test_a_numbered_id_never_meets_one_that_is_there() -> None:
 def test_blank_texts_say_nothing_and_close_nothing() -> None:
     said = (assistant(call("c1")), user(" \n"), assistant(text("")), tool(result("c1")))
     assert paired(*said) == shown(said[0], said[3])
+
+
+def test_results_without_ids_of_their_own_answer_the_calls_of_their_tool_in_order() -> None:
+    said = (
+        assistant(call("gemini:a:1"), call("gemini:b:1")),
+        assistant(call("gemini:a:1")),
+        tool(result("gemini:a:1", 1), result("gemini:a:2", 2), result("gemini:c:1", 3)),
+        tool(result("gemini:b:1", 4)),
+    )
+    second = call("gemini:a:1") | {"id": "gemini:a:1_2"}
+    assert paired(*said) == shown(
+        said[0],
+        assistant(second),
+        tool(result("gemini:a:1", 1), result("gemini:a:1_2", 2)),
+        tool(result("gemini:b:1", "(no result)")),
+        user("[result of tool call gemini:c:1]\n3"),
+        user("[result of tool call gemini:b:1]\n4"),
+    )

@@ -4,6 +4,7 @@ Shapes are those of the installed SDK (``anthropic.types.MessageParam``); roles,
 ``cache_control`` are described in the provider's documents on messages, tool use, extended thinking and prompt caching.
 """
 
+import re
 from typing import Any
 
 from app.context.model import Block, Layout, Rendered, Turn
@@ -14,10 +15,12 @@ from app.context.rendering.pairing import Pairing, Said
 from app.context.rendering.parts import (
     arguments_object,
     identifier,
+    is_part,
     output_parts,
     said_by_user,
     stand_in,
     text_part,
+    visible,
 )
 from app.context.rendering.thread import Item, Thread
 from app.context.wording import NO_OUTPUT, OPENING, SYSTEM_MESSAGE
@@ -31,6 +34,8 @@ OWN_USES = frozenset({"server_tool_use", "mcp_tool_use"})
 MCP_RESULT = "mcp_tool_result"
 WEB_CITATION = ("cited_text", "encrypted_index", "url")
 NAME_LENGTH, ID_LENGTH = 128, 64
+REFERENCE = "tool_reference"
+TOOL = re.compile(r"[A-Za-z0-9_-]{1,256}")  # a tool's name; one that was cut to fit is none
 
 
 def render(layout: Layout) -> Rendered:
@@ -57,12 +62,16 @@ class _Messages:
         self._thinking: list[Item] = []  # waits for what it led to: no message may end with it
 
     def add(self, turn: Turn) -> None:
-        for said in self._pairing.said(as_they_came(turn, PROVIDER, _own_tool)):
+        for said in self._pairing.said(as_they_came(turn, PROVIDER, self._own_tool)):
             self._add(said)
 
     def end(self) -> None:
         for said in self._pairing.ending():
             self._add(said)
+
+    def _own_tool(self, call: Part, result: Part) -> list[Item]:
+        blocks = _own_tool(call, result)
+        return blocks if blocks and self._pairing.takes(call["id"]) else []
 
     def _add(self, said: Said) -> None:
         blocks = [block for part in said.parts if (block := _block(part, said.role))]
@@ -147,11 +156,16 @@ def _own_tool(call: Part, result: Part) -> list[Item]:
         {
             "type": result["native"],
             "tool_use_id": call["id"],
-            "content": result["output"],
+            "content": _worded(result["output"]),
             **failed,
             **rest(result, "tool_call_id", "output", "is_error", "cache_control"),
         },
     ]
+
+
+def _worded(output: Any) -> Any:
+    """What a server tool answered, less the blank texts, which are refused wherever they stand."""
+    return [item for item in output if not is_part(item) or visible(item)] if isinstance(output, list) else output
 
 
 def _is_whole(result: Part) -> bool:
@@ -170,10 +184,20 @@ def _tool_use(part: Part) -> Item:
 
 def _tool_result(part: Part) -> Item:
     block: Item = {"type": "tool_result", "tool_use_id": identifier(part["tool_call_id"], length=ID_LENGTH)}
-    content = [inner for item in output_parts(part["output"]) if (inner := _block(item, Role.USER))]
+    content = _references(part["output"]) or [
+        inner for item in output_parts(part["output"]) if (inner := _block(item, Role.USER))
+    ]
     if part.get("is_error"):  # which is not taken without words
         return {**block, "content": content or [text_part(NO_OUTPUT)], "is_error": True}
     return {**block, "content": content} if content else block
+
+
+def _references(output: Any) -> list[Item]:
+    """The tools that the agent's own search found: by these blocks Anthropic shows them to the model."""
+    listed = output if isinstance(output, list) else []
+    names = [item.get("tool_name") for item in listed if isinstance(item, dict) and item.get("type") == REFERENCE]
+    found = [{"type": REFERENCE, "tool_name": name} for name in names if isinstance(name, str) and TOOL.fullmatch(name)]
+    return found if len(found) == len(listed) else []
 
 
 def _thinking(part: Part) -> Item | None:

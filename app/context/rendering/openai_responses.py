@@ -69,14 +69,17 @@ class _Items:
         self._ids: set[str] = set()  # of the items, none of which is taken twice
 
     def add(self, turn: Turn) -> None:
-        shown = as_they_came(turn, PROVIDER, hosted) if self._whole else turn
-        for said in self._pairing.said(shown):
+        for said in self._pairing.said(as_they_came(turn, PROVIDER, self._hosted)):
             if said.role is Role.ASSISTANT:
                 self._add_of_assistant(said)
                 continue
             self._reasoning.clear()
             self._whole = turn.stability is not Stability.STATIC  # what the continuation note stands before was cut off
             self._add_of_others(said)
+
+    def _hosted(self, call: Part, result: Part) -> list[Item]:
+        items = hosted(call, result)
+        return items if items and self._is_taken(call["id"]) else []
 
     def end(self) -> None:
         for said in self._pairing.ending():
@@ -135,7 +138,7 @@ class _Items:
         if part.get("provider") != PROVIDER:
             return
         if compacted := _compacted(part):
-            self._append(compacted)
+            self.items.append(compacted)  # and not behind reasoning, which only what it led to may follow
         elif (item := _reasoning(part)) and self._is_taken(item["id"]):
             self._reasoning.append(item)
         else:

@@ -10,9 +10,13 @@ from itertools import groupby
 from typing import NamedTuple
 
 from app.context.model import Turn
+from app.context.rendering.own import AS_IT_CAME
 from app.context.rendering.parts import late_result, visible
 from app.context.wording import NO_RESULT
 from app.sessions.model import Part, PartType, Role
+from app.sessions.wire.gemini import ID_PREFIX
+
+OF_CALLS = frozenset({PartType.TOOL_CALL, PartType.REASONING, AS_IT_CAME})  # what may stand among an assistant's calls
 
 
 class Said(NamedTuple):
@@ -49,6 +53,13 @@ class Pairing:
         if self._open and self._erased:
             yield Said(Role.TOOL, self._closing())
 
+    def takes(self, call_id: str) -> bool:
+        """Whether the id of a call that is shown as it came is free; it is used by it then."""
+        if call_id in self._used:
+            return False
+        self._used.add(call_id)
+        return True
+
     def _results(self, role: Role, parts: list[Part]) -> Iterator[Said]:
         matched: list[Part] = []
         late: list[Part] = []
@@ -69,15 +80,14 @@ class Pairing:
         yield Said(Role.USER if role is Role.TOOL else role, [self._numbered(part) for part in parts])
 
     def _taken(self, call_id: str) -> str | None:
-        for index, (stored, shown) in enumerate(self._open):
-            if stored == call_id:
-                del self._open[index]
-                return shown
-        return None
+        """The id under which the call that this is the result of is shown; None where none such waits."""
+        waiting = [stored for stored, _ in self._open]
+        found = call_id if call_id in waiting else next((each for each in waiting if _by_name(each, call_id)), None)
+        return None if found is None else self._open.pop(waiting.index(found))[1]
 
     def _closes(self, role: Role, parts: list[Part]) -> bool:
         """Whether more than another call of the same assistant message follows the open calls."""
-        more_calls = all(part["type"] in {PartType.TOOL_CALL, PartType.REASONING} for part in parts)
+        more_calls = all(part["type"] in OF_CALLS for part in parts)
         return role is not Role.ASSISTANT or self._answered or not more_calls
 
     def _closing(self) -> list[Part]:
@@ -100,6 +110,12 @@ class Pairing:
         self._open.append((part["id"], shown))
         self._answered = False
         return part if shown == part["id"] else {**part, "id": shown}
+
+
+def _by_name(call_id: str, result_id: str) -> bool:
+    """Whether Gemini gave neither an id, and both name one tool: their numbers begin anew with each message."""
+    name, _, _ = call_id.rpartition(":")
+    return call_id.startswith(ID_PREFIX) and name == result_id.rpartition(":")[0]
 
 
 def _is_result(part: Part) -> bool:

@@ -5,7 +5,7 @@
 | content parts image_url, input_audio, file, refusal | image, file (data is base64), file, text |
 | tool_calls, function_call | tool_call; see ``arguments_fields`` |
 | a message with tool_call_id, or of role function | one tool_result: content -> output |
-| refusal, audio | text, file |
+| refusal, audio | text, file (transcript -> content) |
 | annotations | a field of the first text part |
 | reasoning_content, reasoning, reasoning_details (of compatible servers) | reasoning |
 """
@@ -138,11 +138,22 @@ def _beside(raw: Wire) -> list[Part]:
     if raw.get("refusal"):
         parts.append({"type": "text", "text": string(raw, "refusal", ""), **_native("refusal")})
     if raw.get("audio") is not None:
-        audio = mapping(raw, "audio", "")
-        file_id = identifier(audio, "id", "/audio")
-        fields = {"used": {"id"}, "file_id": file_id, **_native("audio")}
-        parts.append(part(PartType.FILE, audio, "/audio", **fields))
+        parts.append(_audio(mapping(raw, "audio", ""), "/audio"))
     return parts
+
+
+def _audio(raw: Wire, at: str) -> Part:
+    """What the assistant spoke: its words are the ``content``, the bytes are without a media type."""
+    return part(
+        PartType.FILE,
+        raw,
+        at,
+        used={"id", "data", "transcript"},
+        file_id=identifier(raw, "id", at),
+        data=optional_string(raw, "data", at),
+        content=optional_string(raw, "transcript", at) or None,
+        **_native("audio"),
+    )
 
 
 def _calls(raw: Wire) -> list[Part]:

@@ -335,6 +335,86 @@ def test_openai_s_tools_that_the_agent_runs_and_what_it_compacted_come_back_as_t
     assert without_marks(back) == without_marks([ASKED, *items, ASKED])
 
 
+def test_a_provider_s_own_call_that_was_stored_twice_is_shown_under_another_id_the_second_time() -> None:
+    small = {**SEARCHED, "content": [SEARCHED["content"][0], {**SEARCHED["content"][1], "content": []}]}
+    back = given_back(Format.ANTHROPIC, QUESTION, small, QUESTION, small, QUESTION)
+    assert [back[1]["content"][0]["type"], back[3]["content"][0]["type"]] == ["server_tool_use", "tool_use"]
+    looked = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search"}}
+    items = given_back(Format.OPENAI_RESPONSES, ASKED, looked, looked, ASKED)
+    assert [item["type"] for item in items[1:3]] == ["web_search_call", "function_call"]
+
+
+def test_what_openai_ran_itself_does_not_close_a_call_of_the_agent_s_own_beside_it() -> None:
+    called = {"type": "function_call", "call_id": "c1", "name": "search", "arguments": "{}"}
+    looked = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search"}}
+    answered = {"type": "function_call_output", "call_id": "c1", "output": "20"}
+    back = given_back(Format.OPENAI_RESPONSES, ASKED, called, looked, answered)
+    assert without_marks(back) == without_marks([ASKED, called, looked, answered])
+
+
+def test_what_openai_compacted_does_not_stand_between_reasoning_and_what_it_led_to() -> None:
+    thought = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"}
+    compacted = {"type": "compaction", "encrypted_content": "gAAB"}
+    called = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "search", "arguments": "{}"}
+    back = given_back(Format.OPENAI_RESPONSES, ASKED, thought, compacted, called)
+    assert without_marks(back) == without_marks([ASKED, compacted, thought, called])
+
+
+@pytest.mark.parametrize("shape", list(CHECKS))
+@pytest.mark.parametrize("sizes", [(1, 1, 2), (2, 1, 1), (1, 1, 1, 1)])
+def test_gemini_s_calls_and_results_without_ids_meet_by_their_order_in_whatever_messages_they_came(
+    shape: Format, sizes: tuple[int, ...]
+) -> None:
+    """A streamed answer comes in chunks, each with its calls."""
+    asked = [{"role": "model", "parts": [{"function_call": {"name": "search", "args": {"n": n}}}]} for n in (1, 2)]
+    found = [
+        {"role": "user", "parts": [{"function_response": {"name": "search", "response": {"found": n}}}]} for n in (1, 2)
+    ]
+    together = [{**said[0], "parts": [part for each in said for part in each["parts"]]} for said in (asked, found)]
+    turns = {(1, 1, 2): [*asked, together[1]], (2, 1, 1): [together[0], *found], (1, 1, 1, 1): [*asked, *found]}
+    told = str(given_back(shape, {"role": "user", "parts": [{"text": "Hi"}]}, *turns[sizes]))
+    assert "no result" not in told
+    assert "[result of" not in told
+
+
+def test_the_words_of_what_openai_s_assistant_spoke_are_shown_and_its_bytes_kept() -> None:
+    spoken = {"id": "audio_1", "data": "aGk=", "expires_at": 1_764_000_000, "transcript": "It is warmer in Lisbon."}
+    said = {"role": "assistant", "content": None, "audio": spoken}
+    for shape in CHECKS:
+        assert "It is warmer in Lisbon." in str(given_back(shape, QUESTION, said, QUESTION))
+    [part] = stored([said])[0].parts
+    assert (part["file_id"], part["data"], part["expires_at"]) == ("audio_1", "aGk=", 1_764_000_000)
+
+
+def test_the_tools_that_the_agent_s_own_search_found_come_back_as_they_were() -> None:
+    said = {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "find", "input": {}}]}
+    found = [{"type": "tool_reference", "tool_name": name} for name in ("weather", "time")]
+    answer = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": found}]}
+    assert without_marks(given_back(Format.ANTHROPIC, QUESTION, said, answer)) == without_marks(
+        [QUESTION, said, answer]
+    )
+
+
+@pytest.mark.parametrize(
+    "odd", [{"type": "tool_reference", "tool_name": "no name"}, {"type": "tool_reference"}, {"type": "text"}, 5]
+)
+def test_what_names_no_tool_is_shown_as_text(odd: Any) -> None:
+    said = {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "find", "input": {}}]}
+    found = {"type": "tool_result", "tool_call_id": "c1", "output": [{"type": "tool_reference", "tool_name": "a"}, odd]}
+    [_, _, answer] = given_back(Format.ANTHROPIC, QUESTION, said, {"role": "tool", "content": [found]})
+    assert [block["type"] for block in answer["content"][0]["content"]] == ["text"]
+
+
+def test_a_blank_text_of_a_server_tool_is_not_given_back() -> None:
+    used = {"type": "mcp_tool_use", "id": "mcptoolu_1", "name": "roll", "server_name": "dice", "input": {}}
+    answered = {"type": "mcp_tool_result", "tool_use_id": "mcptoolu_1", "is_error": False}
+    texts = [{"type": "text", "text": text} for text in (" ", "4")]
+    said = {"role": "assistant", "content": [used, {**answered, "content": texts}]}
+    shown = {"role": "assistant", "content": [used, {**answered, "content": texts[1:]}]}
+    back = given_back(Format.ANTHROPIC, QUESTION, said, QUESTION)
+    assert without_marks(back) == without_marks([QUESTION, shown, QUESTION])
+
+
 def test_for_another_provider_its_tools_are_the_agent_s_own() -> None:
     item = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "x"}}
     [_, said, answer] = given_back(Format.ANTHROPIC, QUESTION, item, QUESTION)
