@@ -161,6 +161,9 @@ def test_what_stands_beside_the_content_is_kept_in_order() -> None:
     ("raw", "pointer"),
     [
         ({"role": "assistant", "tool_calls": "x"}, "/tool_calls"),
+        ({"role": "user", "content": "x", "tool_calls": [{"id": "c1"}]}, "/tool_calls"),
+        ({"role": "tool", "tool_call_id": "c1", "content": "x", "function_call": {"name": "n"}}, "/function_call"),
+        ({"role": "system", "content": "x", "reasoning_content": "hm"}, "/reasoning_content"),
         ({"role": "assistant", "tool_calls": [5]}, "/tool_calls/0"),
         ({"role": "assistant", "tool_calls": [{"id": "c1", "type": "magic"}]}, "/tool_calls/0/type"),
         ({"role": "assistant", "tool_calls": [{"id": "c1"}]}, "/tool_calls/0/function"),

@@ -81,6 +81,8 @@ def _names_a_tool(raw: Wire, role: Role) -> bool:
 
 def _said(raw: Wire) -> tuple[Role, list[Part]]:
     role, content = _role(raw), raw.get("content")
+    if role is not Role.ASSISTANT:
+        _check_others(raw)
     if raw.get("tool_call_id") is not None or raw.get("role") == "function":
         output = content if isinstance(content, str) else content_parts(raw)
         return Role.TOOL, [openai_chat.tool_result(raw, output)]
@@ -88,6 +90,13 @@ def _said(raw: Wire) -> tuple[Role, list[Part]]:
     if role is Role.ASSISTANT:
         parts = openai_chat.assistant_parts(raw, openai_responses.of_message(raw, parts))
     return role, parts
+
+
+def _check_others(raw: Wire) -> None:
+    """What is told beside the content is an assistant's: of others there is no part for it, and it would be lost."""
+    for field in openai_chat.ASSISTANT_FIELDS:
+        if raw.get(field):
+            raise WireError(f"/{field}", "only a message of an assistant has this")
 
 
 def _role(raw: Wire) -> Role:

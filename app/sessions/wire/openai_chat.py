@@ -7,6 +7,7 @@
 | a message with tool_call_id, or of role function | one tool_result: content -> output |
 | refusal, audio | text, file (transcript -> content) |
 | annotations | a field of the first text part |
+| tool_calls, function_call, refusal, audio, reasoning_content, reasoning, not of an assistant | refused |
 | reasoning_content, reasoning, reasoning_details (of compatible servers) | reasoning |
 """
 
