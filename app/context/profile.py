@@ -4,7 +4,7 @@ The most important first, as far as whole facts fit; one that does not is passed
 line, whatever was put into it, so that none can end the block or pose as a line of ours.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, tzinfo
 from functools import lru_cache
 from typing import Final
@@ -31,28 +31,31 @@ def facts_max(tokens_max: int) -> int:
 @lru_cache(maxsize=KEPT)
 def profile_block(standing: Standing, *, zone: tzinfo, tokens_max: int) -> Block | None:
     """None where not one fact fits."""
-    lines = _fitting(_head(standing, zone), _lines(standing, zone), tokens_max)
-    if not lines:
+    head, lines = _head(standing, zone), _lines(standing, zone)
+    kept = _fitting(map(_cost, lines), tokens_max - text_tokens(head))
+    if not kept:
         return None
-    text = "\n".join([_head(standing, zone), *(line.text for line in lines)])
+    text = "\n".join([head, *(lines[at].text for at in kept)])
     return text_block(STAGE, Section.KNOWLEDGE, Stability.STATIC, text)
 
 
 def profile_decisions(standing: Standing, *, zone: tzinfo, tokens_max: int) -> Iterator[Decision]:
     """Which facts are told, and what it takes to have the others too."""
     head, lines = _head(standing, zone), _lines(standing, zone)
-    kept = _fitting(head, lines, tokens_max)
-    enough = tokens_max + sum(map(_cost, lines)) + text_tokens(head)
-    for line in lines:
-        if line in kept:
+    costs, head_tokens = [_cost(line) for line in lines], text_tokens(head)  # a text is counted once
+    kept = frozenset(_fitting(costs, tokens_max - head_tokens))
+    enough = tokens_max + sum(costs) + head_tokens
+    for at, line in enumerate(lines):
+        if at in kept:
             yield decision(STAGE, Verdict.KEPT, line, "known before the session began")
         else:
-            returns = returning(_fits(line, head, lines), budget=tokens_max, enough=enough)
+            returns = returning(_fits(costs[: at + 1], head_tokens), budget=tokens_max, enough=enough)
             yield decision(STAGE, Verdict.DROPPED, line, "over the tokens of the profile", returns=returns)
 
 
-def _fits(line: Line, head: str, lines: tuple[Line, ...]) -> Callable[[int], bool]:
-    return lambda tokens_max: line in _fitting(head, lines, tokens_max)
+def _fits(costs: Sequence[int], head_tokens: int) -> Callable[[int], bool]:
+    """Whether the last of the lines is kept under a budget; those after it have no say in that."""
+    return lambda tokens_max: len(costs) - 1 in _fitting(costs, tokens_max - head_tokens)
 
 
 def _head(standing: Standing, zone: tzinfo) -> str:
@@ -77,13 +80,14 @@ def _lines(standing: Standing, zone: tzinfo) -> tuple[Line, ...]:
     )
 
 
-def _fitting(head: str, lines: tuple[Line, ...], tokens_max: int) -> tuple[Line, ...]:
-    left, kept = tokens_max - text_tokens(head), []
-    for line in lines:
-        if (cost := _cost(line)) <= left:
-            kept.append(line)
+def _fitting(costs: Iterable[int], left: int) -> list[int]:
+    """Which of the lines, by their place, are kept within so many tokens."""
+    kept = []
+    for at, cost in enumerate(costs):
+        if cost <= left:
+            kept.append(at)
             left -= cost
-    return tuple(kept)
+    return kept
 
 
 def _cost(line: Line) -> int:

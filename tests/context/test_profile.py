@@ -1,6 +1,7 @@
 """What was known of a resource stands at the head of its new sessions, and stays as it was (docs/facts.md)."""
 
 import os
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from app.context.compile import compile_context
 from app.context.model import Compiled, Knowledge
-from app.context.profile import LINE_TOKENS_MIN, facts_max, profile_block
+from app.context.profile import LINE_TOKENS_MIN, facts_max, profile_block, profile_decisions
 from app.context.wording import known_line
 from app.facts.model import Author, Category, Source
 from app.facts.standing import Standing, StandingFact, spread
@@ -456,3 +457,16 @@ async def test_it_is_switched_off_by_its_tokens(start_service: StartService) -> 
         await note(service, "Likes tea.")
         await begin(service)
         assert (await service.context("s1"))["payload"]["system"] == []
+
+
+def test_what_it_takes_to_have_each_of_many_long_facts_too_is_told_at_once() -> None:
+    long = standing(*(fact(number, f"{number}: " + "I live in Lisbon. " * 110) for number in range(1, 121)))
+    started = time.process_time()
+    told = list(profile_decisions(long, zone=UTC_ZONE, tokens_max=600))
+    assert time.process_time() - started < 1  # each was counted 16 times for each other, 7 s
+    assert len(told) == 120
+    for found in told[1:4]:
+        assert found.returns_with_tokens is not None
+        shown = profile_block(long, zone=UTC_ZONE, tokens_max=600 + found.returns_with_tokens)
+        assert shown is not None
+        assert f" {found.id.removeprefix('fact:')}: I live" in shown.text
