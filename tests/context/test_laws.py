@@ -83,7 +83,7 @@ def test_the_prefix_holds_within_an_epoch_while_the_start_of_the_tail_moves(
 
 @pytest.mark.parametrize("shape", list(Format))
 def test_incoming_messages_that_take_the_place_of_all_stored_ones_begin_an_epoch(shape: Format) -> None:
-    log = log_of(user("Hi"), assistant("Hello"), user("word " * 400), assistant("More"))
+    log = log_of(user("word " * 100), assistant("word " * 100), user("word " * 200))
     asked = ask(shape, message_budget=300)
     before = compile_context(snapshot(log[:2]), asked)
     after = compile_context(snapshot(log[:2]), replace(asked, incoming=log[2:3]))
