@@ -46,6 +46,9 @@ class Fault(StrEnum):
     GARBAGE = "garbage"  # 200 and a body that is no JSON
     HTML = "html"  # 200 and a proxy's page
     WRONG_SHAPE = "wrong_shape"  # 200 and JSON of another kind
+    DEEP = "deep"  # 200 and JSON nested deeper than can be read
+    NO_ANSWER = "no_answer"  # 200 and what it cost, and no place for an answer
+    NO_CHARSET = "no_charset"  # 200 and a charset that is none of text
     HANG = "hang"  # no byte, until release() or the client gives up
     DRIP = "drip"  # headers, then a blank now and then, for ever
     RESET = "reset"  # the connection is torn down
@@ -66,6 +69,8 @@ BODIES = {
     Fault.GARBAGE: ("application/json", b'{"content": [{"ty'),
     Fault.HTML: ("text/html", b"<html>Bad gateway</html>"),
     Fault.WRONG_SHAPE: ("application/json", b'{"answer": 42}'),
+    Fault.DEEP: ("application/json", b"[" * 100_000 + b"]" * 100_000),
+    Fault.NO_CHARSET: ("text/html; charset=rot13", b"<html>"),
 }
 # Three lines in turn: a run of one and the same line would count once (memory-rules.md section 4).
 REPETITIVE = "".join(f"* 🟡 User said the same thing again, in the words of {who}.\n" for who in ("A", "B", "C")) * 40
@@ -226,7 +231,10 @@ class ModelServer:
         if isinstance(answer, ToolCall):
             return await http.send_json(writer, 200, wire.call(api, asked, answer))
         text, ending = _reply_text(answer, fault)
-        return await http.send_json(writer, 200, wire.reply(api, asked, text, ending))
+        told = wire.reply(api, asked, text, ending)
+        if fault is Fault.NO_ANSWER:
+            told["content" if api == "anthropic" else "choices"] = None
+        return await http.send_json(writer, 200, told)
 
     def _record(self, request: Recorded) -> None:
         with self._changed:

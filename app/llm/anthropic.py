@@ -4,10 +4,9 @@ import re
 from dataclasses import replace
 
 import anthropic
-from anthropic.types import Message, TextBlock, TextBlockParam
-from anthropic.types import Usage as SdkUsage
+from anthropic.types import Message, TextBlockParam
 
-from app.llm.calls import ModelSetupError, SdkErrors, answered, understood
+from app.llm.calls import ModelSetupError, SdkErrors, answered, tokens, understood
 from app.llm.port import ModelReply, ModelRequest, Provider, Stop, Usage
 from app.llm.prices import priced
 
@@ -47,8 +46,9 @@ class AnthropicModel:
             output_config={"effort": "low"} if THINKS_UNASKED.match(self.name) else anthropic.omit,
         )
         message = await answered(call, provider=self.provider, errors=ERRORS, timeout_seconds=self._timeout_seconds)
-        reply = understood(message, read_reply, provider=self.provider)
-        return replace(reply, usage=await priced(self.provider, self.name, reply.usage))
+        used = understood(message, read_usage, provider=self.provider)
+        usage = await priced(self.provider, self.name, used)
+        return replace(understood(message, read_reply, provider=self.provider, usage=usage), usage=usage)
 
     async def close(self) -> None:
         await self._client.close()
@@ -70,20 +70,27 @@ def _cacheable(system: str) -> TextBlockParam:
 
 
 def read_reply(message: Message) -> ModelReply:
+    """Blocks of other types, and of ones yet to come, are no text."""
     return ModelReply(
-        text="".join(block.text for block in message.content if isinstance(block, TextBlock)),
+        text="".join(block.text for block in message.content if block.type == "text"),
         stop=STOPS.get(message.stop_reason or "", Stop.END),
-        usage=_usage(message.usage),
-        model=message.model,
+        usage=read_usage(message),
+        model=message.model or "",
     )
 
 
-def _usage(usage: SdkUsage) -> Usage:
-    """Anthropic's ``input_tokens`` leaves out what was read from or written to the cache; ours is the whole."""
-    read, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
+def read_usage(message: Message) -> Usage:
+    """Anthropic's ``input_tokens`` leaves out what was read from or written to the cache; ours is the whole.
+
+    Some compatible servers send no usage at all, or null in it.
+    """
+    usage = message.usage
+    if usage is None:
+        return Usage()
+    read, written = tokens(usage.cache_read_input_tokens), tokens(usage.cache_creation_input_tokens)
     return Usage(
-        input_tokens=usage.input_tokens + read + written,
+        input_tokens=tokens(usage.input_tokens) + read + written,
         cached_input_tokens=read,
         cache_write_tokens=written,
-        output_tokens=usage.output_tokens,
+        output_tokens=tokens(usage.output_tokens),
     )

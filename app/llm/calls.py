@@ -9,15 +9,17 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from app.kit.errors import StartError
-from app.llm.port import TIMEOUT, ModelError
+from app.llm.port import TIMEOUT, ModelError, Usage
 
 T = TypeVar("T")
 R = TypeVar("R")
 DETAIL_CHARS_MAX = 200
 RETRY_AFTER_SECONDS_MAX = 3_600.0  # a header that asks for more is not believed
+TOKENS_MAX = 2**31 - 1  # of one kind in one call: no model takes or writes more, and sums of it can be stored
+UNPAID = Usage()
 
 # What the same request may meet again with more luck. 529 is Anthropic's "overloaded"; other 5xx retry too.
 KINDS: Mapping[int, str] = {
@@ -32,6 +34,8 @@ KINDS: Mapping[int, str] = {
 }
 RETRYABLE = frozenset({408, 409, 429})
 SERVER_ERRORS_FROM = 500
+# What the SDKs let through of a body: no JSON, one nested too deep, a charset that decodes to no text, a huge number.
+UNREADABLE = (ValueError, RecursionError, TypeError, AssertionError, OverflowError)
 
 
 class ModelSetupError(StartError):
@@ -72,16 +76,29 @@ async def answered(call: Awaitable[T], *, provider: str, errors: SdkErrors, time
         raise status_failure(provider, cast("_StatusError", error), now=datetime.now(UTC)) from error
     except errors.connection as error:
         raise ModelError("connection", f"{provider} could not be reached", retryable=True) from error
-    except (errors.base, ValueError) as error:  # ValueError: a body that is no JSON
+    except (errors.base, *UNREADABLE) as error:
         raise bad_reply(provider) from error
 
 
-def understood(reply: T, read: Callable[[T], R], *, provider: str) -> R:
-    """``read(reply)``. The SDKs build their types unchecked, so a body of another shape shows only when it is read."""
+def understood(reply: T, read: Callable[[T], R], *, provider: str, usage: Usage = UNPAID) -> R:
+    """``read(reply)``. The SDKs build their types unchecked, so a body of another shape shows only when it is read.
+
+    ``usage`` is what the reply has cost, also where it is none.
+    """
     try:
         return read(reply)
     except (AttributeError, IndexError, OverflowError, TypeError, ValueError) as error:  # 1e999 tokens overflow
-        raise bad_reply(provider) from error
+        failure = bad_reply(provider)
+        failure.usage = usage
+        raise failure from error
+
+
+def tokens(told: Any) -> int:
+    """A number of tokens as servers tell it: null, a text, a fraction or -1 for none, to one that can be stored.
+
+    Raises TypeError, ValueError or OverflowError for what is no number.
+    """
+    return min(max(int(told or 0), 0), TOKENS_MAX)
 
 
 def bad_reply(provider: str) -> ModelError:

@@ -8,10 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 import openai
-from openai.types import CompletionUsage
 from openai.types.chat import ChatCompletion
 
-from app.llm.calls import ModelSetupError, SdkErrors, answered, understood
+from app.llm.calls import ModelSetupError, SdkErrors, answered, tokens, understood
 from app.llm.port import ModelReply, ModelRequest, Provider, Stop, Usage
 from app.llm.prices import priced
 
@@ -52,8 +51,9 @@ class OpenAIModel:
         completion: ChatCompletion = await answered(
             call, provider=self.provider, errors=ERRORS, timeout_seconds=self._timeout_seconds
         )
-        reply = understood(completion, read_reply, provider=self.provider)
-        return replace(reply, usage=await priced(self.provider, self.name, reply.usage))
+        used = understood(completion, read_usage, provider=self.provider)
+        usage = await priced(self.provider, self.name, used)
+        return replace(understood(completion, read_reply, provider=self.provider, usage=usage), usage=usage)
 
     async def close(self) -> None:
         await self._client.close()
@@ -97,19 +97,20 @@ def read_reply(completion: ChatCompletion) -> ModelReply:
     return ModelReply(
         text=text,
         stop=Stop.REFUSAL if refused else STOPS.get(choice.finish_reason, Stop.END),
-        usage=_usage(completion.usage),
-        model=completion.model,
+        usage=read_usage(completion),
+        model=completion.model or "",
     )
 
 
-def _usage(usage: CompletionUsage | None) -> Usage:
+def read_usage(completion: ChatCompletion) -> Usage:
     """``prompt_tokens`` is already the whole input. Some compatible servers send no usage at all, or null in it."""
+    usage = completion.usage
     if usage is None:
         return Usage()
     details = usage.prompt_tokens_details
     return Usage(
-        input_tokens=int(usage.prompt_tokens or 0),
-        cached_input_tokens=int((details.cached_tokens if details else None) or 0),
-        cache_write_tokens=int((details.cache_write_tokens if details else None) or 0),
-        output_tokens=int(usage.completion_tokens or 0),
+        input_tokens=tokens(usage.prompt_tokens),
+        cached_input_tokens=tokens(details.cached_tokens if details else None),
+        cache_write_tokens=tokens(details.cache_write_tokens if details else None),
+        output_tokens=tokens(usage.completion_tokens),
     )

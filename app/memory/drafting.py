@@ -3,7 +3,7 @@
 import asyncio
 import time
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic
 
 from app.llm.port import TIMEOUT, Model, ModelError, ModelReply, ModelRequest, Stop, Usage
@@ -68,6 +68,7 @@ async def _drafted(model: Model, request: ModelRequest, *, prompt_version: str) 
         if error.kind == TIMEOUT:
             error.usage = await unanswered(model, request)
         raise
+    reply = replace(reply, model=reply.model or model.name)  # not every server names it
     if reply.stop is Stop.REFUSAL:
         raise ModelError("refused", f"{model.provider} refused to answer", retryable=False, reply=reply)
     return Draft(

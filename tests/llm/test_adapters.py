@@ -88,6 +88,9 @@ async def test_room_for_reasoning_is_added_to_the_limit(server: ModelServer, mod
         (Fault.GARBAGE, "bad_reply", True),
         (Fault.HTML, "bad_reply", True),
         (Fault.WRONG_SHAPE, "bad_reply", True),
+        (Fault.DEEP, "bad_reply", True),
+        (Fault.NO_ANSWER, "bad_reply", True),
+        (Fault.NO_CHARSET, "bad_reply", True),
         (Fault.RESET, "connection", True),
     ],
 )
@@ -100,6 +103,13 @@ async def test_each_fault_is_one_kind_of_error(
 
     assert (error.kind, error.retryable, error.retry_after) == (kind, retryable, None)
     assert "\n" not in str(error)
+
+
+async def test_an_answer_without_a_reply_is_paid_for(server: ModelServer, model: Model) -> None:
+    paid = (await model.complete(ASK)).usage
+    server.fail_next(Fault.NO_ANSWER)
+
+    assert (await failure(model)).usage == paid
 
 
 @pytest.mark.parametrize("fault", [Fault.RATE_LIMITED, Fault.OVERLOADED, Fault.SERVER_ERROR])

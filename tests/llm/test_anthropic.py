@@ -1,7 +1,12 @@
-import pytest
+from typing import Any
 
+import pytest
+from anthropic.types import Message
+
+from app.llm.anthropic import read_reply, read_usage
 from app.llm.build import LlmConfig, build_model
-from app.llm.port import ModelRequest, Provider
+from app.llm.calls import TOKENS_MAX
+from app.llm.port import ModelRequest, Provider, Usage
 from tests.model_server import ModelServer, Recorded
 
 ASK = ModelRequest(system="Be brief.", prompt="Hello", max_output_tokens=10)
@@ -35,3 +40,30 @@ async def test_only_a_model_that_thinks_unasked_is_asked_to_think_little(
     server: ModelServer, name: str, effort: dict[str, str] | None
 ) -> None:
     assert (await sent(server, name)).body.get("output_config") == effort
+
+
+def message(**over: Any) -> Message:
+    said = {"type": "text", "text": "hi"}
+    return Message.construct(**({"id": "1", "model": "m", "content": [said], "usage": None} | over))
+
+
+@pytest.mark.parametrize("usage", [None, {}, {"input_tokens": None, "output_tokens": None}])
+def test_a_server_that_tells_no_usage_is_understood(usage: dict[str, None] | None) -> None:
+    assert read_reply(message(usage=usage)).usage == Usage()
+
+
+@pytest.mark.parametrize(
+    ("told", "counted"), [("12", 12), (12.7, 12), (-1, 0), (10**30, TOKENS_MAX), (None, 0)], ids=str
+)
+def test_tokens_as_servers_tell_them_are_a_number_that_can_be_stored(told: object, counted: int) -> None:
+    usage = {"input_tokens": told, "output_tokens": told, "cache_read_input_tokens": told}
+
+    assert read_usage(message(usage=usage)) == Usage(
+        input_tokens=2 * counted, cached_input_tokens=counted, output_tokens=counted
+    )
+
+
+def test_a_block_of_a_type_yet_to_come_is_no_text() -> None:
+    blocks = [{"type": "yet_to_come", "of": 1}, {"type": "text", "text": "hi"}]
+
+    assert read_reply(message(content=blocks, usage=None)).text == "hi"

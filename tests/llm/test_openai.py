@@ -4,8 +4,8 @@ import pytest
 from openai.types.chat import ChatCompletion
 
 from app.llm.build import LlmConfig, build_model
-from app.llm.calls import understood
-from app.llm.openai import client, is_own, output_limit, read_reply
+from app.llm.calls import TOKENS_MAX, understood
+from app.llm.openai import client, is_own, output_limit, read_reply, read_usage
 from app.llm.port import ModelError, ModelRequest, Provider, Stop, Usage
 from tests.model_server import ModelServer
 
@@ -51,6 +51,21 @@ def test_a_server_that_sends_no_usage_is_understood() -> None:
 @pytest.mark.parametrize("usage", [{}, {"prompt_tokens": None, "completion_tokens": None}])
 def test_a_server_that_sends_null_for_its_usage_is_understood(usage: dict[str, None]) -> None:
     assert read_reply(completion(usage=usage)).usage == Usage()
+
+
+@pytest.mark.parametrize(
+    ("told", "counted"), [("12", 12), (12.7, 12), (-1, 0), (10**30, TOKENS_MAX), (None, 0)], ids=str
+)
+def test_tokens_as_servers_tell_them_are_a_number_that_can_be_stored(told: object, counted: int) -> None:
+    usage = {"prompt_tokens": told, "completion_tokens": told, "prompt_tokens_details": {"cached_tokens": told}}
+
+    assert read_usage(completion(usage=usage)) == Usage(
+        input_tokens=counted, cached_input_tokens=counted, output_tokens=counted
+    )
+
+
+def test_a_server_that_does_not_name_its_model_is_understood() -> None:
+    assert read_reply(completion(model=None)).model == ""
 
 
 @pytest.mark.parametrize(
