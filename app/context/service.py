@@ -19,7 +19,7 @@ from app.context.recalled import within
 from app.context.schemas import ContextIn, ContextQuery
 from app.context.store import PRESENT, ContextStore, Moment, Unchanged
 from app.kit.clock import Clock
-from app.kit.offload import offloaded
+from app.kit.offload import UNKNOWN, offloaded
 from app.kit.tracing import UNTRACED, traced
 from app.memory.service import MemoryService
 from app.recall.model import HitKind
@@ -68,8 +68,8 @@ class ContextService:
     ) -> Answer:
         """The context of a session as it is now, or was; an empty one for a session never seen.
 
-        What is done with a large body is done in a thread. Raises VersionNotFound and MessageNotFound for what the past
-        has not.
+        What is done with a large body, or to explain, is done in a thread. Raises VersionNotFound and MessageNotFound
+        for what the past has not.
         """
         of = {"daybook.session": key, "daybook.format": query.format}
         with traced(self._tracer, "context", attributes=of):
@@ -119,16 +119,17 @@ class ContextService:
         server: datetime,
     ) -> tuple[Compiled, datetime]:
         """The context, and what time it is there; compiled once more where a search adds to it."""
+        size = UNKNOWN if query.explain else body_bytes  # what would bring each piece back is looked for piece by piece
         given = body.now or query.now
         now = given or _now(server, snapshot.newest_created_at)
-        ask = await offloaded(partial(_ask, query, body, snapshot, now=now, server=server), size=body_bytes)
+        ask = await offloaded(partial(_ask, query, body, snapshot, now=now, server=server), size=size)
         anchored = _anchored(snapshot, given)
-        compiled = await offloaded(partial(compile_context, anchored, ask), size=body_bytes)
+        compiled = await offloaded(partial(compile_context, anchored, ask), size=size)
         if query.query is not None and snapshot.last_seq:
             before = compiled.first_seq or snapshot.last_seq + 1
             found = await self._recalled(tenant, snapshot.key, query.query, now=now, before_seq=before)
             ask = replace(ask, recalled=found)
-            compiled = await offloaded(partial(compile_context, anchored, ask), size=body_bytes)
+            compiled = await offloaded(partial(compile_context, anchored, ask), size=size)
         return compiled, now
 
     async def _recalled(

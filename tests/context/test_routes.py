@@ -394,11 +394,15 @@ async def test_another_context_has_another_etag(service: Service) -> None:
     assert len(seen) == 7
 
 
-async def test_a_large_body_is_read_and_told_beside_other_requests(service: Service) -> None:
+@pytest.mark.parametrize(("explain", "body_bytes"), [(False, 65_537), (True, 100)])
+async def test_a_large_body_is_read_and_told_beside_other_requests_and_what_is_explained_too(
+    service: Service, *, explain: bool, body_bytes: int
+) -> None:
     """memory-rules.md section 1: texts over 64 KiB are counted off the event loop."""
     contexts: ContextService = service.app.state.context
     incoming, knowledge = Watched(), Watched()
     body = ContextIn.model_construct(system=[], incoming=incoming, knowledge=knowledge)
-    await contexts.context(tenant="default", key="s1", query=ContextQuery(), body=body, body_bytes=65_537)
+    query = ContextQuery(explain=explain)
+    await contexts.context(tenant="default", key="s1", query=query, body=body, body_bytes=body_bytes)
     assert incoming.threads | knowledge.threads
     assert threading.current_thread() not in incoming.threads | knowledge.threads
