@@ -15,6 +15,7 @@ from app.facts.model import Author, Category, Fact, NewFact, Source, Validity, s
 from app.facts.worth import passes_at, worth
 from app.kit.db import Database, Row, Tx
 from app.sessions.model import Gone, Trust
+from app.sessions.sharing import waiting
 
 LOCK_FACTS = "/* lock_facts */ SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
 
@@ -61,7 +62,11 @@ SELECT m.session_id, m.seq FROM unnest($1::uuid[], $2::bigint[]) AS c (session_i
 JOIN messages m USING (session_id, seq) WHERE m.erased_at IS NULL
 """
 
-READ_AGAIN = "/* read_again */ UPDATE sessions SET facts_seq = least(facts_seq, $2) WHERE id = $1"
+# Who shares a memory is looked for by ``waiting``.
+AGAIN = "least(facts_seq, $2::bigint)"
+READ_AGAIN = f"""/* read_again */
+UPDATE sessions SET facts_seq = {AGAIN}, waiting = {waiting(facts_seq=AGAIN)} WHERE id = $1
+"""  # noqa: S608 - our own statement
 
 RESOURCES = """/* resources_of */
 SELECT DISTINCT tenant, resource_id FROM sessions

@@ -96,7 +96,8 @@ FROM reflections WHERE memory_id = $1 AND id = ANY($3::bigint[]) ORDER BY id
 
 # What of sessions is behind the cursors, from a seq of each on, can be observed, and is told by no note nor by the
 # summary alone. Such messages between which every one is told or skipped are one range; what is to be observed ahead is
-# a range of its own. What a retention rule has removed from the messages goes for good with the notes of it.
+# a range of its own. What a retention rule has removed from the messages goes for good with the notes of it, which a
+# branch of a moment before they were live may have ahead.
 UNREMEMBERED = """/* unremembered */
 WITH since AS (
   SELECT s.id, s.observed_seq, s.summary_seq, greatest(s.observed_seq, s.buffered_seq) AS derived_seq, i.seq
@@ -122,6 +123,10 @@ WITH since AS (
 ), gone AS (
   UPDATE messages m SET observe = false FROM behind b
   WHERE m.session_id = b.session_id AND m.seq = b.seq AND b.lost AND b.removed
+  RETURNING m.tokens, b.passed
+), counted AS (
+  UPDATE memories SET pending_tokens = pending_tokens - (SELECT sum(tokens) FROM gone WHERE NOT passed)
+  WHERE id = $1 AND EXISTS (SELECT FROM gone WHERE NOT passed)
 ), said AS (
   SELECT *, row_number() OVER (PARTITION BY session_id ORDER BY seq) AS number FROM behind WHERE NOT (lost AND removed)
 )

@@ -139,6 +139,20 @@ async def test_after_an_erasure_the_rest_of_the_session_is_read_again(service: S
     assert await texts(service) == ["User: I prefer a window seat."]
 
 
+async def test_so_it_is_of_a_session_that_shares_its_memory(service: Service) -> None:
+    body = {"resource_id": "ana", "config": {"scope": "resource"}}
+    for key in ("s1", "s2"):
+        assert (await service.client.put(f"/sessions/{key}", json=body)).status_code == 201
+    for number, text in enumerate(("I live in Lisbon.", "I prefer a window seat."), start=1):
+        await say(service, text, id=f"m-{number}")
+    await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": WAIT_MS})
+    await end(service)
+    assert len(await facts(service)) == 2
+    assert (await service.client.delete("/sessions/s1/messages/m-1")).status_code == 200
+    await service.context("s1", wait_ms=WAIT_MS)
+    assert await texts(service) == ["User: I prefer a window seat."]
+
+
 async def test_a_message_that_is_replaced_is_read_anew(service: Service) -> None:
     await say(service, "I live in Lisbon.", id="m-1")
     await end(service)

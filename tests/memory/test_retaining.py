@@ -18,6 +18,7 @@ from tests.diagnostics.test_events import listening
 from tests.diagnostics.test_events import until as heard_until
 from tests.diagnostics.test_metrics import samples, total
 from tests.journeys.looks import until
+from tests.memory.test_branching import AHEAD
 from tests.memory.test_erasing import FACTS, SECRET, ask, cover, erase, log, observed, rest, say
 from tests.memory.test_parting import RULES
 from tests.memory.test_sharing import share
@@ -295,6 +296,23 @@ async def test_a_branch_of_a_past_moment_observes_nothing_that_was_removed(servi
     assert answer.status_code == 201
     assert (await service.memory("s2"))["pending"]["tokens"] == 0
     assert cover(await service.memory("s2")) == [(1, 3, "erased")]
+
+
+async def test_what_was_removed_and_is_lost_from_what_a_branch_has_ahead_is_pending_there_no_more(
+    start_service: StartService,
+) -> None:
+    text = " ".join(f"I paid invoice {number} for Rex in Lisbon." for number in range(14))
+    async with start_service(memory=AHEAD | {"keep_last": 0}) as service:
+        for number in range(6):
+            await service.append("s1", {"role": "user", "content": text, "id": f"m-{number}"}, wait_ms=20_000)
+        await ask(service, "observe")
+        await after(service, 31, rule=MONTH)
+        branched = await service.client.post("/sessions/s1/branch", json={"key": "s2", "at_seq": 4})
+        assert branched.status_code == 201
+        assert (await service.memory("s2"))["buffered"]["observations"] > 1
+        await erase(service, message="m-0", key="s2")
+        assert (await service.memory("s2"))["pending"]["tokens"] == 0
+        assert cover(await rest(service, key="s2")) == [(1, 4, "erased")]
 
 
 async def test_a_summary_stays_while_the_tail_begins_with_it(service: Service) -> None:
