@@ -9,7 +9,7 @@ from typing import Any
 
 from app.context.model import Block, Layout, Rendered, Turn
 from app.context.rendering import own
-from app.context.rendering.anthropic_media import media_block
+from app.context.rendering.anthropic_media import UPLOAD, media_block
 from app.context.rendering.own import as_they_came, rest
 from app.context.rendering.pairing import Pairing, Said
 from app.context.rendering.parts import (
@@ -184,12 +184,16 @@ def _tool_use(part: Part) -> Item:
 
 def _tool_result(part: Part) -> Item:
     block: Item = {"type": "tool_result", "tool_use_id": identifier(part["tool_call_id"], length=ID_LENGTH)}
-    content = _references(part["output"]) or [
-        inner for item in output_parts(part["output"]) if (inner := _block(item, Role.USER))
-    ]
+    content = _references(part["output"]) or [_within_result(item) for item in output_parts(part["output"])]
     if part.get("is_error"):  # which is not taken without words
         return {**block, "content": content or [text_part(NO_OUTPUT)], "is_error": True}
     return {**block, "content": content} if content else block
+
+
+def _within_result(item: Part) -> Item:
+    """A piece of a tool's output: a text, an image or a document. Only the user himself uploads to a container."""
+    seen = media_block(item) if item["type"] != PartType.TEXT and item.get("native") != UPLOAD else None
+    return seen or text_part(stand_in(item))
 
 
 def _references(output: Any) -> list[Item]:

@@ -246,3 +246,17 @@ def test_redacted_thinking_without_its_data_is_not_shown() -> None:
     thinking = {"type": "reasoning", "text": "", "provider": "anthropic", "native": "redacted_thinking"}
     messages = rendered(user("Go"), assistant(thinking, "Done."))["messages"]
     assert messages[1]["content"] == [text("Done.") | MARK]
+
+
+def test_an_upload_in_a_tool_s_output_is_told_where_only_the_user_s_own_is_one() -> None:
+    upload = {
+        "type": "file",
+        "file_id": "file_1",
+        "name": "a.csv",
+        "provider": "anthropic",
+        "native": "container_upload",
+    }
+    [*_, answer] = rendered(user("Go"), assistant(call("c1")), tool(result("c1", [upload])), user(upload))["messages"]
+    answered, uploaded = answer["content"]
+    assert answered["content"] == [text("[file: a.csv]")]
+    assert uploaded["type"] == "container_upload"
