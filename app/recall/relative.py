@@ -7,7 +7,7 @@ for when it was: "for two weeks" is no time, and "the last two weeks" is all of 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from app.recall.periods import SEASONS, Stretch
 from app.recall.time_forms import FORMS, Meaning, units_of
@@ -36,6 +36,9 @@ def told_times(text: str, now: datetime) -> Iterator[Told]:
 
 def _stretch(meaning: Meaning, match: re.Match[str], now: datetime) -> Stretch | None:
     try:
-        return meaning(match, now)
-    except (OverflowError, ValueError):  # before the year 1; a letter that matches regardless of case alone
+        found = meaning(match, now)
+        if found is not None:
+            found[0].astimezone(UTC)
+    except (OverflowError, ValueError):  # before the year 1, here or in UTC; a letter that matches only in another case
         return None
+    return found

@@ -1,4 +1,4 @@
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -89,6 +89,8 @@ def test_words_of_a_time_are_no_words_of_the_query_and_no_particle_of_it_is_left
 def test_before_the_year_one_there_is_no_time() -> None:
     assert list(told_times("999 years ago", datetime(500, 1, 1, tzinfo=UTC))) == [Told("999 years ago", None)]
     assert list(told_times("前天", datetime(1, 1, 1, tzinfo=UTC))) == [Told("前天", None)]
+    east = datetime(2, 1, 1, 12, tzinfo=timezone(timedelta(hours=12)))  # where the year 1 begins before it does in UTC
+    assert list(told_times("last year", east)) == [Told("last year", None)]
 
 
 @pytest.mark.parametrize("query", ["ſix weeks ago", "nıne weeks ago", "vor eİnem Jahr"])
