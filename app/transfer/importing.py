@@ -18,10 +18,11 @@ from app.memory.rules import MemoryConfig
 from app.sessions.errors import SessionExists
 from app.sessions.store import session_id
 from app.transfer.errors import TransferError
-from app.transfer.lines import ARTIFACTS, BY_SESSION, END, HEADER, SCHEMA, TABLES, Place, content_of, moved
+from app.transfer.lines import ARTIFACTS, BY_SESSION, END, HEADER, SCHEMA, TABLES, Place, config_of, content_of, moved
 from app.transfer.store import TransferStore
 
 ROWS_AT_ONCE = 100  # of an artifact, which may have megabytes, one
+BYTES_AT_ONCE = 4 * 1024 * 1024  # of their lines: a batch ends with the one that reaches it
 MEMORIES = "memories"
 NUMBERED = ("observations", "reflections", "runs")  # tables whose ids are drawn
 ID_MAX = 2**62  # the next is drawn after it: the last bigint would leave none for any session
@@ -141,7 +142,7 @@ def _check_row(table: str, row: Any, columns: frozenset[str], number: int) -> No
 def _check_config(table: str, config: Any, number: int) -> None:
     """One that no PUT would take would fail at each append or step."""
     try:
-        MemoryConfig.model_validate(config, strict=True)
+        MemoryConfig.model_validate(config_of(config), strict=True)
     except ValidationError as error:
         at, detail = error.errors()[0]["loc"], invalid_detail(error.errors()[0])
         raise TransferError(f"line {number}: {table} with a config {'.'.join(map(str, at))}: {detail}") from error
@@ -156,29 +157,36 @@ def _check_bytes(row: Mapping[str, Any], number: int) -> None:
 
 def read(path: Path) -> Iterator[tuple[int, Any]]:
     """Each line, read, with its number. Raises TransferError."""
+    return ((number, value) for number, (value, _) in enumerate(_lines(path), start=1))
+
+
+def _lines(path: Path) -> Iterator[tuple[Any, int]]:
+    """Each line, read, with its bytes. Raises TransferError."""
     try:
         with path.open("rb") as file:
             if not file.seekable():
                 raise TransferError(f"{path}: it is read twice, so it has to be a file")
-            for number, text in enumerate(file, start=1):
-                yield number, loads(text)
+            for text in file:
+                yield loads(text), len(text)
     except OSError as error:
         raise TransferError(f"{path}: {error.strerror}") from error
     except ValueError as error:
         raise TransferError(f"{path}: not JSON: {error}") from error
 
 
-def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    return ((value["type"], value["data"]) for _, value in read(path) if value["type"] in TABLES)
+def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any], int]]:
+    return ((value["type"], value["data"], size) for value, size in _lines(path) if value["type"] in TABLES)
 
 
-def _batches(rows: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def _batches(rows: Iterable[tuple[str, dict[str, Any], int]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     for table, of_table in groupby(rows, key=lambda row: row[0]):
         batch: list[dict[str, Any]] = []
-        for _, row in of_table:
+        size = 0
+        for _, row, row_bytes in of_table:
             batch.append(row)
-            if len(batch) == (1 if table == ARTIFACTS else ROWS_AT_ONCE):
+            size += row_bytes
+            if len(batch) == (1 if table == ARTIFACTS else ROWS_AT_ONCE) or size >= BYTES_AT_ONCE:
                 yield table, batch
-                batch = []
+                batch, size = [], 0
         if batch:
             yield table, batch

@@ -17,6 +17,7 @@ from typing import Any
 from uuid import UUID
 
 from app.kit.json import dumps
+from app.memory.rules import MACHINE_ZONE
 
 SCHEMA = 1
 HEADER, END = "header", "end"
@@ -81,6 +82,13 @@ def content_of(row: Mapping[str, Any]) -> bytes | None:
     return content
 
 
+def config_of(config: Any) -> Any:
+    """That of a row as it counts today: older versions took the zone of their machine, which is none (0030)."""
+    if isinstance(config, dict) and config.get("timezone") == MACHINE_ZONE:
+        return {key: value for key, value in config.items() if key != "timezone"}
+    return config
+
+
 def moved(table: str, row: dict[str, Any], place: Place) -> dict[str, Any]:
     """The row of an exported session as that of one elsewhere: under its key, with no lease, and a branch of nobody."""
     new = str(place.id)
@@ -92,4 +100,5 @@ def moved(table: str, row: dict[str, Any], place: Place) -> dict[str, Any]:
     }
     renamed = {name: {new: value for value in row[name].values()} for name in BY_SESSION.get(table, ())}  # noqa: B035 - there is one
     named = own.get(table, {"memory_id" if "memory_id" in row else "session_id": new})
-    return {name: value for name, value in row.items() if name not in MADE_HERE.get(table, ())} | named | renamed
+    told = {"config": config_of(row["config"])} if "config" in row else {}
+    return {name: value for name, value in row.items() if name not in MADE_HERE.get(table, ())} | told | named | renamed

@@ -109,6 +109,31 @@ async def test_artifacts_of_an_older_export_are_left_out(service: Service, tmp_p
     assert (await service.get("/sessions/s2/artifacts"))["items"] == []
 
 
+async def test_the_zone_of_a_machine_which_an_older_version_took_is_left_out(service: Service, tmp_path: Path) -> None:
+    await service.configure("s1", timezone="Europe/Lisbon", message_tokens=500)
+    await service.append("s1", said("Hello"))
+    lines = await export(service, tmp_path / "s1.ndjson")
+    old = [json.dumps(line).replace("Europe/Lisbon", "localtime").encode() + b"\n" for line in lines]
+    kept(b"".join(old), tmp_path / "old.ndjson")
+    await bring(service, tmp_path / "old.ndjson", "s2")
+    changes = (await service.get("/sessions/s2/configs"))["items"]
+    assert [change["config"] for change in changes] == [{"message_tokens": 500}]
+    assert (await service.get("/sessions/s2"))["config"] == {"message_tokens": 500}
+    await service.append("s2", said("Hello again"))
+
+
+async def test_large_messages_are_imported_a_few_at_a_time(service: Service, tmp_path: Path) -> None:
+    path, batches = tmp_path / "s1.ndjson", list[int]()
+    await service.configure("s1", enabled=False)
+    for _ in range(2):
+        await service.append("s1", *(said("x" * 1_000_000) for _ in range(6)))
+    await export(service, path)
+    importing = Importing(database=service.app.state.database, store=TransferStore(), objects=None)
+    await importing.session(path, tenant="default", key="s2", told=batches.append)
+    assert max(batches) == 5  # 100 in one statement took 865 MB of memory for 200 of such, not 142
+    assert (await service.memory("s2"))["cursor"]["last_seq"] == 12
+
+
 async def test_an_imported_session_keeps_the_laws_and_goes_on(service: Service, tmp_path: Path) -> None:
     await filled(service)
     await export(service, tmp_path / "s1.ndjson")
