@@ -87,7 +87,7 @@ def understood(reply: T, read: Callable[[T], R], *, provider: str, usage: Usage 
     """
     try:
         return read(reply)
-    except (AttributeError, IndexError, OverflowError, TypeError, ValueError) as error:  # 1e999 tokens overflow
+    except (AttributeError, LookupError, *UNREADABLE) as error:  # 1e999 tokens overflow
         failure = bad_reply(provider)
         failure.usage = usage
         raise failure from error

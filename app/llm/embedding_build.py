@@ -3,6 +3,7 @@
 Importing an SDK takes one to three seconds, so an adapter is imported when it is built and not before.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import assert_never
@@ -47,7 +48,7 @@ class GuardedEmbedder:
         wanted = self._config.dimensions or len(found[0])
         if any(len(numbers) != wanted for numbers in found):
             raise bad_reply(self._embedder.provider)
-        return [unit(numbers) for numbers in found]
+        return await asyncio.to_thread(lambda: [unit(numbers) for numbers in found])
 
 
 def _label(embedder: Embedder, config: EmbeddingConfig) -> str:

@@ -45,7 +45,7 @@ class VectorSearch:
             vector = await self._embedder.query(text[: self._config.characters_max])
         except (ModelError, RedactionFailed) as error:
             kind = error.kind if isinstance(error, ModelError) else UNREDACTED
-            log.warning("searched_without_vectors", kind=kind, error=str(error))
+            log.warning("searched_without_vectors", kind=kind)  # what a provider says may quote the query
             self._metrics.searched(kind)
             return []
         self._metrics.searched(FOUND)

@@ -5,6 +5,7 @@ so the newest says how far they are. Those of another model stay until all of th
 compares them meanwhile. Every vector has length 1, and one that is NULL is of a message that says nothing, or no more.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
@@ -20,6 +21,7 @@ from app.recall.model import Place, Span
 from app.sessions.message_store import message_of
 from app.sessions.model import Message
 
+REAL_MIN = 1.2e-38  # the least number that Postgres reads as a real with all its digits
 HAS_EXTENSION = "/* has_vector */ SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'vector')"
 
 # Two processes that make it at once would meet in a unique violation, whatever IF NOT EXISTS says.
@@ -145,7 +147,7 @@ class VectorStore:
         """Write what follows the newest. Answers how many; 0 where it does not follow, or is not so any more."""
         seqs = [message.seq for message in found.messages]
         hashes = [message.content_hash for message in found.messages]
-        written = [None if vector is None else _listed(vector, "{}") for vector in vectors]
+        written = await asyncio.to_thread(lambda: [vector and _listed(vector, "{}") for vector in vectors])
         async with self._database.tx() as tx:
             if await tx.fetchrow(LOCK, session) is None:
                 return 0
@@ -179,5 +181,6 @@ def _likenesses(row: Row) -> list[tuple[Place, Likeness]]:
 
 
 def _listed(vector: Vector, brackets: str) -> str:
-    """As Postgres reads a list of its own, or pgvector one of its."""
-    return f"{brackets[0]}{','.join(f'{number:.7g}' for number in vector)}{brackets[1]}"
+    """As Postgres reads a list of its own, or pgvector one of its: a number too small for its ``real`` is refused."""
+    numbers = (number if abs(number) >= REAL_MIN else 0.0 for number in vector)
+    return f"{brackets[0]}{','.join(f'{number:.7g}' for number in numbers)}{brackets[1]}"

@@ -127,7 +127,7 @@ class Vectorizing:
             self._failures = 0
         except ModelError as error:
             self._failures += 1
-            log.warning("vectors_left", kind=error.kind, error=str(error))
+            log.warning("vectors_left", kind=error.kind)  # what a provider says may quote a message
             await asyncio.sleep(_pause(error, self._failures))
 
     async def _work(self) -> None:

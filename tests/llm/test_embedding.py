@@ -81,6 +81,8 @@ async def test_queries_and_passages_have_their_prefixes(server: ModelServer) -> 
         (Fault.RESET, "connection"),
         (Fault.GARBAGE, "bad_reply"),
         (Fault.WRONG_SHAPE, "bad_reply"),
+        (Fault.DEEP, "bad_reply"),
+        (Fault.NO_CHARSET, "bad_reply"),
         (Fault.EMPTY, "bad_reply"),
     ],
 )
@@ -90,6 +92,22 @@ async def test_a_failure_is_a_model_error(server: ModelServer, fault: Fault, kin
         with pytest.raises(ModelError) as failed:
             await embedder.passages(["A car"])
     assert failed.value.kind == kind
+
+
+async def test_numbers_are_read_beside_the_event_loop(server: ModelServer) -> None:
+    server.embedder = lambda _text: [0.5] * 3_072
+    made = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal made
+        made += event in {"call", "c_call"}
+
+    async with embedding() as embedder:
+        await embedder.passages(["A car"])
+        sys.setprofile(count)  # of this thread
+        await embedder.passages(["A car"] * 32)
+        sys.setprofile(None)
+    assert made < 32 * 3_072 / 4
 
 
 async def test_vectors_of_another_size_than_was_asked_for_are_refused(server: ModelServer) -> None:

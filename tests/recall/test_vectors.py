@@ -1,23 +1,24 @@
 """Vectors beside words: what they find, and that nothing else changes when they are late, wrong, erased or down."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any
 from uuid import UUID
 
 import pytest
+from structlog.testing import capture_logs
 
 from app.kit.db import Database, DatabaseConfig
 from app.kit.errors import StartError
-from app.llm.embedding import EmbeddingConfig, EmbeddingProvider
+from app.llm.embedding import EmbeddingConfig, EmbeddingProvider, Use
 from app.llm.embedding_build import GuardedEmbedder, build_embedder
 from app.llm.guard import Guard, GuardConfig
 from app.llm.port import ModelError
 from app.recall.metrics import VectorMetrics
 from app.recall.model import Searched, Span
-from app.recall.vector_search import newest
+from app.recall.vector_search import VectorSearch, newest
 from app.recall.vector_store import VectorStore, prepare_vectors
 from app.recall.vectorizing import VectorConfig, Vectorizing
 from app.redaction.model import OFF
@@ -335,6 +336,45 @@ async def test_a_text_that_the_model_refuses_keeps_nothing_back(
     server.refused = "soup"
     await vectorizing().embed(SESSION)
     assert [row["seq"] for row in await rows(told) if row["vector"] is None] == [3]
+
+
+async def test_numbers_too_small_for_the_database_are_none(
+    told: Service, vectorizing: Start, server: ModelServer
+) -> None:
+    server.embedder = lambda _text: [1.0, 1e-60, 1e-39, -1e-300]
+    assert await vectorizing().embed(SESSION) is False
+    assert [row["vector"] for row in await rows(told)] == [[1.0, 0.0, 0.0, 0.0]] * len(TALK)
+    near = await VectorStore(told.app.state.database, "openai m").near({SESSION: 0}, Span(), (1.0, 1e-60, 0.0, 0.0))
+    assert len(near) == len(TALK)
+
+
+async def test_what_a_provider_says_of_a_query_is_not_logged(told: Service) -> None:
+    embedder = GuardedEmbedder(Quoting(), Guard(GuardConfig()), EmbeddingConfig(provider=EmbeddingProvider.OPENAI))
+    search = VectorSearch(
+        store=VectorStore(told.app.state.database, "m"),
+        embedder=embedder,
+        redaction=OFF,
+        metrics=VectorMetrics(),
+        config=VectorConfig(),
+    )
+    session = Searched(id=SESSION, tenant="default", key="s", memory_id=SESSION, resource_id=None, last_seq=5)
+    with capture_logs() as lines:
+        assert await search.ranking([session], "a secret", Span()) == []
+    assert [(line["event"], line["kind"]) for line in lines] == [("searched_without_vectors", "bad_request")]
+    assert "secret" not in str(lines)
+
+
+class Quoting:
+    """A provider that says in its error what it was sent, as servers do that check a body by its schema."""
+
+    provider = EmbeddingProvider.OPENAI
+    name = "m"
+
+    async def embed(self, texts: Sequence[str], _use: Use, *, timeout_seconds: float) -> list[Sequence[float]]:
+        raise ModelError("bad_request", f"no {texts[0]} in {timeout_seconds} s", retryable=False)
+
+    async def close(self) -> None:
+        """Nothing is held."""
 
 
 async def test_a_model_that_refuses_everything_is_asked_again_later(
