@@ -12,6 +12,7 @@ SHOWN_IN_OUTPUT = (PartType.TEXT, PartType.IMAGE, PartType.FILE)  # looked throu
 DATA_URL = re.compile(r"data:(?P<media_type>[^;,]*)[^,]*;base64,(?P<data>.*)", re.DOTALL)
 IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})  # that Anthropic and OpenAI can see
 MISNAMED = {"image/jpg": "image/jpeg"}
+URL_SAFE = str.maketrans("-_", "+/")
 UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -96,7 +97,12 @@ def media(part: Part) -> Media:
     if isinstance(url, str) and (inline := DATA_URL.fullmatch(url)):
         media_type, url, data = inline["media_type"], None, inline["data"]
     named = (_text(media_type) or "").lower()
-    return Media(MISNAMED.get(named, named), _text(url), _text(data))
+    return Media(MISNAMED.get(named, named), _text(url), _standard(_text(data)))
+
+
+def _standard(data: str | None) -> str | None:
+    """Base64 as every provider takes it: Gemini's SDK writes the URL-safe kind, which Anthropic and OpenAI refuse."""
+    return data.translate(URL_SAFE) if data and ("-" in data or "_" in data) else data
 
 
 def _text(value: Any) -> str | None:

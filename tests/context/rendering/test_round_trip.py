@@ -132,6 +132,14 @@ def test_the_parts_of_gemini_s_chunks_come_back_as_they_were(provider: Capture) 
     assert given_back(Format.GEMINI, question, joined, answer) == [question, said, answer]
 
 
+@pytest.mark.parametrize("shape", list(CHECKS))
+def test_the_bytes_that_gemini_s_sdk_dumps_are_told_to_each_provider_in_its_base64(shape: Format) -> None:
+    image = types.Part.from_bytes(data=bytes(range(240, 256)), mime_type="image/png")
+    said = types.Content(role="user", parts=[image]).model_dump(mode="json")
+    assert "_" in said["parts"][0]["inline_data"]["data"]
+    assert "8PHy8/T19vf4+fr7/P3+/w==" in str(given_back(shape, said))
+
+
 def test_what_anthropic_s_user_shows_comes_back_as_it_was() -> None:
     pdf = {"type": "base64", "media_type": "application/pdf", "data": "aGk="}
     stated = {"type": "content", "content": [{"type": "text", "text": "Terms."}]}
