@@ -95,11 +95,21 @@ def read_reply(completion: ChatCompletion) -> ModelReply:
     if not isinstance(text, str):
         raise TypeError("the content of the answer is no text")
     return ModelReply(
-        text=text,
+        text=without_thinking(text),
         stop=Stop.REFUSAL if refused else STOPS.get(choice.finish_reason, Stop.END),
         usage=read_usage(completion),
         model=completion.model or "",
     )
+
+
+def without_thinking(text: str) -> str:
+    """What a server without a parser for it leaves before the answer, in tags.
+
+    DeepSeek's and Qwen's templates open it in the prompt, so that only its end is in the reply, on a line of its own.
+    """
+    thought, tag, answer = text.partition("</think>")
+    is_thought = thought.lstrip().startswith("<think>") or (thought.endswith("\n") and answer.startswith("\n"))
+    return answer if tag and is_thought else text
 
 
 def read_usage(completion: ChatCompletion) -> Usage:

@@ -12,7 +12,7 @@ from app.memory.grounding import Source, is_grounded, item_source, message_sourc
 from app.memory.log import detail_line, item_line, render
 from app.memory.model import Cite, Item, Parsed, Priority, Ranges, touches
 from app.memory.protected import lost, with_lines
-from app.memory.rules import SHRINK_FROM_TOKENS
+from app.memory.rules import OBSERVED_TOKENS_MAX, SHRINK_FROM_TOKENS
 from app.memory.spans import merged
 from app.sessions.model import Message
 
@@ -63,7 +63,7 @@ def judge_observation(
     """An observer's lines against the messages of their span; spans up to SHRINK_FROM_TOKENS need not shrink."""
     sources = [message_source(message, timezone) for message in source]
     within: Ranges = ((source[0].seq, source[-1].seq),) if source else ()
-    most = source_tokens - 1 if source_tokens > SHRINK_FROM_TOKENS else None
+    most = source_tokens - 1 if source_tokens > SHRINK_FROM_TOKENS else OBSERVED_TOKENS_MAX
     return _judge(parsed, sources, within=within, tokens_max=most, cut_off=cut_off)
 
 

@@ -4,9 +4,10 @@ from app.memory.drafting import ModelRole, Question, block, task
 from app.memory.log import render
 from app.memory.model import Draft, ObserverInput
 from app.memory.prompts import prompt
+from app.memory.rules import OBSERVED_TOKENS_MAX
 from app.memory.views import defused, messages_view
 
-OUTPUT_TOKENS_MAX = 4_000
+OUTPUT_TOKENS_MAX = OBSERVED_TOKENS_MAX
 
 
 class ModelObserver(ModelRole[ObserverInput]):

@@ -128,8 +128,11 @@ def _end(pieces: Sequence[_Piece], start: int) -> int:
 
 
 def _task(lines: Sequence[str] | None) -> str | None:
-    """What a block says, None where it is empty or there is none; "" where it says that there is nothing."""
-    told = "\n".join(lines).strip() if lines else ""
+    """What a block says, None where it is empty or there is none; "" where it says that there is nothing.
+
+    As much as a line may have: it stands in every context.
+    """
+    told = "\n".join(lines).strip()[:LINE_CHARACTERS_MAX].rstrip() if lines else ""
     return "" if told and _NOTHING.fullmatch(told) else told or None
 
 

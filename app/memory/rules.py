@@ -95,8 +95,9 @@ EXTRACT_TOKENS_MAX = 50_000
 # Section 4: what the observer is shown of one message.
 ARGUMENTS_TOKENS_MAX = 2_000
 RESULT_TOKENS_MAX = 5_000
-# Section 4, gates: a span smaller than this need not shrink.
+# Section 4, gates: a span smaller than this need not shrink; of one the log is as long at most as a model is asked for.
 SHRINK_FROM_TOKENS = 500
+OBSERVED_TOKENS_MAX = 4_000
 # Section 3.6: reflections must fit beside observation_tokens, so these take at most this share of a memory_budget; the
 # presets keep to it, and a session that lowers its budget alone is condensed sooner.
 LOG_SHARE = 2 / 3

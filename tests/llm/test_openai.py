@@ -81,6 +81,22 @@ def test_a_reply_of_another_shape_is_no_reply(over: dict[str, Any]) -> None:
         understood(completion(**over), read_reply, provider=Provider.OPENAI)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("<think>\n* perhaps\n<observations>\n</think>\n\n* so it is", "\n\n* so it is"),
+        ("* perhaps\n</think>\n* so it is", "\n* so it is"),
+        ("<think></think>* so it is", "* so it is"),
+        ("* asked what </think> is for\n* and <think>", "* asked what </think> is for\n* and <think>"),
+        ("<think> is a tag", "<think> is a tag"),
+    ],
+)
+def test_thinking_left_before_the_answer_is_none_of_it(text: str, said: str) -> None:
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+
+    assert read_reply(completion(choices=[choice])).text == said
+
+
 def test_a_filtered_reply_is_a_refusal() -> None:
     choice = {"index": 0, "finish_reason": "content_filter", "message": {"role": "assistant", "content": None}}
 

@@ -88,6 +88,8 @@ def of_tokens(tokens: int) -> Item:
     [
         (500, 500, None),
         (600, 500, None),
+        (4_000, 500, None),
+        (4_001, 500, Rejection.NOT_SMALLER),
         (500, 501, None),
         (501, 501, Rejection.NOT_SMALLER),
         (502, 501, Rejection.NOT_SMALLER),

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.memory.lines import LINE_CHARACTERS_MAX
 from app.memory.log import render
 from app.memory.model import Cite, Detail, Item, Parsed, Priority, Tag
 from app.memory.parsing import parse
@@ -345,3 +346,10 @@ def test_a_hostile_megabyte_is_read_in_linear_time(raw: str) -> None:
     parse(raw)
 
     assert time.process_time() - started < 10  # quadratic, each of these takes minutes
+
+
+def test_a_task_is_no_longer_than_a_line() -> None:
+    listed = "\n".join(" ".join(f"{number}-{word}" for word in range(50)) for number in range(200))
+    parsed = parse(f"<observations>\n* a\n</observations>\n<current-task>\n{listed}\n</current-task>")
+
+    assert parsed.current_task == listed[:LINE_CHARACTERS_MAX].rstrip()
