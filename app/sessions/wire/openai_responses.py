@@ -90,6 +90,8 @@ OUTPUTS: Mapping[str, str] = {
     "shell_call_output": "output",
     "tool_search_output": "tools",
 }
+SEARCH_ITEMS = frozenset({"tool_search_call", "tool_search_output"})
+SEARCH_ID = "tool_search"  # by which those meet that have no id
 NAMED_CALLS = frozenset({"function_call", "custom_tool_call", "mcp_call"})
 CALLS_WITH_ARGUMENTS = frozenset({"function_call", "mcp_call", "tool_search_call"})
 ITEMS = ("message", "reasoning", "compaction", "custom_tool_call", *CALLS_WITH_ARGUMENTS, *OWN_CALLS, *HOSTED_CALLS)
@@ -132,18 +134,23 @@ def _reasoning(raw: Wire) -> Part:
 def _call(raw: Wire, called_with: Wire, *, used: Collection[str]) -> Part:
     """One call. OpenAI's own tools have the item's id only, and are named by their type."""
     kind = raw["type"]
-    by_item = kind in HOSTED_CALLS or (kind == "tool_search_call" and raw.get("call_id") is None)
+    by_item = kind in HOSTED_CALLS
     return part(
         PartType.TOOL_CALL,
         raw,
         "",
         used={"type", "id", "call_id", "name", *used},
-        id=identifier(raw, "id" if by_item else "call_id", ""),
+        id=SEARCH_ID if _is_of_openai_s_search(raw) else identifier(raw, "id" if by_item else "call_id", ""),
         name=identifier(raw, "name", "") if kind in NAMED_CALLS else kind.removesuffix("_call"),
         **called_with,
         **({} if by_item else _item_id(raw)),
         **({} if kind == "function_call" else _native(raw)),
     )
+
+
+def _is_of_openai_s_search(raw: Wire) -> bool:
+    """Whether the item is of a search for tools that OpenAI made itself: neither its call nor its output has an id."""
+    return raw["type"] in SEARCH_ITEMS and raw.get("call_id") is None
 
 
 def _called_with(raw: Wire, fields: tuple[str, ...]) -> Wire:
@@ -176,7 +183,7 @@ def _output(raw: Wire, held: str) -> Part:
         raw,
         "",
         used={"type", "id", "call_id", "name", held},
-        tool_call_id=identifier(raw, call_id, ""),
+        tool_call_id=SEARCH_ID if _is_of_openai_s_search(raw) else identifier(raw, call_id, ""),
         output=_output_value(raw, held),
         is_error=True if _failed(raw) else None,
         **(_item_id(raw) if call_id != "id" else {}),

@@ -352,6 +352,18 @@ def test_a_provider_s_own_call_that_was_stored_twice_is_shown_under_another_id_t
     assert [item["type"] for item in items[1:3]] == ["web_search_call", "function_call"]
 
 
+@pytest.mark.parametrize("shape", list(CHECKS))
+def test_a_search_for_tools_that_openai_made_itself_meets_its_output_though_neither_has_an_id(shape: Format) -> None:
+    searched = {"type": "tool_search_call", "call_id": None, "arguments": {"q": "x"}, "execution": "server"}
+    tools = [{"type": "function", "name": "weather", "parameters": {}, "strict": True}]
+    found = {"type": "tool_search_output", "call_id": None, "execution": "server", "tools": tools}
+    twice = [each | {"id": f"{kind}_{n}"} for n in (1, 2) for kind, each in (("tsc", searched), ("tso", found))]
+    told = str(given_back(shape, ASKED, *twice, ASKED))
+    assert told.count("weather") == 2
+    assert "no result" not in told
+    assert "[result of" not in told
+
+
 def test_what_openai_ran_itself_does_not_close_a_call_of_the_agent_s_own_beside_it() -> None:
     called = {"type": "function_call", "call_id": "c1", "name": "search", "arguments": "{}"}
     looked = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search"}}
