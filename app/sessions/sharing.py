@@ -227,9 +227,10 @@ async def hold_related(tx: Tx, session: UUID) -> UUID | None:
     What goes of it may change what was made of them. Answers the memory, if others have it too. Raises SessionMoved.
     """
     for left in reversed(range(LOOKS_MAX)):
-        memory = await _held_memory(tx, session)
         try:
-            return await _held_related(tx, session, memory)
+            async with tx.transaction():  # with its end the resource that it left is let go
+                memory = await _held_memory(tx, session)
+                return await _held_related(tx, session, memory)
         except SessionMoved:
             if not left:
                 raise

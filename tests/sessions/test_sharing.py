@@ -3,13 +3,14 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import asyncpg
 
 from app.kit.db import Database, DatabaseConfig
-from app.sessions.sharing import Sharer
+from app.sessions.sharing import LOCK_OWNER, Sharer
 from app.sessions.sharing import share as share_memory
 from app.sessions.store import SessionStore, session_id
 from tests.conftest import Service
@@ -106,6 +107,24 @@ async def test_a_session_that_moved_meanwhile_is_moved_from_where_it_is(service:
         assert (await moving).status_code == 200
         assert (await service.get("/sessions/one"))["resource_id"] == "bob"
         assert await looking.fetchval("SELECT count(*) FROM memories") == 1
+
+
+async def test_who_deletes_a_session_that_moved_holds_where_it_was_no_more(service: Service, database_url: str) -> None:
+    """Else it is in a deadlock with another one that moves from there."""
+    await share(service, "one")
+    assert (await service.client.put("/resources/aaron", json={})).status_code == 201
+    async with opened(database_url) as (database, looking), database.tx() as other:
+        found = await SessionStore(database).get("default", "one")
+        async with database.tx() as tx:
+            aaron = replace(ONE, resource_id="aaron")
+            await share_memory(tx, aaron, {}, found=found, timezone="UTC")
+            deleting = asyncio.create_task(service.client.delete("/sessions/one"))
+            await waiting(looking, 1)
+            holding = asyncio.create_task(other.execute(LOCK_OWNER, "default", "aaron"))
+        await holding
+        await waiting(looking, 1)
+        await other.execute(LOCK_OWNER, "default", "ana")
+    assert (await deleting).status_code == 200
 
 
 async def test_nothing_is_left_of_a_memory_that_its_last_session_leaves(service: Service) -> None:
