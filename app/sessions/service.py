@@ -31,7 +31,7 @@ from app.sessions.model import ActorUsage, MemoryPort, Message, MessageFilter, N
 from app.sessions.reading import read_messages
 from app.sessions.redacting import redacted_parts
 from app.sessions.schemas import AppendIn
-from app.sessions.sharing import RESOURCE, scoping, shared_memory_id, sharer_of
+from app.sessions.sharing import MOVES_MAX, RESOURCE, scoping, shared_memory_id, sharer_of
 from app.sessions.store import (
     LOOKED_AT_ONCE,
     ConfigChange,
@@ -43,8 +43,6 @@ from app.sessions.store import (
 )
 from app.sessions.usage import actor_usage
 from app.sessions.wire import content_hash
-
-PUT_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,7 +193,7 @@ class SessionService:
         metadata: dict[str, Any],
     ) -> tuple[SessionRecord, bool]:
         """What is done follows from the session as it is read: it is read anew if it has moved since."""
-        for left in reversed(range(PUT_TRIES)):
+        for left in reversed(range(MOVES_MAX)):
             found = await self._store.get(tenant, key)
             if found is not None and found.last_seq and resource_id not in {None, found.resource_id}:
                 break

@@ -15,11 +15,12 @@ from uuid import UUID, uuid5
 from app.kit.db import Row, Tx
 from app.kit.errors import FieldError, Invalid
 from app.sessions.errors import ScopeConflict, SessionMoved
-from app.sessions.lineage import LOOKS_MAX, family, hold
+from app.sessions.lineage import family, hold
 from app.sessions.merging import off_of, set_of, unset_of
 from app.sessions.store import NAMESPACE, SessionRecord, session_id
 
 RESOURCE, SESSION = "resource", "session"
+MOVES_MAX = 20  # of a session by others while it is waited for, one look each; then the answer is 503
 SHARED = {"scope": RESOURCE}
 NO_RESOURCE = "a session shares the memory of its resource, and this one has none: tell resource_id too"
 
@@ -226,7 +227,7 @@ async def hold_related(tx: Tx, session: UUID) -> UUID | None:
 
     What goes of it may change what was made of them. Answers the memory, if others have it too. Raises SessionMoved.
     """
-    for left in reversed(range(LOOKS_MAX)):
+    for left in reversed(range(MOVES_MAX)):
         try:
             async with tx.transaction():  # with its end the resource that it left is let go
                 memory = await _held_memory(tx, session)
@@ -244,7 +245,7 @@ async def _held_related(tx: Tx, session: UUID, memory: UUID | None) -> UUID | No
     async def related() -> set[UUID]:
         row = await tx.fetchrow(SHARED_WITH, session)
         if memory != (None if row is None else row["memory_id"]):
-            raise moved(str(session))
+            raise SessionMoved("the session is being moved between memories")
         return sharers | await family(tx, [session])
 
     await hold(tx, related)
