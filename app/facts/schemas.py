@@ -6,15 +6,16 @@ from typing import Annotated, Any
 from fastapi import Path
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.facts.model import Author, Category, Fact, Source, Validity
+from app.facts.model import SOURCES_MAX, Author, Category, Fact, Source, Validity
 from app.kit.paging import NUMBER_MAX
 from app.sessions.model import SEQ_MAX, Trust
-from app.sessions.schemas import KEY_PATTERN, PAGE_DEFAULT, PAGE_MAX, STORABLE_PATTERN, Time
+from app.sessions.schemas import KEY_PATTERN, PAGE_DEFAULT, PAGE_MAX, Time
 
-CITES_MAX, SOURCES_MAX = 100, 20
+CITES_MAX = 100
 
 FactId = Annotated[int, Path(ge=1, le=NUMBER_MAX, description="The fact's number", examples=[7])]
-FactText = Annotated[str, Field(min_length=1, pattern=STORABLE_PATTERN)]
+SAYS_SOMETHING = r"^[^\x00]*[^\x00\s][^\x00]*$"  # storable, and not of blanks alone
+FactText = Annotated[str, Field(min_length=1, pattern=SAYS_SOMETHING)]
 Seq = Annotated[int, Field(ge=1, le=SEQ_MAX)]
 
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from app.facts.errors import FactNotFound, FactTooLarge, TooManyFacts
 from app.facts.forgetting import Left, without_facts
-from app.facts.model import FOREIGN, OWN_WORD, Author, Category, Fact, FactConfig, NewFact, Source
+from app.facts.model import FOREIGN, OWN_WORD, SOURCES_MAX, Author, Category, Fact, FactConfig, NewFact, Source
 from app.facts.store import FactFilter, FactStore
 from app.kit.clock import Clock
 from app.kit.db import Database, Tx
@@ -51,7 +51,10 @@ class FactService:
         return fact
 
     async def note(self, tenant: str, resource_id: str, noted: Noted) -> tuple[Fact, bool]:
-        """Store a fact, once in the same words while it is valid as long; answers it and whether it is new."""
+        """Store a fact, once in the same words while it is valid as long; answers it and whether it is new.
+
+        One that is known rests on what is cited too: it is erased with it.
+        """
         new = NewFact(
             text=await self._read(tenant, noted.text),
             category=noted.category,
@@ -67,7 +70,8 @@ class FactService:
             known = await self._store.locked(tx, tenant, resource_id)
             same = next((fact for fact in known if _is_same(fact, new)), None)
             if same is not None:
-                return same, False
+                cited = _citing(same, new.sources)
+                return (same if cited == same else await self._store.change(tx, tenant, resource_id, cited)), False
             if len(known) >= self._config.facts_max:
                 limit = self._config.facts_max
                 raise TooManyFacts(f"resource '{resource_id}' has {limit} facts (DAYBOOK_FACTS__FACTS_MAX)")
@@ -126,6 +130,16 @@ class FactService:
 
 def _source(tenant: str, key: str, cites: tuple[int, ...]) -> Source:
     return Source(session_id=session_id(tenant, key), session=key, from_seq=min(cites), to_seq=max(cites), cites=cites)
+
+
+def _citing(fact: Fact, sources: Sequence[Source]) -> Fact:
+    """Raises Invalid for more than a fact may rest on."""
+    known = {(source.session_id, source.cites) for source in fact.sources}
+    others = tuple(source for source in sources if (source.session_id, source.cites) not in known)
+    if others and len(fact.sources) + len(others) > SOURCES_MAX:
+        detail = f"the fact is known, and would rest on more than {SOURCES_MAX} sources"
+        raise Invalid(detail, errors=[FieldError("/sources", detail)])
+    return replace(fact, sources=(*fact.sources, *others))
 
 
 def _is_same(fact: Fact, new: NewFact) -> bool:

@@ -13,7 +13,7 @@ from uuid import UUID
 from opentelemetry.trace import Tracer
 
 from app.facts.forgetting import Left
-from app.facts.model import Author, Fact, FactConfig, NewFact
+from app.facts.model import SOURCES_MAX, Author, Fact, FactConfig, NewFact
 from app.facts.store import FactStore
 from app.kit.db import Database, Tx
 from app.kit.tracing import UNTRACED, traced
@@ -34,7 +34,6 @@ from app.sessions.model import Message
 from app.sessions.sharing import waiting
 
 KIND = "note_facts"
-SOURCES_MAX = 20  # of one fact: what says the same more often changes nothing
 
 NOTED = f"""/* facts_noted */
 WITH read AS (UPDATE sessions SET facts_seq = $2, waiting = {waiting(facts_seq="$2::bigint")} WHERE id = $1)

@@ -72,6 +72,32 @@ async def test_the_same_words_are_noted_once_while_they_are_true(service: Servic
     await note(service)
 
 
+async def test_what_is_known_rests_on_what_is_cited_later_too(service: Service) -> None:
+    await say(service, "m-1", "m-2")
+    fact = await note(service, sources=[citing(1)])
+    again = await post(service, sources=[citing(2), citing(1)])
+    assert (again.status_code, again.json()["id"]) == (200, fact["id"])
+    assert [source["cites"] for source in again.json()["sources"]] == [[1], [2]]
+    assert (await post(service, sources=[citing(2)])).json() == again.json()
+
+    assert (await service.client.delete("/sessions/s1/messages/m-2")).status_code == 200
+    assert await texts(service) == []
+
+
+async def test_a_fact_rests_on_so_many_sources_however_they_come(service: Service) -> None:
+    await say(service, *(f"m-{number}" for number in range(1, 22)))
+    fact = await note(service, sources=[citing(seq) for seq in range(1, 21)])
+    assert_problem(await post(service, sources=[citing(21)]), 422, "invalid")
+    assert (await post(service, sources=[citing(20)])).json() == fact
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t ", "\u3000"])
+async def test_blanks_are_no_fact(service: Service, text: str) -> None:
+    assert_problem(await post(service, text), 422, "invalid")
+    fact = await note(service, " User\nlikes tea. ")
+    assert_problem(await service.client.patch(f"{FACTS}/{fact['id']}", json={"text": text}), 422, "invalid")
+
+
 async def test_two_that_note_the_same_at_once_note_it_once(service: Service) -> None:
     answers = await asyncio.gather(*(post(service) for _ in range(6)))
     assert sorted(answer.status_code for answer in answers) == [200] * 5 + [201]
