@@ -104,9 +104,12 @@ def merge(known: Sequence[Fact], new: NewFact, *, read: Read = said) -> Merge:
 
 def relation(old: str, new: str, *, read: Read = said) -> Relation | None:
     """What ``new`` says of ``old``; None: it speaks of something else."""
+    if old == new:  # also where none of its words tells anything
+        return Relation.SAME
     before = _BEFORE.search(new)
     one, other = read(old), read(new if before is None else _BEFORE.sub("", new))
-    if before and (gone := read(before[1]).words) and _held(gone, one.words) >= BEFORE_SHARE:
+    held = one.words if before is None else read(_BEFORE.sub("", old)).words  # what was before in both is no news
+    if before and (gone := read(before[1]).words) and _held(gone, held) >= BEFORE_SHARE:
         return Relation.CONTRADICTS
     if one.denies != other.denies:
         return Relation.CONTRADICTS if overlap(one.words, other.words) >= DENIED_SHARE else None

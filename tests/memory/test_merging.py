@@ -18,6 +18,9 @@ SAME = [
     ("User has a dog called Rex.", "User has a dog, called Rex!"),
     ("User lives in Porto with two dogs.", "User lives in Porto."),
     ("사용자는 녹차를 좋아한다", "사용자는 녹차를 좋아한다."),
+    ("User lives in Lisbon (before: Porto).", "User lives in Lisbon (before: Porto)."),
+    ("User lives in Lisbon (before: Porto).", "User now lives in Lisbon (before: Porto)."),
+    ("User is C.", "User is C."),
 ]
 REFINES = [
     ("User lives in Porto.", "User lives in Porto with two dogs."),
@@ -111,4 +114,4 @@ def test_a_tools_word_ends_no_user_s() -> None:
 @given(old=st.text(max_size=60), text=st.text(max_size=60))
 def test_any_text_is_compared_and_says_of_itself_nothing_else(old: str, text: str) -> None:
     relation(old, text)
-    assert relation(text, text) in {Relation.SAME, None}
+    assert relation(text, text) is Relation.SAME
