@@ -12,6 +12,8 @@ SHOWN_IN_OUTPUT = (PartType.TEXT, PartType.IMAGE, PartType.FILE)  # looked throu
 DATA_URL = re.compile(r"data:(?P<media_type>[^;,]*)[^,]*;base64,(?P<data>.*)", re.DOTALL)
 IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})  # that Anthropic and OpenAI can see
 MISNAMED = {"image/jpg": "image/jpeg"}
+BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+PADDING_MAX = 2
 URL_SAFE = str.maketrans("-_", "+/")
 UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -101,8 +103,20 @@ def media(part: Part) -> Media:
 
 
 def _standard(data: str | None) -> str | None:
-    """Base64 as every provider takes it: Gemini's SDK writes the URL-safe kind, which Anthropic and OpenAI refuse."""
-    return data.translate(URL_SAFE) if data and ("-" in data or "_" in data) else data
+    """Base64 as every provider takes it, None for what is none: else Anthropic and OpenAI refuse the whole request.
+
+    Gemini's SDK writes the URL-safe kind; others break it into lines, or leave the padding out.
+    """
+    if not data or _is_base64(data):
+        return data
+    written = "".join(data.split()).translate(URL_SAFE).rstrip("=")
+    padded = written + "=" * (-len(written) % 4)
+    return padded if _is_base64(padded) else None
+
+
+def _is_base64(data: str) -> bool:
+    digits = data.rstrip("=")
+    return len(data) % 4 == 0 and len(data) - len(digits) <= PADDING_MAX and not digits.encode().translate(None, BASE64)
 
 
 def _text(value: Any) -> str | None:

@@ -140,6 +140,22 @@ def test_the_bytes_that_gemini_s_sdk_dumps_are_told_to_each_provider_in_its_base
     assert "8PHy8/T19vf4+fr7/P3+/w==" in str(given_back(shape, said))
 
 
+@pytest.mark.parametrize("shape", list(CHECKS))
+@pytest.mark.parametrize("data", ["8PHy\n8w==\n", "8PHy8w", " 8PHy8w= ="])
+def test_bytes_in_lines_or_without_padding_are_told_in_the_base64_that_all_take(data: str, shape: Format) -> None:
+    image = {"type": "image", "data": data, "media_type": "image/png"}
+    assert "8PHy8w==" in str(given_back(shape, {"role": "user", "content": [image]}))
+
+
+@pytest.mark.parametrize("shape", list(CHECKS))
+@pytest.mark.parametrize("data", ["not of bytes!", "aGk=aGk=", "aGkaa", "===="])
+@pytest.mark.parametrize("kind", [{"type": "image", "media_type": "image/png"}, {"type": "file", "name": "a.pdf"}])
+def test_what_is_no_base64_is_named_in_its_place(kind: dict[str, str], data: str, shape: Format) -> None:
+    told = str(given_back(shape, {"role": "user", "content": [{**kind, "data": data}]}))
+    assert f"[{kind['type']}: " in told
+    assert data not in told
+
+
 def test_what_anthropic_s_user_shows_comes_back_as_it_was() -> None:
     pdf = {"type": "base64", "media_type": "application/pdf", "data": "aGk="}
     stated = {"type": "content", "content": [{"type": "text", "text": "Terms."}]}
