@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from app.kit.days import parse_day
 from app.memory.model import Item, Observation, Reflection
 from app.memory.records import Loaded
 from app.memory.rules import Rules
@@ -48,7 +49,8 @@ def _chunk(chunk: C, redact: Redact) -> C:
 
 def _item(item: Item, redact: Redact) -> Item:
     details = tuple(replace(detail, text=redact(detail.text)) for detail in item.details)
-    return replace(item, text=redact(item.text), details=details)
+    day = item.day if parse_day(item.day) else redact(item.day)  # a header without a date is text too
+    return replace(item, text=redact(item.text), day=day, details=details)
 
 
 def _told(text: str | None, redact: Redact) -> str | None:
