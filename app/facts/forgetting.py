@@ -1,7 +1,8 @@
 """What is left of a resource's facts when some of what they rest on goes (docs/facts.md). Pure.
 
-A fact that an extractor took from two sessions keeps what the other one said. One in a caller's own words goes with
-the first of its sources: nobody knows which of them the words are from.
+A fact that an extractor took from two sessions keeps what the other one said; where a caller has noted it too, in the
+same words, it keeps these. One in a caller's own words goes with the first of its sources: nobody knows which of them
+the words are from.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -59,7 +60,8 @@ def _without(fact: Fact, is_gone: Callable[[Source], bool]) -> Fact | None:
         return fact
     if not sources or fact.author is Author.CALLER:
         return None
-    return replace(fact, sources=sources, text=sources[0].text or fact.text)
+    told = None if any(source.text is None for source in sources) else sources[0].text
+    return replace(fact, sources=sources, text=told or fact.text)
 
 
 def _inherited(fact: Fact, gone: Mapping[int, Fact]) -> Fact:

@@ -89,7 +89,7 @@ class FactService:
             old = next((fact for fact in known if fact.id == fact_id), None)
             if old is None:
                 raise _not_found(resource_id, fact_id)
-            new = replace(old, **fields)
+            new = _unworded(replace(old, **fields)) if "text" in fields else replace(old, **fields)
             _check(new.category, new.trust, valid_from=new.valid_from, valid_to=new.valid_to)
             if new == old:
                 return old
@@ -140,6 +140,12 @@ def _citing(fact: Fact, sources: Sequence[Source]) -> Fact:
         detail = f"the fact is known, and would rest on more than {SOURCES_MAX} sources"
         raise Invalid(detail, errors=[FieldError("/sources", detail)])
     return replace(fact, sources=(*fact.sources, *others))
+
+
+def _unworded(fact: Fact) -> Fact:
+    """A fact that a caller has put in other words, without those that its sources had for it."""
+    blank = (source if source.text is None else replace(source, text="") for source in fact.sources)
+    return replace(fact, sources=tuple(blank))
 
 
 def _is_same(fact: Fact, new: NewFact) -> bool:

@@ -81,7 +81,7 @@ class Merge:
 
 
 def merge(known: Sequence[Fact], new: NewFact, *, read: Read = said) -> Merge:
-    """The newer wins, by when it came to be true. A tool's or a stranger's word ends none of the user's.
+    """The newer wins, by when it came to be true. A tool's or a stranger's word neither is the user's nor ends it.
 
     Who merges several into the same facts gives a ``read`` that remembers what it has read.
     """
@@ -92,11 +92,14 @@ def merge(known: Sequence[Fact], new: NewFact, *, read: Read = said) -> Merge:
         and fact.category is new.category
         and (found := relation(fact.text, new.text, read=read))
     ]
-    same = next((fact for fact, found in related if found is Relation.SAME), None)
+    foreign = new.trust in FOREIGN
+    same = next(
+        (fact for fact, found in related if found is Relation.SAME and (fact.trust in FOREIGN) == foreign), None
+    )
     if same is not None:
         return Merge(same=same)
-    others = [fact for fact, _ in related if new.trust not in FOREIGN or fact.trust in FOREIGN]
-    later = [fact for fact in others if fact.valid_from > new.valid_from]
+    others = [fact for fact, _ in related if not foreign or fact.trust in FOREIGN]
+    later = [fact for fact in others if fact.valid_from > new.valid_from and (fact.trust in FOREIGN) == foreign]
     if later:
         return Merge(ended_by=min(later, key=lambda fact: fact.valid_from))
     return Merge(ended=tuple(others))

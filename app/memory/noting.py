@@ -7,6 +7,7 @@ writes the facts, so that what was read is read once. What of it is known alread
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import cache, partial
 from uuid import UUID
 
@@ -132,7 +133,7 @@ class Noting:
             found = await asyncio.to_thread(merge, list(known.values()), new, read=read)
             if found.same is not None:
                 changed = [_said_again(found.same, new)]
-            elif await self._has_room(tx, tenant, resource, known):
+            elif await self._has_room(tx, tenant, resource, known, now=loaded.now):
                 added = await self._facts.add(tx, tenant, resource, new)
                 changed = [_ended(fact, by=added) for fact in found.ended]
                 known[added.id] = added
@@ -144,11 +145,11 @@ class Noting:
                 if fact != known[fact.id]:
                     known[fact.id] = await self._facts.change(tx, tenant, resource, fact)
 
-    async def _has_room(self, tx: Tx, tenant: str, resource: str, known: dict[int, Fact]) -> bool:
+    async def _has_room(self, tx: Tx, tenant: str, resource: str, known: dict[int, Fact], *, now: datetime) -> bool:
         """Whether one more fact may be; a past one, the one that ended first, makes way for it."""
         if len(known) < self._config.facts_max:
             return True
-        past = [fact for fact in known.values() if fact.valid_to is not None]
+        past = [fact for fact in known.values() if fact.valid_to is not None and fact.valid_to <= now]
         if not past:
             return False
         oldest = min(past, key=lambda fact: (fact.valid_to or fact.valid_from, fact.id))

@@ -46,6 +46,13 @@ def test_a_fact_in_a_callers_words_goes_with_any_of_its_sources() -> None:
     assert without([corrected], of_sessions([B])) == Left(deleted=(1,), changed=())
 
 
+def test_what_a_caller_noted_in_the_memory_s_words_keeps_these_and_no_others() -> None:
+    told = fact(1, source(A, text="First words."), source(B, text="Other words."), source(B, cites=(9,), text=None))
+    left = replace(told, sources=told.sources[1:])
+    assert without([told], of_sessions([A])).changed == (left,)
+    assert without([told], of_message(B, 9, derived_from=99)).changed == (replace(told, sources=told.sources[:2]),)
+
+
 def test_what_a_caller_cites_goes_with_it_alone_and_what_was_derived_with_all_that_it_saw() -> None:
     noted, derived = fact(1, source(cites=(2, 9), text=None), author=Author.CALLER), fact(2, source(cites=(5,)))
     cases = {(2, 2): (1, 2), (3, 3): (2,), (9, 9): (1,), (9, 5): (1, 2), (6, 6): ()}

@@ -111,6 +111,15 @@ def test_a_tools_word_ends_no_user_s() -> None:
     assert merge([known(LISBON, trust=Trust.TOOL)], new(PORTO, trust=Trust.TOOL)).ended != ()
 
 
+def test_a_tools_word_is_no_user_s_and_the_user_s_takes_its_place() -> None:
+    users, tools = replace(known(LISBON), category=Category.INSIGHT), known(LISBON, trust=Trust.TOOL)
+    assert merge([users], new(LISBON, trust=Trust.TOOL)) == Merge()
+    for later in (tools, replace(tools, valid_from=START + timedelta(days=99))):
+        said = replace(new(LISBON), category=Category.INSIGHT)
+        assert merge([replace(later, category=Category.INSIGHT)], said).ended != ()
+    assert merge([tools], new(LISBON, trust=Trust.TOOL)).same == tools
+
+
 @given(old=st.text(max_size=60), text=st.text(max_size=60))
 def test_any_text_is_compared_and_says_of_itself_nothing_else(old: str, text: str) -> None:
     relation(old, text)

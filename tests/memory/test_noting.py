@@ -11,6 +11,7 @@ import pytest
 from app.sessions.ending import Ending
 from tests.conftest import Service, StartService
 from tests.journeys.looks import WAIT_MS, Json, until
+from tests.journeys.test_erasure import columns_with
 from tests.model_replies import Asked, PromptKind
 from tests.model_server import Fault, ModelServer
 
@@ -332,3 +333,23 @@ async def test_a_full_resource_lets_its_past_go_for_what_is_new(start_service: S
         await say(service, "I have a dog.", key="s4")
         await end(service, "s4")
         assert await texts(service) == ["User: I live in Porto.", "User likes tea."]
+
+
+async def test_a_full_resource_keeps_what_is_true_for_a_time(start_service: StartService) -> None:
+    async with start_service(facts={"facts_max": 1}) as service:
+        noted = {"text": "Is a member of the club.", "category": "profile", "valid_to": "2100-01-01T00:00:00Z"}
+        assert (await service.client.post(FACTS, json=noted)).status_code == 201
+        await say(service, "I live in Lisbon.")
+        await end(service)
+        assert await texts(service) == [noted["text"]]
+
+
+async def test_of_a_corrected_fact_the_former_words_are_nowhere(service: Service, database_url: str) -> None:
+    await say(service, "I live in Lisbon.")
+    await end(service)
+    [fact] = await facts(service)
+    corrected = await service.client.patch(f"{FACTS}/{fact['id']}", json={"text": "User lives in Faro."})
+    assert corrected.json()["sources"] == fact["sources"]
+    assert {name for name in await columns_with("Lisbon", database_url) if name.startswith("facts.")} == set()
+    await service.client.delete("/sessions/s1")
+    assert await texts(service) == []
