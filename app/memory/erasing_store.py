@@ -136,8 +136,11 @@ FROM (SELECT session_id, seq, passed, number - row_number() OVER (PARTITION BY s
 GROUP BY session_id, passed, island ORDER BY session_id, first
 """
 
+# Or a summary was emptied, which may have told alone of what is behind the cursor.
 HAS_BLANK = """/* has_blank */
 SELECT EXISTS (SELECT FROM observations WHERE memory_id = $1 AND erased_at IS NOT NULL)
+  OR EXISTS (SELECT FROM messages WHERE session_id = $1 AND kind = 'summary' AND covers = '[]')
+  AND EXISTS (SELECT FROM messages WHERE session_id = $1 AND erased_at IS NOT NULL AND NOT observe)
 """
 
 REBUILD = """/* rebuild */
@@ -246,7 +249,7 @@ class ErasingStore:
 
     @staticmethod
     async def has_blank(tx: Tx, memory_id: UUID) -> bool:
-        """Whether a note was ever erased."""
+        """Whether a note or a summary of a session's own memory was ever erased."""
         return bool(await tx.fetchval(HAS_BLANK, memory_id))
 
     @staticmethod

@@ -55,6 +55,20 @@ def cover(memory: dict[str, Any]) -> list[tuple[int, int, str]]:
     return [(one["from"], one["to"], one["by"].split(":")[0]) for one in memory["coverage"]["intervals"]]
 
 
+async def test_what_a_summary_alone_told_when_a_branch_began_is_observed_there_once_that_was_emptied(
+    service: Service,
+) -> None:
+    for number, fact in enumerate(FACTS[:4], start=1):
+        await say(service, fact, id=f"m-{number}")
+    answer = await service.client.post("/sessions/s1/compact", json={"up_to_seq": 3, "summary": "Ana pays."})
+    assert answer.status_code == 200
+    await say(service, FACTS[4])
+    await erase(service, message="m-1")
+    assert (2, 3, "observation") in cover(await rest(service))
+    assert (await service.client.post("/sessions/s1/branch", json={"key": "s2", "at_seq": 5})).status_code == 201
+    assert (2, 3, "observation") in cover(await rest(service, "s2"))
+
+
 async def log(service: Service, key: str = "s1", **parameters: Any) -> str:
     text: str = (await service.get(f"/sessions/{key}/memory/log", **parameters))["text"]
     return text
