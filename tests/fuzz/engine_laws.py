@@ -17,6 +17,9 @@ fates = st.sampled_from(Fate)
 ends = st.sampled_from([fate for fate in Fate if fate is not Fate.HELD])
 plans = st.lists(fates, max_size=3)
 observed = st.sampled_from([None, None, None, False])
+scopes = st.sampled_from(["session", "resource"])
+places = st.sampled_from(["there", "elsewhere"])
+BRANCHES = 3  # of a history at most
 kinds = st.sampled_from(["observations", "reflections"])
 WORDS = "On {n} May Ana paid invoice {n} of {n}20 euros for the shop in Porto, and we decided to keep it. "
 sizes = st.sampled_from([0, 1, 2, 4, 12, 50])  # times WORDS, some 25 tokens each
@@ -41,7 +44,11 @@ configs = st.fixed_dictionaries(
         "previous_observation_tokens": st.sampled_from([0, 200]),
         "cache_ttl": st.sampled_from([0, 300]),
         "preset": st.sampled_from(["default", "compact", "classic", None]),
-    },
+        "timezone": st.sampled_from(["Asia/Tokyo", "America/Los_Angeles", None]),
+        "instruction": st.sampled_from(["Note prices.", None]),
+        "retention": st.sampled_from([{"days": 1, "keep": "memory"}, {"days": 0}, None]),
+    }
+    | {name: st.none() for name in ("max_reflections", "max_observations", "keep_last_tool_results", "reflect_to")},
 )
 
 
@@ -55,6 +62,7 @@ class EngineLaws(RuleBasedStateMachine):
         super().__init__()
         self.world = World(*self.parts)
         self.sharers = [self.world]
+        self.branches: list[World] = []
         self.marks = 0
 
     def do(self, act: Any) -> None:
@@ -70,13 +78,31 @@ class EngineLaws(RuleBasedStateMachine):
 
     # Callers.
 
-    @precondition(lambda self: len(self.sharers) > 1)
-    @rule(which=st.integers(0, 2))
+    @precondition(lambda self: len(self.sharers) + len(self.branches) > 1)
+    @rule(which=st.integers(0, 5))
     def turn(self, which: int) -> None:
-        """What follows is said and done in another of the sessions that share the memory."""
-        self.world = self.sharers[which % len(self.sharers)]
+        """What follows is said and done in another of the sessions that share the memory, or in a branch."""
+        worlds = [*self.sharers, *self.branches]
+        self.world = worlds[which % len(worlds)]
 
-    @precondition(lambda self: len(self.sharers) > 1)
+    @precondition(lambda self: len(self.branches) < BRANCHES)
+    @rule(at=processes, back=st.integers(0, 8))
+    def branch(self, at: int, back: int) -> None:
+        branch = self.runner.run(self.world.branch(at, back))
+        self.branches += [] if branch is None else [branch]
+
+    @rule(at=processes)
+    def end(self, at: int) -> None:
+        self.do(self.world.end(at))
+
+    @rule(at=processes, where=st.sampled_from(["here", "there", None]), scope=scopes)
+    def visit(self, at: int, where: str | None, scope: str) -> None:
+        self.do(self.sharers[0].visit(at, where, scope))
+
+    @rule(visits=st.lists(st.tuples(places, st.one_of(scopes, st.sampled_from(["say", "delete"]))), max_size=8))
+    def visits_at_once(self, visits: list[tuple[str, str]]) -> None:
+        self.do(self.world.visits_at_once(visits))
+
     @rule(at=processes, planned=plans)
     def part(self, at: int, planned: list[Fate]) -> None:
         self.world.processes[at].script.planned.extend(planned)
@@ -222,11 +248,13 @@ class EngineLaws(RuleBasedStateMachine):
 
     @invariant()
     def laws_hold(self) -> None:
-        self.do(self.world.check())
+        for world in (self.sharers[0], *self.branches):
+            self.do(world.check())
 
     def teardown(self) -> None:
         try:
-            self.do(self.world.settle())
+            for world in (self.sharers[0], *self.branches):
+                self.do(world.settle())
         finally:
             self.do(self.world.clear())
 

@@ -8,6 +8,8 @@ from uuid import UUID
 
 import httpx2 as httpx
 
+from app.artifacts.branch_store import ArtifactBranchStore
+from app.artifacts.branching import ArtifactBranching
 from app.artifacts.service import ArtifactConfig, ArtifactService
 from app.artifacts.store import ArtifactStore
 from app.context.answers import Answers, AnswersConfig
@@ -27,6 +29,8 @@ from app.kit.db import Database
 from app.kit.tokens import text_tokens
 from app.main import create_app
 from app.memory.activating import Activating
+from app.memory.branch_store import BranchStore
+from app.memory.branching import BranchConfig, Branching
 from app.memory.charging import Charging
 from app.memory.compacting import Compacting
 from app.memory.controls import Controls
@@ -54,6 +58,7 @@ from app.recall.service import RecallConfig, RecallService
 from app.recall.store import RecallStore
 from app.sessions.append_store import AppendStore
 from app.sessions.deleting import Deleting
+from app.sessions.ending import Ending, EndingConfig
 from app.sessions.erasing import ErasingLog
 from app.sessions.message_store import MessageStore
 from app.sessions.metrics import SessionMetrics
@@ -196,6 +201,16 @@ class Process:
             clock=Later(),
             config=RetainingConfig(batch_messages=3),
             metrics=SessionMetrics(),
+        )
+        state.ending = Ending(database=database, memory=memory, config=EndingConfig())
+        state.branching = Branching(
+            database=database,
+            store=BranchStore(),
+            memory=store,
+            erasing=ErasingStore(),
+            state=StateStore(database),
+            artifacts=ArtifactBranching(ArtifactBranchStore(database), None, bytes_max=1_024),
+            config=BranchConfig(),
         )
         state.compacting = Compacting(database=database, store=store, memory=memory)
         state.controls = Controls(database=database, store=store, memory=memory)

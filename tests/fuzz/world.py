@@ -59,6 +59,8 @@ class World:
         self.memory = self.session
         self.resource: str | None = None
         self.sharers: list[World] = [self]
+        self.origin: World | None = None
+        self.branches: list[World] = []
         self.messages: dict[str, Json] = {}
         self.told: dict[str, int] = {}
         self.marks: dict[str, set[str]] = {}  # by id, what only this message says, or said before it was replaced
@@ -72,6 +74,7 @@ class World:
         self._parted = False  # whether it was deleted, and begun anew
         self._forced = False  # calls may have been closed because too much waited (memory-rules.md section 3, groups)
         self._numbers = count(1)
+        self._branches = count(1)
         self._store = MemoryStore(database)
 
     async def start(self, *, lease_seconds: float) -> None:
@@ -124,29 +127,95 @@ class World:
 
     async def erase(self, at: int, known: str) -> None:
         """A message and all that was made of it."""
-        self._erasing.add(known)
-        self._look = None  # the context is another one
-        self._forced = True  # and a result may have lost its call, or a call what closed it
+        for one in self._family():
+            one._erasing.add(known)
+            one._look = None  # the context is another one
+            one._forced = True  # and a result may have lost its call, or a call what closed it
         answer = await self.processes[at].service.client.delete(f"/sessions/{self.key}/messages/{known}")
         if answer.status_code == BUSY:
             assert self.processes[at].life.ended, answer.text
             return
         assert answer.status_code == 200, answer.text
-        self.erased.add(known)
+        for one in self._family():
+            if known in one.messages:
+                one._erasing.add(known)
+                one.erased.add(known)
+
+    async def branch(self, at: int, back: int) -> "World | None":
+        """Another session that begins with all but so many of the newest messages, and goes its own way."""
+        last = 0 if self._facts is None else self._facts.last_seq
+        branch = World(self.database, self.processes)
+        branch.key = f"{self.key}-{next(self._branches)}"
+        branch.session = branch.memory = session_id(TENANT, branch.key)
+        body = {"key": branch.key, "at_seq": max(1, last - back)}
+        answer = await self.processes[at].service.client.post(f"/sessions/{self.key}/branch", json=body)
+        assert answer.status_code in {201, 404, 422} or self._dead(at, answer.status_code), answer.text
+        facts = await laws.read_facts(self.database, branch.session)
+        if facts is None:
+            return None
+        copied = {row["id"] for row in facts.messages}
+        branch.origin = self
+        branch.messages = {known: message for known, message in self.messages.items() if known in copied}
+        branch.told = {known: seq for known, seq in self.told.items() if seq < facts.session["next_seq"]}
+        branch.marks = {known: set(self.marks[known]) for known in branch.messages}
+        branch._erasing, branch._forced = set(self._erasing), True
+        branch.erased = {known for known in self.erased if known in branch.told}
+        branch._numbers = count(1_000 * next(_keys))
+        self.branches.append(branch)
+        return branch
+
+    def _family(self) -> "list[World]":
+        """This one, its branches, and theirs."""
+        return [self, *(one for branch in self.branches for one in branch._family())]
 
     async def part(self, at: int) -> None:
-        """The session is deleted, and another begun by its key that shares the same memory."""
+        """The session is deleted, and another begun by its key, in the same memory where it was shared."""
         answer = await self.processes[at].service.client.delete(f"/sessions/{self.key}")
-        assert answer.status_code == 200 or self._dead(at, answer.status_code), answer.text
+        assert answer.status_code in {200, 404} or self._dead(at, answer.status_code), answer.text
         if await laws.read_facts(self.database, self.session) is not None:
             return
         self.sharers[0]._gone |= {mark for marks in self.marks.values() for mark in marks}
         for known in (self.messages, self.told, self.marks, self.erased, self._erasing, self.open_calls):
             known.clear()
         self._facts = self._look = None
-        self._parted = True
+        self._parted = self.resource is not None
+        if self.origin is not None:
+            self.origin.branches += self.branches
+        self.branches = []  # an erasure in what comes does not reach them
         await self.processes[at].kill()  # else it may be about to die, and the key is another session's
-        await self.configure(at, SHARED)
+        await self.configure(at, SHARED if self.resource else CONFIG)
+
+    async def end(self, at: int) -> None:
+        answer = await self.processes[at].service.client.post(f"/sessions/{self.key}/end")
+        assert answer.status_code in {200, 404} or self._dead(at, answer.status_code), answer.text
+
+    async def visit(self, at: int, where: str | None, scope: str) -> None:
+        """A session without messages is put, in the memory of a resource or in its own."""
+        body = {"config": {"scope": scope}} | ({} if where is None else {"resource_id": self._resource(where)})
+        answer = await self.processes[at].service.client.put(f"/sessions/{self.key}-guest", json=body)
+        # 422: a memory is shared with a resource, and it has none.
+        assert answer.status_code in {200, 201, 422} or self._dead(at, answer.status_code), answer.text
+
+    async def visits_at_once(self, visits: Sequence[tuple[str, str]]) -> None:
+        """A session is put here and there, spoken in and deleted through all processes in the same moment."""
+        clients = [process.service.client for process in self.processes if not process.life.is_bounded]
+        path, acts = f"/sessions/{self.key}-passer", []
+        for number, (where, act) in enumerate(visits if clients else ()):
+            client, resource = clients[number % len(clients)], {"resource_id": f"{self.key}-{where}"}
+            match act:
+                case "delete":
+                    acts.append(client.delete(path))
+                case "say":
+                    said = {"messages": [{"role": "user", "content": "Hello."}]}
+                    acts.append(client.post(f"{path}/messages", json=said | resource))
+                case scope:
+                    acts.append(client.put(path, json={"config": {"scope": scope}} | resource))
+        for answer in await asyncio.gather(*acts):
+            # 409: it has messages, and so its resource and its memory.
+            assert answer.status_code in {200, 201, 404, 409}, answer.text
+
+    def _resource(self, where: str) -> str:
+        return self.key if where == "here" else f"{self.key}-{where}"
 
     async def expire(self, at: int) -> None:
         """What was said goes by a retention rule, where it is noted and shown no more."""
@@ -265,6 +334,7 @@ class World:
 
     async def check(self) -> None:
         """Every law, of every session that shares the memory."""
+        await laws.every_memory_has_a_session(self.database)
         parted = any(one._parted for one in self.sharers)
         found = await laws.read_all(self.database, [one.session for one in self.sharers], parted=parted)
         known = [facts for facts in found if facts is not None]
