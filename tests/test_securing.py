@@ -3,6 +3,7 @@
 import asyncio
 import importlib
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -81,6 +82,19 @@ async def filled(url: str) -> AsyncIterator[tuple[Service, dict[str, str]]]:
         await connection.execute(f"INSERT INTO tenant_spending (tenant, day) VALUES ('{OWN}', current_date)")  # noqa: S608 - our own
         await connection.close()
         yield service, headers
+
+
+@asynccontextmanager
+async def unkeyed(url: str) -> AsyncIterator[None]:
+    """Meanwhile there is no key but those made within."""
+    connection = await asyncpg.connect(url)
+    kept = await connection.fetch("DELETE FROM api_keys RETURNING *")
+    try:
+        yield
+    finally:
+        await connection.execute("DELETE FROM api_keys")
+        await connection.copy_records_to_table("api_keys", records=[tuple(row) for row in kept])
+        await connection.close()
 
 
 async def share(service: Service) -> None:
@@ -206,6 +220,20 @@ async def test_the_service_works_as_ever_and_its_statements_see_their_callers_ro
                 assert await forgetful.fetchval("SELECT count(*) FROM sessions") == count
     backlog = (await service.client.get("/metrics")).text
     assert "daybook_database_up 1.0" in backlog
+
+
+async def test_the_first_key_ends_local_mode_for_an_open_event_stream_too_whosever_it_is(url: str) -> None:
+    """A stream looks on behalf of its tenant, which sees none of the keys of others."""
+    async with unkeyed(url):
+        events = {"poll_seconds": 0.05}
+        async with running_service(as_role(url), keys={"cache_seconds": 0}, events=events) as service:
+            await service.append("local", {"role": "user", "content": "Hello"})
+            async with service.client.stream("GET", "/sessions/local/memory/events") as stream:
+                assert stream.status_code == 200
+                await new_key(url, OTHER)
+                async with asyncio.timeout(30):
+                    assert not [line async for line in stream.aiter_lines() if line.startswith("event:")]
+            assert (await service.client.get("/sessions/local")).status_code == 401
 
 
 async def test_behind_a_pooler_no_transaction_has_the_tenant_of_another(
