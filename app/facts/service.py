@@ -93,17 +93,23 @@ class FactService:
             _check(new.category, new.trust, valid_from=new.valid_from, valid_to=new.valid_to)
             if new == old:
                 return old
+            if new.text != old.text or (new.valid_to is not None and new.valid_to != old.valid_to):
+                await self._store.refuse(tx, tenant, resource_id, old, now=self._clock.now())
             return await self._store.change(tx, tenant, resource_id, new, by_hand=True)
 
     async def delete(self, tenant: str, resource_id: str, fact_id: int | None = None) -> int:
         """Delete one fact, or all of them. Answers how many; 0 where there was nothing.
 
-        What the one had replaced is valid again, or until what replaced that one.
+        What the one had replaced is valid again, or until what replaced that one. What the memory noted is not noted
+        again of the same messages.
         """
         async with self._database.tx() as tx:
             known = await self._store.locked(tx, tenant, resource_id)
             ids = {fact.id for fact in known if fact_id in {None, fact.id}}
             left: Left = without_facts(known, ids)
+            if fact_id is not None:  # where all are deleted, nothing is left that could have a session read again
+                for fact in (fact for fact in known if fact.id in ids):
+                    await self._store.refuse(tx, tenant, resource_id, fact, now=self._clock.now())
             await self._store.leave(tx, tenant, resource_id, left)
         return len(left.deleted)
 

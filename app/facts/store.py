@@ -5,7 +5,7 @@ two merge into the same facts at once. The lock is the transaction's: it works b
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -17,20 +17,28 @@ from app.kit.db import Database, Row, Tx
 from app.sessions.model import Gone, Trust
 from app.sessions.sharing import waiting
 
+# Not a fact, but the messages of one session of which somebody has deleted or changed what was noted: they are its
+# cites. Were it not kept, it would be noted again when the session is read again.
+IS_UNWANTED = "(author = 'extractor' AND text = '')"
+
 LOCK_FACTS = "/* lock_facts */ SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
 
-FACTS = """/* facts */
+FACTS = f"""/* facts */
 SELECT * FROM facts
-WHERE tenant = $1 AND resource_id = $2 AND id > $3 AND ($4::text IS NULL OR category = $4)
+WHERE tenant = $1 AND resource_id = $2 AND NOT {IS_UNWANTED} AND id > $3 AND ($4::text IS NULL OR category = $4)
   AND CASE $5::text
         WHEN 'current' THEN valid_from <= coalesce($6, now()) AND (valid_to IS NULL OR valid_to > coalesce($6, now()))
         WHEN 'past' THEN valid_to <= coalesce($6, now()) ELSE true END
 ORDER BY id LIMIT $7
-"""
+"""  # noqa: S608 - our own text
 
-ALL_FACTS = "/* all_facts */ SELECT * FROM facts WHERE tenant = $1 AND resource_id = $2 ORDER BY id"
+ALL_FACTS = f"""/* all_facts */
+SELECT * FROM facts WHERE tenant = $1 AND resource_id = $2 AND NOT {IS_UNWANTED} ORDER BY id
+"""  # noqa: S608 - our own text
 
-FACT = "/* fact */ SELECT * FROM facts WHERE tenant = $1 AND resource_id = $2 AND id = $3"
+FACT = f"""/* fact */
+SELECT * FROM facts WHERE tenant = $1 AND resource_id = $2 AND id = $3 AND NOT {IS_UNWANTED}
+"""  # noqa: S608 - our own text
 
 ADD_FACT = """/* add_fact */
 INSERT INTO facts (tenant, resource_id, text, category, trust, author, sources, valid_from, valid_to, worth, passes_at,
@@ -50,7 +58,23 @@ DELETE_FACTS = """/* delete_facts */
 DELETE FROM facts WHERE tenant = $1 AND resource_id = $2 AND id = ANY($3::bigint[])
 """
 
-FORGET_FACTS = "/* forget_facts */ DELETE FROM facts WHERE tenant = $1 AND resource_id = $2"
+FORGET_FACTS = f"""/* forget_facts */
+WITH gone AS (
+  DELETE FROM facts WHERE tenant = $1 AND resource_id = $2 RETURNING {IS_UNWANTED} AS unwanted
+)
+SELECT count(*) FROM gone WHERE NOT unwanted
+"""  # noqa: S608 - our own text
+
+UNWANTED = f"""/* unwanted */
+SELECT id, sources FROM facts
+WHERE tenant = $1 AND resource_id = $2 AND {IS_UNWANTED} AND sources->0->>'session_id' = ANY($3::text[])
+"""  # noqa: S608 - our own text
+
+FORGET_UNWANTED = f"""/* forget_unwanted */
+DELETE FROM facts f USING sessions s
+WHERE s.id = ANY($1::uuid[]) AND f.tenant = s.tenant AND f.resource_id = s.resource_id AND {IS_UNWANTED}
+  AND f.sources->0->>'session_id' = s.id::text
+"""  # noqa: S608 - our own text
 
 # Held, so that none of their messages is erased before what cites it is written; in the order of all who lock sessions.
 HOLD_CITED = """/* hold_cited */
@@ -134,6 +158,29 @@ class FactStore:
         )
         return fact_of(row)
 
+    async def unwanted(self, tx: Tx, tenant: str, resource_id: str, session: UUID) -> frozenset[int]:
+        """The messages of the session of which nothing is to be noted again; the caller has locked the facts."""
+        known = await self._unwanted(tx, tenant, resource_id, [session])
+        return frozenset(seq for _, source in known for seq in source.cites)
+
+    async def refuse(self, tx: Tx, tenant: str, resource_id: str, fact: Fact, *, now: datetime) -> None:
+        """Have nothing noted again of the messages that it was taken from, however often they are read."""
+        taken = [source for source in fact.sources if source.text is not None and source.cites]
+        sessions = {source.session_id: source for source in taken}
+        if not sessions:
+            return
+        former = await self._unwanted(tx, tenant, resource_id, list(sessions))
+        await tx.execute(DELETE_FACTS, tenant, resource_id, [id_ for id_, _ in former])
+        of = [*taken, *(source for _, source in former)]
+        for session, source in sessions.items():
+            cites = sorted({seq for one in of if one.session_id == session for seq in one.cites})
+            await self.add(tx, tenant, resource_id, _refusal(source, cites, now))
+
+    @staticmethod
+    async def _unwanted(tx: Tx, tenant: str, resource_id: str, sessions: Sequence[UUID]) -> list[tuple[int, Source]]:
+        rows = await tx.fetch(UNWANTED, tenant, resource_id, [str(session) for session in sessions])
+        return [(row["id"], source_from_json(source)) for row in rows for source in row["sources"]]
+
     async def leave(self, tx: Tx, tenant: str, resource_id: str, left: Left) -> None:
         await tx.execute(DELETE_FACTS, tenant, resource_id, left.deleted)
         for fact in left.changed:
@@ -178,10 +225,24 @@ class FactStore:
         """Delete what rests on sessions that are deleted, and all facts of their resource if it is."""
         if gone.resource_id is not None:
             await tx.execute(LOCK_FACTS, f"facts/{gone.tenant}/{gone.resource_id}")
-            status: str = await tx.execute(FORGET_FACTS, gone.tenant, gone.resource_id)
-            return {"facts": int(status.rpartition(" ")[2])}
+            return {"facts": await tx.fetchval(FORGET_FACTS, gone.tenant, gone.resource_id)}
         dropped, _ = await self._drop(tx, gone.sessions, of_sessions(gone.sessions))
+        await tx.execute(FORGET_UNWANTED, gone.sessions)
         return {"facts": dropped}
+
+
+def _refusal(source: Source, cites: Sequence[int], now: datetime) -> NewFact:
+    """As a fact that is of no profile and never true."""
+    refused = replace(source, from_seq=cites[0], to_seq=cites[-1], cites=tuple(cites), observations=(), text="")
+    return NewFact(
+        text="",
+        category=Category.INSIGHT,
+        trust=Trust.TOOL,
+        author=Author.EXTRACTOR,
+        sources=(refused,),
+        valid_from=now,
+        valid_to=now,
+    )
 
 
 def _weighed(fact: Fact | NewFact) -> tuple[int, datetime | None]:

@@ -16,7 +16,8 @@ class FactRow(SQLModel, table=True):
     """One fact of a resource. ``sources`` are ``model.Source``, the session's id beside its key: a key is used anew.
 
     It reads as it does since ``worded_at``, whatever came to support it or to take its place, and rests on more than
-    one source since ``confirmed_at``. ``worth`` and ``passes_at`` are told from its words (``worth.py``).
+    one source since ``confirmed_at``. ``worth`` and ``passes_at`` are told from its words (``worth.py``). One of the
+    extractor without a text is none, but tells of which messages nothing is to be noted again (``store.py``).
     """
 
     __tablename__ = "facts"

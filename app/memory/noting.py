@@ -128,8 +128,11 @@ class Noting:
             return
         tenant, resource = loaded.tenant, loaded.resource_id
         known = {fact.id: fact for fact in await self._facts.locked(tx, tenant, resource)}
+        unwanted = await self._facts.unwanted(tx, tenant, resource, loaded.session_id)
         read = cache(said)
         for new in noted:
+            if _is_unwanted(new, unwanted):
+                continue
             found = await asyncio.to_thread(merge, list(known.values()), new, read=read)
             if found.same is not None:
                 changed = [_said_again(found.same, new)]
@@ -166,6 +169,12 @@ def _extractor_input(rules: Rules, items: tuple[Item, ...], messages: tuple[Mess
         instruction=rules.instruction,
         input_tokens=rules.observer_input_tokens,
     )
+
+
+def _is_unwanted(new: NewFact, unwanted: frozenset[int]) -> bool:
+    """Whether somebody has deleted or changed what was noted of the same messages before."""
+    cites = {seq for source in new.sources for seq in source.cites}
+    return bool(cites) and cites <= unwanted
 
 
 def _said_again(fact: Fact, new: NewFact) -> Fact:

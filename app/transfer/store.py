@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from app.facts.store import IS_UNWANTED
 from app.kit.db import Row, Tx
 from app.kit.json import dumps
 from app.transfer.lines import Place
@@ -59,10 +60,10 @@ SELECT json_build_object('type', 'state_entries', 'session', NULL, 'data', row_t
 FROM (SELECT * FROM state_entries WHERE tenant = $1 AND scope = 'user' AND owner = $2 ORDER BY version) AS found
 """
 
-FACTS_OF_RESOURCE = """/* export_resource_facts */
+FACTS_OF_RESOURCE = f"""/* export_resource_facts */
 SELECT json_build_object('type', 'facts', 'session', NULL, 'data', row_to_json(found))::text
-FROM (SELECT * FROM facts WHERE tenant = $1 AND resource_id = $2 ORDER BY id) AS found
-"""
+FROM (SELECT * FROM facts WHERE tenant = $1 AND resource_id = $2 AND NOT {IS_UNWANTED} ORDER BY id) AS found
+"""  # noqa: S608 - our own text
 
 COLUMNS = """/* columns */
 SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = $1

@@ -1,6 +1,7 @@
 """Facts are taken from a session that has ended (docs/facts.md), over HTTP."""
 
 import asyncio
+import json
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -138,6 +139,41 @@ async def test_after_an_erasure_the_rest_of_the_session_is_read_again(service: S
     await service.context("s1", wait_ms=WAIT_MS)
     assert receipt["rows"]["facts"] == 2
     assert await texts(service) == ["User: I prefer a window seat."]
+
+
+@pytest.mark.parametrize("change", [None, {"text": "Lived in Lisbon once."}, {"valid_to": "2100-01-01T00:00:00Z"}])
+async def test_what_somebody_took_back_is_not_noted_again_by_that_reading(
+    service: Service, change: Json | None
+) -> None:
+    for number, text in enumerate(("I live in Lisbon.", "My code is 4711.", "I prefer a window seat."), start=1):
+        await say(service, text, id=f"m-{number}")
+    await end(service)
+    first = (await facts(service, category="profile"))[0]
+    path = f"{FACTS}/{first['id']}"
+    answer = await (service.client.delete(path) if change is None else service.client.patch(path, json=change))
+    assert answer.status_code == 200
+    await service.client.delete("/sessions/s1/messages/m-2")
+    await service.context("s1", wait_ms=WAIT_MS)
+    assert await texts(service, validity="all") == ["User: I prefer a window seat."]
+    exported = map(json.loads, (await service.client.get("/resources/ana/export")).text.splitlines())
+    assert [line["data"]["text"] for line in exported if line["type"] == "facts"] == ["User: I prefer a window seat."]
+    await say(service, "I live in Lisbon.", id="m-4")
+    await end(service)
+    assert await texts(service) == ["User: I prefer a window seat.", "User: I live in Lisbon."]
+
+
+async def test_what_was_taken_back_of_a_session_goes_with_it(service: Service) -> None:
+    for _ in range(2):
+        await say(service, "I live in Lisbon.")
+        await end(service)
+        [fact] = await facts(service)
+        assert (await service.client.delete(f"{FACTS}/{fact['id']}")).json()["deleted"] == 1
+        assert (await service.client.delete(f"{FACTS}/{fact['id']}")).json()["deleted"] == 0
+        assert (await service.client.delete("/sessions/s1")).json()["rows"]["facts"] == 0
+    await say(service, "I live in Lisbon.")
+    await end(service)
+    assert await texts(service) == ["User: I live in Lisbon."]
+    assert (await service.client.delete("/resources/ana")).json()["rows"]["facts"] == 1
 
 
 async def test_so_it_is_of_a_session_that_shares_its_memory(service: Service) -> None:
