@@ -38,7 +38,7 @@ SELECT id FROM sessions WHERE memory_id = $1 AND config <> $3 OR id = $2 ORDER B
 """
 
 # Before its sessions, as by everybody who changes what they share.
-LOCK_OWNER = "/* lock_owner */ SELECT FROM resources WHERE tenant = $1 AND id = $2 FOR UPDATE"
+LOCK_OWNER = "/* lock_owner */ SELECT id FROM resources WHERE tenant = $1 AND id = $2 FOR UPDATE"
 
 SHARED_WITH = """/* shared_with */
 SELECT tenant, resource_id, memory_id FROM sessions WHERE id = $1 AND memory_id <> id
@@ -268,7 +268,8 @@ async def _held_memory(tx: Tx, session: UUID) -> UUID | None:
     row = await tx.fetchrow(SHARED_WITH, session)
     if row is None:
         return None
-    await tx.execute(LOCK_OWNER, row["tenant"], row["resource_id"])
+    if await tx.fetchval(LOCK_OWNER, row["tenant"], row["resource_id"]) is None:  # it went, and may have come again
+        raise SessionMoved("the session is being moved between memories")
     memory: UUID = row["memory_id"]
     return memory
 

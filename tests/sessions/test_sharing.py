@@ -8,9 +8,10 @@ from functools import partial
 from typing import Any
 
 import asyncpg
+import pytest
 
 from app.kit.db import Database, DatabaseConfig
-from app.sessions.sharing import LOCK_OWNER, Sharer
+from app.sessions.sharing import LOCK_OWNER, Sharer, hold_related
 from app.sessions.sharing import share as share_memory
 from app.sessions.store import SessionStore, session_id
 from tests.conftest import Service
@@ -125,6 +126,22 @@ async def test_who_deletes_a_session_that_moved_holds_where_it_was_no_more(servi
         await waiting(looking, 1)
         await other.execute(LOCK_OWNER, "default", "ana")
     assert (await deleting).status_code == 200
+
+
+async def test_a_resource_that_went_and_came_again_while_it_was_waited_for_is_held(
+    service: Service, database_url: str
+) -> None:
+    """Else another session joins the memory that goes with the one that is deleted."""
+    await share(service, "one")
+    async with opened(database_url) as (database, looking), database.tx() as tx:
+        async with database.tx() as remaking:
+            await remaking.execute("DELETE FROM resources")
+            held = asyncio.create_task(hold_related(tx, ONE.session))
+            await waiting(looking, 1)
+            await remaking.execute("INSERT INTO resources (tenant, id) VALUES ('default', 'ana')")
+        await held
+        with pytest.raises(asyncpg.LockNotAvailableError):
+            await looking.execute("SELECT FROM resources FOR UPDATE NOWAIT")
 
 
 async def test_nothing_is_left_of_a_memory_that_its_last_session_leaves(service: Service) -> None:
