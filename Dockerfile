@@ -26,5 +26,5 @@ USER daybook
 VOLUME /var/lib/daybook
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
-    CMD ["python", "-c", "import os, urllib.request as r; r.urlopen(f'http://127.0.0.1:{os.environ[\"DAYBOOK_PORT\"]}/readyz', timeout=4)"]
+    CMD ["python", "-c", "import os, urllib.request as r; r.build_opener(r.ProxyHandler({})).open(f'http://127.0.0.1:{os.environ[\"DAYBOOK_PORT\"]}/readyz', timeout=4)"]
 CMD ["daybook", "serve"]

@@ -135,6 +135,13 @@ def test_the_service_waits_for_the_database_it_is_pointed_at(compose: dict[str, 
     )
 
 
+def test_the_service_has_the_time_to_end_that_it_takes(compose: dict[str, Any]) -> None:
+    """For the open requests, and then for a running step."""
+    given = compose["services"]["daybook"]["stop_grace_period"]
+
+    assert float(given.removesuffix("s")) > 2 * (Settings().engine.grace_seconds + 1)
+
+
 def test_every_named_volume_is_declared_and_used(compose: dict[str, Any]) -> None:
     used = {volume.split(":")[0] for service in compose["services"].values() for volume in service.get("volumes", ())}
 
@@ -173,7 +180,9 @@ async def test_the_image_is_healthy_where_the_service_is_ready_on_whatever_port(
     _, check = dockerfile("HEALTHCHECK")[0].split(" CMD ")
     port = service.url.rpartition(":")[2]
     for asked, expected in ((port, 0), (str(free_port()), 1)):
-        environment = os.environ | {"DAYBOOK_PORT": asked}
+        # Docker hands its client's proxy on to containers.
+        proxy = {"http_proxy": f"http://127.0.0.1:{free_port()}", "no_proxy": ""}
+        environment = os.environ | proxy | {"DAYBOOK_PORT": asked}
         ended = await asyncio.create_subprocess_exec(
             sys.executable, *json.loads(check)[1:], env=environment, stderr=asyncio.subprocess.DEVNULL
         )
