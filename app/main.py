@@ -190,7 +190,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         database=pool,
         store=messages,
         memory=memory,
-        readers=(index_store, facts),
+        readers=(index_store, facts, ErasingStore()),
         bytes_max=limits.message_bytes_max,
         redaction=redaction,
     )

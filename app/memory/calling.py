@@ -10,10 +10,11 @@ from app.kit.offload import aside
 from app.llm.port import ModelError, Usage
 from app.memory.charging import Charging
 from app.memory.gates import Rejection, Verdict
-from app.memory.model import Draft, Source
+from app.memory.model import Draft, ReflectorInput, Source
 from app.memory.outcomes import StepFailed
 from app.memory.records import Lease, Loaded, Run
 from app.redaction.model import Redact, Redaction
+from app.sessions.model import Message
 
 TRIES = 2
 REJECTED_CHARS_MAX = 20_000  # of a refused output kept for inspection
@@ -60,7 +61,8 @@ class Calling(Generic[Source]):
             source = replace(source, rejected=rejection.reason)
         if rejection is None:
             return None
-        raise StepFailed(rejection, f"the {self.role}'s output was rejected: {rejection.reason}", runs=runs)
+        detail = f"the {self.role}'s output was rejected: {rejection.reason}"
+        raise StepFailed(rejection, detail, runs=runs, shown=_shown(source))
 
     async def draft(self, lease: Lease, loaded: Loaded, source: Source, runs: list[Run], *, kind: str) -> Draft | None:
         """One call; None where a cap forbids it. Raises StepFailed with ``runs`` and the record of the failed call.
@@ -76,8 +78,13 @@ class Calling(Generic[Source]):
             latency = round((time.perf_counter() - started) * 1000)
             refused = None if error.reply is None else await _redacted(error.reply.text, redact)
             failed = _failed(kind, error, provider=self.provider, latency_ms=latency, refused=refused)
-            raise StepFailed(error.kind, str(error), runs=[*runs, failed], retry_after=error.retry_after) from error
+            calls, shown = [*runs, failed], _shown(source)
+            raise StepFailed(error.kind, str(error), runs=calls, shown=shown, retry_after=error.retry_after) from error
         return None if draft is None else replace(draft, text=await _redacted(draft.text, redact))
+
+
+def _shown(source: Source) -> tuple[Message, ...]:
+    return () if isinstance(source, ReflectorInput) else source.messages
 
 
 def run_of(kind: str, draft: Draft, verdict: Verdict) -> Run:

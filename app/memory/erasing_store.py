@@ -57,6 +57,21 @@ WITH emptied AS (
 SELECT count(*) FROM emptied
 """
 
+# The same of a message that is replaced, while the session is held: ids of runs grow with their times.
+FORGET_QUOTES = """/* forget_quotes */
+WITH said AS (
+  SELECT s.memory_id, m.ingested_at FROM sessions s JOIN messages m ON m.session_id = s.id
+  WHERE s.id = $1 AND m.seq = $2
+), emptied AS (
+  UPDATE runs r SET rejected_output = NULL, error = split_part(r.error, ':', 1) FROM said
+  WHERE r.memory_id = said.memory_id AND (r.rejected_output IS NOT NULL OR r.error LIKE '%:%')
+    AND r.id > coalesce((SELECT id FROM runs o WHERE o.memory_id = said.memory_id AND o.at < said.ingested_at
+                         ORDER BY id DESC LIMIT 1), 0)
+)
+UPDATE memories SET last_error = last_error || '{"message": ""}' FROM said
+WHERE id = said.memory_id AND (last_error->>'at')::timestamptz >= said.ingested_at
+"""
+
 SUMMARIES = """/* summaries_to_erase */
 SELECT seq, up_to_seq FROM messages
 WHERE session_id = $1 AND kind = 'summary' AND parts::text <> $4
@@ -208,6 +223,10 @@ class ErasingStore:
         """Empty what was refused since then."""
         emptied: int = await tx.fetchval(FORGET_OUTPUTS, memory_id, since)
         return emptied
+
+    async def forget_from(self, tx: Tx, session: UUID, seq: int) -> None:
+        """Forget what was refused since the message came, which is being replaced. Implements the sessions' Reader."""
+        await tx.execute(FORGET_QUOTES, session, seq)
 
     @staticmethod
     async def blank_summaries(tx: Tx, copy: Copy) -> int:

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from app.memory.records import Run
+from app.sessions.model import Message
 
 REFLECTED = frozenset({"reflect", "consolidate"})  # kinds of calls; the others are made by the observer's model
 _COUNTED = ("input_tokens", "cached_input_tokens", "output_tokens")
@@ -21,12 +22,24 @@ class Outcome(StrEnum):
 
 
 class StepFailed(Exception):
-    """A step that recorded nothing and is to be tried again. ``runs`` are its calls, kept all the same."""
+    """A step that recorded nothing and is to be tried again. ``runs`` are its calls, kept all the same.
 
-    def __init__(self, kind: str, message: str, *, runs: Sequence[Run], retry_after: float | None = None) -> None:
+    What they and ``message`` quote is of the messages ``shown``, if of any.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        message: str,
+        *,
+        runs: Sequence[Run],
+        shown: Sequence[Message] = (),
+        retry_after: float | None = None,
+    ) -> None:
         super().__init__(message)
         self.kind = kind
         self.runs = tuple(runs)
+        self.shown = tuple(shown)
         self.retry_after = retry_after
 
 

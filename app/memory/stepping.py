@@ -2,13 +2,15 @@
 
 import asyncio
 import random
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, assert_never
 from uuid import UUID
 
 import structlog
 from opentelemetry.trace import Tracer
 
-from app.kit.db import Database, is_away
+from app.kit.db import Database, Tx, is_away
 from app.kit.tracing import UNTRACED, traced
 from app.memory.activating import Activating
 from app.memory.charging import Charging
@@ -19,7 +21,7 @@ from app.memory.outcomes import Outcome, StepFailed, add_usage
 from app.memory.policy import backoff
 from app.memory.queue_store import QueueStore
 from app.memory.rebuilding import Rebuilding
-from app.memory.records import Lease, Loaded
+from app.memory.records import Lease, Loaded, Run
 from app.memory.redacting import redacted_memory
 from app.memory.reflecting import Reflecting
 from app.memory.rules import Rules
@@ -39,6 +41,7 @@ from app.memory.steps import (
 from app.memory.store import MemoryStore
 from app.memory.turns import Seen, about, in_turn, seen, state_of, tried
 from app.redaction.model import OFF, Redaction
+from app.sessions.model import Message
 
 log = structlog.get_logger("daybook.engine")
 
@@ -172,10 +175,25 @@ class Stepping:
             fenced = await self._store.fence(tx, lease, loaded.session_id)
             if fenced is None:
                 return
-            await self._store.count_usage(tx, loaded.memory_id, add_usage(fenced.usage, failure.runs))
-            await self._store.add_runs(tx, lease, failure.runs, shown=shown)
+            runs = failure.runs
+            if not await self._unchanged(tx, loaded.session_id, failure.shown):
+                runs, error["message"] = tuple(map(_unquoted, runs)), ""
+            await self._store.count_usage(tx, loaded.memory_id, add_usage(fenced.usage, runs))
+            await self._store.add_runs(tx, lease, runs, shown=shown)
             error["at"] = fenced.now.isoformat()
             wait = backoff(attempts, now=fenced.now, retry_after=failure.retry_after, jitter=jitter)
             await self._queue.fail(tx, lease, attempts=attempts, error=error, wait=wait)
         self._metrics.stepped(name, failure.kind)
         log.warning("step_failed", kind=failure.kind, attempts=attempts)
+
+    async def _unchanged(self, tx: Tx, session_id: UUID, shown: Sequence[Message]) -> bool:
+        """Whether what a call was shown is still what was said: what is replaced is quoted by nothing."""
+        if not shown:
+            return True
+        first, last = shown[0].seq, shown[-1].seq
+        return await self._store.unchanged(tx, session_id, shown, from_seq=first, to_seq=last)
+
+
+def _unquoted(run: Run) -> Run:
+    error = None if run.error is None else run.error.partition(":")[0]
+    return replace(run, error=error, rejected_output=None)

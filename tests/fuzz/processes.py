@@ -174,7 +174,7 @@ class Process:
             database=database,
             store=messages,
             memory=memory,
-            readers=(IndexStore(database), FactStore(database)),
+            readers=(IndexStore(database), FactStore(database), ErasingStore()),
             bytes_max=limits.message_bytes_max,
         )
         state.erasing = Erasing(

@@ -16,7 +16,7 @@ import pytest
 
 from app.kit.openapi import operations
 from tests.conftest import Service, StartService
-from tests.journeys.looks import FORMATS, Json, items
+from tests.journeys.looks import FORMATS, Json, items, until
 from tests.memory.test_erasing import rest
 from tests.model_replies import Asked, PromptKind, observe, reflect
 from tests.model_server import Fault, ModelServer
@@ -256,6 +256,30 @@ async def test_a_call_that_has_the_message_in_view_records_nothing(
     assert await columns_with(SECRET, database_url) == set()
     assert [one["by"] for one in memory_after["coverage"]["intervals"] if one["from"] <= 2 <= one["to"]] == ["erased"]
     assert observations != []
+
+
+@pytest.mark.parametrize("during_the_call", [False, True])
+async def test_what_was_refused_of_a_message_that_is_replaced_is_nowhere(
+    start_service: StartService, models: ModelServer, database_url: str, *, during_the_call: bool
+) -> None:
+    models.answers[PromptKind.OBSERVER] = lambda asked: f"It is {SECRET}." if SECRET in asked.prompt else observe(asked)
+    memory = {"message_tokens": 100, "buffer_every": None, "retain_tokens": 0}
+    async with start_service(provider="openai", memory=memory) as service:
+        if during_the_call:
+            models.fail_next(Fault.HANG, kind=PromptKind.OBSERVER)
+        await service.append(KEY, message(1), message(4), message(7))
+        if during_the_call:
+            assert await asyncio.to_thread(models.wait_for_requests, 1)
+        else:
+            await until(lambda: columns_with(SECRET, database_url), lambda held: "runs.rejected_output" in held)
+        replaced = await service.client.put(f"/sessions/{KEY}/messages/{ERASED}", json=message(5) | {"id": ERASED})
+        models.release()
+        await rest(service, KEY)
+        runs = await items(service, f"/sessions/{KEY}/memory/runs")
+
+    assert replaced.status_code == 200, replaced.text
+    assert await columns_with(SECRET, database_url) == set()
+    assert {run["outcome"] for run in runs} == {"rejected", "recorded"}
 
 
 async def test_what_a_model_noted_of_it_for_its_resource_is_nowhere_either(
