@@ -6,9 +6,9 @@ So a tool checks, refuses and answers as its route does. A model's docstring is 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from app.kit.json import dumps
 from app.recall.schemas import LIMIT_DEFAULT, LIMIT_MAX
@@ -44,8 +44,18 @@ class Tool(BaseModel, ABC):
         return self.model_dump(mode="json", exclude=set(beside), exclude_none=True)
 
 
+def _in_a_path(name: str) -> str:
+    """A client takes the steps ``.`` and ``..`` out of a path, and would ask another route (RFC 3986, 5.2.4)."""
+    if name in {".", ".."}:
+        raise ValueError(f"'{name}' cannot be asked for by a path")
+    return name
+
+
+Name = Annotated[str, Field(pattern=KEY_PATTERN), AfterValidator(_in_a_path)]
+
+
 class SessionTool(Tool, ABC):
-    session: str = Field(pattern=KEY_PATTERN, description="Key of the conversation, chosen by whoever appends to it")
+    session: Name = Field(description="Key of the conversation, chosen by whoever appends to it")
 
     def _path(self, name: str) -> str:
         return f"/sessions/{self.session}/{name}"
@@ -99,8 +109,8 @@ class Recall(Tool):
     """Find what was said earlier and what was noted of it, best first, in one conversation or in all of somebody's."""
 
     query: str = Field(min_length=1, description="Words to find, in any language; a date in it narrows the time")
-    session: str | None = Field(None, pattern=KEY_PATTERN, description="Key of the conversation; or else:")
-    resource_id: str | None = Field(None, pattern=KEY_PATTERN, description="Whose conversations, e.g. a user's id")
+    session: Name | None = Field(None, description="Key of the conversation; or else:")
+    resource_id: Name | None = Field(None, description="Whose conversations, e.g. a user's id")
     limit: int = Field(LIMIT_DEFAULT, ge=1, le=LIMIT_MAX)
 
     @model_validator(mode="after")
