@@ -66,6 +66,9 @@ def route(app: FastAPI, settings: Settings, registry: CollectorRegistry, tracer:
     install_console(app)
     install_mcp(app, request_bytes_max=settings.http.request_bytes_max)
     install_problems(app)
-    if settings.http.origins:
-        allow_cross_origin(app, settings.http.origins.split(","))
-    app.add_middleware(Gate, config=http_config(settings), metrics=HttpMetrics(registry), tracer=tracer)
+    origins = settings.http.origins.split(",") if settings.http.origins else []
+    if origins:
+        allow_cross_origin(app, origins)
+    app.add_middleware(
+        Gate, config=http_config(settings), metrics=HttpMetrics(registry), tracer=tracer, origins=origins
+    )

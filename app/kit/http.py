@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import Any
 
 import structlog
 from fastapi import FastAPI
@@ -51,8 +52,17 @@ class HttpConfig:
 class Gate:
     """ASGI middleware: X-Request-Id in and out, the limits, one log line, one count and one span per request."""
 
-    def __init__(self, app: ASGIApp, config: HttpConfig, metrics: HttpMetrics, tracer: Tracer = UNTRACED) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        config: HttpConfig,
+        metrics: HttpMetrics,
+        tracer: Tracer = UNTRACED,
+        origins: Sequence[str] = (),
+    ) -> None:
+        """The pages of ``origins`` may read what the Gate itself refuses; what the app answers, the app lets them."""
         self._app = app
+        self._origins = origins
         self._config = config
         self._metrics = metrics
         self._tracer = tracer
@@ -94,9 +104,9 @@ class Gate:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
         if (declared_bytes(headers) or 0) > self._config.request_bytes_max:
-            await self._too_large()(scope, receive, send)
+            await self._refused(self._too_large())(scope, receive, send)
         elif self._running > self._config.requests_max and scope["path"] not in _QUIET and PART not in scope:
-            await self._too_many()(scope, receive, send)
+            await self._refused(self._too_many())(scope, receive, send)
         elif scope["method"] == "HEAD":
             await _as_get(self._app, scope, self._counted(receive), send)
         else:
@@ -115,6 +125,9 @@ class Gate:
             return message
 
         return counted
+
+    def _refused(self, answer: ASGIApp) -> ASGIApp:
+        return CORSMiddleware(answer, **_cross_origin(self._origins)) if self._origins else answer
 
     def _too_large(self) -> ASGIApp:
         return problem_response(
@@ -173,13 +186,16 @@ def as_part(app: ASGIApp) -> ASGIApp:
 
 def allow_cross_origin(app: FastAPI, origins: Sequence[str]) -> None:
     """Let the pages of these origins ask, with a key and conditions, and read what an answer says in headers."""
-    app.add_middleware(
-        CORSMiddleware,
-        allow_origins=origins,
-        allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
-        allow_headers=ASKED_HEADERS,
-        expose_headers=TOLD_HEADERS,
-    )
+    app.add_middleware(CORSMiddleware, **_cross_origin(origins))
+
+
+def _cross_origin(origins: Sequence[str]) -> dict[str, Any]:
+    return {
+        "allow_origins": origins,
+        "allow_methods": ["GET", "POST", "PUT", "PATCH", "DELETE"],
+        "allow_headers": ASKED_HEADERS,
+        "expose_headers": TOLD_HEADERS,
+    }
 
 
 def has_etag(headers: Mapping[str, str], etag: str) -> bool:

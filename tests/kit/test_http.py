@@ -53,6 +53,20 @@ async def test_no_other_page_may_ask_unless_it_is_named(start_service: StartServ
         assert "x-request-id" in refused.headers["access-control-expose-headers"].lower()
 
 
+async def test_a_page_that_may_ask_can_read_why_its_request_was_refused_at_the_gate(
+    start_service: StartService,
+) -> None:
+    limits = {"origins": PAGE, "request_bytes_max": 1_024, "requests_max": 1}
+    async with start_service(http=limits) as service:
+        await service.append("s", USER)
+        large = await service.client.post("/sessions/s/messages", content=b" " * 1_025, headers={"Origin": PAGE})
+        async with service.client.stream("GET", "/sessions/s/memory/events"):
+            busy = await service.client.get("/sessions", headers={"Origin": PAGE})
+    for refused, status, slug in ((large, 413, "too-large"), (busy, 503, "unavailable")):
+        assert_problem(refused, status, slug)
+        assert refused.headers["access-control-allow-origin"] == PAGE
+
+
 @pytest.mark.parametrize("origins", ["*", "a.example", "https://a.example/", "https://a.example, https://b.example"])
 def test_an_origin_is_a_scheme_and_a_host(monkeypatch: pytest.MonkeyPatch, origins: str) -> None:
     monkeypatch.setenv("DAYBOOK_HTTP__ORIGINS", origins)
