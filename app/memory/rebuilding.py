@@ -41,14 +41,19 @@ class Rebuilding:
         self._tracer = tracer
 
     async def run(self, lease: Lease, loaded: Loaded, rules: Rules) -> Outcome:
-        """Observe the oldest span of what is to be observed again, of the loaded session. Raises StepFailed."""
+        """Observe the oldest span of what is to be observed again, of the loaded session. Raises StepFailed.
+
+        A range begins with a message that can be observed, or did until the lease was taken by what erased it.
+        """
         gap, *later = loaded.rebuilding
         messages = await self._messages(gap)
         span = await asyncio.to_thread(
             safe_span, messages, want_tokens=NEVER, limit_tokens=rules.observer_input_tokens, force_closed=True
         )
         if span is None:
-            raise AssertionError  # a range begins with a message that can be observed
+            if await self._store.load(lease) is None:
+                return Outcome.STALE
+            raise AssertionError
         before = as_before(loaded, gap.first)
         runs: list[Run] = []
         verdict = await self._observing.think(lease, before, rules, span, runs)

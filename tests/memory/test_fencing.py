@@ -2,15 +2,23 @@
 
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
 from app.kit.db import Database, DatabaseConfig, Tx
+from app.kit.tokens import text_tokens
+from app.memory.charging import Charging
+from app.memory.erasing_store import ErasingStore
+from app.memory.extractive.roles import ExtractiveObserver
+from app.memory.observing import Observing
+from app.memory.outcomes import Outcome
 from app.memory.queue_store import QueueStore
-from app.memory.records import Lease
-from app.memory.spending import Amount
+from app.memory.rebuilding import Rebuilding
+from app.memory.records import Gap, Lease
+from app.memory.rules import Rules
+from app.memory.spending import Amount, Caps
 from app.memory.spending_store import SpendingStore
 from app.memory.steps import Wait
 from app.memory.store import MemoryStore
@@ -122,3 +130,21 @@ async def test_the_same_write_under_the_lease_that_is_held_changes_something(sce
 async def test_what_stands_before_a_write_tells_whether_the_lease_is_held(scene: Scene, name: str) -> None:
     assert await scene.call(name, scene.stale) is None
     assert await scene.call(name, scene.held) is not None
+
+
+async def test_what_was_erased_since_it_was_loaded_is_not_observed_again_and_breaks_nothing(scene: Scene) -> None:
+    store = MemoryStore(scene.database)
+    charging = Charging(database=scene.database, store=SpendingStore(scene.database), caps=Caps())
+    observing = Observing(
+        database=scene.database, store=store, charging=charging, observer=ExtractiveObserver(count=text_tokens)
+    )
+    rebuilding = Rebuilding(database=scene.database, store=store, erasing=ErasingStore(), observing=observing)
+    memory = await store.load(scene.held)
+    assert memory is not None
+    erased = replace(
+        memory, rebuilding=(Gap(session_id=memory.session_id, session_key="s", first=1, last=1),)
+    )  # it has no message
+
+    assert await rebuilding.run(scene.stale, erased, Rules.resolve({}, {})) is Outcome.STALE
+    with pytest.raises(AssertionError):
+        await rebuilding.run(scene.held, erased, Rules.resolve({}, {}))
