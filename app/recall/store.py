@@ -132,12 +132,23 @@ SELECT m.* FROM unnest($1::uuid[]) AS s (id) CROSS JOIN LATERAL (
 ) m
 """
 
-# What was condensed since is found as it was first noted; what somebody edited or deleted is not. Of each session so
-# many at most are read, from the newest on: ids are given in the order of time.
+# What was condensed since is found as it was first noted; what somebody edited or deleted is not, nor what a reflection
+# condensed that they deleted. Of each session so many at most are read, from the newest on: ids are given in the order
+# of time.
 OBSERVATIONS = """/* recall_observations */
+WITH RECURSIVE deleted AS (
+  SELECT memory_id, sources FROM reflections
+  WHERE memory_id = ANY((SELECT $2::uuid[])::uuid[]) AND retired_by = 'deleted'
+  UNION
+  SELECT r.memory_id, r.sources FROM deleted d CROSS JOIN LATERAL jsonb_array_elements_text(d.sources->'reflections')
+    AS of (id) JOIN reflections r ON r.memory_id = d.memory_id AND r.id = of.id::bigint
+)
 SELECT o.* FROM unnest((SELECT $1::uuid[]), (SELECT $2::uuid[])) AS s (id, memory_id) CROSS JOIN LATERAL (
   SELECT * FROM observations
-  WHERE memory_id = s.memory_id AND session_id = s.id AND (status = 'active' OR retired_by LIKE 'reflection:%')
+  WHERE memory_id = s.memory_id AND session_id = s.id AND (
+    status = 'active' OR retired_by LIKE 'reflection:%' AND (memory_id, id) NOT IN (
+      SELECT d.memory_id, of.id::bigint
+      FROM deleted d CROSS JOIN LATERAL jsonb_array_elements_text(d.sources->'observations') AS of (id)))
   ORDER BY id DESC LIMIT $3
 ) AS o
 ORDER BY o.id DESC LIMIT $3

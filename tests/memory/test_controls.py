@@ -489,3 +489,20 @@ def test_citations_are_those_of_the_note_and_other_numbers_are_names() -> None:
     new = new_text(read_items(text), text, covers=((1, 2), (4, 6)))
     assert new.text == "* 🟡 Bug #4211 is fixed. #70 #4-6\n  * -> see #5"
     assert new.tokens == text_tokens(new.text)
+
+
+async def test_what_a_deleted_reflection_condensed_is_not_found_again(service: Service) -> None:
+    async def found(query: str) -> list[str]:
+        asked = {"query": query, "kinds": ["observations"]}
+        hits = (await service.client.post(f"/sessions/{KEY}/recall", json=asked)).json()["hits"]
+        return [hit["text"] for hit in hits]
+
+    await remember(service, *FACTS)
+    await ask(service, "reflect")
+    await remember(service, "I keep four bees.")
+    (made,) = await notes(service, "reflections")
+    assert any("Rex" in text for text in await found("dog Rex"))
+    await edit(service, made["id"], TURIN, "reflections")
+    await delete(service, "reflections")
+    assert await found("dog Rex") == []
+    assert any("bees" in text for text in await found("four bees"))
