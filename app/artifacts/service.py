@@ -1,6 +1,7 @@
 """What a caller can do with a session's artifacts: keep, read, list, search and delete them."""
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -22,6 +23,8 @@ from app.sessions.store import session_id
 
 log = structlog.get_logger("daybook.artifacts")
 
+BYTES = "latin-1"  # a character for each byte; secrets are ASCII, in which every charset but the wide ones agrees
+WIDE = re.compile(r"charset=\"?(utf-(?:16|32)(?:le|be)?)\b", re.IGNORECASE)
 FIRST_PART = PartAt(0, -1)  # before every part of a message
 INSERTED_BYTES_MAX = 64 * 1024  # of one artifact's text in a template
 
@@ -67,7 +70,7 @@ class ArtifactService:
         session = session_id(tenant, key)
         redact = self._redaction.of(tenant)
         if redact is not None:
-            content = await asyncio.to_thread(redacted_text, content, redact)
+            content = await asyncio.to_thread(redacted_text, content, media_type, redact)
         object_key = None if self._objects is None else await self._objects.write(session, content)
         new = NewArtifact(
             name=name,
@@ -212,12 +215,26 @@ class ArtifactService:
         )
 
 
-def redacted_text(content: bytes, redact: Redact) -> bytes:
+def redacted_text(content: bytes, media_type: str, redact: Redact) -> bytes:
     """A text without its secrets; what is no text, an image or an archive, as it is."""
     try:
         return redact(check_text(content)).encode()
     except NotText:
+        return redacted_encoded(content, media_type, redact)
+
+
+def redacted_encoded(content: bytes, media_type: str, redact: Redact) -> bytes:
+    """What is said to be a text and is no UTF-8: byte by byte, or two or four by four where its type tells so."""
+    if not media_type.lower().startswith("text/"):
         return content
+    wide = WIDE.search(media_type)
+    charset = wide[1] if wide else BYTES
+    try:
+        text = content.decode(charset)
+    except UnicodeDecodeError:
+        return content
+    redacted = text if "\0" in text else redact(text)
+    return content if redacted == text else redacted.encode(charset, errors="replace")
 
 
 def _refuse_part(name: str) -> None:

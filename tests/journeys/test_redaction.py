@@ -177,6 +177,37 @@ async def test_an_item_that_was_stored_before_is_known_again_and_others_are_not(
             assert other.status_code == httpx.codes.CONFLICT, item
 
 
+@pytest.mark.parametrize(
+    ("media_type", "charset"),
+    [
+        pytest.param("text/plain", "latin-1", id="one letter that is no UTF-8"),
+        pytest.param("text/plain; charset=utf-16", "utf-16", id="as it is named"),
+        pytest.param("text/plain; charset=klingon", "latin-1", id="a name of no charset"),
+    ],
+)
+async def test_a_text_that_is_no_utf_8_loses_its_secrets_alone(
+    start_service: StartService, media_type: str, charset: str
+) -> None:
+    async with start_service(redaction=ON) as service:
+        await service.append("s", MESSAGES[0])
+        path, typed = "/sessions/s/artifacts/notes", {"Content-Type": media_type}
+        for said, kept in ((f"é: {KEY}, then", f"é: {MARK}, then"), ("é alone", "é alone")):
+            put = await service.client.put(path, content=said.encode(charset), headers=typed)
+            assert put.is_success, put.text
+            assert (await service.client.get(path)).content.decode(charset) == kept
+
+
+async def test_what_is_no_text_is_kept_to_the_byte(start_service: StartService) -> None:
+    image = b"\x89PNG \xff" + KEY.encode()
+    async with start_service(redaction=ON) as service:
+        await service.append("s", MESSAGES[0])
+        for media_type in ("image/png", "application/octet-stream", "text/plain"):
+            path, typed = "/sessions/s/artifacts/image", {"Content-Type": media_type}
+            content = image if media_type != "text/plain" else b"\0" + image
+            await service.client.put(path, content=content, headers=typed)
+            assert (await service.client.get(path)).content == content
+
+
 async def test_a_retry_is_recognised_and_other_words_are_not(start_service: StartService) -> None:
     async with start_service(redaction=ON) as service:
         first = await service.append("s", *MESSAGES)
