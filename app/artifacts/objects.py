@@ -86,7 +86,8 @@ def open_objects(url: str) -> Objects:
     try:
         return Objects(from_url(url, **options))
     except (BaseError, ValueError, OSError) as error:
-        raise StartError(f"DAYBOOK_ARTIFACTS__URL: {first_line(error)}") from error
+        told = first_line(error).replace(url, "the URL")  # which may have a password
+        raise StartError(f"DAYBOOK_ARTIFACTS__URL: {told}") from error
 
 
 async def _asked(call: Callable[[], Any]) -> Any:

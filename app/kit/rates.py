@@ -82,4 +82,8 @@ def _storage(redis_url: str | None) -> Storage:
     try:
         return RedisStorage(f"async+{redis_url}", wrap_exceptions=True, implementation="redispy", **options)
     except (ConfigurationError, ValueError) as error:
-        raise StartError(f"DAYBOOK_RATES__REDIS_URL: {error}; it needs the extra 'redis' installed") from error
+        # The library's own words quote the URL, which may have a password.
+        raise StartError(
+            "DAYBOOK_RATES__REDIS_URL: it is no redis://HOST:PORT/DATABASE, or the extra 'redis' is not installed"
+            f" ({type(error).__name__})"
+        ) from None

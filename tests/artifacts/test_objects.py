@@ -135,11 +135,14 @@ async def test_a_store_that_cannot_be_reached_is_unavailable(
             assert await rows(service) == []
 
 
-@pytest.mark.parametrize("url", ["nowhere", "ftp://host/x", "file://relative", "file:///proc/none/x"])
+@pytest.mark.parametrize(
+    "url", ["nowhere", "ftp://host/x", "ftp://daybook:opensesame@host", "file://relative", "file:///proc/none/x"]
+)
 def test_what_is_no_url_of_a_store_stops_the_start_with_one_line(url: str) -> None:
     with pytest.raises(StartError, match="DAYBOOK_ARTIFACTS__URL") as raised:
         open_objects(url)
     assert "\n" not in str(raised.value)
+    assert "opensesame" not in str(raised.value)
 
 
 # The sweep

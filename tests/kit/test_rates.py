@@ -94,7 +94,11 @@ async def test_while_the_redis_is_away_nobody_is_refused() -> None:
     await rates.close()
 
 
-def test_what_is_no_redis_is_one_clear_line() -> None:
+@pytest.mark.parametrize(
+    "url", ["http://nowhere", "redis://daybook:opensesame@host:port", "rediz://daybook:opensesame@host"]
+)
+def test_what_is_no_redis_is_one_clear_line_without_its_password(url: str) -> None:
     with pytest.raises(StartError, match=r"^DAYBOOK_RATES__REDIS_URL: ") as refused:
-        Rates(RateConfig(per_minute=1, redis_url="http://nowhere"))
+        Rates(RateConfig(per_minute=1, redis_url=url))
     assert "\n" not in str(refused.value)
+    assert "opensesame" not in str(refused.value)
