@@ -5,6 +5,7 @@ called in threads: its own asyncio calls abort the interpreter when it ends soon
 """
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
@@ -20,6 +21,7 @@ REMOTE: dict[str, Any] = {
     "client_options": {"timeout": timedelta(seconds=30), "connect_timeout": timedelta(seconds=5)},
     "retry_config": {"max_retries": 2, "retry_timeout": timedelta(seconds=30)},
 }
+URL = re.compile(r"[^\s\"]+://[^\s\"]*")  # the library may tell it otherwise than it was given: foo:// for Foo://
 
 
 class Stored(NamedTuple):
@@ -86,7 +88,7 @@ def open_objects(url: str) -> Objects:
     try:
         return Objects(from_url(url, **options))
     except (BaseError, ValueError, OSError) as error:
-        told = first_line(error).replace(url, "the URL")  # which may have a password
+        told = URL.sub("the URL", first_line(error).replace(url, "the URL"))  # which may have a password
         raise StartError(f"DAYBOOK_ARTIFACTS__URL: {told}") from error
 
 

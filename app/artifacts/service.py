@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -224,11 +225,15 @@ def redacted_text(content: bytes, media_type: str, redact: Redact) -> bytes:
 
 
 def redacted_encoded(content: bytes, media_type: str, redact: Redact) -> bytes:
-    """What is said to be a text and is no UTF-8: byte by byte, or two or four by four where its type tells so."""
+    """What is said to be a text and is no UTF-8: byte by byte, or two or four by four.
+
+    That its type tells, or a byte order mark of UTF-16.
+    """
     if not media_type.lower().startswith("text/"):
         return content
     wide = WIDE.search(media_type)
-    charset = wide[1] if wide else BYTES
+    marked = content.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
+    charset = wide[1] if wide else "utf-16" if marked else BYTES
     try:
         text = content.decode(charset)
     except UnicodeDecodeError:

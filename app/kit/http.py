@@ -14,12 +14,14 @@ from opentelemetry.trace import Tracer
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.kit.headers import RawHeaders, secured
 from app.kit.metrics import HttpMetrics, method_of, route_of
 from app.kit.offload import UNKNOWN
-from app.kit.problems import problem_response
+from app.kit.problems import bug, problem_response
 from app.kit.tracing import UNTRACED, tell_answer, traced_request
 
 log = structlog.get_logger("daybook.http")
@@ -187,6 +189,17 @@ def as_part(app: ASGIApp) -> ASGIApp:
 def allow_cross_origin(app: FastAPI, origins: Sequence[str]) -> None:
     """Let the pages of these origins ask, with a key and conditions, and read what an answer says in headers."""
     app.add_middleware(CORSMiddleware, **_cross_origin(origins))
+
+    async def told_to_pages(request: Request, error: Exception) -> Response:
+        answer = await bug(request, error)
+        origin = request.headers.get("origin", "")
+        if origin in origins:
+            exposed = ", ".join(TOLD_HEADERS)
+            told = {"Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": exposed, "Vary": "Origin"}
+            answer.headers.update(told)
+        return answer
+
+    app.add_exception_handler(Exception, told_to_pages)  # a bug is answered outside of every middleware
 
 
 def _cross_origin(origins: Sequence[str]) -> dict[str, Any]:

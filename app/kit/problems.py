@@ -94,7 +94,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _plain)
     for error in AWAY:
         app.add_exception_handler(error, _database_away)
-    app.add_exception_handler(Exception, _bug)
+    app.add_exception_handler(Exception, bug)
 
 
 async def _domain_error(_request: Request, error: Exception) -> Response:
@@ -186,7 +186,7 @@ def _allowed(request: Request) -> list[str]:
 async def _database_away(request: Request, error: Exception) -> Response:
     if not is_away(error):
         log.error("statement_refused", exc_info=error)
-        return await _bug(request, error)
+        return await bug(request, error)
     log.warning("database_away", error=type(error).__name__)
     return problem_response(
         slug="unavailable",
@@ -197,8 +197,8 @@ async def _database_away(request: Request, error: Exception) -> Response:
     )
 
 
-async def _bug(request: Request, _error: Exception) -> Response:
-    # Answered outside of the Gate, so with what that would have added.
+async def bug(request: Request, _error: Exception) -> Response:
+    """What is answered to a bug: outside of the Gate, so with what that would have added."""
     headers = {"X-Request-Id": request.scope.get("request_id", ""), **SECURITY}
     return problem_response(
         slug="internal",

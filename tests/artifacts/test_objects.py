@@ -136,7 +136,15 @@ async def test_a_store_that_cannot_be_reached_is_unavailable(
 
 
 @pytest.mark.parametrize(
-    "url", ["nowhere", "ftp://host/x", "ftp://daybook:opensesame@host", "file://relative", "file:///proc/none/x"]
+    "url",
+    [
+        "nowhere",
+        "ftp://host/x",
+        "ftp://daybook:opensesame@host",
+        "FTP://daybook:opensesame@host",
+        "file://relative",
+        "file:///proc/none/x",
+    ],
 )
 def test_what_is_no_url_of_a_store_stops_the_start_with_one_line(url: str) -> None:
     with pytest.raises(StartError, match="DAYBOOK_ARTIFACTS__URL") as raised:

@@ -182,6 +182,7 @@ async def test_an_item_that_was_stored_before_is_known_again_and_others_are_not(
     [
         pytest.param("text/plain", "latin-1", id="one letter that is no UTF-8"),
         pytest.param("text/plain; charset=utf-16", "utf-16", id="as it is named"),
+        pytest.param("text/plain", "utf-16", id="as its first bytes tell"),
         pytest.param("text/plain; charset=klingon", "latin-1", id="a name of no charset"),
     ],
 )

@@ -67,6 +67,20 @@ async def test_a_page_that_may_ask_can_read_why_its_request_was_refused_at_the_g
         assert refused.headers["access-control-allow-origin"] == PAGE
 
 
+async def test_a_page_that_may_ask_can_read_that_the_service_failed(start_service: StartService) -> None:
+    async def broken() -> None:
+        raise RuntimeError
+
+    async with start_service(http={"origins": PAGE}) as service:
+        service.app.add_api_route("/broken", broken, include_in_schema=False)
+        failed = await service.client.get("/broken", headers={"Origin": PAGE, "X-Request-Id": "trace-1"})
+        stranger = await service.client.get("/broken", headers={"Origin": "https://b.example"})
+    assert_problem(failed, 500, "internal")
+    assert failed.headers["access-control-allow-origin"] == PAGE
+    assert failed.headers["x-request-id"] == "trace-1"
+    assert "access-control-allow-origin" not in stranger.headers
+
+
 @pytest.mark.parametrize("origins", ["*", "a.example", "https://a.example/", "https://a.example, https://b.example"])
 def test_an_origin_is_a_scheme_and_a_host(monkeypatch: pytest.MonkeyPatch, origins: str) -> None:
     monkeypatch.setenv("DAYBOOK_HTTP__ORIGINS", origins)
