@@ -70,6 +70,16 @@ SELECT id, sources FROM facts
 WHERE tenant = $1 AND resource_id = $2 AND {IS_UNWANTED} AND sources->0->>'session_id' = ANY($3::text[])
 """  # noqa: S608 - our own text
 
+# A message that is replaced says something else.
+WANTED_AGAIN = f"""/* wanted_again */
+UPDATE facts f SET sources = jsonb_set(f.sources, '{{0,cites}}', (
+  SELECT coalesce(jsonb_agg(seq), '[]') FROM jsonb_array_elements(f.sources->0->'cites') AS seq
+  WHERE seq <> to_jsonb($2::bigint)))
+FROM sessions s
+WHERE s.id = $1 AND f.tenant = s.tenant AND f.resource_id = s.resource_id AND {IS_UNWANTED}
+  AND f.sources->0->>'session_id' = s.id::text AND f.sources->0->'cites' @> to_jsonb($2::bigint)
+"""  # noqa: S608 - our own text
+
 FORGET_UNWANTED = f"""/* forget_unwanted */
 DELETE FROM facts f USING sessions s
 WHERE s.id = ANY($1::uuid[]) AND f.tenant = s.tenant AND f.resource_id = s.resource_id AND {IS_UNWANTED}
@@ -89,7 +99,7 @@ JOIN messages m USING (session_id, seq) WHERE m.erased_at IS NULL
 # Who shares a memory is looked for by ``waiting``.
 AGAIN = "least(facts_seq, $2::bigint)"
 READ_AGAIN = f"""/* read_again */
-UPDATE sessions SET facts_seq = {AGAIN}, waiting = {waiting(facts_seq=AGAIN)} WHERE id = $1
+UPDATE sessions SET facts_seq = {AGAIN}, waiting = {waiting(facts_seq=AGAIN)} WHERE id = $1 AND facts_seq > $2::bigint
 """  # noqa: S608 - our own statement
 
 RESOURCES = """/* resources_of */
@@ -195,13 +205,17 @@ class FactStore:
         return await self._reread(tx, session, of_message(session, seq, derived_from=derived_from))
 
     async def forget_from(self, tx: Tx, session: UUID, seq: int) -> None:
-        """Forget what was taken from the messages from ``seq`` on; they are read anew."""
-        await self._reread(tx, session, derived_since(session, seq))
+        """Forget what was taken from the messages from ``seq`` on, which is another now; they are read anew."""
+        await self._reread(tx, session, derived_since(session, seq), since=seq)
+        await tx.execute(WANTED_AGAIN, session, seq)
 
-    async def _reread(self, tx: Tx, session: UUID, is_gone: Callable[[Source], bool]) -> int:
+    async def _reread(
+        self, tx: Tx, session: UUID, is_gone: Callable[[Source], bool], *, since: int | None = None
+    ) -> int:
         dropped, first = await self._drop(tx, [session], is_gone)
-        if first is not None:
-            await tx.execute(READ_AGAIN, session, first - 1)
+        again = min((seq for seq in (first, since) if seq is not None), default=None)
+        if again is not None:
+            await tx.execute(READ_AGAIN, session, again - 1)
         return dropped
 
     async def _drop(

@@ -45,7 +45,9 @@ SELECT *, (SELECT greatest(observed_seq, buffered_seq) FROM sessions WHERE id = 
 FROM messages WHERE session_id = $1 AND id = $2
 """
 
-LOCK_LOG = "/* lock_log */ SELECT id AS session_id, memory_id FROM sessions WHERE id = $1 FOR UPDATE"
+LOCK_LOG = """/* lock_log */
+SELECT id AS session_id, memory_id, ended_at IS NOT NULL AS ended FROM sessions WHERE id = $1 FOR UPDATE
+"""
 
 # A look is asked for where an append would make none, as nothing grew: what waited may be no longer what it was.
 RECOUNT = """/* recount */
@@ -74,6 +76,7 @@ class LockedLog:
 
     session_id: UUID
     memory_id: UUID
+    ended: bool
 
 
 def message_of(row: Row, *, sealed_seq: int = 0) -> Message:

@@ -50,7 +50,8 @@ class Replacing:
             if log is None:
                 raise SessionNotFound(f"session '{key}' was never seen")
             old = await self._unsealed(tx, log, key, message_id)
-            due = await self._store.recount(tx, log, pending_tokens=_weight(new) - _weight(old), look=_look(old, new))
+            look = log.ended or _look(old, new)  # what it says now is to be read for facts
+            due = await self._store.recount(tx, log, pending_tokens=_weight(new) - _weight(old), look=look)
             replaced = await self._store.replace(tx, log, old, new)
             for reader in self._readers:
                 await reader.forget_from(tx, log.session_id, replaced.seq)

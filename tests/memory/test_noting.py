@@ -162,6 +162,20 @@ async def test_what_somebody_took_back_is_not_noted_again_by_that_reading(
     assert await texts(service) == ["User: I prefer a window seat.", "User: I live in Lisbon."]
 
 
+@pytest.mark.parametrize("first", ["Hello.", "I live in Lisbon."])
+async def test_what_a_message_says_that_was_replaced_is_noted(service: Service, first: str) -> None:
+    """Also where nothing was noted of it, or somebody has taken back what was."""
+    await say(service, first, "I prefer a window seat.")
+    await end(service)
+    for fact in await facts(service):
+        await service.client.delete(f"{FACTS}/{fact['id']}")
+    [message, _] = (await service.get("/sessions/s1/messages"))["items"]
+    path = f"/sessions/s1/messages/{message['id']}"
+    assert (await service.client.put(path, json={"role": "user", "content": "I live in Porto."})).status_code == 200
+    await service.context("s1", wait_ms=WAIT_MS)
+    assert await texts(service, validity="all") == ["User: I live in Porto."]
+
+
 async def test_what_was_taken_back_of_a_session_goes_with_it(service: Service) -> None:
     for _ in range(2):
         await say(service, "I live in Lisbon.")
