@@ -2,6 +2,12 @@
 
 from typing import Any
 
+import pytest
+from sqlmodel import SQLModel
+
+import app.memory.tables  # noqa: F401 - fills the metadata
+from app.memory.parting import FORGET_MEMORIES
+from app.sessions.sharing import FORGET_LONELY
 from tests.conftest import Service
 from tests.memory.test_erasing import FACTS, SECRET, ask, cover, erase, log, rest, say
 from tests.memory.test_sharing import SMALL, share
@@ -152,3 +158,10 @@ async def test_the_last_session_takes_the_memory_with_it(service: Service) -> No
     await service.client.delete("/sessions/one")
     rows: dict[str, Any] = (await service.client.delete("/sessions/two")).json()["rows"]
     assert rows["memories"] == 1
+
+
+@pytest.mark.parametrize("statement", [FORGET_MEMORIES, FORGET_LONELY])
+def test_a_memory_goes_with_all_rows_of_its_own(statement: str) -> None:
+    tables = {table.name for table in SQLModel.metadata.tables.values() if "memory_id" in table.columns}
+    assert tables > {"memory_versions", "observations"}
+    assert [table for table in tables - {"sessions"} if f" FROM {table} WHERE memory_id" not in statement] == []
