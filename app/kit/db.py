@@ -196,8 +196,12 @@ def _from_jsonb(stored: bytes) -> Any:
 def _one_line_errors() -> Iterator[None]:
     try:
         yield
-    except (OSError, TimeoutError, ValueError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+    except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         raise StartError(f"cannot use the database of DAYBOOK_DATABASE_URL: {first_line(error)}") from error
+    except ValueError as error:  # which quotes what it took for the port: the begin of a password with a slash
+        raise StartError(
+            "cannot use the database of DAYBOOK_DATABASE_URL: it is no URL (in a password / ? # [ are %2F %3F %23 %5B)"
+        ) from error
 
 
 async def check_server(config: DatabaseConfig) -> None:

@@ -43,6 +43,14 @@ async def test_a_server_that_has_not_as_many_connections_as_the_pool_wants_is_to
         await owner.close()
 
 
+@pytest.mark.parametrize("password", ["open/sesame", "open?sesame", "open#sesame", "open[sesame"])
+async def test_of_a_url_that_its_password_breaks_nothing_is_shown(password: str) -> None:
+    with pytest.raises(StartError, match="it is no URL") as raised:
+        await Database(DatabaseConfig(url=f"postgres://daybook:{password}@127.0.0.1/daybook")).open()
+    assert "open" not in str(raised.value)
+    assert "sesame" not in str(raised.value)
+
+
 async def test_a_snapshot_only_reads(database: Database) -> None:
     with pytest.raises(asyncpg.ReadOnlySQLTransactionError):
         async with database.snapshot() as tx:
