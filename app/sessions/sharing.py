@@ -196,7 +196,7 @@ async def share(
 
 async def leave(tx: Tx, tenant: str, found: SessionRecord) -> bool:
     """Give a session without messages a memory of its own again. Answers that it was there. Raises SessionMoved."""
-    await tx.execute(LOCK_OWNER, tenant, found.resource_id)
+    await _hold_owner(tx, tenant, found.resource_id)
     await _part(tx, found)
     return False
 
@@ -268,21 +268,29 @@ async def _held_memory(tx: Tx, session: UUID) -> UUID | None:
     row = await tx.fetchrow(SHARED_WITH, session)
     if row is None:
         return None
-    if await tx.fetchval(LOCK_OWNER, row["tenant"], row["resource_id"]) is None:  # it went, and may have come again
-        raise SessionMoved("the session is being moved between memories")
+    await _hold_owner(tx, row["tenant"], row["resource_id"])
     memory: UUID = row["memory_id"]
     return memory
 
 
+async def _hold_owner(tx: Tx, tenant: str, resource_id: str | None) -> None:
+    """Lock the resource whose memory a session shares. Raises SessionMoved where it went; it may have come again."""
+    if await tx.fetchval(LOCK_OWNER, tenant, resource_id) is None:
+        raise SessionMoved("the session is being moved between memories")
+
+
 async def _held_and_merged(tx: Tx, sharer: Sharer, config: dict[str, Any], left: SessionRecord | None) -> Row:
-    """The resource's config, changed. Its row is held, and that of the resource whose memory is left, by their ids."""
+    """The resource's config, changed. Its row is held, and that of the resource whose memory is left, by their ids.
+
+    Raises SessionMoved.
+    """
     if left is None or left.resource_id is None:
         return await _merged(tx, sharer.tenant, sharer.resource_id, config)
     if left.resource_id < sharer.resource_id:
-        await tx.execute(LOCK_OWNER, sharer.tenant, left.resource_id)
+        await _hold_owner(tx, sharer.tenant, left.resource_id)
         return await _merged(tx, sharer.tenant, sharer.resource_id, config)
     merged = await _merged(tx, sharer.tenant, sharer.resource_id, config)
-    await tx.execute(LOCK_OWNER, sharer.tenant, left.resource_id)
+    await _hold_owner(tx, sharer.tenant, left.resource_id)
     return merged
 
 

@@ -11,7 +11,8 @@ import asyncpg
 import pytest
 
 from app.kit.db import Database, DatabaseConfig
-from app.sessions.sharing import LOCK_OWNER, Sharer, hold_related
+from app.sessions.errors import SessionMoved
+from app.sessions.sharing import LOCK_OWNER, Sharer, hold_related, leave
 from app.sessions.sharing import share as share_memory
 from app.sessions.store import SessionStore, session_id
 from tests.conftest import Service
@@ -142,6 +143,27 @@ async def test_a_resource_that_went_and_came_again_while_it_was_waited_for_is_he
         await held
         with pytest.raises(asyncpg.LockNotAvailableError):
             await looking.execute("SELECT FROM resources FOR UPDATE NOWAIT")
+
+
+@pytest.mark.parametrize("resource", [None, "aaron", "bob"])
+async def test_who_leaves_a_resource_that_went_and_came_again_begins_anew(
+    service: Service, database_url: str, resource: str | None
+) -> None:
+    await share(service, "one")
+    async with opened(database_url) as (database, looking), database.tx() as tx:
+        found = await SessionStore(database).get("default", "one")
+        assert found is not None
+        to = replace(ONE, resource_id=resource or "")
+        left = (
+            leave(tx, "default", found) if resource is None else share_memory(tx, to, {}, found=found, timezone="UTC")
+        )
+        async with database.tx() as remaking:
+            await remaking.execute("DELETE FROM resources")
+            leaving = asyncio.create_task(left)
+            await waiting(looking, 1)
+            await remaking.execute("INSERT INTO resources (tenant, id) VALUES ('default', 'ana')")
+        with pytest.raises(SessionMoved):
+            await leaving
 
 
 async def test_nothing_is_left_of_a_memory_that_its_last_session_leaves(service: Service) -> None:
