@@ -139,13 +139,19 @@ def _source(tenant: str, key: str, cites: tuple[int, ...]) -> Source:
 
 
 def _citing(fact: Fact, sources: Sequence[Source]) -> Fact:
-    """Raises Invalid for more than a fact may rest on."""
+    """The last of what an extractor took it from makes way: its words are those of the first.
+
+    Raises Invalid for more than a fact may rest on.
+    """
     known = {(source.session_id, source.cites) for source in fact.sources}
     others = tuple(source for source in sources if (source.session_id, source.cites) not in known)
-    if others and len(fact.sources) + len(others) > SOURCES_MAX:
+    over = max(0, len(fact.sources) + len(others) - SOURCES_MAX) if others else 0
+    taken = [source for source in fact.sources if source.text is not None and fact.author is Author.EXTRACTOR]
+    if over > len(taken):
         detail = f"the fact is known, and would rest on more than {SOURCES_MAX} sources"
         raise Invalid(detail, errors=[FieldError("/sources", detail)])
-    return replace(fact, sources=(*fact.sources, *others))
+    dropped = taken[len(taken) - over :]
+    return replace(fact, sources=(*(source for source in fact.sources if source not in dropped), *others))
 
 
 def _unworded(fact: Fact) -> Fact:

@@ -162,6 +162,19 @@ async def test_what_somebody_took_back_is_not_noted_again_by_that_reading(
     assert await texts(service) == ["User: I prefer a window seat.", "User: I live in Lisbon."]
 
 
+async def test_what_was_said_as_often_as_is_kept_can_be_noted_by_hand_with_a_source(service: Service) -> None:
+    """It goes with that one, and keeps the words of the first."""
+    for number in range(21):
+        await say(service, "I live in Lisbon.", key=f"s{number}", id="m-1")
+        await end(service, f"s{number}")
+    [fact] = await facts(service)
+    cited = {"text": fact["text"], "category": "profile", "sources": [{"session": "s20", "cites": [1]}]}
+    answer = await service.client.post(FACTS, json=cited)
+    assert (answer.status_code, answer.json()["id"]) == (200, fact["id"])
+    assert [source["session"] for source in answer.json()["sources"]] == [*(f"s{n}" for n in range(19)), "s20"]
+    assert (await service.client.post(FACTS, json=cited)).json() == answer.json()
+
+
 @pytest.mark.parametrize("first", ["Hello.", "I live in Lisbon."])
 async def test_what_a_message_says_that_was_replaced_is_noted(service: Service, first: str) -> None:
     """Also where nothing was noted of it, or somebody has taken back what was."""
