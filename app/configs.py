@@ -70,7 +70,12 @@ def http_config(settings: Settings) -> HttpConfig:
 
 
 def llm_config(settings: Settings) -> LlmConfig:
-    return LlmConfig(timeout_seconds=settings.llm.timeout_seconds, reasoning_tokens=settings.llm.reasoning_tokens)
+    llm = settings.llm
+    return LlmConfig(
+        timeout_seconds=llm.timeout_seconds,
+        reasoning_tokens=llm.reasoning_tokens,
+        reply_bytes_max=llm.reply_bytes_max,
+    )
 
 
 def guard_config(settings: Settings) -> GuardConfig:
@@ -197,6 +202,7 @@ def embedding_config(settings: Settings) -> EmbeddingConfig | None:
         model=chosen.model,
         dimensions=chosen.dimensions,
         timeout_seconds=chosen.timeout_seconds,
+        reply_bytes_max=chosen.reply_bytes_max,
         query_seconds=chosen.query_seconds,
         query_prefix=chosen.query_prefix,
         passage_prefix=chosen.passage_prefix,

@@ -221,6 +221,9 @@ class EmbeddingSettings(_Group):
     characters_max: int = Field(1_000, ge=1, le=100_000, description="of a message and of a query: its beginning")
     batch: int = Field(32, ge=1, le=2_048, description="messages sent at once")
     timeout_seconds: float = Field(60.0, gt=0, le=3_600, description="for them")
+    reply_bytes_max: int = Field(
+        32 * 1024 * 1024, ge=1_024, le=1024**3, description="of a reply that are read; one that goes on has failed"
+    )
     query_seconds: float = Field(
         1.0, gt=0, le=60, description="for a query, and before it for a place among the calls; then words alone"
     )
@@ -271,6 +274,9 @@ class EngineSettings(_Group):
 class LlmSettings(_Group):
     timeout_seconds: float = Field(90.0, gt=0, le=3_600, description="for one call")
     reasoning_tokens: int = Field(4_000, ge=0, le=100_000, description="what a model may spend on thinking, per call")
+    reply_bytes_max: int = Field(
+        4 * 1024 * 1024, ge=1_024, le=1024**3, description="of a reply that are read; one that goes on has failed"
+    )
     concurrency: int = Field(4, ge=1, le=1_000, description="calls of one provider at once, per process")
     failures_max: int = Field(
         5, ge=1, le=1_000, description="failures in a row that stop calls to a provider for a while"

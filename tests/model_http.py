@@ -55,6 +55,14 @@ async def drip(writer: asyncio.StreamWriter) -> NoReturn:
         await asyncio.sleep(DRIP_SECONDS)
 
 
+async def flood(writer: asyncio.StreamWriter) -> NoReturn:
+    """As fast as the client reads."""
+    writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n")
+    while True:
+        writer.write(b"10000\r\n" + b" " * 0x10000 + b"\r\n")
+        await writer.drain()
+
+
 def reset(writer: asyncio.StreamWriter) -> None:
     """RST instead of FIN: the socket is closed with a linger of zero."""
     writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

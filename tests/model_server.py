@@ -11,6 +11,7 @@ It runs in a thread of its own, so a test may block; ``python -m tests.model_ser
 
 import argparse
 import asyncio
+import gzip
 import json
 import socket
 import sys
@@ -49,6 +50,11 @@ class Fault(StrEnum):
     DEEP = "deep"  # 200 and JSON nested deeper than can be read
     NO_ANSWER = "no_answer"  # 200 and what it cost, and no place for an answer
     NO_CHARSET = "no_charset"  # 200 and a charset that is none of text
+    LARGE_ERROR = "large_error"  # 400 and five million letters of why
+    ENDLESS = "endless"  # 200 and a body that never ends
+    PACKED = "packed"  # 200 and eight million blanks, packed into few bytes
+    REDIRECT = "redirect"  # 307 to itself
+    FAR_REDIRECT = "far_redirect"  # 307 to a port that none is
     HANG = "hang"  # no byte, until release() or the client gives up
     DRIP = "drip"  # headers, then a blank now and then, for ever
     RESET = "reset"  # the connection is torn down
@@ -65,16 +71,21 @@ STATUSES = {
     Fault.REQUEST_TIMEOUT: 408,
     Fault.CONFLICT: 409,
 }
-BODIES = {
-    Fault.GARBAGE: ("application/json", b'{"content": [{"ty'),
-    Fault.HTML: ("text/html", b"<html>Bad gateway</html>"),
-    Fault.WRONG_SHAPE: ("application/json", b'{"answer": 42}'),
-    Fault.DEEP: ("application/json", b"[" * 100_000 + b"]" * 100_000),
-    Fault.NO_CHARSET: ("text/html; charset=rot13", b"<html>"),
+JSON, HTML = "application/json", "text/html"
+BODIES: dict[Fault, tuple[int, str, bytes, dict[str, str]]] = {
+    Fault.GARBAGE: (200, JSON, b'{"content": [{"ty', {}),
+    Fault.HTML: (200, HTML, b"<html>Bad gateway</html>", {}),
+    Fault.WRONG_SHAPE: (200, JSON, b'{"answer": 42}', {}),
+    Fault.DEEP: (200, JSON, b"[" * 100_000 + b"]" * 100_000, {}),
+    Fault.NO_CHARSET: (200, f"{HTML}; charset=rot13", b"<html>", {}),
+    Fault.LARGE_ERROR: (400, JSON, json.dumps({"error": {"message": "no " * 1_700_000}}).encode(), {}),
+    Fault.PACKED: (200, JSON, gzip.compress(b" " * 2**23), {"content-encoding": "gzip"}),
+    Fault.REDIRECT: (307, HTML, b"", {"location": "?again"}),
+    Fault.FAR_REDIRECT: (307, HTML, b"", {"location": "http://127.0.0.1:99999/v1"}),
 }
 # Three lines in turn: a run of one and the same line would count once (memory-rules.md section 4).
 REPETITIVE = "".join(f"* 🟡 User said the same thing again, in the words of {who}.\n" for who in ("A", "B", "C")) * 40
-WAITS = frozenset({Fault.HANG, Fault.DRIP, Fault.RESET})
+WAITS = frozenset({Fault.HANG, Fault.DRIP, Fault.ENDLESS, Fault.RESET})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,7 +232,7 @@ class ModelServer:
             status, wish = STATUSES[plan.fault], {"retry-after": plan.retry_after} if plan.retry_after else {}
             return await http.send_json(writer, status, wire.error(api, status), wish)
         if fault in BODIES:
-            return await http.send(writer, 200, *BODIES[fault])
+            return await http.send(writer, *BODIES[fault])
         if fault in WAITS:
             await self._misbehave(fault, reader, writer)
         if asked.texts:
@@ -256,6 +267,8 @@ class ModelServer:
             raise ConnectionResetError
         if fault is Fault.DRIP:
             await http.drip(writer)
+        if fault is Fault.ENDLESS:
+            await http.flood(writer)
         await http.first_of(self._released.wait(), http.client_gone(reader))
 
 

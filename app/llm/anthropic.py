@@ -1,11 +1,14 @@
 """Anthropic's Messages API. Key and endpoint are the SDK's own variables (ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL)."""
 
+import asyncio
+import json
 import re
 from dataclasses import replace
 
 import anthropic
 from anthropic.types import Message, TextBlockParam
 
+from app.llm.bounded import BoundedReplies
 from app.llm.calls import ModelSetupError, SdkErrors, answered, tokens, understood
 from app.llm.port import ModelReply, ModelRequest, Provider, Stop, Usage
 from app.llm.prices import priced
@@ -24,28 +27,30 @@ THINKS_UNASKED = re.compile(r"claude-[a-z]+-([5-9]|\d\d)(-|$)")
 
 
 class AnthropicModel:
-    """``timeout_seconds`` bounds a whole call, ``reasoning_tokens`` the thinking.
+    """``timeout_seconds`` bounds a whole call, ``reasoning_tokens`` the thinking, ``reply_bytes_max`` what is read.
 
     The API counts thinking and answer to one limit, so the limit sent is the sum of both.
     """
 
     provider = Provider.ANTHROPIC
 
-    def __init__(self, name: str, *, timeout_seconds: float, reasoning_tokens: int) -> None:
+    def __init__(self, name: str, *, timeout_seconds: float, reasoning_tokens: int, reply_bytes_max: int) -> None:
         self.name = name
         self._timeout_seconds = timeout_seconds
         self.reasoning_tokens = reasoning_tokens
-        self._client = _client(timeout_seconds)
+        self._client = _client(timeout_seconds, reply_bytes_max=reply_bytes_max)
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        call = self._client.messages.create(
+        """Read in a thread, and not by the SDK: 20,000 blocks would hold up every request."""
+        call = self._client.messages.with_raw_response.create(
             model=self.name,
             max_tokens=request.max_output_tokens + self.reasoning_tokens,
             system=[_cacheable(request.system)],
             messages=[{"role": "user", "content": request.prompt}],
             output_config={"effort": "low"} if THINKS_UNASKED.match(self.name) else anthropic.omit,
         )
-        message = await answered(call, provider=self.provider, errors=ERRORS, timeout_seconds=self._timeout_seconds)
+        reply = await answered(call, provider=self.provider, errors=ERRORS, timeout_seconds=self._timeout_seconds)
+        message = await asyncio.to_thread(understood, await reply.read(), read_message, provider=self.provider)
         used = understood(message, read_usage, provider=self.provider)
         usage = await priced(self.provider, self.name, used)
         return replace(understood(message, read_reply, provider=self.provider, usage=usage), usage=usage)
@@ -54,9 +59,14 @@ class AnthropicModel:
         await self._client.close()
 
 
-def _client(timeout_seconds: float) -> anthropic.AsyncAnthropic:
+class _Http(BoundedReplies, anthropic.DefaultAsyncHttpxClient):
+    pass
+
+
+def _client(timeout_seconds: float, *, reply_bytes_max: int) -> anthropic.AsyncAnthropic:
+    http = _Http(reply_bytes_max=reply_bytes_max, timeout=timeout_seconds)
     try:
-        client = anthropic.AsyncAnthropic(timeout=timeout_seconds, max_retries=0)
+        client = anthropic.AsyncAnthropic(timeout=timeout_seconds, max_retries=0, http_client=http)
     except anthropic.AnthropicError as error:
         raise ModelSetupError(f"provider anthropic: {' '.join(str(error).split())}") from error
     if not (client.api_key or client.auth_token or client.credentials):
@@ -67,6 +77,11 @@ def _client(timeout_seconds: float) -> anthropic.AsyncAnthropic:
 def _cacheable(system: str) -> TextBlockParam:
     """The instructions repeat with every call, so they are paid for once in five minutes."""
     return {"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}
+
+
+def read_message(body: bytes) -> Message:
+    """Unchecked, as the SDK does it. Raises TypeError, ValueError or RecursionError for what is no JSON object."""
+    return Message.construct(**json.loads(body))
 
 
 def read_reply(message: Message) -> ModelReply:

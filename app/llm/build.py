@@ -22,12 +22,14 @@ class LlmConfig:
 
     ``timeout_seconds`` bounds one call.
     ``reasoning_tokens`` is what a model may spend on thinking beyond the answer it is asked for.
+    ``reply_bytes_max`` of a reply are read, unpacked.
     """
 
     provider: Provider | None = None
     model: str | None = None
     timeout_seconds: float = 90.0
     reasoning_tokens: int = 4_000
+    reply_bytes_max: int = 4 * 1024 * 1024
 
 
 def default_provider(environ: Mapping[str, str]) -> Provider:
@@ -49,12 +51,20 @@ def build_model(provider: Provider, name: str, config: LlmConfig) -> Model:
             from app.llm.anthropic import AnthropicModel
 
             return AnthropicModel(
-                name, timeout_seconds=config.timeout_seconds, reasoning_tokens=config.reasoning_tokens
+                name,
+                timeout_seconds=config.timeout_seconds,
+                reasoning_tokens=config.reasoning_tokens,
+                reply_bytes_max=config.reply_bytes_max,
             )
         case Provider.OPENAI:
             from app.llm.openai import OpenAIModel
 
-            return OpenAIModel(name, timeout_seconds=config.timeout_seconds, reasoning_tokens=config.reasoning_tokens)
+            return OpenAIModel(
+                name,
+                timeout_seconds=config.timeout_seconds,
+                reasoning_tokens=config.reasoning_tokens,
+                reply_bytes_max=config.reply_bytes_max,
+            )
         case Provider.SCRIPTED:
             from app.llm.scripted import ScriptedModel
 

@@ -12,11 +12,13 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Protocol, TypeVar, cast
 
 from app.kit.errors import StartError
-from app.llm.port import TIMEOUT, ModelError, Usage
+from app.llm.bounded import TooLargeError
+from app.llm.port import TIMEOUT, TOO_LARGE, ModelError, Usage
 
 T = TypeVar("T")
 R = TypeVar("R")
 DETAIL_CHARS_MAX = 200
+DETAIL_READ_MAX = 10_000
 RETRY_AFTER_SECONDS_MAX = 3_600.0  # a header that asks for more is not believed
 TOKENS_MAX = 2**31 - 1  # of one kind in one call: no model takes or writes more, and sums of it can be stored
 UNPAID = Usage()
@@ -74,8 +76,8 @@ async def answered(call: Awaitable[T], *, provider: str, errors: SdkErrors, time
         raise ModelError(TIMEOUT, f"{provider} gave no reply in {timeout_seconds:g} s", retryable=True) from error
     except errors.status as error:
         raise status_failure(provider, cast("_StatusError", error), now=datetime.now(UTC)) from error
-    except errors.connection as error:
-        raise ModelError("connection", f"{provider} could not be reached", retryable=True) from error
+    except (errors.connection, TooLargeError, ExceptionGroup) as error:  # a group: of a port of 99999, say
+        raise unreached(provider, error) from error
     except (errors.base, *UNREADABLE) as error:
         raise bad_reply(provider) from error
 
@@ -101,6 +103,13 @@ def tokens(told: Any) -> int:
     return min(max(int(told or 0), 0), TOKENS_MAX)
 
 
+def unreached(provider: str, error: Exception) -> ModelError:
+    """Anthropic's SDK takes what is raised while a reply is read for a failed connection."""
+    if isinstance(error, TooLargeError) or isinstance(error.__cause__, TooLargeError):
+        return ModelError(TOO_LARGE, f"{provider} answered with more than is read", retryable=True)
+    return ModelError("connection", f"{provider} could not be reached", retryable=True)
+
+
 def bad_reply(provider: str) -> ModelError:
     return ModelError("bad_reply", f"{provider} answered in a shape its API does not have", retryable=True)
 
@@ -110,7 +119,11 @@ def status_failure(provider: str, error: _StatusError, *, now: datetime) -> Mode
     server_error = status >= SERVER_ERRORS_FROM
     kind = KINDS.get(status, "server_error" if server_error else "bad_request")
     # What a provider says about a key may quote it.
-    detail = "the key was refused" if kind == "unauthorized" else " ".join(error.message.split())[:DETAIL_CHARS_MAX]
+    detail = (
+        "the key was refused"
+        if kind == "unauthorized"
+        else " ".join(error.message[:DETAIL_READ_MAX].split())[:DETAIL_CHARS_MAX]
+    )
     return ModelError(
         kind,
         f"{provider} answered {status}: {detail}",

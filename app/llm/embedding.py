@@ -27,14 +27,16 @@ class Use(StrEnum):
 class EmbeddingConfig:
     """``model`` None is the provider's default, ``dimensions`` None the model's own.
 
-    ``timeout_seconds`` bounds a call for passages. ``query_seconds`` is how long a search waits for a place among the
-    calls, and then again for its vector. The prefixes are what the model was trained to have before its texts.
+    ``timeout_seconds`` bounds a call for passages, ``reply_bytes_max`` what of a reply is read. ``query_seconds`` is
+    how long a search waits for a place among the calls, and then again for its vector. The prefixes are what the model
+    was trained to have before its texts.
     """
 
     provider: EmbeddingProvider
     model: str | None = None
     dimensions: int | None = None
     timeout_seconds: float = 60.0
+    reply_bytes_max: int = 32 * 1024 * 1024
     query_seconds: float = 1.0
     query_prefix: str = ""
     passage_prefix: str = ""

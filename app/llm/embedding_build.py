@@ -65,7 +65,12 @@ def build_embedder(config: EmbeddingConfig) -> Embedder:
         case EmbeddingProvider.OPENAI:
             from app.llm.embedding_openai import OpenAIEmbedder
 
-            return OpenAIEmbedder(name, dimensions=config.dimensions, timeout_seconds=config.timeout_seconds)
+            return OpenAIEmbedder(
+                name,
+                dimensions=config.dimensions,
+                timeout_seconds=config.timeout_seconds,
+                reply_bytes_max=config.reply_bytes_max,
+            )
         case EmbeddingProvider.LOCAL:
             from app.llm.embedding_local import LocalEmbedder
 

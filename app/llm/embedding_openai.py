@@ -18,10 +18,10 @@ from app.llm.openai import ERRORS, client
 class OpenAIEmbedder:
     provider = EmbeddingProvider.OPENAI
 
-    def __init__(self, name: str, *, dimensions: int | None, timeout_seconds: float) -> None:
+    def __init__(self, name: str, *, dimensions: int | None, timeout_seconds: float, reply_bytes_max: int) -> None:
         self.name = name
         self._dimensions = dimensions
-        self._client = client(timeout_seconds)
+        self._client = client(timeout_seconds, reply_bytes_max=reply_bytes_max)
 
     async def embed(self, texts: Sequence[str], use: Use, *, timeout_seconds: float) -> list[Sequence[float]]:  # noqa: ARG002 - the API knows no use
         """In plain numbers: not every server knows the SDK's own, base64.

@@ -3,6 +3,8 @@
 Key and endpoint are the SDK's own variables (OPENAI_API_KEY, OPENAI_BASE_URL).
 """
 
+import asyncio
+import json
 import re
 from dataclasses import replace
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import openai
 from openai.types.chat import ChatCompletion
 
+from app.llm.bounded import BoundedReplies
 from app.llm.calls import ModelSetupError, SdkErrors, answered, tokens, understood
 from app.llm.port import ModelReply, ModelRequest, Provider, Stop, Usage
 from app.llm.prices import priced
@@ -28,29 +31,29 @@ REASONS = re.compile(r"gpt-[5-9](?!.*(chat|pro))")  # the "chat" and "pro" model
 
 
 class OpenAIModel:
-    """``timeout_seconds`` bounds a whole call, ``reasoning_tokens`` the thinking.
+    """``timeout_seconds`` bounds a whole call, ``reasoning_tokens`` the thinking, ``reply_bytes_max`` what is read.
 
     The API counts thinking and answer to one limit, so the limit sent is the sum of both.
     """
 
     provider = Provider.OPENAI
 
-    def __init__(self, name: str, *, timeout_seconds: float, reasoning_tokens: int) -> None:
+    def __init__(self, name: str, *, timeout_seconds: float, reasoning_tokens: int, reply_bytes_max: int) -> None:
         self.name = name
         self._timeout_seconds = timeout_seconds
         self.reasoning_tokens = reasoning_tokens
-        self._client = client(timeout_seconds)
+        self._client = client(timeout_seconds, reply_bytes_max=reply_bytes_max)
         self._own = is_own(self._client)
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        call = self._client.chat.completions.create(
+        """Read in a thread, and not by the SDK: 20,000 choices would hold up every request for a second."""
+        call = self._client.chat.completions.with_raw_response.create(
             model=self.name,
             messages=[{"role": "system", "content": request.system}, {"role": "user", "content": request.prompt}],
             **output_limit(self.name, tokens=request.max_output_tokens + self.reasoning_tokens, own=self._own),
         )
-        completion: ChatCompletion = await answered(
-            call, provider=self.provider, errors=ERRORS, timeout_seconds=self._timeout_seconds
-        )
+        reply = await answered(call, provider=self.provider, errors=ERRORS, timeout_seconds=self._timeout_seconds)
+        completion = await asyncio.to_thread(understood, reply.content, read_completion, provider=self.provider)
         used = understood(completion, read_usage, provider=self.provider)
         usage = await priced(self.provider, self.name, used)
         return replace(understood(completion, read_reply, provider=self.provider, usage=usage), usage=usage)
@@ -59,11 +62,16 @@ class OpenAIModel:
         await self._client.close()
 
 
-def client(timeout_seconds: float) -> openai.AsyncOpenAI:
+class _Http(BoundedReplies, openai.DefaultAsyncHttpxClient):
+    pass
+
+
+def client(timeout_seconds: float, *, reply_bytes_max: int) -> openai.AsyncOpenAI:
+    http = _Http(reply_bytes_max=reply_bytes_max, timeout=timeout_seconds)
     try:
-        return openai.AsyncOpenAI(timeout=timeout_seconds, max_retries=0)
+        return openai.AsyncOpenAI(timeout=timeout_seconds, max_retries=0, http_client=http)
     except openai.OpenAIError as error:
-        keyless = openai.AsyncOpenAI(api_key=PLACEHOLDER_KEY, timeout=timeout_seconds, max_retries=0)
+        keyless = openai.AsyncOpenAI(api_key=PLACEHOLDER_KEY, timeout=timeout_seconds, max_retries=0, http_client=http)
         if is_own(keyless):
             raise ModelSetupError(
                 "provider openai: set OPENAI_API_KEY, or OPENAI_BASE_URL to an endpoint that needs no key"
@@ -85,6 +93,11 @@ def output_limit(name: str, *, tokens: int, own: bool) -> dict[str, Any]:
         return {"max_tokens": tokens}
     effort = {"reasoning_effort": "low"} if REASONS.match(name) else {}
     return {"max_completion_tokens": tokens} | effort
+
+
+def read_completion(body: bytes) -> ChatCompletion:
+    """Unchecked, as the SDK does it. Raises TypeError, ValueError or RecursionError for what is no JSON object."""
+    return ChatCompletion.construct(**json.loads(body))
 
 
 def read_reply(completion: ChatCompletion) -> ModelReply:

@@ -56,6 +56,8 @@ def storable(text: str) -> str:
 
 
 TIMEOUT = "timeout"  # the kind of a call that may have been answered, too late to be heard
+TOO_LARGE = "too_large"  # and of one whose answer was not read to its end
+UNHEARD = frozenset({TIMEOUT, TOO_LARGE})  # which are paid for, nobody told how much
 
 
 class Model(Protocol):
@@ -79,8 +81,8 @@ class Model(Protocol):
 class ModelError(Exception):
     """A call that gave no reply.
 
-    ``kind`` is a short slug for diagnostics (rate_limited, overloaded, timeout, connection, server_error,
-    bad_request, unauthorized, refused, bad_reply). ``retryable`` says whether the same call may succeed later;
+    ``kind`` is a short slug for diagnostics (rate_limited, overloaded, timeout, connection, server_error, bad_request,
+    unauthorized, refused, bad_reply, too_large). ``retryable`` says whether the same call may succeed later;
     ``retry_after`` is the provider's own wish in seconds. ``reply`` is what came and is no answer. ``model`` was asked
     ("": none was), and ``usage`` is what is paid for all the same.
     """

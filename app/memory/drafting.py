@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Generic
 
-from app.llm.port import TIMEOUT, Model, ModelError, ModelReply, ModelRequest, Stop, Usage
+from app.llm.port import UNHEARD, Model, ModelError, ModelReply, ModelRequest, Stop, Usage
 from app.llm.prices import estimated, unanswered
 from app.memory.model import Call, Draft, Source
 from app.memory.prompts import Prompt
@@ -65,7 +65,7 @@ async def _drafted(model: Model, request: ModelRequest, *, prompt_version: str) 
         reply = await model.complete(request)
     except ModelError as error:
         error.model = model.name
-        if error.kind == TIMEOUT:
+        if error.kind in UNHEARD:
             error.usage = await unanswered(model, request)
         raise
     reply = replace(reply, model=reply.model or model.name)  # not every server names it

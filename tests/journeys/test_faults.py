@@ -9,6 +9,7 @@ from typing import Any
 import asyncpg
 import pytest
 
+from app.llm.port import UNHEARD
 from tests.conftest import Service, StartService
 from tests.journeys.laws import Limits, check_all
 from tests.journeys.looks import WAIT_MS, Json, items, look, until
@@ -77,6 +78,9 @@ RECORDED = ("observe", "recorded")
         (Fault.GARBAGE, "bad_reply"),
         (Fault.RESET, "connection"),
         (Fault.HANG, "timeout"),
+        (Fault.ENDLESS, "too_large"),
+        (Fault.LARGE_ERROR, "bad_request"),
+        (Fault.FAR_REDIRECT, "connection"),
     ],
 )
 async def test_a_call_that_fails_is_told_and_tried_again(
@@ -98,7 +102,7 @@ async def test_a_call_that_fails_is_told_and_tried_again(
     assert (failed["outcome"], failed["rejected_output"]) == ("failed", None)
     assert failed["error"].startswith(kind)
     assert failed["model"]
-    assert (failed["input_tokens"] > 0) is (fault is Fault.HANG), "what was sent in time is booked, the answer is not"
+    assert (failed["input_tokens"] > 0) is (kind in UNHEARD), "what was sent in time is booked, the answer is not"
     assert failed["output_tokens"] == 0
     assert failing["next_attempt_at"] > failing["last_error"]["at"]
     assert datetime.fromisoformat(failing["last_error"]["at"]) == datetime.fromisoformat(failed["at"])

@@ -92,6 +92,10 @@ async def test_room_for_reasoning_is_added_to_the_limit(server: ModelServer, mod
         (Fault.NO_ANSWER, "bad_reply", True),
         (Fault.NO_CHARSET, "bad_reply", True),
         (Fault.RESET, "connection", True),
+        (Fault.LARGE_ERROR, "bad_request", False),
+        (Fault.ENDLESS, "too_large", True),
+        (Fault.PACKED, "too_large", True),
+        (Fault.FAR_REDIRECT, "connection", True),
     ],
 )
 async def test_each_fault_is_one_kind_of_error(
@@ -103,6 +107,21 @@ async def test_each_fault_is_one_kind_of_error(
 
     assert (error.kind, error.retryable, error.retry_after) == (kind, retryable, None)
     assert "\n" not in str(error)
+
+
+async def test_who_is_led_in_a_circle_gives_up(server: ModelServer, model: Model) -> None:
+    server.always = Fault.REDIRECT
+
+    assert (await failure(model)).kind == "connection"
+    assert len(server.requests) < 50
+
+
+async def test_a_reply_is_read_up_to_its_limit(server: ModelServer, provider: Provider) -> None:
+    del server
+    model = build_model(provider, MODELS[provider], LlmConfig(reply_bytes_max=100))
+
+    assert (await failure(model)).kind == "too_large"
+    await model.close()
 
 
 async def test_an_answer_without_a_reply_is_paid_for(server: ModelServer, model: Model) -> None:

@@ -56,6 +56,14 @@ async def test_vectors_come_back_in_the_order_of_the_texts(server: ModelServer) 
     assert asked.body == {"model": "m", "input": ["A car", "A cat"], "dimensions": 256, "encoding_format": "float"}
 
 
+async def test_vectors_are_read_up_to_their_limit(server: ModelServer) -> None:
+    server.always = Fault.ENDLESS
+
+    async with embedding(reply_bytes_max=10_000) as embedder:
+        with pytest.raises(ModelError, match="more than is read"):
+            await embedder.passages(["a car"])
+
+
 async def test_what_is_not_set_is_left_to_the_model(server: ModelServer) -> None:
     async with embedding() as embedder:
         await embedder.query("A car")

@@ -123,4 +123,4 @@ def test_only_openai_s_own_hosts_get_what_only_they_know(
     if base_url is not None:
         monkeypatch.setenv("OPENAI_BASE_URL", base_url)
 
-    assert is_own(client(timeout_seconds=1.0)) is own
+    assert is_own(client(timeout_seconds=1.0, reply_bytes_max=1)) is own

@@ -1,0 +1,42 @@
+"""The SDKs' HTTP client, which reads no more of a reply than a model may send.
+
+An SDK reads a whole body before it looks at it: one that never ends took 400 MB a second, on loopback, until the
+time-out.
+"""
+
+from typing import Any
+
+import httpx2
+
+# Of the bytes as they came, where those that are handed on are not the same.
+OF_THE_WIRE = ("content-encoding", "content-length", "transfer-encoding")
+
+
+class TooLargeError(Exception):
+    """A reply of more bytes than are read."""
+
+
+class BoundedReplies(httpx2.AsyncClient):
+    """Set before the client's own class, as each SDK has a default of its own. ``reply_bytes_max`` are unpacked."""
+
+    def __init__(self, *, reply_bytes_max: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._reply_bytes_max = reply_bytes_max
+
+    async def send(self, request: httpx2.Request, *, stream: bool = False, **kwargs: Any) -> httpx2.Response:
+        """Raises TooLargeError for what would be an answer; of an error enough was read to tell which."""
+        response = await super().send(request, stream=True, **kwargs)
+        if stream:
+            return response
+        body = bytearray()
+        try:
+            async for piece in response.aiter_bytes():
+                body += piece
+                if len(body) > self._reply_bytes_max:
+                    if response.is_success:
+                        raise TooLargeError
+                    break
+        finally:
+            await response.aclose()
+        headers = [(name, value) for name, value in response.headers.multi_items() if name not in OF_THE_WIRE]
+        return httpx2.Response(response.status_code, headers=headers, content=bytes(body), request=request)
