@@ -56,13 +56,13 @@ def returning(is_kept: Callable[[int], bool], *, budget: int | None, enough: int
 
 def of_notes(blocks: Sequence[Block], notes: Notes, limits: NoteLimits) -> Iterator[Decision]:
     """What the memory budget did with each entry of the log."""
-    kept = notes.within(limits)
-    enough = sum(block.tokens for block in blocks)
+    budgets = notes.budgets(limits)
     for block in blocks:
-        if block.id in kept:
+        if block.id not in budgets:
             yield decision(BUDGET, Verdict.KEPT, block, "within the memory budget")
         else:
-            returns = returning(_shows(block, notes, limits), budget=limits.tokens, enough=enough)
+            budget = budgets[block.id]
+            returns = None if budget is None else budget - (limits.tokens or 0)
             reason = "over the memory budget" if returns else f"over the number of {block.section}"
             yield decision(BUDGET, Verdict.DROPPED, block, reason, returns=returns)
 
@@ -98,10 +98,6 @@ def of_tail(
             yield of(message, Verdict.CUT, "the newest group alone is over the budget", returns=over)
         else:
             yield of(message, Verdict.KEPT, "within the message budget")
-
-
-def _shows(block: Block, notes: Notes, limits: NoteLimits) -> Callable[[int], bool]:
-    return lambda tokens: block.id in notes.within(replace(limits, tokens=tokens))
 
 
 def _reaches(index: int, starts: TailStarts) -> Callable[[int], bool]:

@@ -1,5 +1,6 @@
 """What fits a budget: the newest notes, and the messages from a start that moves in quarters of it."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -39,6 +40,22 @@ class Notes:
         left = None if limits.tokens is None else limits.tokens - sum(self.reflections[id_] for id_ in kept)
         return frozenset([*kept, *_newest(self.observations, tokens_max=left, count_max=limits.observations)])
 
+    def budgets(self, limits: NoteLimits) -> dict[str, int | None]:
+        """Of each note that ``limits`` leave out the budget that would bring it back, and one token less would not.
+
+        An observation returns beside all reflections that may be shown. None where a number of entries is the limit.
+        """
+        kept = self.within(limits)
+        if limits.tokens is None:
+            return {id_: None for id_ in (*self.reflections, *self.observations) if id_ not in kept}
+        shown = list(self.reflections.values())
+        shown = shown if limits.reflections is None else shown[max(len(shown) - limits.reflections, 0) :]
+        beside = sum(shown)
+        found = _least(self.reflections, count_max=limits.reflections, above=limits.tokens)
+        left = _least(self.observations, count_max=limits.observations, above=max(limits.tokens - beside, 0))
+        found |= {id_: None if least is None else least + beside for id_, least in left.items()}
+        return {id_: least for id_, least in found.items() if id_ not in kept}
+
 
 def _newest(sizes: Mapping[str, int], *, tokens_max: int | None, count_max: int | None) -> list[str]:
     ids = list(sizes)
@@ -64,6 +81,52 @@ def newest_within(tokens: Sequence[int], *, tokens_max: int | None, count_max: i
             left -= tokens[index]
         kept.append(index)
     return kept[::-1]
+
+
+def _least(sizes: Mapping[str, int], *, count_max: int | None, above: int) -> dict[str, int | None]:
+    return dict(zip(sizes, least_budgets(list(sizes.values()), count_max=count_max, above=above), strict=True))
+
+
+def least_budgets(tokens: Sequence[int], *, count_max: int | None, above: int) -> list[int | None]:
+    """Of each item the smallest ``tokens_max`` over ``above`` with which ``newest_within`` keeps it; None: none does.
+
+    It is kept where those up to it, of items that are not larger than the budget, fit together. A budget too small for
+    them is raised to their sum, which lets larger ones in: the sum grows by half each time, so that this ends soon.
+    """
+    newer = _Sizes(tokens)
+    found: list[int | None] = [None] * len(tokens)
+    for index in range(len(tokens) - 1, -1, -1):
+        newer.add(tokens[index])
+        budget = max(tokens[index], above + 1)
+        while (taken := newer.up_to(budget))[1] > budget:
+            budget = taken[1]
+        found[index] = budget if count_max is None or taken[0] <= count_max else None
+    return found
+
+
+class _Sizes:
+    """How many of the sizes put in are no larger than one, and their sum: sums over a tree (Fenwick 1994)."""
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self._sizes = sorted(set(sizes))
+        self._counts = [0] * (len(self._sizes) + 1)
+        self._sums = [0] * (len(self._sizes) + 1)
+
+    def add(self, size: int) -> None:
+        at = bisect_left(self._sizes, size) + 1
+        while at < len(self._sums):
+            self._counts[at] += 1
+            self._sums[at] += size
+            at += at & -at
+
+    def up_to(self, size: int) -> tuple[int, int]:
+        at = bisect_right(self._sizes, size)
+        count = total = 0
+        while at:
+            count += self._counts[at]
+            total += self._sums[at]
+            at -= at & -at
+        return count, total
 
 
 def tail_cut(tail_tokens: int, budget: int | None) -> int:
@@ -96,7 +159,8 @@ class TailStarts:
         cut = tail_cut(self.before[-1], budget)
         if cut == 0:
             return 0
-        return next((start for start in self._groups if self.before[start] >= cut), self._groups[-1])
+        at = bisect_left(self._groups, cut, key=self.before.__getitem__)
+        return self._groups[min(at, len(self._groups) - 1)]
 
     @cached_property
     def _groups(self) -> list[int]:

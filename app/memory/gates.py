@@ -8,9 +8,9 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from app.kit.tokens import text_tokens
-from app.memory.grounding import Source, is_grounded, item_source, message_source
+from app.memory.grounding import Grounds, Source, item_source, message_source, stands_on
 from app.memory.log import detail_line, item_line, render
-from app.memory.model import Cite, Item, Parsed, Priority, Ranges, touches
+from app.memory.model import Cite, Item, Parsed, Priority, Ranges
 from app.memory.protected import lost, with_lines
 from app.memory.rules import OBSERVED_TOKENS_MAX, SHRINK_FROM_TOKENS
 from app.memory.spans import merged
@@ -106,9 +106,10 @@ def _judge(
     parsed: Parsed, sources: Sequence[Source], *, within: Ranges, tokens_max: int | None, cut_off: bool
 ) -> Verdict:
     items = clip_citations(parsed.items, within=within, said="\n".join(source.text for source in sources))
-    grounded = [_is_grounded(item, sources) for item in items]
+    grounds = Grounds(sources)
+    grounded = [_is_grounded(item, grounds) for item in items]
     marked = tuple(
-        item if true and not _rests_on_doubt(item, sources) else _doubted(item)
+        item if true and not _rests_on_doubt(item, grounds) else _doubted(item)
         for item, true in zip(items, grounded, strict=True)
     )
     text = render(marked)
@@ -171,23 +172,16 @@ def _name(cite: Cite) -> str:
     return f"#{cite.first}" if cite.first == cite.last else ""
 
 
-def _is_grounded(item: Item, sources: Sequence[Source]) -> bool:
+def _is_grounded(item: Item, grounds: Grounds) -> bool:
     """Whether the line and each of its details are; a detail without citations rests on those of its line."""
-    if not is_grounded(item.text, _cited(item.cites, sources)):
+    if not stands_on(item.text, grounds.of(item.cites)):
         return False
-    return all(is_grounded(detail.text, _cited(detail.cites or item.cites, sources)) for detail in item.details)
+    return all(stands_on(detail.text, grounds.of(detail.cites or item.cites)) for detail in item.details)
 
 
-def _cited(cites: Sequence[Cite], sources: Sequence[Source]) -> Sequence[Source]:
-    """The sources that ``cites`` name; all of them where it names none."""
-    first, last = min((cite.first for cite in cites), default=0), max((cite.last for cite in cites), default=-1)
-    near = [source for source in sources if source.first_seq <= last and first <= source.last_seq]
-    return [source for source in near if touches(source.seqs, cites)] or sources
-
-
-def _rests_on_doubt(item: Item, sources: Sequence[Source]) -> bool:
+def _rests_on_doubt(item: Item, grounds: Grounds) -> bool:
     """Whether every line that this one condenses was uncertain: condensing makes nothing true."""
-    return bool(item.cites) and all(source.uncertain for source in _cited(item.cites, sources))
+    return bool(item.cites) and all(ground.uncertain for ground in grounds.of(item.cites))
 
 
 def _doubted(item: Item) -> Item:

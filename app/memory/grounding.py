@@ -1,8 +1,9 @@
 """Whether what a line claims occurs in its source (memory-rules.md section 4, Gates)."""
 
 import re
+from bisect import bisect_right
 from calendar import monthrange
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, partial
@@ -11,13 +12,17 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from app.kit.days import DatePhrase, date_phrases, days_alone, parse_day, partial_phrases
+from app.memory.cited import Cited
 from app.memory.claims import claims, clock_times, normal, numerals
-from app.memory.model import Item, Ranges, seqs_of
+from app.memory.model import Cite, Item, Ranges, seqs_of
+from app.memory.spans import merged
 from app.sessions.model import Message, Part, PartType
 
 COMPUTED_DAYS_MAX: Final = 366  # how far "last May", "next week" and the like may lead from the day they are said on
 DAY_ALONE_DAYS_MAX: Final = 31  # and "the 14th"
 PHONE_DIGITS_MIN: Final = 7  # a number of so many is the same however its digits are grouped
+_YEAR: Final = re.compile("[12][0-9]{3}")
+_YEARS_AWAY: Final = re.compile("[0-9]{1,4}")
 _GROUPING: Final = str.maketrans("", "", " ().-/")
 
 # Words that place something in time from the day they are said on. Of a language missing here only the computed dates
@@ -40,8 +45,6 @@ class Source:
     """One message, or one line being condensed: what it says, in one form, and ``day`` and ``time``, of its saying."""
 
     seqs: Ranges
-    first_seq: int
-    last_seq: int
     text: str
     day: date | None
     time: str | None
@@ -69,6 +72,91 @@ class Source:
         """Whether it speaks of time as seen from its day."""
         return _RELATIVE.search(self.text) is not None
 
+    @cached_property
+    def years(self) -> frozenset[str]:
+        """Its own year, and those that "last year" or "3 years ago" lead to from it."""
+        if self.day is None:
+            return frozenset()
+        away = {0}
+        if self.relative:
+            away |= {1, *(int(number) for number in self.numbers if _YEARS_AWAY.fullmatch(number))}
+        return frozenset(str(self.day.year + sign * years) for years in away for sign in (-1, 1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ground:
+    """Sources asked as one, so that a claim costs no more where there are many of them."""
+
+    sources: Sequence[Source]
+
+    @property
+    def uncertain(self) -> bool:
+        """Whether all of them are."""
+        return all(source.uncertain for source in self.sources)
+
+    @cached_property
+    def text(self) -> str:
+        """What they say, a line each: none of them holds a line break."""
+        return "\n".join(source.text for source in self.sources)
+
+    @cached_property
+    def ungrouped(self) -> str:
+        return self.text.translate(_GROUPING)
+
+    @cached_property
+    def seqs(self) -> Ranges:
+        return merged(span for source in self.sources for span in source.seqs)
+
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        return frozenset[str]().union(*(source.numbers for source in self.sources))
+
+    @cached_property
+    def times(self) -> frozenset[str]:
+        return frozenset[str]().union(*(source.times for source in self.sources))
+
+    @cached_property
+    def years(self) -> frozenset[str]:
+        return frozenset[str]().union(*(source.years for source in self.sources))
+
+    @cached_property
+    def dates(self) -> frozenset[tuple[int, int | None, int | None, int | None]]:
+        """Month, day and year of each, and where it names no year that of its saying."""
+        return frozenset(
+            (said.month, said.day, said.year, None if said.year or source.day is None else source.day.year)
+            for source in self.sources
+            for said in source.dates
+        )
+
+    @cached_property
+    def reaches(self) -> dict[date, tuple[bool, frozenset[int]]]:
+        """Of each day on which something was said, whether relative to it, and the days named without their month."""
+        found: dict[date, tuple[bool, frozenset[int]]] = {}
+        for source in self.sources:
+            if source.day is not None:
+                relative, days = found.get(source.day, (False, frozenset[int]()))
+                found[source.day] = (relative or source.relative, days | source.days)
+        return found
+
+
+class Grounds:
+    """What the lines of a draft can rest on, by what they cite."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._cited = Cited(sources)
+        self._all = Ground(sources=sources)
+        self._by_cite: dict[Cite, Ground] = {}
+
+    def of(self, cites: Iterable[Cite]) -> Sequence[Ground]:
+        """The sources that ``cites`` name; all of them where it names none."""
+        return [ground for cite in dict.fromkeys(cites) if (ground := self._by(cite)).sources] or [self._all]
+
+    def _by(self, cite: Cite) -> Ground:
+        found = self._by_cite.get(cite)
+        if found is None:
+            found = self._by_cite[cite] = Ground(sources=[self._all.sources[at] for at in self._cited.places(cite)])
+        return found
+
 
 def message_source(message: Message, timezone: ZoneInfo) -> Source:
     """What a message says: its texts, calls and results, not the model's reasoning."""
@@ -87,13 +175,22 @@ def item_source(item: Item) -> Source:
 
 def is_grounded(text: str, sources: Sequence[Source]) -> bool:
     """Whether every claim of ``text`` occurs in one of the sources, or is a date that follows from its day."""
-    return next(unfounded(text, sources), None) is None
+    return stands_on(text, [Ground(sources=sources)])
+
+
+def stands_on(text: str, grounds: Sequence[Ground]) -> bool:
+    """The same of sources that are asked for one text after the other."""
+    return next(_unfounded(text, grounds), None) is None
 
 
 def unfounded(text: str, sources: Sequence[Source]) -> Iterator[str]:
     """The claims of ``text`` that no source holds."""
+    return _unfounded(text, [Ground(sources=sources)])
+
+
+def _unfounded(text: str, grounds: Sequence[Ground]) -> Iterator[str]:
     found = claims(text)
-    checks: tuple[tuple[Sequence[Any], Callable[[Any, Source], bool]], ...] = (
+    checks: tuple[tuple[Sequence[Any], Callable[[Any, Ground], bool]], ...] = (
         (found.quotes, _quotes),
         (found.dates, _dates),
         (found.identifiers, _names),
@@ -102,78 +199,68 @@ def unfounded(text: str, sources: Sequence[Source]) -> Iterator[str]:
     )
     for values, holds in checks:
         for value in values:
-            if not any(map(partial(holds, value), sources)):
+            if not any(map(partial(holds, value), grounds)):
                 yield str(value)
 
 
 def _source(text: str, *, seqs: Ranges, day: date | None, time: str | None, uncertain: bool = False) -> Source:
-    return Source(
-        seqs=seqs,
-        first_seq=min((first for first, _ in seqs), default=0),
-        last_seq=max((last for _, last in seqs), default=-1),
-        text=normal(text),
-        day=day,
-        time=time,
-        uncertain=uncertain,
-    )
+    return Source(seqs=seqs, text=normal(text), day=day, time=time, uncertain=uncertain)
 
 
-def _quotes(quote: str, source: Source) -> bool:
-    """Whether the quote, or each piece of it between dots of omission, is there word by word."""
-    return all(piece.strip(" .,;:!?'") in source.text for piece in quote.split("..."))
+def _quotes(quote: str, ground: Ground) -> bool:
+    """Whether one source says the quote, or each piece of it between dots of omission, word by word."""
+    pieces = [piece.strip(" .,;:!?'") for piece in quote.split("...")]
+    if not all(piece in ground.text for piece in pieces):
+        return False
+    return len(pieces) == 1 or any(all(piece in source.text for piece in pieces) for source in ground.sources)
 
 
-def _names(name: str, source: Source) -> bool:
+def _names(name: str, ground: Ground) -> bool:
     """Whether the name is there, also without its dot: who says "nextjs" means Next.js."""
-    return name in source.text or ("." in name and name.replace(".", "") in source.text)
+    return name in ground.text or ("." in name and name.replace(".", "") in ground.text)
 
 
-def _times(time: str, source: Source) -> bool:
-    return time in source.times
+def _times(time: str, ground: Ground) -> bool:
+    return time in ground.times
 
 
-def _counts(number: str, source: Source) -> bool:
-    if number.startswith("#") and _is_seq(number[1:], source):
+def _counts(number: str, ground: Ground) -> bool:
+    if number.startswith("#") and _is_seq(number[1:], ground.seqs):
         return True
     forms = numerals(number)
-    if forms & source.numbers or any(_is_computed_year(form, source) for form in forms):
+    if forms & ground.numbers or any(_YEAR.fullmatch(form) and form in ground.years for form in forms):
         return True
-    return len(number) >= PHONE_DIGITS_MIN and number.isdecimal() and number in source.text.translate(_GROUPING)
+    return len(number) >= PHONE_DIGITS_MIN and number.isdecimal() and number in ground.ungrouped
 
 
-def _is_seq(number: str, source: Source) -> bool:
-    return re.fullmatch("[0-9]{1,9}", number) is not None and any(a <= int(number) <= b for a, b in source.seqs)
-
-
-def _is_computed_year(number: str, source: Source) -> bool:
-    """Whether a bare year is the source's own, or is reached by "last year" or "3 years ago"."""
-    if source.day is None or not re.fullmatch("[12][0-9]{3}", number):
+def _is_seq(number: str, seqs: Ranges) -> bool:
+    if re.fullmatch("[0-9]{1,9}", number) is None:
         return False
-    away = abs(source.day.year - int(number))
-    return away == 0 or (source.relative and (away == 1 or str(away) in source.numbers))
+    at = bisect_right(seqs, int(number), key=lambda span: span[0]) - 1
+    return at >= 0 and int(number) <= seqs[at][1]
 
 
-def _dates(phrase: DatePhrase, source: Source) -> bool:
-    return any(_is_said(phrase, other, source.day) for other in source.dates) or _is_computed(phrase, source)
+def _dates(phrase: DatePhrase, ground: Ground) -> bool:
+    if any(_is_said(phrase, *said) for said in ground.dates):
+        return True
+    return any(_is_computed(phrase, day, *reach) for day, reach in ground.reaches.items())
 
 
-def _is_said(phrase: DatePhrase, other: DatePhrase, day: date | None) -> bool:
-    """Whether ``other``, of a text said on ``day``, says the date; without a year it means one near that day."""
-    if phrase.month != other.month or phrase.day not in {None, other.day}:
+def _is_said(phrase: DatePhrase, month: int, day: int | None, year: int | None, near: int | None) -> bool:
+    """Whether a date says this one; without a year it means one near that of its saying."""
+    if phrase.month != month or phrase.day not in {None, day}:
         return False
-    if phrase.year is None or other.year is not None:
-        return phrase.year in {None, other.year}
-    return day is None or abs(phrase.year - day.year) <= 1
+    if phrase.year is None or year is not None:
+        return phrase.year in {None, year}
+    return near is None or abs(phrase.year - near) <= 1
 
 
-def _is_computed(phrase: DatePhrase, source: Source) -> bool:
-    """Whether the date is the source's day, or near it in a source that speaks of time relative to its day."""
-    if source.day is None:
-        return False
-    years = range(source.day.year - 1, source.day.year + 2) if phrase.year is None else (phrase.year,)
-    alone = DAY_ALONE_DAYS_MAX if phrase.day in source.days else 0
-    reach = COMPUTED_DAYS_MAX if source.relative else alone
-    return any(_days_between(phrase, year, source.day) <= reach for year in years)
+def _is_computed(phrase: DatePhrase, said: date, relative: bool, alone: frozenset[int]) -> bool:  # noqa: FBT001 - of a tuple
+    """Whether the date is the day of saying, or near it where something is said relative to that."""
+    years = range(said.year - 1, said.year + 2) if phrase.year is None else (phrase.year,)
+    near = DAY_ALONE_DAYS_MAX if phrase.day in alone else 0
+    reach = COMPUTED_DAYS_MAX if relative else near
+    return any(_days_between(phrase, year, said) <= reach for year in years)
 
 
 def _days_between(phrase: DatePhrase, year: int, day: date) -> float:

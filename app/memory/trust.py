@@ -5,18 +5,20 @@ says so; where it claims to be the user's it is taken back to an uncertain fact;
 it is kept but that it was there.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Final
 
 from app.kit.days import parse_day
 from app.kit.words import terms
+from app.memory.cited import Cited
 from app.memory.commands import commands
 from app.memory.disguises import readings
 from app.memory.grounding import texts_of
-from app.memory.model import Cite, Detail, Item, Origin, Parsed, Priority, Ranges, Tag, seqs_of, touches
+from app.memory.model import Cite, Detail, Item, Origin, Parsed, Priority, Ranges, Tag, seqs_of
 from app.sessions.model import Message, Part, PartType, Trust
 
 WITHHELD: Final = "Text that gives orders to the assistant; it is left out here."
@@ -69,10 +71,10 @@ def vetted(parsed: Parsed, voices: Sequence[Voice], *, task: str | None = None) 
     """The reply without what foreign text made of it. ``task`` is the task that is known already."""
     if not any(voice.origin for voice in voices):
         return parsed
-    known = (*voices, _voice(task or "", seqs=(), origin=None))
+    heard, known = _Heard(voices), _Heard((*voices, _voice(task or "", seqs=(), origin=None)))
     return replace(
         parsed,
-        items=tuple(item for item, _ in groupby(_vetted(item, voices) for item in parsed.items)),
+        items=tuple(item for item, _ in groupby(_vetted(item, heard) for item in parsed.items)),
         current_task=_vetted_task(parsed.current_task, known),
         suggested_response=_vetted_task(parsed.suggested_response, known),
     )
@@ -117,15 +119,15 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(terms(readings(text))) - _FRAME
 
 
-def _vetted(item: Item, voices: Sequence[Voice]) -> Item:
+def _vetted(item: Item, heard: "_Heard") -> Item:
     said = item.text if parse_day(item.day) else f"{item.day} {item.text}"  # a header without a date is text too
     claimed = _is_wish(item)
-    basis = _basis(_words(said), item.cites, voices)
+    basis = _basis(_words(said), item.cites, heard)
     origin = basis.origin or item.origin
     unsaid = not origin and basis.unsaid and (claimed or item.priority is Priority.HIGH)
     if origin and (commands(said) or (claimed and basis.orders)):
         return _withheld(item, origin)
-    details = tuple(_vetted_detail(detail, item, voices, claimed=claimed) for detail in item.details)
+    details = tuple(_vetted_detail(detail, item, heard, claimed=claimed) for detail in item.details)
     marked = replace(item, origin=origin, details=details)
     if unsaid or (origin and claimed):
         return _taken_back(marked)
@@ -139,8 +141,8 @@ def _is_wish(item: Item) -> bool:
     return item.priority is Priority.HIGH and item.tag not in _REPORTED
 
 
-def _vetted_detail(detail: Detail, item: Item, voices: Sequence[Voice], *, claimed: bool) -> Detail:
-    basis = _basis(_words(detail.text), detail.cites or item.cites, voices)
+def _vetted_detail(detail: Detail, item: Item, heard: "_Heard", *, claimed: bool) -> Detail:
+    basis = _basis(_words(detail.text), detail.cites or item.cites, heard)
     if basis.origin is None or _named_origin(detail):
         return detail
     withheld = commands(detail.text) or (claimed and basis.orders)
@@ -163,11 +165,11 @@ def _taken_back(item: Item) -> Item:
     return replace(item, priority=Priority.LOW, uncertain=True, tag=Tag.FACT)
 
 
-def _vetted_task(text: str | None, voices: Sequence[Voice]) -> str | None:
+def _vetted_task(text: str | None, heard: "_Heard") -> str | None:
     """A task is what the assistant is to do: none that foreign text set."""
     if not text:
         return text
-    basis = _basis(_words(text), (), voices)
+    basis = _basis(_words(text), (), heard)
     return None if basis.origin or (basis.unsaid and basis.orders) else text
 
 
@@ -180,25 +182,82 @@ class _Basis:
     orders: bool
 
 
-def _basis(words: frozenset[str], cites: Sequence[Cite], voices: Sequence[Voice]) -> _Basis:
-    cited = [voice for voice in voices if touches(voice.seqs, cites)] or voices
-    own = frozenset[str]().union(*(voice.words for voice in cited if voice.origin is None)) & words
-    foreign = [voice for voice in voices if voice.origin]
-    by_citation = [voice for voice in cited if voice.origin] if all(voice.origin for voice in cited) else []
-    by_words = [voice for voice in foreign if _says(voice, words, own=len(own))]
-    found = by_citation or by_words
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Chorus:
+    """Voices asked as one: the ``words`` of the trusted among them, where ``all_foreign`` says that there are none.
+
+    ``first``: place and origin of the first foreign one. ``orders``: a foreign one gives some.
+    """
+
+    words: frozenset[str]
+    all_foreign: bool
+    first: tuple[int, Origin] | None
+    orders: bool
+
+
+class _Heard:
+    """All voices, by what a line cites and by its words."""
+
+    def __init__(self, voices: Sequence[Voice]) -> None:
+        self._voices = voices
+        self._cited = Cited(voices)
+        self._by_cite: dict[Cite, _Chorus | None] = {}
+        self.all = self._chorus(range(len(voices)))
+        self._saying: dict[str, list[int]] = {}
+        for place, voice in enumerate(voices):
+            for word in voice.words if voice.origin else ():
+                self._saying.setdefault(word, []).append(place)
+
+    def cited(self, cites: Iterable[Cite]) -> Sequence[_Chorus]:
+        """Those that ``cites`` name; all of them where it names none."""
+        return [chorus for cite in dict.fromkeys(cites) if (chorus := self._by(cite))] or [self.all]
+
+    def saying(self, words: frozenset[str], *, own: int) -> list[Voice]:
+        """The foreign ones that say the words rather than the trusted, who say ``own`` of them."""
+        held = Counter(chain.from_iterable(self._saying.get(word, ()) for word in words))
+        least = max(SAID_SHARE * len(words), own + 1)
+        near = sorted((place, count) for place, count in held.items() if count >= least)
+        found = ((self._voices[place], count) for place, count in near)
+        return [voice for voice, count in found if _says(voice, count, of=len(words), own=own)]
+
+    def _by(self, cite: Cite) -> _Chorus | None:
+        if cite not in self._by_cite:
+            places = self._cited.places(cite)
+            self._by_cite[cite] = self._chorus(places) if places else None
+        return self._by_cite[cite]
+
+    def _chorus(self, places: Sequence[int]) -> _Chorus:
+        voices = [(place, self._voices[place]) for place in places]
+        trusted = [voice for _, voice in voices if voice.origin is None]
+        return _Chorus(
+            words=frozenset[str]().union(*(voice.words for voice in trusted)),
+            all_foreign=not trusted,
+            first=next(((place, voice.origin) for place, voice in voices if voice.origin), None),
+            orders=any(voice.orders for _, voice in voices),
+        )
+
+
+def _basis(words: frozenset[str], cites: Sequence[Cite], heard: _Heard) -> _Basis:
+    cited = heard.cited(cites)
+    own = sum(any(word in chorus.words for chorus in cited) for word in words)
+    firsts = [chorus.first for chorus in cited if chorus.first]
+    by_citation = min(firsts)[1] if firsts and all(chorus.all_foreign for chorus in cited) else None
+    by_words = heard.saying(words, own=own)
+    if by_words:
+        orders = any(voice.orders for voice in by_words)
+    else:
+        orders = any(chorus.orders for chorus in (cited if by_citation else [heard.all]))
     return _Basis(
-        origin=found[0].origin if found else None,
-        unsaid=bool(words) and len(own) < OWN_SHARE * len(words),
-        orders=any(voice.orders for voice in by_words or by_citation or foreign),
+        origin=by_citation or (by_words[0].origin if by_words else None),
+        unsaid=bool(words) and own < OWN_SHARE * len(words),
+        orders=orders,
     )
 
 
-def _says(voice: Voice, words: frozenset[str], *, own: int) -> bool:
-    """Whether the line is rather this foreign voice's than its own.
+def _says(voice: Voice, held: int, *, of: int, own: int) -> bool:
+    """Whether a line ``of`` so many words, of which this foreign voice holds ``held``, is rather its own.
 
     One that gives orders, or says all of the line, is sooner suspected.
     """
-    held = len(voice.words & words)
-    least = own + 1 if voice.orders or held == len(words) else SAID_TIMES * own
-    return held > 0 and held >= max(SAID_SHARE * len(words), least)
+    least = own + 1 if voice.orders or held == of else SAID_TIMES * own
+    return held >= max(1, SAID_SHARE * of, least)

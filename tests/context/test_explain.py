@@ -1,5 +1,6 @@
 """What ``explain`` tells: every piece of a context, and what each stage did with it."""
 
+import time
 from dataclasses import asdict
 from typing import Any
 
@@ -182,3 +183,20 @@ def test_nothing_is_explained_unasked() -> None:
     context = compile_context(snapshot(log_of(user("Hi"))), ask())
     assert context.segments is None
     assert context.decisions is None
+
+
+def test_ten_times_the_notes_take_no_hundred_times_as_long_to_explain() -> None:
+    def seconds(notes: int) -> float:
+        taken = {"observations": tuple(observation(number, "A cat slept here.") for number in range(notes))}
+        started = time.process_time()
+        context = explained(log_of(user("Hi")), taken=taken, memory_budget=100)
+        assert sum(each.returns_with_tokens is not None for each in decisions(context).values()) > notes * 0.9
+        return time.process_time() - started
+
+    assert seconds(2_000) < 40 * seconds(200)  # where each was decided with all others it took 100 times as long
+
+
+def test_a_number_of_entries_is_no_matter_of_tokens() -> None:
+    taken = {"observations": (observation(1, "A cat."), observation(2, "A line of many words about the cat."))}
+    found = decisions(explained(log_of(user("Hi")), taken=taken, max_observations=1))["observation:1"]
+    assert (found.reason, found.returns_with_tokens) == ("over the number of observations", None)

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.context.draft import Tail
-from app.context.fitting import TailStarts, effective, fitting_tail, newest_within, tail_cut
+from app.context.fitting import TailStarts, effective, fitting_tail, least_budgets, newest_within, tail_cut
 from app.sessions.model import Message, Role
 from tests.context.building import assistant, call, log_of, message, result, text, tool, user
 
@@ -37,6 +37,15 @@ def test_what_the_caller_asks_for_wins_and_0_is_no_limit(
 )
 def test_the_newest_are_kept(sizes: list[int], tokens_max: int | None, count_max: int | None, kept: list[int]) -> None:
     assert newest_within(sizes, tokens_max=tokens_max, count_max=count_max) == kept
+
+
+@given(sizes=SIZES, count_max=st.sampled_from([None, 0, 1, 2, 5]), above=st.integers(0, 80))
+def test_the_smallest_budget_that_keeps_an_item_is_found(sizes: list[int], count_max: int | None, above: int) -> None:
+    budgets = range(above + 1, max(sum(sizes), above) + 2)
+    kept = {budget: newest_within(sizes, tokens_max=budget, count_max=count_max) for budget in budgets}
+    assert least_budgets(sizes, count_max=count_max, above=above) == [
+        next((budget for budget in budgets if index in kept[budget]), None) for index in range(len(sizes))
+    ]
 
 
 @given(sizes=SIZES, tokens_max=st.integers(0, 200), count_max=st.integers(1, 10))
