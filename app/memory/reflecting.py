@@ -141,8 +141,9 @@ class Reflecting:
         """The smallest valid result of at most 4 tries, each asking for less detail (memory-rules.md section 5).
 
         Stops below the target. A result that lost protected lines is not followed by a harder try; the better earlier
-        one is taken. None where every try came out no smaller. Raises StepFailed where every try was bad otherwise, or
-        a cap on cost forbade the next; where it forbade the first there is no run.
+        one is taken; so it is where a later try gets no answer. None where every try came out no smaller. Raises
+        StepFailed where every try was bad otherwise, or a cap on cost forbade the next; where it forbade the first
+        there is no run.
         """
         source = _reflector_input(loaded, rules, sources)
         guarded = await aside(protected, sources.items)
@@ -150,7 +151,13 @@ class Reflecting:
         runs: list[Run] = []
         reasons: list[Rejection] = []
         for compression in range(1, len(COMPRESSION_SHARES) + 1):
-            verdict = await self._try(lease, loaded, replace(source, compression=compression), sources, runs)
+            try:
+                verdict = await self._try(lease, loaded, replace(source, compression=compression), sources, runs)
+            except StepFailed as failed:
+                if best is None:
+                    raise
+                runs = list(failed.runs)  # the failed call among them; the better log is not lost for a harder try
+                break
             if verdict is None:
                 break
             if verdict.rejected is not None:

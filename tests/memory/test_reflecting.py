@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.kit.tokens import text_tokens
-from app.llm.port import Provider, Usage
+from app.llm.port import ModelError, Provider, Usage
 from app.memory.charging import Charging
 from app.memory.gates import Rejection, Verdict
 from app.memory.log import render
@@ -82,7 +82,7 @@ def test_what_is_condensed_is_read_in_the_order_of_the_log() -> None:
 
 
 class ScriptedReflector:
-    """Answers with these logs, one a try; None is an answer cut off at its limit."""
+    """Answers with these logs, one a try; None is an answer cut off at its limit, and DOWN none at all."""
 
     name = Provider.SCRIPTED.value
 
@@ -93,6 +93,8 @@ class ScriptedReflector:
     async def reflect(self, source: ReflectorInput) -> Draft:
         self.asked.append(source)
         log = self._logs[len(self.asked) - 1]
+        if log == DOWN:
+            raise ModelError("overloaded", "come back later", retryable=True)
         text = f"<observations>\nDate: May 2, 2026\n{log or MILD}\n</observations>"
         call = Call(provider=self.name, model="", prompt_version="", usage=Usage(), latency_ms=0)
         return Draft(text=text, call=call, cut_off=log is None)
@@ -111,6 +113,7 @@ RENT = Item(text="User pays Olga Petrova 1250 euros of rent.", priority=Priority
 NAMES = ("Olga Petrova", "Jonas", "Mehmet", "Priscilla", "Bartholomew", "Anna-Lena Fischer")
 KEPT = "* 🔴 User pays Olga Petrova 1250 euros of rent. #1"
 MILD, HARDER, HARD = lines(*FACTS[:6]), lines(*FACTS[:3]), lines(FACTS[0])
+DOWN = "down"
 LARGE = lines(*FACTS, *FACTS[:2], "Another fact that makes it larger than it was.")
 
 
@@ -193,6 +196,18 @@ async def test_where_no_try_is_an_answer_the_step_fails_with_its_calls() -> None
         await tried(ScriptedReflector(None, None, LARGE, LARGE))
     assert failed.value.kind == Rejection.NOT_SMALLER
     assert [run.outcome for run in failed.value.runs] == ["rejected"] * 4
+
+
+async def test_a_try_that_gets_no_answer_leaves_the_best_so_far_or_a_failed_step() -> None:
+    verdict, runs = await tried(ScriptedReflector(None, MILD, DOWN, HARDER))
+    assert verdict is not None
+    assert verdict.text == f"Date: May 2, 2026\n{MILD}"
+    assert [run.outcome for run in runs] == ["rejected", "recorded", "failed"]
+
+    with pytest.raises(StepFailed) as failed:
+        await tried(ScriptedReflector(None, DOWN, MILD))
+    assert failed.value.kind == "overloaded"
+    assert [run.outcome for run in failed.value.runs] == ["rejected", "failed"]
 
 
 async def test_a_cap_between_the_tries_leaves_the_best_so_far_or_a_failed_step() -> None:
