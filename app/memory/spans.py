@@ -1,12 +1,13 @@
 """What may be observed together: calls with their results, and the oldest safe span (memory-rules.md section 3)."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import Final
 
 from app.memory.model import Ranges
 from app.sessions.model import Kind, Message, PartType
+from app.sessions.waiting import Waiting
 
 CLOSING: Final = frozenset({Kind.USER, Kind.BOUNDARY})  # what closes the calls before it
 
@@ -48,7 +49,7 @@ class _Pairing:
     """Calls and results matched: message indexes of each call and its result, and of each call that still waits."""
 
     pairs: list[tuple[int, int]] = field(default_factory=list)
-    waiting: dict[str, int] = field(default_factory=dict)  # by call id, the index of the message that calls
+    waiting: Waiting[int] = field(default_factory=Waiting)
 
 
 def groups(messages: Sequence[Message], *, force_closed: bool = False) -> list[Group]:
@@ -58,7 +59,7 @@ def groups(messages: Sequence[Message], *, force_closed: bool = False) -> list[G
     """
     pairing = _pair(messages)
     last = len(messages) - 1
-    opened = [] if force_closed else [(start, last) for start in pairing.waiting.values()]
+    opened = [] if force_closed else [(start, last) for start in pairing.waiting.held()]
     found = merged([*((at, at) for at in range(len(messages))), *pairing.pairs, *opened], apart=0)
     return [Group(messages=tuple(messages[start : end + 1]), open=bool(opened) and end == last) for start, end in found]
 
@@ -145,22 +146,14 @@ def _span(taken: Sequence[Message]) -> Span:
 
 
 def _pair(messages: Sequence[Message]) -> _Pairing:
-    """Each result with the newest call of its id that still waits. An id used again closes the call before."""
+    """Each result with the call that waits for it; what the user says closes those before."""
     pairing = _Pairing()
     for at, message in enumerate(messages):
         if message.kind in CLOSING:
             pairing.waiting.clear()
-        for kind, call in _ends(message):
-            if kind == PartType.TOOL_CALL:
-                pairing.waiting[call] = at
-            elif call in pairing.waiting:
-                pairing.pairs.append((pairing.waiting.pop(call), at))
+        for part in message.parts:
+            if part.get("type") == PartType.TOOL_CALL:
+                pairing.waiting.called(part, at)
+            elif part.get("type") == PartType.TOOL_RESULT and (call := pairing.waiting.answered(part)) is not None:
+                pairing.pairs.append((call, at))
     return pairing
-
-
-def _ends(message: Message) -> Iterator[tuple[str, str]]:
-    """The calls and results of a message, each with the id that pairs it; "" where the caller sent none."""
-    names = {PartType.TOOL_CALL: "id", PartType.TOOL_RESULT: "tool_call_id"}
-    for part in message.parts:
-        if (kind := part.get("type")) in names:
-            yield kind, str(part.get(names[kind]) or "")

@@ -23,6 +23,7 @@ from app.kit.days import day_label
 from app.kit.tokens import text_tokens
 from app.memory.rules import ARGUMENTS_TOKENS_MAX, RESULT_TOKENS_MAX
 from app.sessions.model import Message, Part, PartType
+from app.sessions.waiting import Waiting
 
 NAME_CHARS_MAX = 60
 NAME_MARKS = " ._@-"  # with letters and digits all that a speaker's name may hold inside a label
@@ -135,21 +136,25 @@ def _contents(messages: Sequence[Message]) -> Iterator[list[Piece]]:
 
 
 def _paired(parts: Sequence[Part]) -> tuple[dict[int, str], set[int]]:
-    """By their places: the tool that each result is of, and the calls without one. A result is of the last such call.
+    """By their places: the tool that each result is of, and the calls without one.
 
-    Some providers count their ids anew in each turn.
+    A result that no call waits for is of the last of its id.
     """
     names: dict[int, str] = {}
     unanswered: set[int] = set()
     called: dict[str, int] = {}
+    waiting: Waiting[int] = Waiting()
     for at, part in enumerate(parts):
         if part.get("type") == PartType.TOOL_CALL:
             called[str(part.get("id"))] = at
+            waiting.called(part, at)
             unanswered.add(at)
-        elif part.get("type") == PartType.TOOL_RESULT and str(part.get("tool_call_id")) in called:
-            call = called[str(part.get("tool_call_id"))]
-            names[at] = str(parts[call].get("name", ""))
-            unanswered.discard(call)
+        elif part.get("type") == PartType.TOOL_RESULT:
+            call = waiting.answered(part)
+            call = called.get(str(part.get("tool_call_id"))) if call is None else call
+            if call is not None:
+                names[at] = str(parts[call].get("name", ""))
+                unanswered.discard(call)
     return names, unanswered
 
 

@@ -127,6 +127,11 @@ def test_blank_texts_say_nothing_and_close_nothing() -> None:
     assert paired(*said) == shown(said[0], said[3])
 
 
+def test_a_result_without_an_id_answers_a_call_that_has_one() -> None:
+    said = (assistant(call("c1"), call("c2")), tool(result("c2")), tool(result("gemini:search:1", 1)))
+    assert paired(*said) == shown(*said[:2], tool(result("c1", 1)))
+
+
 def test_results_without_ids_of_their_own_answer_the_calls_of_their_tool_in_order() -> None:
     said = (
         assistant(call("gemini:a:1"), call("gemini:b:1")),

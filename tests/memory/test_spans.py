@@ -7,8 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.context.model import Turn
+from app.context.rendering.pairing import Pairing
 from app.memory.spans import _pair, ended_at, group_start, groups, merged, ranges, safe_span
 from app.sessions.model import Kind, Message, Part, Role
+from app.sessions.wire import normalise
 
 ROLES = {
     Kind.USER: Role.USER,
@@ -283,3 +286,77 @@ def test_ten_thousand_tiny_messages_are_taken_in_spans_within_the_limit() -> Non
         ends.append(span.to_seq)
         rest = rest[span.to_seq - rest[0].seq + 1 :]
     assert ends == [1_500, 3_000, 4_500, 6_000, 7_500, 9_000, 10_000]
+
+
+def of_gemini(*contents: str) -> list[Message]:
+    """Contents of Gemini as it numbers nothing: ``model f g`` calls two tools, ``user f=`` is a result, others words.
+
+    ``f#1`` has an id of its own.
+    """
+    return [_content(seq, content) for seq, content in enumerate(contents, start=1)]
+
+
+def _content(seq: int, content: str) -> Message:
+    role, *words = content.split()
+    read = normalise({"role": role, "parts": [_gemini_part(word) for word in words]})
+    at = datetime(2026, 8, 1, tzinfo=UTC)
+    return Message(seq=seq, id=f"m-{seq}", kind=read.kind, role=read.role, parts=read.parts, tokens=10, created_at=at)
+
+
+def _gemini_part(word: str) -> dict[str, object]:
+    name, _, number = word.rstrip("=").partition("#")
+    own = {"id": number} if number else {}
+    if not name.islower():
+        return {"text": word}
+    if word.endswith("="):
+        return {"functionResponse": {"name": name, "response": {"done": True}, **own}}
+    return {"functionCall": {"name": name, "args": {}, **own}}
+
+
+@pytest.mark.parametrize(
+    ("contents", "expected"),
+    [
+        pytest.param(["model f f", "user f= f="], ["1-2"], id="two calls of one tool, answered at once"),
+        pytest.param(["model f f", "user f=", "user f=", "model Done"], ["1-3", "4-4"], id="one after the other"),
+        pytest.param(["model f", "model f", "user f= f="], ["1-3"], id="in messages of their own"),
+        pytest.param(["model f g", "user g=", "user f=", "model Done"], ["1-3", "4-4"], id="out of order"),
+        pytest.param(["model f#1", "user f=", "model Done"], ["1-2", "3-3"], id="the call alone has an id"),
+        pytest.param(["model f#1 f#2", "user f#2=", "user f=", "model Done"], ["1-3", "4-4"], id="one result has none"),
+        pytest.param(["model f", "user f=", "model f", "user f="], ["1-2", "3-4"], id="numbered anew in each turn"),
+        pytest.param(["model f", "user Stop", "user f=", "model Done"], ["1-1", "2-2", "3-3", "4-4"], id="after words"),
+        pytest.param(["model f", "user Stop", "model f", "user f="], ["1-1", "2-2", "3-4"], id="never, and again"),
+        pytest.param(["user Go", "model f f", "user f="], ["1-1", "2-3..."], id="one waits still"),
+        pytest.param(["model f", "user g=", "user f="], ["1-3"], id="a result of no call between"),
+    ],
+)
+def test_results_without_ids_stay_with_the_calls_of_their_tool(contents: list[str], expected: list[str]) -> None:
+    assert cut(of_gemini(*contents)) == expected
+
+
+CONTENTS = st.lists(
+    st.sampled_from(
+        ["user Go", "model f", "model f f", "model f g", "model f#1 g", "user f=", "user f= g=", "user g="]
+    ),
+    max_size=12,
+)
+
+
+@given(CONTENTS)
+def test_no_group_parts_a_result_from_the_call_that_a_context_shows_it_with(contents: list[str]) -> None:
+    """``f#1`` twice is two calls of one id, of which a group knows the newer alone: in these logs it comes once."""
+    messages = of_gemini(*_once(contents, "model f#1 g"))
+    for group in groups(messages):
+        whole, parted = _late(messages), _late(messages[: group.messages[0].seq - 1])
+        assert whole == parted + _late(messages[group.messages[0].seq - 1 :])
+
+
+def _once(contents: list[str], one: str) -> list[str]:
+    return [content for at, content in enumerate(contents) if content != one or one not in contents[:at]]
+
+
+def _late(messages: Sequence[Message]) -> int:
+    """How many results are shown without a call."""
+    pairing = Pairing()
+    turns = [Turn(id=one.id, role=one.role, parts=one.parts, tokens=0) for one in messages]
+    shown = [part for turn in turns for said in pairing.said(turn) for part in said.parts]
+    return sum(part["type"] == "text" and part["text"].startswith("[result of") for part in shown)

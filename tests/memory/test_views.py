@@ -122,6 +122,23 @@ def test_ids_that_each_turn_counts_anew_pair_within_their_turn() -> None:
     ]
 
 
+def test_results_without_ids_answer_the_calls_of_their_tool() -> None:
+    span = [
+        message(1, call("gemini:search:1", "search", {"q": 1}), role=Role.ASSISTANT),
+        message(2, call("gemini:search:1", "search", {"q": 2}), role=Role.ASSISTANT),
+        message(3, result("gemini:search:1", "3 hits"), result("gemini:search:2", "none"), role=Role.TOOL),
+    ]
+
+    lines = messages_view(span, zone=UTC_ZONE).splitlines()
+
+    assert [line for line in lines if "|" in line] == [
+        'call| search {"q": 1}',
+        'call| search {"q": 2}',
+        "result| search: 3 hits",
+        "result| search: none",
+    ]
+
+
 def test_a_late_result_is_shown_though_its_call_is_not_there() -> None:
     assert messages_view([message(1, result("c9", "late"))], zone=UTC_ZONE).endswith("result| late")
 

@@ -14,7 +14,7 @@ from app.context.rendering.own import AS_IT_CAME
 from app.context.rendering.parts import late_result, visible
 from app.context.wording import NO_RESULT
 from app.sessions.model import Part, PartType, Role
-from app.sessions.wire.gemini import ID_PREFIX
+from app.sessions.wire.gemini import tool_of
 
 OF_CALLS = frozenset({PartType.TOOL_CALL, PartType.REASONING, AS_IT_CAME})  # what may stand among an assistant's calls
 
@@ -26,10 +26,18 @@ class Said(NamedTuple):
     parts: list[Part]
 
 
+class _Call(NamedTuple):
+    """Its id as stored and as shown, and the tool."""
+
+    stored: str
+    shown: str
+    name: str
+
+
 class Pairing:
     def __init__(self, *, visible: Callable[[Part], bool] = visible) -> None:
         self._visible = visible
-        self._open: list[tuple[str, str]] = []  # calls without result: the id as stored, the id as shown
+        self._open: list[_Call] = []  # calls without result
         self._answered = False  # results of the open calls came: the assistant's message is over
         self._erased = False  # and some of them were erased; whose they were went with them
         self._used: set[str] = set()
@@ -81,9 +89,13 @@ class Pairing:
 
     def _taken(self, call_id: str) -> str | None:
         """The id under which the call that this is the result of is shown; None where none such waits."""
-        waiting = [stored for stored, _ in self._open]
-        found = call_id if call_id in waiting else next((each for each in waiting if _by_name(each, call_id)), None)
-        return None if found is None else self._open.pop(waiting.index(found))[1]
+        tool = tool_of(call_id)  # of a result without an id, which Gemini allows
+        found = next((call for call in self._open if call.stored == call_id), None)
+        if found is None and tool is not None:
+            found = next((call for call in self._open if call.name == tool), None)
+        if found is not None:
+            self._open.remove(found)
+        return found and found.shown
 
     def _closes(self, role: Role, parts: list[Part]) -> bool:
         """Whether more than another call of the same assistant message follows the open calls."""
@@ -92,7 +104,7 @@ class Pairing:
 
     def _closing(self) -> list[Part]:
         parts: list[Part] = [
-            {"type": PartType.TOOL_RESULT, "tool_call_id": shown, "output": NO_RESULT} for _, shown in self._open
+            {"type": PartType.TOOL_RESULT, "tool_call_id": call.shown, "output": NO_RESULT} for call in self._open
         ]
         self._open.clear()
         return parts
@@ -107,15 +119,9 @@ class Pairing:
             shown = f"{part['id']}_{count}"
         self._used.add(shown)
         self._erased = self._erased and bool(self._open)
-        self._open.append((part["id"], shown))
+        self._open.append(_Call(part["id"], shown, tool_of(part["id"]) or part["name"]))
         self._answered = False
         return part if shown == part["id"] else {**part, "id": shown}
-
-
-def _by_name(call_id: str, result_id: str) -> bool:
-    """Whether Gemini gave neither an id, and both name one tool: their numbers begin anew with each message."""
-    name, _, _ = call_id.rpartition(":")
-    return call_id.startswith(ID_PREFIX) and name == result_id.rpartition(":")[0]
 
 
 def _is_result(part: Part) -> bool:

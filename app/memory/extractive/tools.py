@@ -10,6 +10,7 @@ from app.memory.extractive.cues import is_error
 from app.memory.extractive.sentences import neutral, shortened
 from app.memory.model import Cite, Item, Origin, Priority, Tag
 from app.sessions.model import Message, Part, PartType
+from app.sessions.waiting import Waiting
 
 ARGUMENT_CHARACTERS_MAX = 80
 ARGUMENTS_CHARACTERS_MAX = 120
@@ -43,10 +44,11 @@ class Use:
 
 @dataclass(slots=True)
 class Uses:
-    """The tool uses of a span, in order. A result finds its call by id; without one it stands for itself."""
+    """The tool uses of a span, in order. A result finds its call; without one it stands for itself."""
 
     made: list[Use] = field(default_factory=list)
     _by_id: dict[str, Use] = field(default_factory=dict)
+    _waiting: Waiting[Use] = field(default_factory=Waiting)
 
     def add(self, message: Message) -> None:
         for part in message.parts:
@@ -60,9 +62,10 @@ class Uses:
         use = Use(neutral(str(part.get("name") or "tool")), _arguments(part.get("arguments")), seq, seq)
         self.made.append(use)
         self._by_id[str(part.get("id"))] = use
+        self._waiting.called(part, use)
 
     def _ended(self, part: Part, message: Message) -> None:
-        use = self._by_id.get(str(part.get("tool_call_id")))
+        use = self._waiting.answered(part) or self._by_id.get(str(part.get("tool_call_id")))
         if use is None:
             use = Use(neutral(message.name or "tool"), "", message.seq, message.seq)
             self.made.append(use)

@@ -50,6 +50,11 @@ CODE = "code_execution"
 Numbered: TypeAlias = Callable[[str, str], str]
 
 
+def tool_of(part_id: str) -> str | None:
+    """The tool whose call or result has no id of its own; None where it has one."""
+    return part_id.removeprefix(ID_PREFIX).rpartition(":")[0] if part_id.startswith(ID_PREFIX) else None
+
+
 def message(raw: Wire) -> tuple[Role, list[Part]]:
     role = raw.get("role")
     if not isinstance(role, str) or role not in ROLES:

@@ -1,0 +1,59 @@
+"""Calls that wait for their results, and which of them a result is of. Pure.
+
+By the id, of which the newest call counts: one that is used again has no result. Gemini may leave ids out, of the call,
+of the result or of both; such a result is of the oldest call of its tool, that of its own number first.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from itertools import count
+from typing import Generic, TypeVar
+
+from app.sessions.model import Part
+from app.sessions.wire.gemini import tool_of
+
+T = TypeVar("T")
+
+
+class Waiting(Generic[T]):
+    """``T`` is what is held of a call until its result comes."""
+
+    def __init__(self) -> None:
+        self._numbers = count()
+        self._calls: dict[int, tuple[str, str, T]] = {}  # id, name, what is held
+        self._by_id: defaultdict[str, dict[int, None]] = defaultdict(dict)
+        self._by_name: defaultdict[str, dict[int, None]] = defaultdict(dict)
+
+    def called(self, call: Part, held: T) -> None:
+        call_id = str(call.get("id") or "")
+        tool = tool_of(call_id)
+        name = str(call.get("name") or "") if tool is None else tool
+        if tool is None:
+            for former in list(self._by_id[call_id]):
+                self._taken(former)
+        number = next(self._numbers)
+        self._calls[number] = (call_id, name, held)
+        self._by_id[call_id][number] = self._by_name[name][number] = None
+
+    def answered(self, result: Part) -> T | None:
+        """What is held of its call, which waits no longer; None where none waits for it."""
+        result_id = str(result.get("tool_call_id") or "")
+        tool = tool_of(result_id)
+        found = self._by_id.get(result_id) or (None if tool is None else self._by_name.get(tool))
+        return self._taken(next(iter(found))) if found else None
+
+    def clear(self) -> None:
+        for number in list(self._calls):
+            self._taken(number)
+
+    def held(self) -> Iterable[T]:
+        """Of all that wait, oldest first."""
+        return [held for _, _, held in self._calls.values()]
+
+    def _taken(self, number: int) -> T:
+        call_id, name, held = self._calls.pop(number)
+        for index, key in ((self._by_id, call_id), (self._by_name, name)):
+            del index[key][number]
+            if not index[key]:
+                del index[key]
+        return held
