@@ -42,7 +42,7 @@ class AuthConfig:
 @dataclass(frozen=True, slots=True)
 class _Known:
     key: ApiKey
-    until: datetime
+    at: datetime
 
 
 class Auth:
@@ -53,7 +53,7 @@ class Auth:
         self._bootstrap = None if config.bootstrap_key is None else config.bootstrap_key.encode()
         self._store = store
         self._clock = clock
-        self._believed = timedelta(seconds=config.cache_seconds)
+        self._believed_for = timedelta(seconds=config.cache_seconds)
         self._known: dict[str, _Known] = {}
         self._used: dict[str, datetime] = {}
         self._local: tuple[bool, datetime] | None = None
@@ -111,18 +111,25 @@ class Auth:
             raise Forbidden(f"without a key no page of {origin} may ask (DAYBOOK_HTTP__ORIGINS)")
 
     async def _is_local(self, now: datetime) -> bool:
-        """Once there is a key the service is never open again, not even when the last one is revoked."""
+        """Once there is a key the service is never open again, not even when the last one is revoked.
+
+        Nor when their table is empty, or not there, as it is while a backup is restored beneath the service.
+        """
         if self._bootstrap is not None or not self._config.loopback:
             return False
         if self._store is None:
             return True
-        if self._local is None or now >= self._local[1]:
+        if self._local is None or (self._local[0] and not self._is_believed(self._local[1], now)):
             try:
-                self._local = await self._store.is_empty(), now + self._believed
+                self._local = await self._store.is_empty(), now
             except AWAY as error:
                 if self._local is None or not is_away(error):
                     raise
         return self._local[0]
+
+    def _is_believed(self, at: datetime, now: datetime) -> bool:
+        """What the database said ``at`` a time. A clock that was set back makes nothing be believed for longer."""
+        return at <= now < at + self._believed_for
 
     async def _find(self, secret: str, now: datetime) -> ApiKey | None:
         """The key of this id, whose secret may be another.
@@ -133,7 +140,7 @@ class Auth:
         if key_id is None or self._store is None:
             return None
         known = self._known.get(key_id)
-        if known is not None and now < known.until:
+        if known is not None and self._is_believed(known.at, now):
             return known.key
         try:
             return self._remember(key_id, await self._store.find(key_id), now)
@@ -145,7 +152,7 @@ class Auth:
     def _remember(self, key_id: str, key: ApiKey | None, now: datetime) -> ApiKey | None:
         self._known.pop(key_id, None)
         if key is not None:
-            self._known[key_id] = _Known(key, now + self._believed)
+            self._known[key_id] = _Known(key, now)
             if len(self._known) > self._config.cached_max:
                 self._known.pop(next(iter(self._known)))  # the one longest ago
         return key

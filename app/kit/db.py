@@ -26,8 +26,16 @@ STATEMENTS_KEPT = 100  # prepared ones of a connection: the driver's own default
 # What the driver raises when the server cannot be reached or gives up for now, rather than for what was asked of it.
 AWAY = (
     asyncpg.PostgresConnectionError,
+    asyncpg.InvalidAuthorizationSpecificationError,  # the password was changed, the role may not log in
+    asyncpg.InvalidCatalogNameError,  # the database is not there: dropped, renamed, being restored
+    asyncpg.UndefinedTableError,  # its tables are not: not migrated yet, being restored
+    asyncpg.ReadOnlySQLTransactionError,  # a standby, or a server that an operator or a full disk made read-only
+    asyncpg.IdleInTransactionSessionTimeoutError,
+    asyncpg.TransactionTimeoutError,
+    asyncpg.LockNotAvailableError,  # an operator's lock, and a lock_timeout of the role or the database
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
+    asyncpg.PostgresSystemError,  # its disk
     asyncpg.TransactionRollbackError,
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,  # a connection the server has just ended, used before its end was seen
@@ -131,6 +139,10 @@ class Database:
             connection = await self._pool.acquire(timeout=timeout)
             try:
                 yield connection
+            except asyncpg.ReadOnlySQLTransactionError:
+                # It leads to a standby, or was made while the server took no writes: it stays so, a new one may not.
+                await self._pool.expire_connections()
+                raise
             finally:
                 await self._pool.release(connection, timeout=self._config.connect_seconds)
         finally:

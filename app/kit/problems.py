@@ -192,7 +192,7 @@ async def _database_away(request: Request, error: Exception) -> Response:
         slug="unavailable",
         title="The service cannot answer now",
         status=HTTPStatus.SERVICE_UNAVAILABLE,
-        detail="the database cannot be reached; nothing of this request was stored",
+        detail="the database cannot be reached; whether this was stored is not known: send it again with the same ids",
         retry_after=RETRY_DATABASE_SECONDS,
     )
 

@@ -162,6 +162,29 @@ async def test_in_local_mode_a_page_that_had_its_name_lead_here_is_refused(servi
     assert (await service.client.get("/sessions")).status_code == 200
 
 
+async def test_a_clock_that_was_set_back_lets_no_revoked_key_in(
+    auth: Auth, key_store: KeyStore, clock: HandClock, make_key: MakeKey
+) -> None:
+    secret = await make_key("acme", Access.READ)
+    assert await access_of(auth, secret) is Access.READ
+    await key_store.revoke(id_of(secret) or "", None)
+    clock.time = NOW - timedelta(days=1)
+    assert await access_of(auth, secret) is None
+
+
+async def test_keys_that_are_gone_while_a_backup_is_restored_open_nothing(
+    auth: Auth, clock: HandClock, make_key: MakeKey, database_url: str
+) -> None:
+    secret = await make_key("acme", Access.READ)
+    assert await access_of(auth, secret) is Access.READ
+    connection = await asyncpg.connect(database_url)
+    await connection.execute("DELETE FROM api_keys")
+    await connection.close()
+    clock.time = NOW + timedelta(minutes=1)
+    assert await access_of(auth, secret) is None
+    assert await access_of(auth, "") is None
+
+
 async def test_without_loopback_there_is_no_local_mode(key_store: KeyStore, clock: HandClock) -> None:
     auth = Auth(AuthConfig(loopback=False), store=key_store, clock=clock)
     assert await access_of(auth, "") is None

@@ -1,0 +1,155 @@
+"""What happens to real deployments, to real processes: nothing is lost, and the service comes back by itself."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from urllib.parse import parse_qs, urlsplit
+
+import asyncpg
+import httpx2 as httpx
+import pytest
+
+from tests.conftest import TEMPLATE
+from tests.journeys.looks import items, until
+from tests.journeys.processes import Running, process
+from tests.journeys.talk import plain_talk
+
+READ_ONLY = "default_transaction_read_only"
+
+
+@pytest.fixture
+async def own_url(postgres: str, worker_url: str) -> AsyncIterator[str]:  # noqa: ARG001 - which makes the template
+    """DSN of a migrated database of the test's own, as a role of its own: both may be broken."""
+    name = f"daybook_disasters_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
+    connection = await asyncpg.connect(postgres)
+    await connection.execute(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}")
+    await connection.execute(f"CREATE ROLE {name} LOGIN SUPERUSER")
+    yield postgres.replace("/postgres?", f"/{name}?", 1).replace("postgres@", f"{name}@", 1)
+    await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    await connection.execute(f"DROP ROLE {name}")
+    await connection.close()
+
+
+# By what is broken: the statements that break it and mend it. Those that work are ended after the first, not after the
+# second. {0} is the name of the database and of the role.
+TROUBLES = {
+    "read-only": (
+        f"ALTER DATABASE {{0}} SET {READ_ONLY} = on",
+        f"ALTER DATABASE {{0}} RESET {READ_ONLY}",
+    ),
+    "no login": ("ALTER ROLE {0} NOLOGIN", "ALTER ROLE {0} LOGIN"),
+    "another name": ("ALTER DATABASE {0} RENAME TO {0}_away", "ALTER DATABASE {0}_away RENAME TO {0}"),
+}
+
+
+async def test_a_database_that_takes_nothing_is_away_and_comes_back(own_url: str, postgres: str) -> None:
+    name = own_url.partition("://")[2].partition("@")[0]
+    owner = await asyncpg.connect(postgres)
+    posted = plain_talk(8 * (len(TROUBLES) + 1))
+    environment = {"DAYBOOK_DATABASE_URL": own_url, "DAYBOOK_MIGRATE": "never", "DAYBOOK_WORKERS": "2"}
+    async with process(environment) as service:
+        told = []
+        await service.append("s", *posted[:8])
+        for number, (breaks, mends) in enumerate(TROUBLES.values(), start=1):
+            await broken(owner, breaks.format(name), name)
+            told.append(await service.client.post("/sessions/s/messages", json={"messages": posted[8 * number :][:1]}))
+            await owner.execute(mends.format(name))
+            await until(partial(is_stored, service, posted[8 * number :][:8]), bool)
+        stored = await items(service, "/sessions/s/messages")
+        log = service.log
+    await owner.close()
+
+    assert [answer.status_code for answer in told] == [503] * len(TROUBLES)
+    assert all(int(answer.headers["Retry-After"]) >= 1 for answer in told)
+    assert [message["id"] for message in stored] == [message["id"] for message in posted]
+    assert "database_away" in log
+    assert "Exception in ASGI application" not in log
+
+
+async def broken(owner: asyncpg.Connection, statement: str, name: str) -> None:
+    """A database is renamed only while nobody uses it, and what is set counts for new connections only."""
+
+    async def is_done() -> bool:
+        await owner.execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1", name)
+        try:
+            await owner.execute(statement)
+        except asyncpg.ObjectInUseError:
+            return False
+        return True
+
+    await until(is_done, bool)
+    await owner.execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1", name)
+
+
+async def is_stored(service: Running, messages: list[dict[str, object]]) -> bool:
+    answer = await service.client.post("/sessions/s/messages", json={"messages": messages})
+    assert answer.status_code in {httpx.codes.CREATED, httpx.codes.SERVICE_UNAVAILABLE}, answer.text
+    return answer.is_success
+
+
+DONE = b"Z\x00\x00\x00\x05I"  # ReadyForQuery outside of a transaction: what was asked is committed
+
+
+class DeafOnce:
+    """A way to the database on which the answer to what has ``word`` in it is lost, once."""
+
+    def __init__(self, dsn: str, word: bytes) -> None:
+        (folder,), (port,) = parse_qs(urlsplit(dsn).query)["host"], parse_qs(urlsplit(dsn).query)["port"]
+        self._server = f"{folder}/.s.PGSQL.{port}"
+        self._word = word
+        self._heard: asyncio.StreamWriter | None = None  # who asked with the word
+        self.is_lost = False
+
+    async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        from_server, to_server = await asyncio.open_unix_connection(self._server)
+        await asyncio.gather(self._asked(reader, to_server, writer), self._answered(from_server, writer))
+
+    async def _asked(
+        self, reader: asyncio.StreamReader, server: asyncio.StreamWriter, asking: asyncio.StreamWriter
+    ) -> None:
+        while read := await reader.read(65_536):
+            if self._word in read and not self.is_lost:
+                self._heard = asking
+            server.write(read)
+        server.close()
+
+    async def _answered(self, reader: asyncio.StreamReader, asking: asyncio.StreamWriter) -> None:
+        while read := await reader.read(65_536):
+            if asking is not self._heard:
+                asking.write(read)
+            elif read.endswith(DONE):
+                self.is_lost = True
+                break
+        asking.close()
+
+
+@asynccontextmanager
+async def by_way_of(way: DeafOnce, dsn: str) -> AsyncIterator[str]:
+    server = await asyncio.start_server(way.connected, "127.0.0.1", 0)
+    parts = urlsplit(dsn)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        yield f"postgresql://{parts.username}@127.0.0.1:{port}{parts.path}"
+
+
+async def test_where_the_answer_of_the_database_was_lost_nobody_is_told_that_nothing_was_stored(
+    database_url: str,
+) -> None:
+    said = {"id": "m-1", "role": "user", "content": "Seventeen herons stood in the rain."}
+    way = DeafOnce(database_url, b"Seventeen herons")
+    async with (
+        by_way_of(way, database_url) as url,
+        process({"DAYBOOK_DATABASE_URL": url, "DAYBOOK_MIGRATE": "never"}) as service,
+    ):
+        await service.append("s", {"id": "m-0", "role": "user", "content": "Hello."})  # the first makes the session
+        lost = await service.client.post("/sessions/s/messages", json={"messages": [said]})
+        stored = await items(service, "/sessions/s/messages")
+        again = await service.client.post("/sessions/s/messages", json={"messages": [said]})
+
+    assert way.is_lost
+    assert (lost.status_code, again.status_code) == (503, 200)
+    assert [message["id"] for message in stored] == ["m-0", "m-1"]
+    assert "nothing" not in lost.json()["detail"]
+    assert "not known" in lost.json()["detail"]
