@@ -8,14 +8,13 @@ from typing import Final, TypeAlias
 
 from app.memory.grounding import texts_of
 from app.memory.views import value_text
-from app.recall.tokens import terms
+from app.recall.tokens import CHARACTERS_READ, terms
 from app.sessions.model import Kind, Message, Part, PartType, Role
 
 PAUSE: Final = timedelta(hours=1)  # a longer one ends a segment
 # Of one message: a tsvector holds a mebibyte, of the terms that others have too.
 TERMS_MAX: Final = 10_000
 TERMS_BYTES_MAX: Final = 1_000_000
-CHARACTERS_READ: Final = 1_000_000  # of one message
 UNSEARCHED: Final = frozenset({Kind.BOUNDARY, Kind.SUMMARY})  # they say nothing that others have not
 
 Counts: TypeAlias = dict[str, int]

@@ -8,7 +8,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from typing import Final, TypeAlias
 
 import regex
@@ -19,7 +19,13 @@ from app.recall.languages import ENGLISH, LATIN, WORDS_READ, language_of, stem, 
 Alternatives: TypeAlias = frozenset[str]  # terms of which any stands for one word of a query
 
 CHARACTERS_MAX: Final = 64  # of a term; what is longer is cut to it
+STEMMED_CHARACTERS: Final = 2 * CHARACTERS_MAX  # no ending is longer than what is cut off anyway
+# Of one text: what is over a limit is no prose, and would take a minute where a megabyte of prose takes half a second.
+CHARACTERS_READ: Final = 1_000_000  # also once it is normalized: one character can become eighteen
+WORDS_MAX: Final = 10_000  # different ones, those said most: a row of the index holds no more terms
+DATES_READ: Final = 10_000
 PIECES_KEPT: Final = 65_536
+KEPT_CHARACTERS: Final = 256  # of a piece at most
 
 # Scripts that are written without spaces, or in which words carry their particles.
 _UNSPACED: Final = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ー々"
@@ -40,10 +46,14 @@ def terms(text: str) -> Counter[str]:
     """The terms of a message, each with how often it occurs."""
     pieces = list(_pieces(text))
     language = _language(pieces) or ENGLISH
-    found: list[str] = []
-    for unspaced, piece in pieces:
-        found += _grams(piece) if unspaced else _words(piece, language)
-    return Counter(found) | Counter(set(_days(text)))
+    found = Counter(chain.from_iterable(_grams(piece) for unspaced, piece in pieces if unspaced))
+    words = Counter(chain.from_iterable(_readings(piece) for unspaced, piece in pieces if not unspaced))
+    for word, count in words.items() if len(words) <= WORDS_MAX else words.most_common(WORDS_MAX):
+        if term := _term(word, language):
+            found[term] += count
+    for day in islice(_days(text), DATES_READ):
+        found.setdefault(day, 1)
+    return found
 
 
 def query_terms(text: str) -> list[Alternatives]:
@@ -71,7 +81,7 @@ def _one(term: str) -> Alternatives:
 
 def _pieces(text: str) -> Iterator[tuple[bool, str]]:
     """Runs of scripts without spaces, and words as they are written."""
-    for run, word in _PIECES.findall(unicodedata.normalize("NFKC", text).replace("’", "'")):
+    for run, word in _PIECES.findall(unicodedata.normalize("NFKC", text).replace("’", "'")[:CHARACTERS_READ]):
         yield (True, run) if run else (False, word)
 
 
@@ -92,11 +102,6 @@ def _pairs(run: str) -> Iterator[str]:
         yield first + second
 
 
-@lru_cache(maxsize=PIECES_KEPT)
-def _words(piece: str, language: str) -> tuple[str, ...]:
-    return tuple(term for part in _readings(piece) if (term := _term(part, language)))
-
-
 def _stems(part: str, language: str | None) -> Alternatives:
     """A word as it may stand in the index: stemmed in the query's language, in any where that is not known.
 
@@ -109,18 +114,25 @@ def _stems(part: str, language: str | None) -> Alternatives:
 
 def _term(part: str, language: str) -> str:
     """A word's stem; what is no word stays as it is."""
+    part = part[:STEMMED_CHARACTERS]
     return _folded(stem(part, language) if part.isalpha() or _MARKED_WORD.fullmatch(part) else part)
 
 
-@lru_cache(maxsize=PIECES_KEPT)
 def _readings(piece: str) -> tuple[str, ...]:
     """A piece in lower case: a plain word alone; what is joined of several whole, and its parts beside it."""
+    return _kept_readings(piece) if len(piece) <= KEPT_CHARACTERS else _new_readings(piece)
+
+
+def _new_readings(piece: str) -> tuple[str, ...]:
     plain = piece.casefold().removesuffix("'s")
     if plain.isalpha() and (piece.islower() or piece.istitle() or piece.isupper()):
         return (plain,)
     parts = [part.casefold() for part in _PARTS.findall(piece.removesuffix("'s"))]
     whole = [plain] if "'" not in plain and [plain] != parts else []
     return (*whole, *(_number(part) for part in parts if len(part) > 1 or part.isdigit()))
+
+
+_kept_readings = lru_cache(maxsize=PIECES_KEPT)(_new_readings)  # people say the same words again and again
 
 
 def _number(part: str) -> str:

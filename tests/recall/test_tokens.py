@@ -1,11 +1,13 @@
 from collections import Counter
+from itertools import islice, product
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.recall.tokens import CHARACTERS_MAX, query_terms, terms
+from app.recall.languages import stem
+from app.recall.tokens import CHARACTERS_MAX, WORDS_MAX, query_terms, terms
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 PLAIN = ("bakeries", "running", "Lisbon", "sister's", "naïve", "Straße", "鲈鱼", "東京タワー", "서울에서")
@@ -102,3 +104,24 @@ def test_stop_words_are_asked_for_only_where_there_is_nothing_else() -> None:
 def test_a_run_without_spaces_is_asked_for_by_its_pairs() -> None:
     assert query_terms("清蒸鲈鱼") == [frozenset({pair}) for pair in ("清蒸", "蒸鲈", "鲈鱼")]
     assert terms("鲈鱼") == Counter({"鲈": 1, "鱼": 1, "鲈鱼": 1})
+
+
+def test_of_a_text_of_too_many_words_those_said_most_are_read() -> None:
+    letters = [chr(letter) for letter in range(ord("\u0627"), ord("\u064a"))]
+    odd = ["".join(word) for word in islice(product(letters, repeat=4), 3 * WORDS_MAX)]
+    before = stem.cache_info().misses
+
+    counts = terms(" ".join([*odd, "Lisbon", "Lisbon"]))
+
+    assert stem.cache_info().misses - before <= WORDS_MAX  # a megabyte of such words took 40 s
+    assert counts["lisbon"] == 2
+    assert len(counts) <= WORDS_MAX
+
+
+def test_a_word_of_a_megabyte_is_the_word_that_it_begins_with() -> None:
+    long = "abcdefghij" * 100_000
+    assert terms(long) == terms(long[:500]) == {long[:CHARACTERS_MAX]: 1}
+
+
+def test_what_one_character_stands_for_is_no_more_than_a_text_may_be() -> None:
+    assert sum(terms("\ufdfa" * 1_000_000).values()) < 300_000  # each is 18 characters, of four words
