@@ -35,11 +35,26 @@ ASKED_HEADERS = (
     "Idempotency-Key",
     "If-Match",
     "If-None-Match",
+    "If-Range",
     "Last-Event-ID",
+    "Mcp-Method",
+    "Mcp-Name",
+    "Mcp-Protocol-Version",
+    "Mcp-Session-Id",
     "Range",
     "X-Request-Id",
 )
-TOLD_HEADERS = ("ETag", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id")
+TOLD_HEADERS = (
+    "Content-Range",
+    "ETag",
+    "Location",
+    "Mcp-Session-Id",
+    "RateLimit",
+    "RateLimit-Policy",
+    "Retry-After",
+    "WWW-Authenticate",
+    "X-Request-Id",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

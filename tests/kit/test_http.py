@@ -53,6 +53,20 @@ async def test_no_other_page_may_ask_unless_it_is_named(start_service: StartServ
         assert "x-request-id" in refused.headers["access-control-expose-headers"].lower()
 
 
+async def test_a_page_can_send_what_agents_send_and_read_what_answers_say(start_service: StartService) -> None:
+    """Beside those of our own routes the headers of MCP (its specification, Transports: Streamable HTTP)."""
+    asked = "mcp-protocol-version, mcp-session-id, last-event-id, range, if-range"
+    async with start_service(http={"origins": PAGE}) as service:
+        wanted = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": asked}
+        allowed = await service.client.options("/mcp", headers={"Origin": PAGE, **wanted})
+        await service.append("s", USER)
+        branch = await service.client.post("/sessions/s/branch", json={"key": "b"}, headers={"Origin": PAGE})
+    assert allowed.is_success, allowed.text
+    assert "location" in branch.headers
+    told = branch.headers["access-control-expose-headers"].lower().split(", ")
+    assert {"etag", "location", "content-range", "mcp-session-id", "x-request-id"} <= set(told)
+
+
 async def test_a_page_that_may_ask_can_read_why_its_request_was_refused_at_the_gate(
     start_service: StartService,
 ) -> None:
