@@ -1,5 +1,8 @@
 """A running service as far as a replay needs it."""
 
+import re
+import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
@@ -9,13 +12,18 @@ import httpx2
 from app.replay.errors import ReplayError
 
 ANSWER_SECONDS_MAX = 60.0  # on top of what the service is asked to wait
+BUSY = frozenset({429, 503})  # it says by Retry-After when to ask again
+SECONDS = re.compile("[0-9]{1,9}")
+BUSY_SECONDS_MAX = 300  # for one answer, all waits together
 
 
 class Service:
     """The routes of one service. Every failure is a ReplayError of one line."""
 
-    def __init__(self, url: str, *, key: str | None = None) -> None:
+    def __init__(self, url: str, *, key: str | None = None, wait: Callable[[float], None] = time.sleep) -> None:
+        """``wait`` waits so many seconds where the service says that it is busy, or that the key asks too often."""
         self._url = url
+        self._wait = wait
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         try:
             self._http = httpx2.Client(base_url=url, headers=headers, timeout=ANSWER_SECONDS_MAX)
@@ -55,20 +63,35 @@ class Service:
     def _ask(
         self, method: str, session: str, path: str = "", *, json: Any = None, wait_ms: int = 0, **query: str | int
     ) -> dict[str, Any]:
+        """What is asked again was not done, or is known by its id."""
         if wait_ms:
             query["wait_ms"] = wait_ms
+        request = self._http.build_request(
+            method,
+            f"/sessions/{quote(session, safe='')}{path}",
+            params=query,
+            json=json,
+            timeout=ANSWER_SECONDS_MAX + wait_ms / 1000,
+        )
+        response, waited = self._send(request), 0
+        while (seconds := _busy_seconds(response)) is not None and waited + seconds <= BUSY_SECONDS_MAX:
+            self._wait(seconds)
+            waited += seconds
+            response = self._send(request)
+        return _answer(response)
+
+    def _send(self, request: httpx2.Request) -> httpx2.Response:
         try:
-            response = self._http.request(
-                method,
-                f"/sessions/{quote(session, safe='')}{path}",
-                params=query,
-                json=json,
-                timeout=ANSWER_SECONDS_MAX + wait_ms / 1000,
-            )
+            return self._http.send(request)
         except httpx2.HTTPError as error:
             reason = error or type(error).__name__
             raise ReplayError(f"no answer from {self._url}: {reason} (--url names another service)") from error
-        return _answer(response)
+
+
+def _busy_seconds(response: httpx2.Response) -> int | None:
+    """After how many seconds, one at least, to ask again; None where the answer is one."""
+    said = response.headers.get("retry-after", "")
+    return max(1, int(said)) if response.status_code in BUSY and SECONDS.fullmatch(said) else None
 
 
 def _answer(response: httpx2.Response) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 @dataclass(slots=True)
 class StubService:
-    """``refusals`` answers an id with a problem instead of storing it."""
+    """``refusals`` answers an id with a problem instead of storing it, ``busy`` one request after the other."""
 
     url: str = ""
     asked: list[str] = field(default_factory=list)
@@ -25,6 +25,7 @@ class StubService:
     stored: dict[str, dict[str, Any]] = field(default_factory=dict)
     refusals: dict[str, Response] = field(default_factory=dict)
     gaps: list[dict[str, int]] = field(default_factory=list)
+    busy: list[Response] = field(default_factory=list)
 
     async def configure(self, request: Request) -> Response:
         self._note(request)
@@ -33,6 +34,8 @@ class StubService:
 
     async def append(self, request: Request) -> Response:
         self._note(request)
+        if self.busy:
+            return self.busy.pop(0)
         [message] = (await request.json())["messages"]
         if refusal := self.refusals.get(message["id"]):
             return refusal

@@ -151,3 +151,33 @@ def test_a_key_of_any_kind_stays_one_segment_of_the_path(stub: StubService) -> N
         service.memory("a/../b?c")
 
     assert stub.asked == []
+
+
+def busy(status_code: int, retry_after: str) -> JSONResponse:
+    return JSONResponse({"title": "Busy"}, status_code=status_code, headers={"Retry-After": retry_after})
+
+
+def test_a_service_that_is_busy_is_asked_again_when_it_says(stub: StubService) -> None:
+    stub.busy = [busy(429, "7"), busy(503, "0")]
+    waited: list[float] = []
+    with Service(stub.url, wait=waited.append) as service:
+        outcome = replay(service, TURNS, session="s", wait_ms=0, on_context=lambda _: None)
+    assert waited == [7, 1]
+    assert (outcome.turns, len(stub.stored)) == (3, 3)
+
+
+@pytest.mark.parametrize(
+    ("said", "waits"),
+    [
+        pytest.param(["86400"], [], id="for a day"),
+        pytest.param(["200", "200"], [200], id="for too long together"),
+        pytest.param(["soon"], [], id="in no number"),
+        pytest.param(["9" * 30], [], id="in too many digits"),
+    ],
+)
+def test_it_is_not_waited_for_longer_than_a_while(stub: StubService, said: list[str], waits: list[float]) -> None:
+    stub.busy = [busy(429, seconds) for seconds in said]
+    waited: list[float] = []
+    with Service(stub.url, wait=waited.append) as service, pytest.raises(ReplayError, match="429 Busy"):
+        replay(service, TURNS, session="s", wait_ms=0, on_context=lambda _: None)
+    assert waited == waits
