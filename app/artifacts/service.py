@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -26,6 +26,18 @@ log = structlog.get_logger("daybook.artifacts")
 
 BYTES = "latin-1"  # a character for each byte; secrets are ASCII, in which every charset but the wide ones agrees
 WIDE = re.compile(r"charset=\"?(utf-(?:16|32)(?:le|be)?)\b", re.IGNORECASE)
+TEXTUAL = re.compile(  # types whose bytes are read, all of them text by their definition
+    r"text/|[^;]*;.*\bcharset=|[^/;]+/[^;]*\+(?:json|xml|yaml)\b|application/(?:x-)?(?:"
+    r"ecmascript|graphql|javascript|json|json5|jsonlines|json-seq|jsonl|ld-json|ndjson|perl|php|python|sh|shellscript|sql|"
+    r"tex|toml|typescript|www-form-urlencoded|xml|yaml)\b",
+    re.IGNORECASE,
+)
+NOUGHTS: dict[tuple[bool, ...], str] = {
+    (True, True, True, False): "utf-32-be",
+    (False, True, True, True): "utf-32-le",
+    (True, False, True, False): "utf-16-be",
+    (False, True, False, True): "utf-16-le",
+}
 FIRST_PART = PartAt(0, -1)  # before every part of a message
 INSERTED_BYTES_MAX = 64 * 1024  # of one artifact's text in a template
 
@@ -225,21 +237,31 @@ def redacted_text(content: bytes, media_type: str, redact: Redact) -> bytes:
 
 
 def redacted_encoded(content: bytes, media_type: str, redact: Redact) -> bytes:
-    """What is said to be a text and is no UTF-8: byte by byte, or two or four by four.
-
-    That its type tells, or a byte order mark of UTF-16.
-    """
-    if not media_type.lower().startswith("text/"):
-        return content
-    wide = WIDE.search(media_type)
-    marked = content.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
-    charset = wide[1] if wide else "utf-16" if marked else BYTES
+    """What is a text in no UTF-8, as its type or its first bytes tell: byte by byte, or two or four by four."""
+    charset = charset_of(content, media_type)
     try:
-        text = content.decode(charset)
+        text = "" if charset is None else content.decode(charset)
     except UnicodeDecodeError:
         return content
-    redacted = text if "\0" in text else redact(text)
-    return content if redacted == text else redacted.encode(charset, errors="replace")
+    redacted = text if charset is None or "\0" in text else redact(text)
+    return content if charset is None or redacted == text else redacted.encode(charset, errors="replace")
+
+
+def charset_of(content: bytes, media_type: str) -> str | None:
+    """How to read the secrets of a text that is no UTF-8; None where nothing tells that it is a text.
+
+    Where no charset is named it is told by a byte order mark or, as RFC 4627 does of JSON, by where its first two
+    characters have noughts.
+    """
+    if wide := WIDE.search(media_type):
+        return wide[1]
+    if content.startswith((BOM_UTF32_LE, BOM_UTF32_BE)):
+        return "utf-32"
+    if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        return "utf-16"
+    if not TEXTUAL.match(media_type):
+        return None
+    return NOUGHTS.get(tuple(byte == 0 for byte in content[:4]), BYTES)
 
 
 def _refuse_part(name: str) -> None:
