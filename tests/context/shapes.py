@@ -74,7 +74,11 @@ def check_responses(payload: dict[str, Any]) -> None:
     before = ""
     for item in payload["input"]:
         kind = item["type"]
-        if kind.endswith("_output"):
+        if kind == "mcp_approval_request":
+            waiting.append(item["id"])
+        elif kind == "mcp_approval_response":
+            waiting.remove(item["approval_request_id"])
+        elif kind.endswith("_output"):
             waiting.remove(item["call_id"])
             assert item["output"]
         elif kind.endswith("_call") and "call_id" in item:  # one that OpenAI runs holds its result itself

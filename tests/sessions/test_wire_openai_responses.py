@@ -161,6 +161,8 @@ def test_the_name_of_a_tool_is_no_speakers(item: dict[str, Any]) -> None:
         ({"type": "code_interpreter_call", "code": "1", "outputs": None}, "code_interpreter", ""),
         ({"type": "mcp_call", "name": "roll", "arguments": "{}", "server_label": "d", "output": "4"}, "roll", "4"),
         ({"type": "mcp_call", "name": "roll", "arguments": "{}", "server_label": "d", "error": "no"}, "roll", "no"),
+        ({"type": "mcp_list_tools", "server_label": "d", "tools": [{"name": "a"}]}, "mcp_list_tools", [{"name": "a"}]),
+        ({"type": "mcp_list_tools", "server_label": "d", "tools": [], "error": "no"}, "mcp_list_tools", "no"),
         (
             {"type": "image_generation_call", "result": "iVBO"},
             "image_generation",
@@ -177,11 +179,54 @@ def test_a_tool_that_openai_runs_is_call_and_result_in_one(item: dict[str, Any],
     assert result.get("is_error", False) == ("error" in item)
 
 
+def test_what_mcp_asks_leave_for_is_a_call_and_the_answer_its_result() -> None:
+    """Not a call of the tool itself: that comes as an item of its own, once it was allowed."""
+    asked = {"type": "mcp_approval_request", "id": "mcpr_1", "server_label": "dice", "name": "roll", "arguments": "{}"}
+    answered = {"type": "mcp_approval_response", "id": "x", "approval_request_id": "mcpr_1", "approve": True}
+    native = {"provider": "openai-responses"}
+
+    request, response = normalise(asked), normalise(answered)
+
+    assert (request.kind, request.role, request.name) == (Kind.TOOL_CALL, Role.ASSISTANT, None)
+    [call] = request.parts
+    assert call == {
+        "type": "tool_call",
+        "id": "mcpr_1",
+        "name": "mcp_approval_request",
+        "arguments": {"server_label": "dice", "name": "roll", "arguments": "{}"},
+        "item_id": "mcpr_1",
+        **native,
+        "native": "mcp_approval_request",
+    }
+    assert (response.kind, response.role) == (Kind.TOOL_RESULT, Role.TOOL)
+    [result] = response.parts
+    assert result == {
+        "type": "tool_result",
+        "tool_call_id": "mcpr_1",
+        "output": {"approve": True},
+        "item_id": "x",
+        **native,
+        "native": "mcp_approval_response",
+    }
+
+
+def test_tools_that_were_added_are_kept_and_say_nothing() -> None:
+    added = {"type": "additional_tools", "id": "at_1", "role": "developer", "tools": [{"type": "web_search"}]}
+
+    [part] = normalise(added).parts
+
+    assert (part["type"], part["text"], part["native"]) == ("text", "", "additional_tools")
+    assert part["tools"] == added["tools"]
+
+
 @pytest.mark.parametrize(
     ("item", "pointer"),
     [
         ({"type": 5}, "/type"),
         ({"type": "item_reference", "id": "x"}, "/type"),
+        ({"type": "mcp_approval_request", "server_label": "d", "name": "roll", "arguments": "{}"}, "/id"),
+        ({"type": "mcp_approval_response", "approve": True}, "/approval_request_id"),
+        ({"type": "mcp_approval_response", "approval_request_id": "mcpr_1"}, "/approve"),
         ({"type": "function_call", "name": "n", "arguments": "{}"}, "/call_id"),
         ({"type": "function_call", "call_id": "c1", "arguments": "{}"}, "/name"),
         ({"type": "function_call", "call_id": "c1", "name": "n"}, "/arguments"),

@@ -8,7 +8,7 @@ from app.context.rendering.thread import Item
 from app.sessions.model import Part
 from app.sessions.wire.openai_responses import HOSTED_CALLS
 
-MCP_CALL, IMAGE_CALL = "mcp_call", "image_generation_call"
+MCP_CALL, MCP_TOOLS, IMAGE_CALL = "mcp_call", "mcp_list_tools", "image_generation_call"
 NEEDS_RESULT = frozenset({"code_interpreter_call", IMAGE_CALL})
 
 
@@ -24,7 +24,7 @@ def hosted(call: Part, result: Part) -> list[Item]:
         asked: Item = {"name": call["name"], "arguments": arguments_text(call)}
     else:
         asked = {key: value for key, value in arguments_object(call["arguments"]).items() if key in fields}
-    answered = {} if "error" in call else _held(kind, held, result["output"])
+    answered = _held_beside_error(kind, held) if "error" in call else _held(kind, held, result["output"])
     more = rest(call, "id", "name", "arguments", "arguments_json", *asked, *answered)
     return [{"type": kind, "id": call["id"], **asked, **answered, **more}]
 
@@ -32,6 +32,10 @@ def hosted(call: Part, result: Part) -> list[Item]:
 def _is_whole(kind: str, output: Any) -> bool:
     """Whether it is as it came: what was cut, or is shown as a preview, is a text, which of these only MCP's may be."""
     return kind == MCP_CALL or output == "" or isinstance(output, list)
+
+
+def _held_beside_error(kind: str, held: str) -> Item:
+    return {held: []} if kind == MCP_TOOLS else {}
 
 
 def _held(kind: str, held: str, output: Any) -> Item:

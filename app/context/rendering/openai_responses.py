@@ -13,7 +13,7 @@ from app.context.rendering import own
 from app.context.rendering.openai import EXPLICIT, cache_key
 from app.context.rendering.openai_hosted import hosted
 from app.context.rendering.openai_media import file_data, file_id, file_url, image_detail, image_url
-from app.context.rendering.openai_tools import ASKED, own_call, own_output
+from app.context.rendering.openai_tools import ASKED, answered_leave, asked_leave, own_call, own_output
 from app.context.rendering.own import as_they_came
 from app.context.rendering.pairing import Pairing, Said
 from app.context.rendering.parts import (
@@ -28,7 +28,7 @@ from app.context.rendering.thread import Item
 from app.context.wording import NO_OUTPUT
 from app.kit.json import canonical
 from app.sessions.model import Part, PartType, Role
-from app.sessions.wire.openai_responses import MESSAGE_ID, PROVIDER
+from app.sessions.wire.openai_responses import APPROVAL, MESSAGE_ID, PROVIDER
 
 CACHEABLE = frozenset({"input_text", "input_image", "input_file"})
 NAME_LENGTH, ID_LENGTH = 64, 64
@@ -153,6 +153,9 @@ class _Items:
 
     def _call(self, part: Part) -> Item:
         call_id, name = identifier(part["id"], length=ID_LENGTH), identifier(part["name"], length=NAME_LENGTH)
+        if (asked := asked_leave(part)) and self._is_taken(part["id"]):
+            self._kinds[call_id] = APPROVAL
+            return asked
         if called := own_call(part):
             self._kinds[call_id] = called["type"]
             return {**called, "call_id": call_id, **self._item_id(part, "")}
@@ -174,6 +177,8 @@ class _Items:
     def _result(self, part: Part) -> Item:
         call_id = identifier(part["tool_call_id"], length=ID_LENGTH)
         kind = self._kinds.get(call_id, "function_call")
+        if kind == APPROVAL:
+            return answered_leave(part)
         if kind in ASKED:
             return {**own_output(kind, part), "call_id": call_id}
         return {"type": f"{kind}_output", "call_id": call_id, "output": _output(part)}

@@ -1,5 +1,7 @@
 """OpenAI's tools that the agent runs itself: their calls go back as they came, and their results in a shape of theirs.
 
+So does what MCP asks leave for, and whether it was given.
+
 Calls of other such tools (``computer_call``, ``local_shell_call``) are shown as those of functions: their results have
 no place for a text, and so none for "no result", nor for a preview.
 """
@@ -10,7 +12,7 @@ from app.context.rendering.parts import output_text
 from app.context.rendering.thread import Item
 from app.context.wording import NO_OUTPUT
 from app.sessions.model import Part
-from app.sessions.wire.openai_responses import PROVIDER
+from app.sessions.wire.openai_responses import APPROVAL, APPROVED, OWN_CALLS, PROVIDER
 
 SHELL, PATCH = "shell_call", "apply_patch_call"
 ASKED = {SHELL: "action", PATCH: "operation"}  # the field that tells what to do
@@ -27,6 +29,26 @@ def own_call(part: Part) -> Item | None:
         return None
     came = {key: part[key] for key in ("caller", "environment") if isinstance(part.get(key), dict)}
     return {"type": kind, ASKED[kind]: asked, "status": COMPLETED, **came}
+
+
+def asked_leave(part: Part) -> Item | None:
+    """The ``mcp_approval_request``, whose id is that of the call; None for what OpenAI cannot have sent."""
+    arguments = part["arguments"]
+    if part.get("provider") != PROVIDER or part.get("native") != APPROVAL or not isinstance(arguments, dict):
+        return None
+    asked = {key: arguments.get(key) for key in OWN_CALLS[APPROVAL]}
+    if part.get("item_id") != part["id"] or not all(isinstance(value, str) for value in asked.values()):
+        return None
+    return {"type": APPROVAL, "id": part["id"], **asked}
+
+
+def answered_leave(part: Part) -> Item:
+    """The ``mcp_approval_response``: leave is given by ``"approve": true`` alone."""
+    output = part["output"]
+    if not isinstance(output, dict) or not isinstance(output.get("approve"), bool):
+        output = {"approve": False, "reason": _text(part)}
+    reason = {"reason": output["reason"]} if isinstance(output.get("reason"), str) else {}
+    return {"type": APPROVED, "approval_request_id": part["tool_call_id"], "approve": output["approve"], **reason}
 
 
 def own_output(kind: str, part: Part) -> Item:

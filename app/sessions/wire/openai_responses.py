@@ -6,7 +6,10 @@
 | function_call, custom_tool_call, and each ..._call that the caller runs | assistant, one tool_call |
 | a ..._call that OpenAI runs (web_search_call, mcp_call ...) | assistant, a tool_call and its tool_result in one |
 | function_call_output and the other outputs | tool, one tool_result |
+| mcp_list_tools | assistant, as a call that OpenAI runs: its result are the tools |
+| mcp_approval_request, mcp_approval_response | assistant, a tool_call; tool, its tool_result |
 | reasoning, compaction | assistant, reasoning |
+| additional_tools | assistant, a text that says nothing |
 
 ``item_id`` of a part is the item's own id. Items that say nothing by themselves (item_reference ...) are refused.
 """
@@ -21,8 +24,10 @@ from app.sessions.wire.fields import (
     identifier,
     items,
     objects,
+    optional_flag,
     optional_string,
     part,
+    refuse,
     shown,
     string,
 )
@@ -70,6 +75,7 @@ OWN_CALLS: Mapping[str, tuple[str, ...]] = {
     "apply_patch_call": ("operation",),
     "computer_call": ("action", "actions"),
     "local_shell_call": ("action",),
+    "mcp_approval_request": ("server_label", "name", "arguments"),
     "program": ("code",),
     "shell_call": ("action",),
 }
@@ -78,6 +84,7 @@ HOSTED_CALLS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "file_search_call": (("queries",), "results"),
     "image_generation_call": (("revised_prompt",), "result"),
     "mcp_call": ((), "output"),
+    "mcp_list_tools": ((), "tools"),
     "web_search_call": (("action",), "results"),
 }
 OUTPUTS: Mapping[str, str] = {
@@ -90,11 +97,14 @@ OUTPUTS: Mapping[str, str] = {
     "shell_call_output": "output",
     "tool_search_output": "tools",
 }
+APPROVAL, APPROVED = "mcp_approval_request", "mcp_approval_response"  # the item's own id is what the answer names
+SILENT: Mapping[str, PartType] = {"additional_tools": PartType.TEXT, "compaction": PartType.REASONING}
 SEARCH_ITEMS = frozenset({"tool_search_call", "tool_search_output"})
 SEARCH_ID = "tool_search"  # by which those meet that have no id
 NAMED_CALLS = frozenset({"function_call", "custom_tool_call", "mcp_call"})
 CALLS_WITH_ARGUMENTS = frozenset({"function_call", "mcp_call", "tool_search_call"})
-ITEMS = ("message", "reasoning", "compaction", "custom_tool_call", *CALLS_WITH_ARGUMENTS, *OWN_CALLS, *HOSTED_CALLS)
+SAID = ("message", "reasoning", "custom_tool_call", APPROVED, *SILENT)
+ITEMS = (*SAID, *CALLS_WITH_ARGUMENTS, *OWN_CALLS, *HOSTED_CALLS)
 
 
 def item(raw: Wire) -> tuple[Role, list[Part]]:
@@ -104,14 +114,16 @@ def item(raw: Wire) -> tuple[Role, list[Part]]:
         raise WireError("/type", f"a string is expected, not {shown(kind)}")
     if kind in OUTPUTS:
         return Role.TOOL, [_output(raw, OUTPUTS[kind])]
+    if kind == APPROVED:
+        return Role.TOOL, [_answered(raw)]
     return Role.ASSISTANT, _assistant_parts(raw, kind)
 
 
 def _assistant_parts(raw: Wire, kind: str) -> list[Part]:
     if kind == "reasoning":
         return [_reasoning(raw)]
-    if kind == "compaction":
-        return [part(PartType.REASONING, raw, "", used={"type", "id"}, text="", **_native(raw), **_item_id(raw))]
+    if kind in SILENT:
+        return [part(SILENT[kind], raw, "", used={"type", "id"}, text="", **_native(raw), **_item_id(raw))]
     if kind in HOSTED_CALLS:
         return _hosted_call(raw, *HOSTED_CALLS[kind])
     if kind == "custom_tool_call":
@@ -135,12 +147,13 @@ def _call(raw: Wire, called_with: Wire, *, used: Collection[str]) -> Part:
     """One call. OpenAI's own tools have the item's id only, and are named by their type."""
     kind = raw["type"]
     by_item = kind in HOSTED_CALLS
+    own_id = "id" if by_item or kind == APPROVAL else "call_id"
     return part(
         PartType.TOOL_CALL,
         raw,
         "",
         used={"type", "id", "call_id", "name", *used},
-        id=SEARCH_ID if _is_of_openai_s_search(raw) else identifier(raw, "id" if by_item else "call_id", ""),
+        id=SEARCH_ID if _is_of_openai_s_search(raw) else identifier(raw, own_id, ""),
         name=identifier(raw, "name", "") if kind in NAMED_CALLS else kind.removesuffix("_call"),
         **called_with,
         **({} if by_item else _item_id(raw)),
@@ -170,8 +183,8 @@ def _hosted_output(raw: Wire, held: str) -> Any:
     output = raw.get(held)
     if raw["type"] == "image_generation_call" and isinstance(output, str):
         return [{"type": "image", "data": output, "media_type": f"image/{raw.get('output_format') or 'png'}"}]
-    if output is None:
-        output = raw.get("error")
+    if not output and raw.get("error") is not None:
+        output = raw["error"]
     return "" if output is None else output
 
 
@@ -188,6 +201,24 @@ def _output(raw: Wire, held: str) -> Part:
         is_error=True if _failed(raw) else None,
         **(_item_id(raw) if call_id != "id" else {}),
         **native,
+    )
+
+
+def _answered(raw: Wire) -> Part:
+    """Whether a call of MCP was allowed, and why not. The answer is somebody's, whatever gave it to the agent."""
+    approve = optional_flag(raw, "approve", "")
+    if approve is None:
+        refuse(raw, "approve", "", "true or false")
+    reason = optional_string(raw, "reason", "")
+    return part(
+        PartType.TOOL_RESULT,
+        raw,
+        "",
+        used={"type", "id", "approval_request_id", "approve", "reason"},
+        tool_call_id=identifier(raw, "approval_request_id", ""),
+        output={"approve": approve} if reason is None else {"approve": approve, "reason": reason},
+        **_item_id(raw),
+        **_native(raw),
     )
 
 

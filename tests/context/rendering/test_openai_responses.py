@@ -150,6 +150,42 @@ def test_a_call_of_the_shell_that_openai_cannot_have_made_is_a_functions() -> No
     assert [item["type"] for item in items[1:]] == ["function_call", "function_call_output"]
 
 
+LEAVE = call("mcpr_1", {"server_label": "d", "name": "roll", "arguments": "{}"}, name="mcp_approval_request") | {
+    **PROVIDER,
+    "native": "mcp_approval_request",
+    "item_id": "mcpr_1",
+}
+
+
+def test_leave_that_nobody_gave_was_not_given() -> None:
+    items = rendered(user("Roll"), assistant(LEAVE), user("Forget it"))
+    answer = {"type": "mcp_approval_response", "approval_request_id": "mcpr_1"}
+    assert items[2] == answer | {"approve": False, "reason": "(no result)"}
+
+
+def test_leave_that_is_asked_for_last_waits_for_the_answer() -> None:
+    asked = {"type": "mcp_approval_request", "id": "mcpr_1", "server_label": "d", "name": "roll", "arguments": "{}"}
+    assert rendered(user("Roll"), assistant(LEAVE))[-1] == asked
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        LEAVE | {"arguments": {"name": "roll"}},
+        LEAVE | {"item_id": "mcpr_2"},
+        {key: value for key, value in LEAVE.items() if key != "item_id"},
+    ],
+)
+def test_leave_that_openai_cannot_have_asked_for_is_a_functions(odd: Part) -> None:
+    items = rendered(user("Roll"), assistant(odd), tool(result("mcpr_1", {"approve": True})))
+    assert [item["type"] for item in items[1:]] == ["function_call", "function_call_output"]
+
+
+def test_at_the_head_of_a_cut_tail_leave_is_a_functions() -> None:
+    items = rendered(assistant(LEAVE), tool(result("mcpr_1", {"approve": True})), user("Ok"))
+    assert [item["type"] for item in items[:2]] == ["function_call", "function_call_output"]
+
+
 def test_reasoning_that_led_to_nothing_is_not_shown() -> None:
     assert rendered(user("Find"), assistant(ENCRYPTED), user("Well?")) == [
         said_by_user(input_text("Find")),

@@ -312,6 +312,13 @@ def test_gemini_s_code_comes_back_as_it_was() -> None:
             "server_label": "dice",
             "error": {"type": "mcp_protocol_error", "code": 5, "message": "no dice"},
         },
+        {
+            "type": "mcp_list_tools",
+            "id": "mcpl_1",
+            "server_label": "dice",
+            "tools": [{"name": "roll", "input_schema": {"type": "object"}, "description": "Rolls."}],
+        },
+        {"type": "mcp_list_tools", "id": "mcpl_1", "server_label": "dice", "tools": [], "error": "no dice"},
     ],
 )
 def test_the_items_of_openai_s_own_tools_come_back_as_they_were(item: dict[str, Any]) -> None:
@@ -352,6 +359,16 @@ ASKED = {"type": "message", "role": "user", "content": [{"type": "input_text", "
             {"type": "apply_patch_call_output", "call_id": "c1", "status": "failed", "output": "no such file"},
         ],
         [{"type": "compaction", "encrypted_content": "gAAA"}],
+        [
+            {
+                "type": "mcp_approval_request",
+                "id": "mcpr_1",
+                "server_label": "dice",
+                "name": "roll",
+                "arguments": '{"sides": 6}',
+            },
+            {"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": False, "reason": "Not now."},
+        ],
     ],
 )
 def test_openai_s_tools_that_the_agent_runs_and_what_it_compacted_come_back_as_they_were(items: list[Any]) -> None:
