@@ -104,12 +104,23 @@ def _blocks(pieces: Sequence[_Piece]) -> tuple[dict[str, list[str]], list[str]]:
         piece = pieces[at]
         if piece.name and not piece.closes and last_closing.get(piece.name, -1) > at:
             end = _end(pieces, at)
-            blocks.setdefault(piece.name, []).extend(p.text for p in pieces[at:end] if not p.name)
+            blocks.setdefault(piece.name, []).extend(_inside(pieces[at:end]))
             at = end
         elif not piece.name:
             rest.append(piece.text)
         at += 1
     return blocks, rest
+
+
+def _inside(pieces: Sequence[_Piece]) -> Iterator[str]:
+    """The texts of pieces from an opening tag on; of what stands between two blocks of that name the list lines."""
+    name, between = pieces[0].name, False
+    last_opening = max(at for at, piece in enumerate(pieces) if piece.name == name and not piece.closes)
+    for at, piece in enumerate(pieces):
+        if piece.name == name:
+            between = piece.closes and at < last_opening
+        elif not piece.name and (not between or _is_listed(piece.text)):
+            yield piece.text
 
 
 def _end(pieces: Sequence[_Piece], start: int) -> int:

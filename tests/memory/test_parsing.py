@@ -98,6 +98,16 @@ def test_a_whole_reply_is_read() -> None:
             ["a", "b"],
             id="several blocks are joined",
         ),
+        pytest.param(
+            "<observations>\n* a\n</observations>\nAnd then:\n* b\n<observations>\n* c\n</observations>",
+            ["a", "b", "c"],
+            id="what is said between two blocks is no line, unless it is listed",
+        ),
+        pytest.param(
+            "<observations>\na\n</observations>\nAnd then:\n<observations>\nb\n</observations>",
+            ["a", "b"],
+            id="nor between two blocks of no list",
+        ),
         pytest.param("<observations>\n* a\n* b</observations>\n* no", ["a", "b"], id="a closing tag at a line's end"),
         pytest.param(
             "<observations>\n* wrote </observations>\n* b\n</observations>",
