@@ -109,6 +109,11 @@ def test_problems_are_documented_as_problems(name: str) -> None:
     assert all(schema == {"$ref": "#/components/schemas/Problem"} for schema in schemas)
 
 
+@pytest.mark.parametrize("name", WITH_BODY)
+def test_every_operation_with_a_body_says_that_it_may_be_too_large(name: str) -> None:
+    assert "413" in OPERATIONS[name][2]["responses"]
+
+
 async def test_every_example_of_a_request_is_accepted_twice_and_answered_like_its_example(service: Service) -> None:
     await service.configure("s0")
     for name in sorted(REPEATABLE, key=lambda name: name == "grepArtifact"):  # which needs what was put

@@ -92,7 +92,7 @@ async def erase_message(key: Key, message_id: MessageId, tenant: Tenant, request
     )
 
 
-@router.post("/sessions/{key}/compact", operation_id="compactSession", responses=problem_responses(409))
+@router.post("/sessions/{key}/compact", operation_id="compactSession", responses=problem_responses(409, 413))
 async def compact_session(key: Key, body: CompactIn, tenant: Tenant, request: Request) -> CompactOut:
     """Let the messages up to `up_to_seq` leave the tail for a summary, which contexts show first; they stay readable.
 

@@ -91,7 +91,7 @@ async def delete_value(
     return _answer(state.values, state.etag)
 
 
-@router.post("/templates/lint", operation_id="lintTemplate")
+@router.post("/templates/lint", operation_id="lintTemplate", responses=problem_responses(413))
 @needs(Access.READ)
 async def lint_template(body: LintIn, tenant: Tenant, request: Request) -> LintOut:
     """What is wrong with a template, which names it uses, and what of the cached prefix they make volatile."""
