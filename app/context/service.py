@@ -35,6 +35,8 @@ from app.state.templates import Scope, names_of, read
 POLL_SECONDS = 0.02
 MESSAGES = frozenset({HitKind.MESSAGE})
 RECALLED_MAX = 50  # hits that are looked at for one context
+MESSAGE_BYTES = 64  # a message costs as much to compile as so many bytes to read: a thousand of them some 25 ms
+CHARACTERS_PER_TOKEN = 4
 WAITED = "the wait ended before the memory caught up with this session"
 
 
@@ -68,8 +70,8 @@ class ContextService:
     ) -> Answer:
         """The context of a session as it is now, or was; an empty one for a session never seen.
 
-        What is done with a large body, or to explain, is done in a thread. Raises VersionNotFound and MessageNotFound
-        for what the past has not.
+        What is done with a large body or a large session, or to explain, is done in a thread. Raises VersionNotFound
+        and MessageNotFound for what the past has not.
         """
         of = {"daybook.session": key, "daybook.format": query.format}
         with traced(self._tracer, "context", attributes=of):
@@ -86,10 +88,11 @@ class ContextService:
         read = await self._reader.read(tenant, key, moment, names, message_budget=query.message_budget, known=known)
         if not isinstance(read, Unchanged):
             snapshot, server = read
-            compiled, now = await self._compiled(tenant, query, body, body_bytes, snapshot, server)
+            size = UNKNOWN if query.explain else body_bytes + _size(snapshot)  # explaining looks at it piece by piece
+            compiled, now = await self._compiled(tenant, query, body, size, snapshot, server)
             if not caught_up:
                 compiled = replace(compiled, notices=(*compiled.notices, WAITED))
-            kept = kept_of(snapshot, compiled, query, names=names, now=now)
+            kept = await offloaded(partial(kept_of, snapshot, compiled, query, names=names, now=now), size=size)
             self._keep(question, kept)
         if kept is None:
             raise AssertionError  # nothing was known, so nothing is unchanged
@@ -114,12 +117,11 @@ class ContextService:
         tenant: str,
         query: ContextQuery,
         body: ContextIn,
-        body_bytes: int,
+        size: int,
         snapshot: Snapshot,
         server: datetime,
     ) -> tuple[Compiled, datetime]:
         """The context, and what time it is there; compiled once more where a search adds to it."""
-        size = UNKNOWN if query.explain else body_bytes  # what would bring each piece back is looked for piece by piece
         given = body.now or query.now
         now = given or _now(server, snapshot.newest_created_at)
         ask = await offloaded(partial(_ask, query, body, snapshot, now=now, server=server), size=size)
@@ -177,6 +179,13 @@ def _ask(query: ContextQuery, body: ContextIn, snapshot: Snapshot, *, now: datet
         max_observations=query.max_observations,
         explain=query.explain,
     )
+
+
+def _size(snapshot: Snapshot) -> int:
+    """How much there is to compile, in bytes of a body that are read in that time."""
+    notes = sum(chunk.tokens for chunk in snapshot.reflections) + sum(chunk.tokens for chunk in snapshot.observations)
+    media = sum(len(str(part.get("data", ""))) for message in snapshot.tail for part in message.parts)
+    return notes + media // CHARACTERS_PER_TOKEN + sum(message.tokens + MESSAGE_BYTES for message in snapshot.tail)
 
 
 def _names(body: ContextIn) -> Names:

@@ -16,12 +16,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import Enum, auto
+from functools import partial
 from typing import Any, TypeAlias
 from uuid import UUID
 
 from app.context.model import Elsewhere
 from app.facts.standing import Standing, standing, standing_mark, standing_of
 from app.kit.db import Database, Row
+from app.kit.offload import offloaded
 from app.memory.model import Observation, Reflection
 from app.memory.moments import moment
 from app.memory.rows import CONVERSATION, REFLECTION, observation_of, reflection_of
@@ -31,6 +33,7 @@ from app.state.store import VALUES, scopes_and_names
 
 CAUSES = 8  # of the last versions, told why the prefix broke
 ELSEWHERE_SESSIONS, ELSEWHERE_MESSAGES = 5, 20  # sessions that share the memory, and messages of each, that are told
+ROW_BYTES = 64  # one costs as much to make a message of as so many bytes of a body to read
 LOOK_BACK = 32  # messages read before the start, to find that of a group it falls into
 
 STATE = (
@@ -251,14 +254,14 @@ class ContextStore:
         arguments = self._arguments(session, budgets, names)
         rows = await self._fetch(SNAPSHOT, *arguments, known, budgets.elsewhere)
         unchanged = len(rows) == 1 and rows[0]["head"] is None
-        return UNCHANGED if unchanged else _read_of(rows)
+        return UNCHANGED if unchanged else await _read(rows)
 
     async def past(
         self, session: UUID, budgets: Budgets, moment: Moment, *, timezone: str, names: Collection[str] = ()
     ) -> Read | None:
         """The same at a moment of the past; None: there was none. ``timezone`` dates a session without messages."""
         arguments = self._arguments(session, budgets, names)
-        return _read_of(await self._fetch(PAST_SNAPSHOT, *arguments, moment.version, moment.seq, timezone))
+        return await _read(await self._fetch(PAST_SNAPSHOT, *arguments, moment.version, moment.seq, timezone))
 
     def _arguments(self, session: UUID, budgets: Budgets, names: Collection[str]) -> tuple[Any, ...]:
         return (
@@ -288,6 +291,10 @@ class ContextStore:
         async with self._database.connection() as connection:
             found: UUID | None = await connection.fetchval(STORED, session, seq)
         return found
+
+
+async def _read(rows: Sequence[Row]) -> Read | None:
+    return await offloaded(partial(_read_of, rows), size=ROW_BYTES * len(rows))
 
 
 def _read_of(rows: Sequence[Row]) -> Read | None:

@@ -10,6 +10,7 @@ import pytest
 
 from app.context.schemas import ContextIn, ContextQuery
 from app.context.service import ContextService
+from app.sessions.schemas import MessageIn
 from tests.conftest import Service, StartService
 from tests.context.turns import alone
 
@@ -406,3 +407,18 @@ async def test_a_large_body_is_read_and_told_beside_other_requests_and_what_is_e
     await contexts.context(tenant="default", key="s1", query=query, body=body, body_bytes=body_bytes)
     assert incoming.threads | knowledge.threads
     assert threading.current_thread() not in incoming.threads | knowledge.threads
+
+
+@pytest.mark.parametrize(("messages", "words", "aside"), [(20, 10, False), (20, 4_000, True), (1_100, 1, True)])
+async def test_a_large_session_is_compiled_beside_other_requests(
+    service: Service, *, messages: int, words: int, aside: bool
+) -> None:
+    for start in range(0, messages, 100):
+        await talk(service, *("word " * words for _ in range(min(100, messages - start))))
+    contexts: ContextService = service.app.state.context
+    incoming = Watched()
+    incoming.append(MessageIn(role="user", content="Hi"))
+    body = ContextIn.model_construct(incoming=incoming)
+    await contexts.context(tenant="default", key="s1", query=ContextQuery(message_budget=0), body=body, body_bytes=100)
+    assert incoming.threads
+    assert (threading.current_thread() not in incoming.threads) is aside
