@@ -8,6 +8,7 @@ from enum import StrEnum
 
 import asyncpg
 
+from app.artifacts.objects import Objects
 from app.choosing import chosen_models
 from app.diagnostics.backlog_store import BacklogStore
 from app.diagnostics.health import readiness
@@ -22,6 +23,7 @@ from app.recall.vector_store import HAS_EXTENSION
 from app.roles import build_roles
 from app.serving import located, opened
 from app.settings import Settings
+from app.working import build_objects
 
 CLOCK_SECONDS_MAX = 5.0  # between this machine's clock and the database's, which leases and gaps go by
 TROUBLED_MAX = 20  # memories told by name
@@ -70,6 +72,9 @@ async def examine(settings: Settings, database: Location, *, redrive: bool) -> A
     except StartError as error:
         yield Finding(check="database", verdict=Verdict.WRONG, detail=str(error), advice="see DAYBOOK_DATABASE_URL")
         return
+    objects = build_objects(settings)
+    if objects is not None:
+        yield await _objects(objects)
     async for finding in _models(settings):
         yield finding
 
@@ -102,6 +107,14 @@ async def _vectors(pool: Database) -> Finding:
         return Finding(check="pgvector", verdict=Verdict.OK, detail="there")
     advice = "run 'daybook migrate' as the database's owner, where the server has pgvector"
     return Finding(check="pgvector", verdict=Verdict.WRONG, detail="not in this database", advice=advice)
+
+
+async def _objects(objects: Objects) -> Finding:
+    trouble = await objects.trouble()
+    if trouble is None:
+        return Finding(check="object store", verdict=Verdict.OK, detail="answers")
+    advice = "see DAYBOOK_ARTIFACTS__URL and the store's own variables; only artifacts are without it"
+    return Finding(check="object store", verdict=Verdict.WRONG, detail=trouble, advice=advice)
 
 
 async def _memories(pool: Database, *, redrive: bool) -> AsyncIterator[Finding]:

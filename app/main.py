@@ -14,7 +14,6 @@ from prometheus_client import CollectorRegistry, ProcessCollector, disable_creat
 from app import VERSION
 from app.artifacts.branch_store import ArtifactBranchStore
 from app.artifacts.branching import ArtifactBranching
-from app.artifacts.objects import open_objects
 from app.artifacts.service import ArtifactService
 from app.artifacts.store import ArtifactStore
 from app.configs import (
@@ -78,7 +77,7 @@ from app.state.service import StateService
 from app.state.store import StateStore
 from app.transfer.exporting import ExportConfig, Exporting
 from app.transfer.store import TransferStore
-from app.working import build_engine, build_recall, build_retaining, build_sweeping, process_name
+from app.working import build_engine, build_objects, build_recall, build_retaining, build_sweeping, process_name
 
 # The framework's own spans have the query in them, which is text of the caller's.
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
@@ -149,7 +148,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         metrics=session_metrics,
     )
     retaining = build_retaining(settings, pool, index_store, deleting, session_metrics)
-    objects = None if settings.artifacts.url is None else open_objects(settings.artifacts.url)
+    objects = build_objects(settings)
     artifacts = ArtifactService(ArtifactStore(pool), artifact_config(settings), objects, redaction)
     sweepings = [] if objects is None else [build_sweeping(settings, pool, objects)]
     rates = Rates(RateConfig(per_minute=settings.rates.per_minute, redis_url=settings.rates.redis_url))

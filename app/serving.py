@@ -68,7 +68,6 @@ class Keys(StrEnum):
 
 def serve(settings: Settings) -> None:
     """Serve until SIGINT or SIGTERM. Raises StartError: one clear line."""
-    configure(json=_json_logs(settings), level=settings.log_level)
     _refuse_taken_port(settings)
     for ending in (signal.SIGINT, signal.SIGTERM):
         signal.signal(ending, _leave)
@@ -90,7 +89,6 @@ def migrate(settings: Settings, *, secured_for: str | None = None) -> None:
 
     Raises StartError.
     """
-    configure(json=_json_logs(settings), level=settings.log_level)
     with located(settings, exclusive=False) as database:
         asyncio.run(_upgrade(settings, database))
         if secured_for is not None:
@@ -100,7 +98,11 @@ def migrate(settings: Settings, *, secured_for: str | None = None) -> None:
 
 @contextmanager
 def located(settings: Settings, *, exclusive: bool) -> Iterator[Location]:
-    """The database to use: the one that is configured, or the embedded one, which runs as long as it is used."""
+    """The database to use: the one that is configured, or the embedded one, which runs as long as it is used.
+
+    From here on what is logged goes to stderr: what a command answers is alone on stdout.
+    """
+    configure(json=_json_logs(settings), level=settings.log_level)
     if settings.database_url is not None:
         yield Location(url=settings.database_url, name=without_password(settings.database_url))
         return

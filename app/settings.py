@@ -144,6 +144,9 @@ class ArtifactSettings(_Group):
     url: str | None = Field(
         None, description="object store of the bytes: file:///..., s3://, gs://, az://; unset: the database"
     )
+    store_concurrency: int = Field(
+        16, ge=1, le=256, description="calls to the object store at once, per process; who waits 30 s gets a 503"
+    )
     sweep_seconds: float = Field(3_600.0, ge=1, le=604_800, description="how often to look for objects of no artifact")
     orphan_seconds: float = Field(3_600.0, ge=1, le=604_800, description="age at which such an object is deleted")
     part_bytes_inline_max: int = Field(

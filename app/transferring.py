@@ -10,7 +10,6 @@ from typing import BinaryIO
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from app.artifacts.objects import Objects, open_objects
 from app.kit.db import Database
 from app.kit.errors import DomainError
 from app.kit.migrate import current_revision, lacking
@@ -20,6 +19,7 @@ from app.transfer.errors import TransferError
 from app.transfer.exporting import ExportConfig, Exporting
 from app.transfer.importing import Importing
 from app.transfer.store import TransferStore
+from app.working import build_objects
 
 
 def export_session(settings: Settings, *, tenant: str, key: str, path: Path | None) -> int:
@@ -47,7 +47,7 @@ async def _export(settings: Settings, tenant: str, key: str, file: BinaryIO) -> 
     count = 0
     async with _opened(settings) as database:
         exporting = Exporting(
-            database=database, store=TransferStore(), objects=_objects(settings), config=ExportConfig()
+            database=database, store=TransferStore(), objects=build_objects(settings), config=ExportConfig()
         )
         with _progress() as progress:
             task = progress.add_task(f"exporting {key}", total=None)
@@ -60,16 +60,12 @@ async def _export(settings: Settings, tenant: str, key: str, file: BinaryIO) -> 
 
 async def _import(settings: Settings, tenant: str, key: str, path: Path) -> int:
     async with _opened(settings) as database:
-        importing = Importing(database=database, store=TransferStore(), objects=_objects(settings))
+        importing = Importing(database=database, store=TransferStore(), objects=build_objects(settings))
         total = await importing.check(path)
         with _progress() as progress:
             task = progress.add_task(f"importing {key}", total=total)
             await importing.session(path, tenant=tenant, key=key, told=lambda rows: progress.advance(task, rows))
     return total
-
-
-def _objects(settings: Settings) -> Objects | None:
-    return None if settings.artifacts.url is None else open_objects(settings.artifacts.url)
 
 
 @asynccontextmanager

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from opentelemetry.trace import Tracer
 from prometheus_client import CollectorRegistry
 
-from app.artifacts.objects import Objects
+from app.artifacts.objects import Objects, open_objects
 from app.artifacts.store import ArtifactStore
 from app.artifacts.sweeping import SweepConfig, Sweeping
 from app.configs import engine_config, fact_config, index_config, recall_config, retaining_config, vector_config
@@ -119,6 +119,12 @@ def build_retaining(
         config=retaining_config(settings),
         metrics=metrics,
     )
+
+
+def build_objects(settings: Settings) -> Objects | None:
+    """The object store; None where the bytes are in the database. Raises StartError."""
+    chosen = settings.artifacts
+    return None if chosen.url is None else open_objects(chosen.url, concurrency=chosen.store_concurrency)
 
 
 def build_sweeping(settings: Settings, pool: Database, objects: Objects) -> Sweeping:

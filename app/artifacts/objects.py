@@ -1,26 +1,40 @@
 """Bytes outside the database: an object store by its URL (a folder, S3, GCS, Azure), through obstore.
 
 Credentials and endpoints come from the providers' own variables. The library is an extra, ``daybook[objects]``. It is
-called in threads: its own asyncio calls abort the interpreter when it ends soon after one (obstore 0.12).
+called in threads: its own asyncio calls abort the interpreter when it ends soon after one (obstore 0.12). They are the
+store's own: one that hangs would else hold up all that the service does in threads, appends and searches among it.
 """
 
 import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID, uuid4
+
+import structlog
 
 from app.kit.errors import StartError, Unavailable, first_line
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
+log = structlog.get_logger("daybook.artifacts")
+
+# The library takes these in the place of what the variables say of it: an endpoint is asked as the operator named it,
+# by http:// too, as one beside the service often is.
 REMOTE: dict[str, Any] = {
-    "client_options": {"timeout": timedelta(seconds=30), "connect_timeout": timedelta(seconds=5)},
+    "client_options": {
+        "timeout": timedelta(seconds=30),
+        "connect_timeout": timedelta(seconds=5),
+        "allow_http": True,
+    },
     "retry_config": {"max_retries": 2, "retry_timeout": timedelta(seconds=30)},
 }
+PLACE_SECONDS = 30.0  # for a place among the calls that are made at once
+CONCURRENCY = 16
 URL = re.compile(r"[^\s\"]+://[^\s\"]*")  # the library may tell it otherwise than it was given: foo:// for Foo://
 
 
@@ -35,20 +49,23 @@ class Stored(NamedTuple):
 class Objects:
     """One object per version that is put: none is shared, so the deletion of one is never that of another."""
 
-    def __init__(self, store: "ObjectStore") -> None:
+    def __init__(self, store: "ObjectStore", *, concurrency: int = CONCURRENCY) -> None:
+        """``concurrency``: calls at once."""
         self._store = store
+        self._places = asyncio.Semaphore(concurrency)
+        self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="daybook-objects")
 
     async def write(self, session: UUID, content: bytes) -> str:
         """Keep the bytes under a new key. Raises Unavailable."""
         key = _new_key(session)
-        await _asked(lambda: self._store.put(key, content))
+        await self._asked(lambda: self._store.put(key, content))
         return key
 
     async def copy(self, key: str, session: UUID) -> str | None:
         """Keep the same bytes for another session; None where there are none under this key. Raises Unavailable."""
         copy = _new_key(session)
         try:
-            await _asked(lambda: self._store.copy(key, copy))
+            await self._asked(lambda: self._store.copy(key, copy))
         except FileNotFoundError:
             return None
         return copy
@@ -58,23 +75,43 @@ class Objects:
         if start == end:  # which no store takes for a range
             return b""
         try:
-            return bytes(await _asked(lambda: self._store.get_range(key, start=start, end=end)))
+            return bytes(await self._asked(lambda: self._store.get_range(key, start=start, end=end)))
         except FileNotFoundError:
             return None
 
     async def delete(self, keys: Sequence[str]) -> None:
         """Delete what is there of ``keys``. Raises Unavailable."""
         with suppress(FileNotFoundError):
-            await _asked(lambda: self._store.delete(list(keys)))
+            await self._asked(lambda: self._store.delete(list(keys)))
+
+    async def trouble(self) -> str | None:
+        """Why it cannot be reached, for an operator; None where it can."""
+        try:
+            await anext(self.batches(), None)
+        except Unavailable as error:
+            return _told(error.__cause__ or error)
+        return None
 
     async def batches(self) -> AsyncIterator[list[Stored]]:
         """Every object of ours, some at a time. Raises Unavailable."""
-        listing = await _asked(lambda: iter(self._store.list()))
-        while (batch := await _asked(lambda: next(listing, None))) is not None:
+        listing = await self._asked(lambda: iter(self._store.list()))
+        while (batch := await self._asked(lambda: next(listing, None))) is not None:
             yield [stored for found in batch if (stored := _stored(found)) is not None]
 
+    async def _asked(self, call: Callable[[], Any]) -> Any:
+        try:
+            async with asyncio.timeout(PLACE_SECONDS):
+                await self._places.acquire()
+        except TimeoutError as error:
+            raise Unavailable("the object store is too busy") from error
+        try:
+            with _translated():
+                return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+        finally:
+            self._places.release()
 
-def open_objects(url: str) -> Objects:
+
+def open_objects(url: str, *, concurrency: int = CONCURRENCY) -> Objects:
     """The object store at a URL (``file:///srv/daybook``, ``s3://bucket/prefix``, ``gs://``, ``az://``).
 
     Raises StartError: the library is not there, or this is no URL of a store.
@@ -86,15 +123,9 @@ def open_objects(url: str) -> Objects:
         raise StartError("DAYBOOK_ARTIFACTS__URL needs an extra: pip install 'daybook[objects]'") from error
     options = {"mkdir": True} if url.startswith("file:") else REMOTE
     try:
-        return Objects(from_url(url, **options))
+        return Objects(from_url(url, **options), concurrency=concurrency)
     except (BaseError, ValueError, OSError) as error:
-        told = URL.sub("the URL", first_line(error).replace(url, "the URL"))  # which may have a password
-        raise StartError(f"DAYBOOK_ARTIFACTS__URL: {told}") from error
-
-
-async def _asked(call: Callable[[], Any]) -> Any:
-    with _translated():
-        return await asyncio.to_thread(call)
+        raise StartError(f"DAYBOOK_ARTIFACTS__URL: {_told(error, url)}") from error
 
 
 @contextmanager
@@ -106,7 +137,13 @@ def _translated() -> Iterator[None]:
     except FileNotFoundError:
         raise
     except (BaseError, OSError) as error:
+        log.warning("object_store_away", error=type(error).__name__, reason=_told(error))
         raise Unavailable("the object store cannot be reached") from error
+
+
+def _told(error: BaseException, url: str = "the URL") -> str:
+    """What an error says, without the URL, which may have a password."""
+    return URL.sub("the URL", first_line(error).replace(url, "the URL"))
 
 
 def _new_key(session: UUID) -> str:

@@ -16,10 +16,12 @@ from app.artifacts.sweeping import SweepConfig, Sweeping
 from app.kit.errors import StartError
 from app.sessions.store import session_id
 from tests.conftest import Service, StartService
+from tests.journeys.processes import process
 
 REPORT = "/sessions/s1/artifacts/report.csv"
 TEXT = b"city,people\nLisbon,545000\n"
 SESSION = session_id("default", "s1")
+SOON_SECONDS = 10.0  # a call of a store that hangs takes longer
 
 
 def started(
@@ -115,17 +117,65 @@ async def test_bytes_that_are_gone_from_the_store_are_not_found(start_service: S
         assert (answer.status_code, answer.json()["type"]) == (404, "/problems/artifact-not-found")
 
 
+def bucket_at(server: socket.socket) -> dict[str, str]:
+    """The variables of a store that is asked there."""
+    return {
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.getsockname()[1]}",
+        "AWS_ACCESS_KEY_ID": "none",
+        "AWS_SECRET_ACCESS_KEY": "none",
+    }
+
+
+async def test_a_bucket_beside_the_service_is_asked_by_http(
+    start_service: StartService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[bytes] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(await reader.readline())
+        writer.write(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        for name, value in bucket_at(server.sockets[0]).items():
+            monkeypatch.setenv(name, value)
+        async with start_service(artifacts={"url": "s3://bucket/daybook"}) as service:
+            await service.configure("s1")
+            assert (await service.client.put(REPORT, content=TEXT)).status_code == 503
+    assert asked[0].startswith(b"PUT /bucket/daybook/")
+
+
+async def test_a_store_that_hangs_holds_up_nothing_but_artifacts(
+    database_url: str,
+) -> None:
+    """More calls of it than the interpreter has threads for all that is done beside the event loop."""
+    long = {"role": "user", "content": "The heron stood in the rain. " * 4_000}
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        environment = {
+            **bucket_at(deaf),
+            "DAYBOOK_DATABASE_URL": database_url,
+            "DAYBOOK_MIGRATE": "never",
+            "DAYBOOK_ARTIFACTS__URL": "s3://bucket/daybook",
+        }
+        async with process(environment) as service:
+            await service.append("s1", long)
+            puts = [asyncio.create_task(service.client.put(f"{REPORT}-{number}", content=TEXT)) for number in range(40)]
+            call, _ = await asyncio.to_thread(deaf.accept)
+            await asyncio.wait_for(service.append("s1", long), SOON_SECONDS)
+            found = service.client.post("/sessions/s1/recall", json={"query": "heron"})
+            assert (await asyncio.wait_for(found, SOON_SECONDS)).json()["hits"]
+            assert not any(put.done() for put in puts)
+            call.close()
+            await service.kill()
+            await asyncio.gather(*puts, return_exceptions=True)
+
+
 async def test_a_store_that_cannot_be_reached_is_unavailable(
     start_service: StartService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
-        for name, value in {
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{closed.getsockname()[1]}",
-            "AWS_ALLOW_HTTP": "true",
-            "AWS_ACCESS_KEY_ID": "none",
-            "AWS_SECRET_ACCESS_KEY": "none",
-        }.items():
+        for name, value in bucket_at(closed).items():
             monkeypatch.setenv(name, value)
         async with start_service(artifacts={"url": "s3://bucket/daybook"}) as service:
             await service.configure("s1")

@@ -1,12 +1,13 @@
 """``daybook doctor``: what it finds, what it advises, and that it mends (issue 5)."""
 
 import json
+from pathlib import Path
 from uuid import uuid4
 
 import asyncpg
 
 from tests.journeys.looks import until, until_stalled
-from tests.journeys.processes import command, process
+from tests.journeys.processes import command, free_port, process
 from tests.journeys.talk import plain_talk
 from tests.model_server import Fault, ModelServer
 
@@ -29,6 +30,21 @@ def test_a_sound_service_is_found_sound(database_url: str) -> None:
         "memories": "ok",
         "model": "warning",
     }
+
+
+def test_the_object_store_is_looked_at(database_url: str, tmp_path: Path) -> None:
+    found = findings(
+        exit_code=0, DAYBOOK_DATABASE_URL=database_url, DAYBOOK_ARTIFACTS__URL=f"file://{tmp_path}/objects"
+    )
+    assert found["object store"] == {"check": "object store", "verdict": "ok", "detail": "answers", "advice": ""}
+
+
+def test_an_object_store_that_is_away_is_told_with_the_reason(database_url: str) -> None:
+    bucket = {"DAYBOOK_ARTIFACTS__URL": "s3://bucket/daybook", "AWS_ENDPOINT_URL": f"http://127.0.0.1:{free_port()}"}
+    keys = {"AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none"}
+    found = findings(exit_code=MISTAKES, DAYBOOK_DATABASE_URL=database_url, **bucket, **keys)
+    assert found["object store"]["verdict"] == "wrong"
+    assert "Error performing GET the URL" in found["object store"]["detail"]
 
 
 def test_the_model_of_embeddings_is_asked_too(database_url: str, models: ModelServer) -> None:
