@@ -2,14 +2,31 @@
 
 A fact that an extractor took from two sessions keeps what the other one said; where a caller has noted it too, in the
 same words, it keeps these. One in a caller's own words goes with the first of its sources: nobody knows which of them
-the words are from.
+the words are from. What somebody corrected of one but its words is kept without them, for when it is noted again.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from uuid import UUID
 
-from app.facts.model import Author, Fact, Source
+from app.facts.model import Author, Category, Fact, Source
+from app.sessions.model import Trust
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correction:
+    """What holds of the fact that is noted again of the source's cites, in its category, without any words.
+
+    ``source.valid_from`` and ``valid_to`` are what somebody set (None: they did not), ``category`` is what it is now.
+    Of one without a category in its source nothing is noted again. ``id``: of its row, where it has one.
+    """
+
+    source: Source
+    category: Category
+    trust: Trust
+    valid_to: datetime | None
+    id: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +64,44 @@ def without_facts(facts: Sequence[Fact], ids: Collection[int]) -> Left:
     return _left(facts, {fact.id: None if fact.id in ids else fact for fact in facts})
 
 
+def corrections(facts: Sequence[Fact], is_gone: Callable[[Source], bool]) -> list[Correction]:
+    """What is to hold when the sources that go are read again, in the order of the facts.
+
+    Of several that one message tells, which one was corrected is known by their order alone: all of them are kept.
+    """
+    taken = [
+        _correction(fact, source)
+        for fact in facts
+        if fact.author is Author.EXTRACTOR
+        for source in fact.sources
+        if source.category is not None and is_gone(source)
+    ]
+    corrected = {key_of(one.source) for one in taken if _is_corrected(one)}
+    return [one for one in taken if key_of(one.source) in corrected]
+
+
+def key_of(source: Source) -> tuple[UUID, tuple[int, ...], Category | None]:
+    """What a fact that is noted again has in common with what it was."""
+    return source.session_id, source.cites, source.category
+
+
+def _correction(fact: Fact, source: Source) -> Correction:
+    told = [one.valid_from for one in fact.sources if one.text is not None]
+    since = None if None in told or fact.valid_from in told else fact.valid_from
+    ends = None if fact.replaced_by is not None else fact.valid_to
+    return Correction(
+        source=replace(source, text="", observations=(), valid_from=since),
+        category=fact.category,
+        trust=fact.trust,
+        valid_to=ends,
+    )
+
+
+def _is_corrected(one: Correction) -> bool:
+    said = (one.source.category, None, None)
+    return said != (one.category, one.source.valid_from, one.valid_to)
+
+
 def _left(facts: Sequence[Fact], kept: Mapping[int, Fact | None]) -> Left:
     """What a fact that goes had replaced is valid for as long as that one was."""
     gone = {fact.id: fact for fact in facts if kept[fact.id] is None}
@@ -60,8 +115,17 @@ def _without(fact: Fact, is_gone: Callable[[Source], bool]) -> Fact | None:
         return fact
     if not sources or fact.author is Author.CALLER:
         return None
-    told = None if any(source.text is None for source in sources) else sources[0].text
-    return replace(fact, sources=sources, text=told or fact.text)
+    if sources[0] == fact.sources[0] or any(source.text is None for source in sources):
+        return replace(fact, sources=sources)
+    since = _since(fact, sources[0])
+    return replace(fact, sources=sources, text=sources[0].text or fact.text, valid_from=since)
+
+
+def _since(fact: Fact, source: Source) -> datetime:
+    """Since when this source says that it is so, but for what somebody has set."""
+    if fact.valid_from != fact.sources[0].valid_from or source.valid_from is None:
+        return fact.valid_from
+    return source.valid_from if fact.valid_to is None else min(source.valid_from, fact.valid_to)
 
 
 def _inherited(fact: Fact, gone: Mapping[int, Fact]) -> Fact:

@@ -51,7 +51,8 @@ class Source:
     """What of a session a fact rests on: the messages it cites.
 
     ``text`` is what an extractor made of the session, which saw its messages ``from_seq``..``to_seq`` or notes of them,
-    among these ``observations``. None: the caller cites the messages, and ``from_seq``..``to_seq`` are their ends.
+    among these ``observations``; ``category`` and ``valid_from`` are what it took that for (None: an older version did
+    not keep them). ``text`` None: the caller cites the messages, and ``from_seq``..``to_seq`` are their ends.
     """
 
     session_id: UUID
@@ -61,6 +62,8 @@ class Source:
     cites: tuple[int, ...] = ()
     observations: tuple[int, ...] = ()
     text: str | None = None
+    category: Category | None = None
+    valid_from: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,10 +103,13 @@ def source_to_json(source: Source) -> dict[str, Any]:
         "cites": list(source.cites),
         "observations": list(source.observations),
         "text": source.text,
+        "category": source.category,
+        "valid_from": None if source.valid_from is None else source.valid_from.isoformat(),
     }
 
 
 def source_from_json(stored: Mapping[str, Any]) -> Source:
+    category, valid_from = stored.get("category"), stored.get("valid_from")
     return Source(
         session_id=UUID(stored["session_id"]),
         session=stored["session"],
@@ -112,4 +118,6 @@ def source_from_json(stored: Mapping[str, Any]) -> Source:
         cites=tuple(stored["cites"]),
         observations=tuple(stored["observations"]),
         text=stored["text"],
+        category=None if category is None else Category(category),
+        valid_from=None if valid_from is None else datetime.fromisoformat(valid_from),
     )

@@ -10,6 +10,7 @@ from uuid import UUID
 from app.facts.errors import FactNotFound, FactTooLarge, TooManyFacts
 from app.facts.forgetting import Left, without_facts
 from app.facts.model import FOREIGN, OWN_WORD, SOURCES_MAX, Author, Category, Fact, FactConfig, NewFact, Source
+from app.facts.rereading import refuse
 from app.facts.store import FactFilter, FactStore
 from app.kit.clock import Clock
 from app.kit.db import Database, Tx
@@ -93,8 +94,8 @@ class FactService:
             _check(new.category, new.trust, valid_from=new.valid_from, valid_to=new.valid_to)
             if new == old:
                 return old
-            if new.text != old.text or (new.valid_to is not None and new.valid_to != old.valid_to):
-                await self._store.refuse(tx, tenant, resource_id, old, now=self._clock.now())
+            if new.text != old.text:
+                await refuse(tx, tenant, resource_id, old.sources)
             return await self._store.change(tx, tenant, resource_id, new, by_hand=True)
 
     async def delete(self, tenant: str, resource_id: str, fact_id: int | None = None) -> int:
@@ -107,9 +108,8 @@ class FactService:
             known = await self._store.locked(tx, tenant, resource_id)
             ids = {fact.id for fact in known if fact_id in {None, fact.id}}
             left: Left = without_facts(known, ids)
-            if fact_id is not None:  # where all are deleted, nothing is left that could have a session read again
-                for fact in (fact for fact in known if fact.id in ids):
-                    await self._store.refuse(tx, tenant, resource_id, fact, now=self._clock.now())
+            sources = [source for fact in known if fact.id in ids for source in fact.sources]
+            await refuse(tx, tenant, resource_id, sources)
             await self._store.leave(tx, tenant, resource_id, left)
         return len(left.deleted)
 

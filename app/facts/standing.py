@@ -19,7 +19,7 @@ from app.facts.worth import CONFIRMED_POINTS
 from app.kit.words import overlap, terms
 
 # JSON, or NULL where nothing was known. A tool's or a stranger's word is left out: what stands at the head of every
-# conversation is not for them to write.
+# conversation is not for them to write. What has no text is no fact (rereading.py).
 STANDING: Final = """
 SELECT jsonb_agg(to_jsonb(f)) FROM (
   SELECT f.id, f.text, f.category, f.author, f.valid_from, ended.valid_to, s.began_at, rank.worth, rank.passed,
@@ -39,7 +39,7 @@ SELECT jsonb_agg(to_jsonb(f)) FROM (
       coalesce(f.passes_at <= s.began_at, false) AS passed
   ) AS rank
   WHERE f.worded_at <= s.began_at AND f.valid_from <= s.began_at AND coalesce(ended.valid_to > s.began_at, true)
-    AND f.trust IN ('user', 'operator') AND {facts_max} > 0
+    AND f.trust IN ('user', 'operator') AND f.text <> '' AND {facts_max} > 0
 ) f WHERE place <= {facts_max}
 """
 

@@ -5,27 +5,25 @@ two merge into the same facts at once. The lock is the transaction's: it works b
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from app.facts.forgetting import Left, derived_since, of_message, of_sessions, without
+from app.facts import rereading
+from app.facts.forgetting import Correction, Left, corrections, derived_since, of_message, of_sessions, without
 from app.facts.model import Author, Category, Fact, NewFact, Source, Validity, source_from_json, source_to_json
+from app.facts.rereading import IS_HIDDEN, Told
 from app.facts.worth import passes_at, worth
 from app.kit.db import Database, Row, Tx
 from app.sessions.model import Gone, Trust
 from app.sessions.sharing import waiting
 
-# Not a fact, but the messages of one session of which somebody has deleted or changed what was noted: they are its
-# cites. Were it not kept, it would be noted again when the session is read again.
-IS_UNWANTED = "(author = 'extractor' AND text = '')"
-
 LOCK_FACTS = "/* lock_facts */ SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
 
 FACTS = f"""/* facts */
 SELECT * FROM facts
-WHERE tenant = $1 AND resource_id = $2 AND NOT {IS_UNWANTED} AND id > $3 AND ($4::text IS NULL OR category = $4)
+WHERE tenant = $1 AND resource_id = $2 AND NOT {IS_HIDDEN} AND id > $3 AND ($4::text IS NULL OR category = $4)
   AND CASE $5::text
         WHEN 'current' THEN valid_from <= coalesce($6, now()) AND (valid_to IS NULL OR valid_to > coalesce($6, now()))
         WHEN 'past' THEN valid_to <= coalesce($6, now()) ELSE true END
@@ -33,11 +31,11 @@ ORDER BY id LIMIT $7
 """  # noqa: S608 - our own text
 
 ALL_FACTS = f"""/* all_facts */
-SELECT * FROM facts WHERE tenant = $1 AND resource_id = $2 AND NOT {IS_UNWANTED} ORDER BY id
+SELECT * FROM facts WHERE tenant = $1 AND resource_id = $2 AND NOT {IS_HIDDEN} ORDER BY id
 """  # noqa: S608 - our own text
 
 FACT = f"""/* fact */
-SELECT * FROM facts WHERE tenant = $1 AND resource_id = $2 AND id = $3 AND NOT {IS_UNWANTED}
+SELECT * FROM facts WHERE tenant = $1 AND resource_id = $2 AND id = $3 AND NOT {IS_HIDDEN}
 """  # noqa: S608 - our own text
 
 ADD_FACT = """/* add_fact */
@@ -60,30 +58,9 @@ DELETE FROM facts WHERE tenant = $1 AND resource_id = $2 AND id = ANY($3::bigint
 
 FORGET_FACTS = f"""/* forget_facts */
 WITH gone AS (
-  DELETE FROM facts WHERE tenant = $1 AND resource_id = $2 RETURNING {IS_UNWANTED} AS unwanted
+  DELETE FROM facts WHERE tenant = $1 AND resource_id = $2 RETURNING {IS_HIDDEN} AS unwanted
 )
 SELECT count(*) FROM gone WHERE NOT unwanted
-"""  # noqa: S608 - our own text
-
-UNWANTED = f"""/* unwanted */
-SELECT id, sources FROM facts
-WHERE tenant = $1 AND resource_id = $2 AND {IS_UNWANTED} AND sources->0->>'session_id' = ANY($3::text[])
-"""  # noqa: S608 - our own text
-
-# A message that is replaced says something else.
-WANTED_AGAIN = f"""/* wanted_again */
-UPDATE facts f SET sources = jsonb_set(f.sources, '{{0,cites}}', (
-  SELECT coalesce(jsonb_agg(seq), '[]') FROM jsonb_array_elements(f.sources->0->'cites') AS seq
-  WHERE seq <> to_jsonb($2::bigint)))
-FROM sessions s
-WHERE s.id = $1 AND f.tenant = s.tenant AND f.resource_id = s.resource_id AND {IS_UNWANTED}
-  AND f.sources->0->>'session_id' = s.id::text AND f.sources->0->'cites' @> to_jsonb($2::bigint)
-"""  # noqa: S608 - our own text
-
-FORGET_UNWANTED = f"""/* forget_unwanted */
-DELETE FROM facts f USING sessions s
-WHERE s.id = ANY($1::uuid[]) AND f.tenant = s.tenant AND f.resource_id = s.resource_id AND {IS_UNWANTED}
-  AND f.sources->0->>'session_id' = s.id::text
 """  # noqa: S608 - our own text
 
 # Held, so that none of their messages is erased before what cites it is written; in the order of all who lock sessions.
@@ -102,9 +79,29 @@ READ_AGAIN = f"""/* read_again */
 UPDATE sessions SET facts_seq = {AGAIN}, waiting = {waiting(facts_seq=AGAIN)} WHERE id = $1 AND facts_seq > $2::bigint
 """  # noqa: S608 - our own statement
 
-RESOURCES = """/* resources_of */
-SELECT DISTINCT tenant, resource_id FROM sessions
-WHERE id = ANY($1::uuid[]) AND resource_id IS NOT NULL ORDER BY resource_id
+# The branches that begin with what a session says, before they are given to its own parent.
+HEIRS = """/* heirs */
+SELECT s.id, s.key, s.branched_at_seq AS last_seq FROM sessions p
+JOIN sessions s ON s.tenant = p.tenant AND s.branched_from = p.key AND s.created_at >= p.created_at
+WHERE p.id = $1 AND s.resource_id = p.resource_id ORDER BY s.id
+"""
+
+SAID_ALIKE = """/* said_alike */
+SELECT b.seq FROM messages p JOIN messages b ON b.session_id = $2 AND b.seq = p.seq
+WHERE p.session_id = $1 AND p.seq = ANY($3::bigint[]) AND p.seq <= $4
+  AND b.content_hash = p.content_hash AND b.erased_at IS NULL
+"""
+
+# As the end of a session asks for it.
+LOOK_AGAIN = """/* look_for_facts */
+UPDATE memories m SET requested = coalesce(m.requested, 'look'), requested_at = now(),
+  due_at = CASE WHEN m.lease_owner IS NULL AND m.attempts = 0 THEN least(m.due_at, now())
+                ELSE coalesce(m.due_at, now()) END
+FROM sessions s WHERE s.id = $1 AND m.id = s.memory_id AND s.ended_at IS NOT NULL AND s.facts_seq < s.next_seq - 1
+"""
+
+OWNER = """/* owner_of_facts */
+SELECT tenant, resource_id FROM sessions WHERE id = $1 AND resource_id IS NOT NULL
 """
 
 
@@ -115,6 +112,20 @@ class FactFilter:
     category: Category | None
     validity: Validity
     at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dropped:
+    """How many facts of a resource are deleted or others now, and what is left of them.
+
+    ``first`` is the first message of what was read for one of them.
+    """
+
+    tenant: str
+    resource_id: str
+    facts: int
+    first: int | None
+    corrections: tuple[Correction, ...]
 
 
 class FactStore:
@@ -168,29 +179,6 @@ class FactStore:
         )
         return fact_of(row)
 
-    async def unwanted(self, tx: Tx, tenant: str, resource_id: str, session: UUID) -> frozenset[int]:
-        """The messages of the session of which nothing is to be noted again; the caller has locked the facts."""
-        known = await self._unwanted(tx, tenant, resource_id, [session])
-        return frozenset(seq for _, source in known for seq in source.cites)
-
-    async def refuse(self, tx: Tx, tenant: str, resource_id: str, fact: Fact, *, now: datetime) -> None:
-        """Have nothing noted again of the messages that it was taken from, however often they are read."""
-        taken = [source for source in fact.sources if source.text is not None and source.cites]
-        sessions = {source.session_id: source for source in taken}
-        if not sessions:
-            return
-        former = await self._unwanted(tx, tenant, resource_id, list(sessions))
-        await tx.execute(DELETE_FACTS, tenant, resource_id, [id_ for id_, _ in former])
-        of = [*taken, *(source for _, source in former)]
-        for session, source in sessions.items():
-            cites = sorted({seq for one in of if one.session_id == session for seq in one.cites})
-            await self.add(tx, tenant, resource_id, _refusal(source, cites, now))
-
-    @staticmethod
-    async def _unwanted(tx: Tx, tenant: str, resource_id: str, sessions: Sequence[UUID]) -> list[tuple[int, Source]]:
-        rows = await tx.fetch(UNWANTED, tenant, resource_id, [str(session) for session in sessions])
-        return [(row["id"], source_from_json(source)) for row in rows for source in row["sources"]]
-
     async def leave(self, tx: Tx, tenant: str, resource_id: str, left: Left) -> None:
         await tx.execute(DELETE_FACTS, tenant, resource_id, left.deleted)
         for fact in left.changed:
@@ -202,61 +190,87 @@ class FactStore:
         What else was read with it is read again when the session is read. Answers how many facts are deleted or others.
         The caller holds the session's lock, here and below.
         """
-        return await self._reread(tx, session, of_message(session, seq, derived_from=derived_from))
+        return await self._reread(tx, session, of_message(session, seq, derived_from=derived_from), but=seq)
 
     async def forget_from(self, tx: Tx, session: UUID, seq: int) -> None:
         """Forget what was taken from the messages from ``seq`` on, which is another now; they are read anew."""
-        await self._reread(tx, session, derived_since(session, seq), since=seq)
-        await tx.execute(WANTED_AGAIN, session, seq)
+        await self._reread(tx, session, derived_since(session, seq), since=seq, but=seq)
+        await rereading.want_again(tx, session, seq)
 
     async def _reread(
-        self, tx: Tx, session: UUID, is_gone: Callable[[Source], bool], *, since: int | None = None
+        self,
+        tx: Tx,
+        session: UUID,
+        is_gone: Callable[[Source], bool],
+        *,
+        since: int | None = None,
+        but: int | None = None,
     ) -> int:
-        dropped, first = await self._drop(tx, [session], is_gone)
-        again = min((seq for seq in (first, since) if seq is not None), default=None)
+        """What somebody has corrected holds then, ``but`` of this message."""
+        dropped = await self._drop(tx, session, is_gone)
+        if dropped is None:
+            return 0
+        if but is not None:
+            await rereading.forget_message(tx, session, but)
+        kept = [one for one in dropped.corrections if but not in one.source.cites]
+        await rereading.keep(tx, dropped.tenant, dropped.resource_id, kept)
+        again = min((seq for seq in (dropped.first, since) if seq is not None), default=None)
         if again is not None:
             await tx.execute(READ_AGAIN, session, again - 1)
-        return dropped
+        return dropped.facts
 
-    async def _drop(
-        self, tx: Tx, sessions: Sequence[UUID], is_gone: Callable[[Source], bool]
-    ) -> tuple[int, int | None]:
-        """Forget what rests on sources of these sessions that are gone.
-
-        Answers how many facts are deleted or others now, and the first message of what was read for one of them.
-        """
-        dropped, first = 0, None
-        for row in await tx.fetch(RESOURCES, sessions):
-            known = await self.locked(tx, row["tenant"], row["resource_id"])
-            left = without(known, is_gone)
-            await self.leave(tx, row["tenant"], row["resource_id"], left)
-            dropped += len(left.deleted) + len(left.changed)
-            read = [one.from_seq for fact in known for one in fact.sources if one.text is not None and is_gone(one)]
-            first = min([*read, *([] if first is None else [first])], default=None)
-        return dropped, first
+    async def _drop(self, tx: Tx, session: UUID, is_gone: Callable[[Source], bool]) -> Dropped | None:
+        """Forget what rests on sources of the session that are gone; None: it is of no resource."""
+        owner = await tx.fetchrow(OWNER, session)
+        if owner is None:
+            return None
+        tenant, resource_id = owner["tenant"], owner["resource_id"]
+        known = await self.locked(tx, tenant, resource_id)
+        left = without(known, is_gone)
+        await self.leave(tx, tenant, resource_id, left)
+        read = [one.from_seq for fact in known for one in fact.sources if one.text is not None and is_gone(one)]
+        return Dropped(
+            tenant=tenant,
+            resource_id=resource_id,
+            facts=len(left.deleted) + len(left.changed),
+            first=min(read, default=None),
+            corrections=tuple(corrections(known, is_gone)),
+        )
 
     async def forget(self, tx: Tx, gone: Gone) -> dict[str, int]:
-        """Delete what rests on sessions that are deleted, and all facts of their resource if it is."""
+        """Delete what rests on sessions that are deleted, and all facts of their resource if it is.
+
+        What branches of a session say too is noted of them.
+        """
         if gone.resource_id is not None:
             await tx.execute(LOCK_FACTS, f"facts/{gone.tenant}/{gone.resource_id}")
             return {"facts": await tx.fetchval(FORGET_FACTS, gone.tenant, gone.resource_id)}
-        dropped, _ = await self._drop(tx, gone.sessions, of_sessions(gone.sessions))
-        await tx.execute(FORGET_UNWANTED, gone.sessions)
-        return {"facts": dropped}
+        facts = 0
+        for session in gone.sessions:
+            dropped = await self._drop(tx, session, of_sessions([session]))
+            if dropped is not None:
+                await self._inherit(tx, session, dropped)
+                facts += dropped.facts
+        await rereading.forget(tx, gone.sessions)
+        return {"facts": facts}
 
-
-def _refusal(source: Source, cites: Sequence[int], now: datetime) -> NewFact:
-    """As a fact that is of no profile and never true."""
-    refused = replace(source, from_seq=cites[0], to_seq=cites[-1], cites=tuple(cites), observations=(), text="")
-    return NewFact(
-        text="",
-        category=Category.INSIGHT,
-        trust=Trust.TOOL,
-        author=Author.EXTRACTOR,
-        sources=(refused,),
-        valid_from=now,
-        valid_to=now,
-    )
+    async def _inherit(self, tx: Tx, session: UUID, dropped: Dropped) -> None:
+        """Have the branches of a session that goes be read for what was taken from it, with all that holds of that."""
+        heirs = await tx.fetch(HEIRS, session)
+        if not heirs:
+            return
+        tenant, resource_id = dropped.tenant, dropped.resource_id
+        unwanted = (await rereading.told(tx, tenant, resource_id, session)).unwanted
+        told = Told(unwanted=unwanted, corrections=dropped.corrections)
+        cited = unwanted.union(*(one.source.cites for one in told.corrections))
+        for heir in heirs:
+            branch, since = heir["id"], dropped.first
+            if since is not None and since <= heir["last_seq"]:
+                await self._reread(tx, branch, derived_since(branch, since), since=since)
+            rows = await tx.fetch(SAID_ALIKE, session, branch, list(cited), heir["last_seq"])
+            inherited = told.of(branch, heir["key"], within={row["seq"] for row in rows})
+            await rereading.hold(tx, tenant, resource_id, branch, heir["key"], inherited)
+            await tx.execute(LOOK_AGAIN, branch)
 
 
 def _weighed(fact: Fact | NewFact) -> tuple[int, datetime | None]:

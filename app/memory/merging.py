@@ -5,8 +5,9 @@ in no other session's sight. Where the words do not tell, both stand.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Final, TypeAlias
 
@@ -85,24 +86,34 @@ def merge(known: Sequence[Fact], new: NewFact, *, read: Read = said) -> Merge:
 
     Who merges several into the same facts gives a ``read`` that remembers what it has read.
     """
-    related = [
-        (fact, found)
-        for fact in known
-        if fact.valid_to is None
-        and fact.category is new.category
-        and (found := relation(fact.text, new.text, read=read))
-    ]
     foreign = new.trust in FOREIGN
-    same = next(
-        (fact for fact, found in related if found is Relation.SAME and (fact.trust in FOREIGN) == foreign), None
-    )
-    if same is not None:
+    related = _related([fact for fact in known if fact.valid_to is None], new, read)
+    if same := _same(related, foreign=foreign):
         return Merge(same=same)
     others = [fact for fact, _ in related if not foreign or fact.trust in FOREIGN]
     later = [fact for fact in others if fact.valid_from > new.valid_from and (fact.trust in FOREIGN) == foreign]
     if later:
-        return Merge(ended_by=min(later, key=lambda fact: fact.valid_from))
+        ended_by = min(later, key=lambda fact: fact.valid_from)
+        before = [fact for fact in known if fact.replaced_by == ended_by.id and _lasted(fact, new.valid_from)]
+        if same := _same(_related(before, new, read), foreign=foreign):
+            return Merge(same=same)
+        return Merge(ended_by=ended_by)
     return Merge(ended=tuple(others))
+
+
+def _related(known: Sequence[Fact], new: NewFact, read: Read) -> list[tuple[Fact, Relation]]:
+    """Also those of another category that were noted in this one: somebody has corrected it."""
+    compared = [fact for fact in known if new.category in {fact.category, *(one.category for one in fact.sources)}]
+    return [(fact, found) for fact in compared if (found := relation(fact.text, new.text, read=read))]
+
+
+def _same(related: Iterable[tuple[Fact, Relation]], *, foreign: bool) -> Fact | None:
+    same = (fact for fact, found in related if found is Relation.SAME and (fact.trust in FOREIGN) == foreign)
+    return next(same, None)
+
+
+def _lasted(fact: Fact, at: datetime) -> bool:
+    return fact.valid_to is None or fact.valid_to >= at
 
 
 def relation(old: str, new: str, *, read: Read = said) -> Relation | None:

@@ -5,7 +5,7 @@ writes the facts, so that what was read is read once. What of it is known alread
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cache, partial
@@ -13,8 +13,10 @@ from uuid import UUID
 
 from opentelemetry.trace import Tracer
 
-from app.facts.forgetting import Left
-from app.facts.model import SOURCES_MAX, Author, Fact, FactConfig, NewFact
+from app.facts import rereading
+from app.facts.forgetting import Correction, Left, key_of
+from app.facts.model import FOREIGN, OWN_WORD, SOURCES_MAX, Author, Fact, FactConfig, NewFact
+from app.facts.rereading import Told
 from app.facts.store import FactStore
 from app.kit.db import Database, Tx
 from app.kit.tracing import UNTRACED, traced
@@ -22,7 +24,7 @@ from app.memory.calling import Calling
 from app.memory.charging import Charging
 from app.memory.gates import Verdict
 from app.memory.judging import judged_facts
-from app.memory.merging import merge, said
+from app.memory.merging import Merge, Read, merge, said
 from app.memory.model import Extractor, ExtractorInput, Item
 from app.memory.outcomes import Outcome, add_usage
 from app.memory.reading import Reading, new_facts, unread_chunks, unread_messages
@@ -35,6 +37,9 @@ from app.sessions.model import Message
 from app.sessions.sharing import waiting
 
 KIND = "note_facts"
+
+# What was read meanwhile may be to be read again, as a message was replaced or a session deleted. It is held.
+READ = "/* facts_read */ SELECT facts_seq FROM sessions WHERE id = $1"
 
 NOTED = f"""/* facts_noted */
 WITH read AS (UPDATE sessions SET facts_seq = $2, waiting = {waiting(facts_seq="$2::bigint")} WHERE id = $1)
@@ -117,7 +122,12 @@ class Noting:
         return Outcome.RECORDED
 
     async def _unchanged(self, tx: Tx, session_id: UUID, reading: Reading) -> bool:
-        """Whether the messages are still what was read. Of the log a change would have taken the lease."""
+        """Whether it is still to be read from there, and the messages are what was read.
+
+        Of the log a change would have taken the lease.
+        """
+        if await tx.fetchval(READ, session_id) != reading.from_seq - 1:
+            return False
         if not reading.messages:
             return True
         first, last = reading.messages[0].seq, reading.messages[-1].seq
@@ -128,12 +138,11 @@ class Noting:
             return
         tenant, resource = loaded.tenant, loaded.resource_id
         known = {fact.id: fact for fact in await self._facts.locked(tx, tenant, resource)}
-        unwanted = await self._facts.unwanted(tx, tenant, resource, loaded.session_id)
+        wanted, done = _as_told(noted, await rereading.told(tx, tenant, resource, loaded.session_id))
+        await rereading.done(tx, tenant, resource, done)
         read = cache(said)
-        for new in noted:
-            if _is_unwanted(new, unwanted):
-                continue
-            found = await asyncio.to_thread(merge, list(known.values()), new, read=read)
+        for new in wanted:
+            found = await asyncio.to_thread(_merged, list(known.values()), new, read)
             if found.same is not None:
                 changed = [_said_again(found.same, new)]
             elif await self._has_room(tx, tenant, resource, known, now=loaded.now):
@@ -171,10 +180,44 @@ def _extractor_input(rules: Rules, items: tuple[Item, ...], messages: tuple[Mess
     )
 
 
+def _as_told(noted: Iterable[NewFact], told: Told) -> tuple[list[NewFact], list[Correction]]:
+    """The facts that somebody has not taken back, as they were corrected, and the corrections of these."""
+    left, wanted, done = list(told.corrections), [], []
+    for new in noted:
+        if _is_unwanted(new, told.unwanted):
+            continue
+        keys = {key_of(source) for source in new.sources}
+        correction = next((one for one in left if key_of(one.source) in keys), None)
+        if correction is not None:
+            left.remove(correction)
+            done.append(correction)
+        wanted.append(new if correction is None else _corrected(new, correction))
+    return wanted, done
+
+
 def _is_unwanted(new: NewFact, unwanted: frozenset[int]) -> bool:
     """Whether somebody has deleted or changed what was noted of the same messages before."""
     cites = {seq for source in new.sources for seq in source.cites}
     return bool(cites) and cites <= unwanted
+
+
+def _corrected(new: NewFact, correction: Correction) -> NewFact:
+    since, ends = correction.source.valid_from or new.valid_from, correction.valid_to
+    foreign = new.trust in FOREIGN and correction.category in OWN_WORD
+    return replace(
+        new,
+        category=new.category if foreign else correction.category,
+        valid_from=since if ends is None else min(since, ends),
+        valid_to=ends,
+    )
+
+
+def _merged(known: Sequence[Fact], new: NewFact, read: Read) -> Merge:
+    """One that somebody has ended stands beside all others, as it did."""
+    if new.valid_to is None:
+        return merge(known, new, read=read)
+    said = (new.text, new.category, new.valid_to)
+    return Merge(same=next((fact for fact in known if (fact.text, fact.category, fact.valid_to) == said), None))
 
 
 def _said_again(fact: Fact, new: NewFact) -> Fact:

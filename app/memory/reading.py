@@ -95,6 +95,10 @@ def new_facts(
 def _fact(item: Item, reading: Reading, loaded: Loaded, said: dict[int, Message], timezone: ZoneInfo) -> NewFact:
     cites = item.cited
     text = "; ".join([item.text, *(detail.text for detail in item.details)])
+    trust = _TRUST[item.origin]
+    told = _CATEGORIES[item.tag]
+    category = Category.INSIGHT if trust in FOREIGN and told in OWN_WORD else told
+    valid_from = min(_true_from(item, cites, said, timezone) or loaded.now, loaded.now)
     source = Source(
         session_id=loaded.session_id,
         session=loaded.session_key,
@@ -103,16 +107,16 @@ def _fact(item: Item, reading: Reading, loaded: Loaded, said: dict[int, Message]
         cites=cites,
         observations=tuple(_observations(reading.chunks, cites)),
         text=text,
+        category=category,
+        valid_from=valid_from,
     )
-    trust = _TRUST[item.origin]
-    category = _CATEGORIES[item.tag]
     return NewFact(
         text=text,
-        category=Category.INSIGHT if trust in FOREIGN and category in OWN_WORD else category,
+        category=category,
         trust=trust,
         author=Author.EXTRACTOR,
         sources=(source,),
-        valid_from=min(_true_from(item, cites, said, timezone) or loaded.now, loaded.now),
+        valid_from=valid_from,
     )
 
 

@@ -48,7 +48,7 @@ class Deleting:
         self._metrics = metrics or SessionMetrics()
         self._store = store
         self._memory = memory
-        self._keepers = (*keepers, store)
+        self._keepers = keepers
 
     async def session(self, tenant: str, key: str) -> Receipt:
         """One session; where others share its memory, what of that is theirs stays. Raises SessionNotFound."""
@@ -72,8 +72,9 @@ class Deleting:
 
     async def forget(self, tx: Tx, gone: Gone) -> Receipt:
         """Delete sessions that are locked in this transaction."""
-        await adopt(tx, gone)
         rows: dict[str, int] = {}
         for keeper in self._keepers:
             rows |= await keeper.forget(tx, gone)
+        await adopt(tx, gone)
+        rows |= await self._store.forget(tx, gone)
         return Receipt(sessions=len(gone.sessions), rows=rows)

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from app.facts.store import IS_UNWANTED
+from app.facts.rereading import IS_HIDDEN
 from app.kit.db import Row, Tx
 from app.kit.json import dumps
 from app.transfer.lines import Place
@@ -62,7 +62,7 @@ FROM (SELECT * FROM state_entries WHERE tenant = $1 AND scope = 'user' AND owner
 
 FACTS_OF_RESOURCE = f"""/* export_resource_facts */
 SELECT json_build_object('type', 'facts', 'session', NULL, 'data', row_to_json(found))::text
-FROM (SELECT * FROM facts WHERE tenant = $1 AND resource_id = $2 AND NOT {IS_UNWANTED} ORDER BY id) AS found
+FROM (SELECT * FROM facts WHERE tenant = $1 AND resource_id = $2 AND NOT {IS_HIDDEN} ORDER BY id) AS found
 """  # noqa: S608 - our own text
 
 COLUMNS = """/* columns */

@@ -19,7 +19,7 @@ plans = st.lists(fates, max_size=3)
 observed = st.sampled_from([None, None, None, False])
 scopes = st.sampled_from(["session", "resource"])
 places = st.sampled_from(["there", "elsewhere"])
-BRANCHES = 3  # of a history at most
+BRANCHES, COPIES = 3, 2  # of a history at most
 kinds = st.sampled_from(["observations", "reflections"])
 WORDS = "On {n} May Ana paid invoice {n} of {n}20 euros for the shop in Porto, and we decided to keep it. "
 sizes = st.sampled_from([0, 1, 2, 4, 12, 50])  # times WORDS, some 25 tokens each
@@ -63,6 +63,7 @@ class EngineLaws(RuleBasedStateMachine):
         self.world = World(*self.parts)
         self.sharers = [self.world]
         self.branches: list[World] = []
+        self.copies: list[World] = []
         self.marks = 0
 
     def do(self, act: Any) -> None:
@@ -78,11 +79,11 @@ class EngineLaws(RuleBasedStateMachine):
 
     # Callers.
 
-    @precondition(lambda self: len(self.sharers) + len(self.branches) > 1)
+    @precondition(lambda self: len(self.sharers) + len(self.branches) + len(self.copies) > 1)
     @rule(which=st.integers(0, 5))
     def turn(self, which: int) -> None:
-        """What follows is said and done in another of the sessions that share the memory, or in a branch."""
-        worlds = [*self.sharers, *self.branches]
+        """What follows is said and done in another of the sessions that share the memory, in a branch, or a copy."""
+        worlds = [*self.sharers, *self.branches, *self.copies]
         self.world = worlds[which % len(worlds)]
 
     @precondition(lambda self: len(self.branches) < BRANCHES)
@@ -90,6 +91,16 @@ class EngineLaws(RuleBasedStateMachine):
     def branch(self, at: int, back: int) -> None:
         branch = self.runner.run(self.world.branch(at, back))
         self.branches += [] if branch is None else [branch]
+
+    @precondition(lambda self: len(self.copies) < COPIES and self.world.origin is None)
+    @rule()
+    def copy(self) -> None:
+        copy = self.runner.run(self.world.copy())
+        self.copies += [] if copy is None else [copy]
+
+    @rule(at=processes, config=configs, plan=st.sampled_from(["free", "pro", None]))
+    def put_resource(self, at: int, config: dict[str, Any], plan: str | None) -> None:
+        self.do(self.world.put_resource(at, config, {"plan": plan}))
 
     @rule(at=processes)
     def end(self, at: int) -> None:
@@ -248,12 +259,12 @@ class EngineLaws(RuleBasedStateMachine):
 
     @invariant()
     def laws_hold(self) -> None:
-        for world in (self.sharers[0], *self.branches):
+        for world in (self.sharers[0], *self.branches, *self.copies):
             self.do(world.check())
 
     def teardown(self) -> None:
         try:
-            for world in (self.sharers[0], *self.branches):
+            for world in (self.sharers[0], *self.branches, *self.copies):
                 self.do(world.settle())
         finally:
             self.do(self.world.clear())

@@ -63,6 +63,7 @@ from app.sessions.erasing import ErasingLog
 from app.sessions.message_store import MessageStore
 from app.sessions.metrics import SessionMetrics
 from app.sessions.replacing import Replacing
+from app.sessions.resources import Resources
 from app.sessions.service import SessionConfig, SessionService
 from app.sessions.store import SessionStore
 from app.settings import HttpSettings, Settings
@@ -170,6 +171,7 @@ class Process:
         state.auth = Auth(AuthConfig(), store=None, clock=SystemClock())
         sessions, messages, limits = SessionStore(database), MessageStore(database), SessionConfig()
         state.sessions = SessionService(sessions, memory, limits, messages=messages, appends=AppendStore(database))
+        state.resources = Resources(database=database, memory=memory, metadata_bytes_max=limits.metadata_bytes_max)
         state.replacing = Replacing(
             database=database,
             store=messages,

@@ -203,6 +203,21 @@ async def delete_between(client: httpx.AsyncClient) -> None:
         await _done(client.delete(f"/sessions/{key}"))
 
 
+async def inherit(client: httpx.AsyncClient) -> None:
+    """A session goes of which a fact was noted and corrected that its branch tells too; then the branch."""
+    said = [{"id": "told", "role": "user", "content": "I prefer a window seat.", "created_at": TOLD_AT}]
+    body = {"messages": said, "resource_id": "dora"}
+    await _done(client.post("/sessions/elder/messages", json=body, params=WAIT))
+    await _done(client.post("/sessions/elder/end"))
+    await until(partial(_status, client, "/sessions/elder"), "idle".__eq__, seconds=REST_SECONDS)
+    answer = await client.post("/sessions/elder/branch", json={"key": "younger"})
+    assert answer.status_code in {201, 409}, answer.text
+    for fact in (await client.get("/resources/dora/facts")).json()["items"]:
+        await _done(client.patch(f"/resources/dora/facts/{fact['id']}", json={"category": "insight"}))
+    for key in ("elder", "younger"):
+        await _done(client.delete(f"/sessions/{key}"))
+
+
 async def rest(client: httpx.AsyncClient) -> None:
     """Until the memory has nothing to do."""
     await until(partial(_status, client), "idle".__eq__, seconds=REST_SECONDS)
@@ -240,6 +255,7 @@ STEPS: list[Step] = [
     delete_another,
     delete_between,
     share,
+    inherit,
     partial(branch, "branched", 20),
     partial(compact, 26, None),
     partial(compact, 26, "Ana pays the invoices of the shops."),

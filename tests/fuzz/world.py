@@ -8,6 +8,8 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 from uuid import UUID
 
@@ -20,6 +22,9 @@ from app.memory.turns import state_of
 from app.sessions.model import Kind
 from app.sessions.sharing import SHARED, shared_memory_id
 from app.sessions.store import session_id
+from app.transfer.exporting import ExportConfig, Exporting
+from app.transfer.importing import Importing
+from app.transfer.store import TransferStore
 from tests.conftest import TABLES
 from tests.context.shapes import CHECKS
 from tests.fuzz import laws
@@ -71,10 +76,12 @@ class World:
         self._gone: set[str] = set()  # what was said in a session that is deleted
         self._facts: laws.Facts | None = None
         self._look: Look | None = None
+        self._apart_seq = 0  # its last message when it left the memory it shared, in which nothing is observed of it
         self._parted = False  # whether it was deleted, and begun anew
         self._forced = False  # calls may have been closed because too much waited (memory-rules.md section 3, groups)
         self._numbers = count(1)
         self._branches = count(1)
+        self._copies = count(1)
         self._store = MemoryStore(database)
 
     async def start(self, *, lease_seconds: float) -> None:
@@ -163,6 +170,54 @@ class World:
         branch._numbers = count(1_000 * next(_keys))
         self.branches.append(branch)
         return branch
+
+    async def copy(self) -> "World | None":
+        """The session is exported, and imported under another key: it is the same, and of nobody."""
+        await asyncio.gather(*(process.quiet() for process in self.processes))  # else it goes on meanwhile
+        if self._facts is None:
+            return None
+        copy = World(self.database, self.processes)
+        copy.key = f"{self.key}-copy-{next(self._copies)}"
+        copy.session = copy.memory = session_id(TENANT, copy.key)
+        with TemporaryDirectory() as folder:
+            await self._transfer(copy.key, Path(folder) / "exported.ndjson")
+        copy.messages, copy.told = dict(self.messages), {}
+        copy.marks = {known: set(marks) for known, marks in self.marks.items()}
+        copy.erased, copy._erasing, copy._forced = set(self.erased), set(self._erasing), True
+        copy._numbers = count(1_000 * next(_keys))
+        await copy._is_like(self)
+        return copy
+
+    async def _transfer(self, key: str, path: Path) -> None:
+        store = TransferStore()
+        exporting = Exporting(database=self.database, store=store, objects=None, config=ExportConfig())
+        lines = [line async for line in exporting.session(TENANT, self.key)]
+        await asyncio.to_thread(path.write_bytes, b"".join(lines))
+        importing = Importing(database=self.database, store=store, objects=None)
+        rows = await importing.check(path)
+        told: list[int] = []
+        await importing.session(path, tenant=TENANT, key=key, told=told.append)
+        assert sum(told) == rows
+
+    async def _is_like(self, origin: "World") -> None:
+        """All that was said, and where the memory is its own, the log of each version."""
+        facts, former = await self.facts(), await origin.facts()
+        own = ("session_id", "memory_id", "cursors", "covers", "cursor", "tokens_before", "observe")
+        for kind in (
+            ("messages", "observations", "reflections", "versions") if origin.resource is None else ("messages",)
+        ):
+            one, other = (
+                [{name: value for name, value in row.items() if name not in own} for row in getattr(found, kind)]
+                for found in (former, facts)
+            )
+            assert one == other, kind
+        self.told = {row["id"]: row["seq"] for row in facts.messages if row["kind"] != Kind.SUMMARY}
+        self._apart_seq = 0 if origin.resource is None else facts.last_seq
+        shown = [one.processes[0].service for one in (origin, self) if not one.processes[0].life.is_bounded]
+        if origin.resource is None and shown:
+            now = {"now": "2030-01-01T00:00:00Z"}
+            told = [await shown[0].context(one.key, **now) for one in (origin, self)]
+            assert [context["payload"] for context in told[:1]] == [context["payload"] for context in told[1:]]
 
     def _family(self) -> "list[World]":
         """This one, its branches, and theirs."""
@@ -258,6 +313,25 @@ class World:
             return
         assert answer.status_code in {200, 201}, answer.text
 
+    async def put_resource(self, at: int, config: dict[str, Any], metadata: Json) -> None:
+        """What the sessions of a shared memory are ruled by; of others nothing changes."""
+        for one in self.sharers:
+            one._look = None
+        before = await laws.read_facts(self.database, self.session)
+        path = f"/resources/{self.resource or self.key}"
+        answer = await self.processes[at].service.client.put(path, json={"config": config, "metadata": metadata})
+        if answer.status_code == BUSY:
+            assert self._dead(at, answer.status_code)
+            return
+        assert answer.status_code in {200, 201}, answer.text
+        told, found = answer.json(), await laws.read_all(self.database, [one.session for one in self.sharers])
+        assert {name: told["metadata"].get(name) for name in metadata} == metadata
+        for facts in found:
+            if facts is not None and self.resource is not None:
+                assert facts.session["config"] == told["config"] | SHARED
+            elif facts is not None and before is not None:
+                assert [facts.session[name] == before.session[name] for name in ("config", "metadata")] == [True, True]
+
     async def request(self, at: int, step: str) -> None:
         answer = await self.processes[at].service.client.post(f"/sessions/{self.key}/memory/{step}")
         known = {404} if self._facts is None else set()
@@ -345,7 +419,7 @@ class World:
                 one._hold(facts, [other for other in known if other is not facts], self._untellable())
         for facts in known[:1]:
             state, rules = await self._policy_view(facts)
-            if state is not None:
+            if state is not None and facts.last_seq != self._apart_seq:
                 laws.nothing_is_forgotten(facts, rules, state, *known[1:])
             forced = sum(one.session["total_tokens"] for one in known) >= rules.block_tokens
             for one in self.sharers:

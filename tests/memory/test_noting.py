@@ -141,7 +141,7 @@ async def test_after_an_erasure_the_rest_of_the_session_is_read_again(service: S
     assert await texts(service) == ["User: I prefer a window seat."]
 
 
-@pytest.mark.parametrize("change", [None, {"text": "Lived in Lisbon once."}, {"valid_to": "2100-01-01T00:00:00Z"}])
+@pytest.mark.parametrize("change", [None, {"text": "Lived in Lisbon once."}])
 async def test_what_somebody_took_back_is_not_noted_again_by_that_reading(
     service: Service, change: Json | None
 ) -> None:
@@ -160,6 +160,167 @@ async def test_what_somebody_took_back_is_not_noted_again_by_that_reading(
     await say(service, "I live in Lisbon.", id="m-4")
     await end(service)
     assert await texts(service) == ["User: I prefer a window seat.", "User: I live in Lisbon."]
+
+
+async def read_beside(service: Service) -> None:
+    """A message is erased beside what was noted, and the session read again."""
+    assert (await service.client.delete("/sessions/s1/messages/m-2")).status_code == 200
+    await service.context("s1", wait_ms=WAIT_MS)
+
+
+async def told_of_ana(service: Service) -> str:
+    """Three messages, of which two are noted; answers the path of where she lives."""
+    for number, text in enumerate(("I live in Lisbon.", "My code is 4711.", "I prefer a window seat."), start=1):
+        await say(service, text, id=f"m-{number}")
+    await end(service)
+    return f"{FACTS}/{(await facts(service, category='profile'))[0]['id']}"
+
+
+LATER, LATEST = "2100-01-01T00:00:00Z", "2101-01-01T00:00:00Z"
+CORRECTIONS: list[Json] = [
+    {"category": "insight"},
+    {"valid_from": "2020-05-01T00:00:00Z"},
+    {"valid_to": LATER},
+    {"category": "decision", "valid_from": "2020-05-01T00:00:00Z", "valid_to": LATER},
+]
+
+
+@pytest.mark.parametrize("change", CORRECTIONS)
+async def test_what_somebody_corrected_of_a_fact_but_its_words_holds_when_it_is_noted_again(
+    service: Service, change: Json
+) -> None:
+    path = await told_of_ana(service)
+    corrected = (await service.client.patch(path, json=change)).json()
+    for message in ("m-2", "m-3"):
+        await service.client.delete(f"/sessions/s1/messages/{message}")
+        await service.context("s1", wait_ms=WAIT_MS)
+        [again, *_] = await facts(service, validity="all")
+        new = {name: again[name] for name in ("id", "sources", "created_at", "updated_at", "valid_from")}
+        assert again == corrected | new
+        assert change.get("valid_from", again["valid_from"]) == again["valid_from"]
+    assert len(await facts(service, validity="all")) == 1
+
+
+async def test_what_was_ended_and_lasts_again_is_noted_again_too(service: Service) -> None:
+    path = await told_of_ana(service)
+    for ends in (LATER, LATEST, None):
+        assert (await service.client.patch(path, json={"valid_to": ends})).status_code == 200
+    await read_beside(service)
+    again = [(fact["text"], fact["valid_to"]) for fact in await facts(service)]
+    assert again == [("User: I live in Lisbon.", None), ("User: I prefer a window seat.", None)]
+
+
+async def test_what_is_ended_of_two_sessions_stays_so_when_one_is_read_again(service: Service) -> None:
+    path = await told_of_ana(service)
+    await say(service, "I live in Lisbon.", key="s2")
+    await end(service, "s2")
+    await service.client.patch(path, json={"valid_to": LATER})
+    await read_beside(service)
+    [lisbon, _] = await facts(service, validity="all")
+    assert (lisbon["valid_to"], sorted(source["session"] for source in lisbon["sources"])) == (LATER, ["s1", "s2"])
+    await service.client.delete("/sessions/s1")
+    assert [fact["valid_to"] for fact in await facts(service, validity="all")] == [LATER]
+
+
+async def test_a_corrected_category_holds_when_another_session_says_the_same(service: Service) -> None:
+    path = await told_of_ana(service)
+    await service.client.patch(path, json={"category": "insight"})
+    await say(service, "I live in Lisbon.", key="s2")
+    await end(service, "s2")
+    assert [fact["category"] for fact in await facts(service) if "Lisbon" in fact["text"]] == ["insight"]
+    await say(service, "I moved to Porto.", key="s3")
+    await end(service, "s3")
+    assert "User: I live in Lisbon." not in await texts(service)
+
+
+async def test_what_was_corrected_is_forgotten_with_its_message(service: Service, database_url: str) -> None:
+    path = await told_of_ana(service)
+    await service.client.patch(path, json={"valid_from": "2020-05-07T00:00:00Z", "valid_to": LATER})
+    await read_beside(service)
+    assert (await service.client.delete("/sessions/s1/messages/m-1")).status_code == 200
+    await service.context("s1", wait_ms=WAIT_MS)
+    assert await texts(service, validity="all") == ["User: I prefer a window seat."]
+    for day in ("2020-05-07", LATER[:10]):
+        assert await columns_with(day, database_url) == set()
+
+
+async def test_of_two_sessions_the_one_that_is_left_tells_since_when_it_is_so(service: Service) -> None:
+    for key, at in (("s1", "2026-03-01T10:00:00Z"), ("s2", "2026-05-01T10:00:00Z")):
+        await say(service, "I live in Lisbon.", key=key, created_at=at)
+        await end(service, key)
+    assert [fact["valid_from"] for fact in await facts(service)] == ["2026-03-01T10:00:00Z"]
+    await service.client.delete("/sessions/s1")
+    assert [fact["valid_from"] for fact in await facts(service)] == ["2026-05-01T10:00:00Z"]
+
+
+async def test_where_all_was_deleted_a_message_that_is_replaced_brings_back_no_other(service: Service) -> None:
+    await say(service, "Hello.", "I live in Lisbon.")
+    await end(service)
+    assert (await service.client.delete(FACTS)).json()["deleted"] == 1
+    [first, _] = (await service.get("/sessions/s1/messages"))["items"]
+    path = f"/sessions/s1/messages/{first['id']}"
+    assert (await service.client.put(path, json={"role": "user", "content": "I own a dog."})).status_code == 200
+    await service.context("s1", wait_ms=WAIT_MS)
+    assert await texts(service, validity="all") == ["User: I own a dog."]
+
+
+async def test_what_was_so_before_is_noted_once_however_often_it_is_said(service: Service) -> None:
+    """Also where what took its place is known already: by hand, of the future, or of a session read before."""
+    body = {"text": "User moved to Porto.", "category": "profile", "valid_from": LATER}
+    assert (await service.client.post(FACTS, json=body)).status_code == 201
+    for key in ("s1", "s2"):
+        await say(service, "I live in Lisbon.", "Hello.", key=key)
+        await end(service, key)
+    [_, lisbon] = await facts(service, validity="all")
+    assert (lisbon["valid_to"], [source["session"] for source in lisbon["sources"]]) == (LATER, ["s1", "s2"])
+
+
+async def test_what_is_so_until_a_day_and_what_lasts_are_told_apart(service: Service) -> None:
+    """Neither takes the other's place: an end that somebody set holds, and what lasts goes on after it."""
+    body = {"text": "User: I live in Lisbon.", "category": "profile", "valid_to": LATER}
+    assert (await service.client.post(FACTS, json=body)).status_code == 201
+    for key in ("s1", "s2"):
+        await say(service, "I live in Lisbon.", key=key)
+        await end(service, key)
+    assert [fact["valid_to"] for fact in await facts(service)] == [LATER, None]
+    assert [fact["valid_to"] for fact in await facts(service, at=LATEST)] == [None]
+
+
+async def test_what_a_branch_tells_too_is_known_when_its_parent_is_gone(service: Service) -> None:
+    await say(service, "I live in Lisbon.", "I own a dog.", "I prefer a window seat.")
+    await end(service)
+    [_, dog, _] = await facts(service)
+    await service.client.delete(f"{FACTS}/{dog['id']}")
+    body = {"key": "s2", "at_seq": 2}
+    assert (await service.client.post("/sessions/s1/branch", json=body)).status_code == 201
+    await end(service, "s2")
+    assert [fact["sources"][0]["session"] for fact in await facts(service)] == ["s1", "s1"]
+    assert (await service.client.delete("/sessions/s1")).status_code == 200
+    await service.context("s2", wait_ms=WAIT_MS)
+    [lisbon] = await facts(service, validity="all")
+    assert (lisbon["text"], [source["session"] for source in lisbon["sources"]]) == ("User: I live in Lisbon.", ["s2"])
+
+
+async def test_what_was_corrected_or_taken_back_of_a_parent_is_so_of_its_branch(service: Service) -> None:
+    for text in ("I live in Lisbon.", "I own a dog.", "Hello."):
+        await say(service, text)
+    await end(service)
+    [lisbon, dog] = await facts(service)
+    assert (await service.client.post("/sessions/s1/branch", json={"key": "s2"})).status_code == 201
+    await service.client.delete(f"{FACTS}/{dog['id']}")
+    await service.client.patch(f"{FACTS}/{lisbon['id']}", json={"category": "insight"})
+    await say(service, "I prefer a window seat.", key="s2")
+    [first, *_] = (await service.get("/sessions/s2/messages"))["items"]
+    path = f"/sessions/s2/messages/{first['id']}"
+    assert (await service.client.put(path, json={"role": "user", "content": "I own a boat."})).status_code == 200
+    await end(service, "s2")
+    assert "User: I own a dog." not in await texts(service)
+    assert (await service.client.delete("/sessions/s2")).status_code == 200
+    assert (await service.client.post("/sessions/s1/branch", json={"key": "s3"})).status_code == 201
+    assert (await service.client.delete("/sessions/s1")).status_code == 200
+    await end(service, "s3")
+    found = [(fact["text"], fact["category"]) for fact in await facts(service)]
+    assert found == [("User: I live in Lisbon.", "insight")]
 
 
 async def test_what_was_said_as_often_as_is_kept_can_be_noted_by_hand_with_a_source(service: Service) -> None:

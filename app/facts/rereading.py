@@ -1,0 +1,214 @@
+"""What holds when a session is read again for facts (docs/decisions/0055).
+
+Of messages of which somebody has taken back what was noted nothing is noted again, and what they corrected of a fact
+holds when it is. It is in the table of facts, in rows that are none: by the extractor, and without a text. The only
+source of each names the session and the messages. The caller of all this holds the lock of the resource's facts.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Final
+from uuid import UUID
+
+from app.facts.forgetting import Correction
+from app.facts.model import Category, Source, source_from_json, source_to_json
+from app.kit.db import Row, Tx
+from app.sessions.model import Trust
+
+IS_HIDDEN = "(author = 'extractor' AND text = '')"
+NEVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+HIDDEN = f"""/* hidden_facts */
+SELECT * FROM facts
+WHERE tenant = $1 AND resource_id = $2 AND {IS_HIDDEN} AND sources->0->>'session_id' = ANY($3::text[]) ORDER BY id
+"""  # noqa: S608 - our own text
+
+# A branch says what the sessions before it said, up to where it left them.
+OF_FORMER = f"""/* unwanted_of_former */
+WITH RECURSIVE line AS (
+  SELECT id, tenant, resource_id, branched_from, branched_at_seq AS seq, created_at FROM sessions
+  WHERE id = $1 AND branched_from IS NOT NULL
+  UNION ALL
+  SELECT p.id, p.tenant, p.resource_id, p.branched_from, least(l.seq, p.branched_at_seq), p.created_at FROM line l
+  JOIN sessions p ON p.tenant = l.tenant AND p.key = l.branched_from AND p.created_at < l.created_at
+), former AS (
+  SELECT l.id, of.seq::bigint AS seq FROM line l
+  JOIN facts f ON f.tenant = l.tenant AND f.resource_id = l.resource_id AND {IS_HIDDEN}
+    AND f.sources->0->>'session_id' = l.id::text AND f.sources->0->>'category' IS NULL
+  CROSS JOIN LATERAL jsonb_array_elements_text(f.sources->0->'cites') AS of (seq)
+  WHERE l.id <> $1
+)
+SELECT f.seq FROM former f CROSS JOIN LATERAL (
+  SELECT content_hash FROM messages WHERE session_id = f.id AND seq = f.seq LIMIT 1
+) AS said CROSS JOIN LATERAL (
+  SELECT content_hash FROM messages WHERE session_id = $1 AND seq = f.seq LIMIT 1
+) AS copy WHERE said.content_hash = copy.content_hash
+"""  # noqa: S608 - our own text
+
+HIDE = """/* hide_fact */
+INSERT INTO facts (tenant, resource_id, text, category, trust, author, sources, valid_from, valid_to)
+VALUES ($1, $2, '', $3, $4, 'extractor', $5, $6, $7)
+"""
+
+DONE = f"""/* forget_hidden_fact */
+DELETE FROM facts WHERE tenant = $1 AND resource_id = $2 AND id = ANY($3::bigint[]) AND {IS_HIDDEN}
+"""  # noqa: S608 - our own text
+
+# A message that is replaced says something else.
+WANTED_AGAIN = f"""/* wanted_again */
+UPDATE facts f SET sources = jsonb_set(f.sources, '{{0,cites}}', (
+  SELECT coalesce(jsonb_agg(seq), '[]') FROM jsonb_array_elements(f.sources->0->'cites') AS seq
+  WHERE seq <> to_jsonb($2::bigint)))
+FROM sessions s
+WHERE s.id = $1 AND f.tenant = s.tenant AND f.resource_id = s.resource_id AND {IS_HIDDEN}
+  AND f.sources->0->>'session_id' = s.id::text AND f.sources->0->'cites' @> to_jsonb($2::bigint)
+"""  # noqa: S608 - our own text
+
+# Nor does anything hold that somebody corrected of what it said.
+FORGET_CORRECTED = f"""/* forget_corrected */
+DELETE FROM facts f USING sessions s
+WHERE s.id = $1 AND f.tenant = s.tenant AND f.resource_id = s.resource_id AND {IS_HIDDEN}
+  AND f.sources->0->>'session_id' = s.id::text AND f.sources->0->>'category' IS NOT NULL
+  AND f.sources->0->'cites' @> to_jsonb($2::bigint)
+"""  # noqa: S608 - our own text
+
+FORGET_HIDDEN = f"""/* forget_hidden */
+DELETE FROM facts f USING sessions s
+WHERE s.id = ANY($1::uuid[]) AND f.tenant = s.tenant AND f.resource_id = s.resource_id AND {IS_HIDDEN}
+  AND f.sources->0->>'session_id' = s.id::text
+"""  # noqa: S608 - our own text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What holds of one session: of the messages ``unwanted`` nothing is noted again. ``corrections`` are in order."""
+
+    unwanted: frozenset[int] = frozenset()
+    corrections: tuple[Correction, ...] = ()
+
+    def of(self, session: UUID, key: str, *, within: Collection[int]) -> "Told":
+        """The same of another session that has these of the messages."""
+        moved = (replace(one, source=replace(one.source, session_id=session, session=key)) for one in self.corrections)
+        kept = tuple(one for one in moved if set(one.source.cites) <= set(within))
+        return Told(unwanted=self.unwanted & set(within), corrections=kept)
+
+
+async def told(tx: Tx, tenant: str, resource_id: str, session: UUID) -> Told:
+    """Of a branch also what was taken back of the sessions before it."""
+    rows = await tx.fetch(HIDDEN, tenant, resource_id, [str(session)])
+    found = [_correction_of(row) for row in rows]
+    former = [row["seq"] for row in await tx.fetch(OF_FORMER, session)]
+    return Told(
+        unwanted=frozenset([*former, *(seq for one in found if _is_refusal(one) for seq in one.source.cites)]),
+        corrections=tuple(one for one in found if not _is_refusal(one)),
+    )
+
+
+async def refuse(tx: Tx, tenant: str, resource_id: str, sources: Iterable[Source]) -> None:
+    """Have nothing noted again of the messages that facts were taken from, however often they are read."""
+    taken = [source for source in sources if source.text is not None and source.cites]
+    sessions = {source.session_id: source for source in taken}
+    if not sessions:
+        return
+    rows = await tx.fetch(HIDDEN, tenant, resource_id, [str(session) for session in sessions])
+    former = [one for one in map(_correction_of, rows) if _is_refusal(one)]
+    await done(tx, tenant, resource_id, former)
+    for session, source in sessions.items():
+        of = [*taken, *(one.source for one in former)]
+        cites = sorted({seq for one in of if one.session_id == session for seq in one.cites})
+        await keep(tx, tenant, resource_id, [_refusal(session, source.session, cites)])
+
+
+async def keep(tx: Tx, tenant: str, resource_id: str, corrections: Iterable[Correction]) -> None:
+    for one in corrections:
+        validity = (one.source.valid_from or NEVER, one.valid_to)
+        columns = (one.category, one.trust, [source_to_json(one.source)])
+        await tx.execute(HIDE, tenant, resource_id, *columns, *validity)
+
+
+async def hold(tx: Tx, tenant: str, resource_id: str, session: UUID, key: str, told: Told) -> None:
+    """Have all that hold of the session."""
+    if told.unwanted:
+        await refuse(tx, tenant, resource_id, [_refusal(session, key, sorted(told.unwanted)).source])
+    await keep(tx, tenant, resource_id, told.corrections)
+
+
+async def done(tx: Tx, tenant: str, resource_id: str, corrections: Sequence[Correction]) -> None:
+    """They hold no more: what they are of is noted again."""
+    await tx.execute(DONE, tenant, resource_id, [one.id for one in corrections])
+
+
+async def want_again(tx: Tx, session: UUID, seq: int) -> None:
+    """A message was replaced, of which nothing was to be noted."""
+    await tx.execute(WANTED_AGAIN, session, seq)
+
+
+async def forget_message(tx: Tx, session: UUID, seq: int) -> None:
+    """It says nothing any more, or something else."""
+    await tx.execute(FORGET_CORRECTED, session, seq)
+
+
+async def forget(tx: Tx, sessions: Sequence[UUID]) -> None:
+    await tx.execute(FORGET_HIDDEN, sessions)
+
+
+def told_to_json(told: Told) -> list[dict[str, Any]]:
+    """As an export tells it: ``noted_as`` null is of messages of which nothing is to be noted again."""
+    refused = [{"cites": sorted(told.unwanted), "noted_as": None}] if told.unwanted else []
+    return refused + [
+        {
+            "cites": list(one.source.cites),
+            "noted_as": one.source.category,
+            "category": one.category,
+            "trust": one.trust,
+            "valid_from": one.source.valid_from,
+            "valid_to": one.valid_to,
+        }
+        for one in told.corrections
+    ]
+
+
+def told_from_json(rows: Iterable[Mapping[str, Any]], session: UUID, key: str) -> Told:
+    """Raises KeyError, TypeError or ValueError for what is none of ``told_to_json``."""
+    unwanted: set[int] = set()
+    corrections: list[Correction] = []
+    for row in rows:
+        cites = tuple(row["cites"])
+        if not cites or not all(type(seq) is int and seq > 0 for seq in cites):
+            raise ValueError("cites")
+        if row["noted_as"] is None:
+            unwanted.update(cites)
+        else:
+            source = _source(session, key, cites)
+            since, ends = (_time(row[name]) for name in ("valid_from", "valid_to"))
+            source = replace(source, category=Category(row["noted_as"]), valid_from=since)
+            category, trust = Category(row["category"]), Trust(row["trust"])
+            corrections.append(Correction(source=source, category=category, trust=trust, valid_to=ends))
+    return Told(unwanted=frozenset(unwanted), corrections=tuple(corrections))
+
+
+def _time(written: str | None) -> datetime | None:
+    return None if written is None else datetime.fromisoformat(written)
+
+
+def _source(session: UUID, key: str, cites: Sequence[int]) -> Source:
+    return Source(session_id=session, session=key, from_seq=min(cites), to_seq=max(cites), cites=tuple(cites), text="")
+
+
+def _refusal(session: UUID, key: str, cites: Sequence[int]) -> Correction:
+    return Correction(source=_source(session, key, cites), category=Category.INSIGHT, trust=Trust.TOOL, valid_to=NEVER)
+
+
+def _is_refusal(one: Correction) -> bool:
+    return one.source.category is None
+
+
+def _correction_of(row: Row) -> Correction:
+    return Correction(
+        id=row["id"],
+        source=source_from_json(row["sources"][0]),
+        category=Category(row["category"]),
+        trust=Trust(row["trust"]),
+        valid_to=row["valid_to"],
+    )
