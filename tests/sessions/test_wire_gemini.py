@@ -66,9 +66,41 @@ def test_code_that_gemini_runs_is_a_call_with_its_result() -> None:
     assert answer["is_error"] is True
 
 
+def test_a_tool_that_gemini_runs_is_a_call_with_its_result() -> None:
+    """As the SDK dumps it: every field it knows, the enum as its value."""
+    call = {"id": "t1", "tool_type": "GOOGLE_SEARCH_WEB", "args": {"queries": ["x"]}}
+    response = {"id": "t1", "tool_type": "GOOGLE_SEARCH_WEB", "response": {"found": 1}}
+    parts = [{"tool_call": call, "text": None}, {"tool_response": response, "text": None}]
+
+    message = normalise({"role": "model", "parts": parts})
+
+    called, answer = message.parts
+    assert message.kind is Kind.TOOL_CALL
+    assert (called["id"], called["name"], called["arguments"]) == ("t1", "google_search_web", {"queries": ["x"]})
+    assert (answer["tool_call_id"], answer["output"]) == ("t1", {"found": 1})
+
+
+def test_a_tool_that_gemini_runs_meets_its_result_without_ids_and_types() -> None:
+    call, answer = normalise({"role": "model", "parts": [{"toolCall": {}}, {"toolResponse": {}}]}).parts
+
+    assert call["id"] == answer["tool_call_id"]
+    assert (call["arguments"], answer["output"]) == ({}, {})
+
+
+@pytest.mark.parametrize("raw", [{"role": "model"}, {"role": "model", "parts": None}, {"role": "model", "parts": []}])
+def test_a_model_that_said_nothing_has_no_parts(raw: dict[str, Any]) -> None:
+    """So an answer ends whose tokens all went into thinking: the API leaves the parts out, the SDK dumps null."""
+    message = normalise(raw)
+    assert (message.role, message.kind, message.parts) == (Role.ASSISTANT, Kind.ASSISTANT, ())
+
+
 @pytest.mark.parametrize(
     ("raw", "pointer"),
     [
+        ({"role": "user", "parts": None}, "/parts"),
+        ({"role": "model", "content": "x"}, "/role"),
+        ({"role": "model", "parts": [{"toolCall": {"args": "x"}}]}, "/parts/0/toolCall/args"),
+        ({"role": "model", "parts": [{"toolResponse": {"response": "x"}}]}, "/parts/0/toolResponse/response"),
         ({"role": "assistant", "parts": []}, "/role"),
         ({"parts": []}, "/role"),
         ({"role": "user", "parts": "x"}, "/parts"),

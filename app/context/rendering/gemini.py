@@ -126,15 +126,25 @@ class _Contents:
 
 
 def _own_tool(call: Part, result: Part) -> list[Item]:
-    """Code that Gemini runs, and what came of it."""
-    if (call["native"], result["native"]) != ("executableCode", "codeExecutionResult"):
-        return []
+    """Code and other tools that Gemini runs, and what came of it."""
     if not (isinstance(call["arguments"], dict) and isinstance(result["output"], dict)):
         return []
-    return [
-        {"executable_code": call["arguments"], **_signature(call)},
-        {"code_execution_result": result["output"], **_signature(result)},
-    ]
+    match call["native"], result["native"]:
+        case "executableCode", "codeExecutionResult":
+            shown = {"executable_code": call["arguments"]}, {"code_execution_result": result["output"]}
+        case "toolCall", "toolResponse":
+            own_id = {"id": call["id"]} if _id(call["id"]) else {}
+            asked = {**own_id, **_tool_type(call, "toolCall"), "args": call["arguments"]}
+            answered = {**own_id, **_tool_type(result, "toolResponse"), "response": result["output"]}
+            shown = {"tool_call": asked}, {"tool_response": answered}
+        case _:
+            return []
+    return [{**shown[0], **_signature(call)}, {**shown[1], **_signature(result)}]
+
+
+def _tool_type(part: Part, key: str) -> Item:
+    told = _more(part, key).get("toolType")
+    return {"tool_type": told} if isinstance(told, str) else {}
 
 
 def _visible(part: Part) -> bool:

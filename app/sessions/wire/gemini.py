@@ -4,12 +4,13 @@
 |---|---|
 | text; with ``thought: true`` | text; reasoning |
 | inlineData, fileData | image if the media type says so, else file |
-| functionCall, executableCode | tool_call |
-| functionResponse, codeExecutionResult | tool_result |
+| functionCall, executableCode, toolCall | tool_call |
+| functionResponse, codeExecutionResult, toolResponse | tool_result |
 
 Gemini pairs calls and results by name and place, often without ids. Such a pair gets the id ``gemini:<name>:<n>``, n
 counting the calls (or results) of that name in the message; an id of that form is not Gemini's own. Fields beside the
-one that tells (thoughtSignature, videoMetadata) stay on the part.
+one that tells (thoughtSignature, videoMetadata) stay on the part. A model that said nothing has no parts: the API
+leaves them out then, and the SDK dumps null.
 """
 
 from collections import Counter
@@ -32,7 +33,8 @@ from app.sessions.wire.fields import (
 
 PROVIDER = "gemini"
 ID_PREFIX = "gemini:"
-ROLES = {"user": Role.USER, "model": Role.ASSISTANT, "function": Role.TOOL, "tool": Role.TOOL}
+MODEL = "model"
+ROLES = {"user": Role.USER, MODEL: Role.ASSISTANT, "function": Role.TOOL, "tool": Role.TOOL}
 CAMEL = {
     "code_execution_result": "codeExecutionResult",
     "display_name": "displayName",
@@ -44,9 +46,13 @@ CAMEL = {
     "inline_data": "inlineData",
     "mime_type": "mimeType",
     "thought_signature": "thoughtSignature",
+    "tool_call": "toolCall",
+    "tool_response": "toolResponse",
+    "tool_type": "toolType",
     "video_metadata": "videoMetadata",
 }
 CODE = "code_execution"
+UNNAMED = "server_tool"
 Numbered: TypeAlias = Callable[[str, str], str]
 
 
@@ -61,6 +67,8 @@ def message(raw: Wire) -> tuple[Role, list[Part]]:
         raise WireError("/role", f"with parts, one of {', '.join(ROLES)} is expected, not {shown(role)}")
     if raw.get("content") is not None:
         raise WireError("/content", "a message has parts, or content, and not both")
+    if role == MODEL and raw.get("parts") is None:
+        return Role.ASSISTANT, []
     numbered = _numbering()
     return ROLES[role], [_part(_camel(item), at, numbered) for item, at in objects(raw, "parts", "")]
 
@@ -175,6 +183,41 @@ def _code_execution_result(raw: Wire, at: str, numbered: Numbered) -> Part:
     )
 
 
+def _tool_call(raw: Wire, at: str, numbered: Numbered) -> Part:
+    """A tool that Gemini runs itself, named by its type (GOOGLE_SEARCH_WEB ...)."""
+    call, inside = _camel(mapping(raw, "toolCall", at)), f"{at}/toolCall"
+    name = _tool_name(call, inside)
+    return part(
+        PartType.TOOL_CALL,
+        raw,
+        at,
+        used={"toolCall"},
+        id=_own_id(call, inside) or numbered("call", name),
+        name=name,
+        arguments=mapping(call, "args", inside) if "args" in call else {},
+        toolCall=rest(call, {"id", "args"}) or None,
+        **_native("toolCall"),
+    )
+
+
+def _tool_response(raw: Wire, at: str, numbered: Numbered) -> Part:
+    response, inside = _camel(mapping(raw, "toolResponse", at)), f"{at}/toolResponse"
+    return part(
+        PartType.TOOL_RESULT,
+        raw,
+        at,
+        used={"toolResponse"},
+        tool_call_id=_own_id(response, inside) or numbered("result", _tool_name(response, inside)),
+        output=mapping(response, "response", inside) if "response" in response else {},
+        toolResponse=rest(response, {"id", "response"}) or None,
+        **_native("toolResponse"),
+    )
+
+
+def _tool_name(raw: Wire, at: str) -> str:
+    return (optional_string(raw, "toolType", at) or UNNAMED).lower()
+
+
 def _native(key: str) -> dict[str, Any]:
     return {"provider": PROVIDER, "native": key}
 
@@ -187,4 +230,6 @@ READERS: Mapping[str, Callable[[Wire, str, Numbered], Part]] = {
     "functionResponse": _function_response,
     "executableCode": _executable_code,
     "codeExecutionResult": _code_execution_result,
+    "toolCall": _tool_call,
+    "toolResponse": _tool_response,
 }

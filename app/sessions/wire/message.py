@@ -17,7 +17,8 @@ can give it back as it was:
 - ``item_id`` is the id of a Responses item, for a message's parts that of the message.
 
 Not kept are the difference between a string and a list of one text, and fields of a message (not of a part) that say
-nothing: ids, usage, stop reasons. An empty message (content "", [], or null from an assistant) has no parts.
+nothing: ids, usage, stop reasons. An empty message (content "", [], or null from an assistant, and a model's without
+parts) has no parts.
 """
 
 from dataclasses import dataclass
@@ -67,7 +68,7 @@ def normalise(raw: Any) -> Normalised:
 
 
 def _read(raw: Wire) -> tuple[Role, list[Part]]:
-    if "parts" in raw:
+    if "parts" in raw or (raw.get("role") == gemini.MODEL and "content" not in raw):
         return gemini.message(raw)
     if raw.get("type") not in (None, "message"):
         return openai_responses.item(raw)

@@ -254,6 +254,21 @@ def test_a_server_tool_s_use_without_its_result_is_shown_like_the_agent_s_own() 
     assert (said["content"][0]["type"], answer["content"][0]["type"]) == ("tool_use", "tool_result")
 
 
+def test_the_tools_that_gemini_runs_come_back_as_they_were() -> None:
+    question = {"role": "user", "parts": [{"text": "Who won?"}]}
+    of = {"id": "t1", "tool_type": "GOOGLE_SEARCH_WEB"}
+    said = {
+        "role": "model",
+        "parts": [
+            {"tool_call": {**of, "args": {"queries": ["x"]}}, "thought_signature": "c2ln"},
+            {"tool_response": {**of, "response": {"found": 1}}},
+            {"text": "They did."},
+        ],
+    }
+    turns = [question, said, question]
+    assert given_back(Format.GEMINI, *turns) == turns
+
+
 def test_gemini_s_code_comes_back_as_it_was() -> None:
     question = {"role": "user", "parts": [{"text": "What is 6 times 7?"}]}
     said = {
