@@ -299,13 +299,13 @@ class ExportSettings(_Group):
 
 class CapsSettings(_Group):
     session_tokens_per_day: int | None = Field(
-        None, ge=0, description="tokens of the models' calls for one session; 0: no cap"
+        None, ge=0, le=10**15, description="tokens of the models' calls for one session; 0: no cap"
     )
-    session_usd_per_day: float | None = Field(None, ge=0, description="what those may cost; 0: no cap")
+    session_usd_per_day: float | None = Field(None, ge=0, le=10**9, description="what those may cost; 0: no cap")
     tenant_tokens_per_day: int | None = Field(
-        None, ge=0, description="tokens of the models' calls for all sessions of a tenant; 0: no cap"
+        None, ge=0, le=10**15, description="tokens of the models' calls for all sessions of a tenant; 0: no cap"
     )
-    tenant_usd_per_day: float | None = Field(None, ge=0, description="what those may cost; 0: no cap")
+    tenant_usd_per_day: float | None = Field(None, ge=0, le=10**9, description="what those may cost; 0: no cap")
     small_model_at: float = Field(0.7, ge=0, le=1, description="share of a cap at which the SMALL_MODEL is asked")
     larger_batches_at: float = Field(
         0.85, ge=0, le=1, description="share of a cap from which on nothing is observed before block_after"

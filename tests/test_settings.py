@@ -83,6 +83,9 @@ def test_an_empty_setting_is_one_that_is_not_set(monkeypatch: pytest.MonkeyPatch
         ("DAYBOOK_SESSIONS__MESSAGES_MAX", "0"),
         ("DAYBOOK_ENGINE__LEASE_SECONDS", "0.5"),
         ("DAYBOOK_POOL__MAX", "0"),
+        ("DAYBOOK_CAPS__SESSION_USD_PER_DAY", "inf"),
+        ("DAYBOOK_CAPS__TENANT_USD_PER_DAY", "nan"),
+        ("DAYBOOK_CAPS__TENANT_TOKENS_PER_DAY", "9" * 30),
     ],
 )
 def test_a_wrong_value_is_told_in_one_line_by_its_variable(

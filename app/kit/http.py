@@ -9,12 +9,13 @@ from http import HTTPStatus
 from typing import Any
 
 import structlog
+from anyio import BrokenResourceError
 from fastapi import FastAPI
 from opentelemetry.trace import Tracer
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -29,6 +30,7 @@ log = structlog.get_logger("daybook.http")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _QUIET = ("/healthz", "/readyz")
 RETRY_BUSY_SECONDS = 1.0
+CLIENT_GONE = 499  # as nginx has it: who asked broke off before there was an answer
 PART = "daybook.part"  # in the scope of a request that is made for another one, which is counted
 ASKED_HEADERS = (
     "Authorization",
@@ -67,7 +69,10 @@ class HttpConfig:
 
 
 class Gate:
-    """ASGI middleware: X-Request-Id in and out, the limits, one log line, one count and one span per request."""
+    """ASGI middleware: X-Request-Id in and out, the limits, one log line, one count and one span per request.
+
+    That a caller breaks off is no error.
+    """
 
     def __init__(
         self,
@@ -96,7 +101,7 @@ class Gate:
         scope["answer_headers"] = more  # what a route adds to its answer, be that a problem
         started = time.perf_counter()
         structlog.contextvars.bind_contextvars(request_id=request_id)  # of this request's task, and those it starts
-        status, answered = HTTPStatus.INTERNAL_SERVER_ERROR.value, started
+        status, answered, gone = HTTPStatus.INTERNAL_SERVER_ERROR.value, started, False
 
         async def send_with_id(message: Message) -> None:
             nonlocal status, answered
@@ -106,12 +111,22 @@ class Gate:
                 message["headers"] = secured([*message["headers"], *more])
             await send(message)
 
+        async def noticed() -> Message:
+            nonlocal gone
+            message = await receive()
+            gone = gone or message["type"] == "http.disconnect"
+            return message
+
         counted = PART not in scope
         self._running += counted
         tracer = UNTRACED if scope["path"] in _QUIET else self._tracer
         with traced_request(tracer, method_of(scope), headers) as span:
             try:
-                await self._answer(scope, receive, send_with_id, headers)
+                await self._answer(scope, noticed, send_with_id, headers)
+            except* (ClientDisconnect, BrokenResourceError):  # the latter of FastAPI's event streams
+                if not gone:
+                    raise
+                status = CLIENT_GONE if answered == started else status
             finally:
                 self._running -= counted
                 tell_answer(span, method=method_of(scope), route=route_of(scope), status=status)

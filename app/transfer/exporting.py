@@ -41,7 +41,7 @@ class Exporting:
         self._config = config
         self._running = 0
 
-    async def resource(self, tenant: str, resource_id: str) -> AsyncIterator[bytes]:
+    async def resource(self, tenant: str, resource_id: str) -> AsyncGenerator[bytes, None]:
         """Lines of all sessions of a resource, and of what is kept of it alone. Raises TooManyExports before the first.
 
         The first is read here: what goes wrong until then can still be answered.
@@ -114,7 +114,7 @@ async def _framed(scope: str, of: str, rows: AsyncIterator[bytes]) -> AsyncItera
     yield lines.end(count)
 
 
-async def _begun(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
+async def _begun(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
     async with aclosing(rest):
         yield first
         async for line in rest:

@@ -1,7 +1,11 @@
 """HTTP of exports (api.md)."""
 
+from collections.abc import AsyncGenerator, AsyncIterator
+
+from anyio import CancelScope
 from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
+from starlette.types import Send
 
 from app.kit.auth import Guarded, Tenant
 from app.kit.problems import problem_responses
@@ -9,6 +13,32 @@ from app.sessions.schemas import ResourceId
 from app.transfer.exporting import Exporting
 
 NDJSON = "application/x-ndjson"
+
+
+class ExportResponse(StreamingResponse):
+    """Ends the export where its caller breaks off: else its connection came back within a transaction, an error."""
+
+    def __init__(self, lines: AsyncGenerator[bytes, None]) -> None:
+        super().__init__(_to_their_end(lines), media_type=NDJSON)
+        self._lines = lines
+
+    async def stream_response(self, send: Send) -> None:
+        try:
+            await super().stream_response(send)
+        finally:
+            with CancelScope(shield=True):
+                await self._lines.aclose()
+
+
+async def _to_their_end(lines: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
+    """The lines, none of which is broken off while it is read: the connection could not be given back in order."""
+    while True:
+        with CancelScope(shield=True):
+            line = await anext(lines, None)
+        if line is None:
+            return
+        yield line
+
 
 router = APIRouter(route_class=Guarded, tags=["sessions"], responses=problem_responses(422, 503))
 
@@ -25,4 +55,4 @@ async def export_resource(resource_id: ResourceId, tenant: Tenant, request: Requ
     It is one snapshot, with the bytes of artifacts in base64. Where there is nothing, so is it told.
     """
     exporting: Exporting = request.app.state.exporting
-    return StreamingResponse(await exporting.resource(tenant, resource_id), media_type=NDJSON)
+    return ExportResponse(await exporting.resource(tenant, resource_id))

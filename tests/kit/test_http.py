@@ -1,8 +1,15 @@
 """What every answer says in its headers, whose pages may ask, and how many requests are answered at once."""
 
+from contextlib import nullcontext
+
 import httpx2 as httpx
 import pytest
+from anyio import BrokenResourceError
+from prometheus_client import CollectorRegistry
+from starlette.types import Message, Receive, Scope, Send
 
+from app.kit.http import Gate, HttpConfig
+from app.kit.metrics import HttpMetrics
 from app.settings import SettingsError, load_settings
 from tests.conftest import Service, StartService
 from tests.journeys.looks import until
@@ -133,6 +140,30 @@ async def test_head_of_what_never_ends_ends_at_once(service: Service) -> None:
     assert (answer.status_code, answer.content) == (200, b"")
     assert answer.headers["content-type"].startswith("text/event-stream")
     await until(lambda: _streams(service), (0).__eq__)
+
+
+@pytest.mark.parametrize("gone", [True, False])
+async def test_what_an_event_stream_says_of_a_caller_who_has_gone_is_no_error(*, gone: bool) -> None:
+    """FastAPI's own tasks find their stream closed where an event comes as its listener leaves."""
+    registry = CollectorRegistry()
+
+    async def streaming(_scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        raise ExceptionGroup("unhandled errors in a TaskGroup", [BrokenResourceError()])
+
+    async def receive() -> Message:
+        return {"type": "http.disconnect" if gone else "http.request"}
+
+    async def send(message: Message) -> None:
+        assert message["status"] == 200
+
+    gate = Gate(streaming, config=HttpConfig(access_log=False), metrics=HttpMetrics(registry))
+    scope = {"type": "http", "method": "GET", "path": "/sessions/s/memory/events", "headers": []}
+    with nullcontext() if gone else pytest.raises(ExceptionGroup):
+        await gate(scope, receive, send)
+    labels = {"method": "GET", "route": "unmatched", "status": "200"}
+    assert registry.get_sample_value("daybook_http_requests_total", labels) == 1
 
 
 async def _streams(service: Service) -> int:

@@ -1,0 +1,87 @@
+"""Clients that break off in the midst of something: that is no error of the service's, and leaves nothing open."""
+
+import asyncio
+import logging
+import re
+import socket
+import struct
+from functools import partial
+
+import pytest
+
+from tests.conftest import Service, StartService
+from tests.journeys.looks import until
+
+LONG = [{"role": "user", "content": "x" * 20_000}] * 50
+SENT_BYTES, DECLARED_BYTES = 1_000_000, 5_000_000
+UPLOAD = f"PUT /sessions/s/artifacts/a.bin HTTP/1.1\r\nhost: x\r\ncontent-length: {DECLARED_BYTES}\r\n\r\n"
+EXPORT = "GET /resources/r/export HTTP/1.1\r\nhost: x\r\n\r\n"
+EVENTS = "GET /sessions/s/memory/events HTTP/1.1\r\nhost: x\r\n\r\n"
+APPEND = 'POST /sessions/s/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n{"messages": [{"role": "us'
+
+
+async def broken_off(service: Service, asked: bytes, *, answered: bool, reset: bool) -> None:
+    """A connection that ends where this was sent, or the answer has begun."""
+    host, port = service.url.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(asked)
+    await writer.drain()
+    if answered:
+        assert b" 200 " in await reader.readline()
+    if reset:
+        linger = struct.pack("ii", 1, 0)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        writer.transport.abort()
+    else:
+        writer.close()
+        await writer.wait_closed()
+
+
+async def told(service: Service, route: str) -> list[str]:
+    """The statuses by which requests to this route are counted."""
+    text = (await service.client.get("/metrics")).text
+    counted = re.findall(r"^daybook_http_requests_total\{(.+)\} ", text, re.MULTILINE)
+    return [
+        found[1] for labels in counted if f'"{route}"' in labels and (found := re.search(r'status="(\d+)"', labels))
+    ]
+
+
+async def in_use(service: Service) -> int:
+    """Connections to the database that somebody holds."""
+    held: int = service.app.state.database.pool_state()["in_use"]
+    return held
+
+
+@pytest.mark.parametrize("reset", [False, True], ids=["closed", "reset"])
+@pytest.mark.parametrize(
+    ("asked", "route", "status"),
+    [
+        pytest.param(UPLOAD.encode() + b"x" * SENT_BYTES, "/sessions/{key}/artifacts/{name}", "499", id="upload"),
+        pytest.param(EXPORT.encode(), "/resources/{resource_id}/export", "200", id="export"),
+        pytest.param(EVENTS.encode(), "/sessions/{key}/memory/events", "200", id="events"),
+    ],
+)
+async def test_who_breaks_off_leaves_nothing_open_and_no_error_in_the_log(
+    start_service: StartService, caplog: pytest.LogCaptureFixture, asked: bytes, route: str, status: str, *, reset: bool
+) -> None:
+    caplog.set_level(logging.WARNING)
+    async with start_service(provider="extractive", memory={"enabled": False}) as service:
+        await service.client.put("/sessions/s", json={"resource_id": "r"})
+        for _ in range(4):
+            await service.append("s", *LONG)
+        await broken_off(service, asked, answered=status == "200", reset=reset)
+        assert status in await until(partial(told, service, route), bool)
+        await until(partial(in_use, service), (0).__eq__)
+        assert (await service.client.get("/sessions/s/artifacts/a.bin")).status_code == 404
+    assert [(record.name, record.getMessage()) for record in caplog.records] == []
+
+
+async def test_half_a_message_is_none(start_service: StartService, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    async with start_service(provider="extractive") as service:
+        await service.append("s", *LONG[:1])
+        before = await told(service, "/sessions/{key}/messages")
+        await broken_off(service, APPEND.encode(), answered=False, reset=True)
+        await until(partial(told, service, "/sessions/{key}/messages"), lambda now: now != before)
+        assert len((await service.get("/sessions/s/messages"))["items"]) == 1
+    assert [(record.name, record.getMessage()) for record in caplog.records] == []
