@@ -1,8 +1,10 @@
 """What the service tells about its memories, and the steps an operator asks for (api.md, Memory)."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass
+from datetime import date
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -13,6 +15,7 @@ from app.diagnostics.events import Event, Place, changes, events
 from app.diagnostics.schemas import LogTextOut, MemoryOut
 from app.diagnostics.store import DiagnosticsStore
 from app.kit.db import Row
+from app.kit.offload import offloaded
 from app.kit.tokens import text_tokens
 from app.memory.charging import Charging
 from app.memory.errors import VersionNotFound
@@ -131,9 +134,8 @@ class DiagnosticsService:
         if wanted > row["log_version"]:
             raise VersionNotFound(f"the memory of session '{key}' is at version {row['log_version']}")
         anchor = row["anchor_now"] if version is None else row["anchor_date"]
-        blocks = (*reflection_blocks(reflections, anchor=anchor), *observation_blocks(observations, anchor=anchor))
-        text = "\n\n".join(block.text for block in blocks)
-        return LogTextOut(session=key, version=wanted, tokens=text_tokens(text), chars=len(text), text=text)
+        size = sum(len(note.text) for note in reflections) + sum(len(note.text) for note in observations)
+        return await offloaded(partial(_log_text, key, wanted, reflections, observations, anchor), size=size)
 
     async def versions(self, tenant: str, key: str, *, before: int, limit: int) -> list[dict[str, Any]]:
         memory = await self._memory_of(tenant, key)
@@ -164,6 +166,14 @@ class DiagnosticsService:
         if memory is None:
             raise _unknown(key)
         return memory
+
+
+def _log_text(
+    key: str, version: int, reflections: Sequence[Reflection], observations: Sequence[Observation], anchor: date
+) -> LogTextOut:
+    blocks = (*reflection_blocks(reflections, anchor=anchor), *observation_blocks(observations, anchor=anchor))
+    text = "\n\n".join(block.text for block in blocks)
+    return LogTextOut(session=key, version=version, tokens=text_tokens(text), chars=len(text), text=text)
 
 
 def _unknown(key: str) -> SessionNotFound:
