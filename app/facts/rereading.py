@@ -14,9 +14,10 @@ from uuid import UUID
 from app.facts.forgetting import Correction
 from app.facts.model import Category, Source, source_from_json, source_to_json
 from app.kit.db import Row, Tx
-from app.sessions.model import Trust
+from app.sessions.model import SEQ_MAX, Trust
 
 IS_HIDDEN = "(author = 'extractor' AND text = '')"
+TOLD_COLUMNS: Final = frozenset({"cites", "noted_as", "category", "trust", "valid_from", "valid_to"})  # of an export
 NEVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 HIDDEN = f"""/* hidden_facts */
@@ -153,19 +154,19 @@ async def forget(tx: Tx, sessions: Sequence[UUID]) -> None:
     await tx.execute(FORGET_HIDDEN, sessions)
 
 
-def told_to_json(told: Told) -> list[dict[str, Any]]:
+def told_to_json(told: Told, session: UUID, key: str) -> list[dict[str, Any]]:
     """As an export tells it: ``noted_as`` null is of messages of which nothing is to be noted again."""
-    refused = [{"cites": sorted(told.unwanted), "noted_as": None}] if told.unwanted else []
-    return refused + [
+    refused = [_refusal(session, key, sorted(told.unwanted))] if told.unwanted else []
+    return [
         {
             "cites": list(one.source.cites),
             "noted_as": one.source.category,
             "category": one.category,
             "trust": one.trust,
             "valid_from": one.source.valid_from,
-            "valid_to": one.valid_to,
+            "valid_to": None if _is_refusal(one) else one.valid_to,
         }
-        for one in told.corrections
+        for one in (*refused, *told.corrections)
     ]
 
 
@@ -175,8 +176,8 @@ def told_from_json(rows: Iterable[Mapping[str, Any]], session: UUID, key: str) -
     corrections: list[Correction] = []
     for row in rows:
         cites = tuple(row["cites"])
-        if not cites or not all(type(seq) is int and seq > 0 for seq in cites):
-            raise ValueError("cites")
+        if not cites or not all(type(seq) is int and 0 < seq <= SEQ_MAX for seq in cites):
+            raise ValueError("no numbers of messages in 'cites'")
         if row["noted_as"] is None:
             unwanted.update(cites)
         else:
@@ -189,7 +190,10 @@ def told_from_json(rows: Iterable[Mapping[str, Any]], session: UUID, key: str) -
 
 
 def _time(written: str | None) -> datetime | None:
-    return None if written is None else datetime.fromisoformat(written)
+    found = None if written is None else datetime.fromisoformat(written)
+    if found is not None and found.tzinfo is None:
+        raise ValueError(f"no zone in '{written}'")
+    return found
 
 
 def _source(session: UUID, key: str, cites: Sequence[int]) -> Source:

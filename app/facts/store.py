@@ -5,7 +5,7 @@ two merge into the same facts at once. The lock is the transaction's: it works b
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -236,6 +236,25 @@ class FactStore:
             first=min(read, default=None),
             corrections=tuple(corrections(known, is_gone)),
         )
+
+    async def told(self, tx: Tx, session: UUID) -> Told:
+        """What would hold if the session was read from its beginning, as where it is imported."""
+        owner = await tx.fetchrow(OWNER, session)
+        if owner is None:
+            return Told()
+        tenant, resource_id = owner["tenant"], owner["resource_id"]
+        known = [fact_of(row) for row in await tx.fetch(ALL_FACTS, tenant, resource_id)]
+        told = await rereading.told(tx, tenant, resource_id, session)
+        return replace(told, corrections=(*told.corrections, *corrections(known, of_sessions([session]))))
+
+    async def bring(self, tx: Tx, session: UUID, key: str, told: Told) -> None:
+        """Have that hold of a session that is imported, and have it read, if it has ended and is of a resource."""
+        owner = await tx.fetchrow(OWNER, session)
+        if owner is not None:
+            tenant, resource_id = owner["tenant"], owner["resource_id"]
+            await tx.execute(LOCK_FACTS, f"facts/{tenant}/{resource_id}")
+            await rereading.hold(tx, tenant, resource_id, session, key, told)
+            await tx.execute(LOOK_AGAIN, session)
 
     async def forget(self, tx: Tx, gone: Gone) -> dict[str, int]:
         """Delete what rests on sessions that are deleted, and all facts of their resource if it is.

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from app.artifacts.objects import Objects
+from app.facts.rereading import told_to_json
+from app.facts.store import FactStore
 from app.kit.db import Database, Row, Tx
 from app.kit.errors import Unavailable
 from app.sessions.errors import SessionNotFound
@@ -37,6 +39,7 @@ class Exporting:
     ) -> None:
         self._database = database
         self._store = store
+        self._facts = FactStore(database)
         self._objects = objects
         self._config = config
         self._running = 0
@@ -75,6 +78,9 @@ class Exporting:
     async def _of_session(self, tx: Tx, place: Place) -> AsyncIterator[bytes]:
         async for line in self._store.lines(tx, place):
             yield line
+        told = await self._facts.told(tx, place.id)
+        for one in told_to_json(told, place.id, place.key):
+            yield lines.correction(place.key, one)
         async for row in self._store.artifacts(tx, place.id):
             described = {name: value for name, value in row.items() if name not in BYTES}
             content = await self._content(row)

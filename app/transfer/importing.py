@@ -5,11 +5,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import asyncpg
 from pydantic import ValidationError
 
 from app.artifacts.objects import Objects
+from app.facts.rereading import TOLD_COLUMNS, told_from_json
+from app.facts.store import FactStore
 from app.kit.db import Database, Tx
 from app.kit.errors import first_line, invalid_detail
 from app.kit.json import loads
@@ -18,7 +21,19 @@ from app.memory.rules import MemoryConfig
 from app.sessions.errors import SessionExists
 from app.sessions.store import session_id
 from app.transfer.errors import TransferError
-from app.transfer.lines import ARTIFACTS, BY_SESSION, END, HEADER, SCHEMA, TABLES, Place, config_of, content_of, moved
+from app.transfer.lines import (
+    ARTIFACTS,
+    BY_SESSION,
+    CORRECTIONS,
+    END,
+    HEADER,
+    SCHEMA,
+    TABLES,
+    Place,
+    config_of,
+    content_of,
+    moved,
+)
 from app.transfer.store import TransferStore
 
 ROWS_AT_ONCE = 100  # of an artifact, which may have megabytes, one
@@ -34,6 +49,7 @@ class Importing:
     def __init__(self, *, database: Database, store: TransferStore, objects: Objects | None) -> None:
         self._database = database
         self._store = store
+        self._facts = FactStore(database)
         self._objects = objects
 
     async def check(self, path: Path) -> int:
@@ -60,10 +76,13 @@ class Importing:
         """Insert every row; answers the highest ids, by table. A session that has shared its memory gets its own."""
         highest: dict[str, int] = {}
         tables = set()
+        corrections: list[dict[str, Any]] = []
         for table, batch in _batches(_rows(path)):
             tables.add(table)
             rows = [moved(table, row, place) for row in batch]
-            if table == ARTIFACTS:
+            if table == CORRECTIONS:
+                corrections += batch
+            elif table == ARTIFACTS:
                 await self._put_artifacts(tx, rows, place)
             else:
                 await self._store.put(tx, table, rows)
@@ -72,6 +91,7 @@ class Importing:
             told(len(rows))
         if MEMORIES not in tables:
             await begin_anew(tx, place.id)
+        await self._facts.bring(tx, place.id, place.key, told_from_json(corrections, place.id, place.key))
         return highest
 
     async def _put_artifacts(self, tx: Tx, rows: Iterable[Mapping[str, Any]], place: Place) -> None:
@@ -103,7 +123,7 @@ def checked(values: Iterable[tuple[int, Any]], columns: Mapping[str, frozenset[s
             raise TransferError(f"line {number}: '{kind}' has no place here")
         else:
             order = order[order.index(kind) :]
-            _check_row(kind, value.get("data"), columns[kind], number)
+            _check_row(kind, value.get("data"), TOLD_COLUMNS if kind == CORRECTIONS else columns[kind], number)
             rows[kind] += 1
         last = number
     if not ended or rows["sessions"] != 1:
@@ -130,6 +150,8 @@ def _check_row(table: str, row: Any, columns: frozenset[str], number: int) -> No
         raise TransferError(f"line {number}: {table} has no '{unknown[0]}' here; it was exported by a newer version")
     if table == ARTIFACTS:
         _check_bytes(row, number)
+    if table == CORRECTIONS:
+        _check_correction(row, number)
     if table in NUMBERED and not (isinstance(row.get("id"), int) and 0 < row["id"] <= ID_MAX):
         raise TransferError(f"line {number}: {table} without a number in 'id', from 1 to {ID_MAX}")
     if "config" in columns and "config" in row:
@@ -146,6 +168,13 @@ def _check_config(table: str, config: Any, number: int) -> None:
     except ValidationError as error:
         at, detail = error.errors()[0]["loc"], invalid_detail(error.errors()[0])
         raise TransferError(f"line {number}: {table} with a config {'.'.join(map(str, at))}: {detail}") from error
+
+
+def _check_correction(row: Mapping[str, Any], number: int) -> None:
+    try:
+        told_from_json([row], UUID(int=0), "")
+    except (KeyError, TypeError, ValueError) as error:
+        raise TransferError(f"line {number}: {CORRECTIONS}: {error}") from error
 
 
 def _check_bytes(row: Mapping[str, Any], number: int) -> None:

@@ -31,8 +31,10 @@ TABLES = (
     "reflections",
     "runs",
     "state_entries",
+    "corrections",
     "artifacts",
 )
+CORRECTIONS = "corrections"  # no table, but what holds of the session when it is read again (facts/rereading.py)
 ARTIFACTS = "artifacts"  # the last of them, whose bytes may lie elsewhere
 
 
@@ -63,6 +65,10 @@ def end(lines: int) -> bytes:
 
 def line(value: Mapping[str, Any]) -> bytes:
     return dumps(value) + b"\n"
+
+
+def correction(session: str, told: Mapping[str, Any]) -> bytes:
+    return line({"type": CORRECTIONS, "session": session, "data": told})
 
 
 def artifact(session: str, row: Mapping[str, Any], content: bytes) -> bytes:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -496,6 +497,32 @@ async def test_a_provider_that_fails_is_asked_again_and_nothing_is_noted_twice(
         found = await until(partial(facts, service), bool)
     assert failed["last_error"]["step"] == "notefacts"
     assert len(found) == 1
+
+
+async def test_what_is_to_be_read_again_is_though_a_reading_of_what_follows_was_under_way(
+    start_service: StartService, models: ModelServer
+) -> None:
+    reading, go_on = threading.Event(), threading.Event()
+
+    def answer(asked: Asked) -> str:
+        if "window" in asked.prompt:
+            reading.set()
+            go_on.wait(WAIT_MS / 1_000)
+        told = [f"* 🔴 [fact] User lives in {city}. #1" for city in ("Lisbon",) if city in asked.prompt]
+        return lines(*told) if told else "<observations>\n</observations>"
+
+    models.answers[PromptKind.EXTRACTOR] = answer
+    async with start_service(provider="openai") as service:
+        await say(service, "Hello.", id="m-1")
+        await end(service)
+        await say(service, "I prefer a window seat.", id="m-2")
+        await service.client.post("/sessions/s1/end")
+        assert await asyncio.to_thread(reading.wait, WAIT_MS / 1_000)
+        replaced = {"role": "user", "content": "I live in Lisbon."}
+        assert (await service.client.put("/sessions/s1/messages/m-1", json=replaced)).status_code == 200
+        go_on.set()
+        await service.context("s1", min_seq=1, wait_ms=WAIT_MS)
+        assert await texts(service) == ["User lives in Lisbon."]
 
 
 async def test_a_reply_that_is_cut_off_is_tried_again_with_the_reason(

@@ -19,7 +19,7 @@ from app.settings import Settings
 from app.transfer.errors import TransferError
 from app.transfer.exporting import Exporting
 from app.transfer.importing import Importing, checked, read
-from app.transfer.lines import TABLES
+from app.transfer.lines import CORRECTIONS, TABLES
 from app.transfer.store import TransferStore
 from tests.conftest import Service, StartService
 from tests.fuzz import laws
@@ -148,6 +148,37 @@ async def test_an_imported_session_keeps_the_laws_and_goes_on(service: Service, 
     assert facts.observed_seq > 25
 
 
+async def test_an_imported_session_is_read_for_facts_and_brings_back_none_that_was_taken_back(
+    service: Service, tmp_path: Path
+) -> None:
+    facts = "/resources/ana/facts"
+    texts = ("I live in Lisbon.", "I own a dog.", "I prefer a window seat.", "My sister is called Maria.")
+    await service.client.put("/sessions/s1", json={"resource_id": "ana"})
+    await service.append("s1", *map(said, texts))
+    await service.client.post("/sessions/s1/end")
+    await service.context("s1", min_seq=1, wait_ms=20_000)
+    noted = {fact["text"]: f"{facts}/{fact['id']}" for fact in (await service.get(facts))["items"]}
+    lisbon, dog, seat, _ = noted.values()
+    await service.client.delete(dog)
+    await service.client.patch(lisbon, json={"text": "User lived in Lisbon once."})
+    await service.client.patch(seat, json={"category": "decision", "valid_to": "2100-01-01T00:00:00Z"})
+    lines = await export(service, tmp_path / "s1.ndjson")
+    corrections = [line["data"] for line in lines if line["type"] == "corrections"]
+    assert [told["cites"] for told in corrections] == [[1, 2], [3]]
+    assert "Lisbon" not in json.dumps(corrections)
+    for resource in ("boris", None):
+        moved = (json.dumps(line).replace('"ana"', json.dumps(resource)).encode() + b"\n" for line in lines)
+        kept(b"".join(moved), tmp_path / "moved")
+        await bring(service, tmp_path / "moved", f"s-{resource}")
+    await service.context("s-boris", min_seq=1, wait_ms=20_000)
+    found = (await service.get("/resources/boris/facts"))["items"]
+    assert [(fact["text"], fact["category"], fact["valid_to"]) for fact in found] == [
+        ("User: I prefer a window seat.", "decision", "2100-01-01T00:00:00Z"),
+        ("User: My sister is called Maria.", "profile", None),
+    ]
+    assert {source["session"] for fact in found for source in fact["sources"]} == {"s-boris"}
+
+
 async def test_a_session_of_a_shared_memory_comes_with_its_messages_alone(service: Service, tmp_path: Path) -> None:
     rules = {"message_tokens": 100, "retain_tokens": 0, "buffer_every": None}
     for key in ("s1", "other"):
@@ -179,7 +210,7 @@ async def test_an_export_says_what_it_is_and_where_it_ends(service: Service, tmp
     lines = await export(service, tmp_path / "s1.ndjson")
     kinds = list(dict.fromkeys(line["type"] for line in lines))
     assert (lines[0]["schema"], lines[0]["scope"], lines[0]["of"]) == (1, "session", "s1")
-    assert kinds == ["header", *TABLES, "end"]
+    assert kinds == ["header", *(table for table in TABLES if table != CORRECTIONS), "end"]
     assert lines[-1]["lines"] == len(lines) - 1
     assert {line["session"] for line in lines[1:-1]} == {"s1"}
 
@@ -247,6 +278,14 @@ async def test_rows_that_cannot_be_stored_are_told_in_one_line_and_nothing_is(
 HEADER = {"type": "header", "schema": 1, "scope": "session", "of": "s1"}
 SESSION = {"type": "sessions", "session": "s1", "data": {"id": "x"}}
 SAID = {"type": "messages", "session": "s1", "data": {"seq": 1}}
+TOLD = {
+    "cites": [1],
+    "noted_as": "profile",
+    "category": "profile",
+    "trust": "user",
+    "valid_from": None,
+    "valid_to": None,
+}
 ARTIFACT = {"type": "artifacts", "session": "s1", "data": {"name": "a", "sha256": "0", "content": "YQ=="}}
 
 
@@ -276,6 +315,13 @@ ARTIFACT = {"type": "artifacts", "session": "s1", "data": {"name": "a", "sha256"
             "line 3: session_configs with a config message_tokens",
         ),
         ([HEADER, {"type": "sessions", "data": {"config": None}}], "line 2: sessions with a config"),
+        *(
+            ([HEADER, SESSION, {"type": "corrections", "data": told}], "line 3: corrections")
+            for told in ({"cites": [1]}, TOLD | {"cites": []}, TOLD | {"cites": ["1"]}, TOLD | {"cites": [2**63]})
+        ),
+        ([HEADER, SESSION, {"type": "corrections", "data": TOLD | {"category": "x"}}], "line 3: corrections"),
+        ([HEADER, SESSION, {"type": "corrections", "data": TOLD | {"valid_to": "2026-05-01"}}], "line 3: corrections"),
+        ([HEADER, SESSION, {"type": "corrections", "data": TOLD | {"text": "x"}}], "line 3: corrections has no 'text'"),
         ([HEADER, SESSION, {"type": "runs", "data": {"seq": 1}}], "line 3: runs without a number in 'id'"),
         (
             [HEADER, SESSION, {"type": "runs", "data": {"id": 2**63 - 1}}],
