@@ -106,9 +106,11 @@ def doctor(
     """Look at settings, database, migrations, clock, memories and models, and say what to do. Exit 1: it is wrong."""
     with _one_line_errors():
         from app.doctor import Verdict, diagnose
+        from app.serving import log_to_stderr
         from app.settings import load_settings
 
-        findings = diagnose(load_settings(data_dir=data_dir), redrive=redrive)
+        log_to_stderr(settings := load_settings(data_dir=data_dir))
+        findings = diagnose(settings, redrive=redrive)
     for found in findings:
         advice = f"\n{'':9}{found.advice}" if found.advice else ""
         line = f"{found.verdict:8} {found.check}: {found.detail}{advice}"
@@ -180,9 +182,11 @@ def export_session(
     """Write a session with all that was made of it as JSON lines, which `daybook import` makes a session of."""
     with _one_line_errors():
         from app import transferring
+        from app.serving import log_to_stderr
         from app.settings import load_settings
 
-        transferring.export_session(load_settings(data_dir=data_dir), tenant=tenant, key=session, path=output)
+        log_to_stderr(settings := load_settings(data_dir=data_dir))
+        transferring.export_session(settings, tenant=tenant, key=session, path=output)
 
 
 @commands.command(name="import")
@@ -196,9 +200,11 @@ def import_session(
     """Make a session of an export: the file is checked whole, and then all of it is imported or nothing."""
     with _one_line_errors():
         from app import transferring
+        from app.serving import log_to_stderr
         from app.settings import load_settings
 
-        rows = transferring.import_session(load_settings(data_dir=data_dir), tenant=tenant, key=session, path=file)
+        log_to_stderr(settings := load_settings(data_dir=data_dir))
+        rows = transferring.import_session(settings, tenant=tenant, key=session, path=file)
     typer.echo(f"session {session}: {rows} rows", err=True)
 
 

@@ -68,6 +68,7 @@ class Keys(StrEnum):
 
 def serve(settings: Settings) -> None:
     """Serve until SIGINT or SIGTERM. Raises StartError: one clear line."""
+    log_to_stderr(settings)
     _refuse_taken_port(settings)
     for ending in (signal.SIGINT, signal.SIGTERM):
         signal.signal(ending, _leave)
@@ -89,6 +90,7 @@ def migrate(settings: Settings, *, secured_for: str | None = None) -> None:
 
     Raises StartError.
     """
+    log_to_stderr(settings)
     with located(settings, exclusive=False) as database:
         asyncio.run(_upgrade(settings, database))
         if secured_for is not None:
@@ -96,13 +98,14 @@ def migrate(settings: Settings, *, secured_for: str | None = None) -> None:
             log.info("secured", role=secured_for, statements=len(done))
 
 
+def log_to_stderr(settings: Settings) -> None:
+    """Have every line of the log go there: what a command answers is alone on stdout."""
+    configure(json=_json_logs(settings), level=settings.log_level)
+
+
 @contextmanager
 def located(settings: Settings, *, exclusive: bool) -> Iterator[Location]:
-    """The database to use: the one that is configured, or the embedded one, which runs as long as it is used.
-
-    From here on what is logged goes to stderr: what a command answers is alone on stdout.
-    """
-    configure(json=_json_logs(settings), level=settings.log_level)
+    """The database to use: the one that is configured, or the embedded one, which runs as long as it is used."""
     if settings.database_url is not None:
         yield Location(url=settings.database_url, name=without_password(settings.database_url))
         return
@@ -231,7 +234,7 @@ def worker_app(settings: Settings, database: Location) -> FastAPI:
 
     Uvicorn waits for the answers it still owes: those that never end by themselves are told to, before it begins to.
     """
-    configure(json=_json_logs(settings), level=settings.log_level)
+    log_to_stderr(settings)
     sys.setswitchinterval(SWITCH_SECONDS)
     _end_with_parent()
     app = create_app(settings, database)

@@ -4,7 +4,8 @@ The text of an error may quote what was said: a row that the database refused, a
 is told by its types and places, and what a library writes by its first line, at no level below a warning.
 
 Our own events are written to stderr at once; what libraries warn of comes through the standard library's handlers,
-whose way is ten times as long (docs/benchmarks/profile.md).
+whose way is ten times as long (docs/benchmarks/profile.md). Where another process reads stderr it may stop, and holds
+nothing up (unheld.py).
 """
 
 import json
@@ -12,6 +13,8 @@ import logging
 import sys
 import traceback
 from contextlib import suppress
+from functools import partial
+from typing import TextIO
 
 import orjson
 import structlog
@@ -19,6 +22,7 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 
 from app.kit.beside_process import PLACES
 from app.kit.tracing import add_trace
+from app.kit.unheld import Unheld, may_hang
 
 
 def configure(*, json: bool, level: str) -> None:
@@ -32,21 +36,31 @@ def configure(*, json: bool, level: str) -> None:
         tell_failure,
     ]
     coloured = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
-    _configure_libraries(shared, structlog.processors.JSONRenderer() if json else coloured)
+    unheld = _unheld()
+    _configure_libraries(shared, structlog.processors.JSONRenderer() if json else coloured, unheld or sys.stderr)
     structlog.configure(
         processors=[*shared, _one_line if json else coloured],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=_Lines,
+        logger_factory=partial(_Lines, unheld),
         cache_logger_on_first_use=True,
     )
 
 
-def _configure_libraries(shared: list[Processor], renderer: Processor) -> None:
+def _unheld() -> Unheld | None:
+    """What stands before stderr where it may hang."""
+    try:
+        descriptor = sys.stderr.fileno()
+    except (OSError, ValueError):  # it is no file, or is closed
+        return None
+    return Unheld(descriptor) if may_hang(descriptor) else None
+
+
+def _configure_libraries(shared: list[Processor], renderer: Processor, stream: TextIO | Unheld) -> None:
     formatter = structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=[_first_line, *shared],
         processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = logging.StreamHandler(stream)
     handler.setFormatter(formatter)
     handler.setLevel(logging.WARNING)  # whatever a library's own variables ask for, as OPENAI_LOG does
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
@@ -85,12 +99,14 @@ def _one_line(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
 class _Lines:
     """The end of every logger: one line, written at once. When nobody reads stderr any more, nothing is to be done."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, unheld: Unheld | None, name: str) -> None:
         self.name = name
+        self._unheld = unheld
 
     def write(self, line: str) -> None:
         with suppress(OSError, ValueError):
-            sys.stderr.write(f"{line}\n")
-            sys.stderr.flush()
+            stream = self._unheld or sys.stderr
+            stream.write(f"{line}\n")
+            stream.flush()
 
     debug = info = warning = error = critical = write

@@ -55,8 +55,13 @@ class Running(Service):
 
 
 @asynccontextmanager
-async def process(environment: Mapping[str, str], *, port: int | None = None) -> AsyncIterator[Running]:
-    """``daybook serve`` with these variables, as soon as it answers; killed at the end if it still runs."""
+async def process(
+    environment: Mapping[str, str], *, port: int | None = None, log_to: int | None = None
+) -> AsyncIterator[Running]:
+    """``daybook serve`` with these variables, as soon as it answers; killed at the end if it still runs.
+
+    ``log_to`` is a descriptor for its log in the place of the file.
+    """
     port = port or free_port()
     url = f"http://127.0.0.1:{port}"
     with tempfile.NamedTemporaryFile(suffix=".log") as log_file:
@@ -65,7 +70,7 @@ async def process(environment: Mapping[str, str], *, port: int | None = None) ->
             cwd=PROJECT,
             env=surroundings(environment),
             stdout=subprocess.DEVNULL,
-            stderr=log_file,
+            stderr=log_file if log_to is None else log_to,
         )
         try:
             async with httpx.AsyncClient(base_url=url, timeout=60) as client:

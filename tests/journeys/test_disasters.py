@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -153,3 +154,21 @@ async def test_where_the_answer_of_the_database_was_lost_nobody_is_told_that_not
     assert [message["id"] for message in stored] == ["m-0", "m-1"]
     assert "nothing" not in lost.json()["detail"]
     assert "not known" in lost.json()["detail"]
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+async def test_a_log_that_nobody_reads_any_more_holds_up_neither_requests_nor_the_end(
+    database_url: str, workers: str
+) -> None:
+    """As of a collector that hangs: a pipe takes 64 KiB, some 300 lines."""
+    read, write = os.pipe()
+    environment = {"DAYBOOK_DATABASE_URL": database_url, "DAYBOOK_MIGRATE": "never", "DAYBOOK_WORKERS": workers}
+    try:
+        async with process(environment, log_to=write) as service:
+            for _ in range(1_000):
+                await service.context("s")
+            service.send(signal.SIGTERM)
+            assert await service.ended() == 0
+    finally:
+        os.close(read)
+        os.close(write)

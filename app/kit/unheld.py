@@ -1,0 +1,96 @@
+"""Lines to a pipe or a socket, which hold nobody up: whoever reads them may stop, as a log collector that hangs does.
+
+A write to a full pipe waits, and with it the event loop, all requests and the end of the process. So a line is written
+at once only where the system says that it has room for it. What has none waits in memory for a thread that writes it;
+over a bound it is lost, and counted.
+"""
+
+import os
+import select
+import stat
+import threading
+from collections import deque
+from typing import Final
+
+import structlog
+
+log = structlog.get_logger("daybook")
+
+WAITING_BYTES_MAX: Final = 1024 * 1024
+
+
+def may_hang(descriptor: int) -> bool:
+    """Whether what is written there is read by another process."""
+    mode = os.fstat(descriptor).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+class Unheld:
+    """A stream of text, as far as logging needs one. Lines keep their order."""
+
+    def __init__(self, descriptor: int, *, waiting_bytes_max: int = WAITING_BYTES_MAX) -> None:
+        self._descriptor = descriptor
+        self._waiting_bytes_max = waiting_bytes_max
+        self._room = select.poll()
+        self._room.register(descriptor, select.POLLOUT)
+        self._lock = threading.RLock()  # a signal's handler may log while its thread does
+        self._waiting: deque[bytes] = deque()
+        self._bytes = 0
+        self._lost = 0
+        self._is_behind = False  # whether a thread writes what waits
+
+    def write(self, text: str) -> int:
+        """Write it, now or later. Raises OSError where nobody can read it any more."""
+        line = text.encode(errors="backslashreplace")
+        with self._lock:
+            if not self._is_behind and self._has_room(len(line)):
+                os.write(self._descriptor, line)
+            elif self._bytes + len(line) > self._waiting_bytes_max:
+                self._lost += 1
+            else:
+                self._waiting.append(line)
+                self._bytes += len(line)
+                self._begin()
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing waits that could be written."""
+
+    def _has_room(self, size: int) -> bool:
+        """So many bytes can be written to what is ready without waiting (``select.PIPE_BUF``)."""
+        return size <= select.PIPE_BUF and bool(self._room.poll(0))
+
+    def _begin(self) -> None:
+        if not self._is_behind:
+            self._is_behind = True
+            threading.Thread(target=self._catch_up, name="daybook-log", daemon=True).start()
+
+    def _catch_up(self) -> None:
+        while (line := self._next()) is not None:
+            try:
+                _write_all(self._descriptor, line)
+            except OSError:  # nobody reads any more
+                self._forget()
+
+    def _next(self) -> bytes | None:
+        """The next line to write; None: there is none, and what comes is written at once again."""
+        with self._lock:
+            lost, self._lost = (self._lost, 0) if not self._waiting else (0, self._lost)
+            if lost:
+                log.warning("log_lines_lost", lines=lost)  # which waits then
+            if not self._waiting:
+                self._is_behind = False
+                return None
+            line = self._waiting.popleft()
+            self._bytes -= len(line)
+            return line
+
+    def _forget(self) -> None:
+        with self._lock:
+            self._waiting.clear()
+            self._bytes = 0
+
+
+def _write_all(descriptor: int, line: bytes) -> None:
+    while line:
+        line = line[os.write(descriptor, line) :]

@@ -1,0 +1,83 @@
+"""A log whose reader has stopped: nothing waits for it, order is kept, and what is lost is told."""
+
+import json
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+import structlog
+
+from app.kit.unheld import Unheld, may_hang
+
+LINES = [f"line {number} {'.' * 90}\n" for number in range(5_000)]
+
+
+@pytest.fixture(params=["pipe", "socket"])
+def ends(request: pytest.FixtureRequest) -> Iterator[tuple[int, int]]:
+    """Where it is read, and where it is written; nobody reads."""
+    with ExitStack() as stack:
+        if request.param == "pipe":
+            read, write = os.pipe()
+        else:
+            read, write = (end.detach() for end in socket.socketpair())
+        stack.callback(os.close, write)
+        stack.callback(os.close, read)
+        yield read, write
+
+
+def read_lines(descriptor: int, last: str) -> list[str]:
+    text = ""
+    while not text.endswith(last):
+        text += os.read(descriptor, 65_536).decode()
+    return text.splitlines(keepends=True)
+
+
+def test_it_is_for_what_another_process_reads(ends: tuple[int, int]) -> None:
+    _, write = ends
+    with open(os.devnull, "w", encoding="utf-8") as file:  # noqa: PTH123 - no path, but a descriptor is asked about
+        assert (may_hang(write), may_hang(file.fileno())) == (True, False)
+
+
+def test_lines_wait_for_their_reader_in_their_order(ends: tuple[int, int]) -> None:
+    read, write = ends
+    stream = Unheld(write)
+    for line in LINES:
+        stream.write(line)
+    assert read_lines(read, LINES[-1]) == LINES
+
+
+def test_a_long_line_is_written_whole(ends: tuple[int, int]) -> None:
+    read, write = ends
+    stream = Unheld(write)
+    long = "x" * 300_000 + "\n"
+    stream.write(long)
+    stream.write("the next\n")
+    assert read_lines(read, "the next\n") == [long, "the next\n"]
+
+
+def test_over_the_bound_lines_are_lost_and_counted(ends: tuple[int, int]) -> None:
+    read, write = ends
+    stream = Unheld(write, waiting_bytes_max=10_000)
+    structlog.configure(
+        processors=[structlog.processors.JSONRenderer()],
+        logger_factory=lambda *_: structlog.WriteLogger(stream),  # type: ignore[arg-type] # as much of a file as it needs
+    )
+    try:
+        for line in LINES:
+            stream.write(line)
+        found = read_lines(read, '"}\n')
+    finally:
+        structlog.reset_defaults()
+    *kept, told = found
+    assert kept == [line for line in LINES if line in set(kept)]
+    assert json.loads(told) == {"lines": len(LINES) - len(kept), "event": "log_lines_lost"}
+
+
+def test_without_a_reader_it_is_an_error_as_of_any_stream() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with pytest.raises(BrokenPipeError):
+        Unheld(write).write("line\n")
+    os.close(write)
