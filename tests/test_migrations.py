@@ -137,6 +137,19 @@ async def test_a_zone_that_postgres_has_not_is_in_no_config(fresh_url: str) -> N
     await connection.close()
 
 
+async def test_a_memory_that_was_off_waits_for_no_number_that_is_never_reached(fresh_url: str) -> None:
+    await asyncio.to_thread(command.upgrade, alembic_config(fresh_url), "0031")
+    connection = await asyncpg.connect(fresh_url)
+    off, paused, idle = uuid4(), uuid4(), uuid4()
+    for memory, wake_tokens, due_at in ((off, 2**62, None), (paused, 2**62, "infinity"), (idle, 30_000, None)):
+        insert = "INSERT INTO memories (id, tenant, pending_tokens, wake_tokens, due_at) VALUES ($1, 't', 500, $2, "
+        await connection.execute(f"{insert} $3::text::timestamptz)", memory, wake_tokens, due_at)
+    await upgrade(fresh_url)
+    rows = await connection.fetch("SELECT id, wake_tokens FROM memories")
+    await connection.close()
+    assert {row["id"]: row["wake_tokens"] for row in rows} == {off: 500, paused: 2**62, idle: 30_000}
+
+
 async def test_facts_from_before_their_words_had_a_time_and_a_worth_get_both(fresh_url: str) -> None:
     await asyncio.to_thread(command.upgrade, alembic_config(fresh_url), "0020")
     connection = await asyncpg.connect(fresh_url)
