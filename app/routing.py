@@ -17,11 +17,12 @@ from app.facts.examples import EXAMPLES as FACTS_EXAMPLES
 from app.kit.direct import is_frequent
 from app.kit.http import Gate, allow_cross_origin
 from app.kit.metrics import HttpMetrics
-from app.kit.openapi import documented
+from app.kit.openapi import Field, documented
 from app.kit.problems import install as install_problems
 from app.mcp.routes import install as install_mcp
 from app.memory import routes as memory_routes
 from app.memory.examples import EXAMPLES as MEMORY_EXAMPLES
+from app.memory.rules import MemoryConfig
 from app.recall import routes as recall_routes
 from app.recall.examples import EXAMPLES as RECALL_EXAMPLES
 from app.sessions import routes as sessions_routes
@@ -62,6 +63,7 @@ def route(app: FastAPI, settings: Settings, registry: CollectorRegistry, tracer:
         | MEMORY_EXAMPLES
         | DIAGNOSTICS_EXAMPLES
         | TRANSFER_EXAMPLES,
+        {Field(schema, "config"): MemoryConfig for schema in ("SessionIn", "ResourceIn")},
     )
     install_console(app)
     install_mcp(app, request_bytes_max=settings.http.request_bytes_max)

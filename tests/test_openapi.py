@@ -6,10 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import ValidationError as SchemaError
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
+from app.kit.errors import Invalid
 from app.kit.openapi import JSON, operations
 from app.main import create_app
+from app.memory.rules import MemoryConfig
+from app.memory.service import MemoryService
 from app.settings import Settings
 from tests.conftest import Service
 from tests.contract import Contract
@@ -112,6 +116,40 @@ def test_problems_are_documented_as_problems(name: str) -> None:
 @pytest.mark.parametrize("name", WITH_BODY)
 def test_every_operation_with_a_body_says_that_it_may_be_too_large(name: str) -> None:
     assert "413" in OPERATIONS[name][2]["responses"]
+
+
+# What a key of a config may be, and what it may not. The document cannot tell the names of the time zones.
+CONFIG_KEYS = sorted({*MemoryConfig.model_fields, "misspelt"} - {"timezone"})
+CONFIG_VALUES: tuple[Any, ...] = (
+    *(None, True, -1, 0, 0.5, 1, 2, 1_000, 1_001, 10_000, 10_001, 10_000_000, 10_000_001, 31_536_000, 31_536_001),
+    *("", "x", "a" * 8_000, "a" * 8_001, "compact", "resource", "rewrite"),
+    *([], {}, {"days": 1}, {"days": -1}, {"days": 36_501}, {"keep": "nothing"}, {"keep": "x"}, {"a": 1}),
+)
+
+
+@pytest.mark.parametrize("name", ["SessionIn", "ResourceIn"])
+@pytest.mark.parametrize("key", CONFIG_KEYS)
+def test_the_document_takes_of_a_config_what_the_service_takes(name: str, key: str) -> None:
+    schema = DOCUMENT["components"]["schemas"][name]
+    configs = [{key: value} for value in CONFIG_VALUES]
+    taken = [config for config in configs if is_of(schema, {"config": config})]
+    assert taken == [config for config in configs if is_read(config)]
+
+
+def is_of(schema: dict[str, Any], value: Any) -> bool:
+    try:
+        CONTRACT.validate(schema, value)
+    except SchemaError:
+        return False
+    return True
+
+
+def is_read(config: dict[str, Any]) -> bool:
+    try:
+        MemoryService.check_config(config)
+    except Invalid:
+        return False
+    return True
 
 
 async def test_every_example_of_a_request_is_accepted_twice_and_answered_like_its_example(service: Service) -> None:

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
 
 from app import VERSION
 from app.kit.auth import SCHEME, Guarded
@@ -25,6 +26,7 @@ TAGS = {
 # An operation names the scope it needs where OpenAPI 3.1 has the roles of a scheme.
 BEARER = {"type": "http", "scheme": "bearer", "description": "A key; not needed in local mode"}
 JSON = "application/json"
+REF = "#/components/schemas/{model}"
 BYTES = "*/*"  # of a body that is a payload, of whatever type it is
 
 
@@ -36,12 +38,22 @@ class Examples:
     answers: Mapping[int, Any]
 
 
-def documented(app: FastAPI, examples: Mapping[str, Examples]) -> None:
-    """Serve the document at /openapi.json, behind the key; ``examples`` are by operation id."""
+class Field(NamedTuple):
+    """Of a schema of the document."""
+
+    schema: str
+    name: str
+
+
+def documented(app: FastAPI, examples: Mapping[str, Examples], fields: Mapping[Field, type[BaseModel]]) -> None:
+    """Serve the document at /openapi.json, behind the key; ``examples`` are by operation id.
+
+    ``fields`` are those that a floor takes as they come, and that the model of a floor above reads.
+    """
 
     def document() -> dict[str, Any]:
         if not app.openapi_schema:
-            app.openapi_schema = _document(app, examples)
+            app.openapi_schema = _document(app, examples, fields)
         return app.openapi_schema
 
     async def openapi_json() -> dict[str, Any]:
@@ -60,12 +72,16 @@ def operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str
             yield method.upper(), path, operation
 
 
-def _document(app: FastAPI, examples: Mapping[str, Examples]) -> dict[str, Any]:
+def _document(
+    app: FastAPI, examples: Mapping[str, Examples], fields: Mapping[Field, type[BaseModel]]
+) -> dict[str, Any]:
     tags = [{"name": name, "description": about} for name, about in TAGS.items()]
     made = get_openapi(title=app.title, version=VERSION, description=DESCRIPTION, routes=app.routes, tags=tags)
     made["components"]["securitySchemes"] = {SCHEME: BEARER}
     schemas = made["components"]["schemas"]
-    schemas["Problem"] = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+    schemas["Problem"] = Problem.model_json_schema(ref_template=REF)
+    for told, model in fields.items():
+        _read_by(schemas, told, model)
     for schema in list(schemas.values()):
         schemas |= schema.pop("$defs", {})  # what a schema defines within itself, where it is referred to
     for _, _, operation in operations(made):
@@ -73,6 +89,20 @@ def _document(app: FastAPI, examples: Mapping[str, Examples]) -> dict[str, Any]:
         if operation["operationId"] in examples:
             _exemplify(operation, examples[operation["operationId"]])
     return made
+
+
+def _read_by(schemas: dict[str, Any], told: Field, model: type[BaseModel]) -> None:
+    """Have a field be of the model's schema. A default of null would be a value: what is left out is as it was."""
+    read = model.model_json_schema(ref_template=REF)
+    read.pop("description")  # is about the code
+    for key in read["properties"].values():
+        key.pop("default", None)
+    schemas[model.__name__] = read
+    properties = schemas[told.schema]["properties"]
+    properties[told.name] = {
+        "$ref": REF.format(model=model.__name__),
+        "description": properties[told.name]["description"],
+    }
 
 
 def _as_of_3_1(operation: dict[str, Any]) -> None:

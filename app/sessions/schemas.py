@@ -159,19 +159,26 @@ class MessagePage(BaseModel):
     next_cursor: str | None
 
 
+MERGED = "Merged; a null unsets a key, and switches ``buffer_every`` off"
+
+
 class SessionIn(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     resource_id: str | None = Field(None, pattern=KEY_PATTERN)
     metadata: dict[str, Any] = Field(default_factory=dict, description="Merged; a null removes its key")
-    config: dict[str, Any] = Field(default_factory=dict, description="The memory's rules for this session; merged")
+    config: dict[str, Any] = Field(
+        default_factory=dict,
+        description=f"The memory's rules for this session. {MERGED}",
+    )
 
 
 class ResourceIn(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     config: dict[str, Any] = Field(
-        default_factory=dict, description="The rules of the memory that its sessions share in resource scope; merged"
+        default_factory=dict,
+        description=f"The rules, but for ``scope``, of the memory that its sessions share in resource scope. {MERGED}",
     )
     metadata: dict[str, Any] = Field(default_factory=dict, description="Merged; a null removes its key")
 
