@@ -1,6 +1,7 @@
 """Lines of the log that answer a query: plain BM25 over lines, each with the messages it cites. Pure."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, time
 from functools import lru_cache
 from typing import Final
@@ -8,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from app.kit.days import parse_day
 from app.memory.model import Item, Observation, Origin
-from app.recall.model import Hit, HitKind
+from app.recall.model import Edit, Hit, HitKind
 from app.recall.ranking import plain_scores
 from app.recall.tokens import Alternatives, terms
 from app.sessions.model import Trust
@@ -17,16 +18,43 @@ LINES_KEPT: Final = 4_096  # of which the terms are remembered
 _TRUST: Final = {None: Trust.USER, Origin.TOOL: Trust.TOOL, Origin.EXTERNAL: Trust.EXTERNAL}
 
 
-def note_hits(query: Sequence[Alternatives], notes: Sequence[tuple[str, ZoneInfo, Observation]]) -> list[Hit]:
-    """The lines that have a word of the query, best first.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """An observation with its session's key, and the zone that the times of its lines are in.
 
-    ``notes`` are observations, each with its session's key, and the zone that the times of its lines are in.
+    ``edits`` are of what it was condensed into: the lines before and after each, in their order.
     """
-    lines = [(key, note, item, at) for key, zone, note in notes for item, at in _dated(note, zone)]
+
+    key: str
+    zone: ZoneInfo
+    observation: Observation
+    edits: Sequence[Edit] = ()
+
+
+def note_hits(query: Sequence[Alternatives], notes: Sequence[Note]) -> list[Hit]:
+    """The lines that have a word of the query, best first, but for those with a word that an edit took out."""
+    lines = [
+        (note.key, note.observation, item, at)
+        for note, gone in ((note, _taken_out(note.edits)) for note in notes)
+        for item, at in _dated(note.observation, note.zone)
+        if not gone or gone.isdisjoint(text_terms(_text(item)))
+    ]
     counted = [text_terms(_text(item)) for _, _, item, _ in lines]
     scores = plain_scores(query, counted)
     found = [_hit(*line, score) for line, score in zip(lines, scores, strict=True) if score]
     return sorted(found, key=lambda hit: -hit.score)
+
+
+def _taken_out(edits: Sequence[Edit]) -> set[str]:
+    """The words that were in the lines and are no more."""
+    gone: set[str] = set()
+    for old, new in edits:
+        gone = (gone | _words(old)) - _words(new)
+    return gone
+
+
+def _words(items: Sequence[Item]) -> set[str]:
+    return {term for item in items for term in text_terms(_text(item))}
 
 
 def _dated(note: Observation, zone: ZoneInfo) -> Iterator[tuple[Item, datetime]]:

@@ -21,7 +21,7 @@ from app.recall.indexer import Indexer
 from app.recall.indexing import Entry, entries, told
 from app.recall.kin import kin_of
 from app.recall.model import Hit, HitKind, Indexed, Neighbour, Place, Scope, Searched, Span
-from app.recall.notes import note_hits
+from app.recall.notes import Note, note_hits
 from app.recall.ranking import Ranked, ranked
 from app.recall.scope import resource_term, session_term
 from app.recall.store import Index, RecallStore
@@ -231,7 +231,10 @@ class RecallService:
     async def _notes(self, sessions: Sequence[Searched], query: _Query) -> list[Hit]:
         of = {session.id: session for session in sessions}
         notes = await self._store.observations(sessions, self._config.notes_max)
-        told = [(of[session].key, self._zone(of[session]), note) for session, note in notes]
+        told = [
+            Note(key=of[one.session].key, zone=self._zone(of[one.session]), observation=one.note, edits=one.edits)
+            for one in notes
+        ]
         return await asyncio.to_thread(note_hits, query.words, told)
 
 

@@ -9,11 +9,12 @@ import asyncpg
 
 from app.kit.db import EVERY_TENANT, TENANT_SETTING, Database, DatabaseConfig, Row, plain_dsn
 from app.kit.errors import StartError
+from app.memory.log import items_from_json
 from app.memory.model import Observation
 from app.memory.rows import observation_of
 from app.recall.index_store import last_of
 from app.recall.indexing import Last
-from app.recall.model import Indexed, Place, Searched, Span
+from app.recall.model import Edit, Indexed, Place, Searched, Span
 from app.recall.ranking import KIN, NEAR_MAX
 from app.recall.scope import quoted
 from app.recall.tokens import Alternatives
@@ -154,6 +155,28 @@ SELECT o.* FROM unnest((SELECT $1::uuid[]), (SELECT $2::uuid[])) AS s (id, memor
 ORDER BY o.id DESC LIMIT $3
 """
 
+# What somebody edited and what they made of it, in the order in which they did; and all notes behind it, in whatever
+# another reflection condensed since.
+EDITED = """/* recall_edited */
+WITH RECURSIVE edited AS (
+  SELECT memory_id, id, retired_version, items, sources FROM reflections
+  WHERE memory_id = ANY((SELECT $1::uuid[])::uuid[]) AND retired_by = 'edited' AND erased_at IS NULL
+), behind AS (
+  SELECT memory_id, id, sources FROM edited
+  UNION ALL
+  SELECT b.memory_id, b.id, r.sources FROM behind b
+  CROSS JOIN LATERAL jsonb_array_elements_text(b.sources->'reflections') AS of (id)
+  JOIN reflections r ON r.memory_id = b.memory_id AND r.id = of.id::bigint
+)
+SELECT e.memory_id, e.items AS old, n.items AS new, (
+  SELECT array_agg(of.id::bigint)
+  FROM behind b CROSS JOIN LATERAL jsonb_array_elements_text(b.sources->'observations') AS of (id)
+  WHERE b.memory_id = e.memory_id AND b.id = e.id) AS observations
+FROM edited e JOIN reflections n
+  ON n.memory_id = e.memory_id AND n.born_version = e.retired_version AND n.sources = e.sources
+ORDER BY e.memory_id, e.retired_version
+"""
+
 
 MAY_SEARCH = f"SELECT coalesce(has_function_privilege(to_regprocedure('{GUARDED_SIGNATURE}'), 'EXECUTE'), false)"
 
@@ -178,6 +201,15 @@ class Index:
 
     last: Mapping[UUID, Last]
     tail: Mapping[UUID, Sequence[Message]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """A note of a session, and how what it was condensed into was edited since, in that order."""
+
+    session: UUID
+    note: Observation
+    edits: tuple[Edit, ...] = ()
 
 
 class RecallStore:
@@ -250,13 +282,21 @@ class RecallStore:
             rows = await connection.fetch(MESSAGES, sessions, seqs)
         return {(row["session_id"], row["seq"]): message_of(row) for row in rows}
 
-    async def observations(self, sessions: Sequence[Searched], limit: int) -> list[tuple[UUID, Observation]]:
-        """The newest notes of the sessions, each with its session."""
+    async def observations(self, sessions: Sequence[Searched], limit: int) -> list[Noted]:
+        """The newest notes of the sessions."""
+        memories = [one.memory_id for one in sessions]
         async with self._database.connection() as connection:
-            rows = await connection.fetch(
-                OBSERVATIONS, [one.id for one in sessions], [one.memory_id for one in sessions], limit
-            )
-        return [(row["session_id"], observation_of(row)) for row in rows]
+            rows = await connection.fetch(OBSERVATIONS, [one.id for one in sessions], memories, limit)
+            edited = await connection.fetch(EDITED, memories)
+        edits: dict[tuple[UUID, int], list[Edit]] = defaultdict(list)
+        for row in edited:
+            edit = (items_from_json(row["old"]), items_from_json(row["new"]))
+            for note in row["observations"] or ():
+                edits[row["memory_id"], note].append(edit)
+        return [
+            Noted(session=row["session_id"], note=observation_of(row), edits=tuple(edits[row["memory_id"], row["id"]]))
+            for row in rows
+        ]
 
 
 def _any_of(terms: Alternatives) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import asyncpg
@@ -491,12 +492,33 @@ def test_citations_are_those_of_the_note_and_other_numbers_are_names() -> None:
     assert new.tokens == text_tokens(new.text)
 
 
-async def test_what_a_deleted_reflection_condensed_is_not_found_again(service: Service) -> None:
-    async def found(query: str) -> list[str]:
-        asked = {"query": query, "kinds": ["observations"]}
-        hits = (await service.client.post(f"/sessions/{KEY}/recall", json=asked)).json()["hits"]
-        return [hit["text"] for hit in hits]
+async def found_notes(service: Service, query: str) -> list[str]:
+    asked = {"query": query, "kinds": ["observations"]}
+    hits = (await service.client.post(f"/sessions/{KEY}/recall", json=asked)).json()["hits"]
+    return [hit["text"] for hit in hits]
 
+
+async def test_words_that_an_edit_took_out_of_a_reflection_are_not_found_behind_it(service: Service) -> None:
+    found = partial(found_notes, service)
+    await remember(service, *FACTS, "I own a boat in Porto.")
+    await ask(service, "reflect")
+    (made,) = await notes(service, "reflections")
+    assert [len(await found(word)) for word in ("Lisbon", "Rex", "boat")] == [1, 1, 1]
+    without = "\n".join(line for line in made["text"].splitlines() if "Rex" not in line)
+    edited = (await edit(service, made["id"], without, "reflections")).json()
+    assert [len(await found(word)) for word in ("Lisbon", "dog", "Rex", "boat")] == [1, 0, 0, 1]
+    again = (await edit(service, edited["id"], made["text"].replace("Lisbon", "Turin"), "reflections")).json()
+    assert [len(await found(word)) for word in ("Lisbon", "Rex", "boat")] == [0, 1, 1]
+    await service.configure(KEY, consolidate_at=2)
+    await remember(service, "I keep four bees.")
+    for _ in range(2):
+        await ask(service, "reflect")
+    assert again["id"] not in await ids(service, "reflections")
+    assert [len(await found(word)) for word in ("Lisbon", "Rex", "boat", "bees")] == [0, 1, 1, 1]
+
+
+async def test_what_a_deleted_reflection_condensed_is_not_found_again(service: Service) -> None:
+    found = partial(found_notes, service)
     await remember(service, *FACTS)
     await ask(service, "reflect")
     await remember(service, "I keep four bees.")
