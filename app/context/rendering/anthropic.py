@@ -10,6 +10,7 @@ from typing import Any
 from app.context.model import Block, Layout, Rendered, Turn
 from app.context.rendering import own
 from app.context.rendering.anthropic_media import UPLOAD, media_block
+from app.context.rendering.anthropic_shapes import RESULTS, USES, WEB
 from app.context.rendering.own import as_they_came, rest
 from app.context.rendering.pairing import Pairing, Said
 from app.context.rendering.parts import (
@@ -22,6 +23,7 @@ from app.context.rendering.parts import (
     text_part,
     visible,
 )
+from app.context.rendering.shape import fitting
 from app.context.rendering.thread import Item, Thread
 from app.context.wording import NO_OUTPUT, OPENING, SYSTEM_MESSAGE
 from app.sessions.model import Part, PartType, Role
@@ -30,8 +32,6 @@ PROVIDER = "anthropic"  # as the wire shapes name it on a part
 EPHEMERAL = {"type": "ephemeral"}
 CACHEABLE = frozenset({"text", "tool_use", "tool_result", "image", "document", "search_result"})
 THINKING = frozenset({"thinking", "redacted_thinking"})
-OWN_USES = frozenset({"server_tool_use", "mcp_tool_use"})
-MCP_RESULT = "mcp_tool_result"
 WEB_CITATION = ("cited_text", "encrypted_index", "url")
 NAME_LENGTH, ID_LENGTH = 128, 64
 REFERENCE = "tool_reference"
@@ -139,38 +139,29 @@ def _of_web(citation: Any) -> bool:
         isinstance(citation, dict)
         and citation.get("type") == "web_search_result_location"
         and all(isinstance(citation.get(key), str) for key in WEB_CITATION)
+        and fitting(WEB, citation["url"]) is not None
         and isinstance(citation.get("title"), (str, type(None)))
     )
 
 
 def _own_tool(call: Part, result: Part) -> list[Item]:
-    """A server tool's use and its result (``server_tool_use``, ``web_search_tool_result`` ...)."""
-    if call["native"] not in OWN_USES or not str(result["native"]).endswith("_tool_result"):
+    """A server tool's use and its result (``server_tool_use``, ``web_search_tool_result`` ...) as they came.
+
+    What was cut, or is shown as a preview, is a text, which of these only MCP's may be.
+    """
+    use, answer = USES.get(call["native"]), RESULTS.get(result["native"])
+    if use is None or answer is None:
         return []
-    if not isinstance(call["arguments"], dict) or not _is_whole(result):
-        return []
-    used = {"id": call["id"], "name": call["name"], "input": call["arguments"]}
-    failed = {"is_error": result["is_error"]} if result["native"] == MCP_RESULT and "is_error" in result else {}
-    return [
-        {"type": call["native"], **used, **rest(call, "id", "name", "arguments", "cache_control")},
-        {
-            "type": result["native"],
-            "tool_use_id": call["id"],
-            "content": _worded(result["output"]),
-            **failed,
-            **rest(result, "tool_call_id", "output", "is_error", "cache_control"),
-        },
-    ]
+    used = {"type": call["native"], "id": call["id"], "name": call["name"], "input": call["arguments"]}
+    found = {"type": result["native"], "tool_use_id": call["id"], "content": _worded(result["output"])}
+    asked = fitting(use, {**used, **rest(call, *used)})
+    answered = fitting(answer, {**found, **rest(result, *found)})
+    return [asked, answered] if asked and answered else []
 
 
 def _worded(output: Any) -> Any:
     """What a server tool answered, less the blank texts, which are refused wherever they stand."""
     return [item for item in output if not is_part(item) or visible(item)] if isinstance(output, list) else output
-
-
-def _is_whole(result: Part) -> bool:
-    """Whether it is as it came: what was cut, or is shown as a preview, is a text, which of these only MCP's may be."""
-    return result["native"] == MCP_RESULT or isinstance(result["output"], (list, dict))
 
 
 def _tool_use(part: Part) -> Item:

@@ -3,7 +3,9 @@
 from collections.abc import Collection
 from typing import Any
 
+from app.context.rendering.anthropic_shapes import TRANSFORMATIONS
 from app.context.rendering.parts import IMAGE_TYPES, is_part, media, text_part, visible
+from app.context.rendering.shape import fitting
 from app.context.rendering.thread import Item
 from app.sessions.model import Part, PartType
 
@@ -23,7 +25,7 @@ def media_block(part: Part) -> Item | None:
     source = _source(part, IMAGE_TYPES if is_image else DOCUMENT_TYPES)
     if source is None:
         return None
-    return {"type": "image", "source": source} if is_image else {"type": "document", "source": source, **_about(part)}
+    return {"type": "image", "source": source, **_scaling(part)} if is_image else _document(source, part)
 
 
 def _source(part: Part, types: Collection[str]) -> Item | None:
@@ -51,6 +53,15 @@ def _texts(content: Any) -> list[Item]:
     if not isinstance(content, list) or not all(is_part(item) and item["type"] == PartType.TEXT for item in content):
         return []
     return [text_part(item["text"]) for item in content if visible(item)]
+
+
+def _scaling(part: Part) -> Item:
+    scaled = fitting(TRANSFORMATIONS, part.get("transformations"))
+    return {"transformations": scaled} if scaled else {}
+
+
+def _document(source: Item, part: Part) -> Item:
+    return {"type": "document", "source": source, **_about(part)}
 
 
 def _about(part: Part) -> Item:

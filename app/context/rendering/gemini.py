@@ -11,6 +11,17 @@ from typing import Any
 
 from app.context.model import Layout, Rendered, Turn
 from app.context.rendering import own
+from app.context.rendering.gemini_shapes import (
+    ANSWERED,
+    CODE,
+    CODE_RESULT,
+    NAMED,
+    RESOLUTION,
+    TOOL,
+    TOOL_CALL,
+    TOOL_RESPONSE,
+    VIDEO,
+)
 from app.context.rendering.own import as_they_came
 from app.context.rendering.pairing import Pairing, Said
 from app.context.rendering.parts import (
@@ -20,9 +31,11 @@ from app.context.rendering.parts import (
     output_text,
     said_by_user,
     stand_in,
+    standard_base64,
     text_part,
     visible,
 )
+from app.context.rendering.shape import Shape, fitting
 from app.context.rendering.thread import Item, Thread
 from app.context.wording import NO_OUTPUT, OPENING, SYSTEM_MESSAGE
 from app.sessions.model import Part, PartType, Role
@@ -34,9 +47,9 @@ NAME_LENGTH, ID_LENGTH = 64, 64
 # Of what is there no media type is needed.
 OWN_STORES = ("gs://", "https://generativelanguage.googleapis.com/", "https://www.youtube.com/", "https://youtu.be/")
 BESIDE_MEDIA = (
-    ("video_metadata", "videoMetadata"),
-    ("media_resolution", "media_resolution"),
-    ("media_resolution", "mediaResolution"),
+    ("video_metadata", "videoMetadata", VIDEO),
+    ("media_resolution", "media_resolution", RESOLUTION),
+    ("media_resolution", "mediaResolution", RESOLUTION),
 )
 MEDIA_TYPES: Mapping[str, str] = {
     ".gif": "image/gif",
@@ -118,7 +131,7 @@ class _Contents:
     def _response(self, part: Part) -> Item:
         call_id = part["tool_call_id"]
         return {
-            **_more(part, "functionResponse"),
+            **_more(part, "functionResponse", ANSWERED),
             **_id(call_id),
             "name": self._names[call_id],
             "response": _answer(part),
@@ -127,24 +140,27 @@ class _Contents:
 
 def _own_tool(call: Part, result: Part) -> list[Item]:
     """Code and other tools that Gemini runs, and what came of it."""
-    if not (isinstance(call["arguments"], dict) and isinstance(result["output"], dict)):
-        return []
     match call["native"], result["native"]:
         case "executableCode", "codeExecutionResult":
-            shown = {"executable_code": call["arguments"]}, {"code_execution_result": result["output"]}
+            shown = (
+                {"executable_code": fitting(CODE, call["arguments"])},
+                {"code_execution_result": fitting(CODE_RESULT, result["output"])},
+            )
         case "toolCall", "toolResponse":
             own_id = {"id": call["id"]} if _id(call["id"]) else {}
             asked = {**own_id, **_tool_type(call, "toolCall"), "args": call["arguments"]}
             answered = {**own_id, **_tool_type(result, "toolResponse"), "response": result["output"]}
-            shown = {"tool_call": asked}, {"tool_response": answered}
+            shown = {"tool_call": fitting(TOOL_CALL, asked)}, {"tool_response": fitting(TOOL_RESPONSE, answered)}
         case _:
             return []
+    if None in (*shown[0].values(), *shown[1].values()):
+        return []
     return [{**shown[0], **_signature(call)}, {**shown[1], **_signature(result)}]
 
 
 def _tool_type(part: Part, key: str) -> Item:
-    told = _more(part, key).get("toolType")
-    return {"tool_type": told} if isinstance(told, str) else {}
+    told = _more(part, key, TOOL).get("toolType")
+    return {} if told is None else {"tool_type": told}
 
 
 def _visible(part: Part) -> bool:
@@ -157,15 +173,16 @@ def _id(call_id: str) -> Item:
     return {} if call_id.startswith(ID_PREFIX) else {"id": identifier(call_id, length=ID_LENGTH)}
 
 
-def _more(part: Part, key: str) -> Item:
+def _more(part: Part, key: str, shape: Shape) -> Item:
     """What Gemini's own object held beside the neutral fields."""
-    more = part.get(key)
-    return more if isinstance(more, dict) else {}
+    return fitting(shape, part.get(key)) or {}
 
 
 def _signature(part: Part) -> Item:
+    """Bytes, as the SDK or the API wrote them."""
     signature = part.get("thoughtSignature")
-    return {"thought_signature": signature} if isinstance(signature, str) and signature else {}
+    written = standard_base64(signature) if isinstance(signature, str) else None
+    return {"thought_signature": written} if written else {}
 
 
 def _answer(part: Part) -> Item:
@@ -179,12 +196,12 @@ def _answer(part: Part) -> Item:
 def _media(part: Part) -> Item | None:
     """Bytes, or a place of which Gemini can tell what is there."""
     media_type, url, data = media(part)
-    beside = {shown: more for shown, sent in BESIDE_MEDIA if (more := _more(part, sent))}
+    beside = {shown: more for shown, sent, shape in BESIDE_MEDIA if (more := _more(part, sent, shape))}
     if data and media_type:
-        return {"inline_data": {**_more(part, "inlineData"), "mime_type": media_type, "data": data}, **beside}
+        return {"inline_data": {**_more(part, "inlineData", NAMED), "mime_type": media_type, "data": data}, **beside}
     if not url or part.get("content") is not None:
         return None
     told = media_type or MEDIA_TYPES.get(PurePosixPath(BEHIND_PATH.split(url)[0]).suffix.lower())
     if told:
-        return {"file_data": {**_more(part, "fileData"), "file_uri": url, "mime_type": told}, **beside}
+        return {"file_data": {**_more(part, "fileData", NAMED), "file_uri": url, "mime_type": told}, **beside}
     return {"file_data": {"file_uri": url}, **beside} if url.startswith(OWN_STORES) else None

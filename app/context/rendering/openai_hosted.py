@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from app.context.rendering.openai_shapes import HOSTED
 from app.context.rendering.own import rest
 from app.context.rendering.parts import arguments_object, arguments_text, media, output_parts
+from app.context.rendering.shape import fitting
 from app.context.rendering.thread import Item
 from app.sessions.model import Part
 from app.sessions.wire.openai_responses import HOSTED_CALLS
@@ -26,7 +28,8 @@ def hosted(call: Part, result: Part) -> list[Item]:
         asked = {key: value for key, value in arguments_object(call["arguments"]).items() if key in fields}
     answered = _held_beside_error(kind, held) if "error" in call else _held(kind, held, result["output"])
     more = rest(call, "id", "name", "arguments", "arguments_json", *asked, *answered)
-    return [{"type": kind, "id": call["id"], **asked, **answered, **more}]
+    item = fitting(HOSTED[kind], {"type": kind, "id": call["id"], **asked, **answered, **more})
+    return [item] if item else []
 
 
 def _is_whole(kind: str, output: Any) -> bool:

@@ -13,6 +13,7 @@ from app.context.rendering import own
 from app.context.rendering.openai import EXPLICIT, cache_key
 from app.context.rendering.openai_hosted import hosted
 from app.context.rendering.openai_media import file_data, file_id, file_url, image_detail, image_url
+from app.context.rendering.openai_shapes import ANNOTATION, CALL, CALLED, REASONED, SUMMARY
 from app.context.rendering.openai_tools import ASKED, answered_leave, asked_leave, own_call, own_output
 from app.context.rendering.own import as_they_came
 from app.context.rendering.pairing import Pairing, Said
@@ -24,6 +25,7 @@ from app.context.rendering.parts import (
     stand_in,
     text_part,
 )
+from app.context.rendering.shape import Shape, fitting
 from app.context.rendering.thread import Item
 from app.context.wording import NO_OUTPUT
 from app.kit.json import canonical
@@ -34,7 +36,6 @@ CACHEABLE = frozenset({"input_text", "input_image", "input_file"})
 NAME_LENGTH, ID_LENGTH = 64, 64
 MESSAGE, CUSTOM_CALL, COMPACTION = "message", "custom_tool_call", "compaction"
 CALL_ID, CUSTOM_CALL_ID = "fc", "ctc"  # what the ids begin with
-CALL_FIELDS = ("namespace", "caller", "async", "status")  # what OpenAI sends with a call beside the neutral fields
 PHASES = ("commentary", "final_answer")
 
 
@@ -162,8 +163,8 @@ class _Items:
         if part.get("provider") == PROVIDER and part.get("native") == CUSTOM_CALL:
             self._kinds[call_id] = CUSTOM_CALL
             called = {"call_id": call_id, "name": name, "input": arguments_text(part)}
-            return {"type": CUSTOM_CALL, **called, **self._item_id(part, CUSTOM_CALL_ID)}
-        came = {key: part[key] for key in CALL_FIELDS if part.get(key) is not None} if "item_id" in part else {}
+            return {"type": CUSTOM_CALL, **called, **self._item_id(part, CUSTOM_CALL_ID), **_came(CALLED, part)}
+        came = _came(CALL, part)
         called = {"call_id": call_id, "name": name, "arguments": arguments_text(part)}
         return {"type": "function_call", **called, **self._item_id(part, CALL_ID), **came}
 
@@ -182,6 +183,11 @@ class _Items:
         if kind in ASKED:
             return {**own_output(kind, part), "call_id": call_id}
         return {"type": f"{kind}_output", "call_id": call_id, "output": _output(part)}
+
+
+def _came(shape: Shape, part: Part) -> Item:
+    """What OpenAI sent with a call; a part of another shape may have the fields too."""
+    return fitting(shape, part) or {} if "item_id" in part else {}
 
 
 def _message(role: Role, content: list[Item]) -> Item:
@@ -211,7 +217,12 @@ def _own_message(message_id: str, parts: list[Part]) -> Item:
 def _own_text(part: Part) -> Item:
     if part.get("native") == "refusal":
         return {"type": "refusal", "refusal": part["text"]}
-    return {"type": "output_text", "text": part["text"], "annotations": _listed(part, "annotations")}
+    return {"type": "output_text", "text": part["text"], "annotations": _annotations(part)}
+
+
+def _annotations(part: Part) -> list[Item]:
+    found = (fitting(ANNOTATION, one) for one in _listed(part, "annotations"))
+    return [one for one in found if one]
 
 
 def _said_by_assistant(part: Part) -> Item:
@@ -227,8 +238,10 @@ def _reasoning(part: Part) -> Item | None:
     item_id, encrypted = part.get("item_id"), part.get("encrypted_content")
     if part.get("native") != "reasoning" or not (isinstance(item_id, str) and isinstance(encrypted, str)):
         return None
-    content = {"content": part["content"]} if _listed(part, "content") else {}
-    held = {"summary": _listed(part, "summary"), **content, "encrypted_content": encrypted}
+    summary, content = fitting(SUMMARY, _listed(part, "summary")), fitting(REASONED, _listed(part, "content"))
+    if summary is None or content is None:
+        return None
+    held = {"summary": summary, **({"content": content} if content else {}), "encrypted_content": encrypted}
     return {"type": "reasoning", "id": item_id, **held}
 
 

@@ -6,9 +6,9 @@ Calls of other such tools (``computer_call``, ``local_shell_call``) are shown as
 no place for a text, and so none for "no result", nor for a preview.
 """
 
-from typing import Any
-
+from app.context.rendering.openai_shapes import CALLER, ENVIRONMENT, PATCH_OPERATION, SHELL_ACTION, SHELL_OUTPUT
 from app.context.rendering.parts import output_text
+from app.context.rendering.shape import fields, fitting, integer
 from app.context.rendering.thread import Item
 from app.context.wording import NO_OUTPUT
 from app.sessions.model import Part
@@ -24,10 +24,10 @@ def own_call(part: Part) -> Item | None:
     kind, arguments = part.get("native"), part["arguments"]
     if part.get("provider") != PROVIDER or kind not in (SHELL, PATCH) or not isinstance(arguments, dict):
         return None
-    asked = arguments.get(ASKED[kind])
-    if not isinstance(asked, dict):
+    asked = fitting(PATCH_OPERATION if kind == PATCH else SHELL_ACTION, arguments.get(ASKED[kind]))
+    if asked is None:
         return None
-    came = {key: part[key] for key in ("caller", "environment") if isinstance(part.get(key), dict)}
+    came = fitting(fields({}, {"caller": CALLER} | ({} if kind == PATCH else {"environment": ENVIRONMENT})), part) or {}
     return {"type": kind, ASKED[kind]: asked, "status": COMPLETED, **came}
 
 
@@ -57,24 +57,13 @@ def own_output(kind: str, part: Part) -> Item:
     if kind == PATCH:
         return {"type": f"{PATCH}_output", "status": FAILED if failed else COMPLETED, "output": _text(part)}
     limit = part.get("max_output_length")
-    more = {"max_output_length": limit} if isinstance(limit, int) else {}
+    more = {} if fitting(integer, limit) is None else {"max_output_length": limit}
     return {"type": f"{SHELL}_output", "output": _shell_output(part, failed=failed), **more}
 
 
 def _shell_output(part: Part, *, failed: bool) -> list[Item]:
-    output = part["output"]
-    if isinstance(output, list) and output and all(map(_is_of_shell, output)):
-        return output
-    return [{"stdout": _text(part), "stderr": "", "outcome": {"type": "exit", "exit_code": int(failed)}}]
-
-
-def _is_of_shell(piece: Any) -> bool:
-    return (
-        isinstance(piece, dict)
-        and isinstance(piece.get("stdout"), str)
-        and isinstance(piece.get("stderr"), str)
-        and isinstance(piece.get("outcome"), dict)
-    )
+    output: list[Item] | None = fitting(SHELL_OUTPUT, part["output"])
+    return output or [{"stdout": _text(part), "stderr": "", "outcome": {"type": "exit", "exit_code": int(failed)}}]
 
 
 def _text(part: Part) -> str:

@@ -99,19 +99,29 @@ def media(part: Part) -> Media:
     if isinstance(url, str) and (inline := DATA_URL.fullmatch(url)):
         media_type, url, data = inline["media_type"], None, inline["data"]
     named = (_text(media_type) or "").lower()
-    return Media(MISNAMED.get(named, named), _text(url), _standard(_text(data)))
+    return Media(MISNAMED.get(named, named), _text(url), standard_base64(_text(data)))
 
 
-def _standard(data: str | None) -> str | None:
+def standard_base64(data: str | None) -> str | None:
     """Base64 as every provider takes it, None for what is none: else Anthropic and OpenAI refuse the whole request.
 
     Gemini's SDK writes the URL-safe kind; others break it into lines, or leave the padding out.
     """
-    if not data or _is_base64(data):
+    if not data:
         return data
-    written = "".join(data.split()).translate(URL_SAFE).rstrip("=")
-    padded = written + "=" * (-len(written) % 4)
-    return padded if _is_base64(padded) else None
+    if not _is_base64(data):
+        written = "".join(data.split()).translate(URL_SAFE).rstrip("=")
+        data = written + "=" * (-len(written) % 4)
+    return _ended(data) if data and _is_base64(data) else None
+
+
+def _ended(data: str) -> str:
+    """With the bits of its last digit that stand for nothing 0: Gemini's SDK refuses others."""
+    digits = data.rstrip("=")
+    padding = len(data) - len(digits)
+    last = BASE64.index(digits[-1].encode())
+    zeroed = last & (0xFF << 2 * padding)
+    return data if zeroed == last else digits[:-1] + chr(BASE64[zeroed]) + "=" * padding
 
 
 def _is_base64(data: str) -> bool:

@@ -1,0 +1,112 @@
+"""What a provider takes back as it came: the shapes of its own objects, and a value as one of them.
+
+A part may hold any JSON where its caller wrote it, and a field more or of another type has the whole request refused.
+So of an object are kept the fields that its shape knows; an optional one that does not fit is left out, and where
+another does not fit there is no such object (``Misfit``).
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+Shape: TypeAlias = Callable[[Any], Any]
+"""The value, or what is left of it. Raises Misfit."""
+
+
+class Misfit(ValueError):
+    """The value is not of the shape."""
+
+
+def fitting(shape: Shape, value: Any) -> Any | None:
+    """None where it does not fit."""
+    try:
+        return shape(value)
+    except Misfit:
+        return None
+
+
+def anything(value: Any) -> Any:
+    return value
+
+
+def text(value: Any) -> str:
+    return value if isinstance(value, str) else _misfit()
+
+
+def flag(value: Any) -> bool:
+    return value if isinstance(value, bool) else _misfit()
+
+
+def integer(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else _misfit()
+
+
+def number(value: Any) -> float:
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else _misfit()
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else _misfit()
+
+
+def one_of(*words: str) -> Shape:
+    return lambda value: value if isinstance(value, str) and value in words else _misfit()
+
+
+def matching(pattern: str) -> Shape:
+    compiled = re.compile(pattern)
+    return lambda value: value if isinstance(value, str) and compiled.fullmatch(value) else _misfit()
+
+
+def nullable(shape: Shape) -> Shape:
+    return lambda value: None if value is None else shape(value)
+
+
+def listed(shape: Shape) -> Shape:
+    return lambda value: [shape(one) for one in value] if isinstance(value, list) else _misfit()
+
+
+def either(*shapes: Shape) -> Shape:
+    """The first that fits."""
+
+    def fit(value: Any) -> Any:
+        for shape in shapes:
+            try:
+                return shape(value)
+            except Misfit:
+                continue
+        return _misfit()
+
+    return fit
+
+
+def fields(required: Mapping[str, Shape], optional: Mapping[str, Shape] | None = None) -> Shape:
+    """An object, in the order in which it came."""
+    known = {**required, **(optional or {})}
+
+    def fit(value: Any) -> dict[str, Any]:
+        held = mapping(value)
+        if not required.keys() <= held.keys():
+            _misfit()
+        found: dict[str, Any] = {}
+        for key in held:
+            if key in known:
+                try:
+                    found[key] = known[key](held[key])
+                except Misfit:
+                    if key in required:
+                        raise
+        return found
+
+    return fit
+
+
+def tagged(
+    kind: str, required: Mapping[str, Shape] | None = None, optional: Mapping[str, Shape] | None = None
+) -> Shape:
+    """An object of this ``type``."""
+    return fields({"type": one_of(kind), **(required or {})}, optional)
+
+
+def _misfit() -> Any:
+    raise Misfit
