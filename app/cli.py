@@ -2,6 +2,7 @@
 
 import gc
 import json
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -306,7 +307,22 @@ def _one_line_errors() -> Iterator[None]:
         raise typer.Exit(2) from error
 
 
+def _open_streams() -> None:
+    """Give a process that was started without stdin, stdout or stderr, as some daemons are, ones that lead nowhere.
+
+    Else what it opens first, a connection to the database, has their numbers. Its own processes get them too.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # which has the lowest number that is free
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - as long as the process
+    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - as long as the process
+
+
 def main() -> None:
+    _open_streams()
     leave_when_told()
     commands()
 

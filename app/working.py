@@ -109,13 +109,14 @@ def process_name() -> str:
 def build_retaining(
     settings: Settings, pool: Database, index: IndexStore, deleting: Deleting, metrics: SessionMetrics
 ) -> Retaining:
+    store = RetainingStore(pool)
     return Retaining(
         database=pool,
-        store=RetainingStore(pool),
+        store=store,
         index=index,
         deleting=deleting,
         service_rules=settings.memory.values(),
-        clock=SystemClock(),
+        now=store.now,
         config=retaining_config(settings),
         metrics=metrics,
     )

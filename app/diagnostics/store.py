@@ -102,9 +102,9 @@ FROM runs r WHERE memory_id = $1 AND id < $2 AND ($3::text IS NULL OR outcome = 
 
 
 # What happened after a place ($2 to $5 and $7: seq, version, observation, run, what expired; null: from now on). One
-# beyond the newest message or version is of a session of this key that was deleted: of the new one all is told. A chunk
-# was computed ahead if it is older than the version it was born in. Facts are those of the run that was recorded with
-# them.
+# beyond the newest message or version is of a session of this key that was deleted, or of a database before an older
+# backup took its place, whose numbers come again: all is told. A chunk was computed ahead if it is older than the
+# version it was born in. Facts are those of the run that was recorded with them.
 EVENTS = """/* events */
 WITH memory AS (
   SELECT m.*, s.next_seq - 1 AS last_seq, s.total_tokens, s.expired_seq, s.resource_id,
@@ -113,8 +113,10 @@ WITH memory AS (
 ), place AS MATERIALIZED (
   SELECT CASE WHEN anew THEN 0 ELSE coalesce($2, last_seq) END AS seq,
     CASE WHEN anew THEN 0 ELSE coalesce($3, log_version, 0) END AS version,
-    coalesce($4, (SELECT max(id) FROM observations WHERE memory_id = memory.id), 0) AS observation,
-    coalesce($5, (SELECT max(id) FROM runs WHERE memory_id = memory.id), 0) AS run,
+    CASE WHEN anew AND $4 > coalesce((SELECT max(id) FROM observations WHERE memory_id = memory.id), 0) THEN 0
+      ELSE coalesce($4, (SELECT max(id) FROM observations WHERE memory_id = memory.id), 0) END AS observation,
+    CASE WHEN anew AND $5 > coalesce((SELECT max(id) FROM runs WHERE memory_id = memory.id), 0) THEN 0
+      ELSE coalesce($5, (SELECT max(id) FROM runs WHERE memory_id = memory.id), 0) END AS run,
     CASE WHEN anew THEN 0 ELSE coalesce($7, expired_seq) END AS expired
   FROM memory
 )

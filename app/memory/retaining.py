@@ -2,7 +2,8 @@
 
 A sweep looks at a few sessions at a time, in the order of their ids; the database says how far each is, so whoever dies
 leaves nothing undone, and whoever comes second finds nothing to do. It removes the content of messages that are told
-by notes and shown no longer, and where nothing is to be kept, a session in which nothing was said for so long.
+by notes and shown no longer, and where nothing is to be kept, a session in which nothing was said for so long. How old
+something is goes by the clock that dated it, the database's: a process whose own is ahead removes nothing too early.
 """
 
 from collections.abc import Awaitable, Callable
@@ -14,7 +15,6 @@ from uuid import UUID
 import asyncpg
 import structlog
 
-from app.kit.clock import Clock
 from app.kit.db import Database, Tx
 from app.kit.repeating import Repeated
 from app.memory.retaining_store import Expired, Old, RetainingStore
@@ -47,7 +47,7 @@ class Retaining:
         index: SearchIndex,
         deleting: Deleting,
         service_rules: dict[str, Any],
-        clock: Clock,
+        now: Callable[[], Awaitable[datetime]],
         config: RetainingConfig,
         metrics: SessionMetrics,
     ) -> None:
@@ -56,7 +56,7 @@ class Retaining:
         self._index = index
         self._deleting = deleting
         self._service_rules = service_rules
-        self._clock = clock
+        self._now = now
         self._config = config
         self._metrics = metrics
         self._swept = FIRST
@@ -70,7 +70,7 @@ class Retaining:
 
     async def sweep(self) -> int:
         """Look at the next few sessions, and remove what is too old of each. Answers how many had something."""
-        rule, now = self._service_rules.get("retention"), self._clock.now()
+        rule, now = self._service_rules.get("retention"), await self._now()
         found = await self._store.look(self._swept, self._config.sweep_sessions, rule=rule, now=now)
         for session in found.silent:
             await self._try(self._delete, session, now)

@@ -124,6 +124,18 @@ async def test_a_listener_that_begins_at_the_beginning_hears_the_whole_history(s
     assert told.index("buffered") < told.index("activated")
 
 
+async def test_a_listener_from_before_an_older_backup_was_restored_hears_all_that_is_there(service: Service) -> None:
+    """Where it stands is beyond every number of the database, whose sequences were set back too."""
+    await service.configure("s1", preset="compact", message_tokens=200, buffer_every=0.2, retain_tokens=20)
+    for number in range(12):
+        said = f"Plan {number}: I bought {number + 3} tickets to Porto for May {number + 1}."
+        await service.append("s1", {"role": "user", "content": said}, wait_ms=20_000)
+    lost = Place(seq=99, version=99, observation=10**9, run=10**9)
+    async with listening(service, str(lost)) as stream:
+        told = [name for name, _, _ in await until(stream, "activated")]
+    assert told.index("buffered") < told.index("activated")
+
+
 async def test_what_was_noted_of_a_session_for_its_resource_is_told(service: Service) -> None:
     said = {"messages": [{"role": "user", "content": "I live in Lisbon. I prefer tea."}], "resource_id": "ana"}
     await service.client.post("/sessions/s1/messages", json=said)

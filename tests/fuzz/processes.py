@@ -82,7 +82,7 @@ class Later:
     """A clock on which all that was said is old."""
 
     @staticmethod
-    def now() -> datetime:
+    async def now() -> datetime:
         return datetime.now(UTC) + timedelta(days=31)
 
 
@@ -200,7 +200,7 @@ class Process:
             index=IndexStore(database),
             deleting=state.deleting,
             service_rules={"retention": {"days": 30, "keep": "memory"}},
-            clock=Later(),
+            now=Later.now,
             config=RetainingConfig(batch_messages=3),
             metrics=SessionMetrics(),
         )

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 from asyncio.subprocess import Process
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -56,17 +56,17 @@ class Running(Service):
 
 @asynccontextmanager
 async def process(
-    environment: Mapping[str, str], *, port: int | None = None, log_to: int | None = None
+    environment: Mapping[str, str], *, port: int | None = None, log_to: int | None = None, by: Sequence[str] = ()
 ) -> AsyncIterator[Running]:
     """``daybook serve`` with these variables, as soon as it answers; killed at the end if it still runs.
 
-    ``log_to`` is a descriptor for its log in the place of the file.
+    ``log_to`` is a descriptor for its log in the place of the file, ``by`` the begin of a command that becomes it.
     """
     port = port or free_port()
     url = f"http://127.0.0.1:{port}"
     with tempfile.NamedTemporaryFile(suffix=".log") as log_file:
         child = await asyncio.create_subprocess_exec(
-            *(*COMMAND, "serve", "--port", str(port)),
+            *(*by, *COMMAND, "serve", "--port", str(port)),
             cwd=PROJECT,
             env=surroundings(environment),
             stdout=subprocess.DEVNULL,

@@ -6,6 +6,7 @@ import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
@@ -172,3 +173,62 @@ async def test_a_log_that_nobody_reads_any_more_holds_up_neither_requests_nor_th
     finally:
         os.close(read)
         os.close(write)
+
+
+@pytest.fixture
+def wrong_clock() -> dict[str, str]:
+    """Variables by which a process takes the time for a year later."""
+    found = [
+        *Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"),
+        *map(Path, filter(None, [os.getenv("FAKETIME_LIB")])),
+    ]
+    if not found:
+        pytest.skip("libfaketime is not installed")
+    return {"LD_PRELOAD": str(found[-1]), "FAKETIME": "+365d", "FAKETIME_DISABLE_SHM": "1"}
+
+
+BACKDATED = """
+UPDATE messages SET ingested_at = ingested_at - interval '31 days'
+WHERE session_id = (SELECT id FROM sessions WHERE key = $1)
+"""
+
+
+async def test_a_process_whose_clock_is_ahead_removes_nothing_too_early(
+    database_url: str, wrong_clock: dict[str, str]
+) -> None:
+    environment = {
+        **wrong_clock,
+        "DAYBOOK_DATABASE_URL": database_url,
+        "DAYBOOK_MIGRATE": "never",
+        "DAYBOOK_MEMORY__KEEP_LAST": "0",
+        "DAYBOOK_MEMORY__RETENTION__DAYS": "30",
+        "DAYBOOK_RETENTION__SWEEP_SECONDS": "1",
+    }
+    connection = await asyncpg.connect(database_url)
+    async with process(environment) as service:
+        for key in ("fresh", "old", "older"):
+            await service.append(key, *plain_talk(8))
+            observed = await service.client.post(f"/sessions/{key}/memory/observe", params={"wait_ms": 20_000})
+            assert observed.is_success
+        for key in ("old", "older"):  # one sweep after the other: that one was done is seen by the next
+            await connection.execute(BACKDATED, key)
+            await until(partial(expired, service, key), bool)
+        left = await expired(service, "fresh")
+    await connection.close()
+    assert left == 0
+
+
+async def expired(service: Running, key: str) -> int:
+    """The newest message that was removed."""
+    seq: int = (await service.memory(key))["retention"]["expired_seq"]
+    return seq
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+async def test_a_service_that_was_started_without_standard_streams_serves(database_url: str, workers: str) -> None:
+    environment = {"DAYBOOK_DATABASE_URL": database_url, "DAYBOOK_MIGRATE": "never", "DAYBOOK_WORKERS": workers}
+    async with process(environment, by=("sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh")) as service:
+        await service.append("s", *plain_talk(4))
+        assert len(await items(service, "/sessions/s/messages")) == 4
+        service.send(signal.SIGTERM)
+        assert await service.ended() == 0

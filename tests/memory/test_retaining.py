@@ -34,7 +34,7 @@ class Hand:
     def __init__(self) -> None:
         self.later = timedelta(0)
 
-    def now(self) -> datetime:
+    async def now(self) -> datetime:
         return datetime.now(UTC) + self.later
 
 
@@ -53,7 +53,7 @@ def retaining(
         index=IndexStore(database),
         deleting=service.app.state.deleting,
         service_rules=MemoryConfig.model_validate({"retention": rule}).values(),
-        clock=clock,
+        now=clock.now,
         config=RetainingConfig(**config),
         metrics=SessionMetrics(),
     )
