@@ -1,6 +1,6 @@
 """What a context is compiled from and into, as values."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
@@ -49,6 +49,11 @@ class Elsewhere:
     message: Message
 
 
+def count_before(seq: int, ranges: Iterable[tuple[int, int]]) -> int:
+    """How many messages of the ranges come before this one."""
+    return sum(max(0, min(last, seq - 1) - first + 1) for first, last in ranges)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """One session at one moment, read by one statement.
@@ -74,7 +79,8 @@ class Snapshot:
     activated_seq: int = 0  # the newest message at the last activation
     part_bytes_inline_max: int = 10_000  # a part that says more may be shown as a preview
     tail_skipped_tokens: int = 0  # tokens from tail_from_seq to the first of ``tail``: 0 unless the tail was cut
-    unobserved_omitted: int = 0  # unobserved messages before the first of ``tail``
+    unobserved_omitted: int = 0  # unobserved messages before the first of ``tail``, those of ``rebuilding`` too
+    rebuilding: tuple[tuple[int, int], ...] = ()  # ranges up to the cursor that no note tells: it is to be made again
     current_task: str | None = None
     suggested_response: str | None = None
     causes: dict[int, str] = field(default_factory=dict)  # of the memory's last versions
@@ -85,6 +91,10 @@ class Snapshot:
     elsewhere: tuple[Elsewhere, ...] = ()  # oldest first
     elsewhere_tokens: int = 0  # what may be told of them
     mark: str | None = None  # another as soon as anything of the session is; None where that is not known
+
+    def is_told(self, seq: int) -> bool:
+        """Whether a note stands for the message, or none has to."""
+        return seq <= self.observed_seq and not any(first <= seq <= last for first, last in self.rebuilding)
 
     @property
     def is_shared(self) -> bool:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from app.artifacts.service import ArtifactService
 from app.context.answers import Names
-from app.context.model import Snapshot
+from app.context.model import Snapshot, count_before
 from app.context.store import PRESENT, Budgets, ContextStore, Head, Moment, Read, Unchanged
 from app.kit.clock import Clock
 from app.memory.errors import VersionNotFound
@@ -115,6 +115,7 @@ class SnapshotReader:
         remembered = rules.enabled
         first = tail[0].seq if tail else head.last_seq + 1
         passed_by = sum(head.observed_seq < seq < first for seq in head.summaries)
+        rebuilding = head.rebuilding if remembered else ()
         return Snapshot(
             key=key,
             version=head.version,
@@ -133,7 +134,8 @@ class SnapshotReader:
             tail_skipped_tokens=head.tail_skipped_tokens,
             summary=head.summary,
             summaries=head.summaries,
-            unobserved_omitted=max(0, first - 1 - head.observed_seq - passed_by),
+            unobserved_omitted=max(0, first - 1 - head.observed_seq - passed_by) + count_before(first, rebuilding),
+            rebuilding=rebuilding,
             current_task=head.current_task,
             suggested_response=head.suggested_response,
             causes=head.causes,

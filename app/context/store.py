@@ -12,7 +12,7 @@ The middle is a value of its own (``OFFSET 0``), as a row that a policy guards i
 plan for all costs as little and a fifth of the call (docs/benchmarks/profile.md).
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import Enum, auto
@@ -49,10 +49,20 @@ moment AS (
   SELECT concat_ws('/', s.xmin, m.xmin, s.last_active_at, {facts}, ({state})::text) AS mark,
          s.memory_id, coalesce(m.log_version, 0) AS version, s.next_seq - 1 AS seq, m.current_task,
          m.suggested_response, s.observed_seq, s.activated_seq, s.tail_from_seq, s.compacted_seq, s.summary_seq,
-         s.total_tokens, s.anchor_date, s.config, m.attempts, m.pending_tokens
+         s.total_tokens, s.anchor_date, s.config, m.attempts, m.pending_tokens, {rebuilding} AS rebuilding
   FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id WHERE s.id = $1
 )
 """
+
+# What is to be observed again, and what of it was erased; in a shared memory each range has its session behind.
+REBUILDING = """CASE WHEN m.rebuilding <> '[]' THEN (
+           SELECT jsonb_agg(jsonb_build_array(gap.first, gap.last, (
+             SELECT coalesce(jsonb_agg(e.seq ORDER BY e.seq), '[]') FROM messages e
+             WHERE e.session_id = s.id AND e.seq BETWEEN gap.first AND gap.last
+               AND e.erased_at IS NOT NULL AND NOT e.observe)) ORDER BY gap.first)
+           FROM jsonb_array_elements(m.rebuilding) AS held CROSS JOIN LATERAL (
+             SELECT (held->>0)::bigint AS first, (held->>1)::bigint AS last OFFSET 0) AS gap
+           WHERE coalesce(held->>2, s.id::text) = s.id::text) END"""
 
 THEN = moment(session="$1", version="$10::bigint", seq="$11::bigint", timezone="$12")
 
@@ -150,7 +160,7 @@ ELSEWHERE = f""",
 SNAPSHOT = (
     READ.format(
         name="snapshot",
-        moment=NOW.format(state=STATE, facts=FACTS),
+        moment=NOW.format(state=STATE, facts=FACTS, rebuilding=REBUILDING),
         changed=CHANGED,
         live=LIVE_NOW,
         elsewhere=ELSEWHERE,
@@ -171,6 +181,7 @@ STORED = "/* stored */ SELECT memory_id FROM sessions WHERE id = $1 AND next_seq
 class Head:
     """What a context is made of beside its tail. ``tail_skipped_tokens`` lie between tail_from_seq and the first.
 
+    ``rebuilding`` are ranges of messages behind the cursor that no note tells until they are observed again.
     ``causes`` are those of the last versions, ``values`` the state asked for by name. ``mark`` is another as soon as
     anything of this or of the tail is. ``at`` is when it was, for a moment of the past, which has no mark; there the
     memory is taken not to have been behind.
@@ -198,6 +209,7 @@ class Head:
     at: datetime | None
     values: dict[str, Any]
     elsewhere: tuple[Elsewhere, ...] = ()
+    rebuilding: tuple[tuple[int, int], ...] = ()
 
 
 Read: TypeAlias = tuple[Head, tuple[Message, ...]]
@@ -307,6 +319,17 @@ def _read_of(rows: Sequence[Row]) -> Read | None:
     return _head_of(head, tail, summary), tuple(message_of(row) for row in tail)
 
 
+def _rebuilding(gaps: Sequence[Sequence[Any]], *, observed_seq: int) -> Iterator[tuple[int, int]]:
+    """The ranges less what was erased, up to the cursor: what lies behind it waits anyway."""
+    for start, end, erased in gaps:
+        first = start
+        for gone in (*erased, end + 1):
+            last = min(gone - 1, observed_seq)
+            if first <= last:
+                yield first, last
+            first = gone + 1
+
+
 def _head_of(row: Row, tail: list[Row], summary: Message | None) -> Head:
     head: dict[str, Any] = row["head"]
     first = tail[0]["tokens_before"] if tail else 0
@@ -327,6 +350,7 @@ def _head_of(row: Row, tail: list[Row], summary: Message | None) -> Head:
         observations=tuple(observation_of(_dated(found)) for found in head["observations"] or ()),
         reflections=tuple(reflection_of(_dated(found)) for found in head["reflections"] or ()),
         elsewhere=tuple(map(_elsewhere_of, head.get("elsewhere") or ())),
+        rebuilding=tuple(_rebuilding(head.get("rebuilding") or (), observed_seq=head["observed_seq"])),
         causes={int(version): cause for version, cause in (head["causes"] or {}).items()},
         summary=summary,
         summaries=tuple(head["summaries"] or ()),

@@ -240,6 +240,13 @@ def test_messages_left_out_are_counted_noted_and_told_to_the_agent() -> None:
     assert sentence in last_text(context)
 
 
+def test_what_is_to_be_observed_again_counts_as_unobserved_where_the_budget_cut_it_off() -> None:
+    said = [user("word " * 50) for _ in range(20)]
+    context = compiled(*said, asked={"message_budget": 400}, observed_seq=20, rebuilding=((3, 6),))
+    assert context.omitted.messages == 20 - len(context.payload["messages"])
+    assert context.omitted.unobserved_messages == 4
+
+
 def test_a_lagging_memory_is_told_to_the_caller_alone() -> None:
     context = compiled(user("Hi"), lagging=True)
     assert len(context.notices) == 1

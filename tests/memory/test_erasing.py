@@ -1,5 +1,8 @@
 """A message is erased with what was derived from it, and its notes are made again without it (api.md, Messages)."""
 
+import json
+import re
+from pathlib import Path
 from typing import Any
 
 import httpx2 as httpx
@@ -120,6 +123,52 @@ async def test_the_notes_that_may_tell_of_it_are_made_again_without_it(service: 
         True,
         True,
     ]
+
+
+NOTE = "<observations>\nDate: Aug 1, 2026\n* 🔴 [fact] User said something. #1\n</observations>"
+
+
+def failing_after(path: Path, notes: int) -> dict[str, Any]:
+    """Settings with a model that notes so often, and then fails."""
+    rules = [{"reply": NOTE, "times": notes}, {"error": {"kind": "server_error", "retryable": True}}]
+    path.write_text(json.dumps(rules))
+    return {"provider": "scripted", "model": str(path), "memory": {"keep_last": 0}}
+
+
+async def lacks(service: Service, key: str = "s1") -> tuple[int, int, int]:
+    """Messages that a context leaves out, those of them that no note tells, and how many it says that there are."""
+    context = await service.context(key)
+    [told] = re.findall(r"(\d+) earlier messages are neither shown nor in the notes yet", str(context["notices"])) or [
+        0
+    ]
+    assert str(context["payload"]).count("neither shown nor in the notes yet") == bool(int(told))
+    return context["omitted"]["messages"], context["omitted"]["unobserved_messages"], int(told)
+
+
+async def test_until_its_notes_are_made_again_a_context_says_what_it_lacks(
+    start_service: StartService, tmp_path: Path
+) -> None:
+    async with start_service(**failing_after(tmp_path / "replies.json", 1)) as service:
+        for number, fact in enumerate(FACTS, start=1):
+            await say(service, fact, id=f"m-{number}")
+        await ask(service, "observe")
+        before = await lacks(service)
+        await erase(service)
+        assert cover(await service.memory("s1"))[1:] == [(3, 3, "erased"), (4, 5, "rebuilding")]
+        assert (before, await lacks(service)) == ((0, 0, 0), (3, 3, 3))  # the newest is in the tail
+
+
+async def test_of_a_shared_memory_each_session_says_what_of_it_is_lacking(
+    start_service: StartService, tmp_path: Path
+) -> None:
+    async with start_service(**failing_after(tmp_path / "replies.json", 2)) as service:
+        for key in ("one", "two"):
+            await service.client.put(f"/sessions/{key}", json={"resource_id": "ana", "config": {"scope": "resource"}})
+            for number, fact in enumerate(FACTS, start=1):
+                await say(service, fact, key, id=f"m-{number}")
+            await ask(service, "observe", key)
+        await erase(service, "one", "m-1")
+        assert [await lacks(service, key) for key in ("one", "two")] == [(3, 3, 3), (4, 4, 4)]
 
 
 @pytest.mark.parametrize("shape", list(CHECKS))

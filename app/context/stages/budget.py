@@ -6,7 +6,7 @@ from app.context.blocks import age, reflection_id
 from app.context.draft import Draft, Line, noting
 from app.context.explain import BUDGET, decision, of_notes, of_tail
 from app.context.fitting import NoteLimits, Notes, TailStarts, effective, fitting_summary, fitting_tail
-from app.context.model import Ask, Block, Snapshot, Turn, Verdict
+from app.context.model import Ask, Block, Snapshot, Turn, Verdict, count_before
 from app.context.stages.volatile import TODAY, of_caller
 from app.context.wording import left_out
 
@@ -55,9 +55,10 @@ def _messages(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
     passed_by = sum(seq < first for seq in snapshot.summaries)
     omitted = replace(
         draft.omitted,
-        messages=max(first - snapshot.tail_from_seq - passed_by, 0),  # what the log stands for was not left out
+        messages=max(first - snapshot.tail_from_seq - passed_by, 0)  # what the log stands for was not left out
+        + count_before(snapshot.tail_from_seq, snapshot.rebuilding),
         unobserved_messages=snapshot.unobserved_omitted
-        + sum(message.seq > snapshot.observed_seq for message in tail.dropped),
+        + sum(not snapshot.is_told(message.seq) for message in tail.dropped),
     )
     first_seq, last_seq = snapshot.tail_from_seq, snapshot.last_seq
     decisions = of_tail(tail, starts, first_seq=first_seq, last_seq=last_seq, budget=limit)
