@@ -12,7 +12,7 @@ from app.memory.grounding import Grounds, Source, item_source, message_source, s
 from app.memory.log import detail_line, item_line, render
 from app.memory.model import Cite, Item, Parsed, Priority, Ranges
 from app.memory.protected import lost, with_lines
-from app.memory.rules import OBSERVED_TOKENS_MAX, SHRINK_FROM_TOKENS
+from app.memory.rules import SHRINK_FROM_TOKENS
 from app.memory.spans import merged
 from app.sessions.model import Message
 
@@ -58,12 +58,21 @@ class Verdict:
 
 
 def judge_observation(
-    parsed: Parsed, *, source: Sequence[Message], source_tokens: int, cut_off: bool, timezone: ZoneInfo
+    parsed: Parsed,
+    *,
+    source: Sequence[Message],
+    source_tokens: int,
+    output_tokens: int,
+    cut_off: bool,
+    timezone: ZoneInfo,
 ) -> Verdict:
-    """An observer's lines against the messages of their span; spans up to SHRINK_FROM_TOKENS need not shrink."""
+    """An observer's lines against the messages of their span.
+
+    Those of up to SHRINK_FROM_TOKENS need not shrink, and become at most the ``output_tokens`` that were asked for.
+    """
     sources = [message_source(message, timezone) for message in source]
     within: Ranges = ((source[0].seq, source[-1].seq),) if source else ()
-    most = source_tokens - 1 if source_tokens > SHRINK_FROM_TOKENS else OBSERVED_TOKENS_MAX
+    most = source_tokens - 1 if source_tokens > SHRINK_FROM_TOKENS else output_tokens
     return _judge(parsed, sources, within=within, tokens_max=most, cut_off=cut_off)
 
 

@@ -10,11 +10,18 @@ from app.memory.spans import Span
 from app.memory.trust import item_voices, message_voices, vetted
 
 
-def judged_observation(draft: Draft, span: Span, *, task: str | None, timezone: ZoneInfo) -> Verdict:
-    """``task`` is the one that was known before."""
+def judged_observation(
+    draft: Draft, span: Span, *, task: str | None, timezone: ZoneInfo, output_tokens: int
+) -> Verdict:
+    """``task`` is the one that was known before, ``output_tokens`` what the observer was to write at most."""
     parsed = vetted(parse(draft.text), message_voices(span.messages), task=task)
     return judge_observation(
-        parsed, source=span.messages, source_tokens=span.tokens, cut_off=draft.cut_off, timezone=timezone
+        parsed,
+        source=span.messages,
+        source_tokens=span.tokens,
+        output_tokens=output_tokens,
+        cut_off=draft.cut_off,
+        timezone=timezone,
     )
 
 

@@ -10,6 +10,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from app.llm.port import Usage
+from app.memory.rules import OBSERVER_OUTPUT_TOKENS
 from app.sessions.model import Message
 
 UTC = ZoneInfo("UTC")
@@ -143,7 +144,8 @@ class ObserverInput:
 
     ``earlier`` are the lines already in the log, oldest first, cut to their budget. ``rejected`` is why the last try
     at the same span was refused, None at the first. ``input_tokens`` caps the messages' view (None: no cap); it bites
-    only where one group of messages is larger than that. ``small_model`` asks the smaller model, where there is one.
+    only where one group of messages is larger than that. ``output_tokens`` is what may be written of them.
+    ``small_model`` asks the smaller model, where there is one.
     """
 
     messages: tuple[Message, ...]
@@ -153,6 +155,7 @@ class ObserverInput:
     instruction: str | None = None
     rejected: str | None = None
     input_tokens: int | None = None
+    output_tokens: int = OBSERVER_OUTPUT_TOKENS
     small_model: bool = False
 
 

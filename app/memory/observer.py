@@ -4,10 +4,7 @@ from app.memory.drafting import ModelRole, Question, block, task
 from app.memory.log import render
 from app.memory.model import Draft, ObserverInput
 from app.memory.prompts import prompt
-from app.memory.rules import OBSERVED_TOKENS_MAX
 from app.memory.views import defused, messages_view
-
-OUTPUT_TOKENS_MAX = OBSERVED_TOKENS_MAX
 
 
 class ModelObserver(ModelRole[ObserverInput]):
@@ -19,7 +16,7 @@ class ModelObserver(ModelRole[ObserverInput]):
         return Question(
             instructions=prompt("observer"),
             prompt=observer_prompt(source),
-            output_tokens_max=OUTPUT_TOKENS_MAX,
+            output_tokens_max=source.output_tokens,
         )
 
 

@@ -81,7 +81,8 @@ class Observing:
         with traced(self._tracer, "think", attributes=of):
             span = replace(span, messages=await asyncio.to_thread(redacted_messages, span.messages, redact))
             source = _observer_input(loaded, rules, span)
-            judge = partial(judged_observation, span=span, task=_task(loaded), timezone=rules.zone)
+            most = rules.observer_output_tokens
+            judge = partial(judged_observation, span=span, task=_task(loaded), timezone=rules.zone, output_tokens=most)
             seqs = {"from_seq": loaded.buffered_seq + 1, "to_seq": span.to_seq}
             return await self._calling.accepted(lease, loaded, source, judge, runs, kind=KIND, **seqs)
 
@@ -124,6 +125,7 @@ def _observer_input(loaded: Loaded, rules: Rules, span: Span) -> ObserverInput:
         timezone=rules.zone,
         instruction=rules.instruction,
         input_tokens=rules.observer_input_tokens,
+        output_tokens=rules.observer_output_tokens,
     )
 
 

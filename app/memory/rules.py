@@ -65,6 +65,7 @@ PRESETS: Mapping[str, dict[str, Any]] = {
     },
 }
 
+OBSERVER_OUTPUT_TOKENS = 4_000
 # Rules outside the presets, with the value they have when nobody set them. A fraction is of message_tokens
 # (retain_tokens, block_after) or of observation_tokens (reflect_keep).
 COMMON: dict[str, Any] = {
@@ -76,6 +77,7 @@ COMMON: dict[str, Any] = {
     "cache_ttl": 300.0,
     "reflect_to": 0.5,
     "observer_input_tokens": 24_000,
+    "observer_output_tokens": OBSERVER_OUTPUT_TOKENS,
     "compact_on_observe": False,
     "retention": None,
     "instruction": None,
@@ -95,9 +97,8 @@ EXTRACT_TOKENS_MAX = 50_000
 # Section 4: what the observer is shown of one message.
 ARGUMENTS_TOKENS_MAX = 2_000
 RESULT_TOKENS_MAX = 5_000
-# Section 4, gates: a span smaller than this need not shrink; of one the log is as long at most as a model is asked for.
+# Section 4, gates: a span smaller than this need not shrink; its log is as long at most as the observer may write.
 SHRINK_FROM_TOKENS = 500
-OBSERVED_TOKENS_MAX = 4_000
 # Section 3.6: reflections must fit beside observation_tokens, so these take at most this share of a memory_budget; the
 # presets keep to it, and a session that lowers its budget alone is condensed sooner.
 LOG_SHARE = 2 / 3
@@ -194,6 +195,12 @@ class MemoryConfig(BaseModel):
     observer_input_tokens: int | None = Field(
         None, ge=0, le=MESSAGE_TOKENS_MAX, description="tokens of messages in one call of the observer; 0: no limit"
     )
+    observer_output_tokens: int | None = Field(
+        None,
+        ge=SHRINK_FROM_TOKENS,
+        le=100_000,
+        description="tokens that the observer may write of them; more in one call want more here, and a model that can",
+    )
     previous_observation_tokens: int | None = Field(
         None, ge=0, le=MESSAGE_TOKENS_MAX, description="tokens of the log that the observer is shown; 0: no limit"
     )
@@ -243,6 +250,7 @@ class Rules:
     reflect_keep: int
     reflect_to: float
     observer_input_tokens: int | None
+    observer_output_tokens: int
     previous_observation_tokens: int | None
     compact_on_observe: bool
     retention: Retention | None
@@ -284,6 +292,7 @@ class Rules:
             reflect_keep=_share(v["reflect_keep"], observations),
             reflect_to=v["reflect_to"],
             observer_input_tokens=v["observer_input_tokens"] or None,
+            observer_output_tokens=v["observer_output_tokens"],
             previous_observation_tokens=v["previous_observation_tokens"] or None,
             compact_on_observe=v["compact_on_observe"] or False,
             retention=_retention(v["retention"]),

@@ -59,3 +59,14 @@ async def test_a_model_is_told_the_log_so_far_its_task_and_then_what_is_new(
     [reflected, *_] = [one.prompt for one in models.asked(PromptKind.REFLECTOR)]
     assert INSTRUCTION in reflected
     assert any(day in reflected for day in days)
+
+
+async def test_an_observer_may_write_as_much_as_the_session_says(
+    start_service: StartService, models: ModelServer
+) -> None:
+    async with start_service(provider="openai", memory=MEMORY, llm={"reasoning_tokens": 0}) as service:
+        await service.configure("s2", observer_output_tokens=700)
+        for key in ("s1", "s2"):
+            await service.append(key, *plain_talk(8), wait_ms=WAIT_MS)
+            await service.client.post(f"/sessions/{key}/memory/observe", params={"wait_ms": WAIT_MS})
+    assert {one.max_tokens for one in models.asked(PromptKind.OBSERVER)} == {4_000, 700}

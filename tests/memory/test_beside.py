@@ -77,7 +77,7 @@ def test_it_is_the_same_wherever_it_is_computed(both: Both, shared_data: Path, n
     assert span is not None
     seen = ObserverInput(messages=span.messages)
     observed = draft(both(observations, seen, count=text_tokens))
-    verdict = both(judged_observation, observed, span, task=None, timezone=RULES.zone)
+    verdict = both(judged_observation, observed, span, task=None, timezone=RULES.zone, output_tokens=4_000)
     both(values, verdict.items)
 
     half = ReflectorInput(

@@ -30,11 +30,18 @@ def line(text: str, *cites: tuple[int, int], details: tuple[Detail, ...] = ()) -
     return Item(text=text, priority=Priority.HIGH, cites=tuple(Cite(*cite) for cite in cites), details=details)
 
 
-def observed(*items: Item, source_tokens: int = 500, cut_off: bool = False, repetitive: bool = False) -> Verdict:
+def observed(
+    *items: Item,
+    source_tokens: int = 500,
+    output_tokens: int = 4_000,
+    cut_off: bool = False,
+    repetitive: bool = False,
+) -> Verdict:
     return judge_observation(
         Parsed(items=items, repetitive=repetitive),
         source=SOURCE,
         source_tokens=source_tokens,
+        output_tokens=output_tokens,
         cut_off=cut_off,
         timezone=ZoneInfo("UTC"),
     )
@@ -99,6 +106,11 @@ def test_an_observation_of_over_500_tokens_has_to_shrink(
     tokens: int, source_tokens: int, rejected: Rejection | None
 ) -> None:
     assert observed(of_tokens(tokens), source_tokens=source_tokens).rejected is rejected
+
+
+def test_what_need_not_shrink_becomes_no_more_than_was_asked_for() -> None:
+    assert observed(of_tokens(700), output_tokens=700).rejected is None
+    assert observed(of_tokens(701), output_tokens=700).rejected is Rejection.NOT_SMALLER
 
 
 @pytest.mark.parametrize(

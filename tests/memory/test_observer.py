@@ -8,7 +8,7 @@ import pytest
 from app.llm.build import SMALL_MODELS, LlmConfig, build_model
 from app.llm.port import Model, ModelError, Provider
 from app.memory.model import ObserverInput, ReflectorInput
-from app.memory.observer import OUTPUT_TOKENS_MAX, ModelObserver
+from app.memory.observer import ModelObserver
 from app.memory.parsing import parse
 from app.memory.prompts import prompt
 from app.memory.reflector import ModelReflector, reflector_instructions
@@ -76,11 +76,11 @@ async def test_the_default_observer_of_the_server_cites_every_message(model: Mod
 
 
 async def test_the_instructions_are_the_system_text_and_the_limit_is_sent(server: ModelServer, model: Model) -> None:
-    await ModelObserver(model).observe(ObserverInput(messages=conversation(2)))
+    await ModelObserver(model).observe(ObserverInput(messages=conversation(2), output_tokens=9_000))
 
     (asked,) = server.asked(PromptKind.OBSERVER)
     assert asked.system == prompt("observer").text
-    assert asked.max_tokens == OUTPUT_TOKENS_MAX + LlmConfig().reasoning_tokens
+    assert asked.max_tokens == 9_000 + LlmConfig().reasoning_tokens
 
 
 async def test_a_reply_cut_by_the_limit_is_marked(server: ModelServer, model: Model) -> None:

@@ -122,7 +122,12 @@ def test_a_task_stands_until_another_or_none_is_told(told: str, task: str | None
     assert span is not None
     parsed = parse(f"<observations>\n* The flight is booked.\n</observations>\n{told}")
     verdict = judge_observation(
-        parsed, source=span.messages, source_tokens=span.tokens, cut_off=False, timezone=ZoneInfo("UTC")
+        parsed,
+        source=span.messages,
+        source_tokens=span.tokens,
+        output_tokens=4_000,
+        cut_off=False,
+        timezone=ZoneInfo("UTC"),
     )
     before = replace(loaded(), current_task="Book a flight")
     if ahead:

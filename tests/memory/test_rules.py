@@ -70,6 +70,7 @@ COMMON = {
     "cache_ttl": 300,
     "reflect_to": 0.5,
     "observer_input_tokens": 24_000,
+    "observer_output_tokens": 4_000,
     "instruction": None,
     "timezone": "UTC",
 }

@@ -27,7 +27,9 @@ SPAN = span(RESULT)
 def judged(reply: str, messages: tuple[Message, ...]) -> tuple[Parsed, Verdict]:
     """What the observe step makes of a reply."""
     parsed = vetted(parse(reply), message_voices(messages))
-    verdict = judge_observation(parsed, source=messages, source_tokens=400, cut_off=False, timezone=ZoneInfo("UTC"))
+    verdict = judge_observation(
+        parsed, source=messages, source_tokens=400, output_tokens=4_000, cut_off=False, timezone=ZoneInfo("UTC")
+    )
     return parsed, verdict
 
 
