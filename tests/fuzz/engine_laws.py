@@ -7,6 +7,8 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from app.memory.spending import Cap, Caps
+from tests.fuzz.caps import Purse
 from tests.fuzz.model import Fate
 from tests.fuzz.processes import LONG_LEASE, SHORT_LEASE
 from tests.fuzz.world import CONFIG, World
@@ -19,6 +21,11 @@ plans = st.lists(fates, max_size=3)
 observed = st.sampled_from([None, None, None, False])
 scopes = st.sampled_from(["session", "resource"])
 places = st.sampled_from(["there", "elsewhere"])
+caps = st.builds(
+    lambda session, tenant: Caps(session=Cap(tokens=session), tenant=Cap(tokens=tenant)),
+    st.sampled_from([None, None, 1, 3, 9, 30]),
+    st.sampled_from([None, None, 3, 12]),
+)
 BRANCHES, COPIES = 3, 2  # of a history at most
 kinds = st.sampled_from(["observations", "reflections"])
 WORDS = "On {n} May Ana paid invoice {n} of {n}20 euros for the shop in Porto, and we decided to keep it. "
@@ -61,6 +68,7 @@ class EngineLaws(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.world = World(*self.parts)
+        self.purse = Purse(*self.parts)
         self.sharers = [self.world]
         self.branches: list[World] = []
         self.copies: list[World] = []
@@ -69,8 +77,15 @@ class EngineLaws(RuleBasedStateMachine):
     def do(self, act: Any) -> None:
         self.runner.run(act)
 
-    @initialize(config=configs, plain=st.booleans(), lease=st.sampled_from([LONG_LEASE, SHORT_LEASE]), sharers=sessions)
-    def begin(self, config: dict[str, Any], plain: bool, lease: float, sharers: int) -> None:
+    @initialize(
+        config=configs,
+        plain=st.booleans(),
+        lease=st.sampled_from([LONG_LEASE, SHORT_LEASE]),
+        sharers=sessions,
+        allowed=caps,
+    )
+    def begin(self, config: dict[str, Any], plain: bool, lease: float, sharers: int, allowed: Caps) -> None:
+        self.do(self.purse.allow(allowed))
         self.do(self.world.start(lease_seconds=lease))
         if sharers > 1:
             self.sharers = self.runner.run(self.world.share(sharers))
@@ -247,7 +262,15 @@ class EngineLaws(RuleBasedStateMachine):
     def die_soon(self, at: int, statements: int, inside: bool) -> None:
         self.world.processes[at].life.ends_in(statements, inside=inside)
 
+    @rule(allowed=caps)
+    def allow(self, allowed: Caps) -> None:
+        self.do(self.purse.allow(allowed))
+
     # Clocks.
+
+    @rule()
+    def day_passes(self) -> None:
+        self.do(self.purse.day_passes())
 
     @rule()
     def leases_end(self) -> None:
@@ -261,9 +284,12 @@ class EngineLaws(RuleBasedStateMachine):
     def laws_hold(self) -> None:
         for world in (self.sharers[0], *self.branches, *self.copies):
             self.do(world.check())
+        self.do(self.purse.check())
 
     def teardown(self) -> None:
         try:
+            self.do(self.purse.allow(Caps()))
+            self.do(self.purse.check())
             for world in (self.sharers[0], *self.branches, *self.copies):
                 self.do(world.settle())
         finally:

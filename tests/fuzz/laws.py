@@ -7,6 +7,7 @@ covers of that one.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, time
 from itertools import pairwise
 from typing import Any
 from uuid import UUID
@@ -396,14 +397,16 @@ def nothing_tells_of(marks: Iterable[str], now: Facts) -> None:
 def nothing_is_forgotten(now: Facts, rules: Rules, state: State, *others: Facts) -> None:
     """A memory that nobody will look at by itself has nothing to do; ``state`` is policy's own view of it.
 
-    That is one with neither a time nor a lease; one that waits for a time (a back-off, ``min_interval``) is not.
+    That is one with neither a time nor a lease; one that waits for a time (a back-off, ``min_interval``, the end of the
+    day of a cap) is not.
     """
     memory = now.memory
     if now.last_seq == now.copied_seq:
         return  # of a branch nothing is done until something is said in it
     if memory["due_at"] is not None:
         waits = memory["due_at"] > now.now and memory["lease_owner"] is None and not memory["attempts"]
-        assert not waits or state.reflected_at is not None, "it waits for no reason"
+        of_cap = memory["paused"] or memory["due_at"].astimezone(UTC).time() == time.min
+        assert not waits or of_cap or state.reflected_at is not None, "it waits for no reason"
         return
     assert memory["requested"] is None
     step = next_step(state)

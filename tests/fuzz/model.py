@@ -13,7 +13,8 @@ from app.memory.extractive.roles import ExtractiveReflector
 from app.memory.model import Call, Draft, ObserverInput, ReflectorInput
 from tests.model_server import REPETITIVE
 
-CALL = Call(provider="fated", model="fated", prompt_version="1", usage=Usage(input_tokens=3), latency_ms=0)
+CALL_TOKENS = 3
+CALL = Call(provider="fated", model="fated", prompt_version="1", usage=Usage(input_tokens=CALL_TOKENS), latency_ms=0)
 
 
 class Fate(StrEnum):

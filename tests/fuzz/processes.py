@@ -129,6 +129,8 @@ class Process:
         self._database = database
         self._number = number
         self.lease_seconds = LONG_LEASE
+        self.caps = Caps()
+        self.came_back = 0  # calls that were held, and are charged whether or not their lease still is
         self._app = create_app(Settings(http=HttpSettings(access_log=False)))
         client = httpx.AsyncClient(transport=httpx.ASGITransport(app=self._app), base_url="http://fuzz")
         self.service = Service("http://fuzz", client, self._app)
@@ -139,7 +141,8 @@ class Process:
         self.life, self.script = Life(), Script()
         database = WatchedDatabase(self._database, self.life)
         store, queue = MemoryStore(database), QueueStore(database)
-        charging = Charging(database=database, store=SpendingStore(database), caps=Caps())
+        self.queue = queue
+        charging = Charging(database=database, store=SpendingStore(database), caps=self.caps)
         observer, reflector = FatedObserver(self.script), FatedReflector(self.script)
         observing = Observing(database=database, store=store, charging=charging, observer=observer)
         stepping = Stepping(

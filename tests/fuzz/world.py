@@ -215,8 +215,8 @@ class World:
         self._apart_seq = 0 if origin.resource is None else facts.last_seq
         shown = [one.processes[0].service for one in (origin, self) if not one.processes[0].life.is_bounded]
         if origin.resource is None and shown:
-            now = {"now": "2030-01-01T00:00:00Z"}
-            told = [await shown[0].context(one.key, **now) for one in (origin, self)]
+            whole = {"now": "2030-01-01T00:00:00Z", "message_budget": 0}  # where a text is cut its session's key stands
+            told = [await shown[0].context(one.key, **whole) for one in (origin, self)]
             assert [context["payload"] for context in told[:1]] == [context["payload"] for context in told[1:]]
 
     def _family(self) -> "list[World]":
@@ -377,6 +377,7 @@ class World:
     async def release(self, at: int, fate: Fate) -> None:
         process = self.processes[at]
         if process.script.held:
+            process.came_back += 1
             process.script.release(fate)
             await asyncio.sleep(0)
             await process.quiet()
@@ -518,6 +519,7 @@ class World:
             return
         memory, rules = facts.memory, Rules.resolve({}, facts.session["config"])
         assert (memory["lease_owner"], memory["attempts"], memory["requested"]) == (None, 0, None)
+        assert not memory["paused"]
         assert memory["rebuilding"] == []
         size = memory["observation_tokens"] + memory["reflection_tokens"]
         fits = rules.memory_budget is None or size <= max(rules.memory_budget, rules.observation_tokens)

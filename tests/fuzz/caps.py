@@ -1,0 +1,62 @@
+"""What an operator lets all memories spend in a day, and the days that pass."""
+
+from collections.abc import Sequence
+
+from app.kit.db import Database
+from app.memory.spending import Cap, Caps
+from tests.fuzz.model import CALL_TOKENS
+from tests.fuzz.processes import Process
+
+SPENT = "SELECT coalesce(max(tokens), 0) FROM {} WHERE day = (now() AT TIME ZONE 'UTC')::date"
+DAY = """
+DELETE FROM {0} WHERE day < (now() AT TIME ZONE 'UTC')::date;
+UPDATE {0} SET day = day - 1;
+"""
+PAUSED = "SELECT count(*) FROM memories WHERE paused AND due_at > now() AND lease_owner IS NULL"
+MIDNIGHT = "UPDATE memories SET due_at = now() WHERE paused AND due_at IS NOT NULL AND lease_owner IS NULL"
+
+
+class Purse:
+    """Caps are read at a start, so that each change of them is one of every process."""
+
+    def __init__(self, database: Database, processes: Sequence[Process]) -> None:
+        self._database = database
+        self._processes = processes
+        self._highest: dict[str, int | None] = {}  # of the day's caps, by the table of what they are held against
+        self._before = self._came_back()
+
+    async def allow(self, caps: Caps) -> None:
+        """As an engine that starts: what was paused is looked at."""
+        for process in self._processes:
+            process.caps = caps
+            await process.kill()
+        await self._processes[0].queue.resume()
+        for table, cap in _caps(caps).items():
+            before = self._highest.get(table, 0)
+            self._highest[table] = None if before is None or cap.tokens is None else max(before, cap.tokens)
+
+    async def day_passes(self) -> None:
+        async with self._database.connection() as connection:
+            for table in self._highest:
+                await connection.execute(DAY.format(table))
+            await connection.execute(MIDNIGHT)
+        self._highest = {table: cap.tokens for table, cap in _caps(self._processes[0].caps).items()}
+
+    async def check(self) -> None:
+        """No cap is passed by more than one call, and those that came back after their lease had ended.
+
+        Without one nothing waits for it.
+        """
+        late = self._came_back() - self._before
+        async with self._database.connection() as connection:
+            assert self._processes[0].caps.are_set or not await connection.fetchval(PAUSED)
+            for table, cap in self._highest.items():
+                spent = await connection.fetchval(SPENT.format(table))
+                assert cap is None or spent < cap + CALL_TOKENS * (1 + late), f"{table}: {spent} of {cap}"
+
+    def _came_back(self) -> int:
+        return sum(process.came_back for process in self._processes)
+
+
+def _caps(caps: Caps) -> dict[str, Cap]:
+    return {"spending": caps.session, "tenant_spending": caps.tenant}
