@@ -11,7 +11,9 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote, urlsplit
 from uuid import UUID, uuid4
 
 import structlog
@@ -35,6 +37,7 @@ REMOTE: dict[str, Any] = {
 }
 PLACE_SECONDS = 30.0  # for a place among the calls that are made at once
 CONCURRENCY = 16
+MARK = ".daybook"
 URL = re.compile(r"[^\s\"]+://[^\s\"]*")  # the library may tell it otherwise than it was given: foo:// for Foo://
 
 
@@ -49,9 +52,10 @@ class Stored(NamedTuple):
 class Objects:
     """One object per version that is put: none is shared, so the deletion of one is never that of another."""
 
-    def __init__(self, store: "ObjectStore", *, concurrency: int = CONCURRENCY) -> None:
-        """``concurrency``: calls at once."""
+    def __init__(self, store: "ObjectStore", *, concurrency: int = CONCURRENCY, mark: Path | None = None) -> None:
+        """``concurrency``: calls at once. ``mark`` is there wherever the store is, which in no other place is asked."""
         self._store = store
+        self._mark = mark
         self._places = asyncio.Semaphore(concurrency)
         self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="daybook-objects")
 
@@ -106,9 +110,14 @@ class Objects:
             raise Unavailable("the object store is too busy") from error
         try:
             with _translated():
-                return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+                return await asyncio.get_running_loop().run_in_executor(self._threads, self._here, call)
         finally:
             self._places.release()
+
+    def _here(self, call: Callable[[], Any]) -> Any:
+        if self._mark is not None and not self._mark.exists():
+            raise OSError(f"its folder is not there, or is another one: it has no {self._mark.name}")
+        return call()
 
 
 def open_objects(url: str, *, concurrency: int = CONCURRENCY) -> Objects:
@@ -123,7 +132,7 @@ def open_objects(url: str, *, concurrency: int = CONCURRENCY) -> Objects:
         raise StartError("DAYBOOK_ARTIFACTS__URL needs an extra: pip install 'daybook[objects]'") from error
     options = {"mkdir": True} if url.startswith("file:") else REMOTE
     try:
-        return Objects(from_url(url, **options), concurrency=concurrency)
+        return Objects(from_url(url, **options), concurrency=concurrency, mark=_marked(url))
     except (BaseError, ValueError, OSError) as error:
         raise StartError(f"DAYBOOK_ARTIFACTS__URL: {_told(error, url)}") from error
 
@@ -144,6 +153,20 @@ def _translated() -> Iterator[None]:
 def _told(error: BaseException, url: str = "the URL") -> str:
     """What an error says, without the URL, which may have a password."""
     return URL.sub("the URL", first_line(error).replace(url, "the URL"))
+
+
+def _marked(url: str) -> Path | None:
+    """The mark of a store that is a folder, made where there is none yet.
+
+    Where what is mounted there goes away, what is put would else lie beneath it, and what was put would not be found.
+    """
+    parts = urlsplit(url)
+    if parts.scheme != "file":
+        return None
+    mark = Path(unquote(parts.path)) / MARK
+    if not mark.exists():
+        mark.touch()
+    return mark
 
 
 def _new_key(session: UUID) -> str:

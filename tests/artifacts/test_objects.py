@@ -10,7 +10,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from app.artifacts.objects import open_objects
+from app.artifacts.objects import MARK, open_objects
 from app.artifacts.store import ArtifactStore
 from app.artifacts.sweeping import SweepConfig, Sweeping
 from app.kit.errors import StartError
@@ -31,7 +31,7 @@ def started(
 
 
 def objects_in(folder: Path) -> list[Path]:
-    return [path for path in (folder / "objects").rglob("*") if path.is_file()]
+    return [path for path in (folder / "objects").rglob("*") if path.is_file() and path.name != MARK]
 
 
 async def put(service: Service, content: bytes = TEXT, path: str = REPORT) -> int:
@@ -115,6 +115,28 @@ async def test_bytes_that_are_gone_from_the_store_are_not_found(start_service: S
         objects_in(tmp_path)[0].unlink()
         answer = await service.client.get(REPORT)
         assert (answer.status_code, answer.json()["type"]) == (404, "/problems/artifact-not-found")
+
+
+async def test_a_folder_that_is_not_mounted_is_away_and_what_is_in_it_comes_back(
+    start_service: StartService, tmp_path: Path
+) -> None:
+    """Its mount point is an empty folder then: nothing is put there, nothing is told to be gone, no branch lacks it."""
+    async with started(start_service, tmp_path) as service:
+        await service.append("s1", {"role": "user", "content": "Look at the report."})
+        await put(service)
+        (tmp_path / "objects").rename(tmp_path / "away")
+        (tmp_path / "objects").mkdir()
+        told = [
+            await service.client.get(REPORT),
+            await service.client.put(REPORT, content=TEXT),
+            await service.client.post("/sessions/s1/branch", json={"key": "s2"}),
+        ]
+        assert objects_in(tmp_path) == []
+        (tmp_path / "objects").rmdir()
+        (tmp_path / "away").rename(tmp_path / "objects")
+        assert (await service.client.get(REPORT)).content == TEXT
+        assert len(await rows(service)) == 1
+    assert [answer.status_code for answer in told] == [503] * 3
 
 
 def bucket_at(server: socket.socket) -> dict[str, str]:
