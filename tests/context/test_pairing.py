@@ -1,5 +1,9 @@
 """Calls and results as providers take them, and never otherwise than a shorter log showed them."""
 
+import time
+
+import pytest
+
 from app.context.model import Turn
 from app.context.rendering.pairing import Pairing
 from app.sessions.model import Part, Role
@@ -148,3 +152,17 @@ def test_results_without_ids_of_their_own_answer_the_calls_of_their_tool_in_orde
         user("[result of tool call gemini:c:1]\n3"),
         user("[result of tool call gemini:b:1]\n4"),
     )
+
+
+@pytest.mark.parametrize("same", [False, True])
+def test_ten_times_the_calls_take_no_hundred_times_as_long(*, same: bool) -> None:
+    def seconds(calls: int) -> float:
+        ids = ["c"] * calls if same else [f"c{number}" for number in range(calls)]
+        turns = [assistant(*map(call, ids)), tool(*map(result, reversed(ids)))]
+        started = time.process_time()
+        (_, called), (_, told) = paired(*turns)
+        assert len({part["id"] for part in called}) == len(told) == calls
+        return time.process_time() - started
+
+    seconds(500)
+    assert seconds(5_000) < 40 * seconds(500)  # each result was looked for among all calls: some 100 times

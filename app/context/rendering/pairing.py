@@ -5,6 +5,7 @@ becomes depends only on the turns before it, never on later ones: so a longer lo
 shorter one. The price: a result that comes after its call was closed is shown as text.
 """
 
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from itertools import groupby
 from typing import NamedTuple
@@ -34,13 +35,49 @@ class _Call(NamedTuple):
     name: str
 
 
+class _Open:
+    """The calls without result, in their order; one is found without going through those that wait before it."""
+
+    def __init__(self) -> None:
+        self._calls: dict[int, _Call] = {}
+        self._by_id: dict[str, deque[int]] = defaultdict(deque)  # also of calls that have got their result
+        self._by_name: dict[str, deque[int]] = defaultdict(deque)
+        self._number = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._calls)
+
+    def add(self, call: _Call) -> None:
+        self._number += 1
+        self._calls[self._number] = call
+        self._by_id[call.stored].append(self._number)
+        self._by_name[call.name].append(self._number)
+
+    def take(self, call_id: str, *, name: str | None) -> _Call | None:
+        """The first with the id, or else of the tool, which waits no more."""
+        return self._first(self._by_id.get(call_id)) or (name and self._first(self._by_name.get(name))) or None
+
+    def take_all(self) -> list[_Call]:
+        calls = list(self._calls.values())
+        for held in (self._calls, self._by_id, self._by_name):
+            held.clear()
+        return calls
+
+    def _first(self, numbers: deque[int] | None) -> _Call | None:
+        while numbers:
+            if found := self._calls.pop(numbers.popleft(), None):
+                return found
+        return None
+
+
 class Pairing:
     def __init__(self, *, visible: Callable[[Part], bool] = visible) -> None:
         self._visible = visible
-        self._open: list[_Call] = []  # calls without result
+        self._open = _Open()
         self._answered = False  # results of the open calls came: the assistant's message is over
         self._erased = False  # and some of them were erased; whose they were went with them
         self._used: set[str] = set()
+        self._counts: dict[str, int] = {}  # of an id that was used, the last number behind it
 
     def said(self, turn: Turn) -> Iterator[Said]:
         """The turn as its user, assistant or system says it, and its results apart; nothing for a blank one."""
@@ -90,11 +127,7 @@ class Pairing:
     def _taken(self, call_id: str) -> str | None:
         """The id under which the call that this is the result of is shown; None where none such waits."""
         tool = tool_of(call_id)  # of a result without an id, which Gemini allows
-        found = next((call for call in self._open if call.stored == call_id), None)
-        if found is None and tool is not None:
-            found = next((call for call in self._open if call.name == tool), None)
-        if found is not None:
-            self._open.remove(found)
+        found = self._open.take(call_id, name=tool)
         return found and found.shown
 
     def _closes(self, role: Role, parts: list[Part]) -> bool:
@@ -103,23 +136,23 @@ class Pairing:
         return role is not Role.ASSISTANT or self._answered or not more_calls
 
     def _closing(self) -> list[Part]:
-        parts: list[Part] = [
-            {"type": PartType.TOOL_RESULT, "tool_call_id": call.shown, "output": NO_RESULT} for call in self._open
+        return [
+            {"type": PartType.TOOL_RESULT, "tool_call_id": call.shown, "output": NO_RESULT}
+            for call in self._open.take_all()
         ]
-        self._open.clear()
-        return parts
 
     def _numbered(self, part: Part) -> Part:
         """A call under an id of its own: some agents use the same id in every turn, which providers refuse."""
         if part["type"] != PartType.TOOL_CALL:
             return part
-        shown, count = part["id"], 1
+        shown, count = part["id"], self._counts.get(part["id"], 1)
         while shown in self._used:
             count += 1
             shown = f"{part['id']}_{count}"
         self._used.add(shown)
+        self._counts[part["id"]] = count
         self._erased = self._erased and bool(self._open)
-        self._open.append(_Call(part["id"], shown, tool_of(part["id"]) or part["name"]))
+        self._open.add(_Call(part["id"], shown, tool_of(part["id"]) or part["name"]))
         self._answered = False
         return part if shown == part["id"] else {**part, "id": shown}
 
