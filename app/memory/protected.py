@@ -1,8 +1,10 @@
 """The lines a reflection must not lose, and whether it did (memory-rules.md section 5)."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
+from functools import cache
 from typing import Final
 
 from app.kit.days import date_phrases, parse_day
@@ -83,18 +85,18 @@ def with_lines(items: Sequence[Item], added: Iterable[Item]) -> tuple[Item, ...]
 
     Within a day it stands before what cites later messages, else at the end.
     """
-    lines = list(items)
+    lines, read = list(items), cache(parse_day)
     for item in added:
-        lines.insert(_place(lines, item), item)
+        lines.insert(_place(lines, item, read), item)
     return in_time_order(lines)
 
 
-def _place(lines: Sequence[Item], item: Item) -> int:
+def _place(lines: Sequence[Item], item: Item, read: Callable[[str], date | None]) -> int:
     of_day = [at for at, line in enumerate(lines) if line.day == item.day]
     if of_day:
         return next((at for at in of_day if _cites_later(lines[at], item)), of_day[-1] + 1)
-    day = parse_day(item.day)
-    days = ((at, parse_day(line.day)) for at, line in enumerate(lines))
+    day = read(item.day)
+    days = ((at, read(line.day)) for at, line in enumerate(lines))
     return next((at for at, other in days if day and other and other > day), len(lines))
 
 

@@ -1,7 +1,11 @@
+import time
+from datetime import date, timedelta
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.kit.days import day_label
 from app.memory.model import Cite, Detail, Item, Priority, Tag
 from app.memory.protected import coverage, lost, protected, with_lines
 
@@ -159,3 +163,15 @@ def test_what_was_put_back_is_lost_no_more(guarded: list[Item], result: list[Ite
 
     assert coverage(guarded, whole) == 1.0
     assert sorted(map(repr, whole)) == sorted(map(repr, [*result, *lost(guarded, result)]))
+
+
+def test_lines_of_many_days_are_put_in_as_soon_as_those_of_one() -> None:
+    def seconds(days: list[str]) -> float:
+        lines = [high(f"Line {number}.", day=day) for number, day in enumerate(days)]
+        started = time.process_time()
+        assert len(with_lines(lines[::3], lines)) == 800
+        return time.process_time() - started
+
+    first = date(2020, 1, 1)
+    of_each = [day_label(first + timedelta(days=number)) for number in range(600)]
+    assert seconds(of_each) < 10 * seconds([day_label(first)] * 600)  # each day was read for each line: 35 times
