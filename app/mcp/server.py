@@ -23,7 +23,7 @@ from mcp.types import (
 from mcp.types import Tool as ListedTool
 from pydantic import ValidationError
 from starlette.requests import Request
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import VERSION
 from app.kit.http import as_part
@@ -53,6 +53,8 @@ class McpServer:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """The body is read before the library sees it, which takes a caller's breaking off for an error of its own."""
+        body = await Request(scope, receive).body()
         manager = StreamableHTTPSessionManager(
             self._server,
             json_response=True,
@@ -60,7 +62,7 @@ class McpServer:
             max_request_body_size=self._request_bytes_max,
         )
         async with manager.run():
-            await manager.handle_request(scope, receive, send)
+            await manager.handle_request(scope, _beginning_with(body, receive), send)
 
     async def _list_tools(self, _context: ServerRequestContext[Any], _page: PaginatedRequestParams | None) -> Any:
         return ListToolsResult(tools=[_listed(name, tool) for name, tool in TOOLS.items()])
@@ -89,6 +91,16 @@ class McpServer:
             )
         body = answer.json()
         return _told(body["detail"], is_error=True) if answer.is_error else _told(tool.told(body))
+
+
+def _beginning_with(body: bytes, receive: Receive) -> Receive:
+    """What is received once this body was."""
+    left: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def received() -> Message:
+        return left.pop() if left else await receive()
+
+    return received
 
 
 def _listed(name: str, tool: type[Tool]) -> ListedTool:

@@ -17,6 +17,7 @@ SENT_BYTES, DECLARED_BYTES = 1_000_000, 5_000_000
 UPLOAD = f"PUT /sessions/s/artifacts/a.bin HTTP/1.1\r\nhost: x\r\ncontent-length: {DECLARED_BYTES}\r\n\r\n"
 EXPORT = "GET /resources/r/export HTTP/1.1\r\nhost: x\r\n\r\n"
 EVENTS = "GET /sessions/s/memory/events HTTP/1.1\r\nhost: x\r\n\r\n"
+MCP = "POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{"
 APPEND = 'POST /sessions/s/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n{"messages": [{"role": "us'
 
 
@@ -58,6 +59,7 @@ async def in_use(service: Service) -> int:
     [
         pytest.param(UPLOAD.encode() + b"x" * SENT_BYTES, "/sessions/{key}/artifacts/{name}", "499", id="upload"),
         pytest.param(EXPORT.encode(), "/resources/{resource_id}/export", "200", id="export"),
+        pytest.param(MCP.encode(), "/mcp", "499", id="mcp"),
         pytest.param(EVENTS.encode(), "/sessions/{key}/memory/events", "200", id="events"),
     ],
 )

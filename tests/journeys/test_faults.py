@@ -113,6 +113,16 @@ async def test_a_call_that_fails_is_told_and_tried_again(
     assert [request.fault for request in models.requests] == [fault, None]
 
 
+async def test_no_more_of_a_reply_is_read_than_is_set(
+    start_service: StartService, models: ModelServer, provider: str
+) -> None:
+    models.answers[PromptKind.OBSERVER] = lambda _asked: "x" * 1_024
+    async with start_service(provider=provider, memory=MEMORY, llm={"reply_bytes_max": 1_024}) as service:
+        await service.append(KEY, *talk(1, OBSERVE_AT))
+        failing = await memory_where(service, status="backing_off", attempts=1)
+    assert failing["last_error"]["kind"] == "too_large"
+
+
 @pytest.mark.parametrize("fault", [Fault.CUT_OFF, Fault.EMPTY, Fault.REPETITIVE], ids=str)
 async def test_a_bad_reply_is_kept_for_inspection_and_never_recorded(
     start_service: StartService, models: ModelServer, provider: str, fault: Fault
