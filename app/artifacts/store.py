@@ -1,7 +1,7 @@
 """All SQL of artifacts. A version, once there, never changes: what is read in two statements belongs together.
 
-A put holds the session's row against its deletion, as a foreign key would, and lets appends pass. Two puts of one name
-at once choose the same number: the second meets the primary key, and is run again.
+A put holds the session's row against its deletion, as a foreign key would, and lets appends pass. Those of one name
+wait for each other, before the statement that finds the newest version: at once they would choose the same number.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,18 +9,16 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-import asyncpg
-
 from app.artifacts.model import Artifact, NewArtifact, PartAt
 from app.artifacts.parts import JSON_TYPE, TEXT_TYPE, VERSION, part_name
-from app.kit.db import Database, Row, Tx
+from app.kit.db import Database, Tx
 from app.sessions.model import Gone
-
-PUT_TRIES = 5
 
 COLUMNS = "session_id, name, version, media_type, size, sha256, object_key, created_at"
 
 SESSION_EXISTS = "/* session_exists */ SELECT EXISTS (SELECT FROM sessions WHERE id = $1)"
+
+LOCK_NAME = "/* lock_name */ SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
 
 PUT = f"""/* put_artifact */
 WITH session AS (
@@ -143,31 +141,24 @@ class ArtifactStore:
 
     async def put(self, session: UUID, new: NewArtifact, *, session_max: int, versions_max: int) -> Put | None:
         """Keep it as the next version, unless the newest one is the same; None: the session was never seen."""
-        row = await self._put(
-            session,
-            new.name,
-            new.media_type,
-            new.size,
-            new.sha256,
-            new.content,
-            new.object_key,
-            session_max,
-            versions_max,
-        )
+        async with self._database.tx() as tx:
+            await tx.execute(LOCK_NAME, f"artifact:{session}:{new.name}")
+            row = await tx.fetchrow(
+                PUT,
+                session,
+                new.name,
+                new.media_type,
+                new.size,
+                new.sha256,
+                new.content,
+                new.object_key,
+                session_max,
+                versions_max,
+            )
         if row is None:
             return None
         found = None if row["version"] is None else _artifact_of(row)
         return Put(artifact=found, created=bool(row["created"]), versions=row["versions"])
-
-    async def _put(self, *arguments: Any) -> Row | None:
-        for left in reversed(range(PUT_TRIES)):
-            try:
-                async with self._database.connection() as connection:
-                    return await connection.fetchrow(PUT, *arguments)
-            except asyncpg.UniqueViolationError:
-                if not left:
-                    raise
-        raise AssertionError  # the last try returns or raises
 
     async def get(self, session: UUID, name: str, version: int | None) -> Artifact | None:
         """A version, or the newest one."""

@@ -99,8 +99,9 @@ async def test_the_same_bytes_again_are_the_same_version(session: Service) -> No
 
 
 async def test_puts_at_once_each_become_a_version(session: Service) -> None:
-    answers = await asyncio.gather(*(put(session, b"%d" % number) for number in range(4)))
-    assert sorted(answer.json()["version"] for answer in answers) == [1, 2, 3, 4]
+    answers = await asyncio.gather(*(put(session, b"%d" % number) for number in range(20)))
+    assert [answer.status_code for answer in answers] == [201] * 20
+    assert sorted(answer.json()["version"] for answer in answers) == list(range(1, 21))
     for answer in answers:
         found = await read(session, f"{REPORT}?version={answer.json()['version']}")
         assert sha256(found.content).hexdigest() == answer.json()["sha256"]
