@@ -28,6 +28,17 @@ caps = st.builds(
 )
 BRANCHES, COPIES = 3, 2  # of a history at most
 kinds = st.sampled_from(["observations", "reflections"])
+changes = st.sampled_from(
+    [
+        None,
+        None,
+        {"text": "It is otherwise."},
+        {"category": "insight"},
+        {"category": "decision", "valid_from": "2020-01-01T00:00:00Z"},
+        {"valid_to": "2100-01-01T00:00:00Z"},
+        {"valid_to": None},
+    ]
+)
 WORDS = "On {n} May Ana paid invoice {n} of {n}20 euros for the shop in Porto, and we decided to keep it. "
 sizes = st.sampled_from([0, 1, 2, 4, 12, 50])  # times WORDS, some 25 tokens each
 configs = st.fixed_dictionaries(
@@ -83,12 +94,17 @@ class EngineLaws(RuleBasedStateMachine):
         lease=st.sampled_from([LONG_LEASE, SHORT_LEASE]),
         sharers=sessions,
         allowed=caps,
+        owned=st.booleans(),
     )
-    def begin(self, config: dict[str, Any], plain: bool, lease: float, sharers: int, allowed: Caps) -> None:
+    def begin(  # noqa: PLR0913, PLR0917 - what a history begins with
+        self, config: dict[str, Any], plain: bool, lease: float, sharers: int, allowed: Caps, owned: bool
+    ) -> None:
         self.do(self.purse.allow(allowed))
         self.do(self.world.start(lease_seconds=lease))
         if sharers > 1:
             self.sharers = self.runner.run(self.world.share(sharers))
+        elif owned:
+            self.do(self.world.belong())
         if not plain:
             self.do(self.world.configure(0, CONFIG | config))
 
@@ -120,6 +136,15 @@ class EngineLaws(RuleBasedStateMachine):
     @rule(at=processes)
     def end(self, at: int) -> None:
         self.do(self.world.end(at))
+
+    @rule(at=processes, topics=st.lists(st.sampled_from(["dog", "sister", "boat"]), max_size=3))
+    def know(self, at: int, topics: list[str]) -> None:
+        """What lasts is said, and then no more: it is read for facts, where the session is of a resource."""
+        said = [self.text("user", 0, words=f"My {topic} is called Rex.") for topic in topics]
+        if said:
+            self.do(self.world.append(at, said))
+        self.do(self.world.end(at))
+        self.do(self.world.work(at))
 
     @rule(at=processes, where=st.sampled_from(["here", "there", None]), scope=scopes)
     def visit(self, at: int, where: str | None, scope: str) -> None:
@@ -209,6 +234,10 @@ class EngineLaws(RuleBasedStateMachine):
     def configure(self, at: int, config: dict[str, Any]) -> None:
         self.do(self.world.configure(at, config))
 
+    @rule(at=processes, which=st.integers(0, 100), change=changes)
+    def tell_of_fact(self, at: int, which: int, change: dict[str, Any] | None) -> None:
+        self.do(self.world.tell_of_fact(at, which, change))
+
     @rule(at=processes, notes=kinds, which=st.integers(0, 100))
     def edit(self, at: int, notes: str, which: int) -> None:
         self.do(self.world.edit(at, notes, which))
@@ -295,8 +324,8 @@ class EngineLaws(RuleBasedStateMachine):
         finally:
             self.do(self.world.clear())
 
-    def text(self, role: str, size: int, observe: bool | None = None) -> dict[str, Any]:
+    def text(self, role: str, size: int, observe: bool | None = None, *, words: str = "") -> dict[str, Any]:
         fields = {} if observe is None else {"observe": observe}
-        said = WORDS.format(n=len(self.world.messages) % 28 + 1) * size
+        said = words or WORDS.format(n=len(self.world.messages) % 28 + 1) * size
         self.marks += 1
         return self.world.message(role, said and f"{said} mark-{self.marks}-", **fields)

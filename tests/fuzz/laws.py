@@ -152,6 +152,52 @@ async def every_memory_has_a_session(database: Database) -> None:
         assert await connection.fetch(PARTED) == []
 
 
+FACTS = """
+SELECT f.text, f.author, f.valid_from, f.valid_to, f.replaced_by, r.id AS heir, s.next_seq, s.facts_seq, of.source,
+       s.id AS session, (SELECT array_agg(m.seq) FROM messages m
+        WHERE m.session_id = s.id AND m.erased_at IS NOT NULL AND m.seq > s.expired_seq) AS erased
+FROM facts f CROSS JOIN LATERAL jsonb_array_elements(f.sources) AS of (source)
+LEFT JOIN sessions s ON s.id::text = of.source->>'session_id' AND s.resource_id = f.resource_id AND s.tenant = f.tenant
+LEFT JOIN facts r ON r.tenant = f.tenant AND r.resource_id = f.resource_id AND r.id = f.replaced_by
+"""
+FACTS_OF = """
+SELECT * FROM facts WHERE sources @> jsonb_build_array(jsonb_build_object('session_id', $1::text))
+  AND sources->0->>'text' IS NOT NULL AND text <> '' ORDER BY id
+"""
+RESTING_ON_NOTHING = "SELECT text FROM facts WHERE author = 'extractor' AND jsonb_array_length(sources) = 0"
+
+
+async def facts_rest_on_what_is_there(database: Database) -> None:
+    """What the memory noted was said in sessions of its resource, and is not of what was erased of them.
+
+    Nor does anything hold of a session that is gone, or end a fact that is gone.
+    """
+    async with database.snapshot() as tx:
+        assert await tx.fetch(RESTING_ON_NOTHING) == []
+        rows = await tx.fetch(FACTS)
+    for row in rows:
+        source = row["source"]
+        assert row["session"] is not None, "its session is gone"
+        assert not row["text"] or source["to_seq"] <= row["facts_seq"] < row["next_seq"]
+        assert not row["text"] or not {*source["cites"]} & {*(row["erased"] or ())}
+        assert (row["replaced_by"] is None) == (row["heir"] is None)
+        assert row["valid_to"] is None or row["valid_from"] <= row["valid_to"] or not row["text"]
+
+
+async def facts_of(database: Database, session: UUID) -> list[Row]:
+    """What was noted of the session by the memory, oldest first."""
+    async with database.connection() as connection:
+        return [dict(row) for row in await connection.fetch(FACTS_OF, str(session))]
+
+
+def nothing_is_noted_again(noted: Sequence[Row], taken_back: Sequence[tuple[set[int], int]], now: Facts) -> None:
+    """Since a fact was deleted, or put in other words, none is noted of the messages it was taken from."""
+    for fact in noted:
+        own = [{*source["cites"]} for source in fact["sources"] if source["session_id"] == str(now.id)]
+        again = [cites for cites, newest in taken_back for one in own if one <= cites and fact["id"] > newest]
+        assert not again, f"noted again: {fact['text']}"
+
+
 async def _read(tx: Tx, session: UUID, *, parted: bool) -> Facts | None:
     found = await tx.fetchrow("SELECT s.*, clock_timestamp() AS now FROM sessions s WHERE id = $1", session)
     if found is None:

@@ -22,6 +22,7 @@ from app.context.store import ContextStore
 from app.diagnostics.service import DiagnosticsService, EventsConfig
 from app.diagnostics.store import DiagnosticsStore
 from app.facts.model import FactConfig
+from app.facts.service import FactService
 from app.facts.store import FactStore
 from app.keys.auth import Auth, AuthConfig
 from app.kit.clock import SystemClock
@@ -174,6 +175,9 @@ class Process:
         state.auth = Auth(AuthConfig(), store=None, clock=SystemClock())
         sessions, messages, limits = SessionStore(database), MessageStore(database), SessionConfig()
         state.sessions = SessionService(sessions, memory, limits, messages=messages, appends=AppendStore(database))
+        state.facts = FactService(
+            database=database, store=FactStore(database), clock=SystemClock(), config=FactConfig()
+        )
         state.resources = Resources(database=database, memory=memory, metadata_bytes_max=limits.metadata_bytes_max)
         state.replacing = Replacing(
             database=database,

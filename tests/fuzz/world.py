@@ -73,6 +73,7 @@ class World:
         self._erasing: set[str] = set()  # and those that may be: of which it asked, or that are old
         self.open_calls: list[str] = []
         self.config: dict[str, Any] = {}
+        self._taken_back: list[tuple[set[int], int]] = []  # messages of which nothing is noted again, by what fact
         self._gone: set[str] = set()  # what was said in a session that is deleted
         self._facts: laws.Facts | None = None
         self._look: Look | None = None
@@ -233,6 +234,7 @@ class World:
         for known in (self.messages, self.told, self.marks, self.erased, self._erasing, self.open_calls):
             known.clear()
         self._facts = self._look = None
+        self._taken_back.clear()
         self._parted = self.resource is not None
         if self.origin is not None:
             self.origin.branches += self.branches
@@ -293,6 +295,7 @@ class World:
         if answer.status_code == 200:
             self.messages[known] = sent
             self._mark([sent])
+            self._taken_back = [one for one in self._taken_back if answer.json()["seq"] not in one[0]]
             self._look = None  # the tail is another one
             self._forced = True  # and a result may have lost its call, or a call what closed it
 
@@ -302,6 +305,12 @@ class World:
         body = {"up_to_seq": max(1, last - back), "summary": summary}
         answer = await self.processes[at].service.client.post(f"/sessions/{self.key}/compact", json=body)
         assert answer.status_code in {200, 404, 409, 422} or self._dead(at, answer.status_code), answer.text
+
+    async def belong(self) -> None:
+        """The session is of a resource, and has a memory of its own."""
+        path = f"/sessions/{self.key}"
+        answer = await self.processes[0].service.client.put(path, json={"resource_id": f"{self.key}-owner"})
+        assert answer.status_code in {200, 201}, answer.text
 
     async def configure(self, at: int, config: dict[str, Any]) -> None:
         body = {"config": config} | ({"resource_id": self.resource} if self.resource else {})
@@ -336,6 +345,20 @@ class World:
         answer = await self.processes[at].service.client.post(f"/sessions/{self.key}/memory/{step}")
         known = {404} if self._facts is None else set()
         assert answer.status_code in {202} | known or self._dead(at, answer.status_code), answer.text
+
+    async def tell_of_fact(self, at: int, which: int, change: Json | None) -> None:
+        """A fact of the session's resource is corrected, or deleted: None. 422: it is not its speaker's to say."""
+        rows = await laws.facts_of(self.database, self.session)
+        if not rows:
+            return
+        fact, newest = rows[which % len(rows)], rows[-1]["id"]
+        path = f"/resources/{fact['resource_id']}/facts/{fact['id']}"
+        client = self.processes[at].service.client
+        answer = await (client.delete(path) if change is None else client.patch(path, json=change))
+        assert answer.status_code in {200, 422} or self._dead(at, answer.status_code), answer.text
+        if answer.status_code == 200 and (change is None or "text" in change):
+            own = [source for source in fact["sources"] if source["session_id"] == str(self.session)]
+            self._taken_back += [({*source["cites"]}, newest) for source in own if source["cites"]]
 
     async def edit(self, at: int, notes: str, which: int) -> None:
         """A note of either kind, live or not, gets another line."""
@@ -410,6 +433,7 @@ class World:
     async def check(self) -> None:
         """Every law, of every session that shares the memory."""
         await laws.every_memory_has_a_session(self.database)
+        await laws.facts_rest_on_what_is_there(self.database)
         parted = any(one._parted for one in self.sharers)
         found = await laws.read_all(self.database, [one.session for one in self.sharers], parted=parted)
         known = [facts for facts in found if facts is not None]
@@ -417,7 +441,8 @@ class World:
             if facts is None:
                 assert not one.told
             else:
-                one._hold(facts, [other for other in known if other is not facts], self._untellable())
+                noted = await laws.facts_of(self.database, one.session)
+                one._hold(facts, noted, [other for other in known if other is not facts], self._untellable())
         for facts in known[:1]:
             state, rules = await self._policy_view(facts)
             if state is not None and facts.last_seq != self._apart_seq:
@@ -426,8 +451,11 @@ class World:
             for one in self.sharers:
                 one._forced = one._forced or forced
 
-    def _hold(self, facts: laws.Facts, others: Sequence[laws.Facts], untellable: Sequence[str]) -> None:
+    def _hold(
+        self, facts: laws.Facts, noted: Sequence[Json], others: Sequence[laws.Facts], untellable: Sequence[str]
+    ) -> None:
         laws.check(facts, self._facts, *others)
+        laws.nothing_is_noted_again(noted, self._taken_back, facts)
         laws.nothing_tells_of(untellable, facts)
         self._nothing_told_is_lost(facts)
         self._facts = facts
