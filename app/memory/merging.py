@@ -45,22 +45,40 @@ _SLOTS: Final = {
     }.items()
     for term in terms(words)
 }
+# Who is not the speaker: what is said of them says nothing of the user, nor of one of the others.
+_OTHERS: Final = frozenset(
+    terms(
+        "wife husband spouse partner fiance girlfriend boyfriend son daughter child children kid kids baby toddler"
+        " mother father mom mum mama dad papa parent parents brother brothers sister sisters sibling siblings twin"
+        " grandmother grandfather grandma grandpa granny grandson granddaughter uncle aunt cousin nephew niece"
+        " friend friends colleague coworker boss manager neighbour neighbor roommate flatmate landlord"
+        " dog dogs puppy cat cats kitten pet pets horse parrot rabbit"
+    )
+)
+_TOGETHER: Final = re.compile(r"\band (?:i|user)\b", re.IGNORECASE)
+_SPEAKER: Final = re.compile(r"^([\w .@'’-]{1,60}): ")
 # One of each thing: "the deadline of the report" names it first, "prefers a window seat" last.
 _OBJECT: Final = {"choice": -1, "chosen": -1, "date": 0, "reached": 0}
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a text says: its content words, whether it denies, what it speaks of."""
+    """What a text says: its content words, whether it denies, what it speaks of.
+
+    ``whose``: who says it, where they have a name, and of whom, where it is not of themselves.
+    """
 
     words: frozenset[str]
     denies: bool
     slot: tuple[str, str] | None
+    whose: tuple[str, str]
 
 
 def said(text: str) -> Said:
     ordered = tuple(_words(text))
-    return Said(frozenset(ordered), _DENIED.search(text.lower()) is not None, _slot(ordered))
+    slot = _slot(ordered)
+    whose = (_speaker(text), "" if _TOGETHER.search(text) else _other(ordered))
+    return Said(frozenset(ordered), _DENIED.search(text.lower()) is not None, slot, whose)
 
 
 Read: TypeAlias = Callable[[str], Said]
@@ -122,6 +140,8 @@ def relation(old: str, new: str, *, read: Read = said) -> Relation | None:
         return Relation.SAME
     before = _BEFORE.search(new)
     one, other = read(old), read(new if before is None else _BEFORE.sub("", new))
+    if _are_apart(one.whose, other.whose):
+        return None
     held = one.words if before is None else read(_BEFORE.sub("", old)).words  # what was before in both is no news
     if before and (gone := read(before[1]).words) and _held(gone, held) >= BEFORE_SHARE:
         return Relation.CONTRADICTS
@@ -137,6 +157,24 @@ def _among(old: Said, new: Said) -> Relation | None:
     if one < other and len(one) >= REFINED_WORDS_MIN:
         return Relation.REFINES
     return Relation.CONTRADICTS if old.slot is not None and old.slot == new.slot else None
+
+
+def _are_apart(one: tuple[str, str], other: tuple[str, str]) -> bool:
+    """Two speakers by name, or what is said of others of theirs."""
+    return one[1] != other[1] or bool(one[0] and other[0] and one[0] != other[0])
+
+
+def _speaker(text: str) -> str:
+    """By the name before what is said; none is who is called the user there."""
+    named = _SPEAKER.match(text)
+    return "" if named is None or _FRAME.issuperset(terms(named[1])) else named[1].casefold()
+
+
+def _other(words: Sequence[str]) -> str:
+    """The first word for somebody else before what the words speak of, or early on: "my sister lives in Porto"."""
+    early = words[:SLOT_WORDS]
+    end = next((at for at, word in enumerate(early) if word in _SLOTS), len(early))
+    return next((word for word in early[:end] if word in _OTHERS), "")
 
 
 def _words(text: str) -> list[str]:

@@ -149,7 +149,8 @@ async def read_all(database: Database, sessions: Sequence[UUID], *, parted: bool
 async def every_memory_has_a_session(database: Database) -> None:
     """And every session its memory."""
     async with database.connection() as connection:
-        assert await connection.fetch(PARTED) == []
+        parted = await connection.fetch(PARTED)
+    assert parted == [], parted
 
 
 FACTS = """

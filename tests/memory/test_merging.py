@@ -31,6 +31,10 @@ CONTRADICTS = [
     ("User works at a bank.", "User started to work as a nurse in Lyon."),
     ("User prefers a window seat.", "User prefers an aisle seat."),
     ("User likes tea.", "User does not like tea any more."),
+    ("User: My sister lives in Lisbon.", "User: My sister moved to Porto."),
+    ("User: My wife and I live in Lisbon.", "User: I moved to Porto."),
+    ("User: I live with my parents in Lisbon.", "Ana: I have finally moved to Porto."),
+    ("User: My dog is called Rex.", "User: My dog is named Max."),
     ("The budget is 500 euros.", "The budget is 700 euros."),
     ("The deadline of the report is 12 June.", "The deadline of the report is 14 June."),
     ("We decided to use Postgres for storage.", "We decided to use SQLite for storage."),
@@ -48,6 +52,15 @@ NEITHER = [
     ("User works at a bank.", "User works on a painting of the sea."),
     ("User is 32 years old.", "User snorkelled a lot in the past year."),
     ("User paid invoice 8841.", "User paid invoice 8842."),
+    ("User: I live in Lisbon.", "User: My sister lives in Porto."),
+    ("User lives in Porto.", "User has a sister who lives in Porto."),
+    ("User: My sister lives in Porto.", "User: I live in Porto."),
+    ("User: I work at a bank.", "User: My wife works at a bakery."),
+    ("User: My name is Ana.", "User: My dog is called Rex."),
+    ("User: My dog is called Rex.", "User: My cat is called Tom."),
+    ("User likes tea.", "User's husband does not like tea."),
+    ("User: I prefer window seats.", "User: My wife prefers aisle seats."),
+    ("Ana: I live in Lisbon.", "Bob: I moved to Porto."),
 ]
 
 
