@@ -96,7 +96,7 @@ class EngineLaws(RuleBasedStateMachine):
         allowed=caps,
         owned=st.booleans(),
     )
-    def begin(  # noqa: PLR0913, PLR0917 - what a history begins with
+    def begin(
         self, config: dict[str, Any], plain: bool, lease: float, sharers: int, allowed: Caps, owned: bool
     ) -> None:
         self.do(self.purse.allow(allowed))
