@@ -2,7 +2,8 @@
 
 The locks come in the order session, memory, messages. Having waited for a row lock a statement still sees its old
 snapshot, so two tries of one request in flight do not see each other's messages: the second meets the unique index on
-(session_id, id), which rolls the whole statement back; run again, it finds the messages stored.
+(session_id, id), which rolls the whole statement back; run again, it finds the messages stored. Others may have stored
+more of them meanwhile, so the last try holds the session before its statement begins.
 
 Nearly every append is of messages that are new, to a session that is there. For that there is a statement of a third
 of the nodes, once for one message and once for more, which does nothing for any other; then the general one is made
@@ -10,9 +11,11 @@ of the nodes, once for one message and once for more, which does nothing for any
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple
+from uuid import UUID
 
 import asyncpg
 
@@ -22,6 +25,7 @@ from app.sessions.model import ActorUsage, Kind, MemoryCounters, MemoryDefaults,
 from app.sessions.store import counters_of, session_id
 
 APPEND_TRIES = 3
+HOLD_SESSION = "/* hold_session */ SELECT FROM sessions WHERE id = $1 FOR NO KEY UPDATE"
 CLOSING = frozenset({Kind.USER, Kind.TOOL_CALL, Kind.TOOL_RESULT})
 
 # Both statements have the messages' columns as $1 to $13, then $14 the session, $15 its resource, $16 the service's
@@ -220,9 +224,9 @@ class AppendStore:
 
         ``place`` is awaited before the session may be made here, where that needs more than its first message.
         """
-        actor, values = usage or ActorUsage(), _values(messages)
+        actor, values, session = usage or ActorUsage(), _values(messages), session_id(tenant, key)
         shared = (
-            session_id(tenant, key),
+            session,
             resource_id,
             defaults.timezone,
             defaults.cache_ttl,
@@ -236,26 +240,27 @@ class AppendStore:
             defaults.early_tokens,
         )
         if len(messages) == 1:
-            rows = await self._fetch(APPEND_ONE, *values[0], *shared, *_totals(messages))
+            rows = await self._fetch(session, APPEND_ONE, *values[0], *shared, *_totals(messages))
         else:
-            rows = await self._fetch(APPEND_NEW, *zip(*values, strict=True), *shared, *_totals(messages))
+            rows = await self._fetch(session, APPEND_NEW, *zip(*values, strict=True), *shared, *_totals(messages))
         if rows:
             return _result(rows[0], _stored(messages, rows[0]["seq"]))
         if place is not None:
             await place()
-        rows = await self._fetch(APPEND, *zip(*values, strict=True), *shared, tenant, key, defaults.wake_tokens)
+        rows = await self._fetch(
+            session, APPEND, *zip(*values, strict=True), *shared, tenant, key, defaults.wake_tokens
+        )
         return _result(rows[0], map(_appended_of, rows))
 
-    async def _fetch(self, statement: str, *arguments: Any) -> list[Row]:
-        for left in reversed(range(APPEND_TRIES)):
-            try:
+    async def _fetch(self, session: UUID, statement: str, *arguments: Any) -> list[Row]:
+        for _ in range(APPEND_TRIES - 1):
+            with suppress(asyncpg.UniqueViolationError):
                 async with self._database.connection() as connection:
                     rows: list[Row] = await connection.fetch(statement, *arguments)
                     return rows
-            except asyncpg.UniqueViolationError:
-                if not left:
-                    raise
-        raise AssertionError  # the last try returns or raises
+        async with self._database.tx() as tx:
+            await tx.execute(HOLD_SESSION, session)
+            return list(await tx.fetch(statement, *arguments))
 
 
 def _result(row: Row, messages: Iterable[Appended]) -> AppendResult:

@@ -1,10 +1,13 @@
 """The short statement of an append, for new messages, does what the general one does."""
 
+import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
+import asyncpg
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -178,3 +181,44 @@ async def test_what_the_short_statement_does_not_store_is_told_by_the_general_on
     (found,) = (await appended(store, messages=[again], **common)).messages
     assert (found.seq, found.replayed, found.differs) == (1, True, content_hash != b"first")
     assert (await left(database, "s"))["sessions"]["next_seq"] == 2
+
+
+STORE_ANOTHER = """
+INSERT INTO messages SELECT (jsonb_populate_record(m, jsonb_build_object('id', $1::text, 'seq', s.next_seq))).*
+FROM messages m JOIN sessions s ON s.id = m.session_id WHERE m.seq = 1
+"""
+GROW = "UPDATE sessions SET next_seq = next_seq + 1"
+HOLD = "SELECT FROM sessions FOR UPDATE"
+WAITING = """
+SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+"""
+
+
+async def test_an_append_is_stored_though_others_store_its_messages_one_by_one_while_it_waits(
+    database: Database, database_url: str
+) -> None:
+    """Each of them holds the session, stores one and ends, with the next waiting behind the append already."""
+    store, new = AppendStore(database), [replace(FIRST, id=f"m-{number}") for number in range(6)]
+    common: dict[str, Any] = {"key": "s", "resource_id": None, "usage": None, "defaults": DEFAULTS}
+    await appended(store, messages=[FIRST], **common)
+    holder, following, watcher = [await asyncpg.connect(database_url) for _ in range(3)]
+    await holder.execute(f"BEGIN; {HOLD}")
+    appending = asyncio.create_task(appended(store, messages=new, **common))
+    for message in new:
+        while await watcher.fetchval(WAITING) < 1 and not appending.done():
+            pass
+        await following.execute("BEGIN")
+        held = asyncio.create_task(following.execute(HOLD))
+        while await watcher.fetchval(WAITING) < 1 + (not appending.done()):
+            pass
+        if not appending.done():
+            await holder.execute(STORE_ANOTHER, message.id)
+            await holder.execute(GROW)
+        await holder.execute("COMMIT")
+        await held
+        holder, following = following, holder
+    await holder.execute("COMMIT")
+    for connection in (holder, following, watcher):
+        await connection.close()
+    result = await appending
+    assert [found.seq for found in result.messages] == [2, 3, 4, 5, 6, 7]
