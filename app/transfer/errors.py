@@ -9,3 +9,7 @@ class TooManyExports(Unavailable):
 
 class TransferError(StartError):
     """An export or import of the command line that cannot be; the text says why."""
+
+
+class ExportBrokenError(Exception):
+    """The database ended an export that has begun: nobody read it for too long, or it went away."""

@@ -6,16 +6,18 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+import asyncpg
+
 from app.artifacts.objects import Objects
 from app.facts.rereading import told_to_json
 from app.facts.store import FactStore
 from app.kit.db import Database, Row, Tx
-from app.kit.errors import Unavailable
+from app.kit.errors import Unavailable, first_line
 from app.sessions.errors import SessionNotFound
 from app.sessions.sharing import shared_memory_id
 from app.sessions.store import session_id
 from app.transfer import lines
-from app.transfer.errors import TooManyExports
+from app.transfer.errors import ExportBrokenError, TooManyExports
 from app.transfer.lines import Place
 from app.transfer.store import TransferStore
 
@@ -121,7 +123,10 @@ async def _framed(scope: str, of: str, rows: AsyncIterator[bytes]) -> AsyncItera
 
 
 async def _begun(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
-    async with aclosing(rest):
-        yield first
-        async for line in rest:
-            yield line
+    try:
+        async with aclosing(rest):
+            yield first
+            async for line in rest:
+                yield line
+    except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        raise ExportBrokenError(first_line(error)) from error

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator
 
+import structlog
 from anyio import CancelScope
 from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
@@ -10,7 +11,10 @@ from starlette.types import Send
 from app.kit.auth import Guarded, Tenant
 from app.kit.problems import problem_responses
 from app.sessions.schemas import ResourceId
+from app.transfer.errors import ExportBrokenError
 from app.transfer.exporting import Exporting
+
+log = structlog.get_logger("daybook.transfer")
 
 NDJSON = "application/x-ndjson"
 
@@ -23,6 +27,13 @@ class ExportResponse(StreamingResponse):
         self._lines = lines
 
     async def stream_response(self, send: Send) -> None:
+        """Of one that broke, an answer without its end is told: the server closes the connection then."""
+        try:
+            await self._streamed(send)
+        except ExportBrokenError as error:
+            log.warning("export_broken", error=str(error))
+
+    async def _streamed(self, send: Send) -> None:
         try:
             await super().stream_response(send)
         finally:

@@ -6,7 +6,9 @@ import re
 import socket
 import struct
 from functools import partial
+from typing import Any
 
+import asyncpg
 import pytest
 
 from tests.conftest import Service, StartService
@@ -16,6 +18,8 @@ LONG = [{"role": "user", "content": "x" * 20_000}] * 50
 SENT_BYTES, DECLARED_BYTES = 1_000_000, 5_000_000
 UPLOAD = f"PUT /sessions/s/artifacts/a.bin HTTP/1.1\r\nhost: x\r\ncontent-length: {DECLARED_BYTES}\r\n\r\n"
 EXPORT = "GET /resources/r/export HTTP/1.1\r\nhost: x\r\n\r\n"
+IDLE = "SELECT pid FROM pg_stat_activity WHERE state = 'idle in transaction' AND datname = current_database()"
+THERE = "SELECT count(*) FROM pg_stat_activity WHERE pid = $1"
 EVENTS = "GET /sessions/s/memory/events HTTP/1.1\r\nhost: x\r\n\r\n"
 MCP = "POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{"
 APPEND = 'POST /sessions/s/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n{"messages": [{"role": "us'
@@ -87,3 +91,28 @@ async def test_half_a_message_is_none(start_service: StartService, caplog: pytes
         await until(partial(told, service, "/sessions/{key}/messages"), lambda now: now != before)
         assert len((await service.get("/sessions/s/messages"))["items"]) == 1
     assert [(record.name, record.getMessage()) for record in caplog.records] == []
+
+
+async def test_an_export_that_nobody_reads_ends_without_its_end_and_with_a_line_in_the_log(
+    start_service: StartService, database_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    watching = await asyncpg.connect(database_url)
+    settings: dict[str, Any] = {"memory": {"enabled": False}, "export": {"stall_seconds": 1}}
+    async with start_service(provider="extractive", **settings) as service:
+        await service.client.put("/sessions/s", json={"resource_id": "r"})
+        for _ in range(12):  # more than all buffers between hold
+            await service.append("s", *LONG)
+        host, port = service.url.removeprefix("http://").split(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(EXPORT.encode())
+        assert b" 200 " in await reader.readline()
+        exporting = await until(lambda: watching.fetchval(IDLE), bool)
+        await until(lambda: watching.fetchval(THERE, exporting), (0).__eq__)
+        read = await reader.read()
+        writer.close()
+        await until(partial(in_use, service), (0).__eq__)
+        assert (await service.client.get("/healthz")).status_code == 200
+    await watching.close()
+    assert not read.endswith(b"0\r\n\r\n"), "it is told from a whole one"
+    assert not [record.getMessage() for record in caplog.records if record.exc_info]
