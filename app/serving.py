@@ -20,8 +20,6 @@ import asyncpg
 import structlog
 import uvicorn
 from fastapi import FastAPI
-from uvicorn.config import STARTUP_FAILURE
-from uvicorn.supervisors import Multiprocess
 
 from app import VERSION
 from app.choosing import chosen_models
@@ -42,6 +40,7 @@ from app.recall.store import check_search
 from app.recall.vector_store import prepare_vectors
 from app.securing import secure
 from app.settings import Settings, without_password
+from app.supervising import Supervisor
 
 if TYPE_CHECKING:
     from app.kit.embedded import EmbeddedPostgres
@@ -220,12 +219,8 @@ def _served(settings: Settings, database: Location) -> uvicorn.Config:
 
 
 def _supervise(config: uvicorn.Config) -> None:
-    """Serve by several processes on one socket; one that dies is replaced. SIGHUP replaces one after the other."""
-    listening = config.bind_socket()
-    supervisor = Multiprocess(config, sockets=[listening])
-    supervisor.run()
-    listening.close()
-    if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes):
+    """Serve by several processes on one socket."""
+    if not Supervisor(config).serve():
         raise StartError("a worker process could not start; its log says why")
 
 

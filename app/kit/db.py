@@ -32,7 +32,7 @@ AWAY = (
     asyncpg.ReadOnlySQLTransactionError,  # a standby, or a server that an operator or a full disk made read-only
     asyncpg.IdleInTransactionSessionTimeoutError,
     asyncpg.TransactionTimeoutError,
-    asyncpg.LockNotAvailableError,  # an operator's lock, and a lock_timeout of the role or the database
+    asyncpg.ObjectNotInPrerequisiteStateError,  # it lets nobody in; an operator's lock, and a lock_timeout of the role
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.PostgresSystemError,  # its disk

@@ -17,6 +17,7 @@ from tests.conftest import TEMPLATE
 from tests.journeys.looks import items, until
 from tests.journeys.processes import Running, process
 from tests.journeys.talk import plain_talk
+from tests.journeys.test_serving import workers_of
 
 READ_ONLY = "default_transaction_read_only"
 
@@ -42,7 +43,7 @@ TROUBLES = {
         f"ALTER DATABASE {{0}} RESET {READ_ONLY}",
     ),
     "no login": ("ALTER ROLE {0} NOLOGIN", "ALTER ROLE {0} LOGIN"),
-    "another name": ("ALTER DATABASE {0} RENAME TO {0}_away", "ALTER DATABASE {0}_away RENAME TO {0}"),
+    "closed": ("ALTER DATABASE {0} ALLOW_CONNECTIONS false", "ALTER DATABASE {0} ALLOW_CONNECTIONS true"),
 }
 
 
@@ -71,17 +72,8 @@ async def test_a_database_that_takes_nothing_is_away_and_comes_back(own_url: str
 
 
 async def broken(owner: asyncpg.Connection, statement: str, name: str) -> None:
-    """A database is renamed only while nobody uses it, and what is set counts for new connections only."""
-
-    async def is_done() -> bool:
-        await owner.execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1", name)
-        try:
-            await owner.execute(statement)
-        except asyncpg.ObjectInUseError:
-            return False
-        return True
-
-    await until(is_done, bool)
+    """What is set counts for new connections only."""
+    await owner.execute(statement)
     await owner.execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1", name)
 
 
@@ -173,6 +165,68 @@ async def test_a_log_that_nobody_reads_any_more_holds_up_neither_requests_nor_th
     finally:
         os.close(read)
         os.close(write)
+
+
+async def serving(service: Running) -> list[int]:
+    """The processes that serve, those that were started first, first."""
+    return sorted(worker.pid for worker in await asyncio.to_thread(workers_of, service))
+
+
+async def test_a_worker_that_hangs_keeps_no_other_from_being_replaced_nor_the_service_from_ending(
+    database_url: str,
+) -> None:
+    environment = {"DAYBOOK_DATABASE_URL": database_url, "DAYBOOK_MIGRATE": "never", "DAYBOOK_WORKERS": "2"}
+    async with process(environment) as service:
+        hanging, killed = await until(partial(serving, service), lambda found: len(found) == 2)
+        os.kill(hanging, signal.SIGSTOP)
+        os.kill(killed, signal.SIGKILL)
+        found = await until(
+            partial(serving, service), lambda found: len(found) == 2 and killed not in found, seconds=30
+        )
+        assert hanging in found
+        assert await is_ready_anew(service)
+        service.send(signal.SIGTERM)
+        os.kill(hanging, signal.SIGCONT)
+        assert await service.ended() == 0
+
+
+async def test_a_worker_that_dies_while_the_database_is_away_is_replaced_when_it_is_back(
+    own_url: str, postgres: str
+) -> None:
+    name = own_url.partition("://")[2].partition("@")[0]
+    breaks, mends = TROUBLES["closed"]
+    environment = {"DAYBOOK_DATABASE_URL": own_url, "DAYBOOK_MIGRATE": "never", "DAYBOOK_WORKERS": "2"}
+    owner = await asyncpg.connect(postgres)
+    async with process(environment) as service:
+        first = await until(partial(serving, service), lambda found: len(found) == 2)
+        names: set[str] = set()
+        await until(partial(told_names, service, names), lambda found: len(found) == 2)  # each has begun to serve
+        await broken(owner, breaks.format(name), name)
+        os.kill(first[0], signal.SIGKILL)
+        await until(partial(could_not_start, service), bool, seconds=60)
+        await owner.execute(mends.format(name))
+        await until(partial(serving, service), lambda found: len(found) == 2 and first[0] not in found, seconds=60)
+        await until(partial(is_ready_anew, service), bool)
+        service.send(signal.SIGTERM)
+        assert await service.ended() == 0
+    await owner.close()
+
+
+async def told_names(service: Running, names: set[str]) -> set[str]:
+    """Those of the processes that answered so far."""
+    async with httpx.AsyncClient(base_url=service.url, timeout=60) as client:
+        names.add((await client.get("/overview")).json()["process"]["name"])
+    return names
+
+
+async def is_ready_anew(service: Running) -> bool:
+    """Asked on a connection of its own: one that is kept may be that of a process that hangs or is gone."""
+    async with httpx.AsyncClient(base_url=service.url, timeout=60) as client:
+        return (await client.get("/readyz")).is_success
+
+
+async def could_not_start(service: Running) -> bool:
+    return "Application startup failed" in service.log
 
 
 @pytest.fixture
