@@ -34,7 +34,7 @@ class Validity(StrEnum):
 # What only the user or the operator can say: no tool's output and no stranger's text becomes one of these.
 OWN_WORD: Final = frozenset({Category.DECISION, Category.PREFERENCE, Category.PROFILE})
 FOREIGN: Final = frozenset({Trust.TOOL, Trust.EXTERNAL})
-SOURCES_MAX: Final = 20  # of one fact: what says the same more often changes nothing
+SOURCES_MAX: Final = 20  # of one fact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

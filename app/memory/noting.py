@@ -221,12 +221,18 @@ def _merged(known: Sequence[Fact], new: NewFact, read: Read) -> Merge:
 
 
 def _said_again(fact: Fact, new: NewFact) -> Fact:
-    """The fact, with what says it too. In a caller's words it rests on what the caller says alone."""
+    """The fact, with what says it too. In a caller's words it rests on what the caller says alone.
+
+    Where there is no more room the oldest that it was taken from makes way, but for the first, which has its words: the
+    oldest sessions are deleted first, and it goes on with the newest.
+    """
     known = {(source.session_id, source.cites) for source in fact.sources}
     others = tuple(source for source in new.sources if (source.session_id, source.cites) not in known)
-    if fact.author is Author.CALLER or len(fact.sources) >= SOURCES_MAX:
+    over = max(0, len(fact.sources) + len(others) - SOURCES_MAX)
+    taken = [source for source in fact.sources[1:] if source.text is not None]
+    if fact.author is Author.CALLER or over > len(taken):
         return fact
-    return replace(fact, sources=(*fact.sources, *others))
+    return replace(fact, sources=(*(source for source in fact.sources if source not in taken[:over]), *others))
 
 
 def _ended(fact: Fact, *, by: Fact) -> Fact:

@@ -325,16 +325,20 @@ async def test_what_was_corrected_or_taken_back_of_a_parent_is_so_of_its_branch(
 
 
 async def test_what_was_said_as_often_as_is_kept_can_be_noted_by_hand_with_a_source(service: Service) -> None:
-    """It goes with that one, and keeps the words of the first."""
-    for number in range(21):
+    """It goes with that one, and keeps the words of the first; of the others the newest are kept."""
+    for number in range(22):
         await say(service, "I live in Lisbon.", key=f"s{number}", id="m-1")
         await end(service, f"s{number}")
     [fact] = await facts(service)
-    cited = {"text": fact["text"], "category": "profile", "sources": [{"session": "s20", "cites": [1]}]}
+    assert [source["session"] for source in fact["sources"]] == ["s0", *(f"s{n}" for n in range(3, 22))]
+    cited = {"text": fact["text"], "category": "profile", "sources": [{"session": "s1", "cites": [1]}]}
     answer = await service.client.post(FACTS, json=cited)
     assert (answer.status_code, answer.json()["id"]) == (200, fact["id"])
-    assert [source["session"] for source in answer.json()["sources"]] == [*(f"s{n}" for n in range(19)), "s20"]
+    assert [source["session"] for source in answer.json()["sources"]] == ["s0", *(f"s{n}" for n in range(3, 21)), "s1"]
     assert (await service.client.post(FACTS, json=cited)).json() == answer.json()
+    for number in (0, *range(2, 20)):
+        await service.client.delete(f"/sessions/s{number}")
+    assert [source["session"] for source in (await facts(service))[0]["sources"]] == ["s20", "s1"]
 
 
 @pytest.mark.parametrize("first", ["Hello.", "I live in Lisbon."])
