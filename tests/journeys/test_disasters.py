@@ -15,7 +15,7 @@ import pytest
 
 from tests.conftest import TEMPLATE
 from tests.journeys.looks import items, until
-from tests.journeys.processes import Running, process
+from tests.journeys.processes import Running, command, free_port, process
 from tests.journeys.talk import plain_talk
 from tests.journeys.test_serving import workers_of
 
@@ -210,6 +210,22 @@ async def test_a_worker_that_dies_while_the_database_is_away_is_replaced_when_it
         service.send(signal.SIGTERM)
         assert await service.ended() == 0
     await owner.close()
+
+
+async def test_a_service_none_of_whose_workers_can_start_ends(own_url: str, postgres: str) -> None:
+    name = own_url.partition("://")[2].partition("@")[0]
+    owner = await asyncpg.connect(postgres)
+    await owner.execute(f"ALTER ROLE {name} NOSUPERUSER CONNECTION LIMIT 1")  # a worker wants two
+    await owner.close()
+    environment = {
+        "DAYBOOK_DATABASE_URL": own_url,
+        "DAYBOOK_MIGRATE": "never",
+        "DAYBOOK_BOOTSTRAP_KEY": "a-key-of-sixteen-or-more",
+        "DAYBOOK_WORKERS": "2",
+    }
+    ended = await asyncio.to_thread(partial(command, "serve", "--port", str(free_port()), environment=environment))
+    assert ended.returncode == 2
+    assert ended.stderr.splitlines()[-1] == "daybook: a worker process could not start; its log says why"
 
 
 async def told_names(service: Running, names: set[str]) -> set[str]:
