@@ -34,11 +34,11 @@ test: .venv/dev.stamp ## set up and run the whole test suite (ARGS= for pytest)
 
 fuzz: .venv/dev.stamp ## random histories and deaths, at length (SEEDS=2000)
 	@$(BIN)/python -m tests.fuzz --seeds $(or $(SEEDS),2000)
-	@LONG=1 $(BIN)/python -m pytest -q tests/journeys/test_load.py tests/journeys/test_bound.py \
+	@LONG=1 $(BIN)/python -m pytest -q --timeout=0 tests/journeys/test_load.py tests/journeys/test_bound.py \
 		tests/journeys/test_laws.py tests/journeys/test_locomo.py tests/context/test_answers.py
 
 schemathesis: .venv/dev.stamp ## the running service against its OpenAPI document, at length
-	@LONG=1 $(BIN)/python -m pytest -q tests/fuzz/test_schema.py
+	@LONG=1 $(BIN)/python -m pytest -q --timeout=0 tests/fuzz/test_schema.py
 
 bench-down: .venv/dev.stamp ## latency while the observer is down, beside that while it is not (ARGS= of benchmarks.down)
 	@$(BIN)/python -m benchmarks.down $(ARGS)

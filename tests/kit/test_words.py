@@ -1,5 +1,3 @@
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,7 +55,6 @@ def test_an_error_is_told_by_its_word_alone_or_at_the_end_of_a_name(text: str, e
     assert is_error(text) is expected
 
 
+@pytest.mark.timeout(60)
 def test_a_quotation_that_nothing_closes_takes_no_longer_than_others() -> None:
-    started = time.process_time()
-    assert specifics("“a" * 20_000) == []
-    assert time.process_time() - started < 3  # each looked behind to the end, 6 s
+    assert specifics("“a" * 250_000) == []  # each looked behind to the end: 20,000 took 6 s

@@ -1,4 +1,3 @@
-import time
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -9,6 +8,7 @@ from app.memory.gates import Rejection, Verdict, clip_citations, judge_observati
 from app.memory.log import render
 from app.memory.model import Cite, Detail, Item, Parsed, Priority
 from app.sessions.model import Kind, Message, Role
+from tests.steps import steps
 
 
 def said(seq: int, text: str) -> Message:
@@ -260,28 +260,26 @@ def test_no_more_is_restored_than_fits_and_the_newest_first(room: int) -> None:
     assert (kept > 0) == (room > 10)
 
 
-def test_an_edit_of_many_numbers_is_read_in_a_moment() -> None:
-    numbers = tuple(Cite(seq, seq) for seq in range(100_000, 130_000))
+@pytest.mark.timeout(60)
+def test_an_edit_of_many_numbers_is_read() -> None:
+    numbers = tuple(Cite(seq, seq) for seq in range(100_000, 500_000))  # each looked for in all the text: 20 min
     said = " ".join(f"#{cite.first}" for cite in numbers)
-    started = time.process_time()
 
     (found,) = clip_citations([Item(text="x", cites=numbers)], within=((1, 10),), said=said)
 
-    assert time.process_time() - started < 2  # each looked for through all the text, it takes 7 s
     assert (found.text, found.cites) == (f"x {said}", ())
 
 
 def test_many_lines_of_one_message_are_judged_as_fast_as_lines_of_one_each() -> None:
-    def seconds(items: tuple[Item, ...]) -> float:
-        started = time.process_time()
-        verdict = judge_reflection(
-            Parsed(items=items), items=items, source_tokens=10**6, limit_tokens=None, cut_off=False
-        )
-        assert verdict.grounded_share == 1.0
-        return time.process_time() - started
+    def judged(items: tuple[Item, ...]) -> Verdict:
+        return judge_reflection(Parsed(items=items), items=items, source_tokens=10**6, limit_tokens=None, cut_off=False)
+
+    def work(items: tuple[Item, ...]) -> int:
+        assert judged(items).grounded_share == 1.0
+        return steps(lambda: judged(items))
 
     said = [f"User paid {1_000 + n} euros for item_{n} on May 3." for n in range(500)]
     of_one = tuple(line(text, (1, 1)) for text in said)
     of_each = tuple(line(text, (n, n)) for n, text in enumerate(said, start=1))
 
-    assert seconds(of_one) < 5 * seconds(of_each)  # each against each other it is 10 times and, of 1,000, 20
+    assert work(of_one) < 2 * work(of_each)  # each against each other it is 10 times and, of 1,000, 20

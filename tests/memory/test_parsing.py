@@ -1,4 +1,3 @@
-import time
 from datetime import date
 from textwrap import dedent
 
@@ -350,12 +349,10 @@ HOSTILE = {
 }
 
 
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("raw", HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_megabyte_is_read_in_linear_time(raw: str) -> None:
-    started = time.process_time()
-    parse(raw)
-
-    assert time.process_time() - started < 10  # quadratic, each of these takes minutes
+    parse(raw)  # quadratic, each of these takes minutes
 
 
 def test_a_task_is_no_longer_than_a_line() -> None:

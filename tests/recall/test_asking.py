@@ -1,5 +1,3 @@
-import time
-
 import pytest
 
 from app.recall.asking import asking_terms, is_grammar, meant_role
@@ -27,10 +25,9 @@ def test_a_query_tells_whose_word_it_means(query: str, role: Role | None) -> Non
     assert meant_role(query) is role
 
 
+@pytest.mark.timeout(60)
 def test_a_query_of_marks_that_are_never_closed_takes_no_longer_than_another() -> None:
-    started = time.process_time()
-    assert [meant_role("„" * 10_000) for _ in range(10)] == [None] * 10
-    assert time.process_time() - started < 5  # each held the event loop for 1.8 s
+    assert meant_role("„" * 200_000) is None  # of 10,000 each was looked behind to the end, 1.8 s: of these 12 minutes
 
 
 def test_the_words_of_asking_are_known_in_every_form_and_what_is_asked_about_is_not_among_them() -> None:

@@ -1,5 +1,3 @@
-import time
-
 import pytest
 
 from app.memory.extractive.sentences import SENTENCE_CHARACTERS_MAX, sentences
@@ -61,8 +59,7 @@ def test_no_sentence_is_longer_than_the_limit(text: str) -> None:
     assert all(len(sentence) <= SENTENCE_CHARACTERS_MAX for sentence in sentences(text))
 
 
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("text", ["**a " * 50_000, "„ a. “" * 30_000, '"' + "a. " * 60_000, "." * 200_000 + "x"])
 def test_marks_that_close_nothing_take_no_longer_than_others(text: str) -> None:
-    started = time.process_time()
-    assert list(sentences(text))
-    assert time.process_time() - started < 10  # quadratic, stars take minutes, dots a quarter of an hour
+    assert list(sentences(text))  # quadratic, stars take minutes, dots a quarter of an hour
