@@ -22,7 +22,7 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 
 from app.kit.beside_process import PLACES
 from app.kit.tracing import add_trace
-from app.kit.unheld import Unheld, may_hang
+from app.kit.unheld import Unheld, may_hang, unheld
 
 
 def configure(*, json: bool, level: str) -> None:
@@ -36,23 +36,23 @@ def configure(*, json: bool, level: str) -> None:
         tell_failure,
     ]
     coloured = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
-    unheld = _unheld()
-    _configure_libraries(shared, structlog.processors.JSONRenderer() if json else coloured, unheld or sys.stderr)
+    before = _before_stderr()
+    _configure_libraries(shared, structlog.processors.JSONRenderer() if json else coloured, before or sys.stderr)
     structlog.configure(
         processors=[*shared, _one_line if json else coloured],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=partial(_Lines, unheld),
+        logger_factory=partial(_Lines, before),
         cache_logger_on_first_use=True,
     )
 
 
-def _unheld() -> Unheld | None:
+def _before_stderr() -> Unheld | None:
     """What stands before stderr where it may hang."""
     try:
         descriptor = sys.stderr.fileno()
     except (OSError, ValueError):  # it is no file, or is closed
         return None
-    return Unheld(descriptor) if may_hang(descriptor) else None
+    return unheld(descriptor) if may_hang(descriptor) else None
 
 
 def _configure_libraries(shared: list[Processor], renderer: Processor, stream: TextIO | Unheld) -> None:
@@ -99,13 +99,13 @@ def _one_line(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
 class _Lines:
     """The end of every logger: one line, written at once. When nobody reads stderr any more, nothing is to be done."""
 
-    def __init__(self, unheld: Unheld | None, name: str) -> None:
+    def __init__(self, before: Unheld | None, name: str) -> None:
         self.name = name
-        self._unheld = unheld
+        self._before = before
 
     def write(self, line: str) -> None:
         with suppress(OSError, ValueError):
-            stream = self._unheld or sys.stderr
+            stream = self._before or sys.stderr
             stream.write(f"{line}\n")
             stream.flush()
 

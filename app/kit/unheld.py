@@ -2,14 +2,16 @@
 
 A write to a full pipe waits, and with it the event loop, all requests and the end of the process. So a line is written
 at once only where the system says that it has room for it. What has none waits in memory for a thread that writes it;
-over a bound it is lost, and counted.
+over a bound it is lost, and counted. A process that ends waits a moment for that thread, whose last lines say why.
 """
 
+import atexit
 import os
 import select
 import stat
 import threading
 from collections import deque
+from functools import cache
 from typing import Final
 
 import structlog
@@ -17,12 +19,24 @@ import structlog
 log = structlog.get_logger("daybook")
 
 WAITING_BYTES_MAX: Final = 1024 * 1024
+END_SECONDS: Final = 1.0
 
 
 def may_hang(descriptor: int) -> bool:
     """Whether what is written there is read by another process."""
     mode = os.fstat(descriptor).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+@cache
+def unheld(descriptor: int) -> "Unheld":
+    """The only one before it: two would write into each other's lines. What waits at the end of the process is written.
+
+    But only for END_SECONDS, as who reads may have stopped.
+    """
+    stream = Unheld(descriptor)
+    atexit.register(stream.end, END_SECONDS)
+    return stream
 
 
 class Unheld:
@@ -37,7 +51,8 @@ class Unheld:
         self._waiting: deque[bytes] = deque()
         self._bytes = 0
         self._lost = 0
-        self._is_behind = False  # whether a thread writes what waits
+        self._is_behind = False  # whether the thread writes what waits
+        self._thread: threading.Thread | None = None
 
     def write(self, text: str) -> int:
         """Write it, now or later. Raises OSError where nobody can read it any more."""
@@ -56,6 +71,11 @@ class Unheld:
     def flush(self) -> None:
         """Nothing waits that could be written."""
 
+    def end(self, seconds: float) -> None:
+        """Wait so long for what waits to be written."""
+        if self._thread is not None:
+            self._thread.join(seconds)
+
     def _has_room(self, size: int) -> bool:
         """So many bytes can be written to what is ready without waiting (``select.PIPE_BUF``)."""
         return size <= select.PIPE_BUF and bool(self._room.poll(0))
@@ -63,7 +83,8 @@ class Unheld:
     def _begin(self) -> None:
         if not self._is_behind:
             self._is_behind = True
-            threading.Thread(target=self._catch_up, name="daybook-log", daemon=True).start()
+            self._thread = threading.Thread(target=self._catch_up, name="daybook-log", daemon=True)
+            self._thread.start()
 
     def _catch_up(self) -> None:
         while (line := self._next()) is not None:

@@ -3,6 +3,8 @@
 import json
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 
@@ -81,3 +83,24 @@ def test_without_a_reader_it_is_an_error_as_of_any_stream() -> None:
     with pytest.raises(BrokenPipeError):
         Unheld(write).write("line\n")
     os.close(write)
+
+
+LOGGING = """
+import structlog
+from app.kit.logging import configure
+
+configure(json=True, level="info")
+former = structlog.get_logger("daybook.former")
+former.info("a")
+configure(json=True, level="info")  # as a process does that locates its database, and then serves
+later = structlog.get_logger("daybook.later")
+former.info("b", text="x" * 200_000)
+later.info("c", text="y" * 200_000)
+former.info("d")
+later.info("e")
+"""
+
+
+def test_what_a_process_said_before_its_end_is_written_whole_and_in_order_however_it_was_set_up() -> None:
+    ended = subprocess.run([sys.executable, "-c", LOGGING], capture_output=True, text=True, check=True)
+    assert [json.loads(line)["event"] for line in ended.stderr.splitlines()] == ["a", "b", "c", "d", "e"]
