@@ -55,9 +55,10 @@ async def drip(writer: asyncio.StreamWriter) -> NoReturn:
         await asyncio.sleep(DRIP_SECONDS)
 
 
-async def flood(writer: asyncio.StreamWriter) -> NoReturn:
-    """As fast as the client reads."""
-    writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n")
+async def flood(writer: asyncio.StreamWriter, status: str = "200 OK", fields: str = "") -> NoReturn:
+    """As fast as the client reads. ``fields``: of the head, a line each."""
+    head = f"HTTP/1.1 {status}\r\n{fields}content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+    writer.write(head.encode())
     while True:
         writer.write(b"10000\r\n" + b" " * 0x10000 + b"\r\n")
         await writer.drain()

@@ -54,7 +54,9 @@ class Fault(StrEnum):
     ENDLESS = "endless"  # 200 and a body that never ends
     PACKED = "packed"  # 200 and eight million blanks, packed into few bytes
     REDIRECT = "redirect"  # 307 to itself
+    ENDLESS_REDIRECT = "endless_redirect"  # 307 to itself and a body that never ends
     FAR_REDIRECT = "far_redirect"  # 307 to a port that none is
+    NO_REDIRECT = "no_redirect"  # 307 to what is no address
     HANG = "hang"  # no byte, until release() or the client gives up
     DRIP = "drip"  # headers, then a blank now and then, for ever
     RESET = "reset"  # the connection is torn down
@@ -82,10 +84,11 @@ BODIES: dict[Fault, tuple[int, str, bytes, dict[str, str]]] = {
     Fault.PACKED: (200, JSON, gzip.compress(b" " * 2**23), {"content-encoding": "gzip"}),
     Fault.REDIRECT: (307, HTML, b"", {"location": "?again"}),
     Fault.FAR_REDIRECT: (307, HTML, b"", {"location": "http://127.0.0.1:99999/v1"}),
+    Fault.NO_REDIRECT: (307, HTML, b"", {"location": "http://[/v1"}),
 }
 # Three lines in turn: a run of one and the same line would count once (memory-rules.md section 4).
 REPETITIVE = "".join(f"* 🟡 User said the same thing again, in the words of {who}.\n" for who in ("A", "B", "C")) * 40
-WAITS = frozenset({Fault.HANG, Fault.DRIP, Fault.ENDLESS, Fault.RESET})
+WAITS = frozenset({Fault.HANG, Fault.DRIP, Fault.ENDLESS, Fault.ENDLESS_REDIRECT, Fault.RESET})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,6 +272,8 @@ class ModelServer:
             await http.drip(writer)
         if fault is Fault.ENDLESS:
             await http.flood(writer)
+        if fault is Fault.ENDLESS_REDIRECT:
+            await http.flood(writer, "307 Elsewhere", "location: ?again\r\n")
         await http.first_of(self._released.wait(), http.client_gone(reader))
 
 

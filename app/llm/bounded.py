@@ -25,7 +25,7 @@ class BoundedReplies(httpx2.AsyncClient):
 
     async def send(self, request: httpx2.Request, *, stream: bool = False, **kwargs: Any) -> httpx2.Response:
         """Raises TooLargeError for what would be an answer; of an error enough was read to tell which."""
-        response = await super().send(request, stream=True, **kwargs)
+        response = await self._led(request, **kwargs)
         if stream:
             return response
         body = bytearray()
@@ -40,3 +40,17 @@ class BoundedReplies(httpx2.AsyncClient):
             await response.aclose()
         headers = [(name, value) for name, value in response.headers.multi_items() if name not in OF_THE_WIRE]
         return httpx2.Response(response.status_code, headers=headers, content=bytes(body), request=request)
+
+    async def _led(self, request: httpx2.Request, **kwargs: Any) -> httpx2.Response:
+        """Where redirects lead to. None is read, as the client itself would read it: its body need not end either."""
+        kwargs |= {"stream": True, "follow_redirects": False}
+        for _ in range(self.max_redirects + 1):
+            response = await super().send(request, **kwargs)
+            if not response.has_redirect_location:
+                return response
+            await response.aclose()
+            if response.next_request is None:
+                raise httpx2.RemoteProtocolError("a redirect to what is no address", request=request)
+            request = response.next_request
+            kwargs.pop("auth", None)  # which is the first host's
+        raise httpx2.TooManyRedirects("too many redirects", request=request)

@@ -96,6 +96,7 @@ async def test_room_for_reasoning_is_added_to_the_limit(server: ModelServer, mod
         (Fault.ENDLESS, "too_large", True),
         (Fault.PACKED, "too_large", True),
         (Fault.FAR_REDIRECT, "connection", True),
+        (Fault.NO_REDIRECT, "connection", True),
     ],
 )
 async def test_each_fault_is_one_kind_of_error(
@@ -109,8 +110,9 @@ async def test_each_fault_is_one_kind_of_error(
     assert "\n" not in str(error)
 
 
-async def test_who_is_led_in_a_circle_gives_up(server: ModelServer, model: Model) -> None:
-    server.always = Fault.REDIRECT
+@pytest.mark.parametrize("fault", [Fault.REDIRECT, Fault.ENDLESS_REDIRECT])
+async def test_who_is_led_in_a_circle_gives_up(server: ModelServer, model: Model, fault: Fault) -> None:
+    server.always = fault
 
     assert (await failure(model)).kind == "connection"
     assert len(server.requests) < 50
