@@ -8,7 +8,6 @@ from enum import StrEnum
 
 import asyncpg
 
-from app.artifacts.objects import Objects
 from app.choosing import chosen_models
 from app.diagnostics.backlog_store import BacklogStore
 from app.diagnostics.health import readiness
@@ -72,9 +71,8 @@ async def examine(settings: Settings, database: Location, *, redrive: bool) -> A
     except StartError as error:
         yield Finding(check="database", verdict=Verdict.WRONG, detail=str(error), advice="see DAYBOOK_DATABASE_URL")
         return
-    objects = build_objects(settings)
-    if objects is not None:
-        yield await _objects(objects)
+    async for finding in _objects(settings):
+        yield finding
     async for finding in _models(settings):
         yield finding
 
@@ -109,12 +107,21 @@ async def _vectors(pool: Database) -> Finding:
     return Finding(check="pgvector", verdict=Verdict.WRONG, detail="not in this database", advice=advice)
 
 
-async def _objects(objects: Objects) -> Finding:
+async def _objects(settings: Settings) -> AsyncIterator[Finding]:
+    check = "object store"
+    try:
+        objects = build_objects(settings)
+    except StartError as error:
+        yield Finding(check=check, verdict=Verdict.WRONG, detail=str(error), advice="the service does not start so")
+        return
+    if objects is None:
+        return
     trouble = await objects.trouble()
     if trouble is None:
-        return Finding(check="object store", verdict=Verdict.OK, detail="answers")
-    advice = "see DAYBOOK_ARTIFACTS__URL and the store's own variables; only artifacts are without it"
-    return Finding(check="object store", verdict=Verdict.WRONG, detail=trouble, advice=advice)
+        yield Finding(check=check, verdict=Verdict.OK, detail="answers")
+    else:
+        advice = "see DAYBOOK_ARTIFACTS__URL and the store's own variables; only artifacts are without it"
+        yield Finding(check=check, verdict=Verdict.WRONG, detail=trouble, advice=advice)
 
 
 async def _memories(pool: Database, *, redrive: bool) -> AsyncIterator[Finding]:

@@ -38,6 +38,8 @@ REMOTE: dict[str, Any] = {
 PLACE_SECONDS = 30.0  # for a place among the calls that are made at once
 CONCURRENCY = 16
 MARK = ".daybook"
+# What a provider says where the bucket is not there, whatever was asked for in it. Google speaks as S3 does.
+NO_BUCKET = re.compile("NoSuchBucket|ContainerNotFound")
 URL = re.compile(r"[^\s\"]+://[^\s\"]*")  # the library may tell it otherwise than it was given: foo:// for Foo://
 
 
@@ -62,7 +64,10 @@ class Objects:
     async def write(self, session: UUID, content: bytes) -> str:
         """Keep the bytes under a new key. Raises Unavailable."""
         key = _new_key(session)
-        await self._asked(lambda: self._store.put(key, content))
+        try:
+            await self._asked(lambda: self._store.put(key, content))
+        except FileNotFoundError as error:  # there is no place for it
+            raise _away(error) from error
         return key
 
     async def copy(self, key: str, session: UUID) -> str | None:
@@ -143,11 +148,15 @@ def _translated() -> Iterator[None]:
 
     try:
         yield
-    except FileNotFoundError:
-        raise
     except (BaseError, OSError) as error:
-        log.warning("object_store_away", error=type(error).__name__, reason=_told(error))
-        raise Unavailable("the object store cannot be reached") from error
+        if isinstance(error, FileNotFoundError) and not NO_BUCKET.search(str(error)):
+            raise
+        raise _away(error) from error
+
+
+def _away(error: Exception) -> Unavailable:
+    log.warning("object_store_away", error=type(error).__name__, reason=_told(error))
+    return Unavailable("the object store cannot be reached")
 
 
 def _told(error: BaseException, url: str = "the URL") -> str:

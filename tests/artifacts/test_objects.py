@@ -13,7 +13,7 @@ import pytest
 from app.artifacts.objects import MARK, open_objects
 from app.artifacts.store import ArtifactStore
 from app.artifacts.sweeping import SweepConfig, Sweeping
-from app.kit.errors import StartError
+from app.kit.errors import StartError, Unavailable
 from app.sessions.store import session_id
 from tests.conftest import Service, StartService
 from tests.journeys.processes import process
@@ -165,6 +165,29 @@ async def test_a_bucket_beside_the_service_is_asked_by_http(
             await service.configure("s1")
             assert (await service.client.put(REPORT, content=TEXT)).status_code == 503
     assert asked[0].startswith(b"PUT /bucket/daybook/")
+
+
+@pytest.mark.parametrize(("code", "away"), [("NoSuchBucket", True), ("ContainerNotFound", True), ("NoSuchKey", False)])
+async def test_a_bucket_that_is_not_there_is_away_and_no_object_is_gone(
+    start_service: StartService, monkeypatch: pytest.MonkeyPatch, code: str, *, away: bool
+) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        head = f"HTTP/1.1 404 Not Found\r\nContent-Length: {len(code)}\r\nConnection: close\r\n\r\n"
+        writer.write((head + code).encode())
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        for name, value in bucket_at(server.sockets[0]).items():
+            monkeypatch.setenv(name, value)
+        async with start_service(artifacts={"url": "s3://bucket/daybook"}) as service:
+            await service.configure("s1")
+            assert "object store" in (await service.client.put(REPORT, content=TEXT)).json()["detail"]
+        objects = open_objects("s3://bucket/daybook")
+        with pytest.raises(Unavailable) if away else contextlib.nullcontext():
+            assert await objects.read("key", 0, 1) is None
+        with pytest.raises(Unavailable) if away else contextlib.nullcontext():
+            assert await objects.copy("key", SESSION) is None
 
 
 async def test_a_store_that_hangs_holds_up_nothing_but_artifacts(

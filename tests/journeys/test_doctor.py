@@ -47,6 +47,13 @@ def test_an_object_store_that_is_away_is_told_with_the_reason(database_url: str)
     assert "Error performing GET the URL" in found["object store"]["detail"]
 
 
+def test_an_object_store_that_is_none_is_told_beside_what_is_sound(database_url: str) -> None:
+    found = findings(exit_code=MISTAKES, DAYBOOK_DATABASE_URL=database_url, DAYBOOK_ARTIFACTS__URL="foo://x")
+    assert found["database"]["verdict"] == "ok"
+    assert found["object store"]["detail"].startswith("DAYBOOK_ARTIFACTS__URL: ")
+    assert "model" in found
+
+
 def test_the_model_of_embeddings_is_asked_too(database_url: str, models: ModelServer) -> None:
     models.always = Fault.UNAUTHORIZED
     switched_on = {"DAYBOOK_DATABASE_URL": database_url, "DAYBOOK_EMBEDDINGS__PROVIDER": "openai"}
