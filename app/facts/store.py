@@ -34,6 +34,10 @@ ALL_FACTS = f"""/* all_facts */
 SELECT * FROM facts WHERE tenant = $1 AND resource_id = $2 AND NOT {IS_HIDDEN} ORDER BY id
 """  # noqa: S608 - our own text
 
+FACTS_OF_SESSION = f"""/* facts_of_session */
+SELECT * FROM facts WHERE tenant = $1 AND resource_id = $2 AND NOT {IS_HIDDEN} AND sources @> $3 ORDER BY id
+"""  # noqa: S608 - our own text
+
 FACT = f"""/* fact */
 SELECT * FROM facts WHERE tenant = $1 AND resource_id = $2 AND id = $3 AND NOT {IS_HIDDEN}
 """  # noqa: S608 - our own text
@@ -243,7 +247,8 @@ class FactStore:
         if owner is None:
             return Told()
         tenant, resource_id = owner["tenant"], owner["resource_id"]
-        known = [fact_of(row) for row in await tx.fetch(ALL_FACTS, tenant, resource_id)]
+        of_it = [{"session_id": str(session)}]
+        known = [fact_of(row) for row in await tx.fetch(FACTS_OF_SESSION, tenant, resource_id, of_it)]
         told = await rereading.told(tx, tenant, resource_id, session)
         return replace(told, corrections=(*told.corrections, *corrections(known, of_sessions([session]))))
 

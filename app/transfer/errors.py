@@ -12,4 +12,4 @@ class TransferError(StartError):
 
 
 class ExportBrokenError(Exception):
-    """The database ended an export that has begun: nobody read it for too long, or it went away."""
+    """An export that has begun ends: nobody read it for too long, or the database or the object store went away."""

@@ -6,12 +6,10 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-import asyncpg
-
 from app.artifacts.objects import Objects
 from app.facts.rereading import told_to_json
 from app.facts.store import FactStore
-from app.kit.db import Database, Row, Tx
+from app.kit.db import AWAY, Database, Row, Tx
 from app.kit.errors import Unavailable, first_line
 from app.sessions.errors import SessionNotFound
 from app.sessions.sharing import shared_memory_id
@@ -128,5 +126,5 @@ async def _begun(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncGenera
             yield first
             async for line in rest:
                 yield line
-    except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+    except (Unavailable, *AWAY) as error:
         raise ExportBrokenError(first_line(error)) from error

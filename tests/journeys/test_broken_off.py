@@ -6,9 +6,11 @@ import re
 import socket
 import struct
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import asyncpg
+import httpx2 as httpx
 import pytest
 
 from tests.conftest import Service, StartService
@@ -115,4 +117,19 @@ async def test_an_export_that_nobody_reads_ends_without_its_end_and_with_a_line_
         assert (await service.client.get("/healthz")).status_code == 200
     await watching.close()
     assert not read.endswith(b"0\r\n\r\n"), "it is told from a whole one"
+    assert not [record.getMessage() for record in caplog.records if record.exc_info]
+
+
+async def test_an_export_whose_object_store_goes_away_ends_without_its_end_and_with_a_line_in_the_log(
+    start_service: StartService, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    store = tmp_path / "objects"
+    async with start_service(provider="extractive", artifacts={"url": f"file://{store}"}) as service:
+        await service.client.put("/sessions/s", json={"resource_id": "r"})
+        await service.client.put("/sessions/s/artifacts/a.bin", content=b"abc")
+        store.rename(tmp_path / "away")
+        with pytest.raises(httpx.RemoteProtocolError):
+            await service.client.get("/resources/r/export")
+        assert await in_use(service) == 0
     assert not [record.getMessage() for record in caplog.records if record.exc_info]
