@@ -55,8 +55,16 @@ _OTHERS: Final = frozenset(
         " dog dogs puppy cat cats kitten pet pets horse parrot rabbit"
     )
 )
+# Several words for one of them.
+_ALIKE: Final = {
+    other: first
+    for words in ("mother mom mum mama", "father dad papa", "child children kid kids", "grandmother grandma granny")
+    for first, *others in [list(terms(words))]
+    for other in others
+}
 _TOGETHER: Final = re.compile(r"\band (?:i|user)\b", re.IGNORECASE)
-_SPEAKER: Final = re.compile(r"^([\w .@'’-]{1,60}): ")
+# Of what is nobody's alone it does not matter who says it: "the budget", "our deadline".
+_SPEAKER: Final = re.compile(r"^([\w .@'’-]{1,60}): (?!(?:the|our)\b)", re.IGNORECASE)
 # One of each thing: "the deadline of the report" names it first, "prefers a window seat" last.
 _OBJECT: Final = {"choice": -1, "chosen": -1, "date": 0, "reached": 0}
 
@@ -174,7 +182,7 @@ def _other(words: Sequence[str]) -> str:
     """The first word for somebody else before what the words speak of, or early on: "my sister lives in Porto"."""
     early = words[:SLOT_WORDS]
     end = next((at for at, word in enumerate(early) if word in _SLOTS), len(early))
-    return next((word for word in early[:end] if word in _OTHERS), "")
+    return next((_ALIKE.get(word, word) for word in early[:end] if word in _OTHERS), "")
 
 
 def _words(text: str) -> list[str]:

@@ -35,6 +35,8 @@ CONTRADICTS = [
     ("User: My wife and I live in Lisbon.", "User: I moved to Porto."),
     ("User: I live with my parents in Lisbon.", "Ana: I have finally moved to Porto."),
     ("User: My dog is called Rex.", "User: My dog is named Max."),
+    ("User: My mom lives in Lisbon.", "User: My mother moved to Porto."),
+    ("Ana: The budget is 500 euros.", "Bob: The budget is 700 euros."),
     ("The budget is 500 euros.", "The budget is 700 euros."),
     ("The deadline of the report is 12 June.", "The deadline of the report is 14 June."),
     ("We decided to use Postgres for storage.", "We decided to use SQLite for storage."),
@@ -61,6 +63,7 @@ NEITHER = [
     ("User likes tea.", "User's husband does not like tea."),
     ("User: I prefer window seats.", "User: My wife prefers aisle seats."),
     ("Ana: I live in Lisbon.", "Bob: I moved to Porto."),
+    ("Ana: My budget is 500 euros.", "Bob: My budget is 700 euros."),
 ]
 
 
