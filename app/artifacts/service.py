@@ -38,6 +38,13 @@ NOUGHTS: dict[tuple[bool, ...], str] = {
     (True, False, True, False): "utf-16-be",
     (False, True, False, True): "utf-16-le",
 }
+BYTE_ORDER_MARKS = {  # those of four bytes first: one of them begins as one of two does
+    BOM_UTF32_LE: "utf-32-le",
+    BOM_UTF32_BE: "utf-32-be",
+    BOM_UTF16_LE: "utf-16-le",
+    BOM_UTF16_BE: "utf-16-be",
+}
+WIDTHS = {"utf-16": 2, "utf-32": 4}  # bytes of a character, by what a charset's name begins with
 FIRST_PART = PartAt(0, -1)  # before every part of a message
 INSERTED_BYTES_MAX = 64 * 1024  # of one artifact's text in a template
 
@@ -237,31 +244,35 @@ def redacted_text(content: bytes, media_type: str, redact: Redact) -> bytes:
 
 
 def redacted_encoded(content: bytes, media_type: str, redact: Redact) -> bytes:
-    """What is a text in no UTF-8, as its type or its first bytes tell: byte by byte, or two or four by four."""
+    """What is a text in no UTF-8, as its type or its first bytes tell: byte by byte, or two or four by four.
+
+    One that was cut within a character is read up to that.
+    """
     charset = charset_of(content, media_type)
+    if charset is None:
+        return content
+    end = len(content) - len(content) % WIDTHS.get(charset[:6], 1)
     try:
-        text = "" if charset is None else content.decode(charset)
+        text = content[:end].decode(charset)
     except UnicodeDecodeError:
         return content
-    redacted = text if charset is None or "\0" in text else redact(text)
-    return content if charset is None or redacted == text else redacted.encode(charset, errors="replace")
+    redacted = text if "\0" in text else redact(text)
+    return content if redacted == text else redacted.encode(charset, errors="replace") + content[end:]
 
 
 def charset_of(content: bytes, media_type: str) -> str | None:
     """How to read the secrets of a text that is no UTF-8; None where nothing tells that it is a text.
 
-    Where no charset is named it is told by a byte order mark or, as RFC 4627 does of JSON, by where its first two
-    characters have noughts.
+    Its bytes tell more than its type: a byte order mark or, as RFC 4627 does of JSON, where its first two characters
+    have noughts. A text of wide characters without one has no ASCII, and no secret.
     """
-    if wide := WIDE.search(media_type):
-        return wide[1]
-    if content.startswith((BOM_UTF32_LE, BOM_UTF32_BE)):
-        return "utf-32"
-    if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
-        return "utf-16"
+    for mark, charset in BYTE_ORDER_MARKS.items():
+        if content.startswith(mark):
+            return charset
     if not TEXTUAL.match(media_type):
         return None
-    return NOUGHTS.get(tuple(byte == 0 for byte in content[:4]), BYTES)
+    wide = WIDE.search(media_type) if 0 in content else None
+    return NOUGHTS.get(tuple(byte == 0 for byte in content[:4])) or (wide[1].lower() if wide else BYTES)
 
 
 def _refuse_part(name: str) -> None:

@@ -193,6 +193,9 @@ async def test_an_item_that_was_stored_before_is_known_again_and_others_are_not(
         pytest.param("application/x-ndjson", "utf-32-be", id="JSON four by four"),
         pytest.param("application/octet-stream", "utf-16", id="as its first bytes tell, of no type"),
         pytest.param("application/vnd.acme; charset=iso-8859-1", "latin-1", id="what has a charset is a text"),
+        pytest.param("text/plain; charset=utf-16", "utf-16-be", id="as it is named, the larger byte first"),
+        pytest.param("text/plain; charset=utf-16", "latin-1", id="as it is not named"),
+        pytest.param("text/plain; charset=UTF-16LE", "utf-16-be", id="nor in its order"),
     ],
 )
 async def test_a_text_that_is_no_utf_8_loses_its_secrets_alone(
@@ -205,6 +208,17 @@ async def test_a_text_that_is_no_utf_8_loses_its_secrets_alone(
             put = await service.client.put(path, content=said.encode(charset), headers=typed)
             assert put.is_success, put.text
             assert (await service.client.get(path)).content.decode(charset) == kept
+
+
+@pytest.mark.parametrize("charset", ["utf-16", "utf-16-be", "utf-32-le"])
+async def test_a_text_that_was_cut_within_a_character_loses_its_secrets_too(
+    start_service: StartService, charset: str
+) -> None:
+    async with start_service(redaction=ON) as service:
+        await service.append("s", MESSAGES[0])
+        path, typed = "/sessions/s/artifacts/notes", {"Content-Type": "text/plain"}
+        await service.client.put(path, content=f"x {KEY}, then".encode(charset)[:-1], headers=typed)
+        assert (await service.client.get(path)).content == f"x {MARK}, then".encode(charset)[:-1]
 
 
 async def test_what_is_no_text_is_kept_to_the_byte(start_service: StartService) -> None:
