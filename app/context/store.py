@@ -54,12 +54,12 @@ moment AS (
 )
 """
 
-# What is to be observed again, and what of it was erased; in a shared memory each range has its session behind.
+# What is to be observed again, and what within it is not: what was erased, summaries, what no observer is shown. In a
+# shared memory each range has its session behind.
 REBUILDING = """CASE WHEN m.rebuilding <> '[]' THEN (
            SELECT jsonb_agg(jsonb_build_array(gap.first, gap.last, (
              SELECT coalesce(jsonb_agg(e.seq ORDER BY e.seq), '[]') FROM messages e
-             WHERE e.session_id = s.id AND e.seq BETWEEN gap.first AND gap.last
-               AND e.erased_at IS NOT NULL AND NOT e.observe)) ORDER BY gap.first)
+             WHERE e.session_id = s.id AND e.seq BETWEEN gap.first AND gap.last AND NOT e.observe)) ORDER BY gap.first)
            FROM jsonb_array_elements(m.rebuilding) AS held CROSS JOIN LATERAL (
              SELECT (held->>0)::bigint AS first, (held->>1)::bigint AS last OFFSET 0) AS gap
            WHERE coalesce(held->>2, s.id::text) = s.id::text) END"""
@@ -320,14 +320,14 @@ def _read_of(rows: Sequence[Row]) -> Read | None:
 
 
 def _rebuilding(gaps: Sequence[Sequence[Any]], *, observed_seq: int) -> Iterator[tuple[int, int]]:
-    """The ranges less what was erased, up to the cursor: what lies behind it waits anyway."""
-    for start, end, erased in gaps:
+    """The ranges less what is not observed of them, up to the cursor: what lies behind it waits anyway."""
+    for start, end, others in gaps:
         first = start
-        for gone in (*erased, end + 1):
-            last = min(gone - 1, observed_seq)
+        for other in (*others, end + 1):
+            last = min(other - 1, observed_seq)
             if first <= last:
                 yield first, last
-            first = gone + 1
+            first = other + 1
 
 
 def _head_of(row: Row, tail: list[Row], summary: Message | None) -> Head:

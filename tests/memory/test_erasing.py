@@ -158,6 +158,19 @@ async def test_until_its_notes_are_made_again_a_context_says_what_it_lacks(
         assert (before, await lacks(service)) == ((0, 0, 0), (3, 3, 3))  # the newest is in the tail
 
 
+async def test_a_summary_and_what_no_observer_is_shown_are_not_lacking(
+    start_service: StartService, tmp_path: Path
+) -> None:
+    settings = failing_after(tmp_path / "replies.json", 2)
+    async with start_service(**settings | {"memory": {"compact_on_observe": True}}) as service:
+        for half in (0, 10):
+            for number, fact in enumerate(FACTS, start=half + 1):
+                await say(service, fact, id=f"m-{number}", observe=number != 2)
+            await ask(service, "observe")
+        await erase(service)
+        assert await lacks(service) == (7, 7, 7)  # number 6 is a summary, and 11 in the tail
+
+
 async def test_of_a_shared_memory_each_session_says_what_of_it_is_lacking(
     start_service: StartService, tmp_path: Path
 ) -> None:
