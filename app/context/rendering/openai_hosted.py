@@ -20,13 +20,14 @@ def hosted(call: Part, result: Part) -> list[Item]:
     if result["native"] != kind or kind not in HOSTED_CALLS:
         return []
     fields, held = HOSTED_CALLS[kind]
-    if "error" not in call and not _is_whole(kind, result["output"]):
+    error = call.get("error")  # null where there was none
+    if error is None and not _is_whole(kind, result["output"]):
         return []
     if kind == MCP_CALL:
         asked: Item = {"name": call["name"], "arguments": arguments_text(call)}
     else:
         asked = {key: value for key, value in arguments_object(call["arguments"]).items() if key in fields}
-    answered = _held_beside_error(kind, held) if "error" in call else _held(kind, held, result["output"])
+    answered = _held(kind, held, result["output"]) if error is None else _beside(error, kind, held, result["output"])
     more = rest(call, "id", "name", "arguments", "arguments_json", *asked, *answered)
     item = fitting(HOSTED[kind], {"type": kind, "id": call["id"], **asked, **answered, **more})
     return [item] if item else []
@@ -37,8 +38,11 @@ def _is_whole(kind: str, output: Any) -> bool:
     return kind == MCP_CALL or output == "" or isinstance(output, list)
 
 
-def _held_beside_error(kind: str, held: str) -> Item:
-    return {held: []} if kind == MCP_TOOLS else {}
+def _beside(error: Any, kind: str, held: str, output: Any) -> Item:
+    """What there is beside an error, which has a field of its own; one in words, which MCP's has not, is the output."""
+    if kind == MCP_TOOLS:
+        return {held: output if isinstance(output, list) else []}
+    return {held: output} if kind == MCP_CALL and isinstance(error, str) else {}
 
 
 def _held(kind: str, held: str, output: Any) -> Item:

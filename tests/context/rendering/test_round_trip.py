@@ -342,6 +342,39 @@ def test_the_items_of_openai_s_own_tools_come_back_as_they_were(item: dict[str, 
     assert without_marks(back) == without_marks([question, item, question])
 
 
+@pytest.mark.parametrize(
+    ("came", "goes"),
+    [
+        pytest.param(
+            {"type": "mcp_call", "name": "roll", "arguments": "{}", "output": "4", "error": None},
+            {"type": "mcp_call", "name": "roll", "arguments": "{}", "output": "4"},
+            id="a call that did not fail",
+        ),
+        pytest.param(
+            {"type": "mcp_list_tools", "tools": [{"name": "roll", "input_schema": {}}], "error": None},
+            {"type": "mcp_list_tools", "tools": [{"name": "roll", "input_schema": {}}]},
+            id="tools that could be listed",
+        ),
+        pytest.param(
+            {"type": "mcp_list_tools", "tools": [{"name": "roll", "input_schema": {}}], "error": "no dice"},
+            {"type": "mcp_list_tools", "tools": [{"name": "roll", "input_schema": {}}], "error": "no dice"},
+            id="tools of which some could",
+        ),
+        pytest.param(
+            {"type": "mcp_call", "name": "roll", "arguments": "{}", "output": None, "error": "no dice"},
+            {"type": "mcp_call", "name": "roll", "arguments": "{}", "output": "no dice"},
+            id="an error in words",
+        ),
+    ],
+)
+def test_what_mcp_answered_comes_back_whatever_is_said_of_an_error(came: dict[str, Any], goes: dict[str, Any]) -> None:
+    """The API, and a dump of the SDK's, say null of what is not there."""
+    question = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Look it up."}]}
+    named = {"id": "mcp_1", "server_label": "dice"}
+    back = given_back(Format.OPENAI_RESPONSES, question, {**came, **named}, question)
+    assert without_marks(back) == without_marks([question, {**goes, **named}, question])
+
+
 ASKED = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "List it."}]}
 
 
