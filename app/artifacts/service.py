@@ -4,6 +4,7 @@ import asyncio
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from uuid import UUID
@@ -25,19 +26,12 @@ from app.sessions.store import session_id
 log = structlog.get_logger("daybook.artifacts")
 
 BYTES = "latin-1"  # a character for each byte; secrets are ASCII, in which every charset but the wide ones agrees
-WIDE = re.compile(r"charset=\"?(utf-(?:16|32)(?:le|be)?)\b", re.IGNORECASE)
 TEXTUAL = re.compile(  # types whose bytes are read, all of them text by their definition
     r"text/|[^;]*;.*\bcharset=|[^/;]+/[^;]*\+(?:json|xml|yaml)\b|application/(?:x-)?(?:"
     r"ecmascript|graphql|javascript|json|json5|jsonlines|json-seq|jsonl|ld-json|ndjson|perl|php|python|sh|shellscript|sql|"
     r"tex|toml|typescript|www-form-urlencoded|xml|yaml)\b",
     re.IGNORECASE,
 )
-NOUGHTS: dict[tuple[bool, ...], str] = {
-    (True, True, True, False): "utf-32-be",
-    (False, True, True, True): "utf-32-le",
-    (True, False, True, False): "utf-16-be",
-    (False, True, False, True): "utf-16-le",
-}
 BYTE_ORDER_MARKS = {  # those of four bytes first: one of them begins as one of two does
     BOM_UTF32_LE: "utf-32-le",
     BOM_UTF32_BE: "utf-32-be",
@@ -248,31 +242,28 @@ def redacted_encoded(content: bytes, media_type: str, redact: Redact) -> bytes:
 
     One that was cut within a character is read up to that.
     """
-    charset = charset_of(content, media_type)
-    if charset is None:
-        return content
-    end = len(content) - len(content) % WIDTHS.get(charset[:6], 1)
-    try:
-        text = content[:end].decode(charset)
-    except UnicodeDecodeError:
-        return content
-    redacted = text if "\0" in text else redact(text)
-    return content if redacted == text else redacted.encode(charset, errors="replace") + content[end:]
+    for charset in charsets_of(content, media_type):
+        end = len(content) - len(content) % WIDTHS.get(charset[:6], 1)
+        with suppress(UnicodeDecodeError):
+            text = content[:end].decode(charset)
+            redacted = text if "\0" in text else redact(text)
+            if redacted != text:
+                return redacted.encode(charset, errors="replace") + content[end:]
+    return content
 
 
-def charset_of(content: bytes, media_type: str) -> str | None:
-    """How to read the secrets of a text that is no UTF-8; None where nothing tells that it is a text.
+def charsets_of(content: bytes, media_type: str) -> tuple[str, ...]:
+    """How to read the secrets of a text that is no UTF-8; none where nothing tells that it is a text.
 
-    Its bytes tell more than its type: a byte order mark or, as RFC 4627 does of JSON, where its first two characters
-    have noughts. A text of wide characters without one has no ASCII, and no secret.
+    Its bytes tell more than its type. A text of wide characters has noughts where it has a secret, which is ASCII. If
+    no byte order mark says which it is, it is read in each order, and has a secret in its own alone.
     """
     for mark, charset in BYTE_ORDER_MARKS.items():
         if content.startswith(mark):
-            return charset
+            return (charset,)
     if not TEXTUAL.match(media_type):
-        return None
-    wide = WIDE.search(media_type) if 0 in content else None
-    return NOUGHTS.get(tuple(byte == 0 for byte in content[:4])) or (wide[1].lower() if wide else BYTES)
+        return ()
+    return tuple(BYTE_ORDER_MARKS.values()) if 0 in content else (BYTES,)
 
 
 def _refuse_part(name: str) -> None:

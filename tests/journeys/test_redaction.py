@@ -210,6 +210,19 @@ async def test_a_text_that_is_no_utf_8_loses_its_secrets_alone(
             assert (await service.client.get(path)).content.decode(charset) == kept
 
 
+@pytest.mark.parametrize("media_type", ["text/plain", "text/plain; charset=utf-16", "application/json; charset=utf-32"])
+@pytest.mark.parametrize("charset", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+async def test_a_text_that_begins_with_other_letters_loses_its_secrets_too(
+    start_service: StartService, media_type: str, charset: str
+) -> None:
+    """Where no mark tells the order of its bytes, nor do its first characters."""
+    async with start_service(redaction=ON) as service:
+        await service.append("s", MESSAGES[0])
+        path, typed = "/sessions/s/artifacts/notes", {"Content-Type": media_type}
+        await service.client.put(path, content=f"一二 {KEY}, then".encode(charset), headers=typed)
+        assert (await service.client.get(path)).content == f"一二 {MARK}, then".encode(charset)
+
+
 @pytest.mark.parametrize("charset", ["utf-16", "utf-16-be", "utf-32-le"])
 async def test_a_text_that_was_cut_within_a_character_loses_its_secrets_too(
     start_service: StartService, charset: str
