@@ -82,9 +82,9 @@ WITH {moment}, parent AS (
   SELECT put.id, p.tenant, p.scope,
          (SELECT coalesce(sum(tokens), 0) FROM messages
           WHERE session_id = p.id AND seq > p.observed_seq AND seq <= p.seq AND observe
-            AND (erased_at IS NULL OR seq <= put.buffered_seq))
-         - (SELECT coalesce(sum(message_tokens), 0) FROM chunk
-            WHERE from_seq > p.observed_seq AND status_then = 'retired' AND retired_by = 'deleted'), 0,
+            AND (erased_at IS NULL OR seq <= put.buffered_seq)
+            AND NOT coalesce((SELECT range_agg(int8range(from_seq, to_seq, '[]')) FROM chunk
+                              WHERE status_then = 'retired' AND retired_by = 'deleted') @> seq, false)), 0,
          (SELECT coalesce(sum(message_tokens), 0) FROM chunk WHERE status_then = 'buffered'),
          (SELECT coalesce(sum(tokens), 0) FROM chunk WHERE status_then = 'active'),
          (SELECT coalesce(sum(tokens), 0) FROM condensed WHERE status_then = 'active'),

@@ -222,6 +222,22 @@ async def test_a_chunk_that_was_deleted_unseen_stays_deleted(start_service: Star
         check(await facts(service, BRANCHED))
 
 
+async def test_what_was_erased_of_a_chunk_that_was_deleted_unseen_is_counted_once(start_service: StartService) -> None:
+    text = " ".join(f"I paid invoice {number} for Rex in Lisbon." for number in range(14))
+    async with start_service(memory=AHEAD) as service:
+        for number in range(4):
+            await service.append(PARENT, {"id": f"m-{number}", "role": "user", "content": text}, **WAIT)
+        (ahead, *_) = await items(service, PARENT, "memory/observations")
+        await service.client.delete(f"/sessions/{PARENT}/memory/observations/{ahead['id']}")
+        await service.client.delete(f"/sessions/{PARENT}/messages/m-0")
+        await service.context(PARENT, **WAIT)
+        await branch(service)
+        parent, branched = await facts(service, PARENT), await facts(service, BRANCHED)
+        assert (ahead["status"], ahead["from_seq"]) == ("buffered", 1)
+        assert branched.memory["pending_tokens"] == parent.memory["pending_tokens"]
+        check(branched)
+
+
 async def test_a_branch_has_the_past_of_its_parent_and_branches_in_turn(service: Service) -> None:
     await service.configure(PARENT, keep_last=1)
     for fact in FACTS:
