@@ -92,11 +92,11 @@ class Retaining:
         """The session whole, if it is silent still. Where others share its memory, what of that is theirs stays."""
         async with self._database.tx() as tx:
             await self._store.hurry(tx)
-            shared = await hold_related(tx, session)
-            old = await self._store.lock(tx, session)
-            if old is None or not self._goes(old, now):
+            held = await hold_related(tx, session)
+            old = None if held is None else await self._store.lock(tx, session)
+            if held is None or old is None or not self._goes(old, now):
                 return
-            receipt = await self._deleting.forget(tx, old.gone.beside(shared))
+            receipt = await self._deleting.forget(tx, old.gone.beside(held.shared))
         log.info("session_expired", session=old.key, **receipt.rows)
         self._metrics.expired(messages=receipt.rows["messages"], sessions=receipt.sessions)
 

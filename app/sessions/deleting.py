@@ -53,13 +53,13 @@ class Deleting:
     async def session(self, tenant: str, key: str) -> Receipt:
         """One session; where others share its memory, what of that is theirs stays. Raises SessionNotFound."""
         async with self._database.tx() as tx:
-            shared = await hold_related(tx, session_id(tenant, key))
-            gone = await self._store.lock_session(tx, tenant, key)
-            if not gone.sessions:
+            held = await hold_related(tx, session_id(tenant, key))
+            if held is None:
                 raise SessionNotFound(f"session '{key}' was never seen")
-            receipt = await self.forget(tx, gone.beside(shared))
-        if shared is not None:
-            self._memory.wake(shared)
+            gone = await self._store.lock_session(tx, tenant, key)
+            receipt = await self.forget(tx, gone.beside(held.shared))
+        if held.shared is not None:
+            self._memory.wake(held.shared)
         self._metrics.erased("session")
         return receipt
 

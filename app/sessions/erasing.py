@@ -10,7 +10,7 @@ from uuid import UUID
 
 from app.kit.db import Tx
 from app.sessions.errors import MessageNotFound, SessionNotFound
-from app.sessions.lineage import FAMILY, family
+from app.sessions.lineage import FAMILY
 from app.sessions.model import Kind
 from app.sessions.sharing import hold_related
 from app.sessions.store import session_id
@@ -69,10 +69,9 @@ class ErasingLog:
         Raises SessionNotFound, MessageNotFound.
         """
         session = session_id(tenant, key)
-        await hold_related(tx, session)
-        rows = await tx.fetch(COPIES, [session], session, message_id)
-        if not rows and not await family(tx, [session]):
+        if await hold_related(tx, session) is None:
             raise SessionNotFound(f"session '{key}' was never seen")
+        rows = await tx.fetch(COPIES, [session], session, message_id)
         if not rows:
             raise MessageNotFound(f"session '{key}' has no message '{message_id}'")
         copies = [Copy(**{**row, "kind": Kind(row["kind"])}) for row in rows]

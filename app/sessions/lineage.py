@@ -47,8 +47,8 @@ async def family(tx: Tx, sessions: Sequence[UUID]) -> set[UUID]:
     return {row["id"] for row in await tx.fetch(MEMBERS, sessions)}
 
 
-async def hold(tx: Tx, find: Callable[[], Awaitable[set[UUID]]]) -> None:
-    """Lock the sessions that ``find`` finds, in the order of all who lock several.
+async def hold(tx: Tx, find: Callable[[], Awaitable[set[UUID]]]) -> set[UUID]:
+    """Lock the sessions that ``find`` finds, in the order of all who lock several. Answers those that are there.
 
     A branch may come between the look and the locks, or a session go and another of its key come: that is found by
     another look, and while its parent is held there are no more of it. Then all are let go, which the end of a
@@ -58,14 +58,18 @@ async def hold(tx: Tx, find: Callable[[], Awaitable[set[UUID]]]) -> None:
     for _ in range(LOOKS_MAX):
         try:
             async with tx.transaction():
-                held = {row["id"] for row in await tx.fetch(HOLD, list(found))}
+                held = await _held(tx, found)
                 if more := await find() - held:
                     raise _Grown  # noqa: TRY301 - it ends the savepoint
         except _Grown:
             found |= more
         else:
-            return
-    await tx.execute(HOLD, list(found))
+            return held
+    return await _held(tx, found)
+
+
+async def _held(tx: Tx, sessions: set[UUID]) -> set[UUID]:
+    return {row["id"] for row in await tx.fetch(HOLD, list(sessions))}
 
 
 async def adopt(tx: Tx, gone: Gone) -> None:

@@ -222,10 +222,18 @@ def waiting(*, observed_seq: str = "observed_seq", facts_seq: str = "facts_seq")
     return _WAITING.format(observed_seq=observed_seq, facts_seq=facts_seq)
 
 
-async def hold_related(tx: Tx, session: UUID) -> UUID | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A session that is locked with what belongs to it. ``shared``: its memory, if others have it too."""
+
+    shared: UUID | None
+
+
+async def hold_related(tx: Tx, session: UUID) -> Held | None:
     """Lock the session, all that share its memory, and the branches that descend from it.
 
-    What goes of it may change what was made of them. Answers the memory, if others have it too. Raises SessionMoved.
+    What goes of it may change what was made of them. None where it was never seen: one that comes afterwards is not
+    held, and may have the memory of others. Raises SessionMoved.
     """
     for left in reversed(range(MOVES_MAX)):
         try:
@@ -238,7 +246,7 @@ async def hold_related(tx: Tx, session: UUID) -> UUID | None:
     raise AssertionError  # the last look returns or raises
 
 
-async def _held_related(tx: Tx, session: UUID, memory: UUID | None) -> UUID | None:
+async def _held_related(tx: Tx, session: UUID, memory: UUID | None) -> Held | None:
     """Raises SessionMoved, with none of them held, where the session had not this memory when it was."""
     sharers = set() if memory is None else {sharer["id"] for sharer in await tx.fetch(SHARERS, memory)}
 
@@ -248,8 +256,9 @@ async def _held_related(tx: Tx, session: UUID, memory: UUID | None) -> UUID | No
             raise SessionMoved("the session is being moved between memories")
         return sharers | await family(tx, [session])
 
-    await hold(tx, related)
-    return memory if sharers - {session} else None
+    if session not in await hold(tx, related):
+        return None
+    return Held(shared=memory if sharers - {session} else None)
 
 
 async def follow(tx: Tx, tenant: str, resource_id: str, rules: dict[str, Any]) -> bool:

@@ -1,8 +1,10 @@
 """Sessions that come to a shared memory and leave it while others are at it."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -11,11 +13,13 @@ import asyncpg
 import pytest
 
 from app.kit.db import Database, DatabaseConfig
-from app.sessions.errors import SessionMoved
+from app.sessions.errors import SessionMoved, SessionNotFound
 from app.sessions.sharing import LOCK_OWNER, Sharer, hold_related, leave
 from app.sessions.sharing import share as share_memory
 from app.sessions.store import SessionStore, session_id
 from tests.conftest import Service
+from tests.fuzz import laws
+from tests.fuzz.statements import WatchedDatabase
 from tests.journeys.looks import until
 from tests.memory.test_sharing import SMALL, say, share
 from tests.sessions.test_lineage import LOCKING, WAITING
@@ -61,6 +65,43 @@ async def test_a_session_that_joins_a_memory_while_it_is_deleted_takes_nothing_o
         again = await service.client.post("/sessions/two/messages", json={"messages": [hello]})
         assert (again.status_code, again.json()["replayed"]) == (200, 1)
         assert (await service.memory("two"))["pending"]["messages"] == 1
+
+
+class AtSecondLook:
+    """Does something, in a thread of its own, once a transaction has looked twice for a session and its branches."""
+
+    def __init__(self, act: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._act = act
+        self._looks = 0
+
+    def before(self, name: str) -> None:
+        """Nothing is done before a statement."""
+
+    def after(self, name: str) -> None:
+        self._looks += name == "family"
+        if name == "family" and self._looks == 2:
+            with ThreadPoolExecutor(max_workers=1) as pool:
+                pool.submit(asyncio.run, self._act()).result()
+
+
+async def test_who_deletes_a_session_that_came_after_the_look_for_it_takes_no_memory_of_others(
+    service: Service, database_url: str
+) -> None:
+    await share(service, "two")
+    await service.append("two", said("Hello"))
+
+    async def come() -> None:
+        async with opened(database_url) as (database, _), database.tx() as tx:
+            assert await share_memory(tx, ONE, {}, timezone="UTC")
+
+    async with opened(database_url) as (database, _):
+        deleting = copy(service.app.state.deleting)
+        deleting._database = WatchedDatabase(database, AtSecondLook(come))
+        with suppress(SessionNotFound):
+            await deleting.session("default", "one")
+        await laws.every_memory_has_a_session(database)
+    assert (await service.get("/sessions/one"))["resource_id"] == "ana"
+    assert (await service.memory("two"))["pending"]["messages"] == 1
 
 
 async def test_a_session_that_leaves_a_memory_while_it_is_deleted_leaves_none_of_its_own(
