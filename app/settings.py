@@ -225,7 +225,10 @@ class EmbeddingSettings(_Group):
     batch: int = Field(32, ge=1, le=2_048, description="messages sent at once")
     timeout_seconds: float = Field(60.0, gt=0, le=3_600, description="for them")
     reply_bytes_max: int = Field(
-        32 * 1024 * 1024, ge=1_024, le=1024**3, description="of a reply that are read; one that goes on has failed"
+        32 * 1024 * 1024,
+        ge=1_024,
+        le=1024**3,
+        description="of a reply that are read, some 22 for each number of a vector; one that goes on has failed",
     )
     query_seconds: float = Field(
         1.0, gt=0, le=60, description="for a query, and before it for a place among the calls; then words alone"

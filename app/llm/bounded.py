@@ -34,7 +34,7 @@ class BoundedReplies(httpx2.AsyncClient):
                 body += piece
                 if len(body) > self._reply_bytes_max:
                     if response.is_success:
-                        raise TooLargeError
+                        raise TooLargeError(f"more than the {self._reply_bytes_max:,} bytes that are read")
                     break
         finally:
             await response.aclose()

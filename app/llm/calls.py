@@ -89,7 +89,7 @@ def understood(reply: T, read: Callable[[T], R], *, provider: str, usage: Usage 
     """
     try:
         return read(reply)
-    except (AttributeError, LookupError, *UNREADABLE) as error:  # 1e999 tokens overflow
+    except (AttributeError, LookupError, RuntimeError, *UNREADABLE) as error:  # 1e999 tokens overflow
         failure = bad_reply(provider)
         failure.usage = usage
         raise failure from error
@@ -105,8 +105,9 @@ def tokens(told: Any) -> int:
 
 def unreached(provider: str, error: Exception) -> ModelError:
     """Anthropic's SDK takes what is raised while a reply is read for a failed connection."""
-    if isinstance(error, TooLargeError) or isinstance(error.__cause__, TooLargeError):
-        return ModelError(TOO_LARGE, f"{provider} answered with more than is read", retryable=True)
+    for each in (error, error.__cause__):
+        if isinstance(each, TooLargeError):
+            return ModelError(TOO_LARGE, f"{provider} answered with {each}", retryable=True)
     return ModelError("connection", f"{provider} could not be reached", retryable=True)
 
 

@@ -3,10 +3,10 @@ from typing import Any
 import pytest
 from anthropic.types import Message
 
-from app.llm.anthropic import read_reply, read_usage
+from app.llm.anthropic import read_message, read_reply, read_usage
 from app.llm.build import LlmConfig, build_model
-from app.llm.calls import TOKENS_MAX
-from app.llm.port import ModelRequest, Provider, Usage
+from app.llm.calls import TOKENS_MAX, understood
+from app.llm.port import ModelError, ModelRequest, Provider, Usage
 from tests.model_server import ModelServer, Recorded
 
 ASK = ModelRequest(system="Be brief.", prompt="Hello", max_output_tokens=10)
@@ -67,3 +67,10 @@ def test_a_block_of_a_type_yet_to_come_is_no_text() -> None:
     blocks = [{"type": "yet_to_come", "of": 1}, {"type": "text", "text": "hi"}]
 
     assert read_reply(message(content=blocks, usage=None)).text == "hi"
+
+
+def test_what_the_sdk_can_build_nothing_of_is_a_bad_reply() -> None:
+    body = b'{"content": [{"type": ["text"], "_fields_set": 1}]}'
+    with pytest.raises(ModelError) as failed:
+        understood(body, read_message, provider=Provider.ANTHROPIC)
+    assert failed.value.kind == "bad_reply"

@@ -60,7 +60,7 @@ async def test_vectors_are_read_up_to_their_limit(server: ModelServer) -> None:
     server.always = Fault.ENDLESS
 
     async with embedding(reply_bytes_max=10_000) as embedder:
-        with pytest.raises(ModelError, match="more than is read"):
+        with pytest.raises(ModelError, match="more than the 10,000 bytes that are read"):
             await embedder.passages(["a car"])
 
 
