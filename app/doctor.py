@@ -110,7 +110,7 @@ async def _vectors(pool: Database) -> Finding:
 async def _objects(settings: Settings) -> AsyncIterator[Finding]:
     check = "object store"
     try:
-        objects = build_objects(settings)
+        objects = build_objects(settings, begins=False)
     except StartError as error:
         yield Finding(check=check, verdict=Verdict.WRONG, detail=str(error), advice="the service does not start so")
         return
@@ -119,6 +119,9 @@ async def _objects(settings: Settings) -> AsyncIterator[Finding]:
     trouble = await objects.trouble()
     if trouble is None:
         yield Finding(check=check, verdict=Verdict.OK, detail="answers")
+    elif objects.is_unmarked():
+        advice = "mount it; if it is a new one, the service begins to use it when it starts"
+        yield Finding(check=check, verdict=Verdict.WARNING, detail=trouble, advice=advice)
     else:
         advice = "see DAYBOOK_ARTIFACTS__URL and the store's own variables; only artifacts are without it"
         yield Finding(check=check, verdict=Verdict.WRONG, detail=trouble, advice=advice)

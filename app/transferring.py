@@ -46,9 +46,8 @@ def import_session(settings: Settings, *, tenant: str, key: str, path: Path) -> 
 async def _export(settings: Settings, tenant: str, key: str, file: BinaryIO) -> int:
     count = 0
     async with _opened(settings) as database:
-        exporting = Exporting(
-            database=database, store=TransferStore(), objects=build_objects(settings), config=ExportConfig()
-        )
+        objects = build_objects(settings, begins=False)
+        exporting = Exporting(database=database, store=TransferStore(), objects=objects, config=ExportConfig())
         with _progress() as progress:
             task = progress.add_task(f"exporting {key}", total=None)
             async for line in exporting.session(tenant, key):

@@ -122,10 +122,15 @@ def build_retaining(
     )
 
 
-def build_objects(settings: Settings) -> Objects | None:
-    """The object store; None where the bytes are in the database. Raises StartError."""
+def build_objects(settings: Settings, *, begins: bool = True) -> Objects | None:
+    """The object store; None where the bytes are in the database. Raises StartError.
+
+    ``begins``: whether a folder that is empty may be one that is not used yet, or is one that is not mounted.
+    """
     chosen = settings.artifacts
-    return None if chosen.url is None else open_objects(chosen.url, concurrency=chosen.store_concurrency)
+    if chosen.url is None:
+        return None
+    return open_objects(chosen.url, concurrency=chosen.store_concurrency, begins=begins)
 
 
 def build_sweeping(settings: Settings, pool: Database, objects: Objects) -> Sweeping:

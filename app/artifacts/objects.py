@@ -93,6 +93,10 @@ class Objects:
         with suppress(FileNotFoundError):
             await self._asked(lambda: self._store.delete(list(keys)))
 
+    def is_unmarked(self) -> bool:
+        """Whether it is a folder that is not mounted, or that no service has begun to use."""
+        return self._mark is not None and not self._mark.exists()
+
     async def trouble(self) -> str | None:
         """Why it cannot be reached, for an operator; None where it can."""
         try:
@@ -120,24 +124,29 @@ class Objects:
             self._places.release()
 
     def _here(self, call: Callable[[], Any]) -> Any:
-        if self._mark is not None and not self._mark.exists():
-            raise OSError(f"its folder is not there, or is another one: it has no {self._mark.name}")
+        if self.is_unmarked():
+            raise OSError(f"its folder is not there, or is another one: it has no {MARK}")
         return call()
 
 
-def open_objects(url: str, *, concurrency: int = CONCURRENCY) -> Objects:
+def open_objects(url: str, *, concurrency: int = CONCURRENCY, begins: bool = True) -> Objects:
     """The object store at a URL (``file:///srv/daybook``, ``s3://bucket/prefix``, ``gs://``, ``az://``).
 
-    Raises StartError: the library is not there, or this is no URL of a store.
+    A folder that is empty may be one that is not mounted: it is taken for a new one only where this ``begins``. Raises
+    StartError: the library is not there, or this is no URL of a store.
     """
     try:
         from obstore.exceptions import BaseError
         from obstore.store import from_url
     except ImportError as error:
         raise StartError("DAYBOOK_ARTIFACTS__URL needs an extra: pip install 'daybook[objects]'") from error
+    folder = _folder(url)
+    is_new = begins or (folder is not None and not folder.exists())
     options = {"mkdir": True} if url.startswith("file:") else REMOTE
     try:
-        return Objects(from_url(url, **options), concurrency=concurrency, mark=_marked(url))
+        store = from_url(url, **options)
+        mark = None if folder is None else _marked(folder, is_new=is_new)
+        return Objects(store, concurrency=concurrency, mark=mark)
     except (BaseError, ValueError, OSError) as error:
         raise StartError(f"DAYBOOK_ARTIFACTS__URL: {_told(error, url)}") from error
 
@@ -164,16 +173,18 @@ def _told(error: BaseException, url: str = "the URL") -> str:
     return URL.sub("the URL", first_line(error).replace(url, "the URL"))
 
 
-def _marked(url: str) -> Path | None:
-    """The mark of a store that is a folder, made where there is none yet.
+def _folder(url: str) -> Path | None:
+    parts = urlsplit(url)
+    return Path(unquote(parts.path)) if parts.scheme == "file" else None
+
+
+def _marked(folder: Path, *, is_new: bool) -> Path:
+    """The mark of a store that is a folder, made where there is none yet in one that is new or has something in it.
 
     Where what is mounted there goes away, what is put would else lie beneath it, and what was put would not be found.
     """
-    parts = urlsplit(url)
-    if parts.scheme != "file":
-        return None
-    mark = Path(unquote(parts.path)) / MARK
-    if not mark.exists():
+    mark = folder / MARK
+    if not mark.exists() and (is_new or any(folder.iterdir())):
         mark.touch()
     return mark
 

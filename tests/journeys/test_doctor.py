@@ -47,6 +47,15 @@ def test_an_object_store_that_is_away_is_told_with_the_reason(database_url: str)
     assert "Error performing GET the URL" in found["object store"]["detail"]
 
 
+def test_a_folder_that_may_be_not_mounted_is_told_and_not_taken_for_a_new_one(
+    database_url: str, tmp_path: Path
+) -> None:
+    """Else the running service, for which it is away, would go on beneath the mount point."""
+    found = findings(exit_code=0, DAYBOOK_DATABASE_URL=database_url, DAYBOOK_ARTIFACTS__URL=f"file://{tmp_path}")
+    assert found["object store"]["verdict"] == "warning"
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_object_store_that_is_none_is_told_beside_what_is_sound(database_url: str) -> None:
     found = findings(exit_code=MISTAKES, DAYBOOK_DATABASE_URL=database_url, DAYBOOK_ARTIFACTS__URL="foo://x")
     assert found["database"]["verdict"] == "ok"
