@@ -25,6 +25,7 @@ from app.settings import Settings
 from app.working import build_objects
 
 CLOCK_SECONDS_MAX = 5.0  # between this machine's clock and the database's, which leases and gaps go by
+IS_READ_ONLY = "SELECT current_setting('transaction_read_only')::boolean"
 TROUBLED_MAX = 20  # memories told by name
 PROBE = ModelRequest(system="Answer with the word OK.", prompt="Are you there?", max_output_tokens=64)
 
@@ -59,7 +60,7 @@ async def examine(settings: Settings, database: Location, *, redrive: bool) -> A
     """Each finding as it is made. A check that needs what a former one found wrong is left out."""
     try:
         async with opened(settings, database) as pool:
-            yield Finding(check="database", verdict=Verdict.OK, detail=database.name)
+            yield await _database(pool, database)
             schema = await _schema(pool, database)
             yield schema
             yield await _clock(pool)
@@ -75,6 +76,16 @@ async def examine(settings: Settings, database: Location, *, redrive: bool) -> A
         yield finding
     async for finding in _models(settings):
         yield finding
+
+
+async def _database(pool: Database, database: Location) -> Finding:
+    async with pool.connection() as connection:
+        is_read_only = await connection.fetchval(IS_READ_ONLY)
+    if not is_read_only:
+        return Finding(check="database", verdict=Verdict.OK, detail=database.name)
+    advice = "name the primary, or see default_transaction_read_only of server, database and role"
+    detail = f"{database.name} takes no writes: a standby, or made so"
+    return Finding(check="database", verdict=Verdict.WRONG, detail=detail, advice=advice)
 
 
 async def _schema(pool: Database, database: Location) -> Finding:

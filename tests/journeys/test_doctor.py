@@ -86,6 +86,14 @@ def test_a_database_that_was_not_migrated_is_told_with_what_to_do(postgres: str)
     assert "memories" not in found
 
 
+def test_a_database_that_takes_no_writes_is_told(database_url: str) -> None:
+    read_only = f"{database_url}&default_transaction_read_only=on"
+    found = findings(exit_code=MISTAKES, DAYBOOK_DATABASE_URL=read_only, DAYBOOK_MIGRATE="never")
+    assert found["database"]["verdict"] == "wrong"
+    assert "takes no writes" in found["database"]["detail"]
+    assert found["memories"]["verdict"] == "ok"
+
+
 def test_a_database_that_is_not_there_is_told(postgres: str) -> None:
     absent = postgres.replace("/postgres?", "/absent?", 1)
     found = findings(exit_code=MISTAKES, DAYBOOK_DATABASE_URL=absent)
