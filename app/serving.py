@@ -55,6 +55,7 @@ SWITCH_SECONDS = 0.0005
 # look many times over, and at each hundredth time at all that was made since the start (docs/benchmarks/profile.md).
 GARBAGE_EVERY = 10_000
 WORKER_SECONDS = 60  # for one of several processes to start, or to answer, on a machine that is busy
+WORKER_SPARE_SECONDS = 4  # for one to end, beyond what its requests and then its steps get: 26 of an orchestrator's 30
 
 
 class Keys(StrEnum):
@@ -81,7 +82,7 @@ def serve(settings: Settings) -> None:
         if settings.workers == 1:
             uvicorn.Server(_served(settings, database)).run()
         else:
-            _supervise(_served(settings, database))
+            _supervise(settings, _served(settings, database))
 
 
 def migrate(settings: Settings, *, secured_for: str | None = None) -> None:
@@ -214,13 +215,18 @@ def _served(settings: Settings, database: Location) -> uvicorn.Config:
         log_config=None,
         server_header=False,
         proxy_headers=False,
-        timeout_graceful_shutdown=round(settings.engine.grace_seconds) + 1,
+        timeout_graceful_shutdown=_grace(settings),
     )
 
 
-def _supervise(config: uvicorn.Config) -> None:
+def _grace(settings: Settings) -> int:
+    """Seconds for the answers that are owed at the end; then again as many for the steps of the memory."""
+    return round(settings.engine.grace_seconds) + 1
+
+
+def _supervise(settings: Settings, config: uvicorn.Config) -> None:
     """Serve by several processes on one socket."""
-    if not Supervisor(config).serve():
+    if not Supervisor(config, end_seconds=2 * _grace(settings) + WORKER_SPARE_SECONDS).serve():
         raise StartError("a worker process could not start; its log says why")
 
 

@@ -1,75 +1,184 @@
 """Several processes on one socket: one that ends or hangs is replaced, whatever the others are at.
 
-Uvicorn's own supervisor waits for the answer of one process after the other, up to a minute each. Meanwhile it replaces
-no other and hears no signal. And it ends the service with the first process that cannot start, as while the database is
-away none can that takes the place of a killed one.
+Signals, the pings and how a process is started are uvicorn's. What its supervisor does by waiting is done here by
+looking twice a second (docs/decisions/0057-*).
 """
 
-import signal
 import time
+from socket import socket
 
 import structlog
 import uvicorn
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
+from app.kit.errors import StartError
+
 log = structlog.get_logger("daybook")
 
-AGAIN_SECONDS = 5.0  # from the start of a process that could not start to the next one's
+AGAIN_SECONDS = 5.0
+LOOK_SECONDS = 0.05  # at those that are to end, when nothing else is left to do
+
+
+class Worker(Process):
+    """One process, and what is known of it."""
+
+    def __init__(self, config: uvicorn.Config, sockets: list[socket]) -> None:
+        super().__init__(config, sockets)
+        self.began = time.monotonic()
+        self.has_served = False
+        self.ends_until = 0.0  # then it is killed; of one that was told to end
+        self._asked: float | None = None  # since when an answer is waited for
+
+    def is_well(self, now: float) -> bool:
+        """Whether it lives and has answered in time. It is asked, and not waited for."""
+        if not self.process.is_alive():
+            return False
+        try:
+            if self._asked is None:
+                self.parent_conn.send(b"ping")
+                self._asked = now
+            elif self.parent_conn.poll(0):
+                self.has_served = self.parent_conn.recv() or self.has_served
+                self._asked = None
+        except (OSError, EOFError):  # it has just ended
+            return False
+        return self._asked is None or now - self._asked < self.config.timeout_worker_healthcheck
 
 
 class Supervisor(Multiprocess):
-    """Processes that serve. SIGHUP replaces one after the other."""
+    """Processes that serve. SIGHUP replaces one after the other, SIGTTIN and SIGTTOU make it one more or less.
 
-    def __init__(self, config: uvicorn.Config) -> None:
+    Who is told to end has ``end_seconds``. From the start of one that never served, or could not be started, to the
+    next one's there are ``again_seconds``.
+    """
+
+    def __init__(self, config: uvicorn.Config, *, end_seconds: float, again_seconds: float = AGAIN_SECONDS) -> None:
         super().__init__(config, sockets=[config.bind_socket()])
-        self._has_served = False  # whether any process is known to have: then what keeps one from it may pass
+        self._end_seconds = end_seconds
+        self._again_seconds = again_seconds
+        self._workers: list[Worker] = []
+        self._old: list[Worker] = []  # to be replaced though they are well
+        self._next: Worker | None = None  # takes the place of the first of them once it serves
+        self._leaving: list[Worker] = []
+        self._has_served = False  # whether any is known to have: then what keeps one from it may pass
         self._has_given_up = False
-        self._began: dict[Process, float] = {}  # of those that took another's place
-        self._asked: dict[Process, float] = {}  # since when an answer is waited for
-        for ending in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(ending, lambda *_: self.should_exit.set())  # at once, also while processes are replaced
 
     def serve(self) -> bool:
-        """Until told to end. Answers whether it did so, and not because no process could start."""
-        self.run()
-        for listening in self.sockets:
-            listening.close()
+        """Until told to end. Answers whether it did so, and not because no process could start.
+
+        Raises StartError: the system lets none be started.
+        """
+        try:
+            self.run()
+        finally:
+            self.terminate_all()
+            self.join_all()
+            for listening in self.sockets:
+                listening.close()
         return not self._has_given_up
+
+    def init_processes(self) -> None:
+        for _ in range(self.processes_num):
+            self.handle_ttin()
+        if len(self._workers) < self.processes_num:
+            raise StartError("a worker process could not be started; the log says why")
 
     def keep_subprocess_alive(self) -> None:
         """Look at each once, and wait for none."""
         now = time.monotonic()
-        for place, process in enumerate(self.processes):
-            if self.should_exit.is_set() or self._is_well(process, now):
-                continue
-            could_start = process.exitcode != STARTUP_FAILURE
-            if not could_start and not self._has_served and process not in self._began:
+        self._see_off(now)
+        ill = [worker for worker in self._workers if not worker.is_well(now)]
+        self._has_served = self._has_served or any(worker.has_served for worker in self._workers)
+        for worker in ill:
+            if worker.exitcode == STARTUP_FAILURE and not self._has_served:
                 self._has_given_up = True
                 self.should_exit.set()
-            elif could_start or now >= self._began.get(process, 0.0) + AGAIN_SECONDS:
-                self._replace(place, process, now)
+            elif worker.has_served or now >= worker.began + self._again_seconds:
+                self._replace(worker, now)
+        self._roll(now)
 
-    def _is_well(self, process: Process, now: float) -> bool:
-        if not process.process.is_alive():
-            return False
+    def restart_all(self) -> None:
+        """Also those, once more, that are only just coming."""
+        self._old = list(self._workers)
+        self._drop_next()
+
+    def handle_ttin(self) -> None:
+        worker = self._started()
+        if worker is not None:
+            self._workers.append(worker)
+
+    def handle_ttou(self) -> None:
+        if len(self._workers) > 1:
+            self._let_go(self._workers.pop())
+
+    def terminate_all(self) -> None:
+        self._drop_next()
+        while self._workers:
+            self._let_go(self._workers.pop())
+
+    def join_all(self) -> None:
+        while self._leaving:
+            self._see_off(time.monotonic())
+            time.sleep(LOOK_SECONDS)
+
+    def _started(self) -> Worker | None:
         try:
-            if process not in self._asked:
-                process.parent_conn.send(b"ping")
-                self._asked[process] = now
-            elif process.parent_conn.poll(0):
-                self._has_served = process.parent_conn.recv() or self._has_served
-                del self._asked[process]
-        except (OSError, EOFError):  # it has just ended
-            return False
-        return now - self._asked.get(process, now) < self.config.timeout_worker_healthcheck
+            worker = Worker(self.config, self.sockets)
+            worker.start()
+        except OSError as error:  # no room for a process, or for files of one
+            log.error("worker_not_started", error=str(error))  # noqa: TRY400 - what is to be known is in the line
+            return None
+        return worker
 
-    def _replace(self, place: int, process: Process, now: float) -> None:
-        process.kill()  # it may hang
-        process.join()
-        log.warning("worker_replaced", pid=process.pid, exit_code=process.exitcode)
-        self._asked.pop(process, None)
-        self._began.pop(process, None)
-        self.processes[place] = Process(self.config, self.sockets)
-        self.processes[place].start()
-        self._began[self.processes[place]] = now
+    def _replace(self, worker: Worker, now: float) -> None:
+        fresh = self._started()
+        if fresh is None:
+            worker.began, worker.has_served = now, False
+            return
+        log.warning("worker_replaced", pid=worker.pid, exit_code=worker.exitcode)
+        self._workers[self._workers.index(worker)] = fresh
+        self._kill(worker)  # it may hang
+
+    def _roll(self, now: float) -> None:
+        """Replace the next of those that are well, once the last has ended: there is never more than one too many."""
+        self._old = [worker for worker in self._old if worker in self._workers]
+        if not self._old:
+            self._drop_next()
+        elif self._next is None and not self._leaving:
+            self._next = self._started()
+            self._old = [] if self._next is None else self._old
+        elif self._next is not None and self._next.has_served:
+            self._workers[self._workers.index(self._old[0])] = self._next
+            self._let_go(self._old[0])
+            self._next = None
+        elif self._next is not None and not self._comes(self._next, now):
+            log.error("worker_not_started", pid=self._next.pid, exit_code=self._next.exitcode)
+            self._old = []
+            self._drop_next()
+
+    def _comes(self, worker: Worker, now: float) -> bool:
+        return worker.is_well(now) and now < worker.began + self.config.timeout_worker_healthcheck
+
+    def _drop_next(self) -> None:
+        if self._next is not None:
+            self._kill(self._next)
+            self._next = None
+
+    def _let_go(self, worker: Worker) -> None:
+        worker.terminate()
+        worker.ends_until = time.monotonic() + self._end_seconds
+        self._leaving.append(worker)
+
+    def _kill(self, worker: Worker) -> None:
+        worker.kill()
+        worker.ends_until = float("inf")
+        self._leaving.append(worker)
+
+    def _see_off(self, now: float) -> None:
+        for worker in self._leaving:
+            if worker.process.is_alive() and now >= worker.ends_until:
+                log.warning("worker_killed", pid=worker.pid)
+                worker.ends_until = float("inf")
+                worker.kill()
+        self._leaving = [worker for worker in self._leaving if worker.process.is_alive()]

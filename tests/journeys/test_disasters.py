@@ -175,7 +175,12 @@ async def serving(service: Running) -> list[int]:
 async def test_a_worker_that_hangs_keeps_no_other_from_being_replaced_nor_the_service_from_ending(
     database_url: str,
 ) -> None:
-    environment = {"DAYBOOK_DATABASE_URL": database_url, "DAYBOOK_MIGRATE": "never", "DAYBOOK_WORKERS": "2"}
+    environment = {
+        "DAYBOOK_DATABASE_URL": database_url,
+        "DAYBOOK_MIGRATE": "never",
+        "DAYBOOK_WORKERS": "2",
+        "DAYBOOK_ENGINE__GRACE_SECONDS": "1",
+    }
     async with process(environment) as service:
         hanging, killed = await until(partial(serving, service), lambda found: len(found) == 2)
         os.kill(hanging, signal.SIGSTOP)
@@ -185,8 +190,12 @@ async def test_a_worker_that_hangs_keeps_no_other_from_being_replaced_nor_the_se
         )
         assert hanging in found
         assert await is_ready_anew(service)
+        service.send(signal.SIGHUP)
+        anew = await until(
+            partial(serving, service), lambda anew: len(anew) == 2 and not {*found} & {*anew}, seconds=90
+        )
+        os.kill(anew[0], signal.SIGSTOP)
         service.send(signal.SIGTERM)
-        os.kill(hanging, signal.SIGCONT)
         assert await service.ended() == 0
 
 
