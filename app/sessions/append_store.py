@@ -3,7 +3,8 @@
 The locks come in the order session, memory, messages. Having waited for a row lock a statement still sees its old
 snapshot, so two tries of one request in flight do not see each other's messages: the second meets the unique index on
 (session_id, id), which rolls the whole statement back; run again, it finds the messages stored. Others may have stored
-more of them meanwhile, so the last try holds the session before its statement begins.
+more of them meanwhile, so the last try holds the session before its statement begins. Nor does it see the memory of a
+session that left it and came back meanwhile, which is another row of the same id: no message is stored uncounted.
 
 Nearly every append is of messages that are new, to a session that is there. For that there is a statement of a third
 of the nodes, once for one message and once for more, which does nothing for any other; then the general one is made
@@ -25,6 +26,7 @@ from app.sessions.model import ActorUsage, Kind, MemoryCounters, MemoryDefaults,
 from app.sessions.store import counters_of, session_id
 
 APPEND_TRIES = 3
+SEEN_TOO_EARLY = (asyncpg.UniqueViolationError, asyncpg.NotNullViolationError)  # of messages' ids; of their session
 HOLD_SESSION = "/* hold_session */ SELECT FROM sessions WHERE id = $1 FOR NO KEY UPDATE"
 CLOSING = frozenset({Kind.USER, Kind.TOOL_CALL, Kind.TOOL_RESULT})
 
@@ -140,7 +142,8 @@ LEFT JOIN session ON true LEFT JOIN memory m ON true ORDER BY i.ord
 # And of all messages together: $26 how many, $27 their tokens, $28 their newest time, $29 the tokens that are
 # observed, $30 whether one closes. ``m`` beside the session: without its memory nothing may be stored. What is answered
 # of the messages is known but for the first's seq. A session that gets its resource with its first message may get
-# another memory too: that is not for this statement.
+# another memory too: that is not for this statement. A message is of no session, which the table refuses, where it was
+# not counted.
 _OF_NEW = """/* append_new */
 WITH put AS (
   UPDATE sessions s SET {grown}
@@ -154,9 +157,9 @@ WITH put AS (
   RETURNING m.*
 ), stored AS (
   INSERT INTO messages {columns}
-  SELECT $14, put.next_seq - $26::bigint + i.ord - 1, i.id, i.kind, i.role, i.name, i.parts::json, i.tokens,
-         put.total_tokens - $27::bigint + i.before, i.content_hash, coalesce(i.created_at, now()), i.metadata,
-         i.observe, i.trust, put.anchor_date
+  SELECT (SELECT $14::uuid FROM wake), put.next_seq - $26::bigint + i.ord - 1, i.id, i.kind, i.role, i.name,
+         i.parts::json, i.tokens, put.total_tokens - $27::bigint + i.before, i.content_hash,
+         coalesce(i.created_at, now()), i.metadata, i.observe, i.trust, put.anchor_date
   FROM put, {input}
 )
 SELECT put.next_seq - $26::bigint AS seq, put.resource_id, put.config, m.id AS memory_id,
@@ -254,7 +257,7 @@ class AppendStore:
 
     async def _fetch(self, session: UUID, statement: str, *arguments: Any) -> list[Row]:
         for _ in range(APPEND_TRIES - 1):
-            with suppress(asyncpg.UniqueViolationError):
+            with suppress(*SEEN_TOO_EARLY):
                 async with self._database.connection() as connection:
                     rows: list[Row] = await connection.fetch(statement, *arguments)
                     return rows

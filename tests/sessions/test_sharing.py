@@ -16,7 +16,7 @@ from app.kit.db import Database, DatabaseConfig
 from app.sessions.errors import SessionMoved, SessionNotFound
 from app.sessions.sharing import LOCK_OWNER, Sharer, hold_related, leave
 from app.sessions.sharing import share as share_memory
-from app.sessions.store import SessionStore, session_id
+from app.sessions.store import SESSION, SessionStore, session_id, session_of
 from tests.conftest import Service
 from tests.fuzz import laws
 from tests.fuzz.statements import WatchedDatabase
@@ -205,6 +205,27 @@ async def test_who_leaves_a_resource_that_went_and_came_again_begins_anew(
             await remaking.execute("INSERT INTO resources (tenant, id) VALUES ('default', 'ana')")
         with pytest.raises(SessionMoved):
             await leaving
+
+
+async def test_what_is_said_while_a_session_leaves_its_memory_and_comes_back_is_counted(
+    service: Service, database_url: str
+) -> None:
+    """The memory it has then is another row of the same id, which a statement that waited does not see."""
+    await service.configure("one", scope="session")
+    async with opened(database_url) as (database, looking):
+        async with database.tx() as tx:
+            store = SessionStore(database)
+            await share_memory(tx, ONE, {}, found=await store.get("default", "one"), timezone="UTC")
+            shared = session_of(await tx.fetchrow(SESSION, ONE.session))
+            await leave(tx, "default", shared)
+            await tx.execute("INSERT INTO memories (id, tenant, wake_tokens) VALUES ($1, 'default', 0)", ONE.session)
+            saying = asyncio.create_task(service.append("one", said("Hello")))
+            await waiting(looking, 1)
+        assert [message["seq"] for message in (await saying)["messages"]] == [1]
+        found = await laws.read_facts(database, ONE.session)
+        assert found is not None
+        laws.counters_are_sums(found)
+        laws.log_is_whole(found)
 
 
 async def test_nothing_is_left_of_a_memory_that_its_last_session_leaves(service: Service) -> None:
