@@ -183,10 +183,13 @@ class EmbeddedPostgres:
         Answers whether it had to be. Raises EmbeddedError if it cannot, or if it came back under another DSN.
         """
         cluster, before = self._cluster, self._server
-        if cluster is None or before is None or running_server(cluster.path) is not None:
+        if cluster is None or before is None:
             return False
-        with self._one_line_errors(), transition(cluster.folder, seconds=self._config.start_seconds):
-            self._server = cluster.serve()
+        with self._one_line_errors():
+            if running_server(cluster.path) is not None:
+                return False
+            with transition(cluster.folder, seconds=self._config.start_seconds):
+                self._server = cluster.serve()
         if self._server.dsn != before.dsn:
             raise EmbeddedError("the embedded server came back on another socket: restart the service")
         return True

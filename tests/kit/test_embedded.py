@@ -84,6 +84,19 @@ def data_dir(initialised: Path) -> Iterator[Path]:
     end_servers(initialised)
 
 
+def test_a_look_at_it_that_the_system_does_not_allow_is_told_in_one_line(data_dir: Path) -> None:
+    with running(data_dir) as server:
+        pid_file = next(data_dir.rglob("postmaster.pid"))
+        away = pid_file.rename(pid_file.with_name("away"))
+        pid_file.mkdir()  # cannot be read, as where there are no files left
+        try:
+            with pytest.raises(EmbeddedError, match="cannot be used"):
+                server.keep_up()
+        finally:
+            pid_file.rmdir()
+            away.rename(pid_file)
+
+
 def end_servers(folder: Path) -> None:
     """Whatever a failed test left."""
     servers = [running_server(pid_file.parent) for pid_file in folder.rglob("postmaster.pid")]
