@@ -60,21 +60,29 @@ def test_a_long_line_is_written_whole(ends: tuple[int, int]) -> None:
 
 
 def test_over_the_bound_lines_are_lost_and_counted(ends: tuple[int, int]) -> None:
+    """Once or more often: of a socket that says it has no room, there is some to a write that waits."""
     read, write = ends
     stream = Unheld(write, waiting_bytes_max=10_000)
     structlog.configure(
         processors=[structlog.processors.JSONRenderer()],
         logger_factory=lambda *_: structlog.WriteLogger(stream),  # type: ignore[arg-type] # as much of a file as it needs
     )
+    kept: list[str] = []
+    told: list[int] = []
     try:
         for line in LINES:
             stream.write(line)
-        found = read_lines(read, '"}\n')
+        while len(kept) + sum(told) < len(LINES):
+            for line in read_lines(read, "\n"):
+                if line.startswith("{"):
+                    told.append(json.loads(line)["lines"])
+                else:
+                    kept.append(line)
     finally:
         structlog.reset_defaults()
-    *kept, told = found
+    assert told
+    assert len(kept) + sum(told) == len(LINES)
     assert kept == [line for line in LINES if line in set(kept)]
-    assert json.loads(told) == {"lines": len(LINES) - len(kept), "event": "log_lines_lost"}
 
 
 def test_without_a_reader_it_is_an_error_as_of_any_stream() -> None:
