@@ -43,11 +43,12 @@ class Purse:
         self._highest = {table: cap.tokens for table, cap in _caps(self._processes[0].caps).items()}
 
     async def check(self) -> None:
-        """No cap is passed by more than one call, and those that came back after their lease had ended.
+        """No cap is passed by more than one call, and those whose lease had ended before they came back.
 
-        Without one nothing waits for it.
+        Which are the held ones, and one of each process that was at work while an act took its lease: what it had
+        reserved counts no more then (docs/decisions/0016). Without a cap nothing waits for it.
         """
-        late = self._came_back() - self._before
+        late = self._came_back() - self._before + len(self._processes)
         async with self._database.connection() as connection:
             assert self._processes[0].caps.are_set or not await connection.fetchval(PAUSED)
             for table, cap in self._highest.items():
