@@ -136,7 +136,8 @@ def build_objects(settings: Settings, *, begins: bool = True) -> Objects | None:
 def build_sweeping(settings: Settings, pool: Database, objects: Objects) -> Sweeping:
     chosen = settings.artifacts
     config = SweepConfig(sweep_seconds=chosen.sweep_seconds, orphan_seconds=chosen.orphan_seconds)
-    return Sweeping(objects=objects, store=ArtifactStore(pool), clock=SystemClock(), config=config)
+    store = ArtifactStore(pool)
+    return Sweeping(objects=objects, store=store, now=store.now, config=config)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

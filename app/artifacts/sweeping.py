@@ -1,17 +1,17 @@
 """What lies in the object store and belongs to no artifact is deleted: of a put that died, of an erased session.
 
-A row is written after its object and deleted before it, so an object without a row is never one that is missed.
+A row is written after its object and deleted before it, so an object without a row is never one that is missed. How
+old one is goes by the database's clock: a process whose own is ahead would delete what a put is about to name.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import structlog
 
 from app.artifacts.objects import Objects, Stored
 from app.artifacts.store import ArtifactStore
-from app.kit.clock import Clock
 from app.kit.repeating import Repeated
 
 log = structlog.get_logger("daybook.artifacts")
@@ -26,10 +26,17 @@ class SweepConfig:
 
 
 class Sweeping:
-    def __init__(self, *, objects: Objects, store: ArtifactStore, clock: Clock, config: SweepConfig) -> None:
+    def __init__(
+        self,
+        *,
+        objects: Objects,
+        store: ArtifactStore,
+        now: Callable[[], Awaitable[datetime]],
+        config: SweepConfig,
+    ) -> None:
         self._objects = objects
         self._store = store
-        self._clock = clock
+        self._now = now
         self._config = config
         self._repeated = Repeated(
             self._swept, seconds=config.sweep_seconds, name="daybook-artifacts-sweep", waits_first=True
@@ -44,8 +51,9 @@ class Sweeping:
     async def sweep(self) -> int:
         """Delete the orphans; answers how many. Raises Unavailable."""
         deleted = 0
+        oldest = await self._now() - timedelta(seconds=self._config.orphan_seconds)
         async for batch in self._objects.batches():
-            orphans = await self._orphans(batch)
+            orphans = await self._orphans(stored for stored in batch if stored.written_at <= oldest)
             if orphans:
                 await self._objects.delete(orphans)
                 deleted += len(orphans)
@@ -54,8 +62,7 @@ class Sweeping:
     async def _swept(self) -> None:
         log.info("objects_swept", deleted=await self.sweep())
 
-    async def _orphans(self, batch: Sequence[Stored]) -> list[str]:
-        oldest = self._clock.now() - timedelta(seconds=self._config.orphan_seconds)
-        old = [stored for stored in batch if stored.written_at <= oldest]
+    async def _orphans(self, found: Iterable[Stored]) -> list[str]:
+        old = list(found)
         known = await self._store.known_objects([(stored.session, stored.key) for stored in old])
         return [stored.key for stored in old if stored.key not in known]

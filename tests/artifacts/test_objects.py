@@ -257,7 +257,7 @@ class Later:
     def __init__(self, seconds: float) -> None:
         self._ahead = timedelta(seconds=seconds)
 
-    def now(self) -> datetime:
+    async def now(self) -> datetime:
         return datetime.now(UTC) + self._ahead
 
 
@@ -265,7 +265,7 @@ def sweeping(service: Service, folder: Path, *, seconds_later: float) -> Sweepin
     return Sweeping(
         objects=open_objects(f"file://{folder}/objects"),
         store=ArtifactStore(service.app.state.database),
-        clock=Later(seconds_later),
+        now=Later(seconds_later).now,
         config=SweepConfig(),
     )
 

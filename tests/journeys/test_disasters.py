@@ -8,11 +8,13 @@ from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
+from uuid import uuid4
 
 import asyncpg
 import httpx2 as httpx
 import pytest
 
+from app.artifacts.objects import open_objects
 from tests.conftest import TEMPLATE
 from tests.journeys.looks import items, until
 from tests.journeys.processes import Running, command, free_port, process
@@ -301,6 +303,29 @@ async def expired(service: Running, key: str) -> int:
     """The newest message that was removed."""
     seq: int = (await service.memory(key))["retention"]["expired_seq"]
     return seq
+
+
+async def test_a_process_whose_clock_is_ahead_deletes_no_object_that_a_put_is_about_to_name(
+    database_url: str, wrong_clock: dict[str, str], tmp_path: Path
+) -> None:
+    url = f"file://{tmp_path}/objects"
+    environment = {
+        **wrong_clock,
+        "NO_FAKE_STAT": "1",  # a store dates its objects itself
+        "DAYBOOK_DATABASE_URL": database_url,
+        "DAYBOOK_MIGRATE": "never",
+        "DAYBOOK_ARTIFACTS__URL": url,
+        "DAYBOOK_ARTIFACTS__SWEEP_SECONDS": "1",
+    }
+    async with process(environment):
+        objects = open_objects(url)
+        fresh = await objects.write(uuid4(), b"not named yet")
+        for _ in range(2):  # one sweep after the other: the second has seen both
+            orphan = tmp_path / "objects" / await objects.write(uuid4(), b"never named")
+            two_hours_ago = orphan.stat().st_mtime - 7_200
+            os.utime(orphan, (two_hours_ago, two_hours_ago))
+            await until(partial(asyncio.to_thread, orphan.exists), lambda there: not there)
+        assert (tmp_path / "objects" / fresh).exists()
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
