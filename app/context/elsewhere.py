@@ -1,6 +1,7 @@
 """What was said in other sessions that share the memory and is in no note yet, within its budget. Pure."""
 
 from collections.abc import Iterator
+from datetime import tzinfo
 from itertools import groupby
 
 from app.context.draft import Line
@@ -13,7 +14,8 @@ from app.sessions.model import Message, PartType
 
 def elsewhere(snapshot: Snapshot) -> Iterator[Line]:
     """A block for each conversation, the newest messages of all of them that fit; in the order of their names."""
-    told = [(one, _told(one.message)) for one in snapshot.elsewhere if _text(one.message)]
+    zone = snapshot.rules.zone
+    told = [(one, _told(one.message, zone)) for one in snapshot.elsewhere if _text(one.message)]
     sizes = [text_tokens(text) + 1 for _, text in told]  # and the line's end
     kept = [told[at] for at in newest_within(sizes, tokens_max=snapshot.elsewhere_tokens, count_max=None)]
     for key, of_one in groupby(sorted(kept, key=_conversation), key=lambda found: found[0].conversation):
@@ -24,8 +26,9 @@ def _conversation(found: tuple[Elsewhere, str]) -> tuple[str, int]:
     return found[0].conversation, found[0].message.seq
 
 
-def _told(message: Message) -> str:
-    return said(seq=message.seq, said_at=message.created_at, by=message.name or str(message.role), text=_text(message))
+def _told(message: Message, zone: tzinfo) -> str:
+    said_at, by = message.created_at.astimezone(zone), message.name or str(message.role)
+    return said(seq=message.seq, said_at=said_at, by=by, text=_text(message))
 
 
 def _text(message: Message) -> str:

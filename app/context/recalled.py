@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import tzinfo
 
 from app.context.model import Recalled
 from app.context.wording import BARE_MARK, recalled
@@ -11,14 +12,14 @@ from app.recall.model import Hit
 LEAST_CHARS = 80  # of a text that is cut: less tells nothing
 
 
-def within(hits: Sequence[Hit], *, tokens_max: int) -> tuple[Recalled, ...]:
+def within(hits: Sequence[Hit], *, tokens_max: int, zone: tzinfo) -> tuple[Recalled, ...]:
     """The best of ``hits``, which come best first, in no more than ``tokens_max``; each once, by their seqs.
 
-    A text that is longer than what is left keeps its beginning.
+    They are dated in ``zone``, as the notes are. A text that is longer than what is left keeps its beginning.
     """
     kept: list[Recalled] = []
     left = tokens_max
-    for hit in hits:
+    for hit in (replace(hit, created_at=hit.created_at.astimezone(zone)) for hit in hits):
         told = _fitting(Recalled(seq=hit.from_seq, text=_text(hit, hit.text)), hit, tokens_max=left)
         if told is not None:
             kept.append(told)

@@ -129,17 +129,21 @@ class ContextService:
         compiled = await offloaded(partial(compile_context, anchored, ask), size=size)
         if query.query is not None and snapshot.last_seq:
             before = compiled.first_seq or snapshot.last_seq + 1
-            found = await self._recalled(tenant, snapshot.key, query.query, now=now, before_seq=before)
+            found = await self._recalled(tenant, snapshot, query.query, now=now, before_seq=before)
             ask = replace(ask, recalled=found)
             compiled = await offloaded(partial(compile_context, anchored, ask), size=size)
         return compiled, now
 
     async def _recalled(
-        self, tenant: str, key: str, query: str, *, now: datetime, before_seq: int
+        self, tenant: str, snapshot: Snapshot, query: str, *, now: datetime, before_seq: int
     ) -> tuple[Recalled, ...]:
-        """What was said before the messages that are shown, within the budget for it."""
-        wanted = Wanted(query=query, limit=RECALLED_MAX, kinds=MESSAGES, now=now, before_seq=before_seq)
-        return within(await self._recall.session(tenant, key, wanted), tokens_max=self._recall_tokens)
+        """What was said before the messages that are shown, within the budget for it, by the days of the session."""
+        zone = snapshot.rules.zone
+        wanted = Wanted(
+            query=query, limit=RECALLED_MAX, kinds=MESSAGES, now=now.astimezone(zone), before_seq=before_seq
+        )
+        found = await self._recall.session(tenant, snapshot.key, wanted)
+        return within(found, tokens_max=self._recall_tokens, zone=zone)
 
     async def diff(self, *, tenant: str, key: str, since: int | None, until: int | None) -> Diff:
         """What entered and what left between two versions. Raises SessionNotFound, VersionNotFound, Invalid."""

@@ -133,6 +133,14 @@ async def test_unobserved_messages_of_other_sessions_are_told_behind_the_tail(se
     assert "I moved to <b>Lisbon</b>" in text
 
 
+async def test_they_are_dated_in_the_zone_of_the_memory(service: Service) -> None:
+    await share(service, "one", "two", **SMALL, timezone="Asia/Tokyo")
+    await service.append("one", said("I moved to Lisbon.") | {"created_at": "2026-07-31T23:30:00Z"})
+    await service.append("two", said("Where do I live?"))
+    context = await service.context("two", format="text")
+    assert "#1, Aug 1, 2026 08:30, user: I moved to Lisbon." in context["payload"]["text"]
+
+
 async def test_a_service_of_shared_memories_places_every_session_that_has_a_resource(
     start_service: StartService,
 ) -> None:
