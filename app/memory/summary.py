@@ -11,9 +11,12 @@ from app.memory.spans import merged
 from app.sessions.counting import message_tokens
 from app.sessions.model import Message, Part
 
-IN_NOTES = "What was noted of them is in the notes above."
+IN_NOTES = "What is noted of them so far is in the notes above."  # some of it may be observed again after an erasure
 NOTHING_SAID = "They say nothing that needs to be kept."
-OF_OUR_OWN = frozenset({IN_NOTES, NOTHING_SAID})
+NO_NOTES = "There is no note of them."
+# The second is what older versions stored.
+POINTERS = frozenset({IN_NOTES, "What was noted of them is in the notes above."})
+OF_OUR_OWN = POINTERS | {NOTHING_SAID}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +56,16 @@ def own_parts(parts: Sequence[Part]) -> tuple[Part, ...]:
 def with_heading(summary: Message) -> Message:
     """A stored summary as it is shown, which is what its tokens were counted of."""
     return replace(summary, parts=(_heading(summary.up_to_seq or 0), *summary.parts))
+
+
+def without_pointer(shown: Message) -> Message:
+    """A summary as it is shown where no notes are: they were deleted or erased, or none fits its budget."""
+    heading, *parts = shown.parts
+    told = [part for part in parts if part.get("text") not in POINTERS]
+    if len(told) == len(parts):
+        return shown
+    kept = (heading, *(told or [_part(NO_NOTES)]))
+    return replace(shown, parts=kept, tokens=message_tokens(kept))
 
 
 def _heading(up_to_seq: int) -> Part:

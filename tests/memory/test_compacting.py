@@ -12,7 +12,7 @@ from tests.journeys.looks import Json, items
 from tests.redaction import hooks
 from tests.sessions.test_routes import problem, said
 
-IN_NOTES = "What was noted of them is in the notes above."
+IN_NOTES = "What is noted of them so far is in the notes above."
 FACT = "I paid the invoice of {n}20 euros for Ana in Porto on May {n}, and we decided to keep the shop. "
 CALL = {"role": "assistant", "content": [{"type": "tool_call", "id": "c1", "name": "search", "arguments": {}}]}
 RESULT = {"role": "tool", "content": [{"type": "tool_result", "tool_call_id": "c1", "output": "found"}]}
@@ -254,6 +254,19 @@ async def test_a_disabled_memory_shows_the_messages_that_only_notes_stood_for(se
     await service.configure("s1", enabled=False)
     assert enabled[1] == IN_NOTES
     assert await tail(service) == [FACT.format(n=n) for n in range(1, 7)]
+
+
+async def test_where_no_notes_are_shown_a_summary_points_to_none(service: Service) -> None:
+    await service.configure("s1", **OBSERVING)
+    await service.append("s1", *(said(FACT.format(n=n)) for n in range(1, 7)), said("Bye."), wait_ms=20_000)
+    done = await compacted(service, 6)
+    pointed = await tail(service)
+    over_budget = await tail(service, memory_budget=1)
+    await service.client.delete("/sessions/s1/memory/observations")
+    assert pointed[1] == IN_NOTES
+    assert over_budget[1:] == ["There is no note of them.", "Bye."]
+    assert await tail(service) == over_budget
+    assert await tail(service, as_of_version=done["version"]) == pointed
 
 
 async def test_a_summary_can_not_be_replaced_as_a_message(service: Service) -> None:

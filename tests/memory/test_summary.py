@@ -1,5 +1,16 @@
+import pytest
+
 from app.memory.model import Ranges
-from app.memory.summary import IN_NOTES, NOTHING_SAID, new_summary, own_parts, with_heading
+from app.memory.summary import (
+    IN_NOTES,
+    NO_NOTES,
+    NOTHING_SAID,
+    POINTERS,
+    new_summary,
+    own_parts,
+    with_heading,
+    without_pointer,
+)
 from app.sessions.counting import message_tokens
 from app.sessions.model import Kind, Message, Part, Role
 from tests.context.building import NOW, text
@@ -39,6 +50,22 @@ def test_it_says_so_where_nothing_was_said() -> None:
 def test_neighbouring_ranges_that_no_note_tells_are_one() -> None:
     summary = new_summary("Short.", up_to_seq=9, untold=((1, 3), (4, 9)), former=())
     assert summary.covers == ((1, 9),)
+
+
+def shown_without_notes(*parts: Part) -> Message:
+    stored = Message(
+        seq=10, id="s", kind=Kind.SUMMARY, role=Role.USER, parts=parts, tokens=1, created_at=NOW, up_to_seq=9
+    )
+    return without_pointer(with_heading(stored))
+
+
+@pytest.mark.parametrize("pointer", sorted(POINTERS))
+def test_without_notes_it_points_to_none(pointer: str) -> None:
+    pointing, telling = shown_without_notes(text(pointer)), shown_without_notes(text(pointer), text("Former."))
+    assert texts(pointing.parts)[1:] == [NO_NOTES]
+    assert texts(telling.parts)[1:] == ["Former."]
+    assert [message_tokens(shown.parts) for shown in (pointing, telling)] == [pointing.tokens, telling.tokens]
+    assert texts(shown_without_notes(text("Short.")).parts)[1:] == ["Short."]
 
 
 def test_its_tokens_are_those_of_what_is_shown() -> None:

@@ -9,6 +9,7 @@ from app.context.fitting import NoteLimits, Notes, TailStarts, effective, fittin
 from app.context.model import Ask, Block, Snapshot, Turn, Verdict, count_before
 from app.context.stages.volatile import TODAY, of_caller
 from app.context.wording import left_out
+from app.memory.summary import without_pointer
 
 
 def budget(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
@@ -76,7 +77,10 @@ def _telling(draft: Draft, ask: Ask) -> Draft:
 
 
 def _without_notes(draft: Draft, ask: Ask) -> Draft:
-    """Without a log the context is what it would be without a memory: no guide, no note, and no date alone."""
+    """Without a log the context is what it would be without a memory: no guide, no note, and no date alone.
+
+    Nothing points to notes either.
+    """
     if draft.has_log:
         return draft
     lines = draft.volatile if draft.tail.messages or any(of_caller(ask)) else ()
@@ -87,4 +91,6 @@ def _without_notes(draft: Draft, ask: Ask) -> Draft:
         *(line for line in draft.volatile if line not in lines),
     ]
     decisions = (decision(BUDGET, Verdict.DROPPED, piece, "no notes are shown") for piece in gone)
-    return noting(replace(draft, guide=(), continuation=(), volatile=lines), ask, decisions)
+    summary = None if draft.tail.summary is None else without_pointer(draft.tail.summary)
+    tail = replace(draft.tail, summary=summary)
+    return noting(replace(draft, guide=(), continuation=(), tail=tail, volatile=lines), ask, decisions)
