@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query, Request, Response
 
-from app.context.answers import Answer
+from app.context.answers import NOTHING, Answer
 from app.context.schemas import ContextIn, ContextOut, ContextQuery, DiffOut, diff_out
 from app.context.service import ContextService
 from app.kit.auth import Access, Guarded, Tenant, needs, tenant_of
@@ -60,9 +60,9 @@ async def post_context(
     tenant: Tenant,
     request: Request,
     query: Annotated[ContextQuery, Query()],
-    body: Annotated[ContextIn, Body()],
+    body: Annotated[ContextIn, Body()] = NOTHING,
 ) -> Response:
-    """The same, with the caller's own system prompt, knowledge and messages around it."""
+    """The same, with the caller's own system prompt, knowledge and messages around it; without a body as GET."""
     size = body_bytes(request.headers)
     found = await _service(request).context(tenant=tenant, key=key, query=query, body=body, body_bytes=size)
     return _answer(found, request)

@@ -53,6 +53,8 @@ from app.sessions.store import ConfigChange, ListedSession, SessionFilter
 
 router = APIRouter(route_class=Guarded, tags=["sessions"], responses=problem_responses(422, 503))
 
+NOTHING_OF_SESSION, NOTHING_OF_RESOURCE = SessionIn(), ResourceIn()  # a request without a body
+
 
 def _service(request: Request) -> SessionService:
     service: SessionService = request.app.state.sessions
@@ -155,8 +157,10 @@ async def replace_message(
     operation_id="putSession",
     responses=problem_responses(409, 413) | {201: {"model": SessionOut, "description": "Created"}},
 )
-async def put_session(key: Key, body: SessionIn, tenant: Tenant, request: Request, response: Response) -> SessionOut:
-    """Create a session, or merge metadata and the memory's config into it."""
+async def put_session(
+    key: Key, tenant: Tenant, request: Request, response: Response, body: SessionIn = NOTHING_OF_SESSION
+) -> SessionOut:
+    """Create a session, or merge metadata and the memory's config into it; without a body nothing of them."""
     session, created = await _service(request).put(
         tenant=tenant, key=key, resource_id=body.resource_id, config=body.config, metadata=body.metadata
     )
@@ -201,9 +205,13 @@ async def delete_session(key: Key, tenant: Tenant, request: Request) -> DeletedS
     responses=problem_responses(413) | {201: {"model": ResourceOut, "description": "Created"}},
 )
 async def put_resource(
-    resource_id: ResourceId, body: ResourceIn, tenant: Tenant, request: Request, response: Response
+    resource_id: ResourceId,
+    tenant: Tenant,
+    request: Request,
+    response: Response,
+    body: ResourceIn = NOTHING_OF_RESOURCE,
 ) -> ResourceOut:
-    """Create a resource, or merge metadata and the config of its sessions' shared memory into it."""
+    """Create a resource, or merge metadata and its sessions' shared config into it; without a body nothing of them."""
     resource, created = await _resources(request).put(
         tenant=tenant, resource_id=resource_id, config=body.config, metadata=body.metadata
     )

@@ -77,6 +77,13 @@ def pointers(answer: httpx.Response) -> list[str]:
     return [error["pointer"] for error in answer.json()["errors"]]
 
 
+async def test_a_post_without_a_body_is_answered_as_a_get(service: Service) -> None:
+    await talk(service, *FACTS)
+    posted, got = await service.client.post(CONTEXT), await service.client.get(CONTEXT)
+    assert (posted.status_code, posted.json()["payload"]) == (200, got.json()["payload"])
+    assert (await service.client.post(CONTEXT, content=b"system")).status_code == 422
+
+
 async def test_a_session_never_seen_is_empty_and_stays_unseen(service: Service) -> None:
     for shape, payload in EMPTY.items():
         context = await service.context("s1", format=shape)

@@ -475,6 +475,15 @@ async def test_metadata_is_bounded_as_a_whole(start_service: StartService) -> No
         assert (await put(service, metadata={"a": None, "b": "x" * 200})).json()["metadata"] == {"b": "x" * 200}
 
 
+@pytest.mark.parametrize("path", ["/sessions/s1", "/resources/user-1"])
+async def test_a_put_without_a_body_creates_and_then_changes_nothing(service: Service, path: str) -> None:
+    assert (await service.client.put(path)).status_code == 201
+    await service.client.put(path, json={"metadata": {"plan": "pro"}})
+    again = await service.client.put(path)
+    assert (again.status_code, again.json()["metadata"]) == (200, {"plan": "pro"})
+    problem(await service.client.put(path, content=b"metadata"), 422, "invalid")
+
+
 async def test_a_session_is_created_and_then_merged_into(service: Service) -> None:
     new = await put(service, metadata={"plan": "pro", "n": 1}, config={"preset": "compact"}, resource_id="user-1")
     assert new.status_code == 201
