@@ -14,18 +14,9 @@ from prometheus_client import CollectorRegistry, ProcessCollector, disable_creat
 from app import VERSION
 from app.artifacts.branch_store import ArtifactBranchStore
 from app.artifacts.branching import ArtifactBranching
-from app.artifacts.service import ArtifactService
+from app.artifacts.service import ArtifactConfig, ArtifactService
 from app.artifacts.store import ArtifactStore
-from app.configs import (
-    artifact_config,
-    auth_config,
-    caps,
-    database_config,
-    ending_config,
-    fact_config,
-    session_config,
-    state_config,
-)
+from app.configs import auth_config, caps, configured, database_config, ending_config
 from app.context.answers import Answers, AnswersConfig
 from app.context.diff_store import DiffStore
 from app.context.previous import PreviousCalls, PreviousConfig
@@ -38,6 +29,7 @@ from app.diagnostics.metrics import Metrics
 from app.diagnostics.overview import Overview
 from app.diagnostics.service import DiagnosticsService, EventsConfig
 from app.diagnostics.store import DiagnosticsStore
+from app.facts.model import FactConfig
 from app.facts.service import FactService
 from app.facts.store import FactStore
 from app.keys.auth import Auth
@@ -70,9 +62,10 @@ from app.sessions.message_store import MessageStore
 from app.sessions.metrics import SessionMetrics
 from app.sessions.replacing import Replacing
 from app.sessions.resources import Resources, ResourceStore
-from app.sessions.service import SessionService
+from app.sessions.service import SessionConfig, SessionService
 from app.sessions.store import SessionStore
 from app.settings import Settings
+from app.state.model import StateConfig
 from app.state.service import StateService
 from app.state.store import StateStore
 from app.transfer.exporting import ExportConfig, Exporting
@@ -149,9 +142,9 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     )
     retaining = build_retaining(settings, pool, index_store, deleting, session_metrics)
     objects = build_objects(settings)
-    artifacts = ArtifactService(ArtifactStore(pool), artifact_config(settings), objects, redaction)
+    artifacts = ArtifactService(ArtifactStore(pool), configured(ArtifactConfig, settings.artifacts), objects, redaction)
     sweepings = [] if objects is None else [build_sweeping(settings, pool, objects)]
-    rates = Rates(RateConfig(per_minute=settings.rates.per_minute, redis_url=settings.rates.redis_url))
+    rates = Rates(configured(RateConfig, settings.rates))
     auth = Auth(auth_config(settings), store=KeyStore(pool), clock=SystemClock())
 
     app = FastAPI(
@@ -173,7 +166,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     app.state.database = pool
     app.state.database_name = "" if database is None else database.name
     app.state.auth, app.state.rates = auth, rates
-    messages, limits = MessageStore(pool), session_config(settings)
+    messages, limits = MessageStore(pool), configured(SessionConfig, settings.sessions)
     app.state.sessions = SessionService(
         session_store,
         memory,
@@ -199,16 +192,20 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     )
     app.state.artifacts = artifacts
     app.state.values = StateService(
-        database=pool, store=StateStore(pool), config=state_config(settings), redaction=redaction
+        database=pool, store=StateStore(pool), config=configured(StateConfig, settings.state), redaction=redaction
     )
     app.state.facts = FactService(
-        database=pool, store=facts, clock=SystemClock(), config=fact_config(settings), redaction=redaction
+        database=pool,
+        store=facts,
+        clock=SystemClock(),
+        config=configured(FactConfig, settings.facts),
+        redaction=redaction,
     )
     app.state.exporting = Exporting(
         database=pool,
         store=TransferStore(),
         objects=objects,
-        config=ExportConfig(concurrency=settings.export.concurrency, stall_seconds=settings.export.stall_seconds),
+        config=configured(ExportConfig, settings.export),
     )
     app.state.deleting = deleting
     app.state.erasing = Erasing(
@@ -266,7 +263,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         charging=charging,
         observer=roles.observer.name,
         reflector=roles.reflector.name,
-        events=EventsConfig(poll_seconds=settings.events.poll_seconds, streams_max=settings.events.streams_max),
+        events=configured(EventsConfig, settings.events),
     )
     app.state.overview = Overview(
         database=pool,

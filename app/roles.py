@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from opentelemetry.trace import Tracer
 
 from app.choosing import Chosen, chosen_models
-from app.configs import embedding_config, embedding_guard_config, guard_config, llm_config
+from app.configs import configured
 from app.kit.tokens import text_tokens
 from app.kit.tracing import UNTRACED
-from app.llm.build import build_model
+from app.llm.build import LlmConfig, build_model
+from app.llm.embedding import EmbeddingConfig
 from app.llm.embedding_build import GuardedEmbedder, build_embedder
-from app.llm.guard import Guard, GuardedModel, ModelRole
+from app.llm.guard import Guard, GuardConfig, GuardedModel, ModelRole
 from app.llm.port import Model, Provider
 from app.memory.extractive.roles import ExtractiveExtractor, ExtractiveObserver, ExtractiveReflector
 from app.memory.extractor import ModelExtractor
@@ -43,10 +44,11 @@ def build_roles(settings: Settings, tracer: Tracer = UNTRACED) -> Roles:
     chosen = chosen_models(settings)
     guards: dict[str, Guard] = {}
     models: list[Model] = []
+    config = configured(LlmConfig, settings.llm)
 
     def build(provider: Provider, name: str) -> Model:
-        guard = guards.setdefault(provider, Guard(guard_config(settings)))
-        models.append(GuardedModel(build_model(provider, name, llm_config(settings)), guard, tracer))
+        guard = guards.setdefault(provider, Guard(configured(GuardConfig, settings.llm)))
+        models.append(GuardedModel(build_model(provider, name, config), guard, tracer))
         return models[-1]
 
     def both(role: Chosen) -> tuple[Model, Model | None]:
@@ -62,8 +64,9 @@ def build_roles(settings: Settings, tracer: Tracer = UNTRACED) -> Roles:
     if chosen.reflector.provider is not Provider.EXTRACTIVE:
         reflector = ModelReflector(*both(chosen.reflector))
     embedder = None
-    if (embedding := embedding_config(settings)) is not None:
-        guards[EMBEDDINGS] = Guard(embedding_guard_config(settings))
+    if settings.embeddings.provider is not None:
+        guards[EMBEDDINGS] = Guard(configured(GuardConfig, settings.embeddings))
+        embedding = configured(EmbeddingConfig, settings.embeddings)
         embedder = GuardedEmbedder(build_embedder(embedding), guards[EMBEDDINGS], embedding)
     return Roles(
         observer=observer,

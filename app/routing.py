@@ -6,7 +6,7 @@ from prometheus_client import CollectorRegistry
 
 from app.artifacts import routes as artifacts_routes
 from app.artifacts.examples import EXAMPLES as ARTIFACTS_EXAMPLES
-from app.configs import http_config
+from app.configs import configured
 from app.console.routes import install as install_console
 from app.context import routes as context_routes
 from app.context.examples import EXAMPLES as CONTEXT_EXAMPLES
@@ -15,7 +15,7 @@ from app.diagnostics.examples import EXAMPLES as DIAGNOSTICS_EXAMPLES
 from app.facts import routes as facts_routes
 from app.facts.examples import EXAMPLES as FACTS_EXAMPLES
 from app.kit.direct import is_frequent
-from app.kit.http import Gate, allow_cross_origin
+from app.kit.http import Gate, HttpConfig, allow_cross_origin
 from app.kit.metrics import HttpMetrics
 from app.kit.openapi import Field, documented
 from app.kit.problems import install as install_problems
@@ -72,5 +72,9 @@ def route(app: FastAPI, settings: Settings, registry: CollectorRegistry, tracer:
     if origins:
         allow_cross_origin(app, origins)
     app.add_middleware(
-        Gate, config=http_config(settings), metrics=HttpMetrics(registry), tracer=tracer, origins=origins
+        Gate,
+        config=configured(HttpConfig, settings.http),
+        metrics=HttpMetrics(registry),
+        tracer=tracer,
+        origins=origins,
     )

@@ -23,12 +23,12 @@ from fastapi import FastAPI
 
 from app import VERSION
 from app.choosing import chosen_models
-from app.configs import connection_config, database_config
+from app.configs import configured, database_config
 from app.diagnostics.service import DiagnosticsService
 from app.keys.store import KeyStore
 from app.kit import migrate as schema
 from app.kit.auth import LOOPBACK_HOSTS
-from app.kit.connection import connection_options
+from app.kit.connection import ConnectionConfig, connection_options
 from app.kit.db import Database, check_server
 from app.kit.errors import StartError, first_line
 from app.kit.logging import configure
@@ -210,7 +210,7 @@ def _served(settings: Settings, database: Location) -> uvicorn.Config:
         host=settings.host,
         port=settings.port,
         loop="uvloop",
-        **connection_options(connection_config(settings)),
+        **connection_options(configured(ConnectionConfig, settings.http)),
         access_log=False,
         log_config=None,
         server_header=False,

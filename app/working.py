@@ -11,14 +11,15 @@ from prometheus_client import CollectorRegistry
 from app.artifacts.objects import Objects, open_objects
 from app.artifacts.store import ArtifactStore
 from app.artifacts.sweeping import SweepConfig, Sweeping
-from app.configs import engine_config, fact_config, index_config, recall_config, retaining_config, vector_config
+from app.configs import configured, index_config, recall_config, vector_config
+from app.facts.model import FactConfig
 from app.facts.store import FactStore
 from app.kit.clock import SystemClock
 from app.kit.db import Database
 from app.llm.embedding_build import GuardedEmbedder
 from app.memory.activating import Activating
 from app.memory.charging import Charging
-from app.memory.engine import Engine
+from app.memory.engine import Engine, EngineConfig
 from app.memory.erasing_store import ErasingStore
 from app.memory.metrics import MemoryMetrics
 from app.memory.noting import Noting
@@ -26,7 +27,7 @@ from app.memory.observing import Observing
 from app.memory.queue_store import QueueStore
 from app.memory.rebuilding import Rebuilding
 from app.memory.reflecting import Reflecting
-from app.memory.retaining import Retaining
+from app.memory.retaining import Retaining, RetainingConfig
 from app.memory.retaining_store import RetainingStore
 from app.memory.stepping import Stepping
 from app.memory.store import MemoryStore
@@ -65,7 +66,7 @@ def build_engine(  # noqa: PLR0913 - every part by its constructor
         redaction=redaction,
         tracer=tracer,
     )
-    config = engine_config(settings)
+    config = configured(EngineConfig, settings.engine)
     stepping = Stepping(
         database=pool,
         queue=queue,
@@ -87,7 +88,7 @@ def build_engine(  # noqa: PLR0913 - every part by its constructor
             facts=FactStore(pool),
             charging=charging,
             extractor=roles.extractor,
-            config=fact_config(settings),
+            config=configured(FactConfig, settings.facts),
             redaction=redaction,
             tracer=tracer,
         ),
@@ -117,7 +118,7 @@ def build_retaining(
         deleting=deleting,
         service_rules=settings.memory.values(),
         now=store.now,
-        config=retaining_config(settings),
+        config=configured(RetainingConfig, settings.retention),
         metrics=metrics,
     )
 
@@ -134,10 +135,8 @@ def build_objects(settings: Settings, *, begins: bool = True) -> Objects | None:
 
 
 def build_sweeping(settings: Settings, pool: Database, objects: Objects) -> Sweeping:
-    chosen = settings.artifacts
-    config = SweepConfig(sweep_seconds=chosen.sweep_seconds, orphan_seconds=chosen.orphan_seconds)
     store = ArtifactStore(pool)
-    return Sweeping(objects=objects, store=store, now=store.now, config=config)
+    return Sweeping(objects=objects, store=store, now=store.now, config=configured(SweepConfig, settings.artifacts))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

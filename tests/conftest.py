@@ -25,8 +25,8 @@ import uvicorn
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from app.configs import connection_config
-from app.kit.connection import connection_options
+from app.configs import configured
+from app.kit.connection import ConnectionConfig, connection_options
 from app.kit.db import DatabaseConfig
 from app.kit.embedded import EmbeddedConfig, EmbeddedPostgres
 from app.kit.migrate import upgrade
@@ -222,7 +222,10 @@ async def running_service(database_url: str, **settings: Any) -> AsyncIterator[S
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"
     server = QuietServer(
         uvicorn.Config(
-            app, log_config=None, timeout_graceful_shutdown=5, **connection_options(connection_config(chosen))
+            app,
+            log_config=None,
+            timeout_graceful_shutdown=5,
+            **connection_options(configured(ConnectionConfig, chosen.http)),
         )
     )
     serving = asyncio.create_task(server.serve(sockets=[listening]))

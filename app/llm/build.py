@@ -18,15 +18,12 @@ MID_MODELS: Mapping[Provider, str] = {Provider.ANTHROPIC: "claude-sonnet-5-5", P
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmConfig:
-    """A model as it is configured; None is unset. For the scripted provider ``model`` is the script's path.
+    """``timeout_seconds`` bounds one call.
 
-    ``timeout_seconds`` bounds one call.
     ``reasoning_tokens`` is what a model may spend on thinking beyond the answer it is asked for.
     ``reply_bytes_max`` of a reply are read, unpacked.
     """
 
-    provider: Provider | None = None
-    model: str | None = None
     timeout_seconds: float = 90.0
     reasoning_tokens: int = 4_000
     reply_bytes_max: int = 4 * 1024 * 1024
@@ -45,7 +42,10 @@ def default_provider(environ: Mapping[str, str]) -> Provider:
 
 
 def build_model(provider: Provider, name: str, config: LlmConfig) -> Model:
-    """Raises ModelSetupError, in one line for the operator, if the model cannot be built."""
+    """For the scripted provider ``name`` is the script's path.
+
+    Raises ModelSetupError, in one line for the operator, if the model cannot be built.
+    """
     match provider:
         case Provider.ANTHROPIC:
             from app.llm.anthropic import AnthropicModel

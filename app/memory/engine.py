@@ -28,18 +28,15 @@ from app.memory.stepping import Stepping
 
 log = structlog.get_logger("daybook.engine")
 
+FOUND_MAX, FOUND_OF_TENANT_MAX = 1_000, 50  # memories that are due, at one look
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineConfig:
-    """``concurrency``: memories worked on at once by this process. ``grace_seconds``: for a running step at the end.
-
-    One look finds ``sweep_limit`` memories that are due at most, and ``tenant_limit`` of one tenant.
-    """
+    """``concurrency``: memories worked on at once by this process. ``grace_seconds``: for a running step at the end."""
 
     lease_seconds: float = 30.0
     sweep_seconds: float = 1.0
-    sweep_limit: int = 1_000
-    tenant_limit: int = 50
     concurrency: int = 4
     grace_seconds: float = 10.0
 
@@ -134,9 +131,9 @@ class Engine:
                 await asyncio.wait_for(self._look.wait(), self._config.sweep_seconds)
 
     async def _find(self) -> None:
-        found = await self._queue.due(self._config.sweep_limit, of_tenant=self._config.tenant_limit)
+        found = await self._queue.due(FOUND_MAX, of_tenant=FOUND_OF_TENANT_MAX)
         self._turns = deque(memory_id for memory_id in found if memory_id not in self._tasks)
-        self._more = self._more or len(found) >= self._config.tenant_limit
+        self._more = self._more or len(found) >= FOUND_OF_TENANT_MAX
         self._fill()
 
     async def _work(self, memory_id: UUID) -> None:

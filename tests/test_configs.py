@@ -1,0 +1,62 @@
+"""A limit is a setting, and the part that keeps to it has the same by itself."""
+
+from typing import Any
+
+import pytest
+
+from app import configs
+from app.artifacts.service import ArtifactConfig
+from app.artifacts.sweeping import SweepConfig
+from app.diagnostics.service import EventsConfig
+from app.facts.model import FactConfig
+from app.kit.connection import ConnectionConfig
+from app.kit.http import HttpConfig
+from app.llm.build import LlmConfig
+from app.llm.guard import GuardConfig
+from app.memory.engine import EngineConfig
+from app.memory.retaining import RetainingConfig
+from app.recall.indexer import IndexConfig
+from app.recall.service import RecallConfig
+from app.recall.vectorizing import VectorConfig
+from app.sessions.ending import EndingConfig
+from app.sessions.service import SessionConfig
+from app.settings import Settings
+from app.state.model import StateConfig
+from app.transfer.exporting import ExportConfig
+
+SETTINGS = Settings()
+
+
+@pytest.mark.parametrize(
+    ("config", "group"),
+    [
+        (ArtifactConfig(), SETTINGS.artifacts),
+        (ConnectionConfig(), SETTINGS.http),
+        (EngineConfig(), SETTINGS.engine),
+        (EventsConfig(), SETTINGS.events),
+        (ExportConfig(), SETTINGS.export),
+        (FactConfig(), SETTINGS.facts),
+        (GuardConfig(), SETTINGS.llm),
+        (HttpConfig(), SETTINGS.http),
+        (LlmConfig(), SETTINGS.llm),
+        (RetainingConfig(), SETTINGS.retention),
+        (SessionConfig(), SETTINGS.sessions),
+        (StateConfig(), SETTINGS.state),
+        (SweepConfig(), SETTINGS.artifacts),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_a_part_keeps_to_by_itself_is_what_the_settings_say(config: Any, group: Any) -> None:
+    assert configs.configured(type(config), group) == config
+
+
+def test_so_it_is_where_a_setting_has_another_name() -> None:
+    assert configs.ending_config(SETTINGS) == EndingConfig()
+    assert configs.index_config(SETTINGS) == IndexConfig()
+    assert configs.recall_config(SETTINGS) == RecallConfig()
+    assert configs.vector_config(SETTINGS) == VectorConfig()
+
+
+def test_another_value_stands_in_the_place_of_a_setting() -> None:
+    asked = SETTINGS.engine.model_copy(update={"concurrency": 9})
+    assert configs.configured(EngineConfig, asked, grace_seconds=0.0) == EngineConfig(concurrency=9, grace_seconds=0.0)
