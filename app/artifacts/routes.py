@@ -176,5 +176,5 @@ def _after(cursor: str | None) -> str | PartAt:
     if not slash:
         return last
     if not (seq.isdecimal() and index.isdecimal() and max(len(seq), len(index)) < len(str(NUMBER_MAX))):
-        raise Invalid("not a cursor of this list", errors=[FieldError("cursor", "not a cursor of this list")])
+        raise Invalid.at("cursor", "not a cursor of this list")
     return PartAt(int(seq), int(index))

@@ -268,8 +268,7 @@ def charsets_of(content: bytes, media_type: str) -> tuple[str, ...]:
 
 def _refuse_part(name: str) -> None:
     if part_at(name) is not None:
-        detail = f"'{name}' is a part of a message, which is changed and deleted with its message"
-        raise Invalid(detail, errors=[FieldError("name", detail)])
+        raise Invalid.at("name", f"'{name}' is a part of a message, which is changed and deleted with its message")
 
 
 def _refuse_insertion(artifact: Artifact) -> None:

@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.kit.errors import FieldError, Invalid
+from app.kit.errors import Invalid
 from app.memory.errors import VersionNotFound
 from app.memory.model import Ranges
-
-UNORDERED = "from_version is after to_version"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +61,7 @@ def check(key: str, span: Span) -> None:
     if max(span.since, span.until) > span.newest:
         raise VersionNotFound(f"the memory of session '{key}' is at version {span.newest}")
     if span.since > span.until:
-        raise Invalid(UNORDERED, errors=[FieldError("from_version", UNORDERED)])
+        raise Invalid.at("from_version", "from_version is after to_version")
 
 
 def _without(messages: tuple[int, int], others: tuple[int, int]) -> Ranges:

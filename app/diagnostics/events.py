@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-from app.kit.errors import FieldError, Invalid
+from app.kit.errors import Invalid
 
 _CAUSES = {"observed": "activated"}  # live at once, or computed ahead: to who looks at the log it is the same
 
@@ -59,8 +59,7 @@ def read_place(text: str) -> Place:
     numbers = text.split(".")
     is_number = all(number.isascii() and number.isdecimal() and len(number) < 19 for number in numbers)  # noqa: PLR2004 - the digits of a bigint
     if len(numbers) not in NUMBERS or not is_number:
-        detail = "not an event id of this stream"
-        raise Invalid(detail, errors=[FieldError("Last-Event-ID", detail)])
+        raise Invalid.at("Last-Event-ID", "not an event id of this stream")
     seq, version, observation, run, *expired = map(int, numbers)
     return Place(seq=seq, version=version, observation=observation, run=run, expired=sum(expired))
 

@@ -14,7 +14,7 @@ from app.facts.rereading import refuse
 from app.facts.store import FactFilter, FactStore
 from app.kit.clock import Clock
 from app.kit.db import Database, Tx
-from app.kit.errors import FieldError, Invalid
+from app.kit.errors import Invalid
 from app.redaction.model import OFF, Redaction
 from app.sessions.model import Trust
 from app.sessions.store import session_id
@@ -117,7 +117,7 @@ class FactService:
         if len(text) > self._config.text_characters_max:
             limit = self._config.text_characters_max
             detail = f"a fact has at most {limit} characters (DAYBOOK_FACTS__TEXT_CHARACTERS_MAX)"
-            raise FactTooLarge(detail, errors=[FieldError("/text", detail)])
+            raise FactTooLarge.at("/text", detail)
         redact = self._redaction.of(tenant)
         return text if redact is None else await asyncio.to_thread(redact, text)
 
@@ -131,7 +131,7 @@ class FactService:
             missing = [seq for seq in source.cites if (source.session_id, seq) not in found]
             if missing:
                 detail = f"session '{source.session}' has no message {missing[0]}, or is not of '{resource_id}'"
-                raise Invalid(detail, errors=[FieldError(f"/sources/{at}/cites", detail)])
+                raise Invalid.at(f"/sources/{at}/cites", detail)
 
 
 def _source(tenant: str, key: str, cites: tuple[int, ...]) -> Source:
@@ -148,8 +148,7 @@ def _citing(fact: Fact, sources: Sequence[Source]) -> Fact:
     over = max(0, len(fact.sources) + len(others) - SOURCES_MAX) if others else 0
     taken = [source for source in fact.sources if source.text is not None and fact.author is Author.EXTRACTOR]
     if over > len(taken):
-        detail = f"the fact is known, and would rest on more than {SOURCES_MAX} sources"
-        raise Invalid(detail, errors=[FieldError("/sources", detail)])
+        raise Invalid.at("/sources", f"the fact is known, and would rest on more than {SOURCES_MAX} sources")
     dropped = taken[len(taken) - over :]
     return replace(fact, sources=(*(source for source in fact.sources if source not in dropped), *others))
 
@@ -166,11 +165,9 @@ def _is_same(fact: Fact, new: NewFact) -> bool:
 
 def _check(category: Category, trust: Trust, *, valid_from: datetime, valid_to: datetime | None) -> None:
     if trust in FOREIGN and category in OWN_WORD:
-        detail = f"a {category} is the user's or the operator's word, and no {trust}'s"
-        raise Invalid(detail, errors=[FieldError("/category", detail)])
+        raise Invalid.at("/category", f"a {category} is the user's or the operator's word, and no {trust}'s")
     if valid_to is not None and valid_to < valid_from:
-        detail = "it ends before it begins"
-        raise Invalid(detail, errors=[FieldError("/valid_to", detail)])
+        raise Invalid.at("/valid_to", "it ends before it begins")
 
 
 def _not_found(resource_id: str, fact_id: int) -> FactNotFound:

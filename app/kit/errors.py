@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 RETRY_SECONDS = 1.0  # where nothing tells when it is over
 OBJECT_EXPECTED = "a JSON object is expected"
@@ -68,6 +68,11 @@ class DomainError(Exception):
         self.detail = detail
         self.errors = tuple(errors)
         self.retry_after = retry_after
+
+    @classmethod
+    def at(cls, pointer: str, detail: str) -> Self:
+        """What is wrong is one field."""
+        return cls(detail, errors=[FieldError(pointer, detail)])
 
 
 class Invalid(DomainError):

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import orjson
 
-from app.kit.errors import FieldError, Invalid
+from app.kit.errors import Invalid
 
 T = TypeVar("T", int, str)
 Item = TypeVar("Item")
@@ -34,8 +34,7 @@ def read_cursor(cursor: str | None, kind: type[T]) -> T | None:
     except (binascii.Error, ValueError):
         value = None
     if type(value) is not kind or not _is_key(value):
-        detail = "not a cursor of this list"
-        raise Invalid(detail, errors=[FieldError("cursor", detail)])
+        raise Invalid.at("cursor", "not a cursor of this list")
     return value
 
 

@@ -66,8 +66,7 @@ class Branching:
             branch = Branch(parent=parent, id=branch_id, key=into, at_seq=wanted)
             row = await self._store.copy(tx, branch, shared=memory != parent, timezone=self._config.timezone)
             if row is None:
-                detail = f"session '{into}' exists already; nothing was copied"
-                raise SessionExists(detail, errors=[FieldError("/key", detail)])
+                raise SessionExists.at("/key", f"session '{into}' exists already; nothing was copied")
             await self._state.branch(tx, tenant, key, into)
             await self._artifacts.copy(tx, parent, wanted, branch_id, objects)
             await self._mend(tx, branch_id)
@@ -83,8 +82,7 @@ class Branching:
 
     def _check(self, key: str, at_seq: int, last_seq: int) -> None:
         if not 0 < at_seq <= last_seq:
-            detail = f"session '{key}' has {last_seq} messages, and none is message {at_seq}"
-            raise Invalid(detail, errors=[FieldError("/at_seq", detail)])
+            raise Invalid.at("/at_seq", f"session '{key}' has {last_seq} messages, and none is message {at_seq}")
         if at_seq > self._config.messages_max:
             limit = f"{self._config.messages_max} messages (DAYBOOK_SESSIONS__BRANCH_MESSAGES_MAX)"
             raise TooLarge(f"a branch copies at most {limit}", errors=[FieldError("/at_seq", f"over {limit}")])

@@ -192,7 +192,7 @@ def _stands(former: StoredSummary, end: int, text: str | None) -> bool:
         return True
     if end < former.up_to_seq:
         detail = f"message {former.message.seq} stands for the messages up to {former.up_to_seq} already"
-        raise AlreadyCompacted(detail, errors=[FieldError("/up_to_seq", detail)])
+        raise AlreadyCompacted.at("/up_to_seq", detail)
     return [part["text"] for part in former.message.parts] == [text]
 
 

@@ -125,7 +125,7 @@ class Controls:
                 f"the text has {new.tokens} tokens, and a note may have {limit} (observation_tokens of the session's"
                 f" config, DAYBOOK_MEMORY__OBSERVATION_TOKENS) or as many as it had, {old.tokens}"
             )
-            raise TooLarge(detail, errors=[FieldError("/text", detail)])
+            raise TooLarge.at("/text", detail)
 
 
 def read_items(text: str) -> tuple[Item, ...]:

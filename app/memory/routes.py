@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request, Response
 
 from app.kit.auth import Guarded, Tenant
-from app.kit.errors import FieldError, Invalid
+from app.kit.errors import Invalid
 from app.kit.problems import problem_responses
 from app.memory.branching import Branching
 from app.memory.compacting import Compacting
@@ -100,8 +100,7 @@ async def compact_session(key: Key, body: CompactIn, tenant: Tenant, request: Re
     """
     flaw = first_flaw(body.summary)
     if flaw or (body.summary is not None and not body.summary.strip()):
-        detail = flaw.detail if flaw else "says nothing"
-        raise Invalid(detail, errors=[FieldError("/summary", detail)])
+        raise Invalid.at("/summary", flaw.detail if flaw else "says nothing")
     compacting: Compacting = request.app.state.compacting
     done = await compacting.compact(tenant, key, up_to_seq=body.up_to_seq, text=body.summary)
     return CompactOut(

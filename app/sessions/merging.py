@@ -6,7 +6,7 @@ A null removes its key, but for ``buffer_every`` of a config, where null is a va
 import asyncio
 from typing import Any
 
-from app.kit.errors import FieldError, Invalid
+from app.kit.errors import Invalid
 from app.kit.json import dumps
 from app.redaction.model import Redact, redacted_object
 from app.sessions.errors import MetadataTooLarge
@@ -19,7 +19,7 @@ async def read_given(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Config and metadata of a request, redacted and checked. Raises Invalid, naming the key at fault."""
     if flaw := first_flaw({"metadata": metadata, "config": config}):
-        raise Invalid(flaw.detail, errors=[FieldError(flaw.pointer, flaw.detail)])
+        raise Invalid.at(flaw.pointer, flaw.detail)
     if redact is not None:
         config = await asyncio.to_thread(redacted_object, config, redact)
         metadata = await asyncio.to_thread(redacted_object, metadata, redact)
@@ -42,6 +42,7 @@ def unset_of(values: dict[str, Any]) -> list[str]:
 def check_metadata(merged: dict[str, Any], bytes_max: int) -> None:
     """Raises MetadataTooLarge where what was merged into is larger than that."""
     if len(dumps(merged)) > bytes_max:
-        detail = f"a session or resource has at most {bytes_max} bytes of metadata"
-        detail += " (DAYBOOK_SESSIONS__METADATA_BYTES_MAX)"
-        raise MetadataTooLarge(detail, errors=[FieldError("/metadata", detail)])
+        detail = (
+            f"a session or resource has at most {bytes_max} bytes of metadata (DAYBOOK_SESSIONS__METADATA_BYTES_MAX)"
+        )
+        raise MetadataTooLarge.at("/metadata", detail)

@@ -83,7 +83,7 @@ def _check_metadata(message: MessageIn, at: str) -> None:
 def _check_size(raw: dict[str, object], at: str, bytes_max: int | None) -> None:
     if bytes_max is not None and len(dumps(raw)) > bytes_max:
         detail = f"{at or 'the message'} has more than {bytes_max} bytes (DAYBOOK_SESSIONS__MESSAGE_BYTES_MAX)"
-        raise MessageTooLarge(detail, errors=[FieldError(at, detail)])
+        raise MessageTooLarge.at(at, detail)
 
 
 def _refuse_repeated_ids(messages: Sequence[NewMessage]) -> None:

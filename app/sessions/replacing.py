@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from app.kit.db import Database, Tx
-from app.kit.errors import FieldError, Invalid
+from app.kit.errors import Invalid
 from app.kit.offload import UNKNOWN, offloaded
 from app.redaction.model import OFF, Redaction
 from app.sessions.errors import MessageErased, MessageNotFound, MessageSealed, SessionNotFound
@@ -61,8 +61,7 @@ class Replacing:
 
     async def _read(self, tenant: str, message_id: str, body: MessageIn, body_bytes: int) -> NewMessage:
         if body.id not in {None, message_id}:
-            detail = "the id is the one in the path, or is left out"
-            raise Invalid(detail, errors=[FieldError("/id", detail)])
+            raise Invalid.at("/id", "the id is the one in the path, or is left out")
         named, redact = body.model_copy(update={"id": message_id}), self._redaction.of(tenant)
         read = partial(read_message, named, at="", bytes_max=self._bytes_max, redact=redact)
         return await offloaded(read, size=body_bytes if redact is None else UNKNOWN)

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from app.kit.db import Database, Row, Tx
-from app.kit.errors import FieldError, Invalid
+from app.kit.errors import Invalid
 from app.redaction.model import OFF, Redaction
 from app.sessions.errors import ResourceNotFound
 from app.sessions.merging import check_metadata, off_of, read_given, set_of, unset_of
@@ -79,7 +79,7 @@ class Resources:
         redact = self._redaction.of(tenant)
         config, metadata = await read_given(config, metadata, memory=self._memory, redact=redact)
         if "scope" in config:
-            raise Invalid(SCOPE, errors=[FieldError("/config/scope", SCOPE)])
+            raise Invalid.at("/config/scope", SCOPE)
         values = (set_of(config), off_of(config), unset_of(config), set_of(metadata), unset_of(metadata))
         async with self._database.tx() as tx:
             row = await tx.fetchrow(PUT_RESOURCE, tenant, resource_id, *values)

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from opentelemetry.trace import Tracer
 
-from app.kit.errors import FieldError, Invalid
+from app.kit.errors import Invalid
 from app.kit.offload import UNKNOWN, offloaded
 from app.kit.tracing import UNTRACED, traced
 from app.llm.port import Usage
@@ -143,7 +143,7 @@ class SessionService:
         if len(body.messages) > self._config.messages_max:
             limit = self._config.messages_max
             detail = f"a request may have at most {limit} messages (DAYBOOK_SESSIONS__MESSAGES_MAX)"
-            raise Invalid(detail, errors=[FieldError("/messages", detail)])
+            raise Invalid.at("/messages", detail)
         limit = self._config.message_bytes_max
         read = partial(read_messages, body.messages, idempotency_key, bytes_max=limit, redact=redact)
         # A redaction may be an operator's hook, which takes its time.
@@ -309,11 +309,9 @@ def _refuse(result: AppendResult, resource_id: str | None) -> None:
     for index, message in enumerate(result.messages):
         at = f"/messages/{index}/id"
         if message.erased:
-            detail = f"message '{message.id}' was erased; nothing of this request was stored"
-            raise MessageErased(detail, errors=[FieldError(at, detail)])
+            raise MessageErased.at(at, f"message '{message.id}' was erased; nothing of this request was stored")
         if message.differs:
-            detail = f"message '{message.id}' is stored with other content; nothing was stored"
-            raise MessageConflict(detail, errors=[FieldError(at, detail)])
+            raise MessageConflict.at(at, f"message '{message.id}' is stored with other content; nothing was stored")
     # A retry of what is stored writes nothing, and so meets no condition of the statement.
     if any(message.seq is None for message in result.messages) or resource_id not in {None, result.resource_id}:
         raise _resource_conflict(resource_id)
@@ -321,4 +319,4 @@ def _refuse(result: AppendResult, resource_id: str | None) -> None:
 
 def _resource_conflict(resource_id: str | None) -> ResourceConflict:
     detail = f"the session has messages and is not of resource '{resource_id}'; nothing was stored"
-    return ResourceConflict(detail, errors=[FieldError("/resource_id", detail)])
+    return ResourceConflict.at("/resource_id", detail)

@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from app.kit.db import Row, Tx
-from app.kit.errors import FieldError, Invalid
+from app.kit.errors import Invalid
 from app.sessions.errors import ScopeConflict, SessionMoved
 from app.sessions.lineage import family, hold
 from app.sessions.merging import off_of, set_of, unset_of
@@ -139,7 +139,7 @@ def sharer_of(
     """
     resource = resource_id or (found.resource_id if found else None)
     if config.get("scope") == RESOURCE and resource is None:
-        raise Invalid(NO_RESOURCE, errors=[FieldError("/config/scope", NO_RESOURCE)])
+        raise Invalid.at("/config/scope", NO_RESOURCE)
     shares = resource is not None and _scope(found, config, service_scope) == RESOURCE
     if found is not None and found.last_seq and shares != found.is_shared:
         raise scope_conflict(key)
@@ -213,8 +213,7 @@ def moved(key: str) -> SessionMoved:
 
 
 def scope_conflict(key: str) -> ScopeConflict:
-    detail = f"session '{key}' has messages, so its memory stays what it is"
-    return ScopeConflict(detail, errors=[FieldError("/config/scope", detail)])
+    return ScopeConflict.at("/config/scope", f"session '{key}' has messages, so its memory stays what it is")
 
 
 def waiting(*, observed_seq: str = "observed_seq", facts_seq: str = "facts_seq") -> str:

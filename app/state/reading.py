@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from app.kit.errors import FieldError, Invalid, json_pointer
+from app.kit.errors import Invalid, json_pointer
 from app.sessions.wire import first_flaw
 from app.state.templates import NAME_PATTERN, Scope, scope_of
 
@@ -18,15 +18,15 @@ _NAME = re.compile(NAME_PATTERN)
 def check_name(name: str, pointer: str) -> None:
     """Raises Invalid for what cannot be the name of a stored value."""
     if not _NAME.fullmatch(name):
-        raise Invalid(NAMES, errors=[FieldError(pointer, NAMES)])
+        raise Invalid.at(pointer, NAMES)
     if scope_of(name) is Scope.TEMP:
-        raise Invalid(STORED_TEMP, errors=[FieldError(pointer, STORED_TEMP)])
+        raise Invalid.at(pointer, STORED_TEMP)
 
 
 def check_value(value: Any, pointer: str) -> None:
     """Raises Invalid."""
     if flaw := first_flaw(value):
-        raise Invalid(flaw.detail, errors=[FieldError(pointer + flaw.pointer, flaw.detail)])
+        raise Invalid.at(pointer + flaw.pointer, flaw.detail)
 
 
 def check_temp(values: Mapping[str, Any]) -> None:
@@ -34,5 +34,5 @@ def check_temp(values: Mapping[str, Any]) -> None:
     for name, value in values.items():
         pointer = json_pointer("state", name)
         if not _NAME.fullmatch(name) or scope_of(name) is not Scope.TEMP:
-            raise Invalid(NOT_TEMP, errors=[FieldError(pointer, NOT_TEMP)])
+            raise Invalid.at(pointer, NOT_TEMP)
         check_value(value, pointer)

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Request, Response
 
 from app.kit.auth import Access, Guarded, Tenant, needs
-from app.kit.errors import FieldError, Invalid
+from app.kit.errors import Invalid
 from app.kit.http import has_etag
 from app.kit.json import dumps
 from app.kit.problems import problem_responses
@@ -97,8 +97,7 @@ async def lint_template(body: LintIn, tenant: Tenant, request: Request) -> LintO
     """What is wrong with a template, which names it uses, and what of the cached prefix they make volatile."""
     texts = [*body.template, *body.system]
     if not texts:
-        detail = "there is nothing to look at: neither a template nor a system"
-        raise Invalid(detail, errors=[FieldError("/template", detail)])
+        raise Invalid.at("/template", "there is nothing to look at: neither a template nor a system")
     found = await _service(request).lint(tenant, texts, key=body.session)
     return LintOut(
         names={scope: list(names) for scope, names in found.names.items()},
