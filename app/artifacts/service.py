@@ -100,7 +100,7 @@ class ArtifactService:
         if object_key is not None and (put is None or not put.created):
             await self._delete_objects([object_key])
         if put is None:
-            raise _session_not_found(key)
+            raise SessionNotFound(key)
         if put.artifact is None:
             raise self._full(put, name)
         return put.artifact, put.created
@@ -212,7 +212,7 @@ class ArtifactService:
 
     async def _check_session(self, session: UUID, key: str) -> None:
         if not await self._store.session_exists(session):
-            raise _session_not_found(key)
+            raise SessionNotFound(key)
 
     def _refuse_size(self, content: bytes) -> None:
         limit = self._config.bytes_max
@@ -276,10 +276,6 @@ def _refuse_insertion(artifact: Artifact) -> None:
         raise ArtifactTooLarge(
             f"'{artifact.name}' has {artifact.size} bytes; a template may insert one of {INSERTED_BYTES_MAX} at most"
         )
-
-
-def _session_not_found(key: str) -> SessionNotFound:
-    return SessionNotFound(f"session '{key}' was never seen")
 
 
 def _not_found(key: str, name: str, version: int | None) -> ArtifactNotFound:

@@ -149,7 +149,7 @@ class ContextService:
         """What entered and what left between two versions. Raises SessionNotFound, VersionNotFound, Invalid."""
         found = await self._diffs.changes(session_id(tenant, key), since=since, until=until)
         if found is None:
-            raise SessionNotFound(f"session '{key}' was never seen")
+            raise SessionNotFound(key)
         span, changes = found
         check(key, span)
         return diff(span, changes)

@@ -67,7 +67,7 @@ class DiagnosticsService:
     async def memory(self, tenant: str, key: str) -> MemoryOut:
         row = await self._store.memory(session_id(tenant, key))
         if row is None:
-            raise _unknown(key)
+            raise SessionNotFound(key)
         answer = _memory(row, self._memory.rules(row["config"]))
         accounts = await self._charging.accounts(row["memory_id"], tenant)
         spending = None if accounts is None else spending_of(self._charging.caps, accounts)
@@ -94,7 +94,7 @@ class DiagnosticsService:
         session = session_id(tenant, key)
         begun = await self._store.events(session, place)  # before the answer: what comes after it is told
         if begun is None:
-            raise _unknown(key)
+            raise SessionNotFound(key)
         if self._streams >= self._events.streams_max:
             limit = self._events.streams_max
             detail = f"{limit} event streams are open (DAYBOOK_EVENTS__STREAMS_MAX)"
@@ -128,7 +128,7 @@ class DiagnosticsService:
         """The log as the model sees it, now or at a past version. Raises VersionNotFound."""
         found = await self._store.log(session_id(tenant, key), version)
         if found is None:
-            raise _unknown(key)
+            raise SessionNotFound(key)
         row, observations, reflections = found
         wanted = row["log_version"] if version is None else version
         if wanted > row["log_version"]:
@@ -164,7 +164,7 @@ class DiagnosticsService:
     async def _memory_of(self, tenant: str, key: str) -> UUID:
         memory = await self._store.memory_of(session_id(tenant, key))
         if memory is None:
-            raise _unknown(key)
+            raise SessionNotFound(key)
         return memory
 
 
@@ -174,10 +174,6 @@ def _log_text(
     blocks = (*reflection_blocks(reflections, anchor=anchor), *observation_blocks(observations, anchor=anchor))
     text = "\n\n".join(block.text for block in blocks)
     return LogTextOut(session=key, version=version, tokens=text_tokens(text), chars=len(text), text=text)
-
-
-def _unknown(key: str) -> SessionNotFound:
-    return SessionNotFound(f"session '{key}' was never seen")
 
 
 def _memory(row: Row, rules: Rules) -> dict[str, Any]:

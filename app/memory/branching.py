@@ -59,7 +59,7 @@ class Branching:
         async with self._database.tx() as tx:
             locked = await self._store.lock_parent(tx, parent)
             if locked is None:
-                raise SessionNotFound(f"session '{key}' was never seen")
+                raise SessionNotFound(key)
             last_seq, memory = locked
             wanted = last_seq if at_seq is None else at_seq
             self._check(key, wanted, last_seq)

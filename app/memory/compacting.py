@@ -90,7 +90,7 @@ class Compacting:
             async with self._database.tx() as tx:
                 locked = await self._store.lock(tx, session_id(tenant, key))
                 if locked is None:
-                    raise SessionNotFound(f"session '{key}' was never seen")
+                    raise SessionNotFound(key)
                 end = await self._end(tx, locked, up_to_seq)
                 former = await self._summaries.summary(tx, locked.session_id)
                 if former is not None and _stands(former, end, text):

@@ -90,7 +90,7 @@ class Controls:
     async def _locked(self, tx: Tx, tenant: str, key: str) -> Locked:
         locked = await self._store.lock(tx, session_id(tenant, key))
         if locked is None:
-            raise SessionNotFound(f"session '{key}' was never seen")
+            raise SessionNotFound(key)
         return locked
 
     async def _note(self, tx: Tx, notes: Notes[N], locked: Locked, note_id: int) -> N:

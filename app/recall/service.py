@@ -125,7 +125,7 @@ class RecallService:
         """What was said in a session, best first. Raises SessionNotFound."""
         found = await self._store.session(session_id(tenant, key))
         if found is None:
-            raise SessionNotFound(f"session '{key}' was never seen")
+            raise SessionNotFound(key)
         return await self._best([found], session_term(found.id), ask, tenant=tenant, resource_id=found.resource_id)
 
     async def resource(self, tenant: str, resource_id: str, ask: Ask) -> list[Hit]:

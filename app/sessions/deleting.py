@@ -55,7 +55,7 @@ class Deleting:
         async with self._database.tx() as tx:
             held = await hold_related(tx, session_id(tenant, key))
             if held is None:
-                raise SessionNotFound(f"session '{key}' was never seen")
+                raise SessionNotFound(key)
             gone = await self._store.lock_session(tx, tenant, key)
             receipt = await self.forget(tx, gone.beside(held.shared))
         if held.shared is not None:

@@ -66,7 +66,7 @@ class Ending:
         """Note that it ended. Raises SessionNotFound."""
         row = await self._end(session_id(tenant, key))
         if row is None:
-            raise SessionNotFound(f"session '{key}' was never seen")
+            raise SessionNotFound(key)
         return session_of(row)
 
     async def look(self) -> int:

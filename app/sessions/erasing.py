@@ -70,7 +70,7 @@ class ErasingLog:
         """
         session = session_id(tenant, key)
         if await hold_related(tx, session) is None:
-            raise SessionNotFound(f"session '{key}' was never seen")
+            raise SessionNotFound(key)
         rows = await tx.fetch(COPIES, [session], session, message_id)
         if not rows:
             raise MessageNotFound(f"session '{key}' has no message '{message_id}'")

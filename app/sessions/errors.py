@@ -6,6 +6,9 @@ from app.kit.errors import Category, DomainError, Unavailable
 class SessionNotFound(DomainError):
     slug, title, category = "session-not-found", "There is no such session", Category.NOT_FOUND
 
+    def __init__(self, key: str) -> None:
+        super().__init__(f"session '{key}' was never seen")
+
 
 class SessionExists(DomainError):
     slug, title, category = "session-exists", "There is such a session already", Category.CONFLICT

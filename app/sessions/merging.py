@@ -42,7 +42,5 @@ def unset_of(values: dict[str, Any]) -> list[str]:
 def check_metadata(merged: dict[str, Any], bytes_max: int) -> None:
     """Raises MetadataTooLarge where what was merged into is larger than that."""
     if len(dumps(merged)) > bytes_max:
-        detail = (
-            f"a session or resource has at most {bytes_max} bytes of metadata (DAYBOOK_SESSIONS__METADATA_BYTES_MAX)"
-        )
-        raise MetadataTooLarge.at("/metadata", detail)
+        limit = f"{bytes_max} bytes of metadata (DAYBOOK_SESSIONS__METADATA_BYTES_MAX)"
+        raise MetadataTooLarge.at("/metadata", f"a session or resource has at most {limit}")

@@ -48,7 +48,7 @@ class Replacing:
         async with self._database.tx() as tx:
             log = await self._store.lock(tx, session_id(tenant, key))
             if log is None:
-                raise SessionNotFound(f"session '{key}' was never seen")
+                raise SessionNotFound(key)
             old = await self._unsealed(tx, log, key, message_id)
             look = log.ended or _look(old, new)  # what it says now is to be read for facts
             due = await self._store.recount(tx, log, pending_tokens=_weight(new) - _weight(old), look=look)

@@ -152,7 +152,7 @@ class SessionService:
     async def get(self, tenant: str, key: str) -> SessionRecord:
         found = await self._store.get(tenant, key)
         if found is None:
-            raise SessionNotFound(f"session '{key}' was never seen")
+            raise SessionNotFound(key)
         return found
 
     async def put(

@@ -30,14 +30,14 @@ class StateService:
     async def state(self, tenant: str, key: str) -> State:
         state = await self._store.state(tenant, key)
         if state is None:
-            raise _not_seen(key)
+            raise SessionNotFound(key)
         return state
 
     async def entry(self, tenant: str, key: str, name: str) -> Entry:
         check_name(name, "name")
         state = await self._store.entry(tenant, key, name)
         if state is None:
-            raise _not_seen(key)
+            raise SessionNotFound(key)
         if name not in state.entries:
             raise StateNotFound(f"session '{key}' has no value '{name}'")
         return state.entries[name]
@@ -100,7 +100,7 @@ class StateService:
         async with self._database.tx() as tx:
             owners = await self._store.hold(tx, tenant, key)
             if owners is None:
-                raise _not_seen(key)
+                raise SessionNotFound(key)
             if changes.scopes - owners.keys():
                 raise NoResource(f"session '{key}' belongs to no resource: PUT /sessions/{key} with its resource_id")
             locked = owners.keys() if if_match and of is None else changes.scopes
@@ -120,10 +120,6 @@ class StateService:
         check_name(name, name_at)
         check_value(value, value_at)
         check_size(value, value_at, self._config)
-
-
-def _not_seen(key: str) -> SessionNotFound:
-    return SessionNotFound(f"session '{key}' was never seen")
 
 
 def _check_match(if_match: str | None, etag: str | None) -> None:

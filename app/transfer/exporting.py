@@ -57,7 +57,7 @@ class Exporting:
         place = Place(tenant=tenant, key=key, id=session_id(tenant, key))
         async with self._snapshot() as tx:
             if not await self._store.taken(tx, place.id):
-                raise SessionNotFound(f"session '{key}' was never seen")
+                raise SessionNotFound(key)
             async for line in _framed("session", key, self._of_session(tx, place)):
                 yield line
 
