@@ -26,7 +26,7 @@ from app.kit.db import Database, Row
 from app.kit.offload import offloaded
 from app.memory.model import Observation, Reflection
 from app.memory.moments import moment
-from app.memory.rows import CONVERSATION, REFLECTION, observation_of, reflection_of
+from app.memory.rows import CONVERSATION, LIVE_NOW, LIVE_THEN, REFLECTION, observation_of, reflection_of
 from app.sessions.message_store import message_of
 from app.sessions.model import Kind, Message
 from app.state.store import VALUES, scopes_and_names
@@ -65,11 +65,6 @@ REBUILDING = """CASE WHEN m.rebuilding <> '[]' THEN (
            WHERE coalesce(held->>2, s.id::text) = s.id::text) END"""
 
 THEN = moment(session="$1", version="$10::bigint", seq="$11::bigint", timezone="$12")
-
-LIVE_NOW = "status = 'active'"
-LIVE_THEN = (
-    "born_version <= s.version AND (retired_version IS NULL OR retired_version > s.version) AND erased_at IS NULL"
-)
 
 READ = """/* {name} */
 WITH RECURSIVE {moment}, ruled AS (
@@ -168,7 +163,8 @@ SNAPSHOT = (
     )
     + SAME
 )
-PAST_SNAPSHOT = READ.format(name="past_snapshot", moment=THEN, changed="", live=LIVE_THEN, elsewhere="", **COMMON)
+_WAS_LIVE = LIVE_THEN.format(version="s.version")
+PAST_SNAPSHOT = READ.format(name="past_snapshot", moment=THEN, changed="", live=_WAS_LIVE, elsewhere="", **COMMON)
 
 NEWEST = """/* newest */
 SELECT coalesce(m.log_version, 0) AS version, s.next_seq - 1 AS seq

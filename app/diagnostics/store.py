@@ -9,7 +9,7 @@ from app.diagnostics.events import Place
 from app.kit.db import Database, Row
 from app.memory.model import Observation, Reflection
 from app.memory.moments import cursor
-from app.memory.rows import CONVERSATION, REFLECTION, observation_of, reflection_of
+from app.memory.rows import CONVERSATION, LIVE_NOW, LIVE_THEN, REFLECTION, observation_of, reflection_of
 
 MEMORY = """/* diagnose */
 SELECT s.id, s.memory_id, s.key, s.next_seq - 1 AS last_seq, s.expired_seq, s.observed_seq, s.buffered_seq,
@@ -75,14 +75,12 @@ WHERE memory_id = (SELECT $1::uuid) AND {live} ORDER BY level DESC, from_seq
 """
 
 # What was live then is looked for among all that there ever was.
-_LIVE_NOW = "status = 'active'"
-_LIVE_THEN = """born_version <= (SELECT $2::bigint)
-  AND (retired_version IS NULL OR retired_version > (SELECT $2)) AND erased_at IS NULL"""
+_WAS_LIVE = LIVE_THEN.format(version="(SELECT $2::bigint)")
 
-LOG_OBSERVATIONS = _LOG_OBSERVATIONS.format(name="log_observations", conversation=CONVERSATION, live=_LIVE_NOW)
-LOG_REFLECTIONS = _LOG_REFLECTIONS.format(name="log_reflections", reflection=REFLECTION, live=_LIVE_NOW)
-PAST_OBSERVATIONS = _LOG_OBSERVATIONS.format(name="past_observations", conversation=CONVERSATION, live=_LIVE_THEN)
-PAST_REFLECTIONS = _LOG_REFLECTIONS.format(name="past_reflections", reflection=REFLECTION, live=_LIVE_THEN)
+LOG_OBSERVATIONS = _LOG_OBSERVATIONS.format(name="log_observations", conversation=CONVERSATION, live=LIVE_NOW)
+LOG_REFLECTIONS = _LOG_REFLECTIONS.format(name="log_reflections", reflection=REFLECTION, live=LIVE_NOW)
+PAST_OBSERVATIONS = _LOG_OBSERVATIONS.format(name="past_observations", conversation=CONVERSATION, live=_WAS_LIVE)
+PAST_REFLECTIONS = _LOG_REFLECTIONS.format(name="past_reflections", reflection=REFLECTION, live=_WAS_LIVE)
 
 OBSERVATIONS = f"""/* observations */
 SELECT o.*, {CONVERSATION}

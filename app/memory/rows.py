@@ -21,6 +21,11 @@ CONVERSATION = """CASE WHEN o.session_id <> o.memory_id
 REFLECTION = """r.id, r.level, r.generation, r.status, r.text, r.items, r.tokens, r.source_tokens, r.from_seq, r.to_seq,
   r.sources, r.born_version, r.retired_version, r.retired_by, r.created_at"""
 
+# Which rows of either are the log, as it is now and as it was at a ``version``.
+LIVE_NOW = "status = 'active'"
+LIVE_THEN = """born_version <= {version}
+  AND (retired_version IS NULL OR retired_version > {version}) AND erased_at IS NULL"""
+
 
 def observation_of(row: Row) -> Observation:
     return Observation(
