@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from app.llm.port import Usage
 from app.memory.rules import OBSERVER_OUTPUT_TOKENS
-from app.sessions.model import Message
+from app.sessions.model import Message, Trust
 
 UTC = ZoneInfo("UTC")
 CITED_MAX = 100  # messages told of one line
@@ -34,6 +34,9 @@ class Tag(StrEnum):
     ISSUE = "issue"
     NEXT_STEP = "next_step"
     OUTCOME = "outcome"
+
+
+WISHES = frozenset({Tag.DECISION, Tag.PREFERENCE, Tag.NEXT_STEP})  # of the user, or the operator
 
 
 class Origin(StrEnum):
@@ -91,6 +94,11 @@ class Item:
     origin: Origin | None = None
     cites: tuple[Cite, ...] = ()
     details: tuple[Detail, ...] = ()
+
+    @property
+    def trust(self) -> Trust:
+        """Whose word it is."""
+        return Trust.USER if self.origin is None else Trust(self.origin)
 
     @property
     def all_cites(self) -> tuple[Cite, ...]:

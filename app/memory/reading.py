@@ -12,13 +12,13 @@ from zoneinfo import ZoneInfo
 
 from app.facts.model import FOREIGN, OWN_WORD, Author, Category, NewFact, Source
 from app.kit.days import parse_day
-from app.memory.model import Item, Observation, Origin, Reflection, Tag
+from app.memory.model import Item, Observation, Reflection, Tag
 from app.memory.records import Loaded
 from app.memory.rules import Rules
 from app.memory.spans import Span, safe_span
 from app.memory.steps import NEVER
 from app.memory.trust import WITHHELD
-from app.sessions.model import Message, Trust
+from app.sessions.model import Message
 
 Chunk: TypeAlias = Observation | Reflection
 
@@ -31,7 +31,6 @@ _CATEGORIES: Final = {
     Tag.ISSUE: Category.INSIGHT,
     None: Category.INSIGHT,
 }
-_TRUST: Final = {None: Trust.USER, Origin.TOOL: Trust.TOOL, Origin.EXTERNAL: Trust.EXTERNAL}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,9 +94,8 @@ def new_facts(
 def _fact(item: Item, reading: Reading, loaded: Loaded, said: dict[int, Message], timezone: ZoneInfo) -> NewFact:
     cites = item.cited
     text = "; ".join([item.text, *(detail.text for detail in item.details)])
-    trust = _TRUST[item.origin]
     told = _CATEGORIES[item.tag]
-    category = Category.INSIGHT if trust in FOREIGN and told in OWN_WORD else told
+    category = Category.INSIGHT if item.trust in FOREIGN and told in OWN_WORD else told
     valid_from = min(_true_from(item, cites, said, timezone) or loaded.now, loaded.now)
     source = Source(
         session_id=loaded.session_id,
@@ -113,7 +111,7 @@ def _fact(item: Item, reading: Reading, loaded: Loaded, said: dict[int, Message]
     return NewFact(
         text=text,
         category=category,
-        trust=trust,
+        trust=item.trust,
         author=Author.EXTRACTOR,
         sources=(source,),
         valid_from=valid_from,

@@ -18,7 +18,7 @@ from app.memory.cited import Cited
 from app.memory.commands import commands
 from app.memory.disguises import readings
 from app.memory.grounding import texts_of
-from app.memory.model import Cite, Detail, Item, Origin, Parsed, Priority, Ranges, Tag, seqs_of
+from app.memory.model import WISHES, Cite, Detail, Item, Origin, Parsed, Priority, Ranges, Tag, seqs_of
 from app.sessions.model import Message, Part, PartType, Trust
 
 WITHHELD: Final = "Text that gives orders to the assistant; it is left out here."
@@ -27,7 +27,6 @@ SAID_TIMES: Final = 2  # and it holds this many times as many as the trusted mes
 PASSAGE_CHARACTERS: Final = 800
 OWN_SHARE: Final = 0.2  # of its words: with fewer in trusted messages, nobody who may said it
 
-_WISHES: Final = frozenset({Tag.DECISION, Tag.PREFERENCE, Tag.NEXT_STEP})
 _REPORTED: Final = frozenset({Tag.FACT, Tag.ISSUE, Tag.OUTCOME, None})
 _USER: Final = (
     *("user", "the user", "el usuario", "la usuaria", "o usuário", "l'utente", "l'utilisateur", "der nutzer"),
@@ -136,7 +135,7 @@ def _vetted(item: Item, heard: "_Heard") -> Item:
 
 def _is_wish(item: Item) -> bool:
     """Whether the line speaks for the user: by its tag, by its words, or by a mark that no report bears."""
-    if item.tag in _WISHES or item.text.casefold().startswith(_USER):
+    if item.tag in WISHES or item.text.casefold().startswith(_USER):
         return True
     return item.priority is Priority.HIGH and item.tag not in _REPORTED
 

@@ -8,14 +8,12 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from app.kit.days import parse_day
-from app.memory.model import Item, Observation, Origin
+from app.memory.model import Item, Observation
 from app.recall.model import Edit, Hit, HitKind
 from app.recall.ranking import plain_scores
 from app.recall.tokens import Alternatives, terms
-from app.sessions.model import Trust
 
 LINES_KEPT: Final = 4_096  # of which the terms are remembered
-_TRUST: Final = {None: Trust.USER, Origin.TOOL: Trust.TOOL, Origin.EXTERNAL: Trust.EXTERNAL}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +88,6 @@ def _hit(key: str, note: Observation, item: Item, at: datetime, score: float) ->
         score=round(score, 4),
         text=_text(item),
         created_at=at,
-        trust=_TRUST[item.origin],
+        trust=item.trust,
         cites=cites,
     )

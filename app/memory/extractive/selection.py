@@ -10,14 +10,13 @@ from app.memory.extractive.lasting import tells_of_self
 from app.memory.extractive.scoring import Assertion, assertion
 from app.memory.extractive.sentences import neutral, sentences
 from app.memory.extractive.wording import trimmed
-from app.memory.model import ObserverInput, Tag
+from app.memory.model import WISHES, ObserverInput, Tag
 from app.sessions.model import Message, PartType, Role
 
 # A line that stands for a message holds more than half of what the message says, or it would mislead by omission.
 GIST_SHARE = 0.6
 # Tokens of a line beside its words: mark, tag, speaker and citation.
 LINE_TOKENS = 10
-WISHES = frozenset({Tag.DECISION, Tag.PREFERENCE, Tag.NEXT_STEP})
 WEIGHTY = frozenset({Tag.DECISION, Tag.PREFERENCE})
 BRIEF_TOKENS = 8  # of a sentence that is kept for telling who somebody is: a longer one has other words that count
 LINE_CHARACTERS_MAX = 600
