@@ -173,22 +173,13 @@ def item_source(item: Item) -> Source:
     )
 
 
-def is_grounded(text: str, sources: Sequence[Source]) -> bool:
-    """Whether every claim of ``text`` occurs in one of the sources, or is a date that follows from its day."""
-    return stands_on(text, [Ground(sources=sources)])
-
-
 def stands_on(text: str, grounds: Sequence[Ground]) -> bool:
-    """The same of sources that are asked for one text after the other."""
-    return next(_unfounded(text, grounds), None) is None
+    """Whether every claim of ``text`` occurs in one of the sources, or is a date that follows from its day."""
+    return next(unfounded(text, grounds), None) is None
 
 
-def unfounded(text: str, sources: Sequence[Source]) -> Iterator[str]:
+def unfounded(text: str, grounds: Sequence[Ground]) -> Iterator[str]:
     """The claims of ``text`` that no source holds."""
-    return _unfounded(text, [Ground(sources=sources)])
-
-
-def _unfounded(text: str, grounds: Sequence[Ground]) -> Iterator[str]:
     found = claims(text)
     checks: tuple[tuple[Sequence[Any], Callable[[Any, Ground], bool]], ...] = (
         (found.quotes, _quotes),

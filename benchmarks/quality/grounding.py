@@ -7,7 +7,7 @@ from typing import Any
 
 from app.kit.days import day_label
 from app.kit.words import names
-from app.memory.grounding import is_grounded, item_source
+from app.memory.grounding import Ground, item_source, stands_on
 from app.memory.model import Item
 from app.memory.parsing import parse
 from benchmarks.quality.talks import Talk
@@ -39,7 +39,7 @@ def is_said(talk: Talk, text: str, seqs: Collection[int]) -> bool:
     """Whether the names, numbers, dates and quotations of a text occur in these messages."""
     said = [_said(message) for seq, message in enumerate(talk.messages, start=1) if seq in seqs]
     named = all(any(name in one.text for one in said) for name in names(text) if name not in OF_DATES)
-    return bool(said) and named and is_grounded(text, [item_source(one) for one in said])
+    return bool(said) and named and stands_on(text, [Ground(sources=[item_source(one) for one in said])])
 
 
 def _said(message: dict[str, Any]) -> Item:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.memory.grounding import is_grounded, item_source, message_source, unfounded
+from app.memory.grounding import Ground, Source, item_source, message_source, stands_on, unfounded
 from app.memory.model import Item
 from app.sessions.model import Kind, Message, Part, Role
 
@@ -25,6 +25,10 @@ def said(*parts: str | Part, seq: int = 1, name: str | None = None) -> Message:
         created_at=SAID,
         name=name,
     )
+
+
+def is_grounded(line: str, sources: list[Source]) -> bool:
+    return stands_on(line, [Ground(sources=sources)])
 
 
 def holds(source: str, line: str) -> bool:
@@ -143,7 +147,7 @@ def test_claims_may_come_from_several_sources() -> None:
     sources = [message_source(said(text), SEOUL) for text in ("it was 5", "and 6")]
 
     assert is_grounded("It was 5 and 6.", sources)
-    assert list(unfounded("It was 5 and 7.", sources)) == ["7"]
+    assert list(unfounded("It was 5 and 7.", [Ground(sources=sources)])) == ["7"]
 
 
 def test_a_line_being_condensed_is_a_source_with_its_day_and_time() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from app.memory.extractive import cues
 from app.memory.extractive.observer import current_task, observations
 from app.memory.extractive.roles import ExtractiveObserver
-from app.memory.grounding import message_source, unfounded
+from app.memory.grounding import Ground, message_source, stands_on
 from app.memory.model import UTC, Cite, Item, ObserverInput, Priority, Tag
 from app.memory.parsing import parse
 from app.sessions.model import Message, Role, Trust
@@ -177,7 +177,7 @@ def test_grouped_tool_lines_hold_no_number_that_no_message_says() -> None:
     (line,) = noted(*messages)
 
     assert line.text == "Ran ping many times: host=db-a -> pong"
-    assert next(unfounded(line.text, [message_source(message, UTC) for message in messages]), None) is None
+    assert stands_on(line.text, [Ground(sources=[message_source(message, UTC) for message in messages])])
 
 
 def test_a_result_nested_past_reading_is_told_by_its_line() -> None:
