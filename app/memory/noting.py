@@ -128,10 +128,7 @@ class Noting:
         """
         if await tx.fetchval(READ, session_id) != reading.from_seq - 1:
             return False
-        if not reading.messages:
-            return True
-        first, last = reading.messages[0].seq, reading.messages[-1].seq
-        return await self._store.unchanged(tx, session_id, reading.messages, from_seq=first, to_seq=last)
+        return await self._store.still_said(tx, session_id, reading.messages)
 
     async def _merge(self, tx: Tx, loaded: Loaded, noted: Sequence[NewFact]) -> None:
         if not noted or loaded.resource_id is None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, assert_never
 from uuid import UUID
@@ -10,7 +9,7 @@ from uuid import UUID
 import structlog
 from opentelemetry.trace import Tracer
 
-from app.kit.db import Database, Tx, is_away
+from app.kit.db import Database, is_away
 from app.kit.tracing import UNTRACED, traced
 from app.memory.activating import Activating
 from app.memory.charging import Charging
@@ -41,7 +40,6 @@ from app.memory.steps import (
 from app.memory.store import MemoryStore
 from app.memory.turns import Seen, about, in_turn, seen, state_of, tried
 from app.redaction.model import OFF, Redaction
-from app.sessions.model import Message
 
 log = structlog.get_logger("daybook.engine")
 
@@ -176,7 +174,7 @@ class Stepping:
             if fenced is None:
                 return
             runs = failure.runs
-            if not await self._unchanged(tx, loaded.session_id, failure.shown):
+            if not await self._store.still_said(tx, loaded.session_id, failure.shown):  # replaced: quoted by nothing
                 runs, error["message"] = tuple(map(_unquoted, runs)), ""
             await self._store.count_usage(tx, loaded.memory_id, add_usage(fenced.usage, runs))
             await self._store.add_runs(tx, lease, runs, shown=shown)
@@ -185,13 +183,6 @@ class Stepping:
             await self._queue.fail(tx, lease, attempts=attempts, error=error, wait=wait)
         self._metrics.stepped(name, failure.kind)
         log.warning("step_failed", kind=failure.kind, attempts=attempts)
-
-    async def _unchanged(self, tx: Tx, session_id: UUID, shown: Sequence[Message]) -> bool:
-        """Whether what a call was shown is still what was said: what is replaced is quoted by nothing."""
-        if not shown:
-            return True
-        first, last = shown[0].seq, shown[-1].seq
-        return await self._store.unchanged(tx, session_id, shown, from_seq=first, to_seq=last)
 
 
 def _unquoted(run: Run) -> Run:

@@ -242,6 +242,12 @@ class MemoryStore:
         )
         return bool(await tx.fetchval(UNCHANGED, session_id, from_seq, to_seq, *shown))
 
+    async def still_said(self, tx: Tx, session_id: UUID, shown: Sequence[Message]) -> bool:
+        """The same from the first of ``shown`` to the last; of none there is nothing that could have changed."""
+        if not shown:
+            return True
+        return await self.unchanged(tx, session_id, shown, from_seq=shown[0].seq, to_seq=shown[-1].seq)
+
     async def buffer_observation(self, tx: Tx, loaded: Loaded, new: NewObservation, *, usage: dict[str, Any]) -> None:
         """Keep a chunk observed ahead: no new version, and nothing of it in the context."""
         self._metrics.observed(await self.add_observation(tx, loaded, new, born_version=None))
