@@ -98,10 +98,6 @@ def conversation_of(row: Row) -> Conversation:
     )
 
 
-def gap_of(row: Row) -> Gap:
-    return Gap(session_id=row["session_id"], session_key=row["session_key"], first=row["first"], last=row["last"])
-
-
 def loaded_of(
     row: Row,
     observations: Sequence[Row],
@@ -130,7 +126,7 @@ def loaded_of(
         reflected_at=row["reflected_at"],
         unhelped_tokens=row["unhelped_tokens"],
         current_task=row["current_task"],
-        rebuilding=tuple(map(gap_of, gaps)),
+        rebuilding=tuple(Gap(**gap) for gap in gaps),
         resource_id=row["resource_id"],
         facts_seq=row["facts_seq"],
         ended=row["ended_at"] is not None,

@@ -14,9 +14,9 @@ from app.memory.log import items_to_json
 from app.memory.metrics import MemoryMetrics
 from app.memory.model import Observation, Status
 from app.memory.note_store import LIVE_OBSERVATIONS, LIVE_REFLECTIONS
-from app.memory.records import FORGOTTEN, Fenced, Lease, Loaded, Locked, NewObservation, Run, Told
+from app.memory.records import FORGOTTEN, Fenced, Gap, Lease, Loaded, Locked, NewObservation, Run, Told
 from app.memory.reflection_store import ReflectionStore
-from app.memory.rows import fenced_of, gap_of, loaded_of
+from app.memory.rows import fenced_of, loaded_of
 from app.memory.version_store import add_version
 from app.sessions.message_store import message_of
 from app.sessions.model import Message
@@ -219,7 +219,7 @@ class MemoryStore:
             session_id=session["id"],
             memory_id=session["memory_id"],
             version=0 if memory is None else memory["log_version"],
-            rebuilding=tuple(map(gap_of, gaps)),
+            rebuilding=tuple(Gap(**gap) for gap in gaps),
             now=session["now"],
             last_seq=session["last_seq"],
             observed_seq=session["observed_seq"],

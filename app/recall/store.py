@@ -219,12 +219,12 @@ class RecallStore:
     async def session(self, session: UUID) -> Searched | None:
         async with self._database.connection() as connection:
             row = await connection.fetchrow(SESSION, session)
-        return None if row is None else _searched(row)
+        return None if row is None else Searched(**row)
 
     async def sessions(self, tenant: str, resource_id: str, limit: int) -> list[Searched]:
         """Those of the resource that were last active and have messages."""
         async with self._database.connection() as connection:
-            return [_searched(row) for row in await connection.fetch(SESSIONS, tenant, resource_id, limit)]
+            return [Searched(**row) for row in await connection.fetch(SESSIONS, tenant, resource_id, limit)]
 
     async def index(self, sessions: Sequence[UUID], *, tail_max: int, tail_tokens: int) -> Index:
         async with self._database.connection() as connection:
@@ -301,18 +301,6 @@ class RecallStore:
 
 def _any_of(terms: Alternatives) -> str:
     return f"({' | '.join(map(quoted, sorted(terms)))})"
-
-
-def _searched(row: Row) -> Searched:
-    return Searched(
-        id=row["id"],
-        tenant=row["tenant"],
-        key=row["key"],
-        memory_id=row["memory_id"],
-        resource_id=row["resource_id"],
-        last_seq=row["last_seq"],
-        timezone=row["timezone"],
-    )
 
 
 def _indexed(row: Row) -> Indexed:

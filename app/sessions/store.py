@@ -79,7 +79,8 @@ ORDER BY s.key LIMIT $6
 """  # noqa: S608 - our own number
 
 CONFIGS = """/* configs */
-SELECT * FROM session_configs WHERE session_id = $1 AND number > $2 ORDER BY number LIMIT $3
+SELECT number, changed_at, from_seq, version, config FROM session_configs
+WHERE session_id = $1 AND number > $2 ORDER BY number LIMIT $3
 """
 
 COUNTERS = """/* counters */
@@ -224,16 +225,6 @@ def _listed_of(row: Row) -> ListedSession:
     )
 
 
-def _change_of(row: Row) -> ConfigChange:
-    return ConfigChange(
-        number=row["number"],
-        changed_at=row["changed_at"],
-        from_seq=row["from_seq"],
-        version=row["version"],
-        config=row["config"],
-    )
-
-
 class SessionStore:
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -303,7 +294,7 @@ class SessionStore:
         """The changes of a session's config, oldest first, those after number ``after``."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(CONFIGS, session, after, limit)
-        return [_change_of(row) for row in rows]
+        return [ConfigChange(**row) for row in rows]
 
     async def lock_session(self, tx: Tx, tenant: str, key: str) -> Gone:
         """The session alone; no session in it where the key was never seen."""
