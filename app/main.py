@@ -122,8 +122,8 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     memory = MemoryService(queue=queue, engine=engine, service_rules=settings.memory.values())
 
     ending = Ending(database=pool, memory=memory, config=ending_config(settings))
-    finding = build_recall(settings, pool, roles.embedder, redaction=redaction, registry=registry)
-    index_store = finding.index_store
+    search = build_recall(settings, pool, roles.embedder, redaction=redaction, registry=registry)
+    index_store = search.index_store
     session_metrics, session_store = SessionMetrics(registry), SessionStore(pool)
     facts = FactStore(pool)
     deleting = Deleting(
@@ -143,6 +143,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     retaining = build_retaining(settings, pool, index_store, deleting, session_metrics)
     objects = build_objects(settings)
     artifacts = ArtifactService(ArtifactStore(pool), configured(ArtifactConfig, settings.artifacts), objects, redaction)
+    vectorizings = [] if search.vectorizing is None else [search.vectorizing]
     sweepings = [] if objects is None else [build_sweeping(settings, pool, objects)]
     rates = Rates(configured(RateConfig, settings.rates))
     auth = Auth(auth_config(settings), store=KeyStore(pool), clock=SystemClock())
@@ -159,7 +160,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
             auth,
             rates,
             tracing,
-            background=(engine, finding.indexer, finding.recall, *finding.vectorizing, ending, retaining, *sweepings),
+            background=(engine, search.indexer, search.recall, *vectorizings, ending, retaining, *sweepings),
             models=roles.models if roles.embedder is None else (*roles.models, roles.embedder),
         ),
     )
@@ -174,7 +175,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         session_metrics,
         messages=messages,
         appends=AppendStore(pool),
-        on_append=finding.indexer.appended,
+        on_append=search.indexer.appended,
         redaction=redaction,
         tracer=tracing.tracer,
     )
@@ -231,7 +232,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         config=BranchConfig(messages_max=settings.sessions.branch_messages_max, timezone=memory.defaults.timezone),
     )
     app.state.controls = Controls(database=pool, store=memory_store, memory=memory, redaction=redaction)
-    app.state.recall = finding.recall
+    app.state.recall = search.recall
     contexts = ContextStore(pool, facts_max=facts_max(settings.facts.profile_tokens))
     app.state.context = ContextService(
         reader=SnapshotReader(
@@ -251,7 +252,7 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
             AnswersConfig(bytes_max=settings.context.answers_bytes_max),
             PreviousCalls(PreviousConfig(pieces_max=settings.context.previous_pieces_max)),
         ),
-        recall=finding.recall,
+        recall=search.recall,
         recall_tokens=settings.recall.tokens,
         tracer=tracing.tracer,
     )
@@ -270,8 +271,8 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         store=backlog,
         charging=charging,
         roles=roles.told,
-        indexer=finding.indexer,
-        vectorizing=next(iter(finding.vectorizing), None),
+        indexer=search.indexer,
+        vectorizing=search.vectorizing,
         name=process_name(),
         clock=SystemClock(),
     )

@@ -2,7 +2,6 @@
 
 import os
 import socket
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from opentelemetry.trace import Tracer
@@ -140,15 +139,15 @@ def build_sweeping(settings: Settings, pool: Database, objects: Objects) -> Swee
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """The search, what writes its index and its vectors in the background, and what forgets of both.
+class Search:
+    """What searches, what writes its index and its vectors in the background, and what forgets of both.
 
-    ``vectorizing`` is empty where recall is by words alone.
+    ``vectorizing`` is None where recall is by words alone.
     """
 
     recall: RecallService
     indexer: Indexer
-    vectorizing: Sequence[Vectorizing]
+    vectorizing: Vectorizing | None
     index_store: IndexStore
 
 
@@ -159,13 +158,13 @@ def build_recall(
     *,
     redaction: Redaction,
     registry: CollectorRegistry,
-) -> Finding:
+) -> Search:
     index_store, config = IndexStore(pool), vector_config(settings)
-    vectorizing = search = None
+    vectorizing = vectors = None
     if embedder is not None:
         store, metrics = VectorStore(pool, embedder.label), VectorMetrics(registry)
         vectorizing = Vectorizing(store=store, embedder=embedder, config=config, redaction=redaction, metrics=metrics)
-        search = VectorSearch(store=store, embedder=embedder, config=config, redaction=redaction, metrics=metrics)
+        vectors = VectorSearch(store=store, embedder=embedder, config=config, redaction=redaction, metrics=metrics)
     indexer = Indexer(
         store=index_store, config=index_config(settings), on_index=None if vectorizing is None else vectorizing.ask
     )
@@ -175,11 +174,6 @@ def build_recall(
         indexer=indexer,
         clock=SystemClock(),
         config=recall_config(settings),
-        vectors=search,
+        vectors=vectors,
     )
-    return Finding(
-        recall=recall,
-        indexer=indexer,
-        vectorizing=() if vectorizing is None else (vectorizing,),
-        index_store=index_store,
-    )
+    return Search(recall=recall, indexer=indexer, vectorizing=vectorizing, index_store=index_store)

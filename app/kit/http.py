@@ -19,6 +19,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.kit.errors import RETRY_SECONDS
 from app.kit.headers import RawHeaders, secured
 from app.kit.metrics import HttpMetrics, method_of, route_of
 from app.kit.offload import UNKNOWN
@@ -29,7 +30,6 @@ log = structlog.get_logger("daybook.http")
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _QUIET = ("/healthz", "/readyz")
-RETRY_BUSY_SECONDS = 1.0
 CLIENT_GONE = 499  # as nginx has it: who asked broke off before there was an answer
 PART = "daybook.part"  # in the scope of a request that is made for another one, which is counted
 ASKED_HEADERS = (
@@ -175,7 +175,7 @@ class Gate:
             title="The service cannot answer now",
             status=HTTPStatus.SERVICE_UNAVAILABLE,
             detail=f"it answers {self._config.requests_max} requests at once (DAYBOOK_HTTP__REQUESTS_MAX)",
-            retry_after=RETRY_BUSY_SECONDS,
+            retry_after=RETRY_SECONDS,
         )
 
     def _limit_text(self) -> str:
