@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import socket
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -139,6 +140,9 @@ async def test_a_folder_that_is_not_mounted_is_away_and_what_is_in_it_comes_back
     assert [answer.status_code for answer in told] == [503] * 3
 
 
+BUCKET = "s3://bucket/daybook"
+
+
 def bucket_at(server: socket.socket) -> dict[str, str]:
     """The variables of a store that is asked there."""
     return {
@@ -148,22 +152,29 @@ def bucket_at(server: socket.socket) -> dict[str, str]:
     }
 
 
-async def test_a_bucket_beside_the_service_is_asked_by_http(
-    start_service: StartService, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@contextlib.asynccontextmanager
+async def bucket(monkeypatch: pytest.MonkeyPatch, status: str, body: str = "") -> AsyncIterator[list[bytes]]:
+    """A store that answers so to whatever it is asked, and the heads of what that was."""
     asked: list[bytes] = []
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        asked.append(await reader.readline())
-        writer.write(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        asked.append(await reader.readuntil(b"\r\n\r\n"))
+        head = f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+        writer.write((head + body).encode())
         writer.close()
 
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
         for name, value in bucket_at(server.sockets[0]).items():
             monkeypatch.setenv(name, value)
-        async with start_service(artifacts={"url": "s3://bucket/daybook"}) as service:
-            await service.configure("s1")
-            assert (await service.client.put(REPORT, content=TEXT)).status_code == 503
+        yield asked
+
+
+async def test_a_bucket_beside_the_service_is_asked_by_http(
+    start_service: StartService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with bucket(monkeypatch, "403 Forbidden") as asked, start_service(artifacts={"url": BUCKET}) as service:
+        await service.configure("s1")
+        assert (await service.client.put(REPORT, content=TEXT)).status_code == 503
     assert asked[0].startswith(b"PUT /bucket/daybook/")
 
 
@@ -171,28 +182,18 @@ async def test_a_bucket_beside_the_service_is_asked_by_http(
 async def test_a_bucket_that_is_not_there_is_away_and_no_object_is_gone(
     start_service: StartService, monkeypatch: pytest.MonkeyPatch, code: str, *, away: bool
 ) -> None:
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        head = f"HTTP/1.1 404 Not Found\r\nContent-Length: {len(code)}\r\nConnection: close\r\n\r\n"
-        writer.write((head + code).encode())
-        writer.close()
-
-    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
-        for name, value in bucket_at(server.sockets[0]).items():
-            monkeypatch.setenv(name, value)
-        async with start_service(artifacts={"url": "s3://bucket/daybook"}) as service:
+    async with bucket(monkeypatch, "404 Not Found", code):
+        async with start_service(artifacts={"url": BUCKET}) as service:
             await service.configure("s1")
             assert "object store" in (await service.client.put(REPORT, content=TEXT)).json()["detail"]
-        objects = open_objects("s3://bucket/daybook")
+        objects = open_objects(BUCKET)
         with pytest.raises(Unavailable) if away else contextlib.nullcontext():
             assert await objects.read("key", 0, 1) is None
         with pytest.raises(Unavailable) if away else contextlib.nullcontext():
             assert await objects.copy("key", SESSION) is None
 
 
-async def test_a_store_that_hangs_holds_up_nothing_but_artifacts(
-    database_url: str,
-) -> None:
+async def test_a_store_that_hangs_holds_up_nothing_but_artifacts(database_url: str) -> None:
     """More calls of it than the interpreter has threads for all that is done beside the event loop."""
     long = {"role": "user", "content": "The heron stood in the rain. " * 4_000}
     with socket.create_server(("127.0.0.1", 0)) as deaf:
@@ -200,7 +201,7 @@ async def test_a_store_that_hangs_holds_up_nothing_but_artifacts(
             **bucket_at(deaf),
             "DAYBOOK_DATABASE_URL": database_url,
             "DAYBOOK_MIGRATE": "never",
-            "DAYBOOK_ARTIFACTS__URL": "s3://bucket/daybook",
+            "DAYBOOK_ARTIFACTS__URL": BUCKET,
         }
         async with process(environment) as service:
             await service.append("s1", long)
@@ -222,7 +223,7 @@ async def test_a_store_that_cannot_be_reached_is_unavailable(
         closed.bind(("127.0.0.1", 0))
         for name, value in bucket_at(closed).items():
             monkeypatch.setenv(name, value)
-        async with start_service(artifacts={"url": "s3://bucket/daybook"}) as service:
+        async with start_service(artifacts={"url": BUCKET}) as service:
             await service.configure("s1")
             answer = await service.client.put(REPORT, content=TEXT)
             assert (answer.status_code, answer.json()["type"]) == (503, "/problems/unavailable")
