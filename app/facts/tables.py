@@ -17,7 +17,7 @@ class FactRow(SQLModel, table=True):
 
     It reads as it does since ``worded_at``, whatever came to support it or to take its place, and rests on more than
     one source since ``confirmed_at``. ``worth`` and ``passes_at`` are told from its words (``worth.py``). One of the
-    extractor without a text is none, but tells of which messages nothing is to be noted again (``store.py``).
+    extractor without a text is none, but tells of which messages nothing is to be noted again (``rereading.py``).
     """
 
     __tablename__ = "facts"
