@@ -16,12 +16,14 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from app.kit.days import day_label
 from app.kit.tokens import text_tokens
 from app.memory.rules import ARGUMENTS_TOKENS_MAX, RESULT_TOKENS_MAX
+from app.memory.spans import CLOSING
 from app.sessions.model import Message, Part, PartType
 from app.sessions.waiting import Waiting
 
@@ -127,7 +129,7 @@ def _speaker(name: str | None) -> str:
 
 
 def _contents(messages: Sequence[Message]) -> Iterator[list[Piece]]:
-    names, unanswered = _paired([part for message in messages for part in message.parts])
+    names, unanswered = _paired(messages)
     begin = 0
     for message in messages:
         parts = enumerate(message.parts, begin)
@@ -135,26 +137,30 @@ def _contents(messages: Sequence[Message]) -> Iterator[list[Piece]]:
         begin += len(message.parts)
 
 
-def _paired(parts: Sequence[Part]) -> tuple[dict[int, str], set[int]]:
-    """By their places: the tool that each result is of, and the calls without one.
+def _paired(messages: Sequence[Message]) -> tuple[dict[int, str], set[int]]:
+    """By the places of the parts: the tool that each result is of, and the calls without one.
 
-    A result that no call waits for is of the last of its id.
+    What the user says closes the calls before it. A result that no call waits for is of the last of its id.
     """
     names: dict[int, str] = {}
     unanswered: set[int] = set()
-    called: dict[str, int] = {}
-    waiting: Waiting[int] = Waiting()
-    for at, part in enumerate(parts):
-        if part.get("type") == PartType.TOOL_CALL:
-            called[str(part.get("id"))] = at
-            waiting.called(part, at)
-            unanswered.add(at)
-        elif part.get("type") == PartType.TOOL_RESULT:
-            call = waiting.answered(part)
-            call = called.get(str(part.get("tool_call_id"))) if call is None else call
-            if call is not None:
-                names[at] = str(parts[call].get("name", ""))
-                unanswered.discard(call)
+    called: dict[str, tuple[int, str]] = {}
+    waiting: Waiting[tuple[int, str]] = Waiting()
+    places = count()
+    for message in messages:
+        if message.kind in CLOSING:
+            waiting.clear()
+        for part in message.parts:
+            at = next(places)
+            if part.get("type") == PartType.TOOL_CALL:
+                call = called[str(part.get("id"))] = at, str(part.get("name", ""))
+                waiting.called(part, call)
+                unanswered.add(at)
+            elif part.get("type") == PartType.TOOL_RESULT:
+                answered = waiting.answered(part) or called.get(str(part.get("tool_call_id")))
+                if answered is not None:
+                    unanswered.discard(answered[0])
+                    names[at] = answered[1]
     return names, unanswered
 
 

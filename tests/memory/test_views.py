@@ -10,7 +10,8 @@ from inline_snapshot import snapshot
 
 from app.kit.tokens import text_tokens
 from app.memory.views import cut, even_share, messages_view
-from app.sessions.model import Kind, Message, Role
+from app.sessions.model import Message, Role
+from app.sessions.wire.derived import kind_of
 
 UTC_ZONE = ZoneInfo("UTC")
 TEN = datetime(2026, 8, 1, 10, 0, tzinfo=UTC)
@@ -20,7 +21,8 @@ BARS = ("| ", "call| ", "result| ", "error| ", "file| ", "|", "call|", "result|"
 
 def message(seq: int, *parts: dict[str, Any], role: Role = Role.USER, **over: Any) -> Message:
     created_at = TEN + timedelta(minutes=seq)
-    values: dict[str, Any] = {"id": f"m-{seq}", "kind": Kind.USER, "tokens": 1, "created_at": created_at} | over
+    kind = kind_of(role, parts)
+    values: dict[str, Any] = {"id": f"m-{seq}", "kind": kind, "tokens": 1, "created_at": created_at} | over
     return Message(seq=seq, role=role, parts=parts, **values)
 
 
@@ -136,6 +138,24 @@ def test_results_without_ids_answer_the_calls_of_their_tool() -> None:
         'call| search {"q": 2}',
         "result| search: 3 hits",
         "result| search: none",
+    ]
+
+
+def test_a_result_without_an_id_answers_no_call_from_before_the_user_s_last_word() -> None:
+    span = [
+        message(1, call("gemini:search:1", "search", {"q": 1}), role=Role.ASSISTANT),
+        message(2, text("Never mind, look for the other one.")),
+        message(3, call("gemini:search:1", "search", {"q": 2}), role=Role.ASSISTANT),
+        message(4, result("gemini:search:1", "3 hits"), role=Role.TOOL),
+    ]
+
+    lines = messages_view(span, zone=UTC_ZONE).splitlines()
+
+    assert [line for line in lines if "| " in line and not line.startswith("| ")] == [
+        'call| search {"q": 1}',
+        "result| search: no result",
+        'call| search {"q": 2}',
+        "result| search: 3 hits",
     ]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from app.memory.extractive.cues import is_error
 from app.memory.extractive.sentences import neutral, shortened
 from app.memory.model import Cite, Item, Origin, Priority, Tag
+from app.memory.spans import CLOSING
 from app.sessions.model import Message, Part, PartType
 from app.sessions.waiting import Waiting
 
@@ -51,6 +52,8 @@ class Uses:
     _waiting: Waiting[Use] = field(default_factory=Waiting)
 
     def add(self, message: Message) -> None:
+        if message.kind in CLOSING:
+            self._waiting.clear()
         for part in message.parts:
             match part.get("type"):
                 case PartType.TOOL_CALL:

@@ -12,7 +12,7 @@ from app.memory.extractive.roles import ExtractiveObserver
 from app.memory.grounding import Ground, message_source, stands_on
 from app.memory.model import UTC, Cite, Item, ObserverInput, Priority, Tag
 from app.memory.parsing import parse
-from app.sessions.model import Message, Role, Trust
+from app.sessions.model import Kind, Message, Role, Trust
 from tests.memory.extractive.conversations import MONDAY, called, count, ended, noted, of_parts, said
 
 PETS = (
@@ -324,6 +324,23 @@ def test_what_an_assistant_is_doing_is_no_next_step() -> None:
 
     assert [line.tag for line in noted(of_parts([announced], seq=1))] == [Tag.NEXT_STEP]
     assert Tag.NEXT_STEP not in {line.tag for line in noted(of_parts([announced, call], seq=1))}
+
+
+def test_a_result_without_an_id_is_of_no_call_from_before_the_user_s_last_word() -> None:
+    first, second = (
+        {"type": "tool_call", "id": "gemini:search:1", "name": "search", "arguments": {"for": one}} for one in "ab"
+    )
+    found = {"type": "tool_result", "tool_call_id": "gemini:search:1", "output": "nothing found"}
+
+    lines = noted(
+        of_parts([first], seq=1, kind=Kind.TOOL_CALL),
+        said("Never mind, look for the other one.", seq=2),
+        of_parts([second], seq=3, kind=Kind.TOOL_CALL),
+        of_parts([found], seq=4, role=Role.TOOL, kind=Kind.TOOL_RESULT),
+    )
+
+    told = [line.text for line in lines if line.text.startswith("Ran")]
+    assert told == ["Ran search: for=a -> no result", "Ran search: for=b -> nothing found"]
 
 
 def test_rows_of_numbers_are_not_noted() -> None:
