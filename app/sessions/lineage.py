@@ -23,7 +23,7 @@ MEMBERS = f"/* family */ {FAMILY} SELECT id FROM family"  # noqa: S608 - our own
 
 HOLD = "/* hold_sessions */ SELECT id FROM sessions WHERE id = ANY($1::uuid[]) ORDER BY id FOR UPDATE"
 
-LOOKS_MAX = 5  # then what comes still is taken late, and Postgres ends who is in a deadlock for it
+LOOKS_MAX = 5  # at the last one what has come since is let be, and Postgres ends who is in a deadlock for it
 
 BRANCHED = """/* branched */
 SELECT key, branched_from, branched_at_seq, created_at FROM sessions
@@ -55,17 +55,17 @@ async def hold(tx: Tx, find: Callable[[], Awaitable[set[UUID]]]) -> set[UUID]:
     savepoint does, and are taken anew with it.
     """
     found = await find()
-    for _ in range(LOOKS_MAX):
+    for left in reversed(range(LOOKS_MAX)):
         try:
             async with tx.transaction():
                 held = await _held(tx, found)
-                if more := await find() - held:
+                more = await find() - held  # also after the last locks: what led to these sessions may have changed
+                if more and left:
                     raise _Grown  # noqa: TRY301 - it ends the savepoint
+                return held
         except _Grown:
             found |= more
-        else:
-            return held
-    return await _held(tx, found)
+    raise AssertionError  # the last look returns or raises
 
 
 async def _held(tx: Tx, sessions: set[UUID]) -> set[UUID]:

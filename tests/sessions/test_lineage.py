@@ -4,13 +4,16 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
+from uuid import UUID, uuid4
 
 import asyncpg
 import pytest
 
-from app.sessions.lineage import family, hold
+from app.kit.db import Database, DatabaseConfig
+from app.sessions.lineage import LOOKS_MAX, family, hold
 from app.sessions.store import session_id
 from tests.conftest import Service
+from tests.fuzz.statements import WatchedDatabase
 from tests.journeys.looks import until
 from tests.sessions.test_routes import said
 
@@ -78,6 +81,38 @@ async def test_a_branch_that_is_made_before_its_parent_is_held_is_held_in_its_tu
     finally:
         for connection in (first, second, looking):
             await connection.close()
+
+
+class Order:
+    """Of locks and looks, which are named here by their statement or by the test."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def before(self, name: str) -> None:
+        """What counts is what was done."""
+
+    def after(self, name: str) -> None:
+        self.told.append(name)
+
+
+async def test_what_is_held_was_looked_for_once_more_though_others_came_each_time(service_url: str) -> None:
+    """Else a session that went meanwhile to another memory is held for one of the memory that it left."""
+    order = Order()
+
+    async def find() -> set[UUID]:
+        order.after("look")
+        return {uuid4()}
+
+    database = WatchedDatabase(Database(DatabaseConfig(url=service_url)), order)
+    await database.open()
+    try:
+        async with database.tx() as tx:
+            await hold(tx, find)
+            looks = [name for name in order.told if name in {"look", "hold_sessions"}]
+            assert looks == ["look", *["hold_sessions", "look"] * LOOKS_MAX]
+    finally:
+        await database.close()
 
 
 async def _share(service: Service) -> list[int]:
