@@ -59,8 +59,10 @@ class Unheld:
         line = text.encode(errors="backslashreplace")
         with self._lock:
             if not self._is_behind and self._has_room(len(line)):
-                os.write(self._descriptor, line)
-            elif self._bytes + len(line) > self._waiting_bytes_max:
+                line = _unwritten(self._descriptor, line)
+            if not line:
+                return len(text)
+            if self._bytes + len(line) > self._waiting_bytes_max:
                 self._lost += 1
             else:
                 self._waiting.append(line)
@@ -89,7 +91,8 @@ class Unheld:
     def _catch_up(self) -> None:
         while (line := self._next()) is not None:
             try:
-                _write_all(self._descriptor, line)
+                while line := _unwritten(self._descriptor, line):
+                    self._room.poll()
             except OSError:  # nobody reads any more
                 self._forget()
 
@@ -112,6 +115,9 @@ class Unheld:
             self._bytes = 0
 
 
-def _write_all(descriptor: int, line: bytes) -> None:
-    while line:
-        line = line[os.write(descriptor, line) :]
+def _unwritten(descriptor: int, line: bytes) -> bytes:
+    """What one write leaves of the line: who shares the pipe may have had it never wait."""
+    try:
+        return line[os.write(descriptor, line) :]
+    except BlockingIOError:
+        return line

@@ -16,14 +16,16 @@ from app.kit.unheld import Unheld, may_hang
 LINES = [f"line {number} {'.' * 90}\n" for number in range(5_000)]
 
 
-@pytest.fixture(params=["pipe", "socket"])
+@pytest.fixture(params=[("pipe", True), ("socket", True), ("pipe", False), ("socket", False)], ids=str)
 def ends(request: pytest.FixtureRequest) -> Iterator[tuple[int, int]]:
-    """Where it is read, and where it is written; nobody reads."""
+    """Where it is read, and where it is written; nobody reads. Who shares the latter may have had it never wait."""
+    kind, waits = request.param
     with ExitStack() as stack:
-        if request.param == "pipe":
+        if kind == "pipe":
             read, write = os.pipe()
         else:
             read, write = (end.detach() for end in socket.socketpair())
+        os.set_blocking(write, waits)
         stack.callback(os.close, write)
         stack.callback(os.close, read)
         yield read, write
