@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from typing import Final
 from uuid import UUID
 
 import httpx2 as httpx
@@ -45,11 +46,12 @@ from app.memory.observing import Observing
 from app.memory.parting import Parting
 from app.memory.queue_store import QueueStore
 from app.memory.rebuilding import Rebuilding
+from app.memory.records import Lease
 from app.memory.reflecting import Reflecting
 from app.memory.retaining import Retaining, RetainingConfig
 from app.memory.retaining_store import RetainingStore
 from app.memory.service import MemoryService
-from app.memory.spending import Caps
+from app.memory.spending import Amount, Caps
 from app.memory.spending_store import SpendingStore
 from app.memory.stepping import Stepping
 from app.memory.store import MemoryStore
@@ -123,15 +125,49 @@ class Life:
             raise Cut
 
 
+class Counting(SpendingStore):
+    """Notes each call that is booked though others may have been allowed meanwhile what it had reserved.
+
+    Which its lease tells, as another may have it, or none; and the day, as another may have begun.
+    """
+
+    RESERVED: Final = """
+        SELECT EXISTS (
+          SELECT FROM memories m JOIN spending s ON s.memory_id = m.id AND s.reserved_epoch = m.lease_epoch
+          WHERE m.id = $1 AND m.lease_epoch = $2 AND m.lease_owner IS NOT NULL AND m.due_at > now()
+            AND s.day = (now() AT TIME ZONE 'UTC')::date)
+    """
+    LEASED: Final = """
+        SELECT EXISTS (SELECT FROM memories WHERE id = $1 AND lease_epoch = $2 AND lease_owner IS NOT NULL
+          AND due_at > now())
+    """
+
+    def __init__(self, database: Database, process: "Process") -> None:
+        super().__init__(database)
+        self._process = process
+
+    async def charge(self, lease: Lease, tenant: str, spent: Amount, *, unpriced_tokens: int) -> None:
+        counted = await self._is(self.RESERVED, lease)
+        try:
+            await super().charge(lease, tenant, spent, unpriced_tokens=unpriced_tokens)
+        finally:
+            counted = counted and await self._is(self.LEASED, lease)
+            self._process.uncounted += not counted
+
+    async def _is(self, question: str, lease: Lease) -> bool:
+        async with self._process.database.connection() as connection:  # which no life of the process ends
+            return bool(await connection.fetchval(question, lease.memory_id, lease.epoch))
+
+
 class Process:
     """One process of the service as ``app.main`` builds it, but for its model, its sweep and its connections."""
 
     def __init__(self, database: Database, *, number: int) -> None:
-        self._database = database
+        self.database = database
         self._number = number
         self.lease_seconds = LONG_LEASE
         self.caps = Caps()
-        self.came_back = 0  # calls that were held, and are charged whether or not their lease still is
+        self.uncounted = 0  # calls whose reservation counted no more when they were charged
         self._app = create_app(Settings(http=HttpSettings(access_log=False)))
         client = httpx.AsyncClient(transport=httpx.ASGITransport(app=self._app), base_url="http://fuzz")
         self.service = Service("http://fuzz", client, self._app)
@@ -140,10 +176,10 @@ class Process:
     def start(self) -> None:
         """Begin a life, with nothing left in memory of the one before."""
         self.life, self.script = Life(), Script()
-        database = WatchedDatabase(self._database, self.life)
+        database = WatchedDatabase(self.database, self.life)
         store, queue = MemoryStore(database), QueueStore(database)
         self.queue = queue
-        charging = Charging(database=database, store=SpendingStore(database), caps=self.caps)
+        charging = Charging(database=database, store=Counting(database, self), caps=self.caps)
         observer, reflector = FatedObserver(self.script), FatedReflector(self.script)
         observing = Observing(database=database, store=store, charging=charging, observer=observer)
         stepping = Stepping(

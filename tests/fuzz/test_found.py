@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 
 from app.memory.queue_store import QueueStore
+from app.memory.spending import Cap, Caps
 from app.memory.steps import NEVER, Wait
 from app.memory.store import MemoryStore
-from tests.fuzz.model import Fate
+from tests.fuzz.caps import Purse
+from tests.fuzz.model import CALL_TOKENS, Fate
 from tests.fuzz.world import World
 from tests.journeys.looks import Json
 
@@ -185,3 +187,28 @@ async def test_what_waits_for_a_reflection_is_still_observed_at_its_threshold(wo
 
     assert waiting.memory["due_at"] is not None
     assert (waiting.observed_seq, facts.observed_seq) == (2, 3)
+
+
+async def test_a_cap_is_passed_by_each_call_whose_lease_an_act_took_and_by_no_other(world: World) -> None:
+    """What it has reserved counts no more though it goes on, until it is cancelled (docs/decisions/0016)."""
+    purse = Purse(world.database, world.processes)
+    await purse.allow(Caps(tenant=Cap(tokens=CALL_TOKENS)))
+    await world.configure(0, {"message_tokens": 400, "buffer_every": None})
+    world.processes[0].script.planned.append(Fate.HELD)
+    await say(world, world.message("user", LONG))
+    await world.append(1, [world.message("user", "Hello.")])
+    await world.work(1)
+    await purse.check()
+    before = await spent(world)
+    await world.erase(1, "m-2")
+    await world.work(1)
+    await world.release(0, Fate.GOOD)
+    await purse.check()
+
+    assert (before, await spent(world)) == (0, 2 * CALL_TOKENS)
+    assert [process.uncounted for process in world.processes] == [1, 0]
+
+
+async def spent(world: World) -> int:
+    async with world.database.connection() as connection:
+        return int(await connection.fetchval("SELECT coalesce(sum(tokens), 0) FROM tenant_spending"))

@@ -400,7 +400,6 @@ class World:
     async def release(self, at: int, fate: Fate) -> None:
         process = self.processes[at]
         if process.script.held:
-            process.came_back += 1
             process.script.release(fate)
             await asyncio.sleep(0)
             await process.quiet()
