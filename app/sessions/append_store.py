@@ -4,7 +4,8 @@ The locks come in the order session, memory, messages. Having waited for a row l
 snapshot, so two tries of one request in flight do not see each other's messages: the second meets the unique index on
 (session_id, id), which rolls the whole statement back; run again, it finds the messages stored. Others may have stored
 more of them meanwhile, so the last try holds the session before its statement begins. Nor does it see the memory of a
-session that left it and came back meanwhile, which is another row of the same id: no message is stored uncounted.
+session that left it and came back meanwhile, which is another row of the same id, nor that a session it knows
+messages of is gone, and another of its key there: then none is stored, and the statement is run again too.
 
 Nearly every append is of messages that are new, to a session that is there. For that there is a statement of a third
 of the nodes, once for one message and once for more, which does nothing for any other; then the general one is made
@@ -85,7 +86,8 @@ _MEMORY = """m.pending_tokens, m.observation_tokens, m.reflection_tokens, m.due_
 _COLUMNS = """(session_id, seq, id, kind, role, name, parts, tokens, tokens_before, content_hash,
                         created_at, metadata, observe, trust, anchor_date)"""
 
-# And $26 the tenant, $27 the session's key, $28 wake_tokens.
+# And $26 the tenant, $27 the session's key, $28 wake_tokens. What is known is of the session that was there when the
+# statement began: a message is of no session, which the table refuses, where another has taken its place.
 _GENERAL = """/* append */
 WITH input AS (
   SELECT * FROM {input}
@@ -109,7 +111,7 @@ WITH input AS (
   FROM total
   ON CONFLICT (id) DO UPDATE SET {grown}
   WHERE {of_resource}
-  RETURNING s.id, s.memory_id, {put}
+  RETURNING s.id, s.memory_id, {put}, s.created_at
 ), wake AS (
   INSERT INTO memories AS m (id, tenant, pending_tokens, wake_tokens, due_at)
   SELECT put.memory_id, $26, pending, $28, CASE WHEN pending >= $28 THEN now() END FROM put, total
@@ -117,7 +119,8 @@ WITH input AS (
   RETURNING m.*
 ), stored AS (
   INSERT INTO messages {columns}
-  SELECT put.id, put.next_seq - total.n + f.n - 1, f.id, f.kind, f.role, f.name, f.parts::json, f.tokens,
+  SELECT CASE WHEN NOT EXISTS (SELECT FROM known) OR put.created_at = (SELECT created_at FROM sessions WHERE id = $14)
+              THEN put.id END, put.next_seq - total.n + f.n - 1, f.id, f.kind, f.role, f.name, f.parts::json, f.tokens,
          put.total_tokens - total.tokens + f.tokens_before, f.content_hash,
          coalesce(f.created_at, now()), f.metadata, f.observe, f.trust, put.anchor_date
   FROM fresh f, put, total
@@ -125,7 +128,7 @@ WITH input AS (
 ), session AS (
   SELECT * FROM put
   UNION ALL
-  SELECT id, memory_id, next_seq, total_tokens, resource_id, config, anchor_date, false FROM sessions
+  SELECT id, memory_id, next_seq, total_tokens, resource_id, config, anchor_date, false, created_at FROM sessions
   WHERE id = $14 AND NOT EXISTS (SELECT FROM put)
 ), memory AS (
   SELECT * FROM wake

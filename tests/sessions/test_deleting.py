@@ -11,6 +11,7 @@ import pytest
 
 from tests.conftest import TABLES, Service, StartService
 from tests.journeys.looks import until
+from tests.sessions.test_lineage import WAITING
 from tests.sessions.test_routes import problem, said
 
 FACT = "I paid invoice {n} of {n}20 euros for Ana in Porto on May {n}, and we decided to keep the shop. "
@@ -149,6 +150,27 @@ async def test_appends_while_a_session_is_deleted_are_stored_before_or_after_nev
     assert [message["seq"] for message in stored] == list(range(1, len(stored) + 1))
     assert len(stored) % 3 == 0
     assert "first" not in [message["content"][0]["text"] for message in stored]
+
+
+async def test_what_is_said_again_with_more_while_its_session_is_deleted_is_stored_whole(
+    service: Service, database_url: str
+) -> None:
+    """An append that waited sees what was before it, and would take the first message for one that is stored."""
+    await service.append("s1", said("first", id="a"))
+    holding, looking = await asyncpg.connect(database_url), await asyncpg.connect(database_url)
+    try:
+        async with holding.transaction():
+            await holding.execute("SELECT FROM sessions FOR UPDATE")
+            again = asyncio.create_task(service.append("s1", said("first", id="a"), said("second", id="b")))
+            await until(partial(looking.fetchval, WAITING), bool)
+            for table in ("messages", "sessions", "memories"):
+                await holding.execute(f"DELETE FROM {table}")  # noqa: S608 - our own table names
+        assert [(stored["id"], stored["seq"]) for stored in (await again)["messages"]] == [("a", 1), ("b", 2)]
+        assert [one["id"] for one in (await service.get("/sessions/s1/messages"))["items"]] == ["a", "b"]
+        assert (await again)["replayed"] == 0
+    finally:
+        await holding.close()
+        await looking.close()
 
 
 async def seen(service: Service) -> bool:
