@@ -144,7 +144,7 @@ class ArtifactStore:
 
     async def put(self, session: UUID, new: NewArtifact, *, session_max: int, versions_max: int) -> Put | None:
         """Keep it as the next version, unless the newest one is the same; None: the session was never seen."""
-        async with self._database.tx() as tx:
+        async with self._database.tx(of=session) as tx:
             await tx.execute(LOCK_NAME, f"artifact:{session}:{new.name}")
             row = await tx.fetchrow(
                 PUT,

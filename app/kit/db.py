@@ -1,6 +1,6 @@
 """Postgres through one asyncpg pool: connections for single statements, transactions for the rest."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Hashable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ import asyncpg
 
 from app.kit.errors import StartError, first_line
 from app.kit.json import dumps, loads
+from app.kit.queueing import Queues
 
 Tx: TypeAlias = Any  # an asyncpg connection (the library is untyped); a statement alone on it is its own transaction
 Row: TypeAlias = Any  # an asyncpg.Record
@@ -21,6 +22,7 @@ TENANT_SETTING = "daybook.tenant"
 _tenant: ContextVar[str] = ContextVar("daybook_tenant", default=EVERY_TENANT)
 
 VERSION_MIN = 14
+SESSION_SHARE = 0.5  # of the pool, which those who write to one session have at once
 STATEMENTS_KEPT = 100  # prepared ones of a connection: the driver's own default
 
 # What the driver raises when the server cannot be reached or gives up for now, rather than for what was asked of it.
@@ -102,6 +104,7 @@ class Database:
         self._config = config
         self._pool: Any = None
         self._wanting = 0  # how many have a connection, or wait for one
+        self._queues = Queues(at_once_max=max(1, int(config.pool_max * SESSION_SHARE)), seconds=config.connect_seconds)
 
     async def open(self) -> None:
         await check_server(self._config)
@@ -126,9 +129,16 @@ class Database:
         """Whether Postgres itself keeps tenants apart."""
         return self._config.row_level_security
 
-    def connection(self) -> AbstractAsyncContextManager[Tx]:
-        """A connection for one statement, which commits by itself."""
-        return self.tx() if self._config.row_level_security else self._acquired()
+    def connection(self, *, of: Hashable = None) -> AbstractAsyncContextManager[Tx]:
+        """A connection for one statement, which commits by itself. ``of``: see ``tx``."""
+        if self._config.row_level_security:
+            return self.tx(of=of)
+        return self._acquired() if of is None else self._acquired_for(of)
+
+    @asynccontextmanager
+    async def _acquired_for(self, of: Hashable) -> AsyncIterator[Tx]:
+        async with self._queues.turn(of), self._acquired() as connection:
+            yield connection
 
     @asynccontextmanager
     async def _acquired(self) -> AsyncIterator[Tx]:
@@ -155,12 +165,14 @@ class Database:
         return {"size": size, "in_use": in_use, "waiting": waiting, "max": self._config.pool_max}
 
     @asynccontextmanager
-    async def tx(self, **options: Any) -> AsyncIterator[Tx]:
+    async def tx(self, *, of: Hashable = None, **options: Any) -> AsyncIterator[Tx]:
         """A transaction: commits at the end of the block, rolls back on an error. Never await the network in it.
 
-        ``options`` are those of asyncpg's.
+        ``of`` is the session whose row is to be locked, where a caller asked for it: those of one session that is kept
+        locked wait for each other without a connection. ``options`` are those of asyncpg's.
         """
-        async with self._acquired() as connection, connection.transaction(**options):
+        acquired = self._acquired() if of is None else self._acquired_for(of)
+        async with acquired as connection, connection.transaction(**options):
             if self._config.row_level_security:
                 await connection.execute(_naming(_tenant.get()))
             yield connection

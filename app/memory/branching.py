@@ -56,7 +56,7 @@ class Branching:
         """
         parent, branch_id = session_id(tenant, key), session_id(tenant, into)
         objects = await self._artifacts.copied_objects(parent, at_seq, branch_id)
-        async with self._database.tx() as tx:
+        async with self._database.tx(of=parent) as tx:
             locked = await self._store.lock_parent(tx, parent)
             if locked is None:
                 raise SessionNotFound(key)

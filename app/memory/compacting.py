@@ -87,7 +87,7 @@ class Compacting:
         told: Sequence[Message] = ()
         lines = ""
         for _ in range(TRIES):
-            async with self._database.tx() as tx:
+            async with self._database.tx(of=session_id(tenant, key)) as tx:
                 locked = await self._store.lock(tx, session_id(tenant, key))
                 if locked is None:
                     raise SessionNotFound(key)

@@ -60,7 +60,7 @@ class Controls:
         if redact is not None:
             text = await asyncio.to_thread(redact, text)
         items = await offloaded(partial(read_items, text), size=len(text))
-        async with self._database.tx() as tx:
+        async with self._database.tx(of=session_id(tenant, key)) as tx:
             locked = await self._locked(tx, tenant, key)
             old = await self._note(tx, notes, locked, note_id)
             _refuse_what_is_not_live(notes, old)
@@ -76,7 +76,7 @@ class Controls:
 
         What told the current task takes it along. Raises SessionNotFound, and NotLive for what another note holds now.
         """
-        async with self._database.tx() as tx:
+        async with self._database.tx(of=session_id(tenant, key)) as tx:
             locked = await self._locked(tx, tenant, key)
             old = await self._deletable(tx, notes, locked, note_id)
             if not old:

@@ -19,6 +19,7 @@ from app.memory.store import ERASED, MemoryStore
 from app.sessions.erasing import Copy, ErasingLog
 from app.sessions.metrics import SessionMetrics
 from app.sessions.model import SearchIndex
+from app.sessions.store import session_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +90,7 @@ class Erasing:
         """
         rows: Counter[str] = Counter(messages=0, observations=0, reflections=0, memory_versions=0, runs=0, facts=0)
         rebuilding = False
-        async with self._database.tx() as tx:
+        async with self._database.tx(of=session_id(tenant, key)) as tx:
             copies = await self._log.copies(tx, tenant, key, message_id)
             for copy in copies:
                 if copy.observe or not copy.erased:

@@ -148,7 +148,7 @@ class QueueStore:
 
     async def request(self, memory_id: UUID, request: Request) -> bool:
         """Ask for a step whatever the thresholds say; a waiting or stalled memory tries again at once."""
-        async with self._database.connection() as connection:
+        async with self._database.connection(of=memory_id) as connection:
             return await connection.fetchval(REQUEST, memory_id, request) is not None
 
     async def idle(self, memory_id: UUID) -> bool:

@@ -261,10 +261,10 @@ class AppendStore:
     async def _fetch(self, session: UUID, statement: str, *arguments: Any) -> list[Row]:
         for _ in range(APPEND_TRIES - 1):
             with suppress(*SEEN_TOO_EARLY):
-                async with self._database.connection() as connection:
+                async with self._database.connection(of=session) as connection:
                     rows: list[Row] = await connection.fetch(statement, *arguments)
                     return rows
-        async with self._database.tx() as tx:
+        async with self._database.tx(of=session) as tx:
             await tx.execute(HOLD_SESSION, session)
             return list(await tx.fetch(statement, *arguments))
 

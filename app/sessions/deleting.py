@@ -52,7 +52,7 @@ class Deleting:
 
     async def session(self, tenant: str, key: str) -> Receipt:
         """One session; where others share its memory, what of that is theirs stays. Raises SessionNotFound."""
-        async with self._database.tx() as tx:
+        async with self._database.tx(of=session_id(tenant, key)) as tx:
             held = await hold_related(tx, session_id(tenant, key))
             if held is None:
                 raise SessionNotFound(key)

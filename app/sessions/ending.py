@@ -81,7 +81,7 @@ class Ending:
         return len(idle)
 
     async def _end(self, session: UUID, *, idle_seconds: float | None = None) -> Row | None:
-        async with self._database.connection() as connection:
+        async with self._database.connection(of=session) as connection:
             row = await connection.fetchrow(END, session, idle_seconds)
         if row is not None:
             self._memory.wake(row["memory_id"])

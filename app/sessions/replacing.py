@@ -45,7 +45,7 @@ class Replacing:
         Raises SessionNotFound, MessageNotFound, MessageErased, MessageSealed, Invalid, MessageTooLarge.
         """
         new = await self._read(tenant, message_id, body, body_bytes)
-        async with self._database.tx() as tx:
+        async with self._database.tx(of=session_id(tenant, key)) as tx:
             log = await self._store.lock(tx, session_id(tenant, key))
             if log is None:
                 raise SessionNotFound(key)

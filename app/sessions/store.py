@@ -247,7 +247,7 @@ class SessionStore:
         memory that is not ruled by its config; MetadataTooLarge where what was merged into is larger than that.
         ``first`` is done before, in the same transaction, and answers whether it made the session.
         """
-        async with self._database.tx() as tx:
+        async with self._database.tx(of=session_id(tenant, key)) as tx:
             made = first is not None and await first(tx)
             row = await tx.fetchrow(
                 PUT_SESSION,

@@ -11,6 +11,7 @@ from app.kit.http import has_etag
 from app.kit.offload import offloaded
 from app.redaction.model import OFF, Redaction, redacted_object
 from app.sessions.errors import SessionNotFound
+from app.sessions.store import session_id
 from app.state.errors import NoResource, StateChanged, StateNotFound
 from app.state.linting import Lint, lint
 from app.state.model import Changes, Entry, State, StateConfig, check_growth, check_size
@@ -97,7 +98,7 @@ class StateService:
         of: str | None = None,
     ) -> tuple[State, State]:
         """The state before and after. What has to match is the value named ``of``, else the whole state."""
-        async with self._database.tx() as tx:
+        async with self._database.tx(of=session_id(tenant, key)) as tx:
             owners = await self._store.hold(tx, tenant, key)
             if owners is None:
                 raise SessionNotFound(key)

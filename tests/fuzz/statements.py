@@ -75,6 +75,7 @@ class WatchedDatabase(Database):
     def __init__(self, database: Database, watch: Watch) -> None:
         self._database = database
         self._config = database._config
+        self._queues = database._queues
         self._watch = watch
 
     async def open(self) -> None:

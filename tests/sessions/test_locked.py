@@ -1,0 +1,86 @@
+"""A session that somebody keeps locked, a client outside of the service or a long deletion, stops no other."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+import asyncpg
+import pytest
+
+from tests.conftest import Service
+from tests.journeys.looks import until
+from tests.sessions.test_lineage import WAITING
+from tests.sessions.test_routes import said
+
+MANY = 40  # several times the connections of the pool
+ANSWER_SECONDS = 5.0  # who waits for a connection that others have is refused after 10
+
+
+def say(service: Service, number: int) -> Awaitable[Any]:
+    return service.client.post("/sessions/s1/messages", json={"messages": [said(id=f"n-{number}")]})
+
+
+def put(service: Service, _number: int) -> Awaitable[Any]:
+    return service.configure("s1", keep_last=3)
+
+
+def replace(service: Service, _number: int) -> Awaitable[Any]:
+    return service.client.put("/sessions/s1/messages/m-1", json=said("Other"))
+
+
+def erase(service: Service, _number: int) -> Awaitable[Any]:
+    return service.client.delete("/sessions/s1/messages/m-1")
+
+
+def end(service: Service, _number: int) -> Awaitable[Any]:
+    return service.client.post("/sessions/s1/end")
+
+
+def delete(service: Service, _number: int) -> Awaitable[Any]:
+    return service.client.delete("/sessions/s1")
+
+
+def compact(service: Service, _number: int) -> Awaitable[Any]:
+    return service.client.post("/sessions/s1/compact", json={"up_to_seq": 1})
+
+
+def forget(service: Service, _number: int) -> Awaitable[Any]:
+    return service.client.delete("/sessions/s1/memory/observations")
+
+
+def branch(service: Service, number: int) -> Awaitable[Any]:
+    return service.client.post("/sessions/s1/branch", json={"key": f"b-{number}"})
+
+
+def state(service: Service, number: int) -> Awaitable[Any]:
+    return service.client.put(f"/sessions/s1/state/x{number}", json=number)
+
+
+def artifact(service: Service, number: int) -> Awaitable[Any]:
+    return service.client.put(f"/sessions/s1/artifacts/a-{number}", content=b"a")
+
+
+ACTS = (say, put, replace, erase, end, delete, compact, forget, branch, state, artifact)
+
+
+@pytest.mark.parametrize("act", ACTS)
+async def test_others_are_answered_while_one_session_is_kept_locked(
+    service: Service, database_url: str, act: Callable[[Service, int], Awaitable[Any]]
+) -> None:
+    await service.append("s1", said(id="m-1"))
+    holding, looking = await asyncpg.connect(database_url), await asyncpg.connect(database_url)
+    acting: list[asyncio.Future[Any]] = []
+    try:
+        async with holding.transaction():
+            await holding.execute("SELECT FROM sessions FOR UPDATE")
+            acting = [asyncio.ensure_future(act(service, number)) for number in range(MANY)]
+            await until(partial(looking.fetchval, WAITING), bool)
+            async with asyncio.timeout(ANSWER_SECONDS):
+                for number in range(MANY):  # as long as any of them is on its way to its connection
+                    await service.append("other", said(id=f"o-{number}"))
+        await asyncio.gather(*acting)
+    finally:
+        await asyncio.gather(*acting, return_exceptions=True)
+        await holding.close()
+        await looking.close()
