@@ -1,7 +1,8 @@
 """OpenAI's Chat Completions: results are messages of role tool right behind the assistant's calls.
 
 Shapes are those of the installed SDK (``openai.types.chat.ChatCompletionMessageParam``, ``prompt_cache_breakpoint``
-and ``prompt_cache_key`` of ``completion_create_params``).
+and ``prompt_cache_key`` of ``completion_create_params``). OpenAI itself tells no reasoning here; a compatible server
+that does gets it back in the field it used, as some refuse calls without (``_thought``, ``CALL_FIELDS``).
 """
 
 from hashlib import sha256
@@ -19,6 +20,7 @@ from app.context.rendering.parts import (
     stand_in,
     text_part,
 )
+from app.context.rendering.shape import fields, fitting, listed, mapping
 from app.context.rendering.thread import Item, Thread
 from app.context.wording import NO_OUTPUT
 from app.sessions.model import Part, PartType, Role
@@ -30,6 +32,11 @@ NAME_LENGTH, ID_LENGTH = 64, 40
 CALL, CUSTOM_CALL = "function", "custom"
 CALLS = frozenset({CALL, CUSTOM_CALL})
 AUDIO_FORMATS = {"audio/wav": "wav", "audio/mp3": "mp3", "audio/mpeg": "mp3"}
+
+# DeepSeek and Moonshot have reasoning_content; Groq, Cerebras and vLLM reasoning; OpenRouter the last two.
+REASONED_TEXTS, REASONED_DETAILS = ("reasoning_content", "reasoning"), "reasoning_details"
+DETAILS = listed(mapping)
+CALL_FIELDS = fields({}, {"extra_content": mapping})  # Gemini's compatible API: the signature of its thought
 
 
 def render(layout: Layout, *, key: str) -> Rendered:
@@ -92,7 +99,7 @@ class _Messages:
         if content and said.role is Role.ASSISTANT and self._calls():
             self.thread.go_on(content)
         elif content:
-            self.thread.add(said.role, content, **named)
+            self.thread.add(said.role, content, **named, **_thought(said))
 
     def _calls(self) -> bool:
         """Whether calls wait for results, which follow the one message that made all: whoever calls more joins."""
@@ -115,7 +122,7 @@ def _item(part: Part, role: Role) -> Item | None:
         case PartType.TOOL_CALL:
             return _call(part)
         case PartType.REASONING:
-            return None  # Chat Completions takes none back
+            return None  # beside the content, see _thought
         case PartType.IMAGE if role is Role.USER:
             return _image(part)
         case PartType.FILE if role is Role.USER:
@@ -124,11 +131,26 @@ def _item(part: Part, role: Role) -> Item | None:
             return text_part(stand_in(part))
 
 
+def _thought(said: Said) -> Item:
+    """The fields beside an assistant's content that tell its reasoning, as they came."""
+    found: Item = {}
+    for part in said.parts if said.role is Role.ASSISTANT else ():
+        if part["type"] != PartType.REASONING or part.get("provider") != PROVIDER:
+            continue
+        native = part.get("native")
+        if native in REASONED_TEXTS and "summary" not in part:  # which an item of the Responses API has
+            found[native] = part["text"]
+        elif native == REASONED_DETAILS and (details := fitting(DETAILS, part.get("details"))):
+            found[native] = details
+    return found
+
+
 def _call(part: Part) -> Item:
     call_id, name = identifier(part["id"], length=ID_LENGTH), identifier(part["name"], length=NAME_LENGTH)
     if part.get("provider") == PROVIDER and part.get("native") == CUSTOM_CALL:
         return {"id": call_id, "type": CUSTOM_CALL, "custom": {"name": name, "input": arguments_text(part)}}
-    return {"id": call_id, "type": CALL, "function": {"name": name, "arguments": arguments_text(part)}}
+    function = {"name": name, "arguments": arguments_text(part)}
+    return {"id": call_id, "type": CALL, "function": function, **CALL_FIELDS(part)}
 
 
 def _result(part: Part) -> list[Item]:

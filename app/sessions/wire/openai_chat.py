@@ -118,10 +118,13 @@ ASSISTANT_FIELDS = ("tool_calls", "function_call", "refusal", "audio", "reasonin
 
 
 def _reasoning(raw: Wire) -> list[Part]:
-    texts = [(key, raw[key]) for key in ("reasoning_content", "reasoning") if raw.get(key)]
-    parts: list[Part] = [
-        {"type": "reasoning", "text": string(raw, key, ""), "provider": PROVIDER, "native": key} for key, _ in texts
+    """Beside calls also none, ``""``: who asks for the reasoning that led to a call wants the field."""
+    held = [
+        key
+        for key in ("reasoning_content", "reasoning")
+        if raw.get(key) or (raw.get(key) == "" and raw.get("tool_calls"))
     ]
+    parts: list[Part] = [{"type": "reasoning", "text": string(raw, key, ""), **_native(key)} for key in held]
     if details := raw.get("reasoning_details"):
         parts.append({"type": "reasoning", "text": "", **_native("reasoning_details"), "details": details})
     return parts

@@ -7,6 +7,7 @@ from pydantic import TypeAdapter
 from app.context.compile import compile_context
 from app.context.model import Format
 from app.sessions.model import Message, Part, Role
+from app.sessions.wire import normalise
 from tests.context.building import (
     ask,
     assistant,
@@ -84,9 +85,46 @@ def test_an_empty_output_says_so() -> None:
     assert messages[-1]["content"] == [text("(no output)") | MARK]
 
 
-def test_reasoning_is_not_sent_back() -> None:
-    messages = rendered(user("Hi"), assistant({"type": "reasoning", "text": "hm"}), assistant("Hello"))["messages"]
-    assert messages[-1] == {"role": "assistant", "content": [text("Hello") | MARK]}
+CALLED = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+REASONED: list[dict[str, Any]] = [
+    {
+        "reasoning_content": "I must look."
+    },  # DeepSeek refuses what follows such calls without it, also where it is empty
+    {"reasoning_content": ""},
+    {"reasoning": "I must look."},
+    {"reasoning": "I must look.", "reasoning_details": [{"type": "reasoning.encrypted", "data": "x", "index": 0}]},
+    {"tool_calls": [CALLED | {"extra_content": {"google": {"thought_signature": "c2ln"}}}]},
+]
+
+
+@pytest.mark.parametrize("reasoned", REASONED)
+def test_a_compatible_server_gets_its_reasoning_back_in_the_fields_it_used(reasoned: dict[str, Any]) -> None:
+    said = {"role": "assistant", "content": None, "tool_calls": [CALLED], **reasoned}
+    log = user("Find"), assistant(*normalise(said).parts), tool(result("c1")), assistant("Found.")
+    messages = rendered(*log)["messages"]
+    assert messages[1] == said
+    assert rendered(*log[:3])["messages"][1] == said
+
+
+def test_messages_with_reasoning_of_their_own_stay_apart() -> None:
+    parts = [{"type": "reasoning", "text": of, "provider": "openai", "native": "reasoning"} for of in ("a", "b")]
+    messages = rendered(user("Hi"), assistant(parts[0], "One"), assistant(parts[1], "Two"))["messages"]
+    assert [message.get("reasoning") for message in messages] == [None, "a", "b"]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "reasoning", "text": "hm"},
+        {"type": "reasoning", "text": "hm", "signature": "sig", "provider": "anthropic"},
+        {"type": "reasoning", "text": "hm", "provider": "openai", "native": "reasoning", "summary": []},
+        {"type": "reasoning", "text": "hm", "provider": "openai", "native": {"reasoning": 1}},
+        {"type": "reasoning", "text": "", "provider": "openai", "native": "reasoning_details", "details": "hm"},
+    ],
+)
+def test_other_reasoning_is_not_sent_back(part: Part) -> None:
+    messages = rendered(user("Hi"), assistant(part), assistant(part, "Hello"))["messages"]
+    assert messages[1:] == [{"role": "assistant", "content": [text("Hello") | MARK]}]
 
 
 @pytest.mark.parametrize(
