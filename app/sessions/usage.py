@@ -7,7 +7,15 @@ from app.sessions.model import ActorUsage
 
 # The first that is there counts. Gemini's names come as its REST API and as its Python SDK write them.
 INPUT = ("input_tokens", "prompt_tokens", "promptTokenCount", "prompt_token_count")
-CACHED = ("cached_input_tokens", "cache_read_input_tokens", "cachedContentTokenCount", "cached_content_token_count")
+CACHED = (
+    "cached_input_tokens",
+    "cache_read_input_tokens",
+    "cachedContentTokenCount",
+    "cached_content_token_count",
+    "prompt_cache_hit_tokens",  # DeepSeek
+    "cached_tokens",  # Moonshot
+)
+ANTHROPICS = ("cache_read_input_tokens", "cache_creation_input_tokens")
 WRITTEN = ("cache_write_tokens", "cache_creation_input_tokens")
 OUTPUT = ("output_tokens", "completion_tokens", "candidatesTokenCount", "candidates_token_count")
 THOUGHTS = ("thoughtsTokenCount", "thoughts_token_count")
@@ -19,11 +27,11 @@ def actor_usage(usage: Mapping[str, Any]) -> ActorUsage:
 
     So does what is no count in an SDK's object; in our own names it was refused (``UsageIn``).
 
-    Anthropic reports the cached and the newly cached input beside ``input_tokens``; the others within it. Gemini
-    reports its thoughts beside the answer; the others within it. Less input than was cached contradicts itself: what
-    was cached is then all of it.
+    Anthropic reports the cached and the newly cached input beside ``input_tokens``; the others within it, also those
+    that tell Anthropic's counts beside ``prompt_tokens`` (LiteLLM). Gemini reports its thoughts beside the answer; the
+    others within it. Less input than was cached contradicts itself: what was cached is then all of it.
     """
-    beside = _number(usage, "cache_read_input_tokens") + _number(usage, "cache_creation_input_tokens")
+    beside = 0 if "prompt_tokens" in usage else sum(_number(usage, name) for name in ANTHROPICS)
     details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
     within = details if isinstance(details, Mapping) else {}
     cached = _first(usage, *CACHED) or _number(within, "cached_tokens")

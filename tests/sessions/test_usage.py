@@ -57,6 +57,14 @@ GEMINI_SDK = {
     "total_token_count": 980,
     "prompt_tokens_details": [{"modality": "TEXT", "token_count": 900}],
 }
+LITELLM = OPENAI_CHAT | {"cache_read_input_tokens": 700, "cache_creation_input_tokens": 150}
+DEEPSEEK = {
+    "prompt_tokens": 900,
+    "completion_tokens": 80,
+    "prompt_cache_hit_tokens": 700,
+    "prompt_cache_miss_tokens": 200,
+}
+MOONSHOT = {"prompt_tokens": 900, "completion_tokens": 80, "cached_tokens": 700}
 
 
 def read(usage: dict[str, Any]) -> ActorUsage:
@@ -66,8 +74,11 @@ def read(usage: dict[str, Any]) -> ActorUsage:
 
 @pytest.mark.parametrize(
     "usage",
-    [OURS, OPENAI_CHAT, OPENAI_RESPONSES, ANTHROPIC, GEMINI_REST, GEMINI_SDK],
-    ids=["ours", "openai chat", "openai responses", "anthropic", "gemini over rest", "gemini sdk"],
+    [OURS, OPENAI_CHAT, OPENAI_RESPONSES, ANTHROPIC, GEMINI_REST, GEMINI_SDK, LITELLM, DEEPSEEK, MOONSHOT],
+    ids=[
+        *("ours", "openai chat", "openai responses", "anthropic", "gemini over rest", "gemini sdk"),
+        *("litellm", "deepseek", "moonshot"),
+    ],
 )
 def test_one_call_costs_the_same_whoever_tells_it(usage: dict[str, Any]) -> None:
     counts = ActorUsage(model=usage.get("model"), input_tokens=900, cached_input_tokens=700, output_tokens=80)
