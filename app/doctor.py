@@ -11,7 +11,6 @@ import asyncpg
 from app.choosing import chosen_models
 from app.diagnostics.backlog_store import BacklogStore
 from app.diagnostics.health import readiness
-from app.diagnostics.store import DiagnosticsStore
 from app.kit.db import Database
 from app.kit.errors import StartError, Unavailable
 from app.llm.port import ModelError, ModelRequest, Provider
@@ -101,7 +100,7 @@ async def _schema(pool: Database, database: Location) -> Finding:
 
 
 async def _clock(pool: Database) -> Finding:
-    there = await DiagnosticsStore(pool).now()
+    there = await pool.now()
     apart = abs((datetime.now(UTC) - there).total_seconds())
     if apart <= CLOCK_SECONDS_MAX:
         return Finding(check="clock", verdict=Verdict.OK, detail=f"{apart:.1f} s from the database's")

@@ -109,14 +109,13 @@ def process_name() -> str:
 def build_retaining(
     settings: Settings, pool: Database, index: IndexStore, deleting: Deleting, metrics: SessionMetrics
 ) -> Retaining:
-    store = RetainingStore(pool)
     return Retaining(
         database=pool,
-        store=store,
+        store=RetainingStore(pool),
         index=index,
         deleting=deleting,
         service_rules=settings.memory.values(),
-        now=store.now,
+        now=pool.now,
         config=configured(RetainingConfig, settings.retention),
         metrics=metrics,
     )
@@ -134,8 +133,8 @@ def build_objects(settings: Settings, *, begins: bool = True) -> Objects | None:
 
 
 def build_sweeping(settings: Settings, pool: Database, objects: Objects) -> Sweeping:
-    store = ArtifactStore(pool)
-    return Sweeping(objects=objects, store=store, now=store.now, config=configured(SweepConfig, settings.artifacts))
+    config = configured(SweepConfig, settings.artifacts)
+    return Sweeping(objects=objects, store=ArtifactStore(pool), now=pool.now, config=config)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

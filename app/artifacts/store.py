@@ -6,7 +6,6 @@ wait for each other, before the statement that finds the newest version: at once
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -118,8 +117,6 @@ SELECT a.object_key FROM unnest($1::uuid[], $2::text[]) AS o (session_id, key)
 JOIN artifacts a ON a.session_id = o.session_id AND a.object_key = o.key
 """
 
-NOW = "/* now_to_sweep */ SELECT now()"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Put:
@@ -203,12 +200,6 @@ class ArtifactStore:
         sessions, keys = [session for session, _ in objects], [key for _, key in objects]
         async with self._database.connection() as connection:
             return {row["object_key"] for row in await connection.fetch(KNOWN_OBJECTS, sessions, keys)}
-
-    async def now(self) -> datetime:
-        """What time it is to all processes alike."""
-        async with self._database.connection() as connection:
-            found: datetime = await connection.fetchval(NOW)
-        return found
 
     async def part(self, session: UUID, at: PartAt) -> Artifact | None:
         """A message's part as an artifact; None of one that has no text."""

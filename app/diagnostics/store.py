@@ -1,7 +1,6 @@
 """The reads of diagnostics, the only ones across domains. ``/memory`` is one statement over what is live or deleted."""
 
 from dataclasses import fields
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -148,7 +147,6 @@ FROM memory m, place p
 
 EVENTS_MAX = 200  # of each kind that one look tells; the next one goes on from there
 
-NOW = "/* now */ SELECT clock_timestamp()"
 
 MEMORY_OF = "/* memory_of */ SELECT memory_id FROM sessions WHERE id = $1"
 
@@ -176,11 +174,6 @@ class DiagnosticsStore:
         if row is None:
             return None
         return Place(**{number.name: row[number.name] for number in fields(Place)}), row
-
-    async def now(self) -> datetime:
-        async with self._database.connection() as connection:
-            found: datetime = await connection.fetchval(NOW)
-        return found
 
     async def log(self, session: UUID, version: int | None) -> tuple[Row, list[Observation], list[Reflection]] | None:
         """The version's row and the log at it; None for a session never seen. ``version`` None is the newest."""

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Hashable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, TypeAlias
 
 import asyncpg
@@ -55,6 +56,8 @@ UNSECURED = """
 SELECT min(relname::text) FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace
   AND relname <> 'alembic_version' AND NOT row_security_active(oid)
 """
+
+NOW = "/* now */ SELECT clock_timestamp()"
 
 # Every type of which a statement takes or gives a list.
 LISTED = ("bool", "bytea", "float8", "int4", "int8", "json", "jsonb", "text", "timestamptz", "uuid")
@@ -180,6 +183,12 @@ class Database:
     def snapshot(self) -> AbstractAsyncContextManager[Tx]:
         """A transaction that only reads, all of it as of one moment."""
         return self.tx(isolation="repeatable_read", readonly=True)
+
+    async def now(self) -> datetime:
+        """What time it is to the server, and so to all processes alike."""
+        async with self.connection() as connection:
+            found: datetime = await connection.fetchval(NOW)
+        return found
 
 
 def _naming(tenant: str) -> str:

@@ -33,8 +33,6 @@ FROM (
 LOOK_AT_ALL = _LOOK.format(name="look_at_all", only="")
 LOOK_AT_RULED = _LOOK.format(name="look_at_ruled", only="AND config->'retention' IS NOT NULL")
 
-NOW = "/* now_to_expire */ SELECT now()"
-
 LOCK = """/* lock_to_expire */
 SELECT id, tenant, key, memory_id, config, last_active_at FROM sessions WHERE id = $1 FOR UPDATE SKIP LOCKED
 """
@@ -121,12 +119,6 @@ class RetainingStore:
         async with self._database.connection() as connection:
             row = await connection.fetchrow(statement, after, limit, rule, now)
         return Lookout(last=row["last"], silent=tuple(row["silent"] or ()), old=tuple(row["old"] or ()))
-
-    async def now(self) -> datetime:
-        """What time it is to who dated the messages."""
-        async with self._database.connection() as connection:
-            found: datetime = await connection.fetchval(NOW)
-        return found
 
     @staticmethod
     async def hurry(tx: Tx) -> None:
