@@ -184,48 +184,30 @@ class SessionService:
         return True
 
     async def _put(
-        self,
-        tenant: str,
-        key: str,
-        resource_id: str | None,
-        *,
-        config: dict[str, Any],
-        metadata: dict[str, Any],
+        self, tenant: str, key: str, resource_id: str | None, *, config: dict[str, Any], metadata: dict[str, Any]
     ) -> tuple[SessionRecord, bool]:
         """What is done follows from the session as it is read: it is read anew if it has moved since."""
+        timezone, scope = self._memory.defaults.timezone, self._memory.defaults.scope
         for left in reversed(range(MOVES_MAX)):
             found = await self._store.get(tenant, key)
             if found is not None and found.last_seq and resource_id not in {None, found.resource_id}:
                 break
+            sharer = sharer_of(tenant, key, found, resource_id, config, service_scope=scope)
             try:
-                return await self._put_found(tenant, key, found, resource_id, config=config, metadata=metadata)
+                return await self._store.put(
+                    tenant=tenant,
+                    key=key,
+                    resource_id=resource_id,
+                    config=config if sharer is None else {},
+                    metadata=metadata,
+                    metadata_bytes_max=self._config.metadata_bytes_max,
+                    timezone=timezone,
+                    first=scoping(tenant, sharer, found, config, timezone=timezone),
+                )
             except SessionMoved:
                 if not left:
                     raise
         raise _resource_conflict(resource_id)
-
-    async def _put_found(
-        self,
-        tenant: str,
-        key: str,
-        found: SessionRecord | None,
-        resource_id: str | None,
-        *,
-        config: dict[str, Any],
-        metadata: dict[str, Any],
-    ) -> tuple[SessionRecord, bool]:
-        timezone = self._memory.defaults.timezone
-        sharer = sharer_of(tenant, key, found, resource_id, config, service_scope=self._memory.defaults.scope)
-        return await self._store.put(
-            tenant=tenant,
-            key=key,
-            resource_id=resource_id,
-            config=config if sharer is None else {},
-            metadata=metadata,
-            metadata_bytes_max=self._config.metadata_bytes_max,
-            timezone=timezone,
-            first=scoping(tenant, sharer, found, config, timezone=timezone),
-        )
 
     async def page(
         self, tenant: str, wanted: SessionFilter, *, status: str | None, after: str, limit: int
