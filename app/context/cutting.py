@@ -11,10 +11,9 @@ from app.artifacts.parts import part_handle
 from app.context.rendering.parts import is_part, output_text, stand_in, text_part
 from app.context.wording import BARE_MARK, cut_mark
 from app.kit.json import dumps
+from app.memory.views import ends
 from app.sessions.counting import message_tokens
 from app.sessions.model import Message, Part, PartType
-
-HEAD_SHARE = 2 / 3  # of what is kept of a text; the rest is its end
 
 Cut = Callable[[str], str]  # a text to what is shown of it
 Cuts = Callable[[int], tuple[Part, ...]]  # characters kept of each text to the parts cut so
@@ -86,8 +85,8 @@ def _cut(limit: int, handle: str | None, text: str) -> str:
     mark = BARE_MARK if handle is None else cut_mark(len(text) - limit, handle)
     if len(text) <= limit + len(mark):
         return text
-    head = round(limit * HEAD_SHARE)
-    return text[:head] + mark + text[len(text) - (limit - head) :]
+    head, end = ends(text, limit)
+    return head + mark + end
 
 
 def _longest(parts: Sequence[Part]) -> int:

@@ -86,10 +86,10 @@ def cut(text: str, *, limit_tokens: int) -> str:
     if size <= limit_tokens:
         return text
     kept = len(text) * limit_tokens // size
-    head, tail = _ends(text, kept)
+    head, tail = ends(text, kept)
     while kept and text_tokens(head) + text_tokens(tail) > limit_tokens:
         kept = int(kept * SHRINK)
-        head, tail = _ends(text, kept)
+        head, tail = ends(text, kept)
     missing = size - text_tokens(head) - text_tokens(tail)
     return f"{head}\n[... {missing:,} tokens left out ...]\n{tail}"
 
@@ -105,7 +105,8 @@ def even_share(sizes: Sequence[int], limit: int) -> int:
     return max(sizes, default=0)
 
 
-def _ends(text: str, kept: int) -> tuple[str, str]:
+def ends(text: str, kept: int) -> tuple[str, str]:
+    """So many characters of a text: of its head and of its end."""
     head = round(kept * HEAD_SHARE)
     return text[:head], text[len(text) - (kept - head) :]
 
