@@ -27,8 +27,8 @@ from app.context.rendering.shape import fitting
 from app.context.rendering.thread import Item, Thread
 from app.context.wording import NO_OUTPUT, OPENING, SYSTEM_MESSAGE
 from app.sessions.model import Part, PartType, Role
+from app.sessions.wire.anthropic import PROVIDER
 
-PROVIDER = "anthropic"  # as the wire shapes name it on a part
 EPHEMERAL = {"type": "ephemeral"}
 CACHEABLE = frozenset({"text", "tool_use", "tool_result", "image", "document", "search_result"})
 THINKING = frozenset({"thinking", "redacted_thinking"})

@@ -39,9 +39,8 @@ from app.context.rendering.shape import Shape, fitting
 from app.context.rendering.thread import Item, Thread
 from app.context.wording import NO_OUTPUT, OPENING, SYSTEM_MESSAGE
 from app.sessions.model import Part, PartType, Role
-from app.sessions.wire.gemini import ID_PREFIX, PROVIDER
+from app.sessions.wire.gemini import ID_PREFIX, MODEL, PROVIDER
 
-MODEL = "model"
 BEHIND_PATH = re.compile("[?#]")
 NAME_LENGTH, ID_LENGTH = 64, 64
 # Of what is there no media type is needed.
