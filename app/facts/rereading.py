@@ -176,7 +176,7 @@ def told_from_json(rows: Iterable[Mapping[str, Any]], session: UUID, key: str) -
     corrections: list[Correction] = []
     for row in rows:
         cites = tuple(row["cites"])
-        if not cites or not all(type(seq) is int and 0 < seq <= SEQ_MAX for seq in cites):
+        if not all(type(seq) is int and 0 < seq <= SEQ_MAX for seq in cites):
             raise ValueError("no numbers of messages in 'cites'")
         if row["noted_as"] is None:
             unwanted.update(cites)
@@ -197,7 +197,9 @@ def _time(written: str | None) -> datetime | None:
 
 
 def _source(session: UUID, key: str, cites: Sequence[int]) -> Source:
-    return Source(session_id=session, session=key, from_seq=min(cites), to_seq=max(cites), cites=tuple(cites), text="")
+    """Of a fact that cites none, as a model may leave that out, its corrections are of none either."""
+    first, last = min(cites, default=0), max(cites, default=0)
+    return Source(session_id=session, session=key, from_seq=first, to_seq=last, cites=tuple(cites), text="")
 
 
 def _refusal(session: UUID, key: str, cites: Sequence[int]) -> Correction:

@@ -23,6 +23,8 @@ from app.transfer.lines import CORRECTIONS, TABLES
 from app.transfer.store import TransferStore
 from tests.conftest import Service, StartService
 from tests.fuzz import laws
+from tests.model_replies import PromptKind
+from tests.model_server import ModelServer
 from tests.sessions.test_deleting import fill
 from tests.sessions.test_routes import problem, said
 
@@ -179,6 +181,29 @@ async def test_an_imported_session_is_read_for_facts_and_brings_back_none_that_w
     assert {source["session"] for fact in found for source in fact["sources"]} == {"s-boris"}
 
 
+async def test_what_was_corrected_of_a_fact_that_cites_no_message_holds_where_its_session_is_imported(
+    start_service: StartService, models: ModelServer, tmp_path: Path
+) -> None:
+    """A model may leave the citation out."""
+    noted = "<observations>\nDate: Aug 1, 2026\n* 🔴 [fact] User lives in Lisbon.\n</observations>"
+    models.answers[PromptKind.EXTRACTOR] = lambda _asked: noted
+    async with start_service(provider="openai") as service:
+        await service.client.put("/sessions/s1", json={"resource_id": "ana"})
+        await service.append("s1", said("I live in Lisbon."))
+        await service.client.post("/sessions/s1/end")
+        await service.context("s1", min_seq=1, wait_ms=20_000)
+        (fact,) = (await service.get("/resources/ana/facts"))["items"]
+        assert [source["cites"] for source in fact["sources"]] == [[]]
+        await service.client.patch(f"/resources/ana/facts/{fact['id']}", json={"category": "decision"})
+        lines = await export(service, tmp_path / "s1.ndjson")
+        moved = (json.dumps(line).replace('"ana"', '"boris"').encode() + b"\n" for line in lines)
+        kept(b"".join(moved), tmp_path / "moved")
+        await bring(service, tmp_path / "moved", "s2")
+        await service.context("s2", min_seq=1, wait_ms=20_000)
+        found = (await service.get("/resources/boris/facts"))["items"]
+    assert [(fact["text"], fact["category"]) for fact in found] == [("User lives in Lisbon.", "decision")]
+
+
 async def test_a_session_of_a_shared_memory_comes_with_its_messages_alone(service: Service, tmp_path: Path) -> None:
     rules = {"message_tokens": 100, "retain_tokens": 0, "buffer_every": None}
     for key in ("s1", "other"):
@@ -317,7 +342,7 @@ ARTIFACT = {"type": "artifacts", "session": "s1", "data": {"name": "a", "sha256"
         ([HEADER, {"type": "sessions", "data": {"config": None}}], "line 2: sessions with a config"),
         *(
             ([HEADER, SESSION, {"type": "corrections", "data": told}], "line 3: corrections")
-            for told in ({"cites": [1]}, TOLD | {"cites": []}, TOLD | {"cites": ["1"]}, TOLD | {"cites": [2**63]})
+            for told in ({"cites": [1]}, TOLD | {"cites": [0]}, TOLD | {"cites": ["1"]}, TOLD | {"cites": [2**63]})
         ),
         ([HEADER, SESSION, {"type": "corrections", "data": TOLD | {"category": "x"}}], "line 3: corrections"),
         ([HEADER, SESSION, {"type": "corrections", "data": TOLD | {"valid_to": "2026-05-01"}}], "line 3: corrections"),
