@@ -33,10 +33,11 @@ CALL, CUSTOM_CALL = "function", "custom"
 CALLS = frozenset({CALL, CUSTOM_CALL})
 AUDIO_FORMATS = {"audio/wav": "wav", "audio/mp3": "mp3", "audio/mpeg": "mp3"}
 
-# DeepSeek and Moonshot have reasoning_content; Groq, Cerebras and vLLM reasoning; OpenRouter the last two.
-REASONED_TEXTS, REASONED_DETAILS = ("reasoning_content", "reasoning"), "reasoning_details"
+# DeepSeek and Moonshot have reasoning_content; Groq, Cerebras and vLLM reasoning; OpenRouter reasoning_details too;
+# LiteLLM thinking_blocks. Gemini's compatible API signs a call's thought in extra_content, LiteLLM in the other.
+REASONED_TEXTS, REASONED_DETAILS = ("reasoning_content", "reasoning"), ("reasoning_details", "thinking_blocks")
 DETAILS = listed(mapping)
-CALL_FIELDS = fields({}, {"extra_content": mapping})  # Gemini's compatible API: the signature of its thought
+CALL_FIELDS = fields({}, {"extra_content": mapping, "provider_specific_fields": mapping})
 
 
 def render(layout: Layout, *, key: str) -> Rendered:
@@ -140,7 +141,7 @@ def _thought(said: Said) -> Item:
         native = part.get("native")
         if native in REASONED_TEXTS and "summary" not in part:  # which an item of the Responses API has
             found[native] = part["text"]
-        elif native == REASONED_DETAILS and (details := fitting(DETAILS, part.get("details"))):
+        elif native in REASONED_DETAILS and (details := fitting(DETAILS, part.get("details"))):
             found[native] = details
     return found
 

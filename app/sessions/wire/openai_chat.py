@@ -8,7 +8,7 @@
 | refusal, audio | text, file (transcript -> content) |
 | annotations | a field of the first text part |
 | tool_calls, function_call, refusal, audio, reasoning_content, reasoning, not of an assistant | refused |
-| reasoning_content, reasoning, reasoning_details (of compatible servers) | reasoning |
+| reasoning_content, reasoning, reasoning_details, thinking_blocks (of compatible servers, LiteLLM) | reasoning |
 """
 
 from collections.abc import Mapping
@@ -125,9 +125,8 @@ def _reasoning(raw: Wire) -> list[Part]:
         if raw.get(key) or (raw.get(key) == "" and raw.get("tool_calls"))
     ]
     parts: list[Part] = [{"type": "reasoning", "text": string(raw, key, ""), **_native(key)} for key in held]
-    if details := raw.get("reasoning_details"):
-        parts.append({"type": "reasoning", "text": "", **_native("reasoning_details"), "details": details})
-    return parts
+    details = [key for key in ("reasoning_details", "thinking_blocks") if raw.get(key)]
+    return parts + [{"type": "reasoning", "text": "", **_native(key), "details": raw[key]} for key in details]
 
 
 def _annotated(raw: Wire, said: list[Part]) -> list[Part]:

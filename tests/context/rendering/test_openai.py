@@ -93,7 +93,9 @@ REASONED: list[dict[str, Any]] = [
     {"reasoning_content": ""},
     {"reasoning": "I must look."},
     {"reasoning": "I must look.", "reasoning_details": [{"type": "reasoning.encrypted", "data": "x", "index": 0}]},
+    {"reasoning_content": "hm", "thinking_blocks": [{"type": "thinking", "thinking": "hm", "signature": "sig"}]},
     {"tool_calls": [CALLED | {"extra_content": {"google": {"thought_signature": "c2ln"}}}]},
+    {"tool_calls": [CALLED | {"provider_specific_fields": {"thought_signature": "c2ln"}}]},
 ]
 
 
