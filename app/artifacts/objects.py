@@ -80,13 +80,19 @@ class Objects:
         return copy
 
     async def read(self, key: str, start: int, end: int) -> bytes | None:
-        """The bytes from ``start`` up to ``end``; None where there are none under this key. Raises Unavailable."""
+        """The bytes from ``start`` up to ``end``; None where there are none under this key.
+
+        Raises Unavailable, also where the object ends before: what is left of it is not the artifact.
+        """
         if start == end:  # which no store takes for a range
             return b""
         try:
-            return bytes(await self._asked(lambda: self._store.get_range(key, start=start, end=end)))
+            found = bytes(await self._asked(lambda: self._store.get_range(key, start=start, end=end)))
         except FileNotFoundError:
             return None
+        if len(found) != end - start:
+            raise _away(OSError(f"object {key} was cut: of {end - start} bytes {len(found)} are there"))
+        return found
 
     async def delete(self, keys: Sequence[str]) -> None:
         """Delete what is there of ``keys``. Raises Unavailable."""

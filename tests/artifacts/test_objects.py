@@ -118,6 +118,18 @@ async def test_bytes_that_are_gone_from_the_store_are_not_found(start_service: S
         assert (answer.status_code, answer.json()["type"]) == (404, "/problems/artifact-not-found")
 
 
+async def test_of_an_object_that_was_cut_nothing_is_answered(start_service: StartService, tmp_path: Path) -> None:
+    async with started(start_service, tmp_path) as service:
+        await service.configure("s1")
+        await put(service)
+        [kept] = objects_in(tmp_path)
+        kept.write_bytes(TEXT[:-1])
+        whole = await service.client.get(REPORT)
+        inside = await service.client.get(REPORT, headers={"Range": "bytes=1-3"})
+    assert (whole.status_code, whole.json()["type"]) == (503, "/problems/unavailable")
+    assert (inside.status_code, inside.content) == (206, TEXT[1:4])
+
+
 async def test_a_folder_that_is_not_mounted_is_away_and_what_is_in_it_comes_back(
     start_service: StartService, tmp_path: Path
 ) -> None:
