@@ -1,6 +1,7 @@
 """The operator's page in a real browser (issue 5): what it shows is what the service says, as it happens."""
 
 import asyncio
+import re
 from typing import Any
 
 import httpx2 as httpx
@@ -12,7 +13,7 @@ from app.issuing import create, revoke, wanted
 from app.settings import Settings
 from tests.conftest import Service, StartService
 from tests.console.conftest import page_of
-from tests.journeys.looks import until_stalled
+from tests.journeys.looks import items, until_stalled
 from tests.journeys.talk import plain_talk
 from tests.model_server import Fault, ModelServer
 
@@ -94,6 +95,53 @@ async def test_a_message_that_comes_is_drawn_without_asking_for_the_others_again
         async with page.expect_request(lambda asked: "/messages?" in asked.url and "limit=500" in asked.url) as drawn:
             await service.append("support-1", {"role": "user", "content": "My new address is Rua Augusta 12."})
         assert "after_seq=4" in (await drawn.value).url
+
+
+async def test_notes_that_have_left_the_log_are_asked_for_once(service: Service, browser: Browser) -> None:
+    """In a session of 100,000 messages they are 20 MB, which each event had the page ask for again."""
+    await talked(service)
+    async with page_of(browser, f"{service.url}/#/support-1") as page:
+        await expect(page.locator(".chart canvas")).to_be_visible()
+        await expect(page.get_by_role("status").get_by_text("live", exact=True)).to_be_visible()
+        for kind in ("observations", "reflections"):
+            async with page.expect_request(re.compile(f"/memory/{kind}")) as notes:
+                await service.append("support-1", {"role": "user", "content": f"I read the {kind}."})
+            assert "status=" in (await notes.value).url
+
+
+CURVE = """async (given) => {
+  const { growth } = await import("/console/growth.js");
+  return growth({ ...given, told: new Map(given.told) }).log;
+}"""
+
+
+def is_in(note: dict[str, Any], version: int) -> bool:
+    born, retired = note["born_version"], note["retired_version"]
+    return born is not None and born <= version and (retired is None or version < retired)
+
+
+async def test_the_curve_of_the_log_is_its_size_at_each_version(service: Service, browser: Browser) -> None:
+    await talked(service)
+    path = "/sessions/support-1/memory"
+    versions = await items(service, f"{path}/versions")
+    notes = [*await items(service, f"{path}/observations"), *await items(service, f"{path}/reflections")]
+    sizes = {one["version"]: sum(note["tokens"] for note in notes if is_in(note, one["version"])) for one in versions}
+    messages = await items(service, "/sessions/support-1/messages")
+
+    def at(seq: int, least: int = 0) -> int | None:
+        """What the log was, where that of versions from ``least`` on is known."""
+        newest = max((one["version"] for one in versions if one["last_seq"] <= seq), default=0)
+        return (sizes[newest] if newest >= least else None) if newest else 0
+
+    newest = max(sizes)
+    assert sizes[newest] == (await service.memory("support-1"))["log"]["tokens"]
+    given = {"messages": messages, "versions": versions, "notes": notes, "told": [[newest, sizes[newest]]]}
+    async with page_of(browser, service.url) as page:
+        whole = await page.evaluate(CURVE, given | {"isWhole": True})
+        part = await page.evaluate(CURVE, given | {"isWhole": False})
+    assert len(sizes) > 3
+    assert whole == [at(message["seq"]) for message in messages]
+    assert part == [at(message["seq"], newest) for message in messages]
 
 
 async def test_a_citation_leads_to_the_message_behind_it(service: Service, browser: Browser) -> None:

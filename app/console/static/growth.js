@@ -10,18 +10,32 @@ function versionAt(versions, seq) {
   return found;
 }
 
-export function growth({ messages, versions, observations, reflections }) {
+// Tokens of the log at each of the `versions`, oldest first. `told` has those of versions that were looked at. Of the
+// others the notes tell, up to the first that was looked at; with too many notes to read, and later, it is that of the
+// one before.
+function logTokens(versions, { notes, isWhole, told }) {
+  const change = new Map(); // by the version that made it
+  const add = (version, tokens) => change.set(version, (change.get(version) ?? 0) + tokens);
+  for (const note of notes.filter((each) => each.born_version !== null)) {
+    add(note.born_version, note.tokens);
+    if (note.retired_version !== null) add(note.retired_version, -note.tokens);
+  }
+  const born = [...change.keys()].sort((one, other) => one - other);
+  const since = Math.min(...told.keys());
+  const sizes = new Map();
+  let [sum, at, last] = [0, 0, null];
+  for (const { version } of versions) {
+    while (at < born.length && born[at] <= version) sum += change.get(born[at++]);
+    if (told.has(version)) last = told.get(version);
+    else if (isWhole && version < since) last = sum;
+    sizes.set(version, last);
+  }
+  return sizes;
+}
+
+export function growth({ messages, versions, notes, isWhole, told }) {
   const ordered = [...versions].sort((one, other) => one.version - other.version);
-  const logTokens = new Map();
-  const logAt = (version) => {
-    if (!logTokens.has(version)) {
-      const live = [...observations, ...reflections].filter(
-        (note) => note.born_version !== null && note.born_version <= version && (note.retired_version === null || note.retired_version > version),
-      );
-      logTokens.set(version, live.reduce((sum, note) => sum + note.tokens, 0));
-    }
-    return logTokens.get(version);
-  };
+  const sizes = logTokens(ordered, { notes, isWhole, told });
   const before = new Map(); // tokens before each seq
   let sum = 0;
   const result = { seqs: [], raw: [], log: [], context: [] };
@@ -29,12 +43,12 @@ export function growth({ messages, versions, observations, reflections }) {
     before.set(message.seq, sum);
     sum += message.tokens;
     const version = versionAt(ordered, message.seq);
-    const log = version ? logAt(version.version) : 0;
+    const log = version ? sizes.get(version.version) : 0; // null: not known
     const tailFrom = Math.max(version?.tail_from_seq ?? 1, messages[0].seq);
     result.seqs.push(message.seq);
     result.raw.push(sum);
     result.log.push(log);
-    result.context.push(log + sum - (before.get(tailFrom) ?? sum));
+    result.context.push(log === null ? null : log + sum - (before.get(tailFrom) ?? sum));
   }
   return result;
 }

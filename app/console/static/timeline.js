@@ -8,6 +8,8 @@ import { growth } from "./growth.js";
 
 const PAGE = 60;
 const CHART_MESSAGES = 2000;
+const VERSIONS_MAX = 5000;
+const NOTES_MAX = 2000; // of each kind, for the chart
 
 export function Timeline({ name, memory, change, cite, onCite }) {
   const [before, setBefore] = useState(null);
@@ -23,13 +25,12 @@ export function Timeline({ name, memory, change, cite, onCite }) {
     },
     [name, change, before],
   );
-  const [notes] = useLoaded(
-    async (signal) => ({
-      observations: await all(`${session(name)}/memory/observations`, {}, signal),
-      reflections: await all(`${session(name)}/memory/reflections`, {}, signal),
-    }),
-    [name, change],
-  );
+  const [notes] = useLoaded(async (signal) => {
+    const lists = ["observations", "reflections"].map((kind) =>
+      Promise.all(["active", "buffered"].map((status) => all(`${session(name)}/memory/${kind}`, { status }, signal))));
+    const [observations, reflections] = await Promise.all(lists);
+    return { observations: observations.flat(), reflections: reflections.flat() };
+  }, [name, change]);
   useEffect(() => {
     if (cite && found) document.getElementById(`message-${cite.from}`)?.focus();
   }, [cite, found]);
@@ -39,7 +40,7 @@ export function Timeline({ name, memory, change, cite, onCite }) {
   const newest = messages[0]?.seq ?? 0;
   const oldest = messages.at(-1)?.seq ?? 0;
   return html`
-    <${Growth} name=${name} memory=${memory} notes=${notes} change=${change} />
+    <${Growth} name=${name} memory=${memory} change=${change} />
     <div class="pager">
       <button disabled=${newest >= memory.cursor.last_seq} onClick=${() => setBefore(null)}>Newest</button>
       <button disabled=${newest >= memory.cursor.last_seq} onClick=${() => setBefore(newest + PAGE + 1)}>Newer</button>
@@ -57,11 +58,10 @@ export function Timeline({ name, memory, change, cite, onCite }) {
 
 function Notes({ name, memory, notes, oldest, newest, onCite }) {
   if (!notes) return html`<div class="notes" aria-busy="true"></div>`;
-  const is = (note) => note.status !== "retired";
-  const near = (note) => is(note) && note.session === name && note.from_seq <= newest && note.to_seq >= oldest;
+  const near = (note) => note.session === name && note.from_seq <= newest && note.to_seq >= oldest;
   const shown = [
     ...notes.observations.filter(near).map((note) => ({ ...note, kind: "observation" })),
-    ...notes.reflections.filter(isShared(memory) ? is : near).map((note) => ({ ...note, kind: "reflection" })),
+    ...notes.reflections.filter((note) => isShared(memory) || near(note)).map((note) => ({ ...note, kind: "reflection" })),
   ].sort((one, other) => other.to_seq - one.to_seq);
   return html`<ol class="notes" aria-label="Notes of these messages">
     ${shown.length === 0 && html`<li class="hint">No note covers these messages yet.</li>`}
@@ -73,26 +73,53 @@ function Notes({ name, memory, notes, oldest, newest, onCite }) {
   </ol>`;
 }
 
-function Growth({ name, notes, change }) {
-  const drawn = useRef([]); // only what came since is asked for
+// Of what is drawn only what came since is asked for. The notes that have left the log are many, so they are read once:
+// how large the log has become since then is told with the memory.
+function Growth({ name, memory, change }) {
+  const drawn = useRef([]);
+  const known = useRef(new Map()); // versions by their number
+  const told = useRef(new Map());
+  told.current.set(memory.log.version, memory.log.tokens);
+  const [former] = useLoaded(async (signal) => {
+    const kinds = ["observations", "reflections"].map((kind) => some(`${session(name)}/memory/${kind}`, { limit: 500 }, NOTES_MAX / 500, signal));
+    const lists = await Promise.all(kinds);
+    return { notes: lists.flatMap((list) => list.items), isWhole: !lists.some((list) => list.more) };
+  }, [name]);
   const [found] = useLoaded(
     async (signal) => {
       const after = drawn.current.at(-1)?.seq;
       const query = { order: after ? "asc" : "desc", after_seq: after, limit: 500 };
       const { items: more } = await some(`${session(name)}/messages`, query, CHART_MESSAGES / 500, signal);
-      const versions = await all(`${session(name)}/memory/versions`, {}, signal);
+      const newer = await versionsSince(name, known.current, signal);
       if (signal.aborted) return null; // the next look asks for these too
+      for (const version of newer) known.current.set(version.version, version);
       const came = (after ? more : more.reverse()).map(({ seq, tokens }) => ({ seq, tokens }));
       drawn.current = [...drawn.current, ...came].slice(-CHART_MESSAGES);
-      return { messages: drawn.current, versions };
+      return { messages: drawn.current, versions: [...known.current.values()] };
     },
     [name, change],
   );
-  const series = useMemo(() => (found && notes ? growth({ ...found, ...notes }) : null), [found, notes]);
+  const series = useMemo(
+    () => (found && former ? growth({ ...found, ...former, told: told.current }) : null),
+    [found, former, memory.log.version],
+  );
   if (!series || series.seqs.length < 2) return null;
   return html`<figure class="chart"><figcaption>Tokens by message: what was said${
     series.seqs[0] > 1 ? ` from #${series.seqs[0]} on` : ""}, the log, and what a call would see</figcaption>
     <${Chart} series=${series} /></figure>`;
+}
+
+// The versions that are not known yet; of very many the newest.
+async function versionsSince(name, known, signal) {
+  const found = [];
+  let cursor = null;
+  do {
+    const page = await get(`${session(name)}/memory/versions`, { limit: known.size ? 50 : 500, cursor }, signal);
+    const newer = page.items.filter(({ version }) => !known.has(version));
+    found.push(...newer);
+    cursor = newer.length === page.items.length ? page.next_cursor : null;
+  } while (cursor && found.length < VERSIONS_MAX);
+  return found;
 }
 
 const WHOLE = Array.from({ length: 24 }, (_, at) => [1, 2, 5][at % 3] * 10 ** Math.floor(at / 3)); // 1, 2, 5, 10, 20, ...
