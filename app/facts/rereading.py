@@ -25,7 +25,8 @@ SELECT * FROM facts
 WHERE tenant = $1 AND resource_id = $2 AND {IS_HIDDEN} AND sources->0->>'session_id' = ANY($3::text[]) ORDER BY id
 """  # noqa: S608 - our own text
 
-# A branch says what the sessions before it said, up to where it left them.
+# A branch says what the sessions before it said, up to where it left them; also where that has been removed from these
+# alone, by their rule of retention.
 OF_FORMER = f"""/* unwanted_of_former */
 WITH RECURSIVE line AS (
   SELECT id, tenant, resource_id, branched_from, branched_at_seq AS seq, created_at FROM sessions
@@ -41,10 +42,10 @@ WITH RECURSIVE line AS (
   WHERE l.id <> $1
 )
 SELECT f.seq FROM former f CROSS JOIN LATERAL (
-  SELECT content_hash FROM messages WHERE session_id = f.id AND seq = f.seq LIMIT 1
+  SELECT content_hash, erased_at FROM messages WHERE session_id = f.id AND seq = f.seq LIMIT 1
 ) AS said CROSS JOIN LATERAL (
   SELECT content_hash FROM messages WHERE session_id = $1 AND seq = f.seq LIMIT 1
-) AS copy WHERE said.content_hash = copy.content_hash
+) AS copy WHERE said.content_hash = copy.content_hash OR said.erased_at IS NOT NULL
 """  # noqa: S608 - our own text
 
 HIDE = """/* hide_fact */

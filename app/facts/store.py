@@ -90,10 +90,11 @@ JOIN sessions s ON s.tenant = p.tenant AND s.branched_from = p.key AND s.created
 WHERE p.id = $1 AND s.resource_id = p.resource_id ORDER BY s.id
 """
 
+# What was removed from the session alone, by its rule of retention, is not known to be another.
 SAID_ALIKE = """/* said_alike */
 SELECT b.seq FROM messages p JOIN messages b ON b.session_id = $2 AND b.seq = p.seq
 WHERE p.session_id = $1 AND p.seq = ANY($3::bigint[]) AND p.seq <= $4
-  AND b.content_hash = p.content_hash AND b.erased_at IS NULL
+  AND (b.content_hash = p.content_hash OR p.erased_at IS NOT NULL) AND b.erased_at IS NULL
 """
 
 # As the end of a session asks for it.

@@ -302,6 +302,32 @@ async def test_what_a_branch_tells_too_is_known_when_its_parent_is_gone(service:
     assert (lisbon["text"], [source["session"] for source in lisbon["sources"]]) == ("User: I live in Lisbon.", ["s2"])
 
 
+EXPIRED = (
+    "UPDATE messages m SET parts = '[]', content_hash = '', erased_at = now() FROM sessions s WHERE s.id = m.session_id"
+)
+
+
+@pytest.mark.parametrize("parent", ["there", "gone"])
+async def test_what_was_taken_back_of_a_parent_is_so_of_its_branch_though_retention_took_what_was_said(
+    service: Service, database_url: str, parent: str
+) -> None:
+    """In the parent alone: its branch has other rules."""
+    await say(service, "I live in Lisbon.", "I own a dog.", "Hello.")
+    assert (await service.client.post("/sessions/s1/branch", json={"key": "s2"})).status_code == 201
+    await end(service)
+    [lisbon, dog] = await facts(service)
+    await service.client.delete(f"{FACTS}/{dog['id']}")
+    await service.client.patch(f"{FACTS}/{lisbon['id']}", json={"category": "insight"})
+    connection = await asyncpg.connect(database_url)
+    await connection.execute(f"{EXPIRED} AND s.key = 's1'")
+    await connection.close()
+    if parent == "gone":
+        assert (await service.client.delete("/sessions/s1")).status_code == 200
+    await end(service, "s2")
+    found = {(fact["text"], fact["category"]) for fact in await facts(service)}
+    assert found == {("User: I live in Lisbon.", "insight")}
+
+
 async def test_what_was_corrected_or_taken_back_of_a_parent_is_so_of_its_branch(service: Service) -> None:
     for text in ("I live in Lisbon.", "I own a dog.", "Hello."):
         await say(service, text)
