@@ -38,7 +38,6 @@ from app.kit.clock import SystemClock
 from app.kit.db import Database
 from app.kit.rates import RateConfig, Rates
 from app.kit.tracing import Tracing, build_tracing
-from app.memory.branch_store import BranchStore
 from app.memory.branching import BranchConfig, Branching
 from app.memory.charging import Charging
 from app.memory.compacting import Compacting
@@ -57,7 +56,6 @@ from app.routing import route
 from app.sessions.append_store import AppendStore
 from app.sessions.deleting import Deleting
 from app.sessions.ending import Ending
-from app.sessions.erasing import ErasingLog
 from app.sessions.message_store import MessageStore
 from app.sessions.metrics import SessionMetrics
 from app.sessions.replacing import Replacing
@@ -212,7 +210,6 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     app.state.erasing = Erasing(
         database=pool,
         store=memory_store,
-        log=ErasingLog(),
         erasing=ErasingStore(),
         facts=facts,
         index=index_store,
@@ -222,7 +219,6 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     app.state.compacting = Compacting(database=pool, store=memory_store, memory=memory, redaction=redaction)
     app.state.branching = Branching(
         database=pool,
-        store=BranchStore(),
         memory=memory_store,
         erasing=ErasingStore(),
         state=StateStore(pool),

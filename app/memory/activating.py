@@ -1,10 +1,10 @@
 """The steps that make live, in one new version, what was made ahead (memory-rules.md 3.2, 3.6). They call no model."""
 
 from app.kit.db import Database
+from app.memory import reflection_store
 from app.memory.cursor import advance
 from app.memory.outcomes import Outcome
 from app.memory.records import Lease, Loaded
-from app.memory.reflection_store import ReflectionStore
 from app.memory.rules import Rules
 from app.memory.steps import Activate
 from app.memory.store import MemoryStore
@@ -14,7 +14,6 @@ class Activating:
     def __init__(self, *, database: Database, store: MemoryStore) -> None:
         self._database = database
         self._store = store
-        self._reflections = ReflectionStore()
 
     async def run(self, lease: Lease, loaded: Loaded, rules: Rules, step: Activate) -> Outcome:
         chunks = loaded.buffered[: step.count]
@@ -35,8 +34,8 @@ class Activating:
             fenced = await self._store.fence(tx, lease, loaded.session_id)
             if fenced is None:
                 return Outcome.STALE
-            if await self._reflections.discard_ahead(tx, loaded.memory_id):
+            if await reflection_store.discard_ahead(tx, loaded.memory_id):
                 return Outcome.DISCARDED
-            await self._reflections.activate_reflection(tx, loaded, fenced)
+            await reflection_store.activate_reflection(tx, loaded, fenced)
             await self._store.add_version(tx, loaded.memory_id, "reflected", [loaded.session_id])
         return Outcome.RECORDED

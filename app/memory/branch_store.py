@@ -169,18 +169,16 @@ class Branch:
     at_seq: int
 
 
-class BranchStore:
-    @staticmethod
-    async def lock_parent(tx: Tx, parent: UUID) -> tuple[int, UUID] | None:
-        """Hold the parent as it is; answers its newest seq and its memory, None for a session never seen."""
-        row = await tx.fetchrow(LOCK_PARENT, parent)
-        return None if row is None else (row["last_seq"], row["memory_id"])
+async def lock_parent(tx: Tx, parent: UUID) -> tuple[int, UUID] | None:
+    """Hold the parent as it is; answers its newest seq and its memory, None for a session never seen."""
+    row = await tx.fetchrow(LOCK_PARENT, parent)
+    return None if row is None else (row["last_seq"], row["memory_id"])
 
-    @staticmethod
-    async def copy(tx: Tx, branch: Branch, *, shared: bool, timezone: str) -> Row | None:
-        """Copy, of a ``shared`` memory nothing; answers the session's row, None where the key is taken."""
-        columns = (branch.parent, branch.id, branch.key, branch.at_seq)
-        if not shared:
-            return await tx.fetchrow(BRANCH, *columns, timezone)
-        apart = await tx.fetchval(BRANCH_APART, *columns)
-        return None if apart is None else await begin_anew(tx, branch.id)
+
+async def copy(tx: Tx, branch: Branch, *, shared: bool, timezone: str) -> Row | None:
+    """Copy, of a ``shared`` memory nothing; answers the session's row, None where the key is taken."""
+    columns = (branch.parent, branch.id, branch.key, branch.at_seq)
+    if not shared:
+        return await tx.fetchrow(BRANCH, *columns, timezone)
+    apart = await tx.fetchval(BRANCH_APART, *columns)
+    return None if apart is None else await begin_anew(tx, branch.id)

@@ -10,7 +10,8 @@ from uuid import UUID
 from app.artifacts.branching import ArtifactBranching
 from app.kit.db import Database, Tx
 from app.kit.errors import FieldError, Invalid, TooLarge
-from app.memory.branch_store import Branch, BranchStore
+from app.memory import branch_store
+from app.memory.branch_store import Branch
 from app.memory.erasing import Mending
 from app.memory.erasing_store import ErasingStore
 from app.memory.store import MemoryStore
@@ -32,7 +33,6 @@ class Branching:
         self,
         *,
         database: Database,
-        store: BranchStore,
         memory: MemoryStore,
         erasing: ErasingStore,
         state: StateStore,
@@ -40,7 +40,6 @@ class Branching:
         config: BranchConfig,
     ) -> None:
         self._database = database
-        self._store = store
         self._memory = memory
         self._erasing = erasing
         self._mending = Mending(store=memory, erasing=erasing)
@@ -57,14 +56,14 @@ class Branching:
         parent, branch_id = session_id(tenant, key), session_id(tenant, into)
         objects = await self._artifacts.copied_objects(parent, at_seq, branch_id)
         async with self._database.tx(of=parent) as tx:
-            locked = await self._store.lock_parent(tx, parent)
+            locked = await branch_store.lock_parent(tx, parent)
             if locked is None:
                 raise SessionNotFound(key)
             last_seq, memory = locked
             wanted = last_seq if at_seq is None else at_seq
             self._check(key, wanted, last_seq)
             branch = Branch(parent=parent, id=branch_id, key=into, at_seq=wanted)
-            row = await self._store.copy(tx, branch, shared=memory != parent, timezone=self._config.timezone)
+            row = await branch_store.copy(tx, branch, shared=memory != parent, timezone=self._config.timezone)
             if row is None:
                 raise SessionExists.at("/key", f"session '{into}' exists already; nothing was copied")
             await self._state.branch(tx, tenant, key, into)

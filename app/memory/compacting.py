@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 from app.kit.db import Database, Tx
 from app.kit.errors import FieldError, Invalid, Unavailable
 from app.kit.tokens import text_tokens
+from app.memory import summary_store
 from app.memory.cursor import anchor_date, start_of_group
 from app.memory.errors import AlreadyCompacted
 from app.memory.extractive.observer import observations
@@ -26,7 +27,6 @@ from app.memory.rules import EXTRACT_TOKENS_MAX
 from app.memory.service import MemoryService
 from app.memory.store import COMPACTED, MemoryStore
 from app.memory.summary import Summary, new_summary
-from app.memory.summary_store import SummaryStore
 from app.redaction.model import OFF, Redact, Redaction
 from app.sessions.errors import SessionNotFound
 from app.sessions.model import Message
@@ -72,7 +72,6 @@ class Compacting:
     ) -> None:
         self._database = database
         self._store = store
-        self._summaries = SummaryStore()
         self._memory = memory
         self._redaction = redaction
 
@@ -92,7 +91,7 @@ class Compacting:
                 if locked is None:
                     raise SessionNotFound(key)
                 end = await self._end(tx, locked, up_to_seq)
-                former = await self._summaries.summary(tx, locked.session_id)
+                former = await summary_store.summary(tx, locked.session_id)
                 if former is not None and _stands(former, end, text):
                     return Compacted(version=locked.version, summary=former.message)
                 leaving = await self._leaving(tx, locked, end)
@@ -123,14 +122,14 @@ class Compacting:
         passed = [*again, (first, end)]
         return Leaving(
             end=end,
-            chunks=tuple(await self._summaries.derived(tx, locked, up_to_seq=end)),
+            chunks=tuple(await summary_store.derived(tx, locked, up_to_seq=end)),
             again=again,
             untold=((first, end),) if first <= end else (),
             tokens=sum([await self._tokens(tx, locked, first, last) for first, last in passed]),
         )
 
     async def _tokens(self, tx: Tx, locked: Locked, first: int, last: int) -> int:
-        return await self._summaries.observable_tokens(tx, locked.session_id, from_seq=first, to_seq=last)
+        return await summary_store.observable_tokens(tx, locked.session_id, from_seq=first, to_seq=last)
 
     async def _untold(self, tx: Tx, locked: Locked, leaving: Leaving) -> tuple[Message, ...]:
         """What only the summary is to tell. Raises Invalid where it is too much to be condensed without a model."""
@@ -142,7 +141,7 @@ class Compacting:
         found = [
             message
             for first, last in leaving.untold
-            for message in await self._summaries.observable(tx, locked.session_id, from_seq=first, to_seq=last)
+            for message in await summary_store.observable(tx, locked.session_id, from_seq=first, to_seq=last)
         ]
         return tuple(found)
 
@@ -157,7 +156,7 @@ class Compacting:
             tail_from_seq=leaving.end + 1,
             anchor_date=anchor_date(rules, locked.now, locked.newest_created_at),
         )
-        stored = await self._summaries.add_summary(tx, locked.session_id, summary)
+        stored = await summary_store.add_summary(tx, locked.session_id, summary)
         await self._store.record_control(tx, locked, COMPACTED, told=_told(ahead), left_tokens=leaving.tokens)
         return stored
 

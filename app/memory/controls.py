@@ -15,13 +15,14 @@ from app.kit.db import Database, Tx
 from app.kit.errors import FieldError, Invalid, TooLarge
 from app.kit.offload import offloaded
 from app.kit.tokens import text_tokens
+from app.memory import note_store
 from app.memory.conversations import BEYOND, Numbering
 from app.memory.drafting import block
 from app.memory.errors import NotLive
 from app.memory.gates import clip_citations
 from app.memory.log import render
 from app.memory.model import Item, Observation, Ranges, Reflection, Status
-from app.memory.note_store import DELETED, EDITED, OBSERVATIONS, REFLECTIONS, N, Notes, NoteStore
+from app.memory.note_store import DELETED, EDITED, OBSERVATIONS, REFLECTIONS, N, Notes
 from app.memory.parsing import OBSERVATIONS as LOG
 from app.memory.parsing import parse
 from app.memory.records import FORGOTTEN, Locked, NewText
@@ -47,7 +48,6 @@ class Controls:
     ) -> None:
         self._database = database
         self._store = store
-        self._notes = NoteStore()
         self._memory = memory
         self._redaction = redaction
 
@@ -66,7 +66,7 @@ class Controls:
             _refuse_what_is_not_live(notes, old)
             new = await offloaded(partial(_new_text, locked, old, items, text), size=len(text))
             self._refuse_growth(locked, old, new)
-            edited = await self._notes.edit_note(tx, notes, locked, old, new)
+            edited = await note_store.edit_note(tx, notes, locked, old, new)
             await self._store.record_control(tx, locked, EDITED)
         self._memory.wake(locked.memory_id)
         return edited
@@ -81,7 +81,7 @@ class Controls:
             old = await self._deletable(tx, notes, locked, note_id)
             if not old:
                 return Deleted(version=locked.version, retired=0)
-            await self._notes.delete_notes(tx, notes, locked, old)
+            await note_store.delete_notes(tx, notes, locked, old)
             told = FORGOTTEN if await self._told_last(tx, locked, old) else None
             await self._store.record_control(tx, locked, DELETED, told=told)
         self._memory.wake(locked.memory_id)
@@ -94,15 +94,15 @@ class Controls:
         return locked
 
     async def _note(self, tx: Tx, notes: Notes[N], locked: Locked, note_id: int) -> N:
-        note = await self._notes.note(tx, notes, locked.memory_id, note_id)
+        note = await note_store.note(tx, notes, locked.memory_id, note_id)
         if note is None:
             raise notes.unknown(f"the session has no {notes.name} {note_id}")
         return note
 
     async def _deletable(self, tx: Tx, notes: Notes[N], locked: Locked, note_id: int | None) -> list[N]:
         if note_id is None:
-            return await self._notes.live_notes(tx, notes, locked.memory_id)
-        note = await self._notes.note(tx, notes, locked.memory_id, note_id)
+            return await note_store.live_notes(tx, notes, locked.memory_id)
+        note = await note_store.note(tx, notes, locked.memory_id, note_id)
         if note is None or note.retired_by == DELETED:
             return []
         _refuse_what_is_not_live(notes, note)
@@ -111,8 +111,8 @@ class Controls:
     async def _told_last(self, tx: Tx, locked: Locked, old: Sequence[Observation | Reflection]) -> bool:
         """Whether no note that is left comes after one of those that were live."""
         left: list[Observation | Reflection] = [
-            *await self._notes.live_notes(tx, OBSERVATIONS, locked.memory_id),
-            *await self._notes.live_notes(tx, REFLECTIONS, locked.memory_id),
+            *await note_store.live_notes(tx, OBSERVATIONS, locked.memory_id),
+            *await note_store.live_notes(tx, REFLECTIONS, locked.memory_id),
         ]
         end = max((note.place[1] for note in left), default=0)
         return any(note.status is Status.ACTIVE and note.place[1] > end for note in old)

@@ -4,12 +4,12 @@ from datetime import date, datetime
 from uuid import UUID
 
 from app.kit.db import Tx
+from app.memory import summary_store
 from app.memory.records import Fenced
 from app.memory.rules import Rules
 from app.memory.spans import group_start
 from app.memory.store import LOOK_BACK, MemoryStore
 from app.memory.summary import new_summary
-from app.memory.summary_store import SummaryStore
 
 
 async def advance(store: MemoryStore, tx: Tx, session_id: UUID, rules: Rules, fenced: Fenced, *, to_seq: int) -> None:
@@ -43,11 +43,12 @@ async def _tail_from(store: MemoryStore, tx: Tx, session_id: UUID, rules: Rules,
 
 
 async def _point_to_notes(tx: Tx, session_id: UUID, *, up_to_seq: int) -> None:
-    store = SummaryStore()
-    former = await store.summary(tx, session_id)
+    former = await summary_store.summary(tx, session_id)
     if up_to_seq > (former.up_to_seq if former else 0):
         untold, parts = (former.untold, former.message.parts) if former else ((), ())
-        await store.add_summary(tx, session_id, new_summary(None, up_to_seq=up_to_seq, untold=untold, former=parts))
+        await summary_store.add_summary(
+            tx, session_id, new_summary(None, up_to_seq=up_to_seq, untold=untold, former=parts)
+        )
 
 
 def anchor_date(rules: Rules, now: datetime, newest: datetime) -> date:

@@ -16,7 +16,8 @@ from app.memory.erasure import repair
 from app.memory.records import FORGOTTEN, Locked, Told
 from app.memory.service import MemoryService
 from app.memory.store import ERASED, MemoryStore
-from app.sessions.erasing import Copy, ErasingLog
+from app.sessions import erasing as log
+from app.sessions.erasing import Copy
 from app.sessions.metrics import SessionMetrics
 from app.sessions.model import SearchIndex
 from app.sessions.store import session_id
@@ -66,7 +67,6 @@ class Erasing:
         *,
         database: Database,
         store: MemoryStore,
-        log: ErasingLog,
         erasing: ErasingStore,
         facts: FactStore,
         index: SearchIndex,
@@ -75,7 +75,6 @@ class Erasing:
     ) -> None:
         self._database = database
         self._store = store
-        self._log = log
         self._erasing = erasing
         self._facts = facts
         self._index = index
@@ -91,7 +90,7 @@ class Erasing:
         rows: Counter[str] = Counter(messages=0, observations=0, reflections=0, memory_versions=0, runs=0, facts=0)
         rebuilding = False
         async with self._database.tx(of=session_id(tenant, key)) as tx:
-            copies = await self._log.copies(tx, tenant, key, message_id)
+            copies = await log.copies(tx, tenant, key, message_id)
             for copy in copies:
                 if copy.observe or not copy.erased:
                     rebuilding |= await self._erase(tx, copy, rows)
@@ -106,7 +105,7 @@ class Erasing:
         if locked is None:
             raise AssertionError  # its row is locked
         tainted = await self._erasing.tainted(tx, copy)
-        await self._log.entomb(tx, copy)
+        await log.entomb(tx, copy)
         await self._index.forget_messages(tx, copy.session_id, from_seq=copy.seq, to_seq=copy.seq)
         blanked = await self._erasing.blank(tx, copy.memory_id, place=tainted.place)
         summaries = await self._erasing.blank_summaries(tx, copy)

@@ -1,4 +1,4 @@
-"""The SQL of one note at a time, of either kind: read, edit, retire (decision 0009)."""
+"""The SQL of one note at a time, of either kind: read, edit, retire (decision 0009). The caller holds the memory."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -99,23 +99,23 @@ REFLECTIONS = Notes(
 )
 
 
-class NoteStore:
-    """Every statement in a transaction of the caller, who has locked the memory."""
+async def note(tx: Tx, notes: Notes[N], memory_id: UUID, note_id: int) -> N | None:
+    row = await tx.fetchrow(notes.one, memory_id, note_id)
+    return None if row is None else notes.read(row)
 
-    async def note(self, tx: Tx, notes: Notes[N], memory_id: UUID, note_id: int) -> N | None:
-        row = await tx.fetchrow(notes.one, memory_id, note_id)
-        return None if row is None else notes.read(row)
 
-    async def live_notes(self, tx: Tx, notes: Notes[N], memory_id: UUID) -> list[N]:
-        found = [notes.read(row) for row in await tx.fetch(notes.live, memory_id)]
-        return [note for note in found if note.status is Status.ACTIVE]
+async def live_notes(tx: Tx, notes: Notes[N], memory_id: UUID) -> list[N]:
+    found = [notes.read(row) for row in await tx.fetch(notes.live, memory_id)]
+    return [note for note in found if note.status is Status.ACTIVE]
 
-    async def edit_note(self, tx: Tx, notes: Notes[N], locked: Locked, old: N, new: NewText) -> N:
-        """Put a copy with the new text in the place of ``old``, live if it was. Answers the copy."""
-        columns = (new.text, items_to_json(new.items), new.tokens, old.status)
-        version = locked.version + 1
-        return notes.read(await tx.fetchrow(notes.edit, locked.memory_id, old.id, version, EDITED, *columns))
 
-    async def delete_notes(self, tx: Tx, notes: Notes[N], locked: Locked, old: Sequence[N]) -> None:
-        ids = [note.id for note in old]
-        await tx.execute(notes.retire, locked.memory_id, ids, locked.version + 1, DELETED)
+async def edit_note(tx: Tx, notes: Notes[N], locked: Locked, old: N, new: NewText) -> N:
+    """Put a copy with the new text in the place of ``old``, live if it was. Answers the copy."""
+    columns = (new.text, items_to_json(new.items), new.tokens, old.status)
+    version = locked.version + 1
+    return notes.read(await tx.fetchrow(notes.edit, locked.memory_id, old.id, version, EDITED, *columns))
+
+
+async def delete_notes(tx: Tx, notes: Notes[N], locked: Locked, old: Sequence[N]) -> None:
+    ids = [note.id for note in old]
+    await tx.execute(notes.retire, locked.memory_id, ids, locked.version + 1, DELETED)

@@ -11,6 +11,7 @@ from app.kit.db import Database, Tx
 from app.kit.offload import aside
 from app.kit.tokens import text_tokens
 from app.kit.tracing import UNTRACED, traced
+from app.memory import reflection_store
 from app.memory.calling import Calling, run_of
 from app.memory.charging import Charging
 from app.memory.conversations import Numbering
@@ -22,7 +23,6 @@ from app.memory.outcomes import Outcome, StepFailed, add_usage
 from app.memory.policy import oldest_to_condense
 from app.memory.protected import coverage, protected
 from app.memory.records import Lease, Loaded, NewReflection, Run
-from app.memory.reflection_store import ReflectionStore
 from app.memory.rules import COMPRESSION_SHARES, PROTECTED_COVERAGE, RESTORED_SHARE, SHRINK_FROM_TOKENS, Rules
 from app.memory.spans import merged
 from app.memory.steps import Consolidate, Reflect
@@ -108,7 +108,6 @@ class Reflecting:
     ) -> None:
         self._database = database
         self._store = store
-        self._reflections = ReflectionStore()
         self._calling = Calling(
             role="reflector",
             provider=reflector.name,
@@ -207,13 +206,13 @@ class Reflecting:
         await self._store.add_runs(tx, lease, runs)
         if best is None:
             log_tokens = sum(chunk.tokens for chunk in loaded.chunks)
-            await self._reflections.record_unhelped(tx, loaded, log_tokens=log_tokens, usage=usage)
+            await reflection_store.record_unhelped(tx, loaded, log_tokens=log_tokens, usage=usage)
             return Outcome.UNHELPED
         new = _new_reflection(sources, best)
         if ahead:
-            await self._reflections.buffer_reflection(tx, loaded, fenced, new, usage=usage)
+            await reflection_store.buffer_reflection(tx, loaded, fenced, new, usage=usage)
             return Outcome.RECORDED
-        await self._reflections.record_reflection(tx, loaded, fenced, new, usage=usage)
+        await reflection_store.record_reflection(tx, loaded, fenced, new, usage=usage)
         await self._store.add_version(tx, loaded.memory_id, CAUSES[sources.kind], [loaded.session_id])
         return Outcome.RECORDED
 

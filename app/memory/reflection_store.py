@@ -1,4 +1,7 @@
-"""The SQL of a reflection: live at once, or made ahead and put in its sources' place later."""
+"""The SQL of a reflection: live at once, or made ahead and put in its sources' place later.
+
+The caller is behind its fence or lock.
+"""
 
 from typing import Any
 from uuid import UUID
@@ -48,66 +51,67 @@ WHERE id = $1
 """
 
 
-class ReflectionStore:
-    """Every statement in a transaction of the caller, behind its fence or lock."""
+async def record_reflection(
+    tx: Tx, loaded: Loaded, fenced: Fenced, new: NewReflection, *, usage: dict[str, Any]
+) -> None:
+    """Make the next version: one reflection in the place of what it condenses."""
+    version = fenced.version + 1
+    added = await _add_reflection(tx, loaded, fenced, new, Status.ACTIVE, born_version=version)
+    await _replace_sources(tx, loaded, fenced, added, usage=usage)
+    await discard_ahead(tx, loaded.memory_id)
 
-    async def record_reflection(
-        self, tx: Tx, loaded: Loaded, fenced: Fenced, new: NewReflection, *, usage: dict[str, Any]
-    ) -> None:
-        """Make the next version: one reflection in the place of what it condenses."""
-        version = fenced.version + 1
-        added = await self._add_reflection(tx, loaded, fenced, new, Status.ACTIVE, born_version=version)
-        await self._replace_sources(tx, loaded, fenced, added, usage=usage)
-        await self.discard_ahead(tx, loaded.memory_id)
 
-    async def buffer_reflection(
-        self, tx: Tx, loaded: Loaded, fenced: Fenced, new: NewReflection, *, usage: dict[str, Any]
-    ) -> None:
-        """Keep a reflection made ahead: no new version, and its sources stay."""
-        await self._add_reflection(tx, loaded, fenced, new, Status.BUFFERED, born_version=None)
-        await tx.execute(MADE_AHEAD, loaded.memory_id, usage)
+async def buffer_reflection(
+    tx: Tx, loaded: Loaded, fenced: Fenced, new: NewReflection, *, usage: dict[str, Any]
+) -> None:
+    """Keep a reflection made ahead: no new version, and its sources stay."""
+    await _add_reflection(tx, loaded, fenced, new, Status.BUFFERED, born_version=None)
+    await tx.execute(MADE_AHEAD, loaded.memory_id, usage)
 
-    async def activate_reflection(self, tx: Tx, loaded: Loaded, fenced: Fenced) -> None:
-        """Make the next version: the reflection made ahead in the place of what it condenses."""
-        row = await tx.fetchrow(ACTIVATE_REFLECTION, loaded.memory_id, fenced.version + 1, fenced.generation + 1)
-        await self._replace_sources(tx, loaded, fenced, row, usage=fenced.usage)
 
-    async def discard_ahead(self, tx: Tx, memory_id: UUID) -> bool:
-        """Retire the reflection made ahead, which is in no version, if a source of it is. Answers whether it was."""
-        return await tx.fetchval(DISCARD_AHEAD, memory_id, SOURCES_CHANGED) is not None
+async def activate_reflection(tx: Tx, loaded: Loaded, fenced: Fenced) -> None:
+    """Make the next version: the reflection made ahead in the place of what it condenses."""
+    row = await tx.fetchrow(ACTIVATE_REFLECTION, loaded.memory_id, fenced.version + 1, fenced.generation + 1)
+    await _replace_sources(tx, loaded, fenced, row, usage=fenced.usage)
 
-    async def record_unhelped(self, tx: Tx, loaded: Loaded, *, log_tokens: int, usage: dict[str, Any]) -> None:
-        """Note that condensing the log at this size gave nothing better."""
-        await tx.execute(UNHELPED, loaded.memory_id, log_tokens, usage)
 
-    async def _add_reflection(
-        self, tx: Tx, loaded: Loaded, fenced: Fenced, new: NewReflection, status: Status, *, born_version: int | None
-    ) -> Row:
-        return await tx.fetchrow(
-            ADD_REFLECTION,
-            loaded.memory_id,
-            new.level,
-            fenced.generation + 1,
-            new.text,
-            items_to_json(new.items),
-            new.tokens,
-            new.source_tokens,
-            new.from_seq,
-            new.to_seq,
-            {str(session): ranges for session, ranges in new.covers.items()},
-            {"observations": new.observations, "reflections": new.reflections},
-            status,
-            born_version,
-        )
+async def discard_ahead(tx: Tx, memory_id: UUID) -> bool:
+    """Retire the reflection made ahead, which is in no version, if a source of it is. Answers whether it was."""
+    return await tx.fetchval(DISCARD_AHEAD, memory_id, SOURCES_CHANGED) is not None
 
-    async def _replace_sources(
-        self, tx: Tx, loaded: Loaded, fenced: Fenced, reflection: Row, *, usage: dict[str, Any]
-    ) -> None:
-        """Retire the sources of a live reflection, and count what that makes of the log."""
-        memory_id, version, by = loaded.memory_id, fenced.version + 1, f"reflection:{reflection['id']}"
-        sources = reflection["sources"]
-        observed = await tx.fetch(RETIRE_OBSERVATIONS, memory_id, sources["observations"], version, by)
-        reflected = await tx.fetch(RETIRE_REFLECTIONS, memory_id, sources["reflections"], version, by)
-        shrunk = sum(row["tokens"] for row in observed)
-        grown = reflection["tokens"] - sum(row["tokens"] for row in reflected)
-        await tx.execute(REFLECTED, memory_id, shrunk, grown, version, fenced.generation + 1, usage)
+
+async def record_unhelped(tx: Tx, loaded: Loaded, *, log_tokens: int, usage: dict[str, Any]) -> None:
+    """Note that condensing the log at this size gave nothing better."""
+    await tx.execute(UNHELPED, loaded.memory_id, log_tokens, usage)
+
+
+async def _add_reflection(
+    tx: Tx, loaded: Loaded, fenced: Fenced, new: NewReflection, status: Status, *, born_version: int | None
+) -> Row:
+    return await tx.fetchrow(
+        ADD_REFLECTION,
+        loaded.memory_id,
+        new.level,
+        fenced.generation + 1,
+        new.text,
+        items_to_json(new.items),
+        new.tokens,
+        new.source_tokens,
+        new.from_seq,
+        new.to_seq,
+        {str(session): ranges for session, ranges in new.covers.items()},
+        {"observations": new.observations, "reflections": new.reflections},
+        status,
+        born_version,
+    )
+
+
+async def _replace_sources(tx: Tx, loaded: Loaded, fenced: Fenced, reflection: Row, *, usage: dict[str, Any]) -> None:
+    """Retire the sources of a live reflection, and count what that makes of the log."""
+    memory_id, version, by = loaded.memory_id, fenced.version + 1, f"reflection:{reflection['id']}"
+    sources = reflection["sources"]
+    observed = await tx.fetch(RETIRE_OBSERVATIONS, memory_id, sources["observations"], version, by)
+    reflected = await tx.fetch(RETIRE_REFLECTIONS, memory_id, sources["reflections"], version, by)
+    shrunk = sum(row["tokens"] for row in observed)
+    grown = reflection["tokens"] - sum(row["tokens"] for row in reflected)
+    await tx.execute(REFLECTED, memory_id, shrunk, grown, version, fenced.generation + 1, usage)

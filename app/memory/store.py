@@ -15,7 +15,7 @@ from app.memory.metrics import MemoryMetrics
 from app.memory.model import Observation, Status
 from app.memory.note_store import LIVE_OBSERVATIONS, LIVE_REFLECTIONS
 from app.memory.records import FORGOTTEN, Fenced, Gap, Lease, Loaded, Locked, NewObservation, Run, Told
-from app.memory.reflection_store import ReflectionStore
+from app.memory.reflection_store import discard_ahead
 from app.memory.rows import fenced_of, loaded_of
 from app.memory.version_store import add_version
 from app.sessions.message_store import message_of
@@ -328,7 +328,7 @@ class MemoryStore:
         ``told`` None leaves the current task as it is. ``left_tokens`` of messages are pending no more. A reflection
         made ahead of notes that are gone goes with them.
         """
-        await ReflectionStore().discard_ahead(tx, locked.memory_id)
+        await discard_ahead(tx, locked.memory_id)
         new = told or FORGOTTEN
         tasks = (told is not None, new.current_task, new.suggested_response)
         await tx.execute(CONTROLLED, locked.memory_id, locked.version + 1, *tasks, left_tokens)

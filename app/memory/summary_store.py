@@ -44,31 +44,32 @@ SELECT coalesce(sum(tokens), 0) FROM messages WHERE session_id = $1 AND seq BETW
 """
 
 
-class SummaryStore:
-    """Every statement in a transaction of the caller."""
+async def summary(tx: Tx, session_id: UUID) -> StoredSummary | None:
+    """The one the tail begins with."""
+    row = await tx.fetchrow(SUMMARY, session_id)
+    if row is None:
+        return None
+    return StoredSummary(message=message_of(row), up_to_seq=row["up_to_seq"], untold=ranges_of(row["covers"]))
 
-    async def summary(self, tx: Tx, session_id: UUID) -> StoredSummary | None:
-        """The one the tail begins with."""
-        row = await tx.fetchrow(SUMMARY, session_id)
-        if row is None:
-            return None
-        return StoredSummary(message=message_of(row), up_to_seq=row["up_to_seq"], untold=ranges_of(row["covers"]))
 
-    async def add_summary(self, tx: Tx, session_id: UUID, new: Summary) -> Message:
-        """Store it as the next message, and begin the tail with it."""
-        hashed = content_hash(Role.USER, None, new.parts)
-        told = new.up_to_seq if new.tells else 0
-        columns = (new.parts, new.tokens, hashed, new.up_to_seq, new.covers, told)
-        return message_of(await tx.fetchrow(ADD_SUMMARY, session_id, *columns))
+async def add_summary(tx: Tx, session_id: UUID, new: Summary) -> Message:
+    """Store it as the next message, and begin the tail with it."""
+    hashed = content_hash(Role.USER, None, new.parts)
+    told = new.up_to_seq if new.tells else 0
+    columns = (new.parts, new.tokens, hashed, new.up_to_seq, new.covers, told)
+    return message_of(await tx.fetchrow(ADD_SUMMARY, session_id, *columns))
 
-    async def derived(self, tx: Tx, locked: Locked, *, up_to_seq: int) -> list[Derived]:
-        """The chunks that begin behind the cursor and not after ``up_to_seq``, oldest first."""
-        rows = await tx.fetch(DERIVED, locked.memory_id, locked.session_id, locked.observed_seq, up_to_seq)
-        return [Derived(**row) for row in rows]
 
-    async def observable(self, tx: Tx, session_id: UUID, *, from_seq: int, to_seq: int) -> list[Message]:
-        return [message_of(row) for row in await tx.fetch(BETWEEN, session_id, from_seq, to_seq)]
+async def derived(tx: Tx, locked: Locked, *, up_to_seq: int) -> list[Derived]:
+    """The chunks that begin behind the cursor and not after ``up_to_seq``, oldest first."""
+    rows = await tx.fetch(DERIVED, locked.memory_id, locked.session_id, locked.observed_seq, up_to_seq)
+    return [Derived(**row) for row in rows]
 
-    async def observable_tokens(self, tx: Tx, session_id: UUID, *, from_seq: int, to_seq: int) -> int:
-        found: int = await tx.fetchval(OBSERVABLE_TOKENS, session_id, from_seq, to_seq)
-        return found
+
+async def observable(tx: Tx, session_id: UUID, *, from_seq: int, to_seq: int) -> list[Message]:
+    return [message_of(row) for row in await tx.fetch(BETWEEN, session_id, from_seq, to_seq)]
+
+
+async def observable_tokens(tx: Tx, session_id: UUID, *, from_seq: int, to_seq: int) -> int:
+    found: int = await tx.fetchval(OBSERVABLE_TOKENS, session_id, from_seq, to_seq)
+    return found

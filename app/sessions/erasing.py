@@ -61,24 +61,22 @@ class Copy:
     tail_from_seq: int
 
 
-class ErasingLog:
-    @staticmethod
-    async def copies(tx: Tx, tenant: str, key: str, message_id: str) -> list[Copy]:
-        """The message in its session, and then in the branches of it and of those. All are locked.
+async def copies(tx: Tx, tenant: str, key: str, message_id: str) -> list[Copy]:
+    """The message in its session, and then in the branches of it and of those. All are locked.
 
-        Raises SessionNotFound, MessageNotFound.
-        """
-        session = session_id(tenant, key)
-        if await hold_related(tx, session) is None:
-            raise SessionNotFound(key)
-        rows = await tx.fetch(COPIES, [session], session, message_id)
-        if not rows:
-            raise MessageNotFound(f"session '{key}' has no message '{message_id}'")
-        copies = [Copy(**{**row, "kind": Kind(row["kind"])}) for row in rows]
-        return sorted(copies, key=lambda copy: (copy.session_id != session, copy.created_at))
+    Raises SessionNotFound, MessageNotFound.
+    """
+    session = session_id(tenant, key)
+    if await hold_related(tx, session) is None:
+        raise SessionNotFound(key)
+    rows = await tx.fetch(COPIES, [session], session, message_id)
+    if not rows:
+        raise MessageNotFound(f"session '{key}' has no message '{message_id}'")
+    found = [Copy(**{**row, "kind": Kind(row["kind"])}) for row in rows]
+    return sorted(found, key=lambda copy: (copy.session_id != session, copy.created_at))
 
-    @staticmethod
-    async def entomb(tx: Tx, copy: Copy) -> None:
-        """Empty the message. The running sums of a tail move with it."""
-        counted = copy.seq >= copy.tail_from_seq and copy.kind is not Kind.SUMMARY and not copy.erased
-        await tx.execute(TOMBSTONE, copy.session_id, copy.seq, copy.tokens if counted else 0)
+
+async def entomb(tx: Tx, copy: Copy) -> None:
+    """Empty the message. The running sums of a tail move with it."""
+    counted = copy.seq >= copy.tail_from_seq and copy.kind is not Kind.SUMMARY and not copy.erased
+    await tx.execute(TOMBSTONE, copy.session_id, copy.seq, copy.tokens if counted else 0)

@@ -31,7 +31,6 @@ from app.kit.db import Database
 from app.kit.tokens import text_tokens
 from app.main import create_app
 from app.memory.activating import Activating
-from app.memory.branch_store import BranchStore
 from app.memory.branching import BranchConfig, Branching
 from app.memory.charging import Charging
 from app.memory.compacting import Compacting
@@ -62,7 +61,6 @@ from app.recall.store import RecallStore
 from app.sessions.append_store import AppendStore
 from app.sessions.deleting import Deleting
 from app.sessions.ending import Ending, EndingConfig
-from app.sessions.erasing import ErasingLog
 from app.sessions.message_store import MessageStore
 from app.sessions.metrics import SessionMetrics
 from app.sessions.replacing import Replacing
@@ -225,7 +223,6 @@ class Process:
         state.erasing = Erasing(
             database=database,
             store=store,
-            log=ErasingLog(),
             erasing=ErasingStore(),
             facts=FactStore(database),
             index=IndexStore(database),
@@ -250,7 +247,6 @@ class Process:
         state.ending = Ending(database=database, memory=memory, config=EndingConfig())
         state.branching = Branching(
             database=database,
-            store=BranchStore(),
             memory=store,
             erasing=ErasingStore(),
             state=StateStore(database),
