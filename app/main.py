@@ -67,7 +67,6 @@ from app.state.model import StateConfig
 from app.state.service import StateService
 from app.state.store import StateStore
 from app.transfer.exporting import ExportConfig, Exporting
-from app.transfer.store import TransferStore
 from app.working import build_engine, build_objects, build_recall, build_retaining, build_sweeping, process_name
 
 # The framework's own spans have the query in them, which is text of the caller's.
@@ -202,7 +201,6 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     )
     app.state.exporting = Exporting(
         database=pool,
-        store=TransferStore(),
         objects=objects,
         config=configured(ExportConfig, settings.export),
     )

@@ -18,7 +18,6 @@ from app.settings import Settings
 from app.transfer.errors import TransferError
 from app.transfer.exporting import ExportConfig, Exporting
 from app.transfer.importing import Importing
-from app.transfer.store import TransferStore
 from app.working import build_objects
 
 
@@ -47,7 +46,7 @@ async def _export(settings: Settings, tenant: str, key: str, file: BinaryIO) -> 
     count = 0
     async with _opened(settings) as database:
         objects = build_objects(settings, begins=False)
-        exporting = Exporting(database=database, store=TransferStore(), objects=objects, config=ExportConfig())
+        exporting = Exporting(database=database, objects=objects, config=ExportConfig())
         with _progress() as progress:
             task = progress.add_task(f"exporting {key}", total=None)
             async for line in exporting.session(tenant, key):
@@ -59,7 +58,7 @@ async def _export(settings: Settings, tenant: str, key: str, file: BinaryIO) -> 
 
 async def _import(settings: Settings, tenant: str, key: str, path: Path) -> int:
     async with _opened(settings) as database:
-        importing = Importing(database=database, store=TransferStore(), objects=build_objects(settings))
+        importing = Importing(database=database, objects=build_objects(settings))
         total = await importing.check(path)
         with _progress() as progress:
             task = progress.add_task(f"importing {key}", total=total)

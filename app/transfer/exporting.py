@@ -14,10 +14,9 @@ from app.kit.errors import Unavailable, first_line
 from app.sessions.errors import SessionNotFound
 from app.sessions.sharing import shared_memory_id
 from app.sessions.store import session_id
-from app.transfer import lines
+from app.transfer import lines, store
 from app.transfer.errors import ExportBrokenError, TooManyExports
 from app.transfer.lines import Place
-from app.transfer.store import TransferStore
 
 RETRY_SECONDS = 30.0
 BYTES = frozenset({"content", "object_key"})  # where an artifact's are
@@ -34,11 +33,8 @@ class ExportConfig:
 class Exporting:
     """``objects``: where the bytes of artifacts are that are not in the database."""
 
-    def __init__(
-        self, *, database: Database, store: TransferStore, objects: Objects | None, config: ExportConfig
-    ) -> None:
+    def __init__(self, *, database: Database, objects: Objects | None, config: ExportConfig) -> None:
         self._database = database
-        self._store = store
         self._facts = FactStore(database)
         self._objects = objects
         self._config = config
@@ -56,7 +52,7 @@ class Exporting:
         """Lines of one session; what it shares with others is not among them. Raises SessionNotFound."""
         place = Place(tenant=tenant, key=key, id=session_id(tenant, key))
         async with self._snapshot() as tx:
-            if not await self._store.taken(tx, place.id):
+            if not await store.taken(tx, place.id):
                 raise SessionNotFound(key)
             async for line in _framed("session", key, self._of_session(tx, place)):
                 yield line
@@ -67,21 +63,21 @@ class Exporting:
                 yield line
 
     async def _of_resource(self, tx: Tx, tenant: str, resource_id: str) -> AsyncIterator[bytes]:
-        async for line in self._store.of_resource(tx, tenant, resource_id):
+        async for line in store.of_resource(tx, tenant, resource_id):
             yield line
-        async for row in self._store.sessions(tx, tenant, resource_id):
+        async for row in store.sessions(tx, tenant, resource_id):
             async for line in self._of_session(tx, Place(tenant=tenant, key=row["key"], id=row["id"])):
                 yield line
-        async for line in self._store.shared(tx, tenant, shared_memory_id(tenant, resource_id)):
+        async for line in store.shared(tx, tenant, shared_memory_id(tenant, resource_id)):
             yield line
 
     async def _of_session(self, tx: Tx, place: Place) -> AsyncIterator[bytes]:
-        async for line in self._store.lines(tx, place):
+        async for line in store.lines(tx, place):
             yield line
         told = await self._facts.told(tx, place.id)
         for one in told_to_json(told, place.id, place.key):
             yield lines.correction(place.key, one)
-        async for row in self._store.artifacts(tx, place.id):
+        async for row in store.artifacts(tx, place.id):
             described = {name: value for name, value in row.items() if name not in BYTES}
             content = await self._content(row)
             if content is not None:
@@ -104,7 +100,7 @@ class Exporting:
         self._running += 1
         try:
             async with self._database.snapshot() as tx:
-                await self._store.bound(tx, stall_seconds=self._config.stall_seconds)
+                await store.bound(tx, stall_seconds=self._config.stall_seconds)
                 yield tx
         finally:
             self._running -= 1

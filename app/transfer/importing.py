@@ -20,6 +20,7 @@ from app.memory.apart import begin_anew
 from app.memory.rules import MemoryConfig
 from app.sessions.errors import SessionExists
 from app.sessions.store import session_id
+from app.transfer import store
 from app.transfer.errors import TransferError
 from app.transfer.lines import (
     ARTIFACTS,
@@ -34,7 +35,6 @@ from app.transfer.lines import (
     content_of,
     moved,
 )
-from app.transfer.store import TransferStore
 
 ROWS_AT_ONCE = 100  # of an artifact, which may have megabytes, one
 BYTES_AT_ONCE = 4 * 1024 * 1024  # of their lines: a batch ends with the one that reaches it
@@ -46,16 +46,15 @@ ID_MAX = 2**62  # the next is drawn after it: the last bigint would leave none f
 class Importing:
     """``objects``: where the bytes of artifacts are put; None: into the database."""
 
-    def __init__(self, *, database: Database, store: TransferStore, objects: Objects | None) -> None:
+    def __init__(self, *, database: Database, objects: Objects | None) -> None:
         self._database = database
-        self._store = store
         self._facts = FactStore(database)
         self._objects = objects
 
     async def check(self, path: Path) -> int:
         """Read the file whole; answers its rows. Raises TransferError for no export of one session, or one cut off."""
         async with self._database.connection() as connection:
-            columns = {table: await self._store.columns(connection, table) for table in TABLES}
+            columns = {table: await store.columns(connection, table) for table in TABLES}
         return checked(read(path), columns)
 
     async def session(self, path: Path, *, tenant: str, key: str, told: Callable[[int], None]) -> None:
@@ -66,9 +65,9 @@ class Importing:
         place = Place(tenant=tenant, key=key, id=session_id(tenant, key))
         try:
             async with self._database.tx() as tx:
-                if await self._store.taken(tx, place.id):
+                if await store.taken(tx, place.id):
                     raise SessionExists(f"session '{key}' exists already; nothing was imported")
-                await self._store.end(tx, place.id, await self._put(tx, path, place, told))
+                await store.end(tx, place.id, await self._put(tx, path, place, told))
         except (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError) as error:
             raise TransferError(f"{path}: a row cannot be stored: {first_line(error)}") from error
 
@@ -85,7 +84,7 @@ class Importing:
             elif table == ARTIFACTS:
                 await self._put_artifacts(tx, rows, place)
             else:
-                await self._store.put(tx, table, rows)
+                await store.put(tx, table, rows)
             if table in NUMBERED:
                 highest[table] = max(highest.get(table, 0), *(row["id"] for row in rows), 0)
             told(len(rows))
@@ -101,10 +100,10 @@ class Importing:
             if content is None:
                 continue
             if self._objects is None:
-                await self._store.put_artifact(tx, row, content=content, object_key=None)
+                await store.put_artifact(tx, row, content=content, object_key=None)
             else:
                 key = await self._objects.write(place.id, content)
-                await self._store.put_artifact(tx, row, content=None, object_key=key)
+                await store.put_artifact(tx, row, content=None, object_key=key)
 
 
 def checked(values: Iterable[tuple[int, Any]], columns: Mapping[str, frozenset[str]]) -> int:

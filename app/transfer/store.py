@@ -87,71 +87,69 @@ VALUES ($1::text::uuid, $2, $3, $4, $5, decode($6, 'hex'), $7::text::timestamptz
 DUE = "/* import_due */ UPDATE memories SET due_at = now() WHERE id = $1 AND due_at IS NOT NULL"
 
 
-class TransferStore:
-    @staticmethod
-    async def bound(tx: Tx, *, stall_seconds: float) -> None:
-        """Who stops reading for so long loses it."""
-        await tx.execute(f"SET LOCAL idle_in_transaction_session_timeout = {round(stall_seconds * 1_000)}")
+async def bound(tx: Tx, *, stall_seconds: float) -> None:
+    """Who stops reading for so long loses it."""
+    await tx.execute(f"SET LOCAL idle_in_transaction_session_timeout = {round(stall_seconds * 1_000)}")
 
-    @staticmethod
-    async def sessions(tx: Tx, tenant: str, resource_id: str) -> AsyncIterator[Row]:
-        async for row in tx.cursor(OF_RESOURCE, tenant, resource_id, prefetch=ROWS_AT_ONCE):
-            yield row
 
-    @staticmethod
-    async def of_resource(tx: Tx, tenant: str, resource_id: str) -> AsyncIterator[bytes]:
-        """What is kept of the resource and of no one session: itself, its state, its facts."""
-        for statement in (RESOURCE, STATE_OF_RESOURCE, FACTS_OF_RESOURCE):
-            async for row in tx.cursor(statement, tenant, resource_id, prefetch=ROWS_AT_ONCE):
-                yield row[0].encode() + b"\n"
+async def sessions(tx: Tx, tenant: str, resource_id: str) -> AsyncIterator[Row]:
+    async for row in tx.cursor(OF_RESOURCE, tenant, resource_id, prefetch=ROWS_AT_ONCE):
+        yield row
 
-    @staticmethod
-    async def lines(tx: Tx, place: Place) -> AsyncIterator[bytes]:
-        """All that is kept of a session, table by table, but for its artifacts."""
-        for table in _ROWS:
-            async for row in tx.cursor(LINES[table], place.id, place.key, place.tenant, prefetch=ROWS_AT_ONCE):
-                yield row[0].encode() + b"\n"
 
-    @staticmethod
-    async def artifacts(tx: Tx, session: UUID) -> AsyncIterator[Row]:
-        """Every version with its bytes, or with the key that they have in the object store. One row is read at once."""
-        async for row in tx.cursor(ARTIFACTS, session, prefetch=1):
-            yield row
+async def of_resource(tx: Tx, tenant: str, resource_id: str) -> AsyncIterator[bytes]:
+    """What is kept of the resource and of no one session: itself, its state, its facts."""
+    for statement in (RESOURCE, STATE_OF_RESOURCE, FACTS_OF_RESOURCE):
+        async for row in tx.cursor(statement, tenant, resource_id, prefetch=ROWS_AT_ONCE):
+            yield row[0].encode() + b"\n"
 
-    @staticmethod
-    async def put_artifact(tx: Tx, row: Mapping[str, Any], *, content: bytes | None, object_key: str | None) -> None:
-        described = (row[name] for name in ("session_id", "name", "version", "media_type", "size", "sha256"))
-        await tx.execute(PUT_ARTIFACT, *described, row["created_at"], content, object_key)
 
-    @staticmethod
-    async def columns(tx: Tx, table: str) -> frozenset[str]:
-        return frozenset(row["column_name"] for row in await tx.fetch(COLUMNS, table))
+async def lines(tx: Tx, place: Place) -> AsyncIterator[bytes]:
+    """All that is kept of a session, table by table, but for its artifacts."""
+    for table in _ROWS:
+        async for row in tx.cursor(LINES[table], place.id, place.key, place.tenant, prefetch=ROWS_AT_ONCE):
+            yield row[0].encode() + b"\n"
 
-    @staticmethod
-    async def shared(tx: Tx, tenant: str, memory: UUID) -> AsyncIterator[bytes]:
-        """What the sessions of a resource have together, table by table."""
-        for table in MEMORY_TABLES:
-            async for row in tx.cursor(LINES[table], memory, None, tenant, prefetch=ROWS_AT_ONCE):
-                yield row[0].encode() + b"\n"
 
-    @staticmethod
-    async def taken(tx: Tx, session: UUID) -> bool:
-        return await tx.fetchval(TAKEN, session) is not None
+async def artifacts(tx: Tx, session: UUID) -> AsyncIterator[Row]:
+    """Every version with its bytes, or with the key that they have in the object store. One row is read at once."""
+    async for row in tx.cursor(ARTIFACTS, session, prefetch=1):
+        yield row
 
-    @staticmethod
-    async def put(tx: Tx, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Insert rows that have the same columns, which were compared with the table's."""
-        columns = [f'"{name}"' for name in rows[0]]
-        values = [f"coalesce({name}, 'null')" if (table, name) == NULL_IS_A_VALUE else name for name in columns]
-        statement = f"""/* import_rows */
-INSERT INTO {table} ({", ".join(columns)}) SELECT {", ".join(values)}
+
+async def put_artifact(tx: Tx, row: Mapping[str, Any], *, content: bytes | None, object_key: str | None) -> None:
+    described = (row[name] for name in ("session_id", "name", "version", "media_type", "size", "sha256"))
+    await tx.execute(PUT_ARTIFACT, *described, row["created_at"], content, object_key)
+
+
+async def columns(tx: Tx, table: str) -> frozenset[str]:
+    return frozenset(row["column_name"] for row in await tx.fetch(COLUMNS, table))
+
+
+async def shared(tx: Tx, tenant: str, memory: UUID) -> AsyncIterator[bytes]:
+    """What the sessions of a resource have together, table by table."""
+    for table in MEMORY_TABLES:
+        async for row in tx.cursor(LINES[table], memory, None, tenant, prefetch=ROWS_AT_ONCE):
+            yield row[0].encode() + b"\n"
+
+
+async def taken(tx: Tx, session: UUID) -> bool:
+    return await tx.fetchval(TAKEN, session) is not None
+
+
+async def put(tx: Tx, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows that have the same columns, which were compared with the table's."""
+    names = [f'"{name}"' for name in rows[0]]
+    values = [f"coalesce({name}, 'null')" if (table, name) == NULL_IS_A_VALUE else name for name in names]
+    statement = f"""/* import_rows */
+INSERT INTO {table} ({", ".join(names)}) SELECT {", ".join(values)}
 FROM json_populate_recordset(NULL::{table}, $1::text::json)
 """  # noqa: S608 - our own tables, and columns that were compared with theirs
-        await tx.execute(statement, dumps(rows).decode())
+    await tx.execute(statement, dumps(rows).decode())
 
-    @staticmethod
-    async def end(tx: Tx, session: UUID, highest: Mapping[str, int]) -> None:
-        """Let ids go on after those that came, and work that was due be due here."""
-        for table, number in highest.items():
-            await tx.fetchval(IDS_BEYOND, table, number)
-        await tx.execute(DUE, session)
+
+async def end(tx: Tx, session: UUID, highest: Mapping[str, int]) -> None:
+    """Let ids go on after those that came, and work that was due be due here."""
+    for table, number in highest.items():
+        await tx.fetchval(IDS_BEYOND, table, number)
+    await tx.execute(DUE, session)

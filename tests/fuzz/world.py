@@ -24,7 +24,6 @@ from app.sessions.sharing import SHARED, shared_memory_id
 from app.sessions.store import session_id
 from app.transfer.exporting import ExportConfig, Exporting
 from app.transfer.importing import Importing
-from app.transfer.store import TransferStore
 from tests.conftest import TABLES
 from tests.context.shapes import CHECKS
 from tests.fuzz import laws
@@ -190,11 +189,10 @@ class World:
         return copy
 
     async def _transfer(self, key: str, path: Path) -> None:
-        store = TransferStore()
-        exporting = Exporting(database=self.database, store=store, objects=None, config=ExportConfig())
+        exporting = Exporting(database=self.database, objects=None, config=ExportConfig())
         lines = [line async for line in exporting.session(TENANT, self.key)]
         await asyncio.to_thread(path.write_bytes, b"".join(lines))
-        importing = Importing(database=self.database, store=store, objects=None)
+        importing = Importing(database=self.database, objects=None)
         rows = await importing.check(path)
         told: list[int] = []
         await importing.session(path, tenant=TENANT, key=key, told=told.append)

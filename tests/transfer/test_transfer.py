@@ -20,7 +20,6 @@ from app.transfer.errors import TransferError
 from app.transfer.exporting import Exporting
 from app.transfer.importing import Importing, checked, read
 from app.transfer.lines import CORRECTIONS, TABLES
-from app.transfer.store import TransferStore
 from tests.conftest import Service, StartService
 from tests.fuzz import laws
 from tests.model_replies import PromptKind
@@ -47,7 +46,7 @@ def kept(text: bytes, path: Path) -> list[dict[str, Any]]:
 
 async def bring(service: Service, path: Path, key: str, objects: Objects | None = None) -> None:
     database: Database = service.app.state.database
-    importing = Importing(database=database, store=TransferStore(), objects=objects)
+    importing = Importing(database=database, objects=objects)
     await importing.check(path)
     await importing.session(path, tenant="default", key=key, told=lambda _rows: None)
 
@@ -130,7 +129,7 @@ async def test_large_messages_are_imported_a_few_at_a_time(service: Service, tmp
     for _ in range(2):
         await service.append("s1", *(said("x" * 1_000_000) for _ in range(6)))
     await export(service, path)
-    importing = Importing(database=service.app.state.database, store=TransferStore(), objects=None)
+    importing = Importing(database=service.app.state.database, objects=None)
     await importing.session(path, tenant="default", key="s2", told=batches.append)
     assert max(batches) == 5  # 100 in one statement took 865 MB of memory for 200 of such, not 142
     assert (await service.memory("s2"))["cursor"]["last_seq"] == 12
