@@ -144,6 +144,14 @@ async def test_the_curve_of_the_log_is_its_size_at_each_version(service: Service
     assert part == [at(message["seq"], newest) for message in messages]
 
 
+async def test_of_an_erased_message_is_told_that_it_was(service: Service, browser: Browser) -> None:
+    await service.append("support-1", *({"id": f"m-{n}", "role": "user", "content": f"Of {n}."} for n in (1, 2)))
+    assert (await service.client.delete("/sessions/support-1/messages/m-1")).status_code == 200
+    async with page_of(browser, f"{service.url}/#/support-1") as page:
+        await expect(page.locator("#message-2 .tag")).to_have_count(0)
+        await expect(page.locator("#message-1 .tag")).to_have_text(["erased"])
+
+
 async def test_a_citation_leads_to_the_message_behind_it(service: Service, browser: Browser) -> None:
     await talked(service)
     async with page_of(browser, f"{service.url}/#/support-1/log") as page:

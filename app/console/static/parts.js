@@ -143,7 +143,8 @@ export const Message = ({ message, marked }) => html`
     <div class="line"><b>#${message.seq}</b> <span>${message.role}</span>
       ${message.kind.includes("tool") && html`<span class="tag">${message.kind.replace("_", " ")}</span>`}
       ${message.trust !== "user" && html`<span class="tag">${message.trust}</span>`}
-      ${message.sealed && html`<span class="tag" title="An observation covers it">sealed</span>`}
+      ${message.erased_at ? html`<span class="tag" title=${`Erased ${when(message.erased_at)}`}>erased</span>`
+        : message.sealed && html`<span class="tag" title="An observation covers it">sealed</span>`}
       <span class="right">${count.format(message.tokens)} tokens · ${when(message.created_at)}</span></div>
     ${(message.content ?? []).map((part) => html`<pre>${partText(part)}</pre>`)}
   </li>`;
