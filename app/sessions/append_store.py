@@ -8,8 +8,9 @@ session that left it and came back meanwhile, which is another row of the same i
 messages of is gone, and another of its key there: then none is stored, and the statement is run again too.
 
 Nearly every append is of messages that are new, to a session that is there. For that there is a statement of a third
-of the nodes, once for one message and once for more, which does nothing for any other; then the general one is made
-(docs/benchmarks/profile.md).
+of the nodes, once for one message and once for more, which does nothing for any other, nor where another transaction
+has the session or its memory; then the general one is made (docs/benchmarks/profile.md). Those of one message that are
+asked for at once go in one transaction (docs/decisions/0059-*).
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -25,10 +26,13 @@ from app.kit.db import Database, Row
 from app.kit.json import dumps
 from app.sessions.model import ActorUsage, Kind, MemoryCounters, MemoryDefaults, NewMessage
 from app.sessions.store import counters_of, session_id
+from app.sessions.together import Together
 
 APPEND_TRIES = 3
 SEEN_TOO_EARLY = (asyncpg.UniqueViolationError, asyncpg.NotNullViolationError)  # of messages' ids; of their session
 HOLD_SESSION = "/* hold_session */ SELECT FROM sessions WHERE id = $1 FOR NO KEY UPDATE"
+TOGETHER_CHARS = 16 * 1024  # of a message that goes with others, as JSON; what is much would have them wait
+PARTS = 4  # where it stands among the arguments
 CLOSING = frozenset({Kind.USER, Kind.TOOL_CALL, Kind.TOOL_RESULT})
 
 # Both statements have the messages' columns as $1 to $13, then $14 the session, $15 its resource, $16 the service's
@@ -144,14 +148,16 @@ LEFT JOIN session ON true LEFT JOIN memory m ON true ORDER BY i.ord
 
 # And of all messages together: $26 how many, $27 their tokens, $28 their newest time, $29 the tokens that are
 # observed, $30 whether one closes. ``m`` beside the session: without its memory nothing may be stored. What is answered
-# of the messages is known but for the first's seq. A session that gets its resource with its first message may get
-# another memory too: that is not for this statement. A message is of no session, which the table refuses, where it was
-# not counted.
+# of the messages is known but for the first's seq, which is NULL where nothing was stored. A session that gets its
+# resource with its first message may get another memory too: that is not for this statement. A message is of no
+# session, which the table refuses, where it was not counted.
 _OF_NEW = """/* append_new */
 WITH put AS (
   UPDATE sessions s SET {grown}
-  FROM memories m
-  WHERE s.id = $14 AND m.id = s.memory_id AND ($15::text IS NULL OR s.resource_id = $15)
+  FROM (
+    SELECT s.id FROM sessions s JOIN memories m ON m.id = s.memory_id WHERE s.id = $14 FOR NO KEY UPDATE SKIP LOCKED
+  ) AS held
+  WHERE s.id = $14 AND s.id = held.id AND ($15::text IS NULL OR s.resource_id = $15)
     AND NOT EXISTS (SELECT FROM messages WHERE session_id = {session} AND id = {ids})
   RETURNING s.memory_id, {put}
 ), wake AS (
@@ -167,7 +173,7 @@ WITH put AS (
 )
 SELECT put.next_seq - $26::bigint AS seq, put.resource_id, put.config, m.id AS memory_id,
        {memory}
-FROM put, wake m
+FROM (SELECT) AS asked LEFT JOIN (put CROSS JOIN wake m) ON true
 """
 
 _SHARED = {"of_resource": _OF_RESOURCE, "put": _PUT, "columns": _COLUMNS, "memory": _MEMORY}
@@ -214,6 +220,7 @@ class AppendResult:
 class AppendStore:
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._ones = Together(database, APPEND_ONE)
 
     async def append(
         self,
@@ -245,23 +252,30 @@ class AppendStore:
             actor.cost_usd,
             defaults.early_tokens,
         )
+        totals = _totals(messages)
         if len(messages) == 1:
-            rows = await self._fetch(session, APPEND_ONE, *values[0], *shared, *_totals(messages))
+            row = await self._one(session, (*values[0], *shared, *totals))
         else:
-            rows = await self._fetch(session, APPEND_NEW, *zip(*values, strict=True), *shared, *_totals(messages))
-        if rows:
-            return _result(rows[0], _stored(messages, rows[0]["seq"]))
+            (row,) = await self._fetch(session, APPEND_NEW, *zip(*values, strict=True), *shared, *totals)
+        if row["seq"] is not None:
+            return _result(row, _stored(messages, row["seq"]))
         if place is not None:
             await place()
         rows = await self._fetch(
-            session, APPEND, *zip(*values, strict=True), *shared, tenant, key, defaults.wake_tokens
+            session, APPEND, *zip(*values, strict=True), *shared, tenant, key, defaults.wake_tokens, waits=True
         )
         return _result(rows[0], map(_appended_of, rows))
 
-    async def _fetch(self, session: UUID, statement: str, *arguments: Any) -> list[Row]:
+    async def _one(self, session: UUID, arguments: Sequence[Any]) -> Row:
+        """What the short statement answers for one message, with those of others or alone."""
+        row = await self._ones.row(arguments) if len(arguments[PARTS]) <= TOGETHER_CHARS else None
+        return (await self._fetch(session, APPEND_ONE, *arguments))[0] if row is None else row
+
+    async def _fetch(self, session: UUID, statement: str, *arguments: Any, waits: bool = False) -> list[Row]:
+        """``waits``: for whoever has the session locked, which the short statement never does."""
         for _ in range(APPEND_TRIES - 1):
             with suppress(*SEEN_TOO_EARLY):
-                async with self._database.connection(of=session) as connection:
+                async with self._database.connection(of=session if waits else None) as connection:
                     rows: list[Row] = await connection.fetch(statement, *arguments)
                     return rows
         async with self._database.tx(of=session) as tx:

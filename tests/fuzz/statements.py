@@ -45,6 +45,9 @@ class Watched:
     async def fetch(self, query: str, *arguments: Any) -> Any:
         return await self._seen("fetch", query, *arguments)
 
+    async def fetchmany(self, query: str, rows: Sequence[Any]) -> Any:
+        return await self._seen("fetchmany", query, rows)
+
     async def fetchrow(self, query: str, *arguments: Any) -> Any:
         return await self._seen("fetchrow", query, *arguments)
 
