@@ -75,7 +75,7 @@ def _object(line: bytes) -> dict[str, Any]:
     try:
         row = orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        raise ReplayError(f"not JSON: {error}") from error
+        raise ReplayError(f"not JSON, at character {error.pos + 1}: {error.msg}") from error
     if not isinstance(row, dict):
         raise ReplayError("not a JSON object")
     return row

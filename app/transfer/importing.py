@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
+from json import JSONDecodeError
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -194,12 +195,17 @@ def _lines(path: Path) -> Iterator[tuple[Any, int]]:
         with path.open("rb") as file:
             if not file.seekable():
                 raise TransferError(f"{path}: it is read twice, so it has to be a file")
-            for text in file:
-                yield loads(text), len(text)
+            for number, text in enumerate(file, start=1):
+                yield _value(text, number), len(text)
     except OSError as error:
         raise TransferError(f"{path}: {error.strerror}") from error
-    except ValueError as error:
-        raise TransferError(f"{path}: not JSON: {error}") from error
+
+
+def _value(text: bytes, number: int) -> Any:
+    try:
+        return loads(text)
+    except JSONDecodeError as error:  # "line 1", it would say, of the text it was given
+        raise TransferError(f"line {number}: not JSON, at character {error.pos + 1}: {error.msg}") from error
 
 
 def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any], int]]:

@@ -82,7 +82,7 @@ def test_a_whole_conversation_on_one_line_is_its_messages() -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (b"{", "not JSON"),
+        (b"{bad", ":3: not JSON, at character 2: unexpected character"),
         (b"\xff{}", "not JSON"),
         (b"[]", "not a JSON object"),
         (b'{"content": "hi"}', 'with a "role"'),

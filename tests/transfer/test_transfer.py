@@ -360,6 +360,14 @@ def test_a_file_that_is_no_whole_export_is_refused_by_its_line(lines: list[Any],
         checked(enumerate(lines, start=1), columns)
 
 
+@pytest.mark.parametrize("broken", ["{bad", "", '{"type": "messages", "data": {"seq": 1'])
+def test_a_line_that_is_no_json_is_refused_by_its_number(tmp_path: Path, broken: str) -> None:
+    file = tmp_path / "export"
+    file.write_text("\n".join([json.dumps(HEADER), json.dumps(SESSION), broken, ""]), encoding="utf-8")
+    with pytest.raises(TransferError, match=r"^line 3: not JSON, at character [0-9]+: [^:]+$"):
+        list(read(file))
+
+
 def test_a_pipe_is_refused_because_a_file_is_read_twice() -> None:
     reading, writing = os.pipe()
     os.write(writing, b'{"type": "header"}\n')
