@@ -211,7 +211,7 @@ class World:
             )
             assert one == other, kind
         self.told = {row["id"]: row["seq"] for row in facts.messages if row["kind"] != Kind.SUMMARY}
-        self._apart_seq = 0 if origin.resource is None else facts.last_seq
+        self._apart_seq = origin._apart_seq if origin.resource is None else facts.last_seq
         shown = [one.processes[0].service for one in (origin, self) if not one.processes[0].life.is_bounded]
         if origin.resource is None and shown:
             whole = {"now": "2030-01-01T00:00:00Z", "message_budget": 0}  # where a text is cut its session's key stands
