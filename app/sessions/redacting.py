@@ -3,7 +3,7 @@
 Ids, names and types stay, and so do the bytes of images and files, and what a provider signed or encrypted.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from app.redaction.model import Redact, redacted_json, redacted_object
@@ -15,6 +15,12 @@ KEPT = frozenset(
         *("data", "signature", "thoughtSignature", "encrypted_content", "encrypted_index"),
     }
 )
+# And in the objects of compatible servers: of a thought, which may be encrypted, and of a call.
+SIGNED = {
+    (PartType.REASONING, "details"): frozenset({"data", "signature"}),
+    (PartType.TOOL_CALL, "extra_content"): frozenset({"thought_signature"}),
+    (PartType.TOOL_CALL, "provider_specific_fields"): frozenset({"thought_signature"}),
+}
 JSON_FIELDS = frozenset({"arguments", "output", "content"})
 DATA_URL = "data:"
 
@@ -25,11 +31,15 @@ def redacted_parts(parts: Sequence[Part], redact: Redact) -> tuple[Part, ...]:
 
 def _part(part: Part, redact: Redact) -> Part:
     said = {key: value for key, value in part.items() if key not in KEPT and not _is_data(value)}
-    changed = {key: _field(key, value, redact) for key, value in said.items()}
+    changed = {
+        key: _unsigned(value, _field(key, value, redact), SIGNED.get((part["type"], key), frozenset()))
+        for key, value in said.items()
+    }
     redacted = {key: changed.get(key, value) for key, value in part.items()}
     if part["type"] == PartType.REASONING and changed != said:
         # A provider refuses thinking that is not what it signed; without the signature it is not sent back.
         redacted.pop("signature", None)
+        redacted.pop("details", None)  # where compatible servers have it, with others that led to it
     return redacted
 
 
@@ -39,6 +49,19 @@ def _field(key: str, value: Any, redact: Redact) -> Any:
     if isinstance(value, str):
         return redact(value)
     return redacted_object(value, redact) if isinstance(value, dict) else redacted_json(value, redact)
+
+
+def _unsigned(value: Any, redacted: Any, signed: Collection[str]) -> Any:
+    """What was redacted of a value, with the texts of such fields in it as they were."""
+    match value:
+        case dict() if signed:
+            return {
+                key: one if key in signed and isinstance(one, str) else _unsigned(one, redacted[key], signed)
+                for key, one in value.items()
+            }
+        case list() if signed:
+            return [_unsigned(one, other, signed) for one, other in zip(value, redacted, strict=True)]
+    return redacted
 
 
 def _is_data(value: Any) -> bool:

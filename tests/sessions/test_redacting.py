@@ -1,0 +1,47 @@
+"""What is redacted of a message that goes back to its provider."""
+
+from typing import Any
+
+import pytest
+
+from app.context.compile import compile_context
+from app.context.model import Format
+from app.sessions.redacting import redacted_parts
+from app.sessions.wire import normalise
+from tests.context.building import ask, assistant, log_of, result, snapshot, tool, user
+
+SIGNATURE = "c2ln"
+THOUGHT = {"type": "thinking", "thinking": "The codename is Ultra.", "signature": SIGNATURE}
+STEP = {"type": "reasoning.text", "text": "The codename is Ultra.", "signature": SIGNATURE}
+SEALED = {"type": "reasoning.encrypted", "data": SIGNATURE, "index": 0}
+FUNCTION = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+
+
+def shown(said: dict[str, Any], secret: str) -> Any:
+    """The message as it goes back where the secret is redacted."""
+    parts = redacted_parts(normalise(said).parts, lambda text: text.replace(secret, "[redacted: hook]"))
+    log = log_of(user("Find"), assistant(*parts), tool(result("c1")))
+    return compile_context(snapshot(log), ask(Format.OPENAI)).payload["messages"][1]
+
+
+def called(**fields: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": None, "tool_calls": [FUNCTION], **fields}
+
+
+@pytest.mark.parametrize("signed", [{"thinking_blocks": [THOUGHT]}, {"reasoning_details": [SEALED, STEP]}])
+def test_a_thought_that_is_no_more_what_was_signed_does_not_go_back(signed: dict[str, Any]) -> None:
+    """The provider would refuse the request, and all that follow."""
+    assert shown(called(**signed), "codename") == called()
+
+
+@pytest.mark.parametrize(
+    "signed",
+    [
+        called(thinking_blocks=[THOUGHT]),
+        called(reasoning_details=[SEALED, STEP]),
+        called(tool_calls=[FUNCTION | {"extra_content": {"google": {"thought_signature": SIGNATURE}}}]),
+        called(tool_calls=[FUNCTION | {"provider_specific_fields": {"thought_signature": SIGNATURE}}]),
+    ],
+)
+def test_what_a_provider_signed_or_encrypted_stays(signed: dict[str, Any]) -> None:
+    assert shown(signed, SIGNATURE) == signed
