@@ -1,11 +1,13 @@
 """What follows from a message: hash, trust, visibility to the memory."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.sessions.model import Kind, Role, Trust
-from app.sessions.wire import content_hash, default_trust, observable
+from app.sessions.wire import content_hash, default_trust, normalise, observable
 
 PART = st.dictionaries(st.text(max_size=3), st.integers(0, 3) | st.text(max_size=3), max_size=3)
 CONTENT = st.tuples(st.sampled_from(Role), st.none() | st.text(max_size=3), st.lists(PART, max_size=3))
@@ -28,6 +30,25 @@ def test_the_order_of_keys_does_not_change_the_hash() -> None:
     one, other = {"type": "text", "text": "x"}, {"text": "x", "type": "text"}
 
     assert content_hash(Role.USER, "ana", (one,)) == content_hash(Role.USER, "ana", [other])
+
+
+@pytest.mark.parametrize(
+    "left_out",
+    [
+        {"reasoning_content": ""},
+        {"reasoning": ""},
+        {"thinking_blocks": [{"type": "thinking", "thinking": "hm", "signature": "sig"}]},
+    ],
+)
+def test_what_was_stored_when_such_reasoning_was_left_out_is_the_same_message(left_out: dict[str, Any]) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+    stored, again, thought = (
+        normalise({"role": "assistant", "content": None, "tool_calls": [call]} | more).parts
+        for more in ({}, left_out, {"reasoning_content": "I must look."})
+    )
+    assert again != stored
+    assert content_hash(Role.ASSISTANT, None, again) == content_hash(Role.ASSISTANT, None, stored)
+    assert content_hash(Role.ASSISTANT, None, thought) != content_hash(Role.ASSISTANT, None, stored)
 
 
 @pytest.mark.parametrize("observe", [None, True, False])

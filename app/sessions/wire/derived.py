@@ -9,6 +9,7 @@ from app.sessions.model import Kind, Part, PartType, Role, Trust
 from app.sessions.wire.fields import WireError, shown
 
 HASH_BYTES = 16
+BARE, BESIDE = ("reasoning_content", "reasoning"), "thinking_blocks"
 SAID_BY = {
     Role.USER: Kind.USER,
     Role.ASSISTANT: Kind.ASSISTANT,
@@ -52,8 +53,21 @@ def agreed_kind(asked: Any, derived: Kind) -> Kind:
 
 
 def content_hash(role: Role, name: str | None, parts: Sequence[Part]) -> bytes:
-    """16 bytes that are equal for equal content (api.md: role, name and parts), whatever the order of keys."""
-    return blake2b(canonical([role, name, parts]), digest_size=HASH_BYTES).digest()
+    """16 bytes that are equal for equal content (api.md: role, name and parts), whatever the order of keys.
+
+    Reasoning that former versions left out has no part in it: what they stored is sent again as the same message.
+    """
+    counted = [part for part in parts if not _was_left_out(part)]
+    return blake2b(canonical([role, name, counted]), digest_size=HASH_BYTES).digest()
+
+
+def _was_left_out(part: Part) -> bool:
+    """Of a compatible server (``openai_chat``): a chat's reasoning without a word, and what LiteLLM has beside it."""
+    native = part.get("native")
+    if native == BESIDE:
+        return part.get("type") == PartType.REASONING and part.get("provider") == "openai"
+    bare = {"type": PartType.REASONING, "text": "", "provider": "openai", "native": native}
+    return native in BARE and part == bare
 
 
 def observable(kind: Kind, observe: bool | None) -> bool:  # noqa: FBT001  (a field of the message, as it came)
