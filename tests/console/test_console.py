@@ -152,6 +152,15 @@ async def test_of_an_erased_message_is_told_that_it_was(service: Service, browse
         await expect(page.locator("#message-1 .tag")).to_have_text(["erased"])
 
 
+async def test_reasoning_without_a_word_is_named(service: Service, browser: Browser) -> None:
+    """As where it is encrypted, or a compatible server tells it as objects."""
+    call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+    said = {"role": "assistant", "content": "Looking.", "tool_calls": [call], "reasoning_content": ""}
+    await service.append("support-1", said)
+    async with page_of(browser, f"{service.url}/#/support-1") as page:
+        await expect(page.locator("#message-1 pre")).to_have_text(["(reasoning)", "Looking.", "search({})"])
+
+
 async def test_a_citation_leads_to_the_message_behind_it(service: Service, browser: Browser) -> None:
     await talked(service)
     async with page_of(browser, f"{service.url}/#/support-1/log") as page:

@@ -132,7 +132,7 @@ export function span(note, memory) {
 
 export function partText(part) {
   if (part.type === "text") return part.text;
-  if (part.type === "reasoning") return part.text ?? part.thinking ?? "(reasoning)";
+  if (part.type === "reasoning") return part.text || "(reasoning)";
   if (part.type === "tool_call") return `${part.name}(${JSON.stringify(part.arguments)})`;
   if (part.type === "tool_result") return typeof part.output === "string" ? part.output : JSON.stringify(part.output);
   return `(${part.type})`;
