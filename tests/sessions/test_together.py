@@ -179,6 +179,25 @@ async def test_what_is_refused_of_one_is_none_of_the_others(
     assert await seq(one(store, "b", said("after"))) == 3
 
 
+async def test_what_is_refused_of_one_is_none_of_the_others_where_they_take_several_writes(
+    store: AppendStore, other: Tx
+) -> None:
+    """Of 32 KB and more each is a write of its own, and what ends the transaction comes after the fourth."""
+    wide = said(parts=({"type": "text", "text": "\u4e00" * (TOGETHER_CHARS - 100)},))
+    assert await asyncio.gather(*(seq(one(store, key, wide)) for key in KEYS)) == [2] * len(KEYS)
+    await one(store, "a", said("before"), ActorUsage(input_tokens=1))
+    large = ActorUsage(input_tokens=2**63 - 1)
+    refused, *others = await asyncio.gather(
+        one(store, "a", replace(wide, id="n"), large),
+        *(one(store, key, replace(wide, id="n")) for key in "bcd"),
+        return_exceptions=True,
+    )
+    assert isinstance(refused, asyncpg.DataError)
+    assert [result.messages[0].seq for result in others if isinstance(result, AppendResult)] == [3, 3, 3]
+    rows = [row for row in await other.fetch(MESSAGES) if row["id"] == "n"]
+    assert [(row["key"], row["seq"]) for row in rows] == [("b", 3), ("c", 3), ("d", 3)]
+
+
 async def test_what_is_stored_meanwhile_is_told_of_it_alone(store: AppendStore, other: Tx) -> None:
     """The unique index refuses it, and all that was in its transaction goes again."""
     await other.execute(f"BEGIN; {STORED_BESIDE}")
