@@ -153,7 +153,7 @@ def _pair(messages: Sequence[Message]) -> _Pairing:
             pairing.waiting.clear()
         for part in message.parts:
             if part.get("type") == PartType.TOOL_CALL:
-                pairing.waiting.called(part, at)
+                pairing.waiting.called(part, at, message=at)
             elif part.get("type") == PartType.TOOL_RESULT and (call := pairing.waiting.answered(part)) is not None:
                 pairing.pairs.append((call, at))
     return pairing

@@ -155,7 +155,7 @@ def _paired(messages: Sequence[Message]) -> tuple[dict[int, str], set[int]]:
             at = next(places)
             if part.get("type") == PartType.TOOL_CALL:
                 call = called[str(part.get("id"))] = at, str(part.get("name", ""))
-                waiting.called(part, call)
+                waiting.called(part, call, message=message.seq)
                 unanswered.add(at)
             elif part.get("type") == PartType.TOOL_RESULT:
                 answered = waiting.answered(part) or called.get(str(part.get("tool_call_id")))

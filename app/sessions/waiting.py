@@ -1,7 +1,8 @@
 """Calls that wait for their results, and which of them a result is of. Pure.
 
-By the id, of which the newest call counts: one that is used again has no result. Gemini may leave ids out, of the call,
-of the result or of both; such a result is of the oldest call of its tool, that of its own number first.
+By the id, of which the calls of the newest message count, in their order: in an earlier message an id that is used
+again has no result. Gemini may leave ids out, of the call, of the result or of both; such a result is of the oldest
+call of its tool, that of its own number first.
 """
 
 from collections import defaultdict
@@ -20,19 +21,21 @@ class Waiting(Generic[T]):
 
     def __init__(self) -> None:
         self._numbers = count()
-        self._calls: dict[int, tuple[str, str, T]] = {}  # id, name, what is held
+        self._calls: dict[int, tuple[int, str, str, T]] = {}  # message, id, name, what is held
         self._by_id: defaultdict[str, dict[int, None]] = defaultdict(dict)
         self._by_name: defaultdict[str, dict[int, None]] = defaultdict(dict)
 
-    def called(self, call: Part, held: T) -> None:
+    def called(self, call: Part, held: T, *, message: int) -> None:
+        """``message`` tells the messages apart."""
         call_id = str(call.get("id") or "")
         tool = tool_of(call_id)
         name = str(call.get("name") or "") if tool is None else tool
         if tool is None:
-            for former in list(self._by_id[call_id]):
-                self._taken(former)
+            former = self._by_id.get(call_id)
+            while former and self._calls[oldest := next(iter(former))][0] != message:
+                self._taken(oldest)
         number = next(self._numbers)
-        self._calls[number] = (call_id, name, held)
+        self._calls[number] = (message, call_id, name, held)
         self._by_id[call_id][number] = self._by_name[name][number] = None
 
     def answered(self, result: Part) -> T | None:
@@ -48,10 +51,10 @@ class Waiting(Generic[T]):
 
     def held(self) -> Iterable[T]:
         """Of all that wait, oldest first."""
-        return [held for _, _, held in self._calls.values()]
+        return [held for *_, held in self._calls.values()]
 
     def _taken(self, number: int) -> T:
-        call_id, name, held = self._calls.pop(number)
+        _, call_id, name, held = self._calls.pop(number)
         for index, key in ((self._by_id, call_id), (self._by_name, name)):
             del index[key][number]
             if not index[key]:

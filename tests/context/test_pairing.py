@@ -41,6 +41,15 @@ def test_a_call_that_a_user_message_closed_is_given_no_result() -> None:
     assert paired(*said) == shown(*said[:2], tool(result("c2", NONE)), said[2])
 
 
+def test_results_of_one_id_are_of_the_calls_of_the_newest_message_in_their_order() -> None:
+    again = (assistant(call("c1")), assistant(call("c1")), tool(result("c1", "42")))
+    assert paired(*again) == shown(again[0], assistant(call("c1_2")), tool(result("c1_2", "42")))
+    at_once = (assistant(call("c1"), call("c1")), tool(result("c1", "1")), tool(result("c1", "2")))
+    assert paired(*at_once) == shown(
+        assistant(call("c1"), call("c1_2")), tool(result("c1", "1")), tool(result("c1_2", "2"))
+    )
+
+
 def test_a_result_that_comes_too_late_is_text() -> None:
     said = (assistant(call("c1")), user("And?"), tool(result("c1", "42")))
     late = user("[result of tool call c1]\n42")

@@ -76,6 +76,7 @@ def cut(messages: Sequence[Message], *, force_closed: bool = False) -> list[str]
         ("c1,2 r1 u r2", ["1-2", "3-3", "4-4"]),
         ("c1 u c1 r1", ["1-1", "2-2", "3-4"]),
         ("c1 c1 r1", ["1-1", "2-3"]),
+        ("c1,1 r1 r1 a", ["1-3", "4-4"]),
         ("r1 u", ["1-1", "2-2"]),
     ],
 )

@@ -124,6 +124,23 @@ def test_ids_that_each_turn_counts_anew_pair_within_their_turn() -> None:
     ]
 
 
+def test_calls_of_one_message_that_share_an_id_are_answered_in_their_order() -> None:
+    span = [
+        message(1, call("call_0", "search", {}), call("call_0", "book", {}), role=Role.ASSISTANT),
+        message(2, result("call_0", "3 hits"), role=Role.TOOL),
+        message(3, result("call_0", "booked"), role=Role.TOOL),
+    ]
+
+    lines = messages_view(span, zone=UTC_ZONE).splitlines()
+
+    assert [line for line in lines if "|" in line] == [
+        "call| search {}",
+        "call| book {}",
+        "result| search: 3 hits",
+        "result| book: booked",
+    ]
+
+
 def test_results_without_ids_answer_the_calls_of_their_tool() -> None:
     span = [
         message(1, call("gemini:search:1", "search", {"q": 1}), role=Role.ASSISTANT),

@@ -12,11 +12,11 @@ def result(call_id: str) -> Part:
     return {"type": "tool_result", "tool_call_id": call_id, "output": ""}
 
 
-def waiting(*calls: Part) -> Waiting[int]:
-    """Holds of each call its place."""
+def waiting(*calls: Part, at_once: bool = False) -> Waiting[int]:
+    """Holds of each call its place; each is a message of its own, or they are one message."""
     made: Waiting[int] = Waiting()
     for at, one in enumerate(calls):
-        made.called(one, at)
+        made.called(one, at, message=0 if at_once else at)
     return made
 
 
@@ -26,10 +26,15 @@ def test_a_call_is_answered_once() -> None:
     assert list(calls.held()) == [0]
 
 
-def test_an_id_used_again_is_that_of_the_newest_call() -> None:
+def test_an_id_used_again_is_that_of_the_newest_message_s_call() -> None:
     calls = waiting(call("a"), call("a"))
     assert list(calls.held()) == [1]
     assert calls.answered(result("a")) == 1
+
+
+def test_calls_of_one_message_that_share_an_id_are_answered_in_order() -> None:
+    calls = waiting(call("a"), call("a"), at_once=True)
+    assert [calls.answered(result("a")) for _ in range(3)] == [0, 1, None]
 
 
 def test_calls_without_an_id_are_answered_by_tool_and_then_in_order() -> None:

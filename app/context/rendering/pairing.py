@@ -28,15 +28,19 @@ class Said(NamedTuple):
 
 
 class _Call(NamedTuple):
-    """Its id as stored and as shown, and the tool."""
+    """Its id as stored and as shown, the tool, and the number of its turn."""
 
     stored: str
     shown: str
     name: str
+    turn: int
 
 
 class _Open:
-    """The calls without result, in their order; one is found without going through those that wait before it."""
+    """The calls without result, in their order; one is found without going through those that wait before it.
+
+    Of an id that is used again the calls of the newest turn count, as in ``app/sessions/waiting.py``.
+    """
 
     def __init__(self) -> None:
         self._calls: dict[int, _Call] = {}
@@ -49,6 +53,10 @@ class _Open:
 
     def add(self, call: _Call) -> None:
         self._number += 1
+        former = self._by_id[call.stored]
+        last = self._calls.get(former[-1]) if former and tool_of(call.stored) is None else None
+        if last and last.turn != call.turn:
+            former.clear()
         self._calls[self._number] = call
         self._by_id[call.stored].append(self._number)
         self._by_name[call.name].append(self._number)
@@ -75,12 +83,14 @@ class Pairing:
         self._visible = visible
         self._open = _Open()
         self._answered = False  # results of the open calls came: the assistant's message is over
+        self._turn = 0
         self._erased = False  # and some of them were erased; whose they were went with them
         self._used: set[str] = set()
         self._counts: dict[str, int] = {}  # of an id that was used, the last number behind it
 
     def said(self, turn: Turn) -> Iterator[Said]:
         """The turn as its user, assistant or system says it, and its results apart; nothing for a blank one."""
+        self._turn += 1
         if turn.role is Role.TOOL and not turn.parts and self._open:
             self._erased = self._answered = True
         parts = [part for part in turn.parts if self._visible(part)]
@@ -152,7 +162,7 @@ class Pairing:
         self._used.add(shown)
         self._counts[part["id"]] = count
         self._erased = self._erased and bool(self._open)
-        self._open.add(_Call(part["id"], shown, tool_of(part["id"]) or part["name"]))
+        self._open.add(_Call(part["id"], shown, tool_of(part["id"]) or part["name"], self._turn))
         self._answered = False
         return part if shown == part["id"] else {**part, "id": shown}
 

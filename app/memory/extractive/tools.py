@@ -65,7 +65,7 @@ class Uses:
         use = Use(neutral(str(part.get("name") or "tool")), _arguments(part.get("arguments")), seq, seq)
         self.made.append(use)
         self._by_id[str(part.get("id"))] = use
-        self._waiting.called(part, use)
+        self._waiting.called(part, use, message=seq)
 
     def _ended(self, part: Part, message: Message) -> None:
         use = self._waiting.answered(part) or self._by_id.get(str(part.get("tool_call_id")))
