@@ -32,7 +32,7 @@ async def read(reader: asyncio.StreamReader) -> tuple[Head, bytes] | None:
 
 
 async def send_json(
-    writer: asyncio.StreamWriter, status: int, body: dict[str, Any], headers: dict[str, str] | None = None
+    writer: asyncio.StreamWriter, status: int, body: Any, headers: dict[str, str] | None = None
 ) -> None:
     await send(writer, status, "application/json", json.dumps(body).encode(), headers or {})
 

@@ -29,6 +29,9 @@ class Asked:
     results: tuple[str, ...] = ()  # what tools returned, in the whole request
     texts: tuple[str, ...] = ()  # to be made vectors of
 
+    def has(self, text: str) -> bool:
+        return any(text in one for one in (self.prompt, *self.texts))
+
     @property
     def kind(self) -> PromptKind:
         if self.texts:

@@ -19,7 +19,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from types import TracebackType
 from typing import Any, Self
@@ -92,8 +92,17 @@ WAITS = frozenset({Fault.HANG, Fault.DRIP, Fault.ENDLESS, Fault.ENDLESS_REDIRECT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """An answer word for word, as some provider or gateway gives it."""
+
+    body: Any
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    fault: Fault
+    fault: Fault | Said
     kind: PromptKind | None  # None: any
     retry_after: str | None
 
@@ -132,7 +141,8 @@ class ModelServer:
         }
         self.embedder = embedder
         self.refused = ""  # a text that has this is refused, with all that come with it
-        self.always: Fault | None = None  # what every request meets for which nothing is planned
+        self.said_to: dict[str, Said] = {}  # what is answered to each request that has the text
+        self.always: Fault | Said | None = None  # what every request meets for which nothing is planned
         self.requests: list[Recorded] = []
         self.in_flight = 0
         self.most_at_once = 0
@@ -158,9 +168,12 @@ class ModelServer:
         }
 
     def fail_next(
-        self, fault: Fault, *, times: int = 1, kind: PromptKind | None = None, retry_after: str | None = "1"
+        self, fault: Fault | Said, *, times: int = 1, kind: PromptKind | None = None, retry_after: str | None = "1"
     ) -> None:
-        """The next ``times`` requests (of ``kind``) meet the fault; faults are met in the order they were planned."""
+        """The next ``times`` requests (of ``kind``) meet the fault; faults are met in the order they were planned.
+
+        What is said word for word has its own headers.
+        """
         with self._changed:
             self._planned.extend([Planned(fault=fault, kind=kind, retry_after=retry_after)] * times)
 
@@ -227,28 +240,23 @@ class ModelServer:
             return await http.send_json(writer, 404, wire.error("openai", 404))
         asked = wire.asked(api, json.loads(body))
         plan = self._next_plan(asked.kind)
-        fault = plan.fault if plan else None
         if self.refused and any(self.refused in text for text in asked.texts):
             plan = Planned(fault=Fault.BAD_REQUEST, kind=None, retry_after=None)
+        planned = plan.fault if plan else None
+        said = next((self.said_to[text] for text in self.said_to if asked.has(text)), planned)
+        fault = None if isinstance(said, Said) else said
         self._record(Recorded(api=api, asked=asked, body=json.loads(body), headers=head.headers, fault=fault))
-        if plan is not None and plan.fault in STATUSES:
-            status, wish = STATUSES[plan.fault], {"retry-after": plan.retry_after} if plan.retry_after else {}
-            return await http.send_json(writer, status, wire.error(api, status), wish)
-        if fault in BODIES:
-            return await http.send(writer, *BODIES[fault])
-        if fault in WAITS:
-            await self._misbehave(fault, reader, writer)
+        if plan is not None and fault in STATUSES:
+            wish = {"retry-after": plan.retry_after} if plan.retry_after else {}
+            said = Said(status=STATUSES[fault], body=wire.error(api, STATUSES[fault]), headers=wish)
+        if isinstance(said, Said):
+            return await http.send_json(writer, said.status, said.body, said.headers)
+        if await self._misbehaved(fault, reader, writer):
+            return None
         if asked.texts:
             made = [] if fault is Fault.EMPTY else [self.embedder(text) for text in asked.texts]
             return await http.send_json(writer, 200, wire.vectors(asked, made))
-        answer = self.answers[asked.kind](asked)
-        if isinstance(answer, ToolCall):
-            return await http.send_json(writer, 200, wire.call(api, asked, answer))
-        text, ending = _reply_text(answer, fault)
-        told = wire.reply(api, asked, text, ending)
-        if fault is Fault.NO_ANSWER:
-            told["content" if api == "anthropic" else "choices"] = None
-        return await http.send_json(writer, 200, told)
+        return await http.send_json(writer, 200, _told(api, asked, self.answers[asked.kind](asked), fault))
 
     def _record(self, request: Recorded) -> None:
         with self._changed:
@@ -263,7 +271,18 @@ class ModelServer:
                 return plan
             return None if self.always is None else Planned(fault=self.always, kind=None, retry_after=None)
 
-    async def _misbehave(self, fault: Fault | None, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _misbehaved(
+        self, fault: Fault | None, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> bool:
+        """Whether the fault was all of the answer. From a wait it returns only if that was released."""
+        if fault in BODIES:
+            await http.send(writer, *BODIES[fault])
+            return True
+        if fault in WAITS:
+            await self._wait(fault, reader, writer)
+        return False
+
+    async def _wait(self, fault: Fault, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Returns only from a hang that was released; else the connection ends here."""
         if fault is Fault.RESET:
             http.reset(writer)
@@ -275,6 +294,16 @@ class ModelServer:
         if fault is Fault.ENDLESS_REDIRECT:
             await http.flood(writer, "307 Elsewhere", "location: ?again\r\n")
         await http.first_of(self._released.wait(), http.client_gone(reader))
+
+
+def _told(api: str, asked: Asked, answer: str | ToolCall, fault: Fault | None) -> dict[str, Any]:
+    if isinstance(answer, ToolCall):
+        return wire.call(api, asked, answer)
+    text, ending = _reply_text(answer, fault)
+    told = wire.reply(api, asked, text, ending)
+    if fault is Fault.NO_ANSWER:
+        told["content" if api == "anthropic" else "choices"] = None
+    return told
 
 
 def _reply_text(text: str, fault: Fault | None) -> tuple[str, Ending]:

@@ -10,8 +10,11 @@ from anthropic.types import Message, TextBlockParam
 
 from app.llm.bounded import BoundedReplies
 from app.llm.calls import ModelSetupError, SdkErrors, answered, tokens, understood
-from app.llm.port import ModelReply, ModelRequest, Provider, Stop, Usage
+from app.llm.complaints import answer_in, complaint
+from app.llm.endings import stop_of
+from app.llm.port import ModelReply, ModelRequest, Provider, Usage
 from app.llm.prices import priced
+from app.llm.thinking import without_thinking
 
 ERRORS = SdkErrors(
     timeout=anthropic.APITimeoutError,
@@ -19,10 +22,10 @@ ERRORS = SdkErrors(
     connection=anthropic.APIConnectionError,
     base=anthropic.AnthropicError,
 )
-STOPS = {"max_tokens": Stop.LENGTH, "model_context_window_exceeded": Stop.LENGTH, "refusal": Stop.REFUSAL}
 
 # Claude 5 and later think unless told otherwise, and accept an effort; older models do neither (whats-new-haiku-5-5,
 # "effort" in Anthropic's documentation). Observing is extraction: it wants little thought.
+EFFORT = re.compile(r"\b(output_config|effort)\b")
 THINKS_UNASKED = re.compile(r"claude-[a-z]+-([5-9]|\d\d)(-|$)")
 
 
@@ -39,24 +42,38 @@ class AnthropicModel:
         self._timeout_seconds = timeout_seconds
         self.reasoning_tokens = reasoning_tokens
         self._client = _client(timeout_seconds, reply_bytes_max=reply_bytes_max)
+        self._effort = THINKS_UNASKED.match(name) is not None
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         """Read in a thread, and not by the SDK: 20,000 blocks would hold up every request."""
-        call = self._client.messages.with_raw_response.create(
-            model=self.name,
-            max_tokens=request.max_output_tokens + self.reasoning_tokens,
-            system=[_cacheable(request.system)],
-            messages=[{"role": "user", "content": request.prompt}],
-            output_config={"effort": "low"} if THINKS_UNASKED.match(self.name) else anthropic.omit,
-        )
-        reply = await answered(call, provider=self.provider, errors=ERRORS, timeout_seconds=self._timeout_seconds)
-        message = await asyncio.to_thread(understood, await reply.read(), read_message, provider=self.provider)
+        call = self._asked(request)
+        body = await answered(call, provider=self.provider, errors=ERRORS, timeout_seconds=self._timeout_seconds)
+        message = await asyncio.to_thread(understood, body, read_message, provider=self.provider)
         used = understood(message, read_usage, provider=self.provider)
         usage = await priced(self.provider, self.name, used)
         return replace(understood(message, read_reply, provider=self.provider, usage=usage), usage=usage)
 
     async def close(self) -> None:
         await self._client.close()
+
+    async def _asked(self, request: ModelRequest) -> bytes:
+        """Asked again at once without the effort where an endpoint knows none, which is remembered."""
+        while True:
+            effort = self._effort
+            try:
+                reply = await self._client.messages.with_raw_response.create(
+                    model=self.name,
+                    max_tokens=request.max_output_tokens + self.reasoning_tokens,
+                    system=[_cacheable(request.system)],
+                    messages=[{"role": "user", "content": request.prompt}],
+                    output_config={"effort": "low"} if effort else anthropic.omit,
+                )
+            except (anthropic.BadRequestError, anthropic.UnprocessableEntityError) as error:
+                if not effort or EFFORT.search(complaint(error.body).text) is None:
+                    raise
+                self._effort = False
+            else:
+                return await reply.read()
 
 
 class _Http(BoundedReplies, anthropic.DefaultAsyncHttpxClient):
@@ -80,15 +97,18 @@ def _cacheable(system: str) -> TextBlockParam:
 
 
 def read_message(body: bytes) -> Message:
-    """Unchecked, as the SDK does it. Raises TypeError, ValueError or RecursionError for what is no JSON object."""
-    return Message.construct(**json.loads(body))
+    """Unchecked, as the SDK does it. Raises TypeError, ValueError or RecursionError for what is no JSON object.
+
+    Complained for an error in the place of the answer.
+    """
+    return Message.construct(**answer_in(json.loads(body), "content"))
 
 
 def read_reply(message: Message) -> ModelReply:
-    """Blocks of other types, and of ones yet to come, are no text."""
+    """Blocks of other types, and of ones yet to come, are no text. Raises Complained for half an answer."""
     return ModelReply(
-        text="".join(block.text for block in message.content if block.type == "text"),
-        stop=STOPS.get(message.stop_reason or "", Stop.END),
+        text=without_thinking("".join(block.text for block in message.content if block.type == "text")),
+        stop=stop_of(message.stop_reason),
         usage=read_usage(message),
         model=message.model or "",
     )

@@ -13,12 +13,11 @@ from typing import Any, Protocol, TypeVar, cast
 
 from app.kit.errors import StartError
 from app.llm.bounded import TooLargeError
+from app.llm.complaints import Complained, Complaint, complaint
 from app.llm.port import TIMEOUT, TOO_LARGE, ModelError, Usage
 
 T = TypeVar("T")
 R = TypeVar("R")
-DETAIL_CHARS_MAX = 200
-DETAIL_READ_MAX = 10_000
 RETRY_AFTER_SECONDS_MAX = 3_600.0  # a header that asks for more is not believed
 TOKENS_MAX = 2**31 - 1  # of one kind in one call: no model takes or writes more, and sums of it can be stored
 UNPAID = Usage()
@@ -36,6 +35,7 @@ KINDS: Mapping[int, str] = {
 }
 RETRYABLE = frozenset({408, 409, 429})
 SERVER_ERRORS_FROM = 500
+BROKEN_OFF = 502  # what an error is that came with a 200 and tells no status: the gateway's of a model that failed
 # What the SDKs let through of a body: no JSON, one nested too deep, a charset that decodes to no text, a huge number.
 UNREADABLE = (ValueError, RecursionError, TypeError, AssertionError, OverflowError)
 
@@ -63,7 +63,7 @@ class _StatusError(Protocol):
     """What both SDKs' APIStatusError carry."""
 
     status_code: int
-    message: str
+    body: object
     response: _Response
 
 
@@ -89,6 +89,10 @@ def understood(reply: T, read: Callable[[T], R], *, provider: str, usage: Usage 
     """
     try:
         return read(reply)
+    except Complained as error:
+        failure = told_failure(provider, error.complaint)
+        failure.usage = usage
+        raise failure from error
     except (AttributeError, LookupError, RuntimeError, *UNREADABLE) as error:  # 1e999 tokens overflow
         failure = bad_reply(provider)
         failure.usage = usage
@@ -116,20 +120,33 @@ def bad_reply(provider: str) -> ModelError:
 
 
 def status_failure(provider: str, error: _StatusError, *, now: datetime) -> ModelError:
-    status = error.status_code
+    told, status = complaint(error.body), error.status_code
+    wish = retry_after_seconds(error.response.headers, now=now)
+    return _failure(
+        told, status, f"{provider} answered {status}", retry_after=told.retry_after if wish is None else wish
+    )
+
+
+def told_failure(provider: str, told: Complaint) -> ModelError:
+    """An error that came with a 200, in the place of an answer or after the beginning of one."""
+    said = f"{provider} answered with an error" + ("" if told.status is None else f" {told.status}")
+    return _failure(told, told.status or BROKEN_OFF, said, retry_after=told.retry_after)
+
+
+def _failure(told: Complaint, status: int, said: str, *, retry_after: float | None) -> ModelError:
     server_error = status >= SERVER_ERRORS_FROM
     kind = KINDS.get(status, "server_error" if server_error else "bad_request")
+    if told.is_refusal(status):
+        kind = "refused"
+    elif told.is_too_long(status):
+        kind = "too_long"
     # What a provider says about a key may quote it.
-    detail = (
-        "the key was refused"
-        if kind == "unauthorized"
-        else " ".join(error.message[:DETAIL_READ_MAX].split())[:DETAIL_CHARS_MAX]
-    )
+    detail = "the key was refused" if kind == "unauthorized" else told.text or "no reason was told"
     return ModelError(
         kind,
-        f"{provider} answered {status}: {detail}",
+        f"{said}: {detail}",
         retryable=server_error or status in RETRYABLE,
-        retry_after=retry_after_seconds(error.response.headers, now=now),
+        retry_after=None if retry_after is None else min(retry_after, RETRY_AFTER_SECONDS_MAX),
     )
 
 

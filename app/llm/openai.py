@@ -6,16 +6,21 @@ Key and endpoint are the SDK's own variables (OPENAI_API_KEY, OPENAI_BASE_URL).
 import asyncio
 import json
 import re
-from dataclasses import replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import openai
 from openai.types.chat import ChatCompletion
+from openai.types.chat.chat_completion import Choice
 
 from app.llm.bounded import BoundedReplies
 from app.llm.calls import ModelSetupError, SdkErrors, answered, tokens, understood
+from app.llm.complaints import Complained, Complaint, answer_in, complaint
+from app.llm.endings import stop_of
 from app.llm.port import ModelReply, ModelRequest, Provider, Stop, Usage
 from app.llm.prices import priced
+from app.llm.thinking import without_thinking
 
 ERRORS = SdkErrors(
     timeout=openai.APITimeoutError,
@@ -23,11 +28,43 @@ ERRORS = SdkErrors(
     connection=openai.APIConnectionError,
     base=openai.OpenAIError,
 )
-STOPS = {"length": Stop.LENGTH, "content_filter": Stop.REFUSAL}
-
 OWN_HOSTS = (".openai.com", ".openai.azure.com")
 PLACEHOLDER_KEY = "none"  # the SDK insists on a key, an endpoint of one's own need not
 REASONS = re.compile(r"gpt-[5-9](?!.*(chat|pro))")  # the "chat" and "pro" models take no low effort
+NEW_LIMIT, OLD_LIMIT, EFFORT = "max_completion_tokens", "max_tokens", "reasoning_effort"
+UNKNOWN = re.compile(
+    r"unsupported|not supported|unknown|unrecognized|unexpected|not permitted|\bextra\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameters:
+    """What of a request depends on the endpoint: the name of the limit, and whether little thought is asked for.
+
+    OpenAI's reasoning models refuse ``max_tokens``; Ollama silently ignores ``max_completion_tokens`` (its issue
+    7125) and other servers refuse it. So OpenAI's own hosts get the new name, all others the old one, until they say
+    otherwise: behind a gateway, or by the name of an Azure deployment, nobody can tell which model it is.
+    """
+
+    limit: str
+    effort: bool
+    renamed: bool = False
+
+    @classmethod
+    def of(cls, name: str, *, own: bool) -> Self:
+        return cls(limit=NEW_LIMIT if own else OLD_LIMIT, effort=own and REASONS.match(name) is not None)
+
+    def sent(self, tokens: int) -> dict[str, Any]:
+        return {self.limit: tokens} | ({EFFORT: "low"} if self.effort else {})
+
+    def without(self, refused: Complaint) -> Self | None:
+        """Those that are left to ask with, where it is for one of these that a request was refused."""
+        said = f"{refused.names} {refused.text}"
+        if self.effort and EFFORT in said:
+            return replace(self, effort=False)
+        if not self.renamed and UNKNOWN.search(said) and re.search(rf"\b{self.limit}\b", said):
+            return replace(self, limit=OLD_LIMIT if self.limit == NEW_LIMIT else NEW_LIMIT, renamed=True)
+        return None
 
 
 class OpenAIModel:
@@ -43,23 +80,42 @@ class OpenAIModel:
         self._timeout_seconds = timeout_seconds
         self.reasoning_tokens = reasoning_tokens
         self._client = client(timeout_seconds, reply_bytes_max=reply_bytes_max)
-        self._own = is_own(self._client)
+        self._parameters = Parameters.of(name, own=is_own(self._client))
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         """Read in a thread, and not by the SDK: 20,000 choices would hold up every request for a second."""
-        call = self._client.chat.completions.with_raw_response.create(
-            model=self.name,
-            messages=[{"role": "system", "content": request.system}, {"role": "user", "content": request.prompt}],
-            **output_limit(self.name, tokens=request.max_output_tokens + self.reasoning_tokens, own=self._own),
-        )
-        reply = await answered(call, provider=self.provider, errors=ERRORS, timeout_seconds=self._timeout_seconds)
-        completion = await asyncio.to_thread(understood, reply.content, read_completion, provider=self.provider)
+        call = self._asked(request)
+        body = await answered(call, provider=self.provider, errors=ERRORS, timeout_seconds=self._timeout_seconds)
+        completion = await asyncio.to_thread(understood, body, read_completion, provider=self.provider)
         used = understood(completion, read_usage, provider=self.provider)
         usage = await priced(self.provider, self.name, used)
         return replace(understood(completion, read_reply, provider=self.provider, usage=usage), usage=usage)
 
     async def close(self) -> None:
         await self._client.close()
+
+    async def _asked(self, request: ModelRequest) -> bytes:
+        """Asked again at once without a parameter that is refused, which is remembered: at most twice in all."""
+        while True:
+            parameters = self._parameters
+            try:
+                reply = await self._client.chat.completions.with_raw_response.create(
+                    model=self.name,
+                    messages=[
+                        {"role": "system", "content": request.system},
+                        {"role": "user", "content": request.prompt},
+                    ],
+                    **parameters.sent(request.max_output_tokens + self.reasoning_tokens),
+                )
+            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+                left = parameters.without(complaint(error.body))
+                if left is None:
+                    raise
+                if self._parameters is parameters:  # else another call has learnt it meanwhile
+                    self._parameters = left
+            else:
+                body: bytes = reply.content
+                return body
 
 
 class _Http(BoundedReplies, openai.DefaultAsyncHttpxClient):
@@ -83,46 +139,45 @@ def is_own(client: openai.AsyncOpenAI) -> bool:
     return client.base_url.host.endswith(OWN_HOSTS)
 
 
-def output_limit(name: str, *, tokens: int, own: bool) -> dict[str, Any]:
-    """The limit by the name the endpoint knows.
-
-    OpenAI's reasoning models refuse ``max_tokens``; Ollama silently ignores ``max_completion_tokens`` (its issue
-    7125) and other servers refuse it. So OpenAI's own hosts get the new name, all others the old one.
-    """
-    if not own:
-        return {"max_tokens": tokens}
-    effort = {"reasoning_effort": "low"} if REASONS.match(name) else {}
-    return {"max_completion_tokens": tokens} | effort
-
-
 def read_completion(body: bytes) -> ChatCompletion:
-    """Unchecked, as the SDK does it. Raises TypeError, ValueError or RecursionError for what is no JSON object."""
-    return ChatCompletion.construct(**json.loads(body))
+    """Unchecked, as the SDK does it. Raises TypeError, ValueError or RecursionError for what is no JSON object.
+
+    Complained for an error in the place of the answer.
+    """
+    return ChatCompletion.construct(**answer_in(json.loads(body), "choices"))
 
 
 def read_reply(completion: ChatCompletion) -> ModelReply:
-    """Raises TypeError or ValueError for a text that is none, or tokens that are no numbers."""
+    """Raises TypeError or ValueError for a text that is none, or tokens that are no numbers.
+
+    Complained for half a text: beside what was written until then a gateway has the error in the choice.
+    """
     choice = completion.choices[0]
     refused = bool(choice.message.refusal)
-    text = choice.message.content or ""
-    if not isinstance(text, str):
-        raise TypeError("the content of the answer is no text")
     return ModelReply(
-        text=without_thinking(text),
-        stop=Stop.REFUSAL if refused else STOPS.get(choice.finish_reason, Stop.END),
+        text=without_thinking(_text(choice.message.content)),
+        stop=Stop.REFUSAL if refused else _stop(choice),
         usage=read_usage(completion),
         model=completion.model or "",
     )
 
 
-def without_thinking(text: str) -> str:
-    """What a server without a parser for it leaves before the answer, in tags.
+def _stop(choice: Choice) -> Stop:
+    try:
+        return stop_of(choice.finish_reason)
+    except Complained as broken:
+        told = (choice.model_extra or {}).get("error")
+        raise Complained(complaint(told)) if told else broken from broken
 
-    DeepSeek's and Qwen's templates open it in the prompt, so that only its end is in the reply, on a line of its own.
-    """
-    thought, tag, answer = text.partition("</think>")
-    is_thought = thought.lstrip().startswith("<think>") or (thought.endswith("\n") and answer.startswith("\n"))
-    return answer if tag and is_thought else text
+
+def _text(content: Any) -> str:
+    """Mistral, Databricks and who passes them on answer in parts, of which others than texts are thinking."""
+    if isinstance(content, list):
+        parts = [part for part in content if isinstance(part, Mapping) and part.get("type") in {"text", "output_text"}]
+        content = "".join(part["text"] for part in parts)
+    if not isinstance(content or "", str):
+        raise TypeError("the content of the answer is no text")
+    return content or ""
 
 
 def read_usage(completion: ChatCompletion) -> Usage:

@@ -82,7 +82,7 @@ class ModelError(Exception):
     """A call that gave no reply.
 
     ``kind`` is a short slug for diagnostics (rate_limited, overloaded, timeout, connection, server_error, bad_request,
-    unauthorized, refused, bad_reply, too_large). ``retryable`` says whether the same call may succeed later;
+    unauthorized, refused, too_long, bad_reply, too_large). ``retryable`` says whether the same call may succeed later;
     ``retry_after`` is the provider's own wish in seconds. ``reply`` is what came and is no answer. ``model`` was asked
     ("": none was), and ``usage`` is what is paid for all the same.
     """

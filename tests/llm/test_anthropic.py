@@ -7,7 +7,7 @@ from app.llm.anthropic import read_message, read_reply, read_usage
 from app.llm.build import LlmConfig, build_model
 from app.llm.calls import TOKENS_MAX, understood
 from app.llm.port import ModelError, ModelRequest, Provider, Usage
-from tests.model_server import ModelServer, Recorded
+from tests.model_server import ModelServer, Recorded, Said
 
 ASK = ModelRequest(system="Be brief.", prompt="Hello", max_output_tokens=10)
 
@@ -74,3 +74,19 @@ def test_what_the_sdk_can_build_nothing_of_is_a_bad_reply() -> None:
     with pytest.raises(ModelError) as failed:
         understood(body, read_message, provider=Provider.ANTHROPIC)
     assert failed.value.kind == "bad_reply"
+
+
+async def test_an_endpoint_that_knows_no_effort_is_asked_without_from_then_on(server: ModelServer) -> None:
+    told = {"type": "error", "error": {"type": "invalid_request_error", "message": "output_config: Extra inputs"}}
+    server.fail_next(Said(status=400, body=told))
+    model = build_model(Provider.ANTHROPIC, "claude-haiku-5-5", LlmConfig())
+    replies = [await model.complete(ASK), await model.complete(ASK)]
+    await model.close()
+
+    assert [reply.text for reply in replies] == ["Lisbon, of course."] * 2
+    assert ["output_config" in request.body for request in server.requests] == [True, False, False]
+
+
+def test_half_an_answer_is_none() -> None:
+    with pytest.raises(ModelError, match="broke off"):
+        understood(message(stop_reason="pause_turn"), read_reply, provider=Provider.ANTHROPIC)

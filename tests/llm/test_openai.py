@@ -1,3 +1,4 @@
+import asyncio
 from typing import Any
 
 import pytest
@@ -5,9 +6,12 @@ from openai.types.chat import ChatCompletion
 
 from app.llm.build import LlmConfig, build_model
 from app.llm.calls import TOKENS_MAX, understood
-from app.llm.openai import client, is_own, output_limit, read_reply, read_usage
+from app.llm.complaints import Complaint
+from app.llm.openai import Parameters, client, is_own, read_reply, read_usage
 from app.llm.port import ModelError, ModelRequest, Provider, Stop, Usage
-from tests.model_server import ModelServer
+from tests.model_server import ModelServer, Said
+
+ASK = ModelRequest(system="s", prompt="p", max_output_tokens=10)
 
 
 @pytest.mark.parametrize(
@@ -23,7 +27,95 @@ from tests.model_server import ModelServer
     ],
 )
 def test_the_limit_is_sent_by_the_name_the_endpoint_knows(name: str, *, own: bool, sent: dict[str, Any]) -> None:
-    assert output_limit(name, tokens=9, own=own) == sent
+    assert Parameters.of(name, own=own).sent(9) == sent
+
+
+REFUSED = {  # by whom, what the endpoint says of the request, and what it is asked with then
+    "OpenAI behind a gateway": (
+        400,
+        {
+            "error": {
+                "message": "Unsupported parameter: 'max_tokens' is not supported with this model. "
+                "Use 'max_completion_tokens' instead.",
+                "type": "invalid_request_error",
+                "param": "max_tokens",
+                "code": "unsupported_parameter",
+            }
+        },
+    ),
+    "LiteLLM before Azure": (
+        400,
+        {
+            "error": {
+                "message": "litellm.BadRequestError: AzureException - Unsupported parameter: 'max_tokens' is not "
+                "supported with this model. Use 'max_completion_tokens' instead.",
+                "type": None,
+                "param": None,
+                "code": "400",
+            }
+        },
+    ),
+    "FastAPI": (
+        422,
+        {
+            "detail": [
+                {"type": "extra_forbidden", "loc": ["body", "max_tokens"], "msg": "Extra inputs are not permitted"}
+            ]
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize(("status", "body"), REFUSED.values(), ids=REFUSED)
+async def test_a_limit_by_the_wrong_name_is_sent_by_the_other_from_then_on(
+    server: ModelServer, status: int, body: Any
+) -> None:
+    server.fail_next(Said(status=status, body=body))
+    model = build_model(Provider.OPENAI, "my-deployment", LlmConfig())
+    replies = [await model.complete(ASK), await model.complete(ASK)]
+    await model.close()
+
+    assert [reply.text for reply in replies] == ["Lisbon, of course."] * 2
+    assert [limits(request.body) for request in server.requests] == [
+        {"max_tokens": 4_010},
+        {"max_completion_tokens": 4_010},
+        {"max_completion_tokens": 4_010},
+    ]
+
+
+async def test_calls_at_once_each_learn_the_name_of_the_limit(server: ModelServer) -> None:
+    server.fail_next(Said(status=400, body=REFUSED["OpenAI behind a gateway"][1]), times=3)
+    model = build_model(Provider.OPENAI, "my-deployment", LlmConfig())
+    replies = await asyncio.gather(*(model.complete(ASK) for _ in range(3)))
+    await model.close()
+
+    assert [reply.text for reply in replies] == ["Lisbon, of course."] * 3
+
+
+async def test_a_limit_that_is_refused_by_both_names_is_an_error(server: ModelServer) -> None:
+    server.always = Said(status=400, body=REFUSED["OpenAI behind a gateway"][1])
+    model = build_model(Provider.OPENAI, "my-deployment", LlmConfig())
+    with pytest.raises(ModelError, match="openai answered 400: Unsupported parameter"):
+        await model.complete(ASK)
+    await model.close()
+
+    assert len(server.requests) == 2
+
+
+def test_what_is_refused_is_left_out_and_nothing_else() -> None:
+    own = Parameters.of("gpt-6-luna", own=True)
+    effort = Complaint(text="Unsupported value: 'reasoning_effort' does not support 'low' with this model.")
+    too_large = Complaint(text="max_completion_tokens is too large: 8000. This model supports at most 4096.")
+
+    left = own.without(effort)
+
+    assert left is not None
+    assert (left.sent(9), left.without(effort)) == ({"max_completion_tokens": 9}, None)
+    assert (own.without(too_large), own.without(Complaint(text="scripted 400"))) == (None, None)
+
+
+def limits(body: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if name not in {"model", "messages"}}
 
 
 async def test_an_endpoint_of_one_s_own_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +163,9 @@ def test_a_server_that_does_not_name_its_model_is_understood() -> None:
 @pytest.mark.parametrize(
     "over",
     [
-        {"choices": [{"index": 0, "message": {"role": "assistant", "content": [{"type": "text", "text": "hi"}]}}]},
+        {"choices": [{"index": 0, "message": {"role": "assistant", "content": [{"type": "text", "text": None}]}}]},
+        {"choices": [{"index": 0, "message": {"role": "assistant", "content": {"text": "hi"}}}]},
+        {"choices": [{"index": 0, "message": None}]},
         {"usage": {"prompt_tokens": "many", "completion_tokens": 1}},
         {"choices": []},
     ],
@@ -82,19 +176,52 @@ def test_a_reply_of_another_shape_is_no_reply(over: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    "content",
     [
-        ("<think>\n* perhaps\n<observations>\n</think>\n\n* so it is", "\n\n* so it is"),
-        ("* perhaps\n</think>\n* so it is", "\n* so it is"),
-        ("<think></think>* so it is", "* so it is"),
-        ("* asked what </think> is for\n* and <think>", "* asked what </think> is for\n* and <think>"),
-        ("<think> is a tag", "<think> is a tag"),
+        [{"type": "thinking", "thinking": [{"type": "text", "text": "* perhaps"}]}, {"type": "text", "text": "hi"}],
+        [
+            {"type": "reasoning", "text": "* perhaps"},
+            {"type": "text", "text": "h"},
+            {"type": "output_text", "text": "i"},
+        ],
     ],
+    ids=["Mistral", "Databricks"],
 )
-def test_thinking_left_before_the_answer_is_none_of_it(text: str, said: str) -> None:
-    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+def test_an_answer_in_parts_is_the_texts_among_them(content: Any) -> None:
+    assert read_reply(completion(choices=[chosen(content)])).text == "hi"
 
-    assert read_reply(completion(choices=[choice])).text == said
+
+def test_thinking_left_before_the_answer_is_none_of_it() -> None:
+    assert read_reply(completion(choices=[chosen("<think>\n* perhaps\n</think>\n* it is")])).text == "\n* it is"
+
+
+def chosen(content: Any, **over: Any) -> dict[str, Any]:
+    return {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}} | over
+
+
+@pytest.mark.parametrize("reason", ["error", "insufficient_system_resource", "network_error"])
+def test_half_an_answer_is_none_and_paid_for(reason: str) -> None:
+    paid = Usage(input_tokens=3, output_tokens=2)
+
+    with pytest.raises(ModelError, match="broke off") as failed:
+        understood(
+            completion(choices=[chosen("* hal", finish_reason=reason)]), read_reply, provider="openai", usage=paid
+        )
+
+    assert (failed.value.kind, failed.value.retryable, failed.value.usage) == ("server_error", True, paid)
+
+
+def test_half_an_answer_says_why_it_broke_off() -> None:
+    error = {"code": 429, "message": "Provider returned error", "metadata": {"raw": "Rate limit of the upstream"}}
+    half = chosen("* hal", finish_reason="error", error=error)
+
+    with pytest.raises(ModelError) as failed:
+        understood(completion(choices=[half]), read_reply, provider="openai")
+
+    assert failed.value.kind == "rate_limited"
+    assert str(failed.value) == (
+        "openai answered with an error 429: Provider returned error: Rate limit of the upstream"
+    )
 
 
 def test_a_filtered_reply_is_a_refusal() -> None:

@@ -1,0 +1,124 @@
+"""What a provider says is wrong, in whatever shape its endpoint says it. Pure.
+
+OpenAI and Anthropic have an object under ``error``, Gemini's OpenAI endpoint a list of one, Ollama a text, FastAPI
+(vLLM, Mistral) ``detail``. OpenRouter says little in ``message`` and all of it in ``metadata.raw``.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from json import dumps
+from typing import Any, Final
+
+CHARS_MAX: Final = 200
+READ_MAX: Final = 10_000
+STATUSES: Final = range(400, 600)
+
+# By code or words: OpenAI, Azure, Anthropic, Gemini, OpenRouter, DeepSeek, DashScope, Moonshot, Zhipu, Bedrock.
+_REFUSED: Final = re.compile(
+    r"content[ _]?(?:filter|policy|management)|responsibleai|invalid_prompt|\bflagged\b|\bmoderation\b|usage polic"
+    r"|content exists risk|data[ _]?inspection[ _]?failed|considered high risk|guardrail|prohibited_content|\b1301\b",
+    re.IGNORECASE,
+)
+_REFUSES: Final = frozenset({400, 403, 422, 451})
+_TOO_LONG: Final = re.compile(
+    r"context[ _](?:length|window|size)|(?:prompt|input|request) (?:is )?too (?:long|large)|maximum context"
+    r"|reduce the length|too many tokens|maximum number of (?:input )?tokens|context the overflows",
+    re.IGNORECASE,
+)
+_TOO_LARGE: Final = 413
+_LENGTHS: Final = frozenset({400, 413, 422})
+_NAMES: Final = ("code", "type", "param", "status")
+_INNER: Final = ("innererror", "inner_error")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Complaint:
+    """``text`` is one line, "" where nothing is said. ``status`` is the HTTP status that the body itself tells.
+
+    ``names`` are its codes and types. ``retry_after`` is Google's RetryInfo, in seconds.
+    """
+
+    text: str = ""
+    names: str = ""
+    status: int | None = None
+    retry_after: float | None = None
+
+    def is_refusal(self, status: int) -> bool:
+        """Whether it is for what was said that the request was refused."""
+        return status in _REFUSES and _REFUSED.search(f"{self.names} {self.text}") is not None
+
+    def is_too_long(self, status: int) -> bool:
+        """Whether it was refused for its length."""
+        told = _TOO_LONG.search(f"{self.names} {self.text}") is not None
+        return status == _TOO_LARGE or (status in _LENGTHS and told)
+
+
+class Complained(Exception):
+    """An answer that is none: an error in its place, or beside what was written until then."""
+
+    def __init__(self, complaint: Complaint) -> None:
+        super().__init__(complaint.text)
+        self.complaint = complaint
+
+
+def complaint(body: Any) -> Complaint:
+    """What an error's body says. Never raises."""
+    error = _error(body)
+    if not isinstance(error, Mapping):
+        return Complaint(text=_line(error) if isinstance(error, str) else "")
+    inner: Mapping[str, Any] = next((error[name] for name in _INNER if isinstance(error.get(name), Mapping)), {})
+    names = [str(of[name])[:CHARS_MAX] for of in (error, inner) for name in _NAMES if of.get(name) is not None]
+    return Complaint(
+        text=_text(error), names=" ".join(names), status=_status(error.get("code")), retry_after=_retry_after(error)
+    )
+
+
+def answer_in(body: Any, name: str) -> Any:
+    """``body``, where its answer should be under ``name``. Raises Complained for an error in the place of one.
+
+    OpenRouter, and whoever keeps a connection open with blanks, has sent a 200 long before the model fails.
+    """
+    if isinstance(body, dict) and body.get("error") and not body.get(name):
+        raise Complained(complaint(body))
+    return body
+
+
+def _error(body: Any) -> Any:
+    if isinstance(body, list) and body:
+        body = body[0]
+    return (body.get("error") or body) if isinstance(body, Mapping) else body
+
+
+def _text(error: Mapping[str, Any]) -> str:
+    said = next((error[name] for name in ("message", "detail", "msg") if error.get(name)), error)
+    metadata = error.get("metadata")
+    raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
+    return _line(": ".join(one if isinstance(one, str) else _dumped(one) for one in (said, raw) if one))
+
+
+def _dumped(value: Any) -> str:
+    try:
+        return dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return ""
+
+
+def _line(text: str) -> str:
+    return " ".join(text[:READ_MAX].split())[:CHARS_MAX]
+
+
+def _status(code: Any) -> int | None:
+    """Of a number or its digits; a name, or a number of another kind, is no status."""
+    digits = str(code)
+    found = int(digits) if digits.isascii() and digits.isdigit() and len(digits) == 3 else 0  # noqa: PLR2004 - of a status
+    return found if found in STATUSES else None
+
+
+def _retry_after(error: Mapping[str, Any]) -> float | None:
+    details = error.get("details")
+    for detail in details if isinstance(details, list) else ():
+        wish = detail.get("retryDelay") if isinstance(detail, Mapping) else None
+        if isinstance(wish, str) and (seconds := re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)s", wish)):
+            return float(seconds[1])
+    return None

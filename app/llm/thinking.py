@@ -1,0 +1,33 @@
+"""What a server leaves of a model's thinking before its answer. Pure."""
+
+import re
+from typing import Final
+
+# Qwen's and DeepSeek's, Gemini's by its OpenAI endpoint ("thought"), Seed's; Mistral's in brackets.
+_OPENS: Final = re.compile(r"\s*(?:<(think|thinking|thoughts?|reasoning|seed:think)>|\[(THINK)\])", re.IGNORECASE)
+_HARMONY: Final = re.compile(r"\s*<\|(?:start|channel)\|>")
+_FINAL: Final = "<|channel|>final<|message|>"
+_HARMONY_ENDS: Final = re.compile(r"<\|(?:end|return)\|>")
+_BARE_HARMONY: Final = re.compile(r"\s*analysis(?=\S).*assistantfinal", re.DOTALL)
+
+
+def without_thinking(text: str) -> str:
+    """The answer alone, "" where there is none: thinking that nothing closes was cut off, whatever the server says.
+
+    DeepSeek's and Qwen's templates open it in the prompt, so that only its end is in the reply, on a line of its own.
+    gpt-oss writes its channels (OpenAI's harmony format), of which a server may leave out the special tokens alone.
+    """
+    if _HARMONY.match(text):
+        return _HARMONY_ENDS.split(text.rpartition(_FINAL)[2], maxsplit=1)[0] if _FINAL in text else ""
+    if bare := _BARE_HARMONY.match(text):
+        return text[bare.end() :]
+    opened = _OPENS.match(text)
+    if opened is None:
+        thought, tag, answer = text.partition("</think>")
+        return answer if tag and thought.endswith("\n") and answer.startswith("\n") else text
+    while opened is not None:
+        closing = f"</{opened[1]}>" if opened[1] else "[/THINK]"
+        closed = re.search(re.escape(closing), text, re.IGNORECASE)
+        text = text[closed.end() :] if closed else ""
+        opened = _OPENS.match(text)
+    return text

@@ -1,0 +1,188 @@
+"""What providers and gateways answer in the place of a reply, as they document it or as it was reported of them."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.llm.build import LlmConfig, build_model
+from app.llm.complaints import CHARS_MAX, complaint
+from app.llm.port import ModelError, ModelRequest, Provider
+from tests.model_server import ModelServer, Said
+
+ASK = ModelRequest(system="s", prompt="p", max_output_tokens=10)
+AZURE_FILTER = {
+    "error": {
+        "inner_error": {
+            "code": "ResponsibleAIPolicyViolation",
+            "content_filter_results": {"violence": {"filtered": True, "severity": "medium"}},
+        },
+        "code": "content_filter",
+        "message": "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
+        "param": "prompt",
+        "type": None,
+        "status": 400,
+    }
+}
+GEMINI_QUOTA = [
+    {
+        "error": {
+            "code": 429,
+            "message": "You exceeded your current quota.\n* Quota exceeded for metric: requests",
+            "status": "RESOURCE_EXHAUSTED",
+            "details": [
+                {"@type": "type.googleapis.com/google.rpc.Help"},
+                {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.5s"},
+            ],
+        }
+    }
+]
+OPENROUTER_FLAGGED = {
+    "error": {
+        "code": 403,
+        "message": "openai/gpt requires moderation on OpenRouter. Your input was flagged for violence.",
+        "metadata": {"reasons": ["violence"], "flagged_input": "kill the process", "provider_name": "OpenAI"},
+    }
+}
+VLLM_LENGTH = {
+    "object": "error",
+    "message": "This model's maximum context length is 8192 tokens. However, you requested 30000 tokens.",
+    "type": "BadRequestError",
+    "param": None,
+    "code": 400,
+}
+ANTHROPIC_LENGTH = {
+    "type": "error",
+    "error": {"type": "invalid_request_error", "message": "prompt is too long: 208310 tokens > 200000 maximum"},
+}
+
+
+def upstream(code: Any, said: str) -> dict[str, Any]:
+    """OpenRouter's, of a model that failed."""
+    raw = {"message": "Provider returned error", "code": code, "metadata": {"raw": said, "provider_name": "BaseTen"}}
+    return {"error": raw, "user_id": "user_1"}
+
+
+def coded(message: str, code: Any = None, kind: str = "invalid_request_error") -> dict[str, Any]:
+    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+
+
+ANSWERS: dict[str, tuple[int, Any, str, bool, str]] = {
+    "Azure's filter": (400, AZURE_FILTER, "refused", False, "400: The response was filtered"),
+    "OpenAI's policy": (400, coded("Invalid prompt: it was flagged", "invalid_prompt"), "refused", False, "flagged"),
+    "DeepSeek's filter": (400, coded("Content Exists Risk", "invalid_request_error"), "refused", False, "Risk"),
+    "DashScope's filter": (400, coded("Input data may be bad", "data_inspection_failed"), "refused", False, "bad"),
+    "Moonshot's filter": (400, coded("considered high risk", 400, "content_filter"), "refused", False, "high risk"),
+    "Zhipu's filter": (400, coded("可能包含不安全内容", "1301"), "refused", False, "可能包含不安全内容"),
+    "OpenRouter's moderation": (403, OPENROUTER_FLAGGED, "refused", False, "flagged for violence"),
+    "vLLM's length": (400, VLLM_LENGTH, "too_long", False, "maximum context length is 8192"),
+    "OpenAI's length": (400, coded("Too much", "context_length_exceeded"), "too_long", False, "Too much"),
+    "a body too large": (413, "<html>Request Entity Too Large</html>", "too_long", False, "413: <html>Request"),
+    "Groq's length": (413, coded("Request too large for model", "rate_limit_exceeded"), "too_long", False, "large"),
+    "Gemini's list": (
+        400,
+        [{"error": {"code": 400, "message": "API key not valid."}}],
+        "bad_request",
+        False,
+        "not valid",
+    ),
+    "Ollama's text": (404, {"error": "model 'm' not found"}, "bad_request", False, "404: model 'm' not found"),
+    "FastAPI's detail": (422, {"detail": "wrong"}, "bad_request", False, "422: wrong"),
+    "no words at all": (400, {}, "bad_request", False, "400: no reason was told"),
+    "no body at all": (502, "", "server_error", True, "502: no reason was told"),
+    "no credit": (402, upstream(402, "Insufficient credits"), "bad_request", False, "error: Insufficient credits"),
+    "OpenRouter's 429": (429, upstream(429, "z-ai/glm is busy"), "rate_limited", True, "error: z-ai/glm is busy"),
+    "an error in a 200": (
+        200,
+        upstream(429, "busy"),
+        "rate_limited",
+        True,
+        "an error 429: Provider returned error: busy",
+    ),
+    "one of a server": (200, upstream(502, "down"), "server_error", True, "answered with an error 502"),
+    "one of the key": (200, coded("No auth: sk-1", 401), "unauthorized", False, "an error 401: the key was refused"),
+    "one without a number": (200, coded("It broke", "server_error"), "server_error", True, "with an error: It broke"),
+    "one in words": (200, {"error": "out of memory"}, "server_error", True, "with an error: out of memory"),
+}
+
+
+@pytest.mark.parametrize(("status", "body", "kind", "retryable", "said"), ANSWERS.values(), ids=ANSWERS)
+async def test_what_an_endpoint_says_is_classed_and_told(
+    server: ModelServer, status: int, body: Any, kind: str, *, retryable: bool, said: str
+) -> None:
+    error = await failure(server, Provider.OPENAI, Said(status=status, body=body))
+
+    assert (error.kind, error.retryable) == (kind, retryable)
+    assert said in str(error)
+    assert "sk-1" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "said"),
+    [
+        (400, ANTHROPIC_LENGTH, "too_long", "anthropic answered 400: prompt is too long: 208310 tokens"),
+        (400, {"error": {"message": "Your credit balance is too low"}}, "bad_request", "400: Your credit balance"),
+        (400, {"error": {"message": "Output blocked by content filtering policy"}}, "refused", "blocked by content"),
+        (
+            200,
+            {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}},
+            "server_error",
+            "Over",
+        ),
+    ],
+)
+async def test_what_anthropic_says_is_classed_and_told(
+    server: ModelServer, status: int, body: Any, kind: str, said: str
+) -> None:
+    error = await failure(server, Provider.ANTHROPIC, Said(status=status, body=body))
+
+    assert error.kind == kind
+    assert said in str(error)
+
+
+async def test_google_s_wish_to_wait_is_passed_on(server: ModelServer) -> None:
+    error = await failure(server, Provider.OPENAI, Said(status=429, body=GEMINI_QUOTA))
+
+    assert (error.kind, error.retry_after) == ("rate_limited", 34.5)
+    assert "You exceeded your current quota. * Quota exceeded" in str(error)
+
+
+async def test_the_header_s_wish_goes_before_the_body_s(server: ModelServer) -> None:
+    said = Said(status=429, body=GEMINI_QUOTA, headers={"retry-after": "7"})
+
+    assert (await failure(server, Provider.OPENAI, said)).retry_after == 7.0
+
+
+async def failure(server: ModelServer, provider: Provider, said: Said) -> ModelError:
+    server.fail_next(said)
+    model = build_model(provider, "m", LlmConfig())
+    with pytest.raises(ModelError) as failed:
+        await model.complete(ASK)
+    await model.close()
+    return failed.value
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["error", "message", "code", "metadata", "raw", "details", "retryDelay", "innererror"])
+            | st.text(),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(JSON)
+def test_whatever_a_body_is_a_complaint_is_one_line(body: Any) -> None:
+    told = complaint(body)
+
+    assert len(told.text) <= CHARS_MAX
+    assert len(told.text.splitlines()) <= 1
+    assert json.dumps(told.names)
