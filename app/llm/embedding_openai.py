@@ -7,10 +7,12 @@ import asyncio
 import json
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 from openai import omit
 
 from app.llm.calls import answered, understood
+from app.llm.complaints import answer_in
 from app.llm.embedding import EmbeddingProvider, Use
 from app.llm.openai import ERRORS, client
 
@@ -46,9 +48,27 @@ class OpenAIEmbedder:
 def read_vectors(body: bytes, *, number: int) -> list[Sequence[float]]:
     """Those of the texts, in their order. Raises ValueError where one is missing, or is of other than numbers.
 
-    TypeError or LookupError for a body of another shape.
+    TypeError or LookupError for a body of another shape; Complained for an error in the place of the vectors. Gemini
+    leaves the index of the first one out, some servers all. llama.cpp writes what is no number as null, which makes a
+    vector of no direction.
     """
-    found = {one["index"]: [float(value) for value in one["embedding"]] for one in json.loads(body)["data"]}
+    data = answer_in(json.loads(body), "data")["data"]
+    found = {
+        _index(one, at): [float("nan" if value is None else value) for value in _numbers(one)]
+        for at, one in enumerate(data)
+    }
     if sorted(found) != list(range(number)):
         raise ValueError("not one vector for each text")
     return [found[index] for index in range(number)]
+
+
+def _index(one: Any, at: int) -> Any:
+    index = one.get("index")
+    return at if index is None else index
+
+
+def _numbers(one: Any) -> Any:
+    numbers = one["embedding"]
+    if isinstance(numbers, str):  # its characters may be digits
+        raise TypeError("an embedding is no list")
+    return numbers

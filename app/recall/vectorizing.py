@@ -32,6 +32,8 @@ log = structlog.get_logger("daybook.recall")
 
 FIRST = UUID(int=0)
 KNOWN_GOOD = "Hello."  # a text that no model refuses
+# What a server may answer because of one text: Ollama cannot write a vector of no numbers, and says 500.
+DOUBTFUL = frozenset({"server_error", "bad_reply"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,19 +156,37 @@ class Vectorizing:
         return [next(made) if text else None for text in texts]
 
     async def _made(self, texts: Sequence[str]) -> list[Vector | None]:
-        """Those of the texts. One that the model refuses is done without: it would keep back all that come after it."""
+        """Those of the texts. One that the model refuses is done without: it would keep back all that come after it.
+
+        So is one that it fails at again, and at no other: a server that only hiccups has two tries.
+        """
         if not texts:
             return []
         try:
             return await self._embedder.passages(texts)
         except ModelError as error:
-            if error.retryable:
-                raise
-            await self._embedder.passages([KNOWN_GOOD])  # or it is not for the text that it refuses
+            doubted = await self._doubted(error)
+            if len(texts) == 1 and doubted:
+                return [await self._tried_again(texts[0])]
             if len(texts) == 1:
                 log.warning("text_not_embedded", kind=error.kind)
                 return [None]
         return [vector for text in texts for vector in await self._made([text])]
+
+    async def _tried_again(self, text: str) -> Vector | None:
+        try:
+            return (await self._embedder.passages([text]))[0]
+        except ModelError as error:
+            await self._doubted(error)
+            log.warning("text_not_embedded", kind=error.kind)
+            return None
+
+    async def _doubted(self, error: ModelError) -> bool:
+        """Whether it may have failed for a reason that is not the text. Raises ModelError where it surely did."""
+        if error.retryable and error.kind not in DOUBTFUL:
+            raise error
+        await self._embedder.passages([KNOWN_GOOD])  # or it is not for the text that it fails
+        return error.retryable
 
 
 def embedded_text(message: Message, characters_max: int) -> str:

@@ -19,7 +19,7 @@ from app.llm.embedding_scripted import ScriptedEmbedder
 from app.llm.guard import Guard, GuardConfig
 from app.llm.port import ModelError
 from tests.model_replies import PromptKind
-from tests.model_server import Fault, ModelServer
+from tests.model_server import Fault, ModelServer, Said
 
 NUMBERS = st.lists(st.floats(-1e6, 1e6), max_size=8)
 
@@ -100,6 +100,51 @@ async def test_a_failure_is_a_model_error(server: ModelServer, fault: Fault, kin
         with pytest.raises(ModelError) as failed:
             await embedder.passages(["A car"])
     assert failed.value.kind == kind
+
+
+@pytest.mark.parametrize(
+    "indexes", [(None, 1), (None, None), (0, 1)], ids=["Gemini's, no nought", "none at all", "as documented"]
+)
+async def test_vectors_without_an_index_are_in_the_order_of_the_texts(
+    server: ModelServer, indexes: tuple[int | None, int | None]
+) -> None:
+    data = [
+        {"object": "embedding", "embedding": numbers} | ({} if index is None else {"index": index})
+        for index, numbers in zip(indexes, ([1.0, 0.0], [0.0, 1.0]), strict=True)
+    ]
+    server.fail_next(Said(body={"object": "list", "data": data}))
+    async with embedding() as embedder:
+        assert await embedder.passages(["A car", "A cat"]) == [(1.0, 0.0), (0.0, 1.0)]
+
+
+@pytest.mark.parametrize("indexes", [(0, 0), (1, 2), (1, None), ("0", "1")], ids=str)
+async def test_vectors_that_nobody_can_tell_apart_are_none(server: ModelServer, indexes: tuple[Any, Any]) -> None:
+    server.fail_next(Said(body={"data": [{"index": index, "embedding": [1.0]} for index in indexes]}))
+    async with embedding() as embedder:
+        assert await kind_of(embedder.passages(["A car", "A cat"])) == "bad_reply"
+
+
+async def test_a_number_that_is_none_leaves_its_text_without_a_vector(server: ModelServer) -> None:
+    data = [{"index": 0, "embedding": [None, None]}, {"index": 1, "embedding": [0.0, 2.0]}]
+    server.fail_next(Said(body={"data": data}))
+    async with embedding() as embedder:
+        assert await embedder.passages(["A car", "A cat"]) == [None, (0.0, 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ({"error": {"code": 429, "message": "busy"}}, "rate_limited"),
+        ({"error": {"code": 402, "message": "Insufficient credits"}}, "bad_request"),
+        ({"data": [{"index": 0, "embedding": "12"}]}, "bad_reply"),
+        ({"data": [{"index": 0, "embedding": None}]}, "bad_reply"),
+        ({"data": None}, "bad_reply"),
+    ],
+)
+async def test_an_error_or_another_shape_is_no_vector(server: ModelServer, body: Any, kind: str) -> None:
+    server.fail_next(Said(body=body))
+    async with embedding() as embedder:
+        assert await kind_of(embedder.passages(["A car"])) == kind
 
 
 async def test_numbers_are_read_beside_the_event_loop(server: ModelServer) -> None:

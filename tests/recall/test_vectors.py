@@ -27,7 +27,7 @@ from tests.conftest import Service, StartService
 from tests.journeys.looks import until
 from tests.memory.test_sharing import share
 from tests.model_replies import PromptKind
-from tests.model_server import Fault, ModelServer
+from tests.model_server import Fault, ModelServer, Said
 
 Json = dict[str, Any]
 SESSION = session_id("default", "s")
@@ -336,6 +336,35 @@ async def test_a_text_that_the_model_refuses_keeps_nothing_back(
     server.refused = "soup"
     await vectorizing().embed(SESSION)
     assert [row["seq"] for row in await rows(told) if row["vector"] is None] == [3]
+
+
+NAN = Said(status=500, body={"error": {"message": "failed to encode response: json: unsupported value: NaN"}})
+
+
+@pytest.mark.parametrize("said", [NAN, Said(body={"data": [{"index": 0, "embedding": None}]})], ids=["Ollama", "null"])
+async def test_a_text_that_the_server_fails_at_keeps_nothing_back(
+    told: Service, vectorizing: Start, server: ModelServer, said: Said
+) -> None:
+    server.said_to["soup"] = said
+    assert await vectorizing().embed(SESSION) is False
+    assert [row["vector"] is None for row in await rows(told)] == [False, False, True, False, False]
+
+
+async def test_a_server_that_hiccups_at_a_text_has_another_try(
+    told: Service, vectorizing: Start, server: ModelServer
+) -> None:
+    server.fail_next(NAN)
+    assert await vectorizing(batch_messages=1).embed(SESSION) is True
+    assert [row["vector"] is None for row in await rows(told)] == [False]
+
+
+async def test_a_server_that_fails_at_every_text_is_asked_again_later(
+    told: Service, vectorizing: Start, server: ModelServer
+) -> None:
+    server.always = NAN
+    with pytest.raises(ModelError, match="unsupported value"):
+        await vectorizing().embed(SESSION)
+    assert await rows(told) == []
 
 
 async def test_numbers_too_small_for_the_database_are_none(
