@@ -13,80 +13,45 @@ from typing import Final, TypeAlias
 
 from app.facts.model import FOREIGN, Fact, NewFact
 from app.kit.words import overlap, terms
+from app.memory.slots import Spoken, other, spoken_of
 
 SAME_SHARE: Final = 0.8  # of the words of both in common, with no number or name between them
 DENIED_SHARE: Final = 0.5  # of the words in common, where one says it and the other denies it
 BEFORE_SHARE: Final = 0.5  # of the words of a "(before: ...)" that a fact has which it speaks of
 REFINED_WORDS_MIN: Final = 2
-SLOT_WORDS: Final = 3  # a sentence names early what it is about
 
 _FRAME: Final = frozenset(terms("user assistant currently today recently lately these days anymore longer before"))
 _BEFORE: Final = re.compile(
     r"[(（](?:before|previously|until then|früher|antes|avant|prima|이전|之前|以前)\s*[:：]?\s*([^)）]+)[)）]"
 )
 _DENIED: Final = re.compile(
-    r"\b(?:not|never|no longer|no more|cannot|stopped|quit|gave up|without)\b|n't\b"
+    r"\b(?:not|never|no longer|no more|cannot|stopped|quit|gave up|without|hates?|dislikes?)\b|n't\b"
     r"|\b(?:nicht|kein\w*|nie|jamais|pas|nunca|nicht mehr|non)\b|않|안 |못 |그만|不|没|沒|ない|ません"
 )
-_TASK: Final = re.compile(r"\bwork(?:s|ed|ing)? on\b", re.IGNORECASE)  # is nobody's place of work
-# What a person has one of at a time, by the words that speak of it.
-_SLOTS: Final = {
-    term: slot
-    for slot, words in {
-        "home": "live lives lived living move moved moves moving reside resides relocate relocated",
-        "work": "work works working job employed joined",
-        "name": "name named called",
-        "age": "age aged old",
-        "choice": "prefer prefers preferred favourite favorite",
-        "chosen": "decided decides chose chosen choose settled",
-        "date": "deadline due birthday scheduled appointment",
-        "limit": "budget",
-        "reached": "address phone email timezone",
-    }.items()
-    for term in terms(words)
-}
-# Who is not the speaker: what is said of them says nothing of the user, nor of one of the others.
-_OTHERS: Final = frozenset(
-    terms(
-        "wife husband spouse partner fiance girlfriend boyfriend son daughter child children kid kids baby toddler"
-        " mother father mom mum mama dad papa parent parents brother brothers sister sisters sibling siblings twin"
-        " grandmother grandfather grandma grandpa granny grandson granddaughter uncle aunt cousin nephew niece"
-        " friend friends colleague coworker boss manager neighbour neighbor roommate flatmate landlord"
-        " dog dogs puppy cat cats kitten pet pets horse parrot rabbit"
-    )
-)
-# Several words for one of them.
-_ALIKE: Final = {
-    other: first
-    for words in ("mother mom mum mama", "father dad papa", "child children kid kids", "grandmother grandma granny")
-    for first, *others in [list(terms(words))]
-    for other in others
-}
+_PREFIX: Final = re.compile(r"^[\w .@'’-]{1,60}: ")
 _TOGETHER: Final = re.compile(r"\band (?:i|user)\b", re.IGNORECASE)
 # Of what is nobody's alone it does not matter who says it: "the budget", "our deadline".
 _SPEAKER: Final = re.compile(r"^([\w .@'’-]{1,60}): (?!(?:the|our)\b)", re.IGNORECASE)
-# One of each thing: "the deadline of the report" names it first, "prefers a window seat" last.
-_OBJECT: Final = {"choice": -1, "chosen": -1, "date": 0, "reached": 0}
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a text says: its content words, whether it denies, what it speaks of.
+    """What a text says: its content words, whether it denies, what of somebody it speaks of.
 
     ``whose``: who says it, where they have a name, and of whom, where it is not of themselves.
     """
 
     words: frozenset[str]
     denies: bool
-    slot: tuple[str, str] | None
+    spoken: Spoken
     whose: tuple[str, str]
 
 
 def said(text: str) -> Said:
     ordered = tuple(_words(text))
-    slot = _slot(ordered)
-    whose = (_speaker(text), "" if _TOGETHER.search(text) else _other(ordered))
-    return Said(frozenset(ordered), _DENIED.search(text.lower()) is not None, slot, whose)
+    spoken = spoken_of(_PREFIX.sub("", _BEFORE.sub("", text)), ordered)
+    whose = (_speaker(text), "" if _TOGETHER.search(text) else other(ordered))
+    return Said(frozenset(ordered), _DENIED.search(text.lower()) is not None, spoken, whose)
 
 
 Read: TypeAlias = Callable[[str], Said]
@@ -164,7 +129,7 @@ def _among(old: Said, new: Said) -> Relation | None:
         return Relation.SAME if other else None
     if one < other and len(one) >= REFINED_WORDS_MIN:
         return Relation.REFINES
-    return Relation.CONTRADICTS if old.slot is not None and old.slot == new.slot else None
+    return Relation.CONTRADICTS if old.spoken.tells & new.spoken.ends else None
 
 
 def _are_apart(one: tuple[str, str], other: tuple[str, str]) -> bool:
@@ -178,15 +143,8 @@ def _speaker(text: str) -> str:
     return "" if named is None or _FRAME.issuperset(terms(named[1])) else named[1].casefold()
 
 
-def _other(words: Sequence[str]) -> str:
-    """The first word for somebody else before what the words speak of, or early on: "my sister lives in Porto"."""
-    early = words[:SLOT_WORDS]
-    end = next((at for at, word in enumerate(early) if word in _SLOTS), len(early))
-    return next((_ALIKE.get(word, word) for word in early[:end] if word in _OTHERS), "")
-
-
 def _words(text: str) -> list[str]:
-    return [term for term in terms(_TASK.sub(" ", text)) if term not in _FRAME]
+    return [term for term in terms(text) if term not in _FRAME]
 
 
 def _held(words: frozenset[str], by: frozenset[str]) -> float:
@@ -196,12 +154,3 @@ def _held(words: frozenset[str], by: frozenset[str]) -> float:
 def _is_exact(term: str) -> bool:
     """Whether another number says another thing."""
     return any(character.isdigit() for character in term)
-
-
-def _slot(words: Sequence[str]) -> tuple[str, str] | None:
-    """What of a person the words speak of, with its object where there is one for each."""
-    for at, word in enumerate(words[:SLOT_WORDS]):
-        if (slot := _SLOTS.get(word)) is not None:
-            rest = [*words[:at], *words[at + 1 :]]
-            return slot, rest[_OBJECT[slot]] if slot in _OBJECT and rest else ""
-    return None

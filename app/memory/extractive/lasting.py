@@ -13,8 +13,9 @@ from app.memory.model import Tag
 # What speaks of the speaker for longer than today.
 _PROFILE: Final = re.compile(
     r"\b(?:my name is|call me"
-    r"|i(?:'m| am) (?:an? (?!(?:bit|little|lot|couple|huge|big|few)\b)|from|based|married|single|divorced|vegan"
-    r"|vegetarian|allergic|\d+)"
+    r"|i(?:'m| am) (?:(?:not|no longer) )?(?:an? (?!(?:bit|little|lot|couple|huge|big|few)\b)|from|based|married|single"
+    r"|divorced|vegan|vegetarian|allergic|\d+)"
+    r"|i (?:no longer|don't|do not) (?:live|work|study|own)"
     r"|i(?:'ve)? (?:just |recently )?(?:live|lived|moved|work|worked|study|studied|grew up|was born|own"
     r"|have an? (?!(?:bit|lot|good idea|few|question|feeling)\b)|have \d+|speak)"
     r"|i(?:'ve| have) been (?!think|look|consider|wonder|try|mean|plan|hear)\w+ing"
@@ -28,7 +29,8 @@ _PROFILE: Final = re.compile(
 # What is over with the conversation: what one says to go on with it, asks of the other, or thinks of what was said.
 _PASSING: Final = re.compile(
     r"^(?:please(?! (?:always|never)\b)|if|imagine|assist|help|write|find|create|make|give|tell|show|explain|generate"
-    r"|provide|i'll say|thanks|thank you|i see(?=[,.])|i (?:meant|mean|was saying|agree|bet))\b"
+    r"|translate|summari[sz]e|rewrite|rephrase|paraphrase|proofread|provide|i'll say|thanks|thank you|i see(?=[,.])"
+    r"|i (?:meant|mean|was saying|agree|bet))\b"
     r"|\bi(?:'ll| will)(?: \w+ly| also| just)? (?:be |go )?"
     r"(?:check|try|look|keep|make sure|give|consider|start|think|do|take|sure|let|see|stop|ask|with|use|follow|have"
     r"|read|incorporate|provide|research|explore)\b"

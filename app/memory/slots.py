@@ -1,0 +1,208 @@
+"""What a person has one of at a time, as a sentence says it: home, work, name, age, a wish (docs/facts.md). Pure.
+
+Told from English frames of a subject, a verb and what must follow it, not from a word alone: "I live in Porto" says
+where somebody lives; "my living room", "I lived in Tokyo" and "I live with two friends" do not. Where there is no
+frame, the sentence says nothing of such a thing.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from app.kit.words import terms
+
+Slot: TypeAlias = tuple[str, str, str]  # what it is, of which of them, and whose: "" the user's, or a name's, or kin's
+
+EARLY_WORDS: Final = 3  # a sentence names early what it is about
+_OTHERS: Final = (
+    "wife husband spouse partner fiance girlfriend boyfriend son daughter child children kid kids baby toddler"
+    " mother father mom mum mama dad papa parent parents brother brothers sister sisters sibling siblings twin"
+    " grandmother grandfather grandma grandpa granny grandson granddaughter uncle aunt cousin nephew niece"
+    " friend friends colleague coworker boss manager neighbour neighbor roommate flatmate landlord"
+    " dog dogs puppy cat cats kitten pet pets horse parrot rabbit"
+)
+# Who is not the speaker: what is said of them says nothing of the user, nor of one of the others.
+OTHERS: Final = frozenset(terms(_OTHERS))
+# Several words for one of them.
+_ALIKE: Final = {
+    other: first
+    for words in ("mother mom mum mama", "father dad papa", "child children kid kids", "grandmother grandma granny")
+    for first, *others in [list(terms(words))]
+    for other in others
+}
+# Words that begin to speak of something; before them it is said whose it is.
+_OPENING: Final = frozenset(
+    terms(
+        "live lives lived living move moved moves moving reside resides relocate relocated work works working job"
+        " employed joined name named called age aged old prefer prefers preferred favourite favorite decided decides"
+        " chose chosen choose settled deadline due birthday scheduled appointment budget address phone email timezone"
+    )
+)
+# One of each thing: "the deadline of the report" names it first, "prefers a window seat" last.
+_EARLY: Final = {
+    term: (kind, at)
+    for kind, at, words in (
+        ("choice", -1, "prefer prefers preferred"),
+        ("chosen", -1, "decided decides chose chosen choose settled"),
+        ("date", 0, "deadline due birthday appointment"),
+    )
+    for term in terms(words)
+}
+
+_ADVERBS: Final = (
+    r"(?:now|currently|presently|still|also|just|recently|finally|actually|already|both|all|mostly|mainly|officially"
+    r"|permanently|happily|again)"
+)
+_AUXILIARIES: Final = rf"(?:(?:['’](?:ve|m|re|s)|\s?(?:have|has|am|is|are|been|{_ADVERBS}))\b)*"
+_KIN: Final = rf"\b(?P<kin>(?i:{'|'.join(_OTHERS.split())}))\b"
+_NO_NAME: Final = (
+    r"(?:I|We|You|User|The|This|That|These|Those|It|She|He|They|My|Our|Your|His|Her|Their|There|Here|What|Who|When|Where"
+    r"|Since|After|Before|If|Yes|No|And|But|So|Then|Also)\b"
+)
+_NAMED: Final = rf"(?<![\w-])(?P<named>(?!{_NO_NAME})[A-Z][\w-]{{1,40}}+)"
+_WHO: Final = (
+    rf"(?:^|\b(?i:i|we|(?:the )?user)\b|{_KIN}(?:,? (?P<called>(?!{_NO_NAME})[A-Z][\w-]{{1,40}}+),?)?|{_NAMED})"
+    rf"(?P<auxiliaries>{_AUXILIARIES})(?:\s[^.;:!?]{{1,80}}? and{_AUXILIARIES})?\s?\b"
+)
+_PLACE: Final = (
+    r"(?!(?:an?|my|our|your|his|her|their|this|that|these|those|one|some|home|college|university|school|peace|harmony"
+    r"|fear|the (?!city|town|village|[A-Z]))\b)\w"
+)
+_NO_EMPLOYER: Final = (
+    r"(?!(?:home|nights?|least|the moment|myself|himself|herself|themselves|free|fun|him|her|them|it)\b"
+    r"|\S+ (?:years?|months?|weeks?|days?|hours?)\b)"
+)
+_WORKS: Final = rf"(?:works?|working|(?P<past>worked))(?: {_ADVERBS}| full[- ]time| part[- ]time)*"
+_STARTED: Final = r"(?:started|began) (?:to work|work|working) "
+_NAMES: Final = r"(?:called|named|known as) [^a-z\s]"
+_YEARS: Final = r"(?:about |almost |nearly )?\d{1,3}(?: years?[ -]old\b|[.!]?$)"
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """``kinds`` of what is told; ``ends`` more where it is news: who started as a nurse is no longer at the bank.
+
+    ``verbs``: every sentence of the frame holds one, which is quick to see. ``copula``: only behind "is" or "am".
+    """
+
+    kinds: tuple[str, ...]
+    verbs: tuple[str, ...]
+    pattern: re.Pattern[str]
+    ends: tuple[str, ...] = ()
+    copula: bool = False
+
+
+def _job(preposition: str) -> str:
+    return rf"(?:started|began|got|found|took|accepted) (?:an?|my|the) (?:[\w-]+ ){{0,2}}job {preposition}\b"
+
+
+_WORK: Final = ("work at", "work as")
+_FRAMES: Final = (
+    _Frame(
+        ("home",),
+        ("liv", "resid", "moved", "relocated"),
+        re.compile(
+            _WHO + r"(?:(?:lives?|living|resides?|residing|(?P<past>lived|resided))"
+            rf"(?: {_ADVERBS})*(?: with [^.;,]{{1,40}}?)? (?:in|at|near) {_PLACE}"
+            rf"|(?:moved|relocated)(?: (?:{_ADVERBS}|back|over|out|down|up|abroad))*(?: from [^.;]{{1,40}}?)?"
+            r"(?: with [^.;]{1,40}?)? to (?:an? (?:[\w-]+ ){0,3}?(?:apartment|flat|house|place|home|studio|condo) in )?"
+            rf"{_PLACE})"
+        ),
+    ),
+    _Frame(
+        ("work at",),
+        ("work", "employed"),
+        re.compile(_WHO + rf"(?:{_WORKS}(?: as [^.;]{{1,60}}?)? (?:at|for)|employed (?:at|by)) {_NO_EMPLOYER}\w"),
+    ),
+    _Frame(("work as",), ("work", "employed"), re.compile(_WHO + rf"(?:{_WORKS}|employed) as \w")),
+    _Frame(("work at",), ("work",), re.compile(_WHO + _STARTED + r"(?:at|for) \w"), ends=_WORK),
+    _Frame(("work as",), ("work",), re.compile(_WHO + _STARTED + r"as \w"), ends=_WORK),
+    _Frame(("work at",), ("job",), re.compile(_WHO + _job("(?:at|with|for)")), ends=_WORK),
+    _Frame(("work as",), ("job",), re.compile(_WHO + _job("as")), ends=_WORK),
+    _Frame(("name",), ("called", "named", "known as"), re.compile(_WHO + _NAMES), copula=True),
+    _Frame(("name",), ("by",), re.compile(_WHO + r"go(?:es)? by(?: the name(?: of)?)? [^a-z\s]")),
+    _Frame(("name",), ("all me ",), re.compile(r"^(?i:(?:please |just |you can )*call me) [^a-z\s]")),
+    _Frame(
+        ("name",),
+        ("name",),
+        re.compile(
+            rf"(?:(?i:\bmy|\bour|\buser['’]s)|{_KIN}['’]s|{_NAMED}['’]s)"
+            r" (?P<of>first |last |middle |nick|maiden |family )?(?:full |real )?name(?:['’]s| is| has changed to)\b"
+        ),
+    ),
+    _Frame(("age",), ("m ", "is ", "are ", "re "), re.compile(_WHO + _YEARS), copula=True),
+    _Frame(("age",), ("turned",), re.compile(_WHO + r"turned \d{1,3}\b")),
+    _Frame(
+        ("budget",),
+        ("udget",),
+        re.compile(
+            r"(?i:\b(?:(?P<of>[a-z]+) )?budget(?: (?:for|on) (?:the |my |our |this |an? )?(?P<called>[^\W\d]\w*))?)"
+            r"(?: is| of|:| (?:was |has been )?(?:raised|cut|changed) to)[^.;\d]{0,20}\d"
+        ),
+    ),
+    _Frame(
+        ("reached",),
+        ("mail", "hone", "ddress", "zone"),
+        re.compile(
+            r"(?i:\b(?:(?P<of>[a-z]+) )?(?P<called>e-?mail|phone|address|time ?zone)(?: address| number)?)"
+            r"(?: is|:| has changed to)(?: now)? \S*[\d@/]"
+        ),
+    ),
+)
+_COPULA: Final = re.compile(r"['’](?:m|re|s)\b|\b(?:am|is|are)\b")
+_PERFECT: Final = re.compile(r"['’]ve\b|\b(?:have|has)\b")
+_OF_NONE: Final = frozenset({"", "my", "our", "the", "a", "s", "new", "current", "total", "whole", "overall", "is"})
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """``ends``: where another sentence told one of these, this one took its place; among them what it ``tells``."""
+
+    tells: frozenset[Slot]
+    ends: frozenset[Slot]
+
+
+def spoken_of(text: str, words: Sequence[str]) -> Spoken:
+    """``text`` without who says it, and its content ``words``."""
+    found = [(frame, match) for frame in _FRAMES if (match := _found(frame, text))]
+    tells = {(kind, *_whose(match)) for frame, match in found for kind in frame.kinds} | set(_early(words))
+    ends = {(kind, *_whose(match)) for frame, match in found for kind in frame.ends}
+    return Spoken(frozenset(tells), frozenset(tells | ends))
+
+
+def other(words: Sequence[str]) -> str:
+    """The first word for somebody else before what the words speak of, or early on: "my sister lives in Porto"."""
+    early = words[:EARLY_WORDS]
+    end = next((at for at, word in enumerate(early) if word in _OPENING), len(early))
+    return next((_ALIKE.get(word, word) for word in early[:end] if word in OTHERS), "")
+
+
+def _found(frame: _Frame, text: str) -> re.Match[str] | None:
+    """What was, and is no more, is not told: "lived in Tokyo", but "has lived in Tokyo"."""
+    match = frame.pattern.search(text) if any(verb in text for verb in frame.verbs) else None
+    if match is None:
+        return None
+    held = match.groupdict()
+    auxiliaries = held.get("auxiliaries") or ""
+    if (frame.copula and not _COPULA.search(auxiliaries)) or (held.get("past") and not _PERFECT.search(auxiliaries)):
+        return None
+    return match
+
+
+def _whose(match: re.Match[str]) -> tuple[str, str]:
+    """Of which of several it is, and whose."""
+    held = {name: (value or "").strip().casefold() for name, value in match.groupdict().items()}
+    kin = next(terms(held["kin"]), "") if held.get("kin") else ""
+    who = _ALIKE.get(kin, kin) or held.get("named", "")
+    of = held.get("of", "")
+    return " ".join(filter(None, ["" if of in _OF_NONE else of, held.get("called", "")])), who
+
+
+def _early(words: Sequence[str]) -> Iterator[Slot]:
+    """What one of the first words speaks of, with its object: there is one for each."""
+    for at, word in enumerate(words[:EARLY_WORDS]):
+        if (kind := _EARLY.get(word)) is not None:
+            rest = [*words[:at], *words[at + 1 :]]
+            yield kind[0], rest[kind[1]] if rest else "", ""
+            return
