@@ -49,12 +49,13 @@ SYSTEM_MESSAGE = "<system-message>\n{}\n</system-message>"
 NO_RESULT = "(no result)"
 NO_OUTPUT = "(no output)"
 
-_CONTEXT_TAG: Final = re.compile(r"<(?=\s*/?\s*context\b)", re.IGNORECASE)
+# Possessive: many blanks behind a bracket would else be divided among both stars in every way there is.
+_CONTEXT_TAG: Final = re.compile(r"<(?=\s*+/?\s*+context\b)", re.IGNORECASE)
 
 LAGGING = "The memory is behind: the newest messages are not observed yet."
 
 
-_OTHER_TAG: Final = re.compile(r"<(?=\s*/?\s*other-conversation\b)", re.IGNORECASE)
+_OTHER_TAG: Final = re.compile(r"<(?=\s*+/?\s*+other-conversation\b)", re.IGNORECASE)
 CONVERSATIONS_NAMED = 5  # in the title of a note
 
 

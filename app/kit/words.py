@@ -7,9 +7,11 @@ hand.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
+from typing import Literal, TypeAlias
 
 _HAN_KANA = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _HANGUL = r"\u1100-\u11ff\uac00-\ud7af"
@@ -33,6 +35,12 @@ _UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]+")
 # Kana alone are mostly grammar (particles, endings); katakana are names and loan words.
 _HIRAGANA = re.compile(r"[\u3041-\u309f]+")
 
+NormalForm: TypeAlias = Literal["NFC", "NFD", "NFKC", "NFKD"]
+# No language has so many marks on a letter (the Stream-Safe Text Format of UAX 15).
+MARKS_MAX = 30
+_MARKS_ALONE = "\uff9e\uff9f"  # those of half a kana's width: letters by themselves, marks in a normal form
+_CROWD = re.compile(rf"(?:[^\w\s\x00-\x7f]|[{_MARKS_ALONE}]){{{MARKS_MAX + 1},}}")
+
 STOP_WORDS = frozenset(
     """a about above after again all also always am an and any are aren't as at be because been before being below
     between both but by can can't cannot could couldn't did didn't do does doesn't doing don't down during each even
@@ -51,6 +59,24 @@ _ENDINGS = ("ing", "ies", "ed", "es", "s")
 WORDS_KEPT = 16_384
 KEPT_CHARACTERS = 32  # of a word at most: what is longer is hardly said again
 _STEM_LETTERS = 4  # what must be left of a word before an ending is taken off
+
+
+def normalized(text: str, form: NormalForm) -> str:
+    """The text in a normal form of Unicode, of the marks on each letter the first ``MARKS_MAX``.
+
+    Python puts them in their order in a time that is the square of their number, in which nothing else runs: half a
+    million, a message of a megabyte, would take minutes.
+    """
+    return unicodedata.normalize(form, text if text.isascii() else _CROWD.sub(_thinned, text))
+
+
+def _thinned(crowd: re.Match[str]) -> str:
+    kept, marks = list[str](), 0
+    for one in crowd[0]:
+        marks = marks + 1 if one in _MARKS_ALONE or unicodedata.category(one).startswith("M") else 0
+        if marks <= MARKS_MAX:
+            kept.append(one)
+    return "".join(kept)
 
 
 def terms(text: str) -> Iterator[str]:

@@ -5,7 +5,6 @@ characters, so a script without spaces or capitals is read as well.
 """
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,6 +12,7 @@ from string import ascii_letters
 from typing import Final
 
 from app.kit.days import DatePhrase, date_phrases, days_apart
+from app.kit.words import normalized
 
 _SOFT_QUOTES: Final = str.maketrans("’‘´", "'''")
 _QUOTED: Final = re.compile(
@@ -70,7 +70,7 @@ class Claims:
 
 def claims(text: str) -> Claims:
     """Each kind of claim, a character counting to one kind only, in the order quotes to numbers."""
-    rest = days_apart(unicodedata.normalize("NFKC", text.translate(_SOFT_QUOTES)))
+    rest = days_apart(normalized(text.translate(_SOFT_QUOTES), "NFKC"))
     quotes, rest = _taken(rest, _QUOTED, lambda match: normal(next(filter(None, match.groups()))).strip(" .,;:!?'"))
     dates = tuple(date_phrases(rest))
     for phrase in dates:
@@ -83,7 +83,7 @@ def claims(text: str) -> Claims:
 
 def normal(text: str) -> str:
     """The text in the form in which texts are compared: NFKC, no case, single spaces, straight quotes."""
-    return " ".join(unicodedata.normalize("NFKC", text.translate(_SOFT_QUOTES)).casefold().split())
+    return " ".join(normalized(text.translate(_SOFT_QUOTES), "NFKC").casefold().split())
 
 
 def numerals(text: str) -> frozenset[str]:

@@ -10,6 +10,8 @@ from html import unescape
 from typing import Final
 from urllib.parse import unquote
 
+from app.kit.words import normalized
+
 # Letters of other scripts that look like Latin ones (the part of Unicode's confusables.txt that words are forged with).
 _LOOK_ALIKES: Final = str.maketrans(
     "аеорсухіјѕԁһкмтвнгіαεορυικντβ",
@@ -26,7 +28,7 @@ def unmarked(text: str) -> str:
     """The text without accents, invisible characters and forms of width."""
     if text.isascii():
         return text
-    decomposed = unicodedata.normalize("NFKD", text.translate(_TAGS))
+    decomposed = normalized(text.translate(_TAGS), "NFKD")
     seen = "".join(c for c in decomposed if unicodedata.category(c) not in _INVISIBLE)
     return unicodedata.normalize("NFKC", seen).replace("’", "'")
 

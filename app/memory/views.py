@@ -31,8 +31,9 @@ NAME_CHARS_MAX = 60
 NAME_MARKS = " ._@-"  # with letters and digits all that a speaker's name may hold inside a label
 HEAD_SHARE = 2 / 3  # of what is kept of a cut text; the rest is its end
 SHRINK = 0.9  # a cut that is still too long is tried again at so much of it
+# Possessive: many blanks behind a bracket would else be divided among both stars in every way there is.
 OWN_TAGS = re.compile(
-    r"<(?=\s*/?\s*(?:(?:earlier-)?observations|messages|conversation|notes|log|current-task|suggested-response|rules)\b)",
+    r"<(?=\s*+/?\s*+(?:(?:earlier-)?observations|messages|conversation|notes|log|current-task|suggested-response|rules)\b)",
     re.IGNORECASE,
 )
 

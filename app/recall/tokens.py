@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 import regex
 
 from app.kit.days import date_phrases
+from app.kit.words import normalized
 from app.recall.languages import ENGLISH, LATIN, WORDS_READ, language_of, stem, stop_words
 
 Alternatives: TypeAlias = frozenset[str]  # terms of which any stands for one word of a query
@@ -81,7 +82,7 @@ def _one(term: str) -> Alternatives:
 
 def _pieces(text: str) -> Iterator[tuple[bool, str]]:
     """Runs of scripts without spaces, and words as they are written."""
-    for run, word in _PIECES.findall(unicodedata.normalize("NFKC", text).replace("’", "'")[:CHARACTERS_READ]):
+    for run, word in _PIECES.findall(normalized(text, "NFKC").replace("’", "'")[:CHARACTERS_READ]):
         yield (True, run) if run else (False, word)
 
 

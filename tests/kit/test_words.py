@@ -1,10 +1,16 @@
+import sys
+import unicodedata
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.kit import words
-from app.kit.words import KEPT_CHARACTERS, NUMBER, specifics, terms
+from app.kit.words import KEPT_CHARACTERS, MARKS_MAX, NUMBER, NormalForm, normalized, specifics, terms
 from app.memory.extractive.cues import is_error
+
+FORMS = get_args(NormalForm)
 
 
 @given(st.lists(st.text(alphabet="abgnисé나の図77'", min_size=1, max_size=2 * KEPT_CHARACTERS), max_size=4))
@@ -58,3 +64,33 @@ def test_an_error_is_told_by_its_word_alone_or_at_the_end_of_a_name(text: str, e
 @pytest.mark.timeout(60)
 def test_a_quotation_that_nothing_closes_takes_no_longer_than_others() -> None:
     assert specifics("“a" * 250_000) == []  # each looked behind to the end: 20,000 took 6 s
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("marks", ["\u0301\u0316", "\u0f73", "\uff9e\u0316", "\u0344\u0323"])
+@pytest.mark.parametrize("form", FORMS)
+def test_marks_without_end_take_no_longer_than_others(marks: str, form: NormalForm) -> None:
+    found = normalized("a" + marks * 250_000 + "b", form)  # sorted in quadratic time: 20,000 took 2 s
+    assert found.endswith("b")
+    assert len(found) < 10 * MARKS_MAX
+
+
+@given(st.text(), st.sampled_from(FORMS))
+def test_a_text_that_somebody_may_have_written_is_normalized_as_it_is(text: str, form: NormalForm) -> None:
+    assert normalized(text, form) == unicodedata.normalize(form, text)
+
+
+@pytest.mark.parametrize("crowd", ["!" * 99, "…" * 99, "😀" * 99, "e\u0301" * 99, "“" * 99, "각" * 99, "カ\uff9e" * 99])
+def test_what_is_not_on_one_letter_stays(crowd: str) -> None:
+    assert normalized(crowd, "NFKD") == unicodedata.normalize("NFKD", crowd)
+
+
+def test_no_mark_is_taken_for_a_letter() -> None:
+    """By all of Unicode: what is a mark in a normal form is found as one."""
+    marks = [one for one in map(chr, range(sys.maxunicode + 1)) if is_marks(unicodedata.normalize("NFKD", one))]
+    assert len(marks) > 900
+    assert [one for one in marks if len(normalized("a" + one * 100, "NFKD")) > 3 * MARKS_MAX] == []
+
+
+def is_marks(text: str) -> bool:
+    return all(map(unicodedata.combining, text))
