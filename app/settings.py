@@ -61,6 +61,12 @@ class HttpSettings(_Group):
         75, ge=1, le=3_600, description="an idle connection is kept for the next request: longer than clients keep it"
     )
     linger_seconds: float = Field(0.25, ge=0, le=60, description="the same, once the service is told to end")
+    unread_seconds: float = Field(
+        60.0,
+        gt=0,
+        le=3_600,
+        description="for a client to read 65,536 bytes of its answer, or the rest; then it is closed",
+    )
     connections_max: int = Field(
         2_000, ge=1, le=1_000_000, description="connections at once, per process; one more is closed"
     )

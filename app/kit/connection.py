@@ -1,7 +1,7 @@
 """The HTTP connection: uvicorn's, with bounds on what a client sends before its request is whole, and how slowly.
 
 Without them a client that sends a byte now and then holds a connection for ever (slowloris), and headers grow without
-end: the parser keeps what it has of one until it is complete.
+end: the parser keeps what it has of one until it is complete. And one that does not read holds what it is answered.
 """
 
 import asyncio
@@ -12,11 +12,14 @@ from typing import Any
 from uuid import uuid4
 
 from uvicorn.config import Config
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from app.kit.headers import secured
 from app.kit.problems import problem_response
+
+UNREAD_BYTES = HIGH_WATER_LIMIT  # where so many are not read, nothing more is written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +28,7 @@ class ConnectionConfig:
 
     ``head_seconds`` are for the request line and the headers, ``body_seconds`` for the whole body,
     ``keep_alive_seconds`` between two requests, ``linger_seconds`` for a last one when the process is told to end.
+    In ``unread_seconds`` a client reads UNREAD_BYTES of what it is answered, or all that is left.
     """
 
     headers_max: int = 100
@@ -33,6 +37,7 @@ class ConnectionConfig:
     body_seconds: float = 60.0
     keep_alive_seconds: int = 75
     linger_seconds: float = 0.25
+    unread_seconds: float = 60.0
     connections_max: int = 2_000
 
 
@@ -58,6 +63,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._head_bytes = 0
         self._has_too_much_head = False
         self._deadline: asyncio.TimerHandle | None = None
+        self._reading: asyncio.TimerHandle | None = None
         self._is_leaving = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn does
@@ -69,6 +75,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._in_time()
+        self._is_read()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -98,6 +105,22 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         self._in_time()
         super().on_message_complete()
+
+    def pause_writing(self) -> None:
+        """More is answered than the client has read, and nothing follows until it has."""
+        super().pause_writing()
+        self._expect_reading()
+
+    def resume_writing(self) -> None:
+        self._is_read()
+        super().resume_writing()
+        if self._is_idle():
+            self._expect_reading()
+
+    def on_response_complete(self) -> None:
+        """What is left of the answer is kept until it is read, also where the connection is to be closed."""
+        super().on_response_complete()
+        self._expect_reading()
 
     def shutdown(self) -> None:
         """The process is told to end: the next answer is this connection's last, and says so.
@@ -141,6 +164,24 @@ class BoundedProtocol(HttpToolsProtocol):
             self._deadline.cancel()
             self._deadline = None
 
+    def _expect_reading(self) -> None:
+        self._is_read()
+        if unread := self.transport.get_write_buffer_size():
+            self._reading = self.loop.call_later(self._limits.unread_seconds, self._look_what_is_read, unread)
+
+    def _is_read(self) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
+            self._reading = None
+
+    def _look_what_is_read(self, before: int) -> None:
+        """End what is not read: to close it would wait for that for ever."""
+        if self.transport.get_write_buffer_size() > max(0, before - UNREAD_BYTES):
+            self._is_read()
+            self.transport.abort()
+        else:
+            self._expect_reading()
+
     def _too_slow(self, seconds: float) -> None:
         if self.flow.read_paused:  # it is the service that does not read
             self._within(seconds)
@@ -166,6 +207,7 @@ class BoundedProtocol(HttpToolsProtocol):
         headers = [b"%s: %s\r\n" % pair for pair in secured([*answer.raw_headers, *own])]
         self.transport.write(b"".join([STATUS_LINE[status], *headers, b"\r\n", bytes(answer.body)]))
         self.transport.close()
+        self._expect_reading()
 
 
 def connection_options(limits: ConnectionConfig) -> dict[str, Any]:

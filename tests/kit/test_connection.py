@@ -2,9 +2,10 @@
 
 import asyncio
 import json
+import socket
 import time
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -177,3 +178,59 @@ async def test_a_length_of_many_noughts_is_a_length(service: Service) -> None:
     body = b'{"messages": [{"role": "user", "content": "Hello"}]}'
     length = f"Content-Length: {len(body):05000}\r\nConnection: close\r\n\r\n".encode()
     assert (await said(service, POST + length + body)).split()[1] == b"201"
+
+
+@pytest.mark.parametrize("connection", [b"keep-alive", b"close"])
+async def test_an_answer_that_is_not_read_holds_no_connection(start_service: StartService, connection: bytes) -> None:
+    limits = {"unread_seconds": 0.2, "connections_max": 2}  # the other one is that of the service's own client
+    async with start_service(http=limits) as service:
+        request = await large(service, connection)
+        with unread(service, request) as deaf:
+            await until(partial(answers, service), bool)
+            assert len(await rest(deaf)) < LARGE
+
+
+async def test_an_answer_that_is_read_late_is_whole(start_service: StartService) -> None:
+    async with start_service(http={"unread_seconds": PATIENCE_SECONDS, "connections_max": 2}) as service:
+        request = await large(service, b"close")
+        with unread(service, request) as slow:
+            assert not await answers(service)
+            assert len(await rest(slow)) > LARGE
+
+
+LARGE = 7 * 1024 * 1024  # bytes, more than the kernel keeps for a client that reads nothing
+
+
+async def large(service: Service, connection: bytes) -> bytes:
+    """A request that is answered with so many bytes."""
+    await service.append("s", {"role": "user", "content": "Hello"})
+    await service.client.put("/sessions/s/artifacts/a", content=b"a" * LARGE)
+    return b"GET /sessions/s/artifacts/a HTTP/1.1\r\nHost: x\r\nConnection: " + connection + b"\r\n\r\n"
+
+
+@contextmanager
+def unread(service: Service, request: bytes) -> Iterator[socket.socket]:
+    """A client that asks, and does not read yet."""
+    with socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        client.connect(("127.0.0.1", int(service.url.rpartition(":")[2])))
+        client.sendall(request)
+        yield client
+
+
+async def rest(client: socket.socket) -> bytes:
+    """All that it is sent until the connection ends."""
+    client.setblocking(False)
+    reader, writer = await asyncio.open_connection(sock=client)
+    try:
+        return await asyncio.wait_for(answered(reader), PATIENCE_SECONDS)
+    finally:
+        writer.close()
+
+
+async def answers(service: Service) -> bool:
+    """Whether there is a place for one more connection."""
+    try:
+        return (await said(service, b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")) != b""
+    except ConnectionError:
+        return False
