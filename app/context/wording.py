@@ -46,6 +46,9 @@ OPENING = "(The conversation continues below.)"
 # What the tail's own system messages become where the roles are the user's and the model's alone.
 SYSTEM_MESSAGE = "<system-message>\n{}\n</system-message>"
 
+# Before what a user with a name says, where a provider's shape cannot tell it.
+SPEAKER = "{}:"
+
 NO_RESULT = "(no result)"
 NO_OUTPUT = "(no output)"
 

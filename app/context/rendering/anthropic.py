@@ -22,6 +22,7 @@ from app.context.rendering.parts import (
     stand_in,
     text_part,
     visible,
+    with_speaker,
 )
 from app.context.rendering.shape import fitting
 from app.context.rendering.thread import Item, Thread
@@ -62,7 +63,7 @@ class _Messages:
         self._thinking: list[Item] = []  # waits for what it led to: no message may end with it
 
     def add(self, turn: Turn) -> None:
-        for said in self._pairing.said(as_they_came(turn, PROVIDER, self._own_tool)):
+        for said in self._pairing.said(as_they_came(with_speaker(turn), PROVIDER, self._own_tool)):
             self._add(said)
 
     def end(self) -> None:

@@ -34,6 +34,7 @@ from app.context.rendering.parts import (
     standard_base64,
     text_part,
     visible,
+    with_speaker,
 )
 from app.context.rendering.shape import Shape, fitting
 from app.context.rendering.thread import Item, Thread
@@ -85,7 +86,7 @@ class _Contents:
         self._names: dict[str, str] = {}  # of the calls shown: a result has to tell it
 
     def add(self, turn: Turn) -> None:
-        for said in self._pairing.said(as_they_came(turn, PROVIDER, _own_tool)):
+        for said in self._pairing.said(as_they_came(with_speaker(turn), PROVIDER, _own_tool)):
             self._add(said)
 
     def end(self) -> None:

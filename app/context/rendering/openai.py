@@ -19,6 +19,7 @@ from app.context.rendering.parts import (
     said_by_user,
     stand_in,
     text_part,
+    with_speaker,
 )
 from app.context.rendering.shape import fields, fitting, listed, mapping
 from app.context.rendering.thread import Item, Thread
@@ -74,8 +75,9 @@ class _Messages:
         self._pairing = Pairing()
 
     def add(self, turn: Turn) -> None:
-        for said in self._pairing.said(turn):
-            self._add(said, turn.name)
+        name = turn.name and identifier(turn.name, length=NAME_LENGTH)
+        for said in self._pairing.said(turn if name == turn.name else with_speaker(turn)):
+            self._add(said, name)
 
     def add_volatile(self, block: Block) -> None:
         """To the user's last message whatever its name, else as a message of its own: a tool's takes no more text."""
@@ -96,7 +98,7 @@ class _Messages:
             return
         content = [item for part in said.parts if (item := _item(part, said.role))]
         content.sort(key=lambda item: item["type"] in CALLS)
-        named: dict[str, Any] = {"name": identifier(name, length=NAME_LENGTH)} if name else {}
+        named: dict[str, Any] = {"name": name} if name else {}
         if content and said.role is Role.ASSISTANT and self._calls():
             self.thread.go_on(content)
         elif content:

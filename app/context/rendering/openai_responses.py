@@ -24,6 +24,7 @@ from app.context.rendering.parts import (
     said_by_user,
     stand_in,
     text_part,
+    with_speaker,
 )
 from app.context.rendering.shape import Shape, fitting
 from app.context.rendering.thread import Item
@@ -70,7 +71,7 @@ class _Items:
         self._ids: set[str] = set()  # of the items, none of which is taken twice
 
     def add(self, turn: Turn) -> None:
-        for said in self._pairing.said(as_they_came(turn, PROVIDER, self._hosted)):
+        for said in self._pairing.said(as_they_came(with_speaker(turn), PROVIDER, self._hosted)):
             if said.role is Role.ASSISTANT:
                 self._add_of_assistant(said)
                 continue

@@ -5,6 +5,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from app.context.model import Block, Turn
+from app.context.wording import SPEAKER
 from app.kit.json import dumps, loads
 from app.sessions.model import Part, PartType, Role
 
@@ -29,6 +30,21 @@ class Media(NamedTuple):
 def said_by_user(block: Block) -> Turn:
     """The volatile part as a turn: like any word of the user it closes the calls before it."""
     return Turn(id=block.id, role=Role.USER, parts=(text_part(block.text),), tokens=block.tokens)
+
+
+def with_speaker(turn: Turn) -> Turn:
+    """The turn with its user's name as a text before what they say, or nobody would tell several in one chat apart.
+
+    For the shapes that have no field for it, or none that takes this name.
+    """
+    name = " ".join((turn.name or "").split())
+    if not name or turn.role is not Role.USER or not any(map(_is_words, turn.parts)):
+        return turn
+    return turn._replace(parts=(text_part(SPEAKER.format(name)), *turn.parts))
+
+
+def _is_words(part: Part) -> bool:
+    return part["type"] != PartType.TOOL_RESULT and visible(part)
 
 
 def text_part(text: str) -> Part:

@@ -177,6 +177,7 @@ def test_names_are_kept_and_keep_speakers_apart() -> None:
     assert [part["text"] for part in shown[0]["content"]] == ["a", "b"]
     assert shown[0]["name"] == "Ana"
     assert shown[1]["name"].startswith("Bo_B_")
+    assert [part["text"] for part in shown[1]["content"]] == ["Bo B.:", "c"]
 
 
 def test_calls_before_the_first_result_are_one_message_whoever_makes_them() -> None:
