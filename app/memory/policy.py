@@ -233,7 +233,7 @@ def _wake_tokens(rules: Rules, *, pending_tokens: int, buffered_tokens: int) -> 
     at, step = rules.message_tokens, rules.buffer_tokens
     if step is not None:
         half = buffered_tokens + _half(step)
-        look = half if pending_tokens < half else pending_tokens + max(1, step // BOUNDARY_LOOKS)
+        look = half if pending_tokens < half else pending_tokens + step // BOUNDARY_LOOKS
         at = min(at, buffered_tokens + step, max(half, _near_threshold(rules, step)), look)
     return max(at, pending_tokens + 1)
 

@@ -18,6 +18,7 @@ from app.memory.steps import (
     Buffer,
     Consolidate,
     LiveReflection,
+    NoteFacts,
     Observe,
     Rebuild,
     Reflect,
@@ -200,15 +201,17 @@ def test_an_interval_holds_back_the_activation_and_not_the_work_ahead() -> None:
     config = AHEAD | {"min_interval": 60}
     found = with_log(2_000, config=config, reflected_at=NOW - timedelta(seconds=20))
     assert next_step(found) == Reflect(keep_tokens=500, ahead=True)
-    waiting = next_step(replace(found, ahead=True))
-    assert isinstance(waiting, Wait)
-    assert waiting.until == NOW + timedelta(seconds=40)
+    for made in (replace(found, ahead=True), replace(found, ahead=True, unhelped_tokens=2_000)):
+        waiting = next_step(made)
+        assert isinstance(waiting, Wait)
+        assert waiting.until == NOW + timedelta(seconds=40)
     assert next_step(replace(found, ahead=True, now=NOW + timedelta(seconds=40))) == ActivateReflection()
 
 
 def test_a_rewrite_is_made_ahead_of_the_whole_log() -> None:
     found = with_log(1_000, (1, 600), config=AHEAD | {"strategy": "rewrite"})
     assert next_step(found) == Reflect(keep_tokens=100, whole=True, ahead=True)
+    assert isinstance(next_step(with_log(0, (1, 1_600), config=AHEAD | {"strategy": "rewrite"})), Wait)
 
 
 def test_a_rewrite_never_consolidates() -> None:
@@ -280,8 +283,10 @@ def test_condensing_waits_for_the_end_of_min_interval(found: State, ago: float, 
     assert next_step(later) == expected
 
 
-def test_min_interval_is_no_reason_to_look_again_where_nothing_is_to_be_condensed() -> None:
-    assert next_step(with_log(1_999, reflected_at=NOW, config={"min_interval": 60})) == IDLE
+@pytest.mark.parametrize("ago", [0, 61])
+def test_min_interval_is_no_reason_to_look_again_where_nothing_is_to_be_condensed(ago: int) -> None:
+    found = with_log(1_999, reflected_at=NOW - timedelta(seconds=ago), config={"min_interval": 60})
+    assert next_step(found) == IDLE
 
 
 def test_min_interval_holds_back_no_observation() -> None:
@@ -299,7 +304,11 @@ def test_condensing_is_not_repeated_at_a_size_at_which_it_did_not_help(found: St
 def test_a_disabled_memory_does_nothing_but_look_whether_it_is_on_again(requested: Request | None) -> None:
     found = with_log(9_000, (1, 9_000), pending_tokens=9_000, requested=requested, config={"enabled": False})
     assert next_step(found) == Wait(until=None, at_tokens=9_000 + found.rules.message_tokens)
-    assert first_wake_tokens(found.rules) == found.rules.message_tokens
+
+
+@pytest.mark.parametrize("config", [{}, {"message_tokens": 1}, AHEAD, AHEAD | {"enabled": False}])
+def test_a_memory_that_has_nothing_yet_is_looked_at_when_a_look_at_it_would_say(config: dict[str, Any]) -> None:
+    assert next_step(state(config)) == Wait(at_tokens=first_wake_tokens(rules(**config)))
 
 
 @pytest.mark.parametrize(
@@ -337,6 +346,7 @@ def test_jitter_spreads_a_wait_over_its_upper_half(attempts: int, jitter: float)
         ([10, 10, 10], 99, 1),
         ([99], 98, 1),
         ([5, 99, 5], 50, 2),
+        ([60, 40, 10], 50, 1),
     ],
 )
 def test_the_oldest_chunks_are_condensed_and_at_least_one(tokens: list[int], keep: int, count: int) -> None:
@@ -547,6 +557,21 @@ def test_nothing_is_condensed_of_a_log_that_is_not_whole_yet() -> None:
     capped = with_log(9_000, rebuilding=True, may_observe=False)
     assert isinstance(next_step(replace(capped, rebuilding=False)), Reflect)
     assert isinstance(next_step(capped), Wait)
+
+
+@pytest.mark.parametrize(
+    ("found", "step"),
+    [
+        ({}, NoteFacts()),
+        ({"pending_tokens": 1_000}, Observe(want_tokens=800, force_closed=False)),  # from the log as it will stay
+        ({"observation_tokens": 2_000, "observations": 1}, Reflect(keep_tokens=500)),
+        ({"may_observe": False}, IDLE),
+        ({"may_observe": False, "rebuilding": True}, IDLE),
+    ],
+    ids=["nothing-else", "to-observe", "to-condense", "capped", "not-whole"],
+)
+def test_facts_are_noted_of_an_ended_session_last_of_all(found: dict[str, Any], step: Step) -> None:
+    assert next_step(state(to_note=True, **found)) == step
 
 
 def test_a_memory_that_is_switched_off_rebuilds_nothing() -> None:

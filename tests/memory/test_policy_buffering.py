@@ -47,6 +47,7 @@ AT_BOUNDARY = replace(STEP, at_boundary=True)
         # From 30,000 - 1.1 x 6,000 = 23,400 on half a step is enough.
         (state(23_399, 6_000, 6_000, 6_000, no_boundary=True), Wait(at_tokens=23_400)),
         (state(23_400, 6_000, 6_000, 6_000), STEP),
+        (state(26_000, 6_000, 6_000, 6_000, 6_000), Wait(at_tokens=27_000)),
         (state(26_999, 6_000, 6_000, 6_000, 6_000), Wait(at_tokens=27_000)),
         (state(27_000, 6_000, 6_000, 6_000, 6_000), STEP),
         (state(29_999, 27_000), Wait(at_tokens=30_000)),
