@@ -49,12 +49,16 @@ LOCK_LOG = """/* lock_log */
 SELECT id AS session_id, memory_id, ended_at IS NOT NULL AS ended FROM sessions WHERE id = $1 FOR UPDATE
 """
 
-# A look is asked for where an append would make none, as nothing grew: what waited may be no longer what it was.
+# A look is asked for where an append would make none, as nothing grew: what waited may be no longer what it was. As in
+# an append a reason to look ends a wait, but neither a lease nor a back-off.
 RECOUNT = """/* recount */
 UPDATE memories SET pending_tokens = pending_tokens + $2,
   requested = CASE WHEN $3 THEN coalesce(requested, 'look') ELSE requested END,
   requested_at = CASE WHEN $3 THEN now() ELSE requested_at END,
-  due_at = CASE WHEN $3 OR pending_tokens + $2 >= wake_tokens THEN coalesce(due_at, now()) ELSE due_at END
+  due_at = CASE WHEN $3 OR pending_tokens + $2 >= wake_tokens
+                THEN CASE WHEN lease_owner IS NULL AND attempts = 0 THEN least(due_at, now())
+                          ELSE coalesce(due_at, now()) END
+                ELSE due_at END
 WHERE id = $1 RETURNING coalesce(due_at <= now(), false) AS due
 """
 

@@ -176,13 +176,20 @@ async def test_a_renewal_that_crosses_the_end_of_its_lease_changes_nothing(world
     assert facts.memory == ended.memory
 
 
-async def test_what_waits_for_a_reflection_is_still_observed_at_its_threshold(world: World) -> None:
-    """A wait until min_interval ends is no back-off: an append that reaches a threshold ends it."""
+@pytest.mark.parametrize("how", ["appended", "replaced"])
+async def test_what_waits_for_a_reflection_is_still_observed_at_its_threshold(world: World, how: str) -> None:
+    """A wait until min_interval ends is no back-off: what reaches a threshold ends it."""
     await world.configure(0, {**WAITS, "observation_tokens": 1, "memory_budget": 0, "min_interval": 86_400})
     for _ in range(2):
         await say(world, world.message("user", LONG))
     waiting = await world.facts()
-    await say(world, world.message("user", LONG))
+    message = world.message("user", LONG)
+    if how == "replaced":
+        await say(world, {**message, "content": "Hi."})
+        await world.replace(0, message["id"], message)
+        await world.processes[0].quiet()
+    else:
+        await say(world, message)
     facts = await world.facts()
 
     assert waiting.memory["due_at"] is not None

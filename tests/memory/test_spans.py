@@ -165,6 +165,10 @@ def test_a_seq_is_moved_to_the_start_of_its_group(seq: int, start: int) -> None:
     assert group_start(log("u c1 a r1 u"), seq) == start
 
 
+def test_an_open_group_reaches_to_the_end_of_the_log() -> None:
+    assert group_start(log("u c1 a a"), 4) == 2
+
+
 def test_seqs_are_told_as_ranges() -> None:
     assert ranges([1, 2, 3, 7, 9, 10]) == ((1, 3), (7, 7), (9, 10))
 

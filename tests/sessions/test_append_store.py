@@ -183,6 +183,69 @@ async def test_what_the_short_statement_does_not_store_is_told_by_the_general_on
     assert (await left(database, "s"))["sessions"]["next_seq"] == 2
 
 
+COLD = {"sessions": "last_active_at = now() - interval '301 seconds'"}
+WARM = {"sessions": "last_active_at = now() - interval '200 seconds'"}
+LATER = "due_at = now() + interval '1 hour'"
+BOUNDARY = {"kind": Kind.BOUNDARY, "observe": False}
+OTHER_MODEL = ActorUsage(model="other")
+
+
+@pytest.mark.parametrize(
+    ("fore", "message", "usage", "due", "requested"),
+    [
+        ({}, {"tokens": 44}, None, False, None),
+        ({}, {"tokens": 45}, None, True, None),  # the threshold of 50, with the 5 that wait
+        ({"memories": "pending_tokens = 0"}, {"tokens": 49}, None, False, None),
+        ({}, {"tokens": 99, "observe": False, "kind": Kind.ASSISTANT}, None, False, None),
+        # What may close a call without a token.
+        ({}, BOUNDARY, None, True, "look"),
+        ({}, {"kind": Kind.TOOL_RESULT, "observe": False}, None, True, "look"),
+        ({}, {"kind": Kind.TOOL_RESULT}, None, False, None),
+        ({"memories": "requested = 'observe'"}, BOUNDARY, None, True, "observe"),
+        # A cold cache, where at least 20 tokens are observed ahead.
+        ({**COLD, "memories": "buffered_tokens = 20"}, {}, None, True, "activate"),
+        ({**COLD, "memories": "buffered_tokens = 19"}, {}, None, False, None),
+        ({**WARM, "memories": "buffered_tokens = 20"}, {}, None, False, None),
+        ({**COLD, "memories": "buffered_tokens = 20, requested = 'look'"}, {}, None, True, "activate"),
+        ({**COLD, "memories": "buffered_tokens = 20, requested = 'reflect'"}, {}, None, True, "reflect"),
+        ({"sessions": "actor_model = 'm'", "memories": "buffered_tokens = 20"}, {}, OTHER_MODEL, True, "activate"),
+        ({"sessions": "actor_model = 'other'", "memories": "buffered_tokens = 20"}, {}, OTHER_MODEL, False, None),
+        ({"memories": "buffered_tokens = 20"}, {}, OTHER_MODEL, False, None),  # the first that is told
+        # A reason to look ends a wait, but neither a lease nor a back-off.
+        ({"memories": LATER}, {"tokens": 44}, None, False, None),
+        ({"memories": LATER}, {"tokens": 45}, None, True, None),
+        ({"memories": f"{LATER}, lease_owner = 'me'"}, BOUNDARY, None, False, "look"),
+        ({"memories": f"{LATER}, attempts = 1"}, BOUNDARY, None, False, "look"),
+    ],
+)
+async def test_an_append_has_the_memory_looked_at_where_there_is_a_reason(
+    database: Database,
+    fore: dict[str, str],
+    message: dict[str, Any],
+    usage: ActorUsage | None,
+    due: bool,
+    requested: str | None,
+) -> None:
+    store = AppendStore(database)
+    common: dict[str, Any] = {"key": "s", "resource_id": None, "defaults": DEFAULTS}
+    await appended(store, messages=[FIRST], usage=None, **common)
+    async with database.connection() as connection:
+        for table, change in fore.items():
+            await connection.execute(f"UPDATE {table} SET {change}")  # noqa: S608 - our own
+    result = await appended(store, messages=[replace(FIRST, id="new", **message)], usage=usage, **common)
+    found = (await left(database, "s"))["memories"]
+
+    assert (result.memory.due, found["requested"], found["asked"]) == (due, requested, requested is not None)
+
+
+@pytest.mark.parametrize(("tokens", "due"), [(49, False), (50, True)])
+async def test_a_first_append_has_the_memory_looked_at_from_the_threshold_on(
+    database: Database, tokens: int, due: bool
+) -> None:
+    new, common = [replace(FIRST, tokens=tokens)], {"key": "s", "resource_id": None, "usage": None}
+    assert (await appended(AppendStore(database), messages=new, defaults=DEFAULTS, **common)).memory.due is due
+
+
 STORE_ANOTHER = """
 INSERT INTO messages SELECT (jsonb_populate_record(m, jsonb_build_object('id', $1::text, 'seq', s.next_seq))).*
 FROM messages m JOIN sessions s ON s.id = m.session_id WHERE m.seq = 1
