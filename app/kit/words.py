@@ -80,8 +80,11 @@ def _thinned(crowd: re.Match[str]) -> str:
 
 
 def terms(text: str) -> Iterator[str]:
-    """The content units of a text in their order: stems of content words, pairs of CJK characters, numbers."""
-    for word in _RUN.findall(text.lower().replace("’", "'")):
+    """The content units of a text in their order: stems of content words, pairs of CJK characters, numbers.
+
+    A letter with its marks apart, as macOS writes names of files, is the one letter.
+    """
+    for word in _RUN.findall(normalized(text, "NFC").lower().replace("’", "'")):
         yield from _kept(word) if len(word) <= KEPT_CHARACTERS else _units(word)
 
 

@@ -19,6 +19,7 @@ SAME_SHARE: Final = 0.8  # of the words of both in common, with no number or nam
 DENIED_SHARE: Final = 0.5  # of the words in common, where one says it and the other denies it
 BEFORE_SHARE: Final = 0.5  # of the words of a "(before: ...)" that a fact has which it speaks of
 REFINED_WORDS_MIN: Final = 2
+HELD_WORDS_MIN: Final = 2
 
 _FRAME: Final = frozenset(terms("user assistant currently today recently lately these days anymore longer before"))
 _BEFORE: Final = re.compile(
@@ -29,6 +30,12 @@ _DENIED: Final = re.compile(
     r"|\b(?:nicht|kein\w*|nie|jamais|pas|nunca|nicht mehr|non)\b|않|안 |못 |그만|不|没|沒|ない|ません"
 )
 _PREFIX: Final = re.compile(r"^[\w .@'’-]{1,60}: ")
+# What stands on one side, and what on the other: "from Porto to Lisbon", "tea over coffee".
+_SIDES: Final = re.compile(
+    r"\bfrom ((?:\S+ ){1,4}?)to ((?:\S+ ?){1,3})|\bprefer\w* ((?:\S+ ){1,4}?)to ((?:\S+ ?){1,3})"
+    r"|((?:\S+ ){1,3})(?:over|than|instead of) ((?:\S+ ?){1,3})"
+)
+_SIDED: Final = (" over ", " than ", " instead of ", "from ", "refer")  # one of these is in all of them
 _TOGETHER: Final = re.compile(r"\band (?:i|user)\b", re.IGNORECASE)
 # Of what is nobody's alone it does not matter who says it: "the budget", "our deadline".
 _SPEAKER: Final = re.compile(r"^([\w .@'’-]{1,60}): (?!(?:the|our)\b)", re.IGNORECASE)
@@ -38,20 +45,22 @@ _SPEAKER: Final = re.compile(r"^([\w .@'’-]{1,60}): (?!(?:the|our)\b)", re.IGN
 class Said:
     """What a text says: its content words, whether it denies, what of somebody it speaks of.
 
-    ``whose``: who says it, where they have a name, and of whom, where it is not of themselves.
+    ``whose``: who says it, where they have a name, and of whom, where it is not of themselves. ``sides``: the words on
+    either side, where it matters which is which.
     """
 
     words: frozenset[str]
     denies: bool
     spoken: Spoken
     whose: tuple[str, str]
+    sides: tuple[frozenset[str], frozenset[str]]
 
 
 def said(text: str) -> Said:
     ordered = tuple(_words(text))
     spoken = spoken_of(_PREFIX.sub("", _BEFORE.sub("", text)), ordered)
     whose = (_speaker(text), "" if _TOGETHER.search(text) else other(ordered))
-    return Said(frozenset(ordered), _DENIED.search(text.lower()) is not None, spoken, whose)
+    return Said(frozenset(ordered), _DENIED.search(text.lower()) is not None, spoken, whose, _sides(text))
 
 
 Read: TypeAlias = Callable[[str], Said]
@@ -125,11 +134,28 @@ def relation(old: str, new: str, *, read: Read = said) -> Relation | None:
 
 def _among(old: Said, new: Said) -> Relation | None:
     one, other = old.words, new.words
+    if _are_swapped(old.sides, new.sides):
+        return Relation.CONTRADICTS
+    if one > other and (len(other) < HELD_WORDS_MIN or not old.spoken.tells >= new.spoken.tells):
+        return None  # its few words are there, and say something else: "cooks vegan dinners for Tom", "is vegan"
     if one >= other or (overlap(one, other) >= SAME_SHARE and not any(map(_is_exact, one ^ other))):
         return Relation.SAME if other else None
     if one < other and len(one) >= REFINED_WORDS_MIN:
         return Relation.REFINES
     return Relation.CONTRADICTS if old.spoken.tells & new.spoken.ends else None
+
+
+def _are_swapped(old: tuple[frozenset[str], frozenset[str]], new: tuple[frozenset[str], frozenset[str]]) -> bool:
+    """The same words with their sides changed: who moved from Porto to Lisbon has moved back."""
+    return bool(old[0] & new[1] and old[1] & new[0])
+
+
+def _sides(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    found = _SIDES.search(text) if any(word in text for word in _SIDED) else None
+    if found is None:
+        return frozenset(), frozenset()
+    left, right = (side for side in found.groups() if side is not None)
+    return frozenset(terms(left)), frozenset(terms(right))
 
 
 def _are_apart(one: tuple[str, str], other: tuple[str, str]) -> bool:

@@ -18,6 +18,11 @@ def test_a_text_has_the_terms_of_its_words_however_long_these_are(said: list[str
     assert list(terms(" ".join(said))) == [term for word in said for term in terms(word)]
 
 
+@pytest.mark.parametrize("text", ["Zürich naïve", "저는 서울에", "はガパオが", "Đà Nẵng"])
+def test_a_letter_with_its_marks_apart_is_that_letter(text: str) -> None:
+    assert list(terms(unicodedata.normalize("NFD", text))) == list(terms(text))
+
+
 def test_of_a_long_run_nothing_is_kept() -> None:
     terms_before = words._kept.cache_info().currsize
     assert list(terms("zq" * KEPT_CHARACTERS)) == ["zq" * KEPT_CHARACTERS]

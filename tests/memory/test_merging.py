@@ -21,6 +21,7 @@ SAME = [
     ("User lives in Lisbon (before: Porto).", "User lives in Lisbon (before: Porto)."),
     ("User lives in Lisbon (before: Porto).", "User now lives in Lisbon (before: Porto)."),
     ("User is C.", "User is C."),
+    ("User prefers tea over coffee in the morning.", "In the morning, user prefers tea over coffee."),
 ]
 REFINES = [
     ("User lives in Porto.", "User lives in Porto with two dogs."),
@@ -30,6 +31,10 @@ CONTRADICTS = [
     ("User lives in Lisbon.", "User moved to Porto."),
     ("User works at a bank.", "User started to work as a nurse in Lyon."),
     ("User prefers a window seat.", "User prefers an aisle seat."),
+    ("User prefers Python over Java.", "User prefers Java over Python."),
+    ("User prefers green tea to black coffee.", "User prefers black coffee to green tea."),
+    ("User moved from Porto to Lisbon.", "User moved back from Lisbon to Porto."),
+    ("User's talk moved from Monday to Friday.", "User's talk moved from Friday to Monday."),
     ("User likes tea.", "User does not like tea any more."),
     ("User: I love Chinese food.", "User: I hate Chinese food."),
     ("User: I live in Lisbon.", "User: I don't live in Lisbon any more."),
@@ -76,6 +81,8 @@ NEITHER = [
     ("User: I prefer window seats.", "User: My wife prefers aisle seats."),
     ("Ana: I live in Lisbon.", "Bob: I moved to Porto."),
     ("Ana: My budget is 500 euros.", "Bob: My budget is 700 euros."),
+    ("User cooks vegan dinners for Tom.", "User is vegan."),
+    ("User met Ana at the bank where Tom works.", "User works at the bank."),
     # Of one time, or in one person: both are true.
     ("User lives in Lisbon.", "User lived in Tokyo for three years."),
     ("User lives in Lisbon.", "User used to live in Rome."),
