@@ -39,7 +39,10 @@ _PLAIN = {
     404: ("not-found", "There is nothing at this path"),
     405: ("method-not-allowed", "This path does not take this method"),
     413: ("too-large", "The request is too large"),
+    416: ("requested-range-not-satisfiable", "Requested Range Not Satisfiable"),
 }
+# What Python calls otherwise by its version, as RFC 9110 has it.
+_PHRASES = {413: "Content Too Large", 414: "URI Too Long", 416: "Range Not Satisfiable", 422: "Unprocessable Content"}
 
 RETRY_DATABASE_SECONDS = 1.0
 
@@ -64,7 +67,11 @@ class Problem(BaseModel):
 def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The documented error answers of a route."""
     schema = {"schema": {"$ref": "#/components/schemas/Problem"}}
-    return {status: {"description": HTTPStatus(status).phrase, "content": {MEDIA_TYPE: schema}} for status in statuses}
+    return {status: {"description": _phrase(status), "content": {MEDIA_TYPE: schema}} for status in statuses}
+
+
+def _phrase(status: int) -> str:
+    return _PHRASES.get(status) or HTTPStatus(status).phrase
 
 
 def problem_response(
@@ -149,8 +156,8 @@ def _writable(text: str) -> str:
 
 async def _plain(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - narrows the type the framework hands over
-    fallback = (HTTPStatus(error.status_code).phrase.lower().replace(" ", "-"), HTTPStatus(error.status_code).phrase)
-    slug, title = _PLAIN.get(error.status_code, fallback)
+    phrase = _phrase(error.status_code)
+    slug, title = _PLAIN.get(error.status_code, (phrase.lower().replace(" ", "-"), phrase))
     status = HTTPStatus.UNPROCESSABLE_ENTITY if error.status_code == HTTPStatus.BAD_REQUEST else error.status_code
     headers = dict(error.headers or {})
     if status == HTTPStatus.METHOD_NOT_ALLOWED:
