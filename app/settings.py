@@ -20,6 +20,7 @@ from app.kit.errors import StartError
 from app.llm.embedding import EmbeddingProvider
 from app.llm.port import Provider
 from app.memory.rules import MemoryConfig
+from app.sessions.model import MESSAGES_MOST
 
 PREFIX = "DAYBOOK_"
 
@@ -108,7 +109,7 @@ class RedactionSettings(_Group):
 
 
 class SessionSettings(_Group):
-    messages_max: int = Field(100, ge=1, le=10_000, description="messages per request")
+    messages_max: int = Field(100, ge=1, le=MESSAGES_MOST, description="messages per request")
     message_bytes_max: int = Field(1024 * 1024, ge=1_024, le=1024**3, description="one message as JSON; 413 over it")
     metadata_bytes_max: int = Field(
         16 * 1024, ge=1_024, le=1024**2, description="metadata of a session as JSON; 413 over it"

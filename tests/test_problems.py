@@ -12,7 +12,11 @@ import asyncpg
 import httpx2 as httpx
 import pytest
 
+from app.kit.errors import ERRORS_MAX
 from app.kit.openapi import operations
+from app.recall.schemas import KINDS_MAX
+from app.sessions.model import MESSAGES_MOST
+from app.state.schemas import TEXTS_MAX
 from tests.conftest import Service, StartService, running_service
 
 KEY = "correct-horse-battery-staple"
@@ -121,6 +125,59 @@ async def test_a_body_that_cannot_be_read_is_told_where_and_why(service: Service
     assert problem["detail"].startswith(detail)
     [error] = problem["errors"]
     assert error["pointer"] == ("/messages/0/id" if b"id" in body else "")
+
+
+ANY_FIELDS = {"patchState", "putStateValue", "replaceMessage"}  # whose bodies have what fields they like
+
+
+@pytest.mark.parametrize("media_type", ["application/json", "application/json; charset=utf-8"])
+async def test_of_a_body_in_which_much_is_wrong_not_each_thing_is_told(service: Service, media_type: str) -> None:
+    """A megabyte of them held the service for 16 s, and was told in 34."""
+    crowd = {f"field-{number}": 1 for number in range(ERRORS_MAX + 1)}
+    asked = 0
+    for method, path, operation in operations(service.app.openapi()):
+        if "application/json" in operation.get("requestBody", {}).get("content", {}):
+            if operation["operationId"] in ANY_FIELDS:
+                continue
+            place = reduce(_given, PARAMETERS, path)
+            sent: dict[str, Any] = {"content": json.dumps(crowd), "headers": {"Content-Type": media_type}}
+            [error] = assert_problem(await service.client.request(method, place, **sent), 422, "invalid")["errors"]
+            assert (error["pointer"], error["detail"].split()[0] >= str(ERRORS_MAX + 1)) == ("", True), path
+            asked += 1
+    assert asked > 10
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "pointer"),
+    [
+        ("POST", "/sessions/s1/messages", {"messages": [1] * (ERRORS_MAX + 1)}, ""),
+        ("POST", "/sessions/s1/messages", {"messages": [{}] * (MESSAGES_MOST + 1)}, "/messages"),
+        ("POST", "/sessions/s1/context", {"system": ["a"] * (TEXTS_MAX + 1)}, "/system"),
+        ("POST", "/sessions/s1/recall", {"query": "a", "kinds": ["facts"] * (KINDS_MAX + 1)}, "/kinds"),
+        ("PUT", "/sessions/s1", {"config": {str(number): 1 for number in range(ERRORS_MAX + 1)}}, "/config"),
+        ("PUT", "/resources/r-1", {"config": {str(number): 1 for number in range(ERRORS_MAX + 1)}}, "/config"),
+    ],
+)
+async def test_of_a_list_that_is_too_long_no_more_is_read(
+    service: Service, method: str, path: str, body: Any, pointer: str
+) -> None:
+    [error] = assert_problem(await service.client.request(method, path, json=body), 422, "invalid")["errors"]
+    assert error["pointer"] == pointer
+
+
+async def test_as_many_errors_as_are_told_are_told(service: Service) -> None:
+    answer = await service.client.post("/sessions/s1/messages", json={"messages": [1] * ERRORS_MAX})
+    assert len(assert_problem(answer, 422, "invalid")["errors"]) == ERRORS_MAX
+
+
+async def test_a_change_names_no_more_values_than_a_session_sees(start_service: StartService) -> None:
+    async with start_service(state={"entries_max": 2}) as service:
+        await service.append("s1", USER)
+        for names, status in ((6, 200), (7, 413)):
+            answer = await service.client.patch(
+                "/sessions/s1/state", json=dict.fromkeys(map("x{}".format, range(names)))
+            )
+            assert answer.status_code == status
 
 
 async def test_json_that_is_not_declared_as_such_is_told_how(service: Service) -> None:

@@ -21,6 +21,7 @@ from app.artifacts.schemas import (
 )
 from app.artifacts.service import ArtifactService
 from app.kit.auth import Access, Guarded, Tenant, needs
+from app.kit.direct import Sent
 from app.kit.errors import FieldError, Invalid
 from app.kit.http import has_etag
 from app.kit.openapi import BYTES
@@ -111,7 +112,7 @@ async def list_versions(
 
 @router.post(ARTIFACT_PATH + "/grep", operation_id="grepArtifact", responses=problem_responses(413))
 @needs(Access.READ)
-async def grep_artifact(key: Key, name: Name, body: GrepIn, tenant: Tenant, request: Request) -> GrepOut:
+async def grep_artifact(key: Key, name: Name, body: Sent[GrepIn], tenant: Tenant, request: Request) -> GrepOut:
     """The lines of a text that match a pattern, without loading it."""
     artifact, found = await _service(request).grep(tenant=tenant, key=key, name=name, asked=body)
     matches = [

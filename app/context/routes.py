@@ -8,7 +8,7 @@ from app.context.answers import NOTHING, Answer
 from app.context.schemas import ContextIn, ContextOut, ContextQuery, DiffOut, diff_out
 from app.context.service import ContextService
 from app.kit.auth import Access, Guarded, Tenant, needs, tenant_of
-from app.kit.direct import body_of, query_of, usually
+from app.kit.direct import Sent, body_of, query_of, usually
 from app.kit.http import body_bytes, has_etag
 from app.kit.problems import problem_responses
 from app.sessions.model import SEQ_MAX
@@ -60,7 +60,7 @@ async def post_context(
     tenant: Tenant,
     request: Request,
     query: Annotated[ContextQuery, Query()],
-    body: Annotated[ContextIn, Body()] = NOTHING,
+    body: Annotated[Sent[ContextIn], Body()] = NOTHING,
 ) -> Response:
     """The same, with the caller's own system prompt, knowledge and messages around it; without a body as GET."""
     size = body_bytes(request.headers)

@@ -17,6 +17,7 @@ from app.facts.schemas import (
 from app.facts.service import FactService, Noted
 from app.facts.store import FactFilter
 from app.kit.auth import Guarded, Tenant
+from app.kit.direct import Sent
 from app.kit.paging import paged, read_cursor
 from app.kit.problems import problem_responses
 from app.sessions.schemas import ResourceId
@@ -50,7 +51,7 @@ async def list_facts(
     responses=problem_responses(413) | {200: {"model": FactOut, "description": "It was known already"}},
 )
 async def add_fact(
-    resource_id: ResourceId, body: FactIn, tenant: Tenant, request: Request, response: Response
+    resource_id: ResourceId, body: Sent[FactIn], tenant: Tenant, request: Request, response: Response
 ) -> FactOut:
     """Note a fact by hand. In the same words, and valid as long, it is noted once."""
     fact, created = await _service(request).note(tenant, resource_id, _noted(body))
@@ -66,7 +67,7 @@ async def get_fact(resource_id: ResourceId, fact_id: FactId, tenant: Tenant, req
 
 @router.patch(FACT_PATH, operation_id="editFact", responses=problem_responses(404, 413))
 async def edit_fact(
-    resource_id: ResourceId, fact_id: FactId, body: FactPatch, tenant: Tenant, request: Request
+    resource_id: ResourceId, fact_id: FactId, body: Sent[FactPatch], tenant: Tenant, request: Request
 ) -> FactOut:
     """Correct a fact, or end it by its `valid_to`. What it rests on stays: it is still erased with that."""
     return fact_out(await _service(request).change(tenant, resource_id, fact_id, body.fields()), resource_id)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 RETRY_SECONDS = 1.0  # where nothing tells when it is over
 OBJECT_EXPECTED = "a JSON object is expected"
+ERRORS_MAX = 100  # of one body that are told; each of more would cost as much time again, and be told to nobody
 # What pydantic says of these names classes and types of Python, which a caller knows nothing of.
 _IN_WORDS_OF_JSON = {
     "dict_type": OBJECT_EXPECTED,
@@ -54,6 +55,10 @@ def json_pointer(*steps: object) -> str:
 def invalid_detail(found: Mapping[str, Any]) -> str:
     """What is wrong with a field, by one of the errors of a ``ValidationError``."""
     return _IN_WORDS_OF_JSON.get(found["type"]) or str(found["msg"])
+
+
+def too_many_errors(count: int) -> str:
+    return f"{count} things are wrong with it; up to {ERRORS_MAX} are told one by one"
 
 
 class DomainError(Exception):

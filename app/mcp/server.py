@@ -26,6 +26,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import VERSION
+from app.kit.errors import ERRORS_MAX, too_many_errors
 from app.kit.http import as_part
 from app.mcp.tools import TOOLS, Tool
 from app.sessions.wire import first_flaw
@@ -122,5 +123,7 @@ def _told(text: str, *, is_error: bool = False) -> CallToolResult:
 
 
 def _complaint(error: ValidationError) -> str:
+    if error.error_count() > ERRORS_MAX:
+        return too_many_errors(error.error_count())
     found = error.errors(include_url=False, include_input=False)
     return "; ".join(f"{'/'.join(map(str, one['loc']))}: {one['msg']}" for one in found)

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from app.kit.json import dumps
 from app.recall.schemas import LIMIT_DEFAULT, LIMIT_MAX
+from app.sessions.model import MESSAGES_MOST
 from app.sessions.schemas import KEY_PATTERN, WAIT_MS_MAX
 
 
@@ -76,7 +77,7 @@ class AppendMessages(SessionTool):
 
     reads: ClassVar[bool] = False
 
-    messages: list[Said] = Field(min_length=1)
+    messages: list[Said] = Field(min_length=1, max_length=MESSAGES_MOST)
     resource_id: str | None = Field(None, pattern=KEY_PATTERN, description="Whose conversation it is, e.g. a user's id")
 
     def call(self) -> Call:

@@ -3,6 +3,7 @@
 from fastapi import APIRouter, Request, Response
 
 from app.kit.auth import Guarded, Tenant
+from app.kit.direct import Sent
 from app.kit.errors import Invalid
 from app.kit.problems import problem_responses
 from app.memory.branching import Branching
@@ -38,7 +39,9 @@ def _controls(request: Request) -> Controls:
 
 
 @router.patch(OBSERVATIONS_PATH + "/{note_id}", operation_id="editObservation", responses=problem_responses(409, 413))
-async def edit_observation(key: Key, note_id: NoteId, body: EditIn, tenant: Tenant, request: Request) -> ObservationOut:
+async def edit_observation(
+    key: Key, note_id: NoteId, body: Sent[EditIn], tenant: Tenant, request: Request
+) -> ObservationOut:
     """Edit an observation: what is answered takes its place in the next version, with an id of its own."""
     return observation_out(await _controls(request).edit(tenant, key, OBSERVATIONS, note_id, body.text), key)
 
@@ -56,7 +59,9 @@ async def delete_observations(key: Key, tenant: Tenant, request: Request) -> Del
 
 
 @router.patch(REFLECTIONS_PATH + "/{note_id}", operation_id="editReflection", responses=problem_responses(409, 413))
-async def edit_reflection(key: Key, note_id: NoteId, body: EditIn, tenant: Tenant, request: Request) -> ReflectionOut:
+async def edit_reflection(
+    key: Key, note_id: NoteId, body: Sent[EditIn], tenant: Tenant, request: Request
+) -> ReflectionOut:
     """Edit a reflection: what is answered takes its place in the next version, with an id of its own."""
     return reflection_out(await _controls(request).edit(tenant, key, REFLECTIONS, note_id, body.text), key)
 
@@ -93,7 +98,7 @@ async def erase_message(key: Key, message_id: MessageId, tenant: Tenant, request
 
 
 @router.post("/sessions/{key}/compact", operation_id="compactSession", responses=problem_responses(409, 413))
-async def compact_session(key: Key, body: CompactIn, tenant: Tenant, request: Request) -> CompactOut:
+async def compact_session(key: Key, body: Sent[CompactIn], tenant: Tenant, request: Request) -> CompactOut:
     """Let the messages up to `up_to_seq` leave the tail for a summary, which contexts show first; they stay readable.
 
     What they say and no note tells yet is told by the summary alone: it is not observed any more.
@@ -114,7 +119,9 @@ async def compact_session(key: Key, body: CompactIn, tenant: Tenant, request: Re
 @session_router.post(
     "/sessions/{key}/branch", status_code=201, operation_id="branchSession", responses=problem_responses(409, 413)
 )
-async def branch_session(key: Key, body: BranchIn, tenant: Tenant, request: Request, response: Response) -> SessionOut:
+async def branch_session(
+    key: Key, body: Sent[BranchIn], tenant: Tenant, request: Request, response: Response
+) -> SessionOut:
     """Make a new session of this one as it was at a message: its messages, config, memory and artifacts.
 
     No model is called. The state is that of now, of which no history is kept.

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import ValidationError
 
-from app.kit.errors import FieldError, Invalid, invalid_detail, json_pointer
+from app.kit.errors import ERRORS_MAX, FieldError, Invalid, invalid_detail, json_pointer, too_many_errors
 from app.memory.engine import Engine
 from app.memory.policy import first_wake_tokens
 from app.memory.queue_store import QueueStore
@@ -67,6 +67,8 @@ class MemoryService:
         try:
             read = MemoryConfig.model_validate(config, strict=True)  # settings are texts, JSON has types
         except ValidationError as error:
+            if error.error_count() > ERRORS_MAX:
+                raise Invalid.at("/config", too_many_errors(error.error_count())) from error
             fields = [
                 FieldError(json_pointer("config", *found["loc"]), invalid_detail(found)) for found in error.errors()
             ]

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 
 from app.kit.auth import Access, Guarded, Tenant, needs
+from app.kit.direct import Sent
 from app.kit.problems import problem_responses
 from app.recall.schemas import RecallIn, RecallOut, ResourceRecallIn, ToolsOut, ask_of, recall_out
 from app.recall.service import RecallService
@@ -21,7 +22,7 @@ def _service(request: Request) -> RecallService:
 
 @router.post("/sessions/{key}/recall", operation_id="recallSession", responses=problem_responses(404))
 @needs(Access.READ)
-async def recall_session(key: Key, body: RecallIn, tenant: Tenant, request: Request) -> RecallOut:
+async def recall_session(key: Key, body: Sent[RecallIn], tenant: Tenant, request: Request) -> RecallOut:
     """Find what was said in a session, and what was noted of it, however long ago."""
     return recall_out(await _service(request).session(tenant, key, ask_of(body)))
 
@@ -29,7 +30,7 @@ async def recall_session(key: Key, body: RecallIn, tenant: Tenant, request: Requ
 @router.post("/resources/{resource_id}/recall", operation_id="recallResource")
 @needs(Access.READ)
 async def recall_resource(
-    resource_id: ResourceId, body: ResourceRecallIn, tenant: Tenant, request: Request
+    resource_id: ResourceId, body: Sent[ResourceRecallIn], tenant: Tenant, request: Request
 ) -> RecallOut:
     """Find what was said in any session of a resource. Where there is none, nothing is found."""
     return recall_out(await _service(request).resource(tenant, resource_id, ask_of(body)))

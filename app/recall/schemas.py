@@ -12,6 +12,7 @@ from app.sessions.schemas import KEY_PATTERN, STORABLE_PATTERN, Time
 LIMIT_DEFAULT, LIMIT_MAX = 10, 100
 NEIGHBOURS_MAX = 10
 QUERY_CHARACTERS_MAX = 10_000
+KINDS_MAX = 10  # one may be named twice
 
 Query = Annotated[str, Field(min_length=1, max_length=QUERY_CHARACTERS_MAX, pattern=STORABLE_PATTERN)]
 KINDS = {
@@ -27,7 +28,10 @@ class RecallIn(BaseModel):
     query: Query = Field(description="Words to find, in any language; a date in it narrows the time")
     limit: int = Field(LIMIT_DEFAULT, ge=1, le=LIMIT_MAX, strict=True)
     kinds: list[Literal["messages", "observations", "facts"]] = Field(
-        default=["messages", "observations", "facts"], min_length=1, description="What to look for; default: all"
+        default=["messages", "observations", "facts"],
+        min_length=1,
+        max_length=KINDS_MAX,
+        description="What to look for; default: all",
     )
     since: Time | None = Field(None, description="Only what was said from then on")
     until: Time | None = Field(None, description="Only what was said before")

@@ -13,6 +13,7 @@ from uuid import UUID
 Part: TypeAlias = dict[str, Any]
 
 SEQ_MAX = 2**63 - 1
+MESSAGES_MOST = 10_000  # that a request may be allowed to have: of a longer list no more is read
 
 
 class PartType(StrEnum):

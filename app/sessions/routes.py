@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 
 from app.kit.auth import Guarded, Tenant, tenant_of
-from app.kit.direct import body_of, usually
+from app.kit.direct import Sent, body_of, usually
 from app.kit.http import body_bytes
 from app.kit.json import dumps
 from app.kit.paging import next_cursor, paged, read_cursor
@@ -91,7 +91,7 @@ async def _usual_append(request: Request) -> Response | None:
 @usually(_usual_append)
 async def append_messages(
     key: Key,
-    body: AppendIn,
+    body: Sent[AppendIn],
     tenant: Tenant,
     request: Request,
     idempotency_key: IdempotencyKey = None,
@@ -138,7 +138,7 @@ async def get_message(key: Key, message_id: MessageId, tenant: Tenant, request: 
     responses=problem_responses(404, 409, 410, 413),
 )
 async def replace_message(
-    key: Key, message_id: MessageId, body: MessageIn, tenant: Tenant, request: Request
+    key: Key, message_id: MessageId, body: Sent[MessageIn], tenant: Tenant, request: Request
 ) -> MessageOut:
     """Replace a message that no observation holds yet: a turn being streamed.
 
@@ -158,7 +158,7 @@ async def replace_message(
     responses=problem_responses(409, 413) | {201: {"model": SessionOut, "description": "Created"}},
 )
 async def put_session(
-    key: Key, tenant: Tenant, request: Request, response: Response, body: SessionIn = NOTHING_OF_SESSION
+    key: Key, tenant: Tenant, request: Request, response: Response, body: Sent[SessionIn] = NOTHING_OF_SESSION
 ) -> SessionOut:
     """Create a session, or merge metadata and the memory's config into it; without a body nothing of them."""
     session, created = await _service(request).put(
@@ -209,7 +209,7 @@ async def put_resource(
     tenant: Tenant,
     request: Request,
     response: Response,
-    body: ResourceIn = NOTHING_OF_RESOURCE,
+    body: Sent[ResourceIn] = NOTHING_OF_RESOURCE,
 ) -> ResourceOut:
     """Create a resource, or merge metadata and its sessions' shared config into it; without a body nothing of them."""
     resource, created = await _resources(request).put(

@@ -8,7 +8,7 @@ from fastapi import Header, Path, Query
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
 from pydantic_core import PydanticCustomError
 
-from app.sessions.model import SEQ_MAX, Kind, Message
+from app.sessions.model import MESSAGES_MOST, SEQ_MAX, Kind, Message
 from app.sessions.store import SessionRecord
 from app.sessions.usage import TOKENS_MAX
 
@@ -90,7 +90,7 @@ class UsageIn(BaseModel):
 class AppendIn(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    messages: list[MessageIn] = Field(min_length=1)
+    messages: list[MessageIn] = Field(min_length=1, max_length=MESSAGES_MOST)
     resource_id: str | None = Field(None, pattern=KEY_PATTERN, description="Whose session it is, e.g. a user's id")
     usage: UsageIn | None = None
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Request, Response
 
 from app.kit.auth import Access, Guarded, Tenant, needs
+from app.kit.direct import Sent
 from app.kit.errors import Invalid
 from app.kit.http import has_etag
 from app.kit.json import dumps
@@ -93,7 +94,7 @@ async def delete_value(
 
 @router.post("/templates/lint", operation_id="lintTemplate", responses=problem_responses(413))
 @needs(Access.READ)
-async def lint_template(body: LintIn, tenant: Tenant, request: Request) -> LintOut:
+async def lint_template(body: Sent[LintIn], tenant: Tenant, request: Request) -> LintOut:
     """What is wrong with a template, which names it uses, and what of the cached prefix they make volatile."""
     texts = [*body.template, *body.system]
     if not texts:

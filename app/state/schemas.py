@@ -46,7 +46,9 @@ def _listed(value: Any) -> Any:
 
 
 Text = Annotated[str, Field(max_length=TEXT_CHARS_MAX)]
-Texts = Annotated[list[Text], BeforeValidator(_listed, json_schema_input_type=Text | list[Text] | None)]
+TEXTS_MAX = 1_000  # of a system prompt: each is a block of its own
+_TextList = Annotated[list[Text], Field(max_length=TEXTS_MAX)]
+Texts = Annotated[_TextList, BeforeValidator(_listed, json_schema_input_type=Text | _TextList | None)]
 
 
 class LintIn(BaseModel):

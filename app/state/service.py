@@ -12,11 +12,12 @@ from app.kit.offload import offloaded
 from app.redaction.model import OFF, Redaction, redacted_object
 from app.sessions.errors import SessionNotFound
 from app.sessions.store import session_id
-from app.state.errors import NoResource, StateChanged, StateNotFound
+from app.state.errors import NoResource, StateChanged, StateNotFound, StateTooLarge
 from app.state.linting import Lint, lint
 from app.state.model import Changes, Entry, State, StateConfig, check_growth, check_size
 from app.state.reading import check_name, check_value
 from app.state.store import StateStore
+from app.state.templates import STORED
 
 
 class StateService:
@@ -55,6 +56,9 @@ class StateService:
 
     async def patch(self, *, tenant: str, key: str, values: Mapping[str, Any], if_match: str | None) -> State:
         """Set the names given, delete those given as null, all or none; answers the whole state."""
+        most = len(STORED) * self._config.entries_max
+        if len(values) > most:
+            raise StateTooLarge(f"a session sees at most {most} values (DAYBOOK_STATE__ENTRIES_MAX, of each scope)")
         for name, value in values.items():
             self._check(name, value, name_at=json_pointer(name), value_at=json_pointer(name))
         put = {name: value for name, value in (await self._redacted(tenant, values)).items() if value is not None}

@@ -14,6 +14,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.types import TextContent
 
 from app.kit.auth import Access
+from app.kit.errors import ERRORS_MAX
 from app.mcp.tools import TOOLS
 from tests.conftest import Service, StartService
 from tests.keys.conftest import MakeKey
@@ -102,6 +103,12 @@ async def test_every_tool_is_listed_with_what_it_does_and_a_schema_of_its_argume
         pytest.param("recall", {"query": "tea", "resource_id": ".."}, "resource_id: Value error", id="a step up"),
         pytest.param("get_context", {"session": "s1", "budget": 5}, "budget: Extra inputs", id="an unknown argument"),
         pytest.param("append_messages", {"session": "s1"}, "messages: Field required", id="a missing one"),
+        pytest.param(
+            "append_messages",
+            {"session": "s1", "messages": [1] * (ERRORS_MAX + 1)},
+            f"{ERRORS_MAX + 1} things are wrong",
+            id="too many to be told",
+        ),
         pytest.param("recall", {"query": "Lisbon"}, ": Value error, either session or resource_id", id="no place"),
         pytest.param(
             "append_messages",
