@@ -18,8 +18,8 @@ from app.memory.slots import Spoken, other, spoken_of
 SAME_SHARE: Final = 0.8  # of the words of both in common, with no number or name between them
 DENIED_SHARE: Final = 0.5  # of the words in common, where one says it and the other denies it
 BEFORE_SHARE: Final = 0.5  # of the words of a "(before: ...)" that a fact has which it speaks of
-REFINED_WORDS_MIN: Final = 2
 HELD_WORDS_MIN: Final = 2
+TURNED_WORDS_MAX: Final = 6  # in what is longer they mostly are of no weight
 
 _FRAME: Final = frozenset(terms("user assistant currently today recently lately these days anymore longer before"))
 # Possessive: blanks behind one that nothing closes would else be divided among the three in every way there is.
@@ -28,9 +28,15 @@ _BEFORE: Final = re.compile(
 )
 _DENIED: Final = re.compile(
     r"\b(?:not|never|no longer|no more|cannot|stopped|quit|gave up|without|hates?|dislikes?)\b|n't\b"
+    r"|\b(?:ha[sd]|have|got|is|are|was|were|with|in|of|eats?|drinks?|uses?|owns?|wants?|needs?|takes?|speaks?) no\b"
     r"|\b(?:nicht|kein\w*|nie|jamais|pas|nunca|nicht mehr|non)\b|않|안 |못 |그만|不|没|沒|ない|ません"
 )
 _PREFIX: Final = re.compile(r"^[\w .@'’-]{1,60}: ")
+# Words that tell nothing by themselves and turn what is told: "had a dog", "may have", "works before noon"; not May.
+_TURNING: Final = re.compile(
+    r"\b(?:had|was|were|may|might|maybe|perhaps|probably|will|would|could|should|few|many|only|before|after|out|off|under"
+    r"|below|over|above|up|down|more|less|most|least|always|often|sometimes|rarely|seldom)\b"
+)
 # What stands on one side, and what on the other: "from Porto to Lisbon", "tea over coffee".
 _SIDES: Final = re.compile(
     r"\bfrom ((?:\S+ ){1,4}?)to ((?:\S+ ?){1,3})|\bprefer\w* ((?:\S+ ){1,4}?)to ((?:\S+ ?){1,3})"
@@ -47,7 +53,7 @@ class Said:
     """What a text says: its content words, whether it denies, what of somebody it speaks of.
 
     ``whose``: who says it, where they have a name, and of whom, where it is not of themselves. ``sides``: the words on
-    either side, where it matters which is which.
+    either side, where it matters which is which. ``turns``: what turns it and is no content.
     """
 
     words: frozenset[str]
@@ -55,13 +61,15 @@ class Said:
     spoken: Spoken
     whose: tuple[str, str]
     sides: tuple[frozenset[str], frozenset[str]]
+    turns: frozenset[str]
 
 
 def said(text: str) -> Said:
     ordered = tuple(_words(text))
     spoken = spoken_of(_PREFIX.sub("", _BEFORE.sub("", text)), ordered)
     whose = (_speaker(text), "" if _TOGETHER.search(text) else other(ordered))
-    return Said(frozenset(ordered), _DENIED.search(text.lower()) is not None, spoken, whose, _sides(text))
+    denies, turns = _DENIED.search(text.lower()) is not None, frozenset(_TURNING.findall(text))
+    return Said(frozenset(ordered), denies, spoken, whose, _sides(text), turns)
 
 
 Read: TypeAlias = Callable[[str], Said]
@@ -137,13 +145,29 @@ def _among(old: Said, new: Said) -> Relation | None:
     one, other = old.words, new.words
     if _are_swapped(old.sides, new.sides):
         return Relation.CONTRADICTS
-    if one > other and (len(other) < HELD_WORDS_MIN or not old.spoken.tells >= new.spoken.tells):
-        return None  # its few words are there, and say something else: "cooks vegan dinners for Tom", "is vegan"
-    if one >= other or (overlap(one, other) >= SAME_SHARE and not any(map(_is_exact, one ^ other))):
-        return Relation.SAME if other else None
-    if one < other and len(one) >= REFINED_WORDS_MIN:
+    if other and _says_it(old, new):
+        return Relation.SAME
+    if one < other and _says_it(new, old):
         return Relation.REFINES
     return Relation.CONTRADICTS if old.spoken.tells & new.spoken.ends else None
+
+
+def _says_it(larger: Said, smaller: Said) -> bool:
+    """Whether all that the second says stands in the first, or both say nearly the same.
+
+    A few words may stand in what says something else: "is vegan" in "cooks vegan dinners for Tom".
+    """
+    if larger.words > smaller.words:
+        few = len(smaller.words) < HELD_WORDS_MIN
+        return not few and larger.spoken.tells >= smaller.spoken.tells and not _turns(larger, smaller)
+    apart = larger.words ^ smaller.words
+    alike = overlap(larger.words, smaller.words) >= SAME_SHARE and not any(map(_is_exact, apart))
+    return (alike or not apart) and not _turns(larger, smaller) and not _turns(smaller, larger)
+
+
+def _turns(one: Said, other: Said) -> bool:
+    """Whether the second, among few words, has one that turns them and is not in the first."""
+    return len(one.words) <= TURNED_WORDS_MAX and not other.turns <= one.turns
 
 
 def _are_swapped(old: tuple[frozenset[str], frozenset[str]], new: tuple[frozenset[str], frozenset[str]]) -> bool:

@@ -21,6 +21,10 @@ SAME = [
     ("User lives in Lisbon (before: Porto).", "User lives in Lisbon (before: Porto)."),
     ("User lives in Lisbon (before: Porto).", "User now lives in Lisbon (before: Porto)."),
     ("User is C.", "User is C."),
+    (
+        "User has sold 5 paintings since the classes in Porto began, and feels confident.",
+        "Since the classes in Porto began, User has sold 5 paintings and feels more confident.",
+    ),
     ("User prefers tea over coffee in the morning.", "In the morning, user prefers tea over coffee."),
 ]
 REFINES = [
@@ -35,6 +39,8 @@ CONTRADICTS = [
     ("User prefers green tea to black coffee.", "User prefers black coffee to green tea."),
     ("User moved from Porto to Lisbon.", "User moved back from Lisbon to Porto."),
     ("User's talk moved from Monday to Friday.", "User's talk moved from Friday to Monday."),
+    ("User has children.", "User has no children."),
+    ("User has no car.", "User has a car."),
     ("User likes tea.", "User does not like tea any more."),
     ("User: I love Chinese food.", "User: I hate Chinese food."),
     ("User: I live in Lisbon.", "User: I don't live in Lisbon any more."),
@@ -82,6 +88,9 @@ NEITHER = [
     ("Ana: I live in Lisbon.", "Bob: I moved to Porto."),
     ("Ana: My budget is 500 euros.", "Bob: My budget is 700 euros."),
     ("User cooks vegan dinners for Tom.", "User is vegan."),
+    ("User has a dog.", "User had a dog."),
+    ("User may have diabetes.", "User has diabetes."),
+    ("User works in the morning before noon.", "User works in the morning after noon."),
     ("User met Ana at the bank where Tom works.", "User works at the bank."),
     # Of one time, or in one person: both are true.
     ("User lives in Lisbon.", "User lived in Tokyo for three years."),
