@@ -38,9 +38,10 @@ class Charging:
         estimate: Callable[[Source], Awaitable[Usage]],
         source: Source,
     ) -> Draft | None:
-        """One call; None where a cap forbids it, and the provider was not asked. Raises what ``think`` does.
+        """One call; None where a cap forbids it, or the lease was taken over: the provider was not asked.
 
-        A call that is cancelled, or dies, leaves its reservation behind, which ends with the lease.
+        Raises what ``think`` does. A call that is cancelled, or dies, leaves its reservation behind, which ends with
+        the lease.
         """
         expected = amount(await estimate(source)) if self.caps.are_set else Amount()
         if not expected.tokens:
@@ -59,8 +60,8 @@ class Charging:
     async def _reserve(self, lease: Lease, loaded: Loaded, expected: Amount) -> Rung:
         async with self._database.tx() as tx:
             allowed = allowance(self.caps, await self._store.lock(tx, loaded.memory_id, loaded.tenant))
-            if allowed.rung is not Rung.PAUSED:
-                await self._store.reserve(tx, lease, loaded.tenant, expected)
+            if allowed.rung is Rung.PAUSED or not await self._store.reserve(tx, lease, loaded.tenant, expected):
+                return Rung.PAUSED
         return allowed.rung
 
     async def _charge(self, lease: Lease, loaded: Loaded, usage: Usage) -> None:

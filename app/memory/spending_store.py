@@ -39,6 +39,7 @@ INSERT INTO spending (memory_id, day, tenant, reserved_epoch, reserved_tokens, r
 SELECT id, {TODAY}, $2::text, lease_epoch, $4::bigint, $5::float8 FROM memories WHERE id = $1 AND lease_epoch = $3
 ON CONFLICT (memory_id, day) DO UPDATE SET reserved_epoch = excluded.reserved_epoch,
   reserved_tokens = excluded.reserved_tokens, reserved_usd = excluded.reserved_usd
+RETURNING true
 """  # noqa: S608 - our own expression
 
 CHARGE = f"""/* charge */
@@ -70,8 +71,10 @@ class SpendingStore:
         await tx.execute(LOCK_DAY, tenant)
         return _accounts_of(await tx.fetchrow(ACCOUNTS, memory_id, tenant))
 
-    async def reserve(self, tx: Tx, lease: Lease, tenant: str, estimate: Amount) -> None:
-        await tx.execute(RESERVE, lease.memory_id, tenant, lease.epoch, estimate.tokens, estimate.cost_usd)
+    async def reserve(self, tx: Tx, lease: Lease, tenant: str, estimate: Amount) -> bool:
+        """Note what a call may cost; False, and nothing is noted, where the lease is another's by now."""
+        arguments = (lease.memory_id, tenant, lease.epoch, estimate.tokens, estimate.cost_usd)
+        return await tx.fetchval(RESERVE, *arguments) is not None
 
     async def charge(self, lease: Lease, tenant: str, spent: Amount, *, unpriced_tokens: int) -> None:
         """Book what a call has cost in the place of what it had reserved."""

@@ -9,16 +9,18 @@ import pytest
 
 from app.kit.db import Database, DatabaseConfig, Tx
 from app.kit.tokens import text_tokens
+from app.llm.port import Usage
 from app.memory.charging import Charging
 from app.memory.erasing_store import ErasingStore
 from app.memory.extractive.roles import ExtractiveObserver
+from app.memory.model import Call, Draft, ObserverInput
 from app.memory.observing import Observing
 from app.memory.outcomes import Outcome
 from app.memory.queue_store import QueueStore
 from app.memory.rebuilding import Rebuilding
 from app.memory.records import Gap, Lease
 from app.memory.rules import Rules
-from app.memory.spending import Amount, Caps
+from app.memory.spending import Amount, Cap, Caps
 from app.memory.spending_store import SpendingStore
 from app.memory.steps import Wait
 from app.memory.store import MemoryStore
@@ -35,6 +37,9 @@ UNFENCED = {
     "MemoryStore.add_runs",  # stands behind `fence` in its transaction
     "SpendingStore.charge",  # what a call has cost was spent, whoever has the lease by then
 }
+
+USAGE = Usage(input_tokens=10, output_tokens=5)
+CALL = Call(provider="scripted", model="scripted", prompt_version="", usage=USAGE, latency_ms=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,3 +153,24 @@ async def test_what_was_erased_since_it_was_loaded_is_not_observed_again_and_bre
     assert await rebuilding.run(scene.stale, erased, Rules.resolve({}, {})) is Outcome.STALE
     with pytest.raises(AssertionError):
         await rebuilding.run(scene.held, erased, Rules.resolve({}, {}))
+
+
+async def test_a_model_is_not_paid_for_what_a_worker_whose_lease_was_taken_over_would_ask(scene: Scene) -> None:
+    """It would have reserved nothing, so that others might pass the cap by it, and could record nothing."""
+    caps = Caps(tenant=Cap(tokens=1_000_000))
+    charging = Charging(database=scene.database, store=SpendingStore(scene.database), caps=caps)
+    memory = await MemoryStore(scene.database).load(scene.held)
+    assert memory is not None
+    asked: list[ObserverInput] = []
+
+    async def think(source: ObserverInput) -> Draft:
+        asked.append(source)
+        return Draft(text="", call=CALL)
+
+    async def estimate(_source: ObserverInput) -> Usage:
+        return USAGE
+
+    assert await charging.paid(scene.stale, memory, think, estimate, ObserverInput(messages=())) is None
+    assert not asked
+    assert await charging.paid(scene.held, memory, think, estimate, ObserverInput(messages=())) is not None
+    assert len(asked) == 1
