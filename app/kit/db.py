@@ -23,7 +23,6 @@ TENANT_SETTING = "daybook.tenant"
 _tenant: ContextVar[str] = ContextVar("daybook_tenant", default=EVERY_TENANT)
 
 VERSION_MIN = 14
-SESSION_SHARE = 0.5  # of the pool, which those who write to one session have at once
 STATEMENTS_KEPT = 100  # prepared ones of a connection: the driver's own default
 
 # What the driver raises when the server cannot be reached or gives up for now, rather than for what was asked of it.
@@ -107,7 +106,7 @@ class Database:
         self._config = config
         self._pool: Any = None
         self._wanting = 0  # how many have a connection, or wait for one
-        self._queues = Queues(at_once_max=max(1, int(config.pool_max * SESSION_SHARE)), seconds=config.connect_seconds)
+        self._queues = Queues(places=config.pool_max, seconds=config.connect_seconds)
 
     async def open(self) -> None:
         await check_server(self._config)

@@ -1,44 +1,78 @@
 """Queues that form for one thing, so that who waits for it leaves room for all others (docs/decisions/0058)."""
 
 import asyncio
+from asyncio import CancelledError, Future
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-
-
-@dataclass(slots=True)
-class _Queue:
-    places: asyncio.Semaphore
-    length: int = 0  # those who are at it, and those who wait
 
 
 class Queues:
-    """So many at once are at one thing (``at_once_max``); the others wait in the order in which they came."""
+    """``places`` for all things. A thing gets one more while it then leaves as many free as it has: half, if alone.
 
-    def __init__(self, *, at_once_max: int, seconds: float) -> None:
-        self._at_once_max = at_once_max
+    Of what one thing leaves a second gets half, and so on, and the last place is nobody's: things that are held up
+    leave room for the next one. Things that are all in use come to have equally many. (The dynamic threshold by which
+    the queues of a switch share its memory, with a factor of 1: Choudhury and Hahne, 1998.) The others wait without a
+    place, those of one thing in the order in which they came, and the things take turns.
+    """
+
+    def __init__(self, *, places: int, seconds: float) -> None:
+        self._places = places
         self._seconds = seconds
-        self._queues: dict[Hashable, _Queue] = {}
+        self._free = places
+        self._taken: Counter[Hashable] = Counter()
+        self._waiting: dict[Hashable, deque[Future[None]]] = {}
 
     @asynccontextmanager
     async def turn(self, thing: Hashable) -> AsyncIterator[None]:
         """Be at it. Raises TimeoutError after ``seconds``. Who is at it already must not ask for it once more."""
-        queue = self._queues.get(thing) or self._queues.setdefault(thing, _Queue(asyncio.Semaphore(self._at_once_max)))
-        queue.length += 1
+        if thing in self._waiting or not self._has_room(thing):
+            await self._wait(thing)
+        else:
+            self._take(thing)  # at once: a timeout would cost more than all of this
         try:
-            await self._wait(queue.places)
-            try:
-                yield
-            finally:
-                queue.places.release()
+            yield
         finally:
-            queue.length -= 1
-            if not queue.length:
-                del self._queues[thing]
+            self._leave(thing)
 
-    async def _wait(self, places: asyncio.Semaphore) -> None:
-        if not places.locked():
-            await places.acquire()  # at once: a timeout would cost more than all of this
-            return
-        async with asyncio.timeout(self._seconds):
-            await places.acquire()
+    def _has_room(self, thing: Hashable) -> bool:
+        """Of places of which none is taken one is to be had, however few they are."""
+        return self._free == self._places or self._taken[thing] + 1 < self._free
+
+    def _take(self, thing: Hashable) -> None:
+        self._taken[thing] += 1
+        self._free -= 1
+
+    async def _wait(self, thing: Hashable) -> None:
+        """Until a place is taken for it."""
+        came: Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(thing, deque()).append(came)
+        try:
+            async with asyncio.timeout(self._seconds):
+                await came
+        except (TimeoutError, CancelledError):
+            if not came.cancelled():  # it was just taken
+                self._leave(thing)
+            raise
+
+    def _leave(self, thing: Hashable) -> None:
+        """One place more is free, so that of each thing one at most may come."""
+        self._free += 1
+        self._taken[thing] -= 1
+        if not self._taken[thing]:
+            del self._taken[thing]
+        for other in list(self._waiting):
+            if self._has_room(other):
+                self._admit(other)
+
+    def _admit(self, thing: Hashable) -> None:
+        """Take a place for the first that has not broken off. The next of the thing comes after the other things'."""
+        waiting = self._waiting.pop(thing)
+        while waiting:
+            came = waiting.popleft()
+            if not came.done():
+                self._take(thing)
+                came.set_result(None)
+                break
+        if waiting:
+            self._waiting[thing] = waiting

@@ -1,14 +1,18 @@
 """Who waits for one thing, and for how long."""
 
 import asyncio
+from collections import Counter
+from contextlib import AsyncExitStack
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.kit.queueing import Queues
 
 
-async def test_so_many_are_at_one_thing_and_the_others_come_in_their_order() -> None:
-    queues, came, go_on = Queues(at_once_max=2, seconds=60), asyncio.Queue[int](), asyncio.Event()
+async def test_one_thing_has_half_of_the_places_and_the_others_come_in_their_order() -> None:
+    queues, came, go_on = Queues(places=5, seconds=60), asyncio.Queue[int](), asyncio.Event()
 
     async def act(number: int) -> None:
         async with queues.turn("a"):
@@ -25,16 +29,89 @@ async def test_so_many_are_at_one_thing_and_the_others_come_in_their_order() -> 
     assert first + [came.get_nowait() for _ in range(3)] == [0, 1, 2, 3, 4]
 
 
-@pytest.mark.parametrize(("seconds", "caller_seconds"), [(0.01, 60), (60, 0.01)])
-async def test_who_waits_too_long_or_breaks_off_leaves_the_queue_as_it_was(
-    seconds: float, caller_seconds: float
+@pytest.mark.parametrize(
+    ("places", "taken"), [(10, [5, 2, 1, 1, 0]), (7, [3, 2, 1, 0, 0]), (2, [1, 0, 0, 0, 0]), (1, [1, 0, 0, 0, 0])]
+)
+async def test_things_that_are_held_up_leave_room_for_the_next(places: int, taken: list[int]) -> None:
+    queues = Queues(places=places, seconds=0)
+    async with AsyncExitStack() as held:
+        assert [await _as_many_as_come(queues, thing, held) for thing in range(5)] == taken
+
+
+async def _as_many_as_come(queues: Queues, thing: int, held: AsyncExitStack) -> int:
+    for number in range(100):
+        try:
+            await held.enter_async_context(queues.turn(thing))
+        except TimeoutError:
+            return number
+    raise AssertionError
+
+
+@given(
+    places=st.integers(1, 12),
+    things=st.lists(st.integers(0, 4), max_size=60),
+    patience=st.lists(st.booleans(), min_size=60, max_size=60),
+)
+def test_whoever_waits_comes_in_the_end_and_the_last_place_is_nobodys(
+    places: int, things: list[int], patience: list[bool]
 ) -> None:
-    queues = Queues(at_once_max=1, seconds=seconds)
+    """Some break off; nobody is passed by another of the same thing."""
+    queues, order, at_once, most = Queues(places=places, seconds=60), list[tuple[int, int]](), Counter[int](), [0]
+
+    async def act(thing: int, number: int) -> None:
+        async with queues.turn(thing):
+            order.append((thing, number))
+            at_once[thing] += 1
+            most[0] = max(most[0], at_once.total())
+            try:
+                await asyncio.sleep(0)
+            finally:
+                at_once[thing] -= 1
+
+    async def all_of_them() -> None:
+        acting = [asyncio.create_task(act(thing, number)) for number, thing in enumerate(things)]
+        await asyncio.sleep(0)
+        for task, patient in zip(acting, patience, strict=False):
+            if not patient:
+                task.cancel()
+        await asyncio.gather(*acting, return_exceptions=True)
+
+    asyncio.run(all_of_them())
+    came = {number for _, number in order}
+    assert {number for number in range(len(things)) if patience[number]} <= came
+    assert most[0] <= max(1, places - 1)
+    assert all(_is_sorted([number for thing, number in order if thing == one]) for one in range(5))
+    assert not queues._waiting
+    assert not queues._taken
+
+
+def _is_sorted(numbers: list[int]) -> bool:
+    return numbers == sorted(numbers)
+
+
+@pytest.mark.parametrize(("seconds", "caller_seconds"), [(0.01, 60), (60, 0.01)])
+async def test_who_waits_too_long_or_breaks_off_is_as_if_he_had_not_come(seconds: float, caller_seconds: float) -> None:
+    queues = Queues(places=1, seconds=seconds)
     async with queues.turn("a"):
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(caller_seconds), queues.turn("a"):
                 raise AssertionError
-        assert list(queues._queues) == ["a"]
-    assert not queues._queues
+    assert not queues._waiting
+    async with asyncio.timeout(1), queues.turn("a"):
+        assert list(queues._taken) == ["a"]
+
+
+async def test_a_place_that_was_taken_for_who_breaks_off_in_that_moment_goes_to_the_next() -> None:
+    queues, came = Queues(places=1, seconds=60), asyncio.Queue[int]()
+
+    async def act(number: int) -> None:
+        async with queues.turn("a"):
+            came.put_nowait(number)
+
     async with queues.turn("a"):
-        assert list(queues._queues) == ["a"]
+        first, second = asyncio.create_task(act(1)), asyncio.create_task(act(2))
+        await asyncio.sleep(0)
+    first.cancel()  # its place was taken, and it does not know yet
+    await asyncio.gather(first, second, return_exceptions=True)
+    assert first.cancelled()
+    assert [came.get_nowait() for _ in range(came.qsize())] == [2]

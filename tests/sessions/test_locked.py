@@ -1,4 +1,4 @@
-"""A session that somebody keeps locked, a client outside of the service or a long deletion, stops no other."""
+"""Sessions that somebody keeps locked, a client outside of the service or a long deletion, stop no other."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -87,3 +87,38 @@ async def test_others_are_answered_while_one_session_is_kept_locked(
         await asyncio.gather(*acting, return_exceptions=True)
         await holding.close()
         await looking.close()
+
+
+SEVERAL = tuple(f"locked-{number}" for number in range(6))  # more than have a connection: of ten they have 5, 2, 1, 1
+OF_EACH = 12  # of all more than connections of the pool, and fewer than of the client
+ALL_BUT_ONE = 9  # of the pool
+ROUNDS = 10
+HELD_UP = WAITING.replace("true", "count(*)")
+
+
+async def test_others_are_answered_while_several_sessions_are_kept_locked(
+    service: Service, service_url: str, database_url: str
+) -> None:
+    if is_pooled(service_url):
+        pytest.skip("the pooler has fewer connections than half of the service's pool: those who wait take them all")
+    for key in (*SEVERAL, "other"):
+        await service.append(key, said(id="m-1"))
+    holding, looking = await asyncpg.connect(database_url), await asyncpg.connect(database_url)
+    appending: list[asyncio.Future[Any]] = []
+    try:
+        async with holding.transaction():
+            await holding.execute("SELECT FROM sessions WHERE key = ANY($1) FOR UPDATE", SEVERAL)
+            for number in range(OF_EACH):
+                appending += [asyncio.ensure_future(service.append(key, said(id=f"n-{number}"))) for key in SEVERAL]
+            await until(partial(looking.fetchval, HELD_UP), lambda number: number >= ALL_BUT_ONE)
+            async with asyncio.timeout(ANSWER_SECONDS):
+                for number in range(ROUNDS):
+                    await service.append("other", said(id=f"o-{number}"))
+                    await service.context("other")
+        await asyncio.gather(*appending)
+    finally:
+        await asyncio.gather(*appending, return_exceptions=True)
+        await holding.close()
+        await looking.close()
+    for key in SEVERAL:
+        assert len((await service.context(key, format="neutral"))["payload"]["messages"]) == 1 + OF_EACH
