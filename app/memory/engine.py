@@ -89,6 +89,10 @@ class Engine:
     def _has_place(self) -> bool:
         return len(self._tasks) < self._config.concurrency
 
+    def _others_wait(self) -> bool:
+        """Whether more is due than there are places for, as far as is known."""
+        return bool(self._turns) or self._more
+
     def _begin(self, memory_id: UUID) -> None:
         task = asyncio.create_task(self._work(memory_id), name=f"daybook-memory-{memory_id}")
         self._tasks[memory_id] = task
@@ -147,7 +151,7 @@ class Engine:
                 lease = await self._queue.claim(memory_id, owner=self._owner, seconds=self._config.lease_seconds)
                 if lease is None or not await self._traced(lease, begun):
                     return
-                if self._turns or self._more:
+                if self._others_wait():
                     self._more = True  # this one is due still, and is found in its turn
                     return
         except AWAY as error:
@@ -160,7 +164,7 @@ class Engine:
         of: dict[str, AttributeValue] = {"daybook.memory": str(lease.memory_id), "daybook.epoch": lease.epoch}
         with traced_work(self._tracer, "memory", start_time=begun, attributes=of):
             self._tracer.start_span("claim", start_time=begun).end()
-            return await self._held(lease, self._stepping.run(lease))
+            return await self._held(lease, self._stepping.run(lease, others_wait=self._others_wait))
 
     async def _held(self, lease: Lease, work: Coroutine[Any, Any, bool]) -> bool:
         """Do the work while the lease is renewed; when it is lost, or this task cancelled, the work is cancelled."""

@@ -1,7 +1,11 @@
-"""What is done under a lease: step after step, as policy answers them, until it answers Wait (architecture.md 1.4)."""
+"""What is done under a lease: step after step, as policy answers them (architecture.md 1.4).
+
+Until it answers Wait; or until one is on record while other memories wait, as a memory may have many steps to do.
+"""
 
 import asyncio
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, assert_never
 from uuid import UUID
@@ -34,6 +38,7 @@ from app.memory.steps import (
     Observe,
     Rebuild,
     Reflect,
+    Request,
     Step,
     Wait,
 )
@@ -85,8 +90,11 @@ class Stepping:
         """Begin no other step."""
         self._stopping = True
 
-    async def run(self, lease: Lease) -> bool:
-        """Execute steps until policy says Wait. Answers whether the memory is due again already."""
+    async def run(self, lease: Lease, *, others_wait: Callable[[], bool]) -> bool:
+        """Execute steps until policy says Wait, or others wait and one is on record: then it is their turn.
+
+        Answers whether the memory is due again already.
+        """
         activated = False
         looked: dict[tuple[UUID, Outcome], Seen] = {}
         while True:
@@ -110,6 +118,10 @@ class Stepping:
                 return False
             looked[loaded.session_id, outcome] = seen(loaded)
             activated = activated or isinstance(step, Activate)
+            once = activated and loaded.requested is Request.ACTIVATE  # the next run would do it once more
+            if outcome is Outcome.RECORDED and not once and others_wait():
+                await self._queue.give_back(lease)
+                return True
 
     async def _attempt(self, lease: Lease, loaded: Loaded, rules: Rules, step: Step) -> Outcome | None:
         """One step; None when it failed, which is then recorded and the lease ended."""

@@ -28,6 +28,10 @@ INSERT INTO memories (id, tenant, wake_tokens, due_at)
 SELECT id, $1, 30000, now() - make_interval(hours => $3) FROM session
 """
 LEFT = "SELECT count(*) FROM memories WHERE tenant = $1 AND due_at <= now()"
+OVERDUE = """
+UPDATE memories m SET due_at = now() - make_interval(mins => $2) FROM sessions s WHERE s.memory_id = m.id AND s.key = $1
+"""
+OBSERVED = "SELECT s.key FROM observations o JOIN sessions s ON s.id = o.session_id ORDER BY o.id"
 NEWEST = "SELECT max(lease_epoch) FROM memories"  # counts the claims, whoever is at work and however slowly
 EPOCHS = "SELECT lease_epoch FROM memories WHERE tenant = $1 AND lease_epoch > 0 ORDER BY lease_epoch"
 
@@ -69,6 +73,26 @@ async def test_a_tenant_with_ten_thousand_due_memories_delays_no_other_by_more_t
     await connection.close()
 
     assert claimed - before < SWEEPS * FOUND_OF_TENANT_MAX
+
+
+async def test_a_memory_with_many_steps_to_do_lets_others_come_between(
+    database_url: str, start_service: StartService
+) -> None:
+    memory = {"message_tokens": 400, "buffer_every": None, "observer_input_tokens": 1_000}
+    async with start_service(memory=memory | {"enabled": False}) as service:
+        await service.append("long", *plain_talk(96), wait_ms=WAIT_MS)
+        await service.append("short", *plain_talk(24), wait_ms=WAIT_MS)
+    connection = await asyncpg.connect(database_url)
+    for key, minutes in (("long", 2), ("short", 1)):
+        await connection.execute(OVERDUE, key, minutes)
+    async with start_service(memory=memory, engine={"concurrency": 1, "sweep_seconds": 0.1}) as service:
+        for key in ("long", "short"):
+            await until(partial(service.memory, key), lambda memory: memory["status"] == "idle")
+    observed = [row["key"] for row in await connection.fetch(OBSERVED)]
+    await connection.close()
+
+    assert observed.count("long") > 2
+    assert observed.index("short") == 1
 
 
 async def test_what_was_said_while_memory_was_off_for_all_is_observed_once_it_is_on(
