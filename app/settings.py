@@ -148,6 +148,10 @@ class ArtifactSettings(_Group):
     )
     versions_max: int = Field(100, ge=1, le=100_000, description="versions of one artifact; 413 over it")
     session_max: int = Field(1_000, ge=1, le=100_000, description="versions of all artifacts of a session")
+    grep_concurrency: int = Field(
+        2, ge=1, le=256, description="artifacts searched at once, per process; who waits 30 s gets a 503"
+    )
+    grep_seconds: float = Field(10.0, gt=0, le=3_600, description="for a search of one; 422 after it")
     url: str | None = Field(
         None, description="object store of the bytes: file:///..., s3://, gs://, az://; unset: the database"
     )

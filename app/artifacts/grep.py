@@ -1,6 +1,10 @@
-"""Searching a text by lines, in time linear in its size whatever the pattern is (RE2). Pure."""
+"""Searching a text by lines, in time linear in its size whatever the pattern is (RE2). Pure.
 
-from collections.abc import Iterator
+Linear is not quick: where the states of a pattern are too many to be kept, each byte may cost a step for each part of
+it, 80 s of 4 MB for ``a.{600}c``. So it is searched in stretches, between which it can be broken off.
+"""
+
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -9,11 +13,15 @@ import re2
 Regex: TypeAlias = Any  # of re2, which has no types: compiled for bytes, with search(text, position)
 
 _BY_LINES = b"(?m)"  # put before every pattern: ^ and $ are those of a line
+STRETCH_BYTES = 64 * 1024  # of whole lines, at least one, that are searched at once
+STEPS_MAX = 2_000_000_000  # of a stretch, each of a few nanoseconds: its bytes times the size of the pattern's program
+COSTLY = "it is too large for a line as long as this text has; one with fewer and shorter repetitions may do"
+SLOW = "it takes too long in this text; one with fewer and shorter repetitions may do"
 LINE_CHARS_MAX = 500  # of a line in an answer: with a match in a longer one, the piece around it
 
 
 class PatternError(ValueError):
-    """Not a regular expression, or not one that RE2 takes; the text says why."""
+    """Not a regular expression, not one that RE2 takes, or one that takes too long; the text says why."""
 
 
 class NotText(ValueError):
@@ -38,12 +46,23 @@ class Found:
     truncated: bool
 
 
-def grep(content: bytes, pattern: str, *, limit: int, neighbours: int, ignore_case: bool) -> Found:
-    """The first ``limit`` lines that match, each with so many lines before and after. Raises PatternError, NotText."""
+def grep(
+    content: bytes,
+    pattern: str,
+    *,
+    limit: int,
+    neighbours: int,
+    ignore_case: bool,
+    is_late: Callable[[], bool] = lambda: False,
+) -> Found:
+    """The first ``limit`` lines that match, each with so many lines before and after.
+
+    ``is_late`` is asked now and then, and ends it. Raises PatternError, NotText.
+    """
     check_text(content)
     regex = _compiled(pattern, ignore_case=ignore_case)
     matches: list[LineMatch] = []
-    for match in _matches(regex, content, neighbours):
+    for match in _matches(regex, content, neighbours, is_late):
         if len(matches) == limit:
             return Found(matches=tuple(matches), truncated=True)
         matches.append(match)
@@ -79,21 +98,38 @@ def _reason(error: Exception) -> str:
     return said.replace(_BY_LINES, b"", 1).decode(errors="replace")
 
 
-def _matches(regex: Regex, content: bytes, neighbours: int) -> Iterator[LineMatch]:
-    line, counted, position = 1, 0, 0
-    while position <= len(content) and (found := regex.search(content, position)):
-        start = content.rfind(b"\n", 0, found.start()) + 1
-        end = _line_end(content, found.start())
-        if start == len(content):
-            return  # nothing follows the last line break: that is no line
-        line += content.count(b"\n", counted, start)
-        yield LineMatch(
-            line=line,
-            text=_piece(content[start:end], found.start() - start),
-            before=tuple(_before(content, start, neighbours)),
-            after=tuple(_after(content, end, neighbours)),
-        )
-        counted, position = start, end + 1
+def _matches(regex: Regex, content: bytes, neighbours: int, is_late: Callable[[], bool]) -> Iterator[LineMatch]:
+    line, counted = 1, 0
+    for begin, last in _stretches(content):
+        if is_late():
+            raise PatternError(SLOW)
+        if regex.programsize * (last - begin) > STEPS_MAX:
+            raise PatternError(COSTLY)
+        position = begin
+        while position <= last and (found := regex.search(content, position, last)):
+            start = content.rfind(b"\n", 0, found.start()) + 1
+            end = _line_end(content, found.start())
+            if start == len(content):
+                return  # nothing follows the last line break: that is no line
+            line += content.count(b"\n", counted, start)
+            yield LineMatch(
+                line=line,
+                text=_piece(content[start:end], found.start() - start),
+                before=tuple(_before(content, start, neighbours)),
+                after=tuple(_after(content, end, neighbours)),
+            )
+            counted, position = start, end + 1
+
+
+def _stretches(content: bytes) -> Iterator[tuple[int, int]]:
+    """Where each begins, and where its last line ends: at a line break, or at the end of the text."""
+    begin = 0
+    while begin <= len(content):
+        least = begin + STRETCH_BYTES
+        broken = content.rfind(b"\n", begin, least) if least < len(content) else len(content)
+        end = broken if broken >= 0 else _line_end(content, begin)
+        yield begin, end
+        begin = end + 1
 
 
 def _before(content: bytes, start: int, count: int) -> list[str]:

@@ -2,10 +2,13 @@
 
 import asyncio
 import re
+import time
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from uuid import UUID
 
@@ -14,7 +17,7 @@ import structlog
 from app.artifacts.errors import ArtifactNotFound, ArtifactNotText, ArtifactsFull, ArtifactTooLarge
 from app.artifacts.grep import Found, NotText, PatternError, check_text, grep
 from app.artifacts.model import Artifact, NewArtifact, PartAt
-from app.artifacts.objects import Objects
+from app.artifacts.objects import PLACE_SECONDS, Objects
 from app.artifacts.parts import VERSION, part_at
 from app.artifacts.schemas import GrepIn
 from app.artifacts.store import ArtifactStore, Put
@@ -47,12 +50,15 @@ INSERTED_BYTES_MAX = 64 * 1024  # of one artifact's text in a template
 class ArtifactConfig:
     """Limits: bytes of one artifact, its versions, and those of all artifacts of a session.
 
+    So many of a process are searched at once, each for ``grep_seconds`` at most.
     ``part_bytes_inline_max``: a message's part of more bytes is an artifact too (api.md, issue 4).
     """
 
     bytes_max: int = 8 * 1024 * 1024
     versions_max: int = 100
     session_max: int = 1_000
+    grep_concurrency: int = 2
+    grep_seconds: float = 10.0
     part_bytes_inline_max: int = 10_000
 
 
@@ -68,6 +74,8 @@ class ArtifactService:
         self._config = config
         self._objects = objects
         self._redaction = redaction
+        self._greps = asyncio.Semaphore(config.grep_concurrency)
+        self._threads = ThreadPoolExecutor(config.grep_concurrency, thread_name_prefix="daybook-grep")
 
     @property
     def part_bytes_inline_max(self) -> int:
@@ -156,22 +164,35 @@ class ArtifactService:
         return await self._store.versions(newest.session_id, name, before=before, limit=limit)
 
     async def grep(self, *, tenant: str, key: str, name: str, asked: GrepIn) -> tuple[Artifact, Found]:
-        """The lines of a text that match. Raises SessionNotFound, ArtifactNotFound, ArtifactNotText, Invalid."""
+        """The lines of a text that match, looked for in a thread of its own: it may take seconds.
+
+        Raises SessionNotFound, ArtifactNotFound, ArtifactNotText, Invalid, and Unavailable where too many are searched.
+        """
         artifact = await self.get(tenant=tenant, key=key, name=name, version=asked.version)
-        content = await self.content(key, artifact, 0, artifact.size)
         try:
-            found = await asyncio.to_thread(
+            async with asyncio.timeout(PLACE_SECONDS):
+                await self._greps.acquire()
+        except TimeoutError as error:
+            raise Unavailable("too many artifacts are being searched") from error
+        try:
+            content = await self.content(key, artifact, 0, artifact.size)
+            end = time.monotonic() + self._config.grep_seconds
+            search = partial(
                 grep,
                 content,
                 asked.pattern,
                 limit=asked.limit,
                 neighbours=asked.neighbours,
                 ignore_case=asked.ignore_case,
+                is_late=lambda: time.monotonic() > end,
             )
+            found = await asyncio.get_running_loop().run_in_executor(self._threads, search)
         except PatternError as error:
             raise Invalid(f"/pattern: {error}", errors=[FieldError("/pattern", str(error))]) from error
         except NotText as error:
             raise _not_text(name, error) from error
+        finally:
+            self._greps.release()
         return artifact, found
 
     async def delete(self, *, tenant: str, key: str, name: str) -> int:

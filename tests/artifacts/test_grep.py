@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.artifacts.grep import LINE_CHARS_MAX, Found, NotText, PatternError, grep
+from app.artifacts.grep import LINE_CHARS_MAX, STRETCH_BYTES, Found, NotText, PatternError, grep
 
 LINES = st.lists(st.text(st.sampled_from("ab é🔴\r"), max_size=6), min_size=1, max_size=12)
 # Patterns that mean the same to RE2 and to Python.
@@ -42,6 +42,35 @@ def test_a_match_has_its_neighbours(lines: list[str], neighbours: int) -> None:
 def test_it_tells_when_there_are_more_than_were_asked_for(limit: int, lines: int, truncated: bool) -> None:
     found = search(b"a\na\na\n", "a", limit=limit)
     assert (len(found.matches), found.truncated) == (lines, truncated)
+
+
+@pytest.mark.parametrize("pattern", ["x$", "^$", "^y+$", "y"])
+@pytest.mark.parametrize("ends", [b"", b"\n", b"\n\n"])
+def test_a_text_of_several_stretches_is_searched_whole(pattern: str, ends: bytes) -> None:
+    """Also where a line is longer than one, and where one ends at an empty line."""
+    sizes = [*range(0, 2_000, 7), STRETCH_BYTES - 1, 0, STRETCH_BYTES, 0, 0, STRETCH_BYTES + 1, 2 * STRETCH_BYTES, 5]
+    text = b"\n".join(b"y" * size + b"x" * (size % 2) for size in sizes) + ends
+    lines = text.decode().removesuffix("\n").split("\n")
+    found = search(text, pattern, limit=10_000)
+    assert [match.line for match in found.matches] == [
+        number for number, line in enumerate(lines, start=1) if re.search(pattern, line)
+    ]
+
+
+def test_a_search_that_is_late_ends() -> None:
+    looks = iter([False, True])
+    with pytest.raises(PatternError, match="too long"):
+        search(b"a\n" * STRETCH_BYTES, "b", is_late=lambda: next(looks))
+    assert not [*looks]
+
+
+def test_a_large_pattern_is_refused_for_a_long_line_alone() -> None:
+    """4 MB took 80 s, in one of the few threads that there are for all."""
+    large, line = "a.{600}c", b"ab" * 2_000_000
+    with pytest.raises(PatternError, match="too large"):
+        search(line, large)
+    assert search(b"a" + b"b" * 600 + b"c", large).matches
+    assert not search(line, r"\d{4}-\d\d-\d\d.*ERROR.*timeout|(?i)warning|x$").matches
 
 
 def test_case_counts_unless_told_otherwise() -> None:

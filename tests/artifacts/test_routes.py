@@ -372,3 +372,12 @@ async def test_the_newest_texts_under_names_are_found_for_a_template(session: Se
         await put(session, content, f"/sessions/s1/artifacts/{name}")
     artifacts = session.app.state.artifacts
     assert await artifacts.texts(session_id("default", "s1"), ["a", "b", "c"]) == {"a": "new", "b": "é"}
+
+
+async def test_a_search_that_takes_too_long_is_told_so(start_service: StartService) -> None:
+    async with start_service(artifacts={"grep_seconds": 1e-9, "grep_concurrency": 1}) as service:
+        await service.append("s1", {"role": "user", "content": "Hello"})
+        await service.client.put(REPORT, content=b"a\n")
+        for _ in range(2):  # the place of one that was ended is the next one's
+            answer = await service.client.post(f"{REPORT}/grep", json={"pattern": "a"})
+            assert "/pattern: it takes too long" in problem(answer, 422, "invalid")["detail"]
