@@ -177,10 +177,9 @@ def test_incoming_messages_count_like_stored_ones_and_are_told_apart() -> None:
 
 
 def test_an_incoming_group_over_the_budget_leaves_no_stored_message() -> None:
-    log = log_of(user("old"), user("word " * 5_000))
+    log = log_of(user("old"), user("new"), assistant(call("c1")), tool(result("c1", "word " * 5_000)))
     tail = fitting(log[:1], log[1:], budget=100)
-    assert tail.stored == ()
-    assert [stored.seq for stored in tail.incoming] == [2]
+    assert (tail.stored, seqs(tail.incoming)) == ((), [3, 4])
 
 
 def test_no_messages_make_no_tail() -> None:

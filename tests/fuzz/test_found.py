@@ -196,6 +196,32 @@ async def test_what_waits_for_a_reflection_is_still_observed_at_its_threshold(wo
     assert (waiting.observed_seq, facts.observed_seq) == (2, 3)
 
 
+async def test_a_result_that_did_not_help_is_minded_until_one_does(world: World) -> None:
+    await world.configure(0, {**WAITS, "observation_tokens": 1, "memory_budget": 0})
+    world.processes[0].script.planned += [Fate.GOOD, *[Fate.TOO_LONG] * 4]
+    await say(world, world.message("user", LONG))
+    unhelped = (await world.facts()).memory
+    await say(world, world.message("user", LONG))
+    helped = (await world.facts()).memory
+
+    assert unhelped["unhelped_tokens"] == unhelped["observation_tokens"] > 0
+    assert unhelped["reflected_at"] is not None  # min_interval counts from it too
+    assert (helped["unhelped_tokens"], helped["observation_tokens"]) == (None, 0)
+
+
+async def test_a_failure_after_a_step_that_went_well_is_the_first_again(world: World) -> None:
+    await world.configure(0, {**WAITS, "observation_tokens": 1, "memory_budget": 0})
+    world.processes[0].script.planned += [Fate.RETRYABLE, Fate.GOOD, Fate.RETRYABLE]
+    await say(world, world.message("user", LONG))
+    await world.due()
+    await world.work(0)
+    await world.processes[0].quiet()
+    memory = (await world.facts()).memory
+
+    assert not world.processes[0].script.planned
+    assert (memory["last_error"]["step"], memory["attempts"]) == ("reflect", 1)
+
+
 async def test_a_cap_is_passed_by_each_call_whose_lease_an_act_took_and_by_no_other(world: World) -> None:
     """What it has reserved counts no more though it goes on, until it is cancelled (docs/decisions/0016)."""
     purse = Purse(world.database, world.processes)

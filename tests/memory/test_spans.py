@@ -87,9 +87,9 @@ def test_calls_and_their_results_are_one_group(written: str, expected: list[str]
 def test_calls_without_an_id_are_paired_in_order() -> None:
     call: Part = {"type": "tool_call", "id": None, "name": "f", "arguments": {}}
     result: Part = {"type": "tool_result", "output": "done"}
-    first, second = log("c1 r1")
+    first, words, last = log("c1 a r1")
 
-    assert cut([replace(first, parts=(call,)), replace(second, parts=(result,))]) == ["1-2"]
+    assert cut([replace(first, parts=(call,)), words, replace(last, parts=(result,))]) == ["1-3"]
 
 
 @pytest.mark.parametrize(("written", "expected"), [("u c1", ["1-1", "2-2"]), ("c1,2 r1 a", ["1-2", "3-3"])])
@@ -112,6 +112,7 @@ def test_nothing_is_open_once_calls_are_closed_by_force(written: str, expected: 
         pytest.param("u c1 a", 40, None, (1, 10), id="not past an open group"),
         pytest.param("c1 a", 40, None, None, id="only an open group"),
         pytest.param("u s u- a", 10, None, (3, 10), id="what is skipped after the last group"),
+        pytest.param("u s u- a", 5, None, (3, 10), id="what is skipped after a group beyond what is wanted"),
         pytest.param("s u-", 40, None, None, id="only skipped"),
         pytest.param("s u- u", 0, None, (3, 10), id="skipped before a group"),
         pytest.param("s c1", 40, None, None, id="skipped before an open group"),
