@@ -88,6 +88,16 @@ async def test_it_goes_with_a_source_that_is_changed(service: Service) -> None:
     assert "changed" in late.json()["detail"]
 
 
+async def test_a_rewrite_goes_with_a_reflection_that_is_changed(service: Service) -> None:
+    await service.configure(KEY, **CONFIG | {"strategy": "rewrite"})
+    await talk_until(service, "buffered", await talk_until(service, "active", 1))
+    [live], [made] = await reflections(service, "active"), await reflections(service, "buffered")
+    edit = {"text": "* 🔴 [fact] Ana keeps the shop in Porto. #1"}
+    path = f"/sessions/{KEY}/memory/reflections/{live['id']}"
+    assert (await service.client.patch(path, json=edit)).status_code == 200
+    assert made["id"] in {note["id"] for note in await reflections(service, "retired")}
+
+
 async def test_where_nothing_is_buffered_the_threshold_is_waited_for(service: Service) -> None:
     await service.configure(KEY, **(CONFIG | {"buffer_every": None}))
     await talk_until(service, "active", 1)
