@@ -31,6 +31,8 @@ _DENIED: Final = re.compile(
     r"|\b(?:ha[sd]|have|got|is|are|was|were|with|in|of|eats?|drinks?|uses?|owns?|wants?|needs?|takes?|speaks?) no\b"
     r"|\b(?:nicht|kein\w*|nie|jamais|pas|nunca|nicht mehr|non)\b|않|안 |못 |그만|不|没|沒|ない|ません"
 )
+_CEASED: Final = re.compile(r"\b(?:no longer|no more|any ?more|any longer|stopped|quit|gave up)\b|nicht mehr|그만|不再")
+_ATTITUDES: Final = frozenset(terms("like likes love loves enjoy enjoys hate hates dislike dislikes"))
 _PREFIX: Final = re.compile(r"^[\w .@'’-]{1,60}: ")
 # Words that tell nothing by themselves and turn what is told: "had a dog", "may have", "works before noon"; not May.
 _TURNING: Final = re.compile(
@@ -50,7 +52,7 @@ _SPEAKER: Final = re.compile(r"^([\w .@'’-]{1,60}): (?!(?:the|our)\b)", re.IGN
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a text says: its content words, whether it denies, what of somebody it speaks of.
+    """What a text says: its content words, whether it denies, or that it was so once, what of somebody it speaks of.
 
     ``whose``: who says it, where they have a name, and of whom, where it is not of themselves. ``sides``: the words on
     either side, where it matters which is which. ``turns``: what turns it and is no content.
@@ -58,6 +60,7 @@ class Said:
 
     words: frozenset[str]
     denies: bool
+    ceases: bool
     spoken: Spoken
     whose: tuple[str, str]
     sides: tuple[frozenset[str], frozenset[str]]
@@ -68,8 +71,15 @@ def said(text: str) -> Said:
     ordered = tuple(_words(text))
     spoken = spoken_of(_PREFIX.sub("", _BEFORE.sub("", text)), ordered)
     whose = (_speaker(text), "" if _TOGETHER.search(text) else other(ordered))
-    denies, turns = _DENIED.search(text.lower()) is not None, frozenset(_TURNING.findall(text))
-    return Said(frozenset(ordered), denies, spoken, whose, _sides(text), turns)
+    return Said(
+        words=frozenset(ordered),
+        denies=_DENIED.search(text.lower()) is not None,
+        ceases=_CEASED.search(text.lower()) is not None,
+        spoken=spoken,
+        whose=whose,
+        sides=_sides(text),
+        turns=frozenset(_TURNING.findall(text)),
+    )
 
 
 Read: TypeAlias = Callable[[str], Said]
@@ -136,19 +146,27 @@ def relation(old: str, new: str, *, read: Read = said) -> Relation | None:
     held = one.words if before is None else read(_BEFORE.sub("", old)).words  # what was before in both is no news
     if before and (gone := read(before[1]).words) and _held(gone, held) >= BEFORE_SHARE:
         return Relation.CONTRADICTS
-    if one.denies != other.denies:
-        return Relation.CONTRADICTS if overlap(one.words, other.words) >= DENIED_SHARE else None
+    if one.denies != other.denies and _is_denied(*((other, one) if other.denies else (one, other))):
+        return Relation.CONTRADICTS
     return _among(one, other)
+
+
+def _is_denied(denial: Said, claim: Said) -> bool:
+    """Who does not like blue cheese may like cheese; who has stopped to, whenever that was, does so no more."""
+    if overlap(denial.words, claim.words) < DENIED_SHARE:
+        return False
+    return denial.ceases or denial.words - _ATTITUDES <= claim.words
 
 
 def _among(old: Said, new: Said) -> Relation | None:
     one, other = old.words, new.words
-    if _are_swapped(old.sides, new.sides):
-        return Relation.CONTRADICTS
-    if other and _says_it(old, new):
-        return Relation.SAME
-    if one < other and _says_it(new, old):
-        return Relation.REFINES
+    if old.denies == new.denies:
+        if _are_swapped(old.sides, new.sides):
+            return Relation.CONTRADICTS
+        if other and _says_it(old, new):
+            return Relation.SAME
+        if one < other and _says_it(new, old):
+            return Relation.REFINES
     return Relation.CONTRADICTS if old.spoken.tells & new.spoken.ends else None
 
 

@@ -131,6 +131,11 @@ _FRAMES: Final = (
             r" (?P<of>first |last |middle |nick|maiden |family )?(?:full |real )?name(?:['’]s| is| has changed to)\b"
         ),
     ),
+    _Frame(
+        ("favourite",),
+        ("avorite ", "avourite "),
+        re.compile(r"(?i:\bfavou?rite (?!part|thing|moment|memory|one|bit|scene|line)(?P<of>[a-z]+(?: [a-z]+)?)) is "),
+    ),
     _Frame(("age",), ("m ", "is ", "are ", "re "), re.compile(_WHO + _YEARS), copula=True),
     _Frame(("age",), ("turned",), re.compile(_WHO + r"turned \d{1,3}\b")),
     _Frame(
