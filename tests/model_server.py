@@ -141,7 +141,7 @@ class ModelServer:
         }
         self.embedder = embedder
         self.refused = ""  # a text that has this is refused, with all that come with it
-        self.said_to: dict[str, Said] = {}  # what is answered to each request that has the text
+        self.said_to: Callable[[Asked], Said | None] = lambda _asked: None  # instead of all else
         self.always: Fault | Said | None = None  # what every request meets for which nothing is planned
         self.requests: list[Recorded] = []
         self.in_flight = 0
@@ -243,7 +243,7 @@ class ModelServer:
         if self.refused and any(self.refused in text for text in asked.texts):
             plan = Planned(fault=Fault.BAD_REQUEST, kind=None, retry_after=None)
         planned = plan.fault if plan else None
-        said = next((self.said_to[text] for text in self.said_to if asked.has(text)), planned)
+        said = self.said_to(asked) or planned
         fault = None if isinstance(said, Said) else said
         self._record(Recorded(api=api, asked=asked, body=json.loads(body), headers=head.headers, fault=fault))
         if plan is not None and fault in STATUSES:

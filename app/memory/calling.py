@@ -17,6 +17,7 @@ from app.redaction.model import Redact, Redaction
 from app.sessions.model import Message
 
 TRIES = 2
+PROBE = "probe"  # a call that asks whether the model answers at all
 REJECTED_CHARS_MAX = 20_000  # of a refused output kept for inspection
 
 
@@ -64,6 +65,18 @@ class Calling(Generic[Source]):
         detail = f"the {self.role}'s output was rejected: {rejection.reason}"
         raise StepFailed(rejection, detail, runs=runs, shown=_shown(source))
 
+    async def answers(self, lease: Lease, loaded: Loaded, source: Source, runs: list[Run]) -> bool:
+        """Whether the model answers to this; not, where a cap forbids to ask. Puts the record of it into ``runs``."""
+        try:
+            draft = await self.draft(lease, loaded, source, runs, kind=PROBE)
+        except StepFailed as failed:
+            runs[:] = failed.runs
+            return False
+        if draft is None:
+            return False
+        runs.append(_run(PROBE, draft, "recorded"))
+        return True
+
     async def draft(self, lease: Lease, loaded: Loaded, source: Source, runs: list[Run], *, kind: str) -> Draft | None:
         """One call; None where a cap forbids it. Raises StepFailed with ``runs`` and the record of the failed call.
 
@@ -88,21 +101,28 @@ def _shown(source: Source) -> tuple[Message, ...]:
 
 
 def run_of(kind: str, draft: Draft, verdict: Verdict) -> Run:
+    run = _run(kind, draft, "recorded" if verdict.rejected is None else "rejected")
+    return replace(
+        run,
+        error=verdict.rejected,
+        grounded_share=verdict.grounded_share,
+        rejected_output=None if verdict.rejected is None else draft.text[:REJECTED_CHARS_MAX],
+    )
+
+
+def _run(kind: str, draft: Draft, outcome: str) -> Run:
     call = draft.call
     return Run(
         kind=kind,
         provider=call.provider,
         model=call.model,
         prompt_version=call.prompt_version,
-        outcome="recorded" if verdict.rejected is None else "rejected",
+        outcome=outcome,
         input_tokens=call.usage.input_tokens,
         cached_input_tokens=call.usage.cached_input_tokens,
         output_tokens=call.usage.output_tokens,
         cost_usd=call.usage.cost_usd,
         latency_ms=call.latency_ms,
-        error=verdict.rejected,
-        grounded_share=verdict.grounded_share,
-        rejected_output=None if verdict.rejected is None else draft.text[:REJECTED_CHARS_MAX],
     )
 
 

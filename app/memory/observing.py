@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import replace
 from functools import partial
 
+import structlog
 from opentelemetry.trace import Tracer
 
 from app.kit.db import Database, Tx
@@ -19,7 +20,8 @@ from app.memory.gates import Verdict
 from app.memory.judging import judged_observation
 from app.memory.log import render
 from app.memory.model import Item, Observer, ObserverInput, Priority
-from app.memory.outcomes import Outcome, add_usage
+from app.memory.narrowing import PASSED_OVER, Narrowing, known_good, passed_over
+from app.memory.outcomes import Outcome, StepFailed, add_usage
 from app.memory.records import Lease, Loaded, NewObservation, Run
 from app.memory.redacting import redacted_messages
 from app.memory.rules import Rules
@@ -29,6 +31,8 @@ from app.memory.store import MemoryStore
 from app.redaction.model import OFF, Redaction
 
 KIND = "observe"
+
+log = structlog.get_logger("daybook.engine")
 
 
 class Observing:
@@ -59,6 +63,7 @@ class Observing:
         """Observe the oldest safe span. Raises StepFailed; what it raised for is recorded by the engine."""
         messages = await self._store.pending_messages(loaded.session_id, loaded.buffered_seq)
         ahead = isinstance(step, Buffer)
+        step = Narrowing.of(loaded).step(step, limit_tokens=rules.observer_input_tokens)
         span = await aside(span_of, step, messages, rules)
         if span is None and loaded.is_shared and isinstance(step, Buffer) and not step.at_boundary:
             # The step has come of several conversations, and this one has no half of it.
@@ -75,7 +80,10 @@ class Observing:
                 return await self._record(tx, lease, loaded, rules, span, new, runs, ahead=ahead)
 
     async def think(self, lease: Lease, loaded: Loaded, rules: Rules, span: Span, runs: list[Run]) -> Verdict | None:
-        """What is to be recorded of the span, as ``Calling.accepted``."""
+        """What is to be recorded of the span, as ``Calling.accepted``.
+
+        Where it is one group that the model does not read (``narrowing``), a line that says so.
+        """
         redact = self._redaction.of(loaded.tenant)
         of = {"daybook.messages": len(span.messages), "daybook.tokens": span.tokens}
         with traced(self._tracer, "think", attributes=of):
@@ -84,7 +92,25 @@ class Observing:
             most = rules.observer_output_tokens
             judge = partial(judged_observation, span=span, task=_task(loaded), timezone=rules.zone, output_tokens=most)
             seqs = {"from_seq": loaded.buffered_seq + 1, "to_seq": span.to_seq}
-            return await self._calling.accepted(lease, loaded, source, judge, runs, kind=KIND, **seqs)
+            try:
+                return await self._calling.accepted(lease, loaded, source, judge, runs, kind=KIND, **seqs)
+            except StepFailed as failed:
+                runs[:] = failed.runs
+                if not await self._is_passed_over(lease, loaded, source, failed, runs):
+                    wish = failed.retry_after
+                    raise StepFailed(
+                        failed.kind, str(failed), runs=runs, shown=failed.shown, retry_after=wish
+                    ) from failed
+            log.warning("messages_passed_over", messages=len(span.messages))
+            return passed_over(span, rules.zone)
+
+    async def _is_passed_over(
+        self, lease: Lease, loaded: Loaded, source: ObserverInput, failed: StepFailed, runs: list[Run]
+    ) -> bool:
+        """Whether it is for the one group it was shown that the model does not answer: to another it does."""
+        if failed.kind not in PASSED_OVER or not Narrowing.of(loaded).alone:
+            return False
+        return await self._calling.answers(lease, loaded, known_good(source), runs)
 
     async def _record(
         self,
@@ -118,15 +144,17 @@ class Observing:
 
 
 def _observer_input(loaded: Loaded, rules: Rules, span: Span) -> ObserverInput:
-    return ObserverInput(
+    narrowing = Narrowing.of(loaded)
+    source = ObserverInput(
         messages=tuple(span.messages),
-        earlier=earlier_lines(loaded, rules.previous_observation_tokens),
+        earlier=earlier_lines(loaded, narrowing.earlier_tokens(rules.previous_observation_tokens)),
         current_task=_task(loaded),
         timezone=rules.zone,
         instruction=rules.instruction,
         input_tokens=rules.observer_input_tokens,
         output_tokens=rules.observer_output_tokens,
     )
+    return narrowing.source(source)
 
 
 def earlier_lines(loaded: Loaded, budget: int | None) -> tuple[Item, ...]:

@@ -14,6 +14,7 @@ from app.kit.db import Database, Tx
 from app.kit.tracing import UNTRACED, traced
 from app.memory.erasing_store import ErasingStore
 from app.memory.model import Ranges
+from app.memory.narrowing import Narrowing
 from app.memory.observing import Observing, new_observation
 from app.memory.outcomes import Outcome, add_usage
 from app.memory.records import Gap, Lease, Loaded, NewObservation, Run
@@ -47,8 +48,9 @@ class Rebuilding:
         """
         gap, *later = loaded.rebuilding
         messages = await self._messages(gap)
+        want = Narrowing.of(loaded).want_tokens(messages, otherwise=NEVER)
         span = await asyncio.to_thread(
-            safe_span, messages, want_tokens=NEVER, limit_tokens=rules.observer_input_tokens, force_closed=True
+            safe_span, messages, want_tokens=want, limit_tokens=rules.observer_input_tokens, force_closed=True
         )
         if span is None:
             if await self._store.load(lease) is None:

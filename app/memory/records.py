@@ -57,7 +57,8 @@ class Loaded:
     was observed ahead ends. ``observations`` and ``reflections`` are live, ``buffered`` and ``ahead`` are not yet.
     ``rebuilding`` is what is to be observed again, the next first. ``facts_seq`` is how far facts were taken from the
     session for its resource. ``conversations`` are those of a memory that sessions share, the one whose oldest
-    unobserved message is the oldest first.
+    unobserved message is the oldest first. ``last_error`` is that of the last of ``attempts`` failures in a row, as
+    ``memories`` has it.
     """
 
     memory_id: UUID
@@ -85,6 +86,7 @@ class Loaded:
     facts_seq: int = 0
     ended: bool = False
     conversations: tuple[Conversation, ...] = ()
+    last_error: Mapping[str, Any] | None = None
 
     @property
     def is_shared(self) -> bool:

@@ -123,6 +123,7 @@ def loaded_of(
         requested=Request(row["requested"]) if row["requested"] else None,
         requested_at=row["requested_at"],
         attempts=row["attempts"],
+        last_error=row["last_error"],
         reflected_at=row["reflected_at"],
         unhelped_tokens=row["unhelped_tokens"],
         current_task=row["current_task"],

@@ -345,7 +345,7 @@ NAN = Said(status=500, body={"error": {"message": "failed to encode response: js
 async def test_a_text_that_the_server_fails_at_keeps_nothing_back(
     told: Service, vectorizing: Start, server: ModelServer, said: Said
 ) -> None:
-    server.said_to["soup"] = said
+    server.said_to = lambda asked: said if asked.has("soup") else None
     assert await vectorizing().embed(SESSION) is False
     assert [row["vector"] is None for row in await rows(told)] == [False, False, True, False, False]
 
