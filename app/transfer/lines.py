@@ -96,13 +96,17 @@ def config_of(config: Any) -> Any:
 
 
 def moved(table: str, row: dict[str, Any], place: Place) -> dict[str, Any]:
-    """The row of an exported session as that of one elsewhere: under its key, with no lease, and a branch of nobody."""
+    """The row of an exported session as that of one elsewhere: under its key, with no lease, and a branch of nobody.
+
+    Whatever a file says whose it is, it is this session's: who writes one could else write to others, or name them.
+    """
     new = str(place.id)
     own: dict[str, dict[str, Any]] = {
         "sessions": {"id": new, "key": place.key, "tenant": place.tenant, "memory_id": new} | NO_BRANCH | UNREAD,
         "memories": {"id": new, "tenant": place.tenant} | NO_LEASE,
         "observations": {"memory_id": new, "session_id": new},
-        "state_entries": {"tenant": place.tenant, "owner": place.key},
+        "runs": {"memory_id": new, "session_id": None},
+        "state_entries": {"tenant": place.tenant, "scope": "session", "owner": place.key},
     }
     renamed = {name: {new: value for value in row[name].values()} for name in BY_SESSION.get(table, ())}  # noqa: B035 - there is one
     named = own.get(table, {"memory_id" if "memory_id" in row else "session_id": new})

@@ -284,6 +284,27 @@ async def test_a_key_that_is_taken_is_not_imported_to(service: Service, tmp_path
         await bring(service, tmp_path / "s1.ndjson", "s1")
 
 
+async def test_a_file_writes_to_no_other_and_names_no_other(service: Service, tmp_path: Path) -> None:
+    """What says whose a row is says it of the session that is made, also where somebody has changed the file."""
+    await service.append("theirs", said("Hello"))
+    await filled(service)
+    lines = await export(service, tmp_path / "s1.ndjson")
+    for line in lines:
+        match line["type"]:
+            case "state_entries":
+                line["data"] |= {"scope": "user", "owner": "ana", "tenant": "other"}
+            case "runs":
+                line["data"]["session_id"] = str(session_id("default", "theirs"))
+    kept(b"".join(json.dumps(line).encode() + b"\n" for line in lines), tmp_path / "s1.ndjson")
+    await bring(service, tmp_path / "s1.ndjson", "ana")
+    assert (await service.client.put("/sessions/new", json={"resource_id": "ana"})).is_success
+    assert await service.get("/sessions/new/state") == {}
+    assert await service.get("/sessions/ana/state") != {}
+    runs = (await service.get("/sessions/ana/memory/runs"))["items"]
+    assert [run for run in runs if "theirs" in json.dumps(run)] == []
+    assert runs
+
+
 @pytest.mark.parametrize("changed", [{"seq": "one"}, {"seq": None}, {"seq": 2}, {"name": "\0"}])
 async def test_rows_that_cannot_be_stored_are_told_in_one_line_and_nothing_is(
     service: Service, tmp_path: Path, changed: dict[str, Any]
