@@ -1,6 +1,6 @@
 """What is done under a lease: step after step, as policy answers them (architecture.md 1.4).
 
-Until it answers Wait; or until one is on record while other memories wait, as a memory may have many steps to do.
+Until it answers Wait; or, where other memories wait, after each that is recorded: a memory may have many to do.
 """
 
 import asyncio
@@ -91,11 +91,11 @@ class Stepping:
         self._stopping = True
 
     async def run(self, lease: Lease, *, others_wait: Callable[[], bool]) -> bool:
-        """Execute steps until policy says Wait, or others wait and one is on record: then it is their turn.
+        """Execute steps until policy says Wait; or until one is on record and there is another, while others wait.
 
         Answers whether the memory is due again already.
         """
-        activated = False
+        activated = recorded = False
         looked: dict[tuple[UUID, Outcome], Seen] = {}
         while True:
             with traced(self._tracer, "load"):
@@ -111,6 +111,10 @@ class Stepping:
             if self._stopping:
                 await self._queue.give_back(lease)
                 return False
+            once = activated and loaded.requested is Request.ACTIVATE  # which the next run would do once more
+            if recorded and not once and others_wait():
+                await self._queue.give_back(lease)
+                return True
             outcome = await self._attempt(lease, about(step, loaded), rules, step)
             if outcome is Outcome.STALE:
                 await self._queue.give_back(lease)
@@ -118,10 +122,7 @@ class Stepping:
                 return False
             looked[loaded.session_id, outcome] = seen(loaded)
             activated = activated or isinstance(step, Activate)
-            once = activated and loaded.requested is Request.ACTIVATE  # the next run would do it once more
-            if outcome is Outcome.RECORDED and not once and others_wait():
-                await self._queue.give_back(lease)
-                return True
+            recorded = recorded or outcome is Outcome.RECORDED
 
     async def _attempt(self, lease: Lease, loaded: Loaded, rules: Rules, step: Step) -> Outcome | None:
         """One step; None when it failed, which is then recorded and the lease ended."""

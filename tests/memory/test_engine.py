@@ -95,6 +95,28 @@ async def test_a_memory_with_many_steps_to_do_lets_others_come_between(
     assert observed.index("short") == 1
 
 
+async def test_a_memory_with_one_step_to_do_is_claimed_once_whoever_waits(
+    database_url: str, start_service: StartService
+) -> None:
+    memory, keys = {"message_tokens": 400, "buffer_every": None}, ("a", "b", "c")
+    async with start_service(memory=memory | {"enabled": False}) as service:
+        for key in keys:
+            await service.append(key, *plain_talk(24), wait_ms=WAIT_MS)
+    connection = await asyncpg.connect(database_url)
+    before = await connection.fetchval(NEWEST)
+    for key in keys:
+        await connection.execute(OVERDUE, key, 1)
+    async with start_service(memory=memory, engine={"concurrency": 1, "sweep_seconds": 0.1}) as service:
+        for key in keys:
+            await until(partial(service.memory, key), lambda memory: memory["status"] == "idle")
+    epochs = [row["lease_epoch"] for row in await connection.fetch(EPOCHS, "default")]
+    observed = [row["key"] for row in await connection.fetch(OBSERVED)]
+    await connection.close()
+
+    assert sorted(observed) == sorted(keys)
+    assert epochs == [before + 1, before + 2, before + 3]
+
+
 async def test_what_was_said_while_memory_was_off_for_all_is_observed_once_it_is_on(
     start_service: StartService,
 ) -> None:
