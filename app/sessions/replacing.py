@@ -86,5 +86,4 @@ def _weight(message: Message | NewMessage) -> int:
 
 def _look(old: Message, new: NewMessage) -> bool:
     """Whether what can be observed may be other than before, though no threshold is reached."""
-    changed = (old.kind, old.observe) != (new.kind, new.observe)
-    return changed or new.kind in PAIRED or _weight(new) < _weight(old)
+    return old.kind is not new.kind or new.kind in PAIRED or _weight(new) < _weight(old)

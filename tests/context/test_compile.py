@@ -185,6 +185,12 @@ def test_limits_keep_the_newest(asked: dict[str, Any], reflections: list[int], o
     assert context.omitted.observations == 2 - len(observations)
 
 
+def test_a_caller_s_number_of_notes_goes_before_the_session_s() -> None:
+    asked, rules = {"max_reflections": 2, "max_observations": 0}, {"max_reflections": 1, "max_observations": 1}
+    context = compiled(user("Hi"), asked=asked, rules=rules, **MEMORY)
+    assert (context.omitted.reflections, context.omitted.observations) == (1, 0)
+
+
 def test_reflections_are_served_before_observations() -> None:
     unlimited = compiled(user("Hi"), **MEMORY)
     context = compiled(user("Hi"), asked={"memory_budget": unlimited.tokens[Section.REFLECTIONS]}, **MEMORY)
@@ -238,6 +244,26 @@ def test_messages_left_out_are_counted_noted_and_told_to_the_agent() -> None:
     sentence = f"{16 - shown} earlier messages are neither shown nor in the notes yet."
     assert context.notices == (sentence,)
     assert sentence in last_text(context)
+
+
+def test_what_is_left_out_is_told_to_the_caller_alone_where_the_assistant_spoke_last() -> None:
+    context = compiled(user("word " * 40), assistant("word " * 40), asked={"message_budget": 60})
+    assert len(context.notices) == context.omitted.unobserved_messages == 1
+    assert [message["role"] for message in context.payload["messages"]] == ["assistant"]
+
+
+@pytest.mark.parametrize("summary_seq", [2, 19])
+def test_a_summary_among_the_messages_is_not_counted_as_left_out(summary_seq: int) -> None:
+    log = log_of(*(user("word " * 50) for _ in range(20)))
+    tail = [message for message in log if message.seq != summary_seq]
+    context = compile_context(snapshot(tail, summaries=(summary_seq,)), ask(message_budget=400))
+    assert context.omitted.messages == 19 - len(context.payload["messages"])
+
+
+def test_what_is_left_out_for_incoming_messages_and_what_is_to_be_observed_again_before_the_tail_is_counted() -> None:
+    log = log_of(*(user("word " * 50) for _ in range(12)))
+    asked = ask(message_budget=60, incoming=log[11:])
+    assert compile_context(snapshot(log[8:11], rebuilding=((3, 6),)), asked).omitted.messages == 3 + 4
 
 
 def test_what_is_to_be_observed_again_counts_as_unobserved_where_the_budget_cut_it_off() -> None:

@@ -132,3 +132,23 @@ async def test_a_call_that_turns_into_words_holds_nothing_up_any_more(service: S
     await service.context("s1", min_seq=2, wait_ms=20_000)
     assert (waiting["log"]["version"], waiting["status"]) == (0, "idle")
     assert (await service.memory("s1"))["log"]["version"] == 1
+
+
+async def test_a_result_that_becomes_that_of_the_call_lets_it_be_observed(service: Service) -> None:
+    await service.configure("s1", message_tokens=100, buffer_every=None, retain_tokens=0, block_after=100_000)
+    result = {"role": "tool", "content": [{"type": "tool_result", "tool_call_id": "c9", "output": LONG}]}
+    await service.append("s1", CALL, result | {"id": "result"}, wait_ms=20_000)
+    waiting = await service.memory("s1")
+    await replaced(service, "result", {**result, "content": [{**result["content"][0], "tool_call_id": "c1"}]})
+    await service.context("s1", min_seq=2, wait_ms=20_000)
+    assert (waiting["log"]["version"], waiting["status"]) == (0, "idle")
+    assert (await service.memory("s1"))["log"]["version"] == 1
+
+
+async def test_a_message_that_shrinks_puts_off_nothing_that_comes_behind_it(service: Service) -> None:
+    """What waits for a call is looked at with the next message, whatever was waiting before."""
+    await service.configure("s1", message_tokens=100, buffer_every=None, retain_tokens=0, block_after=100_000)
+    await service.append("s1", CALL, {"role": "assistant", "content": LONG * 2, "id": "a"}, wait_ms=20_000)
+    await replaced(service, "a", {"role": "assistant", "content": LONG})
+    await service.append("s1", said("Never mind."), wait_ms=20_000)
+    assert (await service.memory("s1"))["log"]["version"] == 1
