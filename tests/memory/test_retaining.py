@@ -104,6 +104,19 @@ async def test_what_is_noted_and_shown_no_more_is_removed_and_its_notes_stay(ser
     assert hits.json()["hits"] == []
 
 
+async def test_nothing_that_was_said_is_left_in_the_row_of_a_removed_message(service: Service) -> None:
+    await service.configure("s1", keep_last=0, retention=MONTH)
+    said = {"role": "user", "name": "ann", "content": SECRET, "metadata": {"said": SECRET}}
+    await service.append("s1", said, {"role": "user", "content": FACTS[0]})
+    await ask(service, "observe", "s1")
+    await after(service, 31)
+    database: Database = service.app.state.database
+    async with database.connection() as connection:
+        row = await connection.fetchrow("SELECT parts, name, metadata, content_hash FROM messages WHERE seq = 1")
+
+    assert tuple(row) == ([], None, None, b"")
+
+
 @pytest.mark.parametrize(
     ("days", "goes"),
     [(0, False), (29.99, False), (30.01, True), (30_000, True)],

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from app.kit.db import Database, DatabaseConfig, acting_for
 from app.sessions.append_store import AppendResult, AppendStore
+from app.sessions.message_store import MessageStore
 from app.sessions.model import ActorUsage, Kind, MemoryDefaults, NewMessage, Role, Trust
+from app.sessions.store import session_id
 from tests.secured import is_as_role
 
 DEFAULTS = MemoryDefaults(wake_tokens=50, early_tokens=20, cache_ttl=300.0, timezone="UTC")
@@ -236,6 +238,36 @@ async def test_an_append_has_the_memory_looked_at_where_there_is_a_reason(
     found = (await left(database, "s"))["memories"]
 
     assert (result.memory.due, found["requested"], found["asked"]) == (due, requested, requested is not None)
+
+
+@pytest.mark.parametrize(
+    ("fore", "grown", "look", "due", "requested"),
+    [
+        ("usage = '{}'", 44, False, False, None),
+        ("usage = '{}'", 45, False, True, None),
+        ("usage = '{}'", -1, True, True, "look"),
+        ("requested = 'observe'", -1, True, True, "observe"),
+        (LATER, 44, False, False, None),
+        (LATER, 45, False, True, None),
+        (f"{LATER}, lease_owner = 'me'", -1, True, False, "look"),
+        (f"{LATER}, attempts = 1", 45, False, False, None),
+    ],
+)
+async def test_so_does_a_message_that_is_replaced(
+    database: Database, fore: str, grown: int, look: bool, due: bool, requested: str | None
+) -> None:
+    common: dict[str, Any] = {"key": "s", "resource_id": None, "usage": None, "defaults": DEFAULTS}
+    await appended(AppendStore(database), messages=[FIRST], **common)
+    messages = MessageStore(database)
+    with acting_for(TENANT):
+        async with database.tx() as tx:
+            await tx.execute(f"UPDATE memories SET {fore}")  # noqa: S608 - our own
+            log = await messages.lock(tx, session_id(TENANT, "s"))
+            assert log is not None
+            found_due = await messages.recount(tx, log, pending_tokens=grown, look=look)
+    found = (await left(database, "s"))["memories"]
+
+    assert (found_due, found["requested"], found["asked"]) == (due, requested, look)
 
 
 @pytest.mark.parametrize(("tokens", "due"), [(49, False), (50, True)])

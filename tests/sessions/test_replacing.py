@@ -136,10 +136,11 @@ async def test_a_call_that_turns_into_words_holds_nothing_up_any_more(service: S
 
 async def test_a_result_that_becomes_that_of_the_call_lets_it_be_observed(service: Service) -> None:
     await service.configure("s1", message_tokens=100, buffer_every=None, retain_tokens=0, block_after=100_000)
-    result = {"role": "tool", "content": [{"type": "tool_result", "tool_call_id": "c9", "output": LONG}]}
-    await service.append("s1", CALL, result | {"id": "result"}, wait_ms=20_000)
+    output = {"type": "tool_result", "output": LONG}
+    other, own = ({"role": "tool", "content": [{**output, "tool_call_id": call}]} for call in ("c9", "c1"))
+    await service.append("s1", CALL, other | {"id": "result"}, wait_ms=20_000)
     waiting = await service.memory("s1")
-    await replaced(service, "result", {**result, "content": [{**result["content"][0], "tool_call_id": "c1"}]})
+    await replaced(service, "result", own)
     await service.context("s1", min_seq=2, wait_ms=20_000)
     assert (waiting["log"]["version"], waiting["status"]) == (0, "idle")
     assert (await service.memory("s1"))["log"]["version"] == 1
