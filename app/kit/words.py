@@ -39,7 +39,8 @@ NormalForm: TypeAlias = Literal["NFC", "NFD", "NFKC", "NFKD"]
 # No language has so many marks on a letter (the Stream-Safe Text Format of UAX 15).
 MARKS_MAX = 30
 _MARKS_ALONE = "\uff9e\uff9f"  # those of half a kana's width: letters by themselves, marks in a normal form
-_CROWD = re.compile(rf"(?:[^\w\s\x00-\x7f]|[{_MARKS_ALONE}]){{{MARKS_MAX + 1},}}")
+_CROWD = re.compile(rf"[^\w\s\x00-\x7f]{{{MARKS_MAX + 1},}}")  # told at its first character: most have none
+_CROWD_OF_KANA = re.compile(rf"(?:[^\w\s\x00-\x7f]|[{_MARKS_ALONE}]){{{MARKS_MAX + 1},}}")
 
 STOP_WORDS = frozenset(
     """a about above after again all also always am an and any are aren't as at be because been before being below
@@ -67,7 +68,10 @@ def normalized(text: str, form: NormalForm) -> str:
     Python puts them in their order in a time that is the square of their number, in which nothing else runs: half a
     million, a message of a megabyte, would take minutes.
     """
-    return unicodedata.normalize(form, text if text.isascii() else _CROWD.sub(_thinned, text))
+    if text.isascii():
+        return text
+    crowd = _CROWD_OF_KANA if any(mark in text for mark in _MARKS_ALONE) else _CROWD
+    return unicodedata.normalize(form, crowd.sub(_thinned, text))
 
 
 def _thinned(crowd: re.Match[str]) -> str:
