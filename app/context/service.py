@@ -35,7 +35,7 @@ from app.state.templates import Scope, names_of, read
 POLL_SECONDS = 0.02
 MESSAGES = frozenset({HitKind.MESSAGE})
 RECALLED_MAX = 50  # hits that are looked at for one context
-MESSAGE_BYTES = 64  # a message costs as much to compile as so many bytes to read: a thousand of them some 25 ms
+PART_BYTES = 64  # a message's part costs as much to compile as so many bytes to read: a thousand of them some 25 ms
 CHARACTERS_PER_TOKEN = 4
 WAITED = "the wait ended before the memory caught up with this session"
 
@@ -88,7 +88,9 @@ class ContextService:
         read = await self._reader.read(tenant, key, moment, names, message_budget=query.message_budget, known=known)
         if not isinstance(read, Unchanged):
             snapshot, server = read
-            size = UNKNOWN if query.explain else body_bytes + _size(snapshot)  # explaining looks at it piece by piece
+            size = (
+                UNKNOWN if query.explain else body_bytes + work_bytes(snapshot)
+            )  # explaining looks at it piece by piece
             compiled, now = await self._compiled(tenant, query, body, size, snapshot, server)
             if not caught_up:
                 compiled = replace(compiled, notices=(*compiled.notices, WAITED))
@@ -185,11 +187,12 @@ def _ask(query: ContextQuery, body: ContextIn, snapshot: Snapshot, *, now: datet
     )
 
 
-def _size(snapshot: Snapshot) -> int:
+def work_bytes(snapshot: Snapshot) -> int:
     """How much there is to compile, in bytes of a body that are read in that time."""
     notes = sum(chunk.tokens for chunk in snapshot.reflections) + sum(chunk.tokens for chunk in snapshot.observations)
     media = sum(len(str(part.get("data", ""))) for message in snapshot.tail for part in message.parts)
-    return notes + media // CHARACTERS_PER_TOKEN + sum(message.tokens + MESSAGE_BYTES for message in snapshot.tail)
+    said = sum(message.tokens + PART_BYTES * max(1, len(message.parts)) for message in snapshot.tail)
+    return notes + media // CHARACTERS_PER_TOKEN + said
 
 
 def _names(body: ContextIn) -> Names:
