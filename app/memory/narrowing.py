@@ -23,10 +23,11 @@ from app.sessions.model import Message, Role
 REFUSED, BAD_REPLY, TOO_LONG = "refused", "bad_reply", "too_long"
 PASSED_OVER: Final = frozenset({REFUSED, BAD_REPLY})  # of one group alone; Gemini says nothing at all to some texts
 CUT: Final = frozenset({TOO_LONG, TIMEOUT})  # for which what is shown of a message is cut too
-_NARROWED: Final = frozenset({*PASSED_OVER, *CUT, TOO_LARGE, *Rejection})
+# Failures in a row before less is shown: more for what a provider that is in trouble, or a bad day, does as well.
+_PATIENCE: Final = dict.fromkeys((BAD_REPLY, TIMEOUT, *Rejection), 4) | dict.fromkeys((REFUSED, TOO_LONG, TOO_LARGE), 1)
 _STEPS: Final = frozenset({"observe", "buffer", "rebuild"})
 DIVISOR: Final = 4
-ALONE_FROM: Final = 5  # failures in a row; the first try after one is as large as it was
+PARTS_MAX: Final = 4  # how often it is divided: one group alone then
 INPUT_TOKENS_MIN: Final = 500
 EARLIER_TOKENS: Final = 8_000  # of which a part is shown where there is no limit
 WORDS: Final = "What was said here is not in these notes: the model that writes them refused to read it."
@@ -47,10 +48,10 @@ class Narrowing:
         error = loaded.last_error or {}
         of_this = error.get("step") in _STEPS and error.get("session", loaded.session_key) == loaded.session_key
         kind = error.get("kind")
-        if loaded.attempts <= 1 or not of_this or kind not in _NARROWED:
+        times = min(loaded.attempts - _PATIENCE.get(kind, loaded.attempts), PARTS_MAX)
+        if times <= 0 or not of_this:
             return cls()
-        divisor = DIVISOR ** (min(loaded.attempts, ALONE_FROM) - 1)
-        return cls(divisor=divisor, alone=loaded.attempts >= ALONE_FROM, cuts=kind in CUT)
+        return cls(divisor=DIVISOR**times, alone=times == PARTS_MAX, cuts=kind in CUT)
 
     def step(self, step: Observe | Buffer, *, limit_tokens: int | None) -> Observe | Buffer:
         """With a share of what it wants, and at least one group."""

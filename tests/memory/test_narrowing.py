@@ -45,9 +45,16 @@ def test_each_try_after_the_second_is_shown_a_quarter(attempts: int, want: int, 
     assert narrowing.alone is alone
 
 
-@pytest.mark.parametrize("kind", ["too_long", "timeout", "too_large", "bad_reply", "cut_off", "empty", "repetitive"])
-def test_what_may_be_for_what_was_shown_narrows_it(kind: str) -> None:
+@pytest.mark.parametrize("kind", ["refused", "too_long", "too_large"])
+def test_what_is_for_what_was_shown_narrows_it(kind: str) -> None:
     assert Narrowing.of(failed(2, kind)).divisor == 4
+
+
+@pytest.mark.parametrize("kind", ["timeout", "bad_reply", "cut_off", "empty", "repetitive", "not_smaller"])
+def test_what_may_be_for_it_narrows_it_after_four_failures(kind: str) -> None:
+    assert Narrowing.of(failed(4, kind)) == Narrowing()
+    assert Narrowing.of(failed(5, kind)).divisor == 4
+    assert [Narrowing.of(failed(attempts, kind)).alone for attempts in (7, 8)] == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -87,7 +94,7 @@ def test_only_for_its_length_a_message_is_cut_and_never_to_nothing() -> None:
 
     assert Narrowing.of(failed(5)).source(source) == replace(source, current_task=None)
     assert Narrowing.of(failed(2, "too_long")).source(source) == replace(source, input_tokens=6_000)
-    assert Narrowing.of(failed(5, "timeout")).source(source).input_tokens == INPUT_TOKENS_MIN
+    assert Narrowing.of(failed(8, "timeout")).source(source).input_tokens == INPUT_TOKENS_MIN
 
 
 def test_what_is_observed_again_is_narrowed_from_all_of_it() -> None:
