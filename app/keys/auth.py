@@ -78,7 +78,7 @@ class Auth:
         if self._bootstrap is not None and hmac.compare_digest(secret.encode(), self._bootstrap):
             return BOOTSTRAP
         with acting_for(EVERY_TENANT):  # asked again within a request, whose tenant sees no key of others
-            is_local = await self._is_local(now)
+            is_local = await self._is_local(now, sent_key=id_of(secret) is not None)
             key = None if is_local else await self._find(secret, now)
         if is_local:
             self._check_local(headers)
@@ -110,8 +110,10 @@ class Auth:
         if headers.get("sec-fetch-site") == "cross-site" and origin not in {None, *self._config.origins}:
             raise Forbidden(f"without a key no page of {origin} may ask (DAYBOOK_HTTP__ORIGINS)")
 
-    async def _is_local(self, now: datetime) -> bool:
+    async def _is_local(self, now: datetime, *, sent_key: bool = False) -> bool:
         """Once there is a key the service is never open again, not even when the last one is revoked.
+
+        Who sends a key has one, which may have just been made: what they send would be stored as another tenant's.
 
         Nor when their table is empty, or not there, as it is while a backup is restored beneath the service.
         """
@@ -119,7 +121,7 @@ class Auth:
             return False
         if self._store is None:
             return True
-        if self._local is None or (self._local[0] and not self._is_believed(self._local[1], now)):
+        if self._local is None or (self._local[0] and (sent_key or not self._is_believed(self._local[1], now))):
             try:
                 self._local = await self._store.is_empty(), now
             except AWAY as error:

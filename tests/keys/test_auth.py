@@ -126,6 +126,18 @@ async def test_the_first_key_ends_local_mode_for_ever(
     assert await access_of(auth, "") is None
 
 
+async def test_who_sends_the_first_key_at_once_is_in_its_tenant_and_ends_local_mode(
+    auth: Auth, make_key: MakeKey
+) -> None:
+    headers = Headers({"host": "localhost:8000"})
+    assert await auth.caller(headers) == LOCAL
+    secret = await make_key("acme", Access.WRITE)
+    assert await auth.caller(headers) == LOCAL  # as was just looked
+    assert (await auth.caller(asking(secret))).tenant == "acme"
+    with pytest.raises(Unauthorized):
+        await auth.caller(headers)
+
+
 @pytest.mark.parametrize(
     "host", ["", "localhost:80", "a:80", "a.localhost", "127.0.0.1:80", "[::1]:80", "[::ffff:1.2.3.4]"]
 )
