@@ -18,6 +18,7 @@ from app.facts.worth import passes_at, worth
 from app.kit.db import Database, Row, Tx
 from app.sessions.model import Gone, Trust
 from app.sessions.sharing import waiting
+from app.sessions.waking import woken
 
 LOCK_FACTS = "/* lock_facts */ SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
 
@@ -98,12 +99,10 @@ WHERE p.session_id = $1 AND p.seq = ANY($3::bigint[]) AND p.seq <= $4
 """
 
 # As the end of a session asks for it.
-LOOK_AGAIN = """/* look_for_facts */
-UPDATE memories m SET requested = coalesce(m.requested, 'look'), requested_at = now(),
-  due_at = CASE WHEN m.lease_owner IS NULL AND m.attempts = 0 THEN least(m.due_at, now())
-                ELSE coalesce(m.due_at, now()) END
+LOOK_AGAIN = f"""/* look_for_facts */
+UPDATE memories m SET {woken()}
 FROM sessions s WHERE s.id = $1 AND m.id = s.memory_id AND s.ended_at IS NOT NULL AND s.facts_seq < s.next_seq - 1
-"""
+"""  # noqa: S608 - our own text
 
 OWNER = """/* owner_of_facts */
 SELECT tenant, resource_id FROM sessions WHERE id = $1 AND resource_id IS NOT NULL

@@ -27,6 +27,7 @@ from app.kit.json import dumps
 from app.sessions.model import ActorUsage, Kind, MemoryCounters, MemoryDefaults, NewMessage
 from app.sessions.store import counters_of, session_id
 from app.sessions.together import Together
+from app.sessions.waking import woken
 
 APPEND_TRIES = 3
 SEEN_TOO_EARLY = (asyncpg.UniqueViolationError, asyncpg.NotNullViolationError)  # of messages' ids; of their session
@@ -73,22 +74,16 @@ _OF_RESOURCE = "($15::text IS NULL OR s.resource_id = $15 OR s.next_seq = 1 AND 
 _PUT = """s.next_seq, s.total_tokens, s.resource_id, s.config, s.anchor_date,
             coalesce(s.cold_at = now(), false) AS cold"""
 
-# A message that closes is a reason to look, also noted as a wish, for the engine that has already looked and is about
-# to settle. A reason to look ends a wait, but neither a lease nor a back-off.
-_WOKEN = """
-    pending_tokens = m.pending_tokens + {pending},
-    requested = CASE WHEN m.buffered_tokens >= $25 AND {cold} THEN coalesce(nullif(m.requested, 'look'), 'activate')
-                     WHEN {closes} THEN coalesce(m.requested, 'look') ELSE m.requested END,
-    requested_at = CASE WHEN m.buffered_tokens >= $25 AND {cold} OR {closes} THEN now() ELSE m.requested_at END,
-    due_at = CASE WHEN m.pending_tokens + {pending} >= m.wake_tokens OR {closes}
-                    OR (m.buffered_tokens >= $25 AND {cold})
-                  THEN CASE WHEN m.lease_owner IS NULL AND m.attempts = 0 THEN least(m.due_at, now())
-                            ELSE coalesce(m.due_at, now()) END
-                  ELSE m.due_at END"""
 _MEMORY = """m.pending_tokens, m.observation_tokens, m.reflection_tokens, m.due_at,
        coalesce(m.due_at <= now(), false) AS due, m.lease_owner, m.lease_step, m.attempts, m.paused"""
 _COLUMNS = """(session_id, seq, id, kind, role, name, parts, tokens, tokens_before, content_hash,
                         created_at, metadata, observe, trust, anchor_date)"""
+
+
+def _woken(*, grown: str, look: str, cold: str) -> str:
+    early = f"m.buffered_tokens >= $25 AND {cold}"
+    return f"\n    pending_tokens = m.pending_tokens + {grown}," + woken(grown=grown, look=look, early=early)
+
 
 # And $26 the tenant, $27 the session's key, $28 wake_tokens. What is known is of the session that was there when the
 # statement began: a message is of no session, which the table refuses, where another has taken its place.
@@ -184,14 +179,12 @@ APPEND = _GENERAL.format(
     grown=_GROWN.format(
         messages="excluded.next_seq - 1", tokens="excluded.total_tokens", newest="(SELECT newest FROM total)"
     ),
-    woken=_WOKEN.format(
-        pending="excluded.pending_tokens", cold="(SELECT cold FROM put)", closes="(SELECT closes FROM total)"
-    ),
+    woken=_woken(grown="excluded.pending_tokens", look="(SELECT closes FROM total)", cold="(SELECT cold FROM put)"),
 )
 
 _NEW = _SHARED | {
     "grown": _GROWN.format(messages="$26::bigint", tokens="$27::bigint", newest="greatest(now(), $28::timestamptz)"),
-    "woken": _WOKEN.format(pending="$29::bigint", cold="put.cold", closes="$30::bool"),
+    "woken": _woken(grown="$29::bigint", look="$30::bool", cold="put.cold"),
 }
 # Knowing the session a plan for a list would be made anew for each (context/store.py).
 APPEND_NEW = _OF_NEW.format(**_NEW, input=_INPUT, session="(SELECT $14)", ids="ANY($1::text[])")

@@ -11,23 +11,21 @@ from app.kit.repeating import Repeated
 from app.sessions.errors import SessionNotFound
 from app.sessions.model import MemoryPort
 from app.sessions.store import SessionRecord, session_id, session_of
+from app.sessions.waking import woken
 
 FIRST = UUID(int=0)
 
-# One that has ended keeps its time. A look is asked for as by an append: it ends a wait, but neither a lease nor a
-# back-off. ``$2``: only if nothing was said for so many seconds.
-END = """/* end_session */
+# One that has ended keeps its time. ``$2``: only if nothing was said for so many seconds.
+END = f"""/* end_session */
 WITH ended AS (
   UPDATE sessions SET ended_at = coalesce(ended_at, now()), waiting = waiting OR memory_id <> id
   WHERE id = $1 AND ($2::float8 IS NULL OR last_active_at < now() - make_interval(secs => $2)) RETURNING *
 ), look AS (
-  UPDATE memories m SET requested = coalesce(m.requested, 'look'), requested_at = now(),
-    due_at = CASE WHEN m.lease_owner IS NULL AND m.attempts = 0 THEN least(m.due_at, now())
-                  ELSE coalesce(m.due_at, now()) END
+  UPDATE memories m SET {woken()}
   FROM ended WHERE m.id = ended.memory_id AND ended.resource_id IS NOT NULL AND ended.facts_seq < ended.next_seq - 1
 )
 SELECT * FROM ended
-"""
+"""  # noqa: S608 - our own text
 
 # In the order of ids, a few at a time: an index on when sessions were last active would be written at every append.
 IDLE = """/* idle_sessions */

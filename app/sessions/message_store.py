@@ -6,6 +6,7 @@ from uuid import UUID
 from app.kit.db import Database, Row, Tx
 from app.sessions.model import Kind, Message, MessageFilter, NewMessage, Role, Trust
 from app.sessions.store import SessionRecord
+from app.sessions.waking import woken
 
 # By their values: a look-up takes a fifth of an enum's call, and a context makes three for each message.
 KINDS = {kind.value: kind for kind in Kind}
@@ -49,18 +50,11 @@ LOCK_LOG = """/* lock_log */
 SELECT id AS session_id, memory_id, ended_at IS NOT NULL AS ended FROM sessions WHERE id = $1 FOR UPDATE
 """
 
-# A look is asked for where an append would make none, as nothing grew: what waited may be no longer what it was. As in
-# an append a reason to look ends a wait, but neither a lease nor a back-off.
-RECOUNT = """/* recount */
-UPDATE memories SET pending_tokens = pending_tokens + $2,
-  requested = CASE WHEN $3 THEN coalesce(requested, 'look') ELSE requested END,
-  requested_at = CASE WHEN $3 THEN now() ELSE requested_at END,
-  due_at = CASE WHEN $3 OR pending_tokens + $2 >= wake_tokens
-                THEN CASE WHEN lease_owner IS NULL AND attempts = 0 THEN least(due_at, now())
-                          ELSE coalesce(due_at, now()) END
-                ELSE due_at END
+# A look is asked for where an append would make none, as nothing grew: what waited may be no longer what it was.
+RECOUNT = f"""/* recount */
+UPDATE memories m SET pending_tokens = m.pending_tokens + $2,{woken(grown="$2", look="$3")}
 WHERE id = $1 RETURNING coalesce(due_at <= now(), false) AS due
-"""
+"""  # noqa: S608 - our own text
 
 REPLACE = """/* replace */
 WITH total AS (

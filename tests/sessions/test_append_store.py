@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 
 from app.kit.db import Database, DatabaseConfig, acting_for
 from app.sessions.append_store import AppendResult, AppendStore
-from app.sessions.message_store import MessageStore
 from app.sessions.model import ActorUsage, Kind, MemoryDefaults, NewMessage, Role, Trust
-from app.sessions.store import session_id
 from tests.secured import is_as_role
 
 DEFAULTS = MemoryDefaults(wake_tokens=50, early_tokens=20, cache_ttl=300.0, timezone="UTC")
@@ -187,7 +185,6 @@ async def test_what_the_short_statement_does_not_store_is_told_by_the_general_on
 
 COLD = {"sessions": "last_active_at = now() - interval '301 seconds'"}
 WARM = {"sessions": "last_active_at = now() - interval '200 seconds'"}
-LATER = "due_at = now() + interval '1 hour'"
 BOUNDARY = {"kind": Kind.BOUNDARY, "observe": False}
 OTHER_MODEL = ActorUsage(model="other")
 
@@ -213,11 +210,6 @@ OTHER_MODEL = ActorUsage(model="other")
         ({"sessions": "actor_model = 'm'", "memories": "buffered_tokens = 20"}, {}, OTHER_MODEL, True, "activate"),
         ({"sessions": "actor_model = 'other'", "memories": "buffered_tokens = 20"}, {}, OTHER_MODEL, False, None),
         ({"memories": "buffered_tokens = 20"}, {}, OTHER_MODEL, False, None),  # the first that is told
-        # A reason to look ends a wait, but neither a lease nor a back-off.
-        ({"memories": LATER}, {"tokens": 44}, None, False, None),
-        ({"memories": LATER}, {"tokens": 45}, None, True, None),
-        ({"memories": f"{LATER}, lease_owner = 'me'"}, BOUNDARY, None, False, "look"),
-        ({"memories": f"{LATER}, attempts = 1"}, BOUNDARY, None, False, "look"),
     ],
 )
 async def test_an_append_has_the_memory_looked_at_where_there_is_a_reason(
@@ -238,36 +230,6 @@ async def test_an_append_has_the_memory_looked_at_where_there_is_a_reason(
     found = (await left(database, "s"))["memories"]
 
     assert (result.memory.due, found["requested"], found["asked"]) == (due, requested, requested is not None)
-
-
-@pytest.mark.parametrize(
-    ("fore", "grown", "look", "due", "requested"),
-    [
-        ("usage = '{}'", 44, False, False, None),
-        ("usage = '{}'", 45, False, True, None),
-        ("usage = '{}'", -1, True, True, "look"),
-        ("requested = 'observe'", -1, True, True, "observe"),
-        (LATER, 44, False, False, None),
-        (LATER, 45, False, True, None),
-        (f"{LATER}, lease_owner = 'me'", -1, True, False, "look"),
-        (f"{LATER}, attempts = 1", 45, False, False, None),
-    ],
-)
-async def test_so_does_a_message_that_is_replaced(
-    database: Database, fore: str, grown: int, look: bool, due: bool, requested: str | None
-) -> None:
-    common: dict[str, Any] = {"key": "s", "resource_id": None, "usage": None, "defaults": DEFAULTS}
-    await appended(AppendStore(database), messages=[FIRST], **common)
-    messages = MessageStore(database)
-    with acting_for(TENANT):
-        async with database.tx() as tx:
-            await tx.execute(f"UPDATE memories SET {fore}")  # noqa: S608 - our own
-            log = await messages.lock(tx, session_id(TENANT, "s"))
-            assert log is not None
-            found_due = await messages.recount(tx, log, pending_tokens=grown, look=look)
-    found = (await left(database, "s"))["memories"]
-
-    assert (found_due, found["requested"], found["asked"]) == (due, requested, look)
 
 
 @pytest.mark.parametrize(("tokens", "due"), [(49, False), (50, True)])

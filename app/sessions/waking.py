@@ -1,0 +1,21 @@
+"""Whether and when a memory is due for what was said: the one rule of an append, a replaced message, and an end.
+
+A reason to look is also noted as a wish, for the engine that has already looked and is about to settle. It ends a wait,
+but neither a lease nor a back-off.
+"""
+
+
+def woken(*, grown: str = "0", look: str = "true", early: str = "false") -> str:
+    """What an UPDATE of the memory ``m`` sets, of expressions of SQL, of which the planner drops what is constant.
+
+    ``grown``: pending tokens that come; ``look``: whether to look whatever they are; ``early``: whether what was
+    observed ahead may be activated at once.
+    """
+    return f"""
+    requested = CASE WHEN {early} THEN coalesce(nullif(m.requested, 'look'), 'activate')
+                     WHEN {look} THEN coalesce(m.requested, 'look') ELSE m.requested END,
+    requested_at = CASE WHEN {early} OR {look} THEN now() ELSE m.requested_at END,
+    due_at = CASE WHEN m.pending_tokens + {grown} >= m.wake_tokens OR {look} OR ({early})
+                  THEN CASE WHEN m.lease_owner IS NULL AND m.attempts = 0 THEN least(m.due_at, now())
+                            ELSE coalesce(m.due_at, now()) END
+                  ELSE m.due_at END"""
