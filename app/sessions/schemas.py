@@ -63,12 +63,22 @@ UNSCHEDULED = ("idle", "disabled")  # may have no time at which to be looked at;
 WaitMs = Annotated[int, Query(ge=0, le=WAIT_MS_MAX, description="Wait so long for the memory to be idle")]
 
 
+# What OpenAI's Agents SDK gives every item for which the model's server has no id (agents: models/fake_id.py).
+PLACEHOLDER_ID = "__fake_id__"
+
+
+def _own(value: Any) -> Any:
+    return None if value == PLACEHOLDER_ID else value
+
+
 class MessageIn(BaseModel):
     """A message in the neutral shape or as a provider's SDK produces it; fields of those shapes pass as they are."""
 
     model_config = ConfigDict(extra="allow")
 
-    id: str | None = Field(None, pattern=MESSAGE_ID_PATTERN, description="Idempotency key within the session")
+    id: Annotated[str | None, BeforeValidator(_own)] = Field(
+        None, pattern=MESSAGE_ID_PATTERN, description="Idempotency key within the session"
+    )
     created_at: Time | None = Field(None, description="When it was said; default: now")
     metadata: dict[str, Any] | None = None
     observe: StrictBool | None = Field(None, description="false: stored and shown, never remembered")
