@@ -116,7 +116,9 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         redaction=redaction,
         tracer=tracing.tracer,
     )
-    memory = MemoryService(queue=queue, engine=engine, service_rules=settings.memory.values())
+    memory = MemoryService(
+        queue=queue, engine=engine, service_rules=settings.memory.values(), guards=roles.guards.values()
+    )
 
     ending = Ending(database=pool, memory=memory, config=ending_config(settings))
     search = build_recall(settings, pool, roles.embedder, redaction=redaction, registry=registry)

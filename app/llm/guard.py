@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
+from math import inf
 from typing import TypeVar
 
 from opentelemetry.trace import SpanKind, Tracer
@@ -59,6 +60,10 @@ class Breaker:
         self.failures += 1
         self.opened_at = now
         self.last = kind
+
+    def half_open(self) -> None:
+        """Have the next caller let through as the probe, without waiting for the time to be over."""
+        self.opened_at = -inf
 
     def probed(self) -> None:
         """The probe ended, however: refused, cancelled or broken, it may say nothing of the provider's health."""
@@ -110,6 +115,10 @@ class Guard:
     def is_open(self) -> bool:
         """Whether no call passes now, or only the one that is to see."""
         return self.breaker.failures >= self.breaker.config.failures_max
+
+    def try_now(self) -> None:
+        """Somebody asks for a call now: where the circuit is open, one is let through to see."""
+        self.breaker.half_open()
 
     def condition(self) -> Condition:
         """Looks, and lets no call through."""

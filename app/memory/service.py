@@ -2,12 +2,14 @@
 
 import asyncio
 import time
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
 from pydantic import ValidationError
 
 from app.kit.errors import ERRORS_MAX, FieldError, Invalid, invalid_detail, json_pointer, too_many_errors
+from app.llm.guard import Guard
 from app.memory.engine import Engine
 from app.memory.policy import first_wake_tokens
 from app.memory.queue_store import QueueStore
@@ -22,9 +24,12 @@ POLL_FIRST_SECONDS, POLL_MAX_SECONDS = 0.02, 0.25
 class MemoryService:
     """Implements the message log's ``MemoryPort``; ``service_rules`` are ``MemoryConfig.values()`` of the settings."""
 
-    def __init__(self, *, queue: QueueStore, engine: Engine, service_rules: dict[str, Any]) -> None:
+    def __init__(
+        self, *, queue: QueueStore, engine: Engine, service_rules: dict[str, Any], guards: Iterable[Guard] = ()
+    ) -> None:
         self._queue = queue
         self._engine = engine
+        self._guards = tuple(guards)
         self._service_rules = service_rules
         self._rules = rules = Rules.resolve(service_rules, {})
         self._defaults = MemoryDefaults(
@@ -80,8 +85,13 @@ class MemoryService:
         self._engine.wake(memory_id)
 
     async def request(self, memory_id: UUID, request: Request) -> None:
-        """Have a step done now, below any threshold; a stalled memory is tried again."""
+        """Have a step done now, below any threshold; a stalled memory is tried again, and its provider asked.
+
+        Of a provider that this process has given up for a while: who asks may have mended it.
+        """
         if await self._queue.request(memory_id, request):
+            for guard in self._guards:
+                guard.try_now()
             self._engine.wake(memory_id)
 
     async def idle(self, memory_id: UUID, wait_ms: int) -> bool:

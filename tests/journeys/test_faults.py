@@ -193,6 +193,21 @@ async def test_the_providers_wish_to_wait_is_honoured_until_somebody_asks_for_a_
     assert answer.json()["memory"]["status"] == "idle"
 
 
+@pytest.mark.parametrize("step", ["redrive", "observe"])
+async def test_who_asks_for_a_new_try_has_the_provider_asked_though_it_was_given_up_for_a_while(
+    start_service: StartService, models: ModelServer, step: str
+) -> None:
+    models.fail_next(Fault.SERVER_ERROR)
+    given_up = {"failures_max": 1, "open_seconds": 600}
+    async with start_service(provider="openai", memory=MEMORY, llm=given_up) as service:
+        await service.append(KEY, *talk(1, OBSERVE_AT))
+        await memory_where(service, status="backing_off", attempts=1)
+        answer = await service.client.post(f"/sessions/{KEY}/memory/{step}", params={"wait_ms": WAIT_MS})
+        await assert_whole(service, models, talk(1, OBSERVE_AT))
+
+    assert answer.json()["memory"]["status"] == "idle"
+
+
 async def test_a_refusal_is_paid_for_and_so_it_is_counted(
     start_service: StartService, models: ModelServer, provider: str
 ) -> None:

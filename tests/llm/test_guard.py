@@ -105,6 +105,20 @@ async def test_a_failed_probe_opens_the_circuit_again() -> None:
     assert played.calls == 4
 
 
+async def test_who_asks_now_has_one_call_let_through_before_the_time_is_over() -> None:
+    clock = Clock()
+    played = Played(*[OVERLOADED] * 4)
+    guard = Guard(CONFIG, clock)
+    model = GuardedModel(played, guard)
+    await fail(model, 3)
+    guard.try_now()
+    assert (guard.condition().circuit, guard.condition().next_try_seconds) == (Circuit.HALF_OPEN, 0)
+    assert await fail(model, 2) == ["overloaded", "circuit_open"]
+    guard.try_now()
+    assert await model.complete(REQUEST) == REPLY
+    assert guard.condition().circuit is Circuit.CLOSED
+
+
 async def test_only_one_call_probes_at_a_time() -> None:
     clock = Clock()
     played, model = guarded(*[OVERLOADED] * 3, clock=clock)
