@@ -286,9 +286,12 @@ def _counted_forms() -> Iterator[tuple[re.Pattern[str], Meaning]]:
     yield _spaced(words.THE_LAST_FEW, "", words.PLURALS), lambda match, now: since(now, _FEW[1], _unit(match))
 
 
+def _before_last_forms() -> Iterator[tuple[re.Pattern[str], Meaning]]:
+    yield _spaced(words.BEFORE_LAST, "", _LONGER), _before(2)
+    yield _spaced("", words.BEFORE_LAST_BEHIND, _LONGER), _before(2)
+
+
 def _last_forms() -> Iterator[tuple[re.Pattern[str], Meaning]]:
-    yield _spaced(words.BEFORE_LAST, "", _PERIODS), _before(2)
-    yield _spaced("", words.BEFORE_LAST_BEHIND, _PERIODS), _before(2)
     yield _form("(?:上上个?|上上個?|先々|지지난 ?)", _NOT_A_LENGTH + _PARTICLE, _WEEKS), _before(2)
     yield _form(rf"\b(?:{words.ROLLING}) ", r"\b(?! of\b)", _PERIODS_ALONE), _rolling
     yield _spaced(words.LAST, "", _LONGER), _before(1)
@@ -305,6 +308,7 @@ FORMS: Final = (
     (_pattern(rf"\b(?:{words.THIS_TIME_LAST_YEAR})\b"), _around_last_year),
     (_pattern(f"(?:{words.UNSPACED_THIS_TIME_LAST_YEAR}){_PARTICLE}"), _around_last_year),
     *_day_forms(),
+    *_before_last_forms(),  # before those that the first of their words alone would be
     *_season_forms(),
     *_month_forms(),
     *_numbered_day_forms(),

@@ -255,6 +255,13 @@ SAID: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("2024-06-01", "2024-09-01"): (
         "in summer 2024",
         "前年の夏",
+        "What did we do in the summer before last?",
+        "im vorletzten Sommer",
+        "el verano antepasado",
+    ),
+    ("2026-07-31", "2026-08-01"): (
+        "the Friday before last",
+        "vorletzten Freitag",
     ),
     ("2026-05-01", "2026-06-01"): (
         "en mayo",
