@@ -1,4 +1,4 @@
-"""Builds what works in the background: the memory's engine, the search with its index, and what sweeps."""
+"""Builds what works in the background: the memory's engine, recall with its index, and the sweeps."""
 
 import os
 import socket
@@ -102,7 +102,7 @@ def build_engine(  # noqa: PLR0913 - every part by its constructor
 
 
 def process_name() -> str:
-    """By which leases and the overview tell this process from another."""
+    """The name by which leases and the overview tell this process from others."""
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
@@ -124,7 +124,7 @@ def build_retaining(
 def build_objects(settings: Settings, *, begins: bool = True) -> Objects | None:
     """The object store; None where the bytes are in the database. Raises StartError.
 
-    ``begins``: whether a folder that is empty may be one that is not used yet, or is one that is not mounted.
+    ``begins``: True takes an empty folder for one that is new, False for one that is not mounted.
     """
     chosen = settings.artifacts
     if chosen.url is None:
@@ -138,10 +138,10 @@ def build_sweeping(settings: Settings, pool: Database, objects: Objects) -> Swee
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
-    """What searches, what writes its index and its vectors in the background, and what forgets of both.
+class RecallParts:
+    """Recall, what writes its index and its vectors in the background, and the store that deletes from both.
 
-    ``vectorizing`` is None where recall is by words alone.
+    ``vectorizing`` is None if recall is by words alone.
     """
 
     recall: RecallService
@@ -157,7 +157,7 @@ def build_recall(
     *,
     redaction: Redaction,
     registry: CollectorRegistry,
-) -> Search:
+) -> RecallParts:
     index_store, config = IndexStore(pool), vector_config(settings)
     vectorizing = vectors = None
     if embedder is not None:
@@ -175,4 +175,4 @@ def build_recall(
         config=recall_config(settings),
         vectors=vectors,
     )
-    return Search(recall=recall, indexer=indexer, vectorizing=vectorizing, index_store=index_store)
+    return RecallParts(recall=recall, indexer=indexer, vectorizing=vectorizing, index_store=index_store)

@@ -23,8 +23,7 @@ from app.kit.offload import UNKNOWN, offloaded
 from app.kit.tracing import UNTRACED, traced
 from app.memory.service import MemoryService
 from app.recall.model import HitKind
-from app.recall.service import Ask as Wanted
-from app.recall.service import RecallService
+from app.recall.service import RecallService, Search
 from app.sessions.errors import SessionNotFound
 from app.sessions.model import Message
 from app.sessions.reading import read_message
@@ -34,8 +33,8 @@ from app.state.templates import Scope, names_of, read
 
 POLL_SECONDS = 0.02
 MESSAGES = frozenset({HitKind.MESSAGE})
-RECALLED_MAX = 50  # hits that are looked at for one context
-PART_BYTES = 64  # a message's part costs as much to compile as so many bytes to read: a thousand of them some 25 ms
+RECALLED_MAX = 50  # hits considered for one context
+PART_BYTES = 64  # compiling one part of a message takes as long as reading so many bytes: some 25 ms for a thousand
 CHARACTERS_PER_TOKEN = 4
 WAITED = "the wait ended before the memory caught up with this session"
 
@@ -54,7 +53,7 @@ class ContextService:
         recall_tokens: int,
         tracer: Tracer = UNTRACED,
     ) -> None:
-        """``recall_tokens``: what may be told of a search (the issue "Remembering across conversations", point 3)."""
+        """``recall_tokens``: the part of a context for what ``query=`` finds."""
         self._reader = reader
         self._store = store
         self._diffs = diffs
@@ -68,10 +67,10 @@ class ContextService:
     async def context(
         self, *, tenant: str, key: str, query: ContextQuery, body: ContextIn = NOTHING, body_bytes: int = 0
     ) -> Answer:
-        """The context of a session as it is now, or was; an empty one for a session never seen.
+        """The context of a session as it is now, or was in the past; an empty one for a session never seen.
 
-        What is done with a large body or a large session, or to explain, is done in a thread. Raises VersionNotFound
-        and MessageNotFound for what the past has not.
+        Large bodies, large sessions and ``explain`` are worked on in a thread. Raises VersionNotFound and
+        MessageNotFound for a version or a message that the session never had.
         """
         of = {"daybook.session": key, "daybook.format": query.format}
         with traced(self._tracer, "context", attributes=of):
@@ -88,9 +87,7 @@ class ContextService:
         read = await self._reader.read(tenant, key, moment, names, message_budget=query.message_budget, known=known)
         if not isinstance(read, Unchanged):
             snapshot, server = read
-            size = (
-                UNKNOWN if query.explain else body_bytes + work_bytes(snapshot)
-            )  # explaining looks at it piece by piece
+            size = UNKNOWN if query.explain else body_bytes + work_bytes(snapshot)  # explaining is always slow
             compiled, now = await self._compiled(tenant, query, body, size, snapshot, server)
             if not caught_up:
                 compiled = replace(compiled, notices=(*compiled.notices, WAITED))
@@ -123,7 +120,7 @@ class ContextService:
         snapshot: Snapshot,
         server: datetime,
     ) -> tuple[Compiled, datetime]:
-        """The context, and what time it is there; compiled once more where a search adds to it."""
+        """The context, and the time it is told from. With ``query=`` it is compiled once more with what was found."""
         given = body.now or query.now
         now = given or _now(server, snapshot.newest_created_at)
         ask = await offloaded(partial(_ask, query, body, snapshot, now=now, server=server), size=size)
@@ -139,12 +136,12 @@ class ContextService:
     async def _recalled(
         self, tenant: str, snapshot: Snapshot, query: str, *, now: datetime, before_seq: int
     ) -> tuple[Recalled, ...]:
-        """What was said before the messages that are shown, within the budget for it, by the days of the session."""
+        """What a search finds before the messages that are shown, within ``recall_tokens``, by the session's days."""
         zone = snapshot.rules.zone
-        wanted = Wanted(
+        search = Search(
             query=query, limit=RECALLED_MAX, kinds=MESSAGES, now=now.astimezone(zone), before_seq=before_seq
         )
-        found = await self._recall.session(tenant, snapshot.key, wanted)
+        found = await self._recall.session(tenant, snapshot.key, search)
         return within(found, tokens_max=self._recall_tokens, zone=zone)
 
     async def diff(self, *, tenant: str, key: str, since: int | None, until: int | None) -> Diff:
@@ -188,7 +185,7 @@ def _ask(query: ContextQuery, body: ContextIn, snapshot: Snapshot, *, now: datet
 
 
 def work_bytes(snapshot: Snapshot) -> int:
-    """How much there is to compile, in bytes of a body that are read in that time."""
+    """How much there is to compile, as the bytes of a request body that take as long to read."""
     notes = sum(chunk.tokens for chunk in snapshot.reflections) + sum(chunk.tokens for chunk in snapshot.observations)
     media = sum(len(str(part.get("data", ""))) for message in snapshot.tail for part in message.parts)
     said = sum(message.tokens + PART_BYTES * max(1, len(message.parts)) for message in snapshot.tail)
@@ -209,7 +206,7 @@ def _moment(query: ContextQuery) -> Moment:
 
 
 def _anchored(snapshot: Snapshot, now: datetime | None) -> Snapshot:
-    """Relative dates are never told from a day that, for the caller who gives a ``now``, has not come."""
+    """The snapshot with an anchor date that is not after the caller's own ``now``, if one is given."""
     if now is None:
         return snapshot
     today: date = now.astimezone(snapshot.rules.zone).date()

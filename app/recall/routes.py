@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Request
 from app.kit.auth import Access, Guarded, Tenant, needs
 from app.kit.direct import Sent
 from app.kit.problems import problem_responses
-from app.recall.schemas import RecallIn, RecallOut, ResourceRecallIn, ToolsOut, ask_of, recall_out
+from app.recall.schemas import RecallIn, RecallOut, ResourceRecallIn, ToolsOut, recall_out, search_of
 from app.recall.service import RecallService
 from app.recall.tools import ToolFormat, tools
 from app.sessions.schemas import Key, ResourceId
@@ -24,7 +24,7 @@ def _service(request: Request) -> RecallService:
 @needs(Access.READ)
 async def recall_session(key: Key, body: Sent[RecallIn], tenant: Tenant, request: Request) -> RecallOut:
     """Find what was said in a session, and what was noted of it, however long ago."""
-    return recall_out(await _service(request).session(tenant, key, ask_of(body)))
+    return recall_out(await _service(request).session(tenant, key, search_of(body)))
 
 
 @router.post("/resources/{resource_id}/recall", operation_id="recallResource")
@@ -33,7 +33,7 @@ async def recall_resource(
     resource_id: ResourceId, body: Sent[ResourceRecallIn], tenant: Tenant, request: Request
 ) -> RecallOut:
     """Find what was said in any session of a resource. Where there is none, nothing is found."""
-    return recall_out(await _service(request).resource(tenant, resource_id, ask_of(body)))
+    return recall_out(await _service(request).resource(tenant, resource_id, search_of(body)))
 
 
 @router.get("/tools", operation_id="listTools")

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.recall.model import Hit, HitKind, Neighbour, Span
-from app.recall.service import Ask
+from app.recall.service import Search
 from app.sessions.schemas import KEY_PATTERN, STORABLE_PATTERN, Time
 
 LIMIT_DEFAULT, LIMIT_MAX = 10, 100
@@ -75,8 +75,8 @@ class ToolsOut(BaseModel):
     tools: list[dict[str, Any]] = Field(description="As the SDK takes them")
 
 
-def ask_of(body: RecallIn) -> Ask:
-    return Ask(
+def search_of(body: RecallIn) -> Search:
+    return Search(
         query=body.query,
         limit=body.limit,
         kinds=frozenset(KINDS[kind] for kind in body.kinds),

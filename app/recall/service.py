@@ -1,4 +1,4 @@
-"""From a query to its hits: find, rank, read what was found. No model is waited for, or not for long (vectors)."""
+"""From a query to its hits: find, rank, read what was found. Only vectors wait for a model, and not for long."""
 
 import asyncio
 import gc
@@ -40,14 +40,13 @@ TYPICAL_QUERY = "What did I say last May?"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallConfig:
-    """How much is looked at: what is over a limit is not found.
+    """How much is searched: what is beyond a limit is not found.
 
-    ``candidates_max``: messages that have a word of the query; ``tail_max``: messages that the index does not hold yet,
-    within ``tail_tokens``;
-    ``sessions_max``: sessions of a resource, those last active; ``notes_max``: chunks of the logs, the newest.
-    ``query_words_max``: of a longer query half of them are its first words, half its last.
-    ``hit_characters_max`` is what a hit tells of a text; the message itself has all of it.
-    ``timezone``: of sessions that have none of their own.
+    ``candidates_max``: messages that have a word of the query. ``tail_max``: messages that the index does not hold
+    yet, within ``tail_tokens``. ``sessions_max``: the last active sessions of a resource. ``notes_max``: the newest
+    chunks of the logs. ``query_words_max``: of a longer query the first half of them and the last half.
+    ``hit_characters_max``: of a hit's text; the message itself has all of it. ``timezone``: for sessions without one
+    of their own.
     """
 
     query_words_max: int = 64
@@ -61,8 +60,12 @@ class RecallConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
-    """``span`` is what the caller wants; the time that the query names is ``now``'s past. ``limit`` counts hits."""
+class Search:
+    """``limit`` counts hits, ``span`` bounds them. A time that the query names is told from ``now`` (None: the clock).
+
+    ``neighbours``: messages shown on each side of a hit. ``session``: the key of the only session of the resource to
+    search. ``before_seq``: only messages before this one, in a search of one session.
+    """
 
     query: str
     limit: int
@@ -70,13 +73,13 @@ class Ask:
     span: Span = field(default_factory=Span)
     now: datetime | None = None
     neighbours: int = 0
-    session: str | None = None  # of a resource, only this one
-    before_seq: int | None = None  # of a session, only the messages before this one
+    session: str | None = None
+    before_seq: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Query:
-    """What is asked for: words with their kin, at a time that is named as seen from ``now``, in whose word."""
+    """A query as it is understood: its words with their kin, the time it names, and the role whose word it means."""
 
     words: Sequence[Alternatives]
     kin: Sequence[Alternatives]
@@ -87,7 +90,7 @@ class _Query:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """A message without its parts, and how what it says begins."""
+    """A message without its parts, and the beginning of its text."""
 
     message: Message
     text: str
@@ -114,77 +117,77 @@ class RecallService:
         self._loading: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Load what a search needs, beside the requests: the first one would wait a second or two for it."""
+        """Begin to load what a search needs: otherwise the first one would wait for it a second or two."""
         self._loading = asyncio.create_task(asyncio.to_thread(_load), name="daybook-recall-load")
 
     async def stop(self) -> None:
         if self._loading is not None:
             await asyncio.gather(self._loading, return_exceptions=True)
 
-    async def session(self, tenant: str, key: str, ask: Ask) -> list[Hit]:
+    async def session(self, tenant: str, key: str, search: Search) -> list[Hit]:
         """What was said in a session, best first. Raises SessionNotFound."""
         found = await self._store.session(session_id(tenant, key))
         if found is None:
             raise SessionNotFound(key)
-        return await self._best([found], session_term(found.id), ask, tenant=tenant, resource_id=found.resource_id)
+        return await self._best([found], session_term(found.id), search, tenant=tenant, resource_id=found.resource_id)
 
-    async def resource(self, tenant: str, resource_id: str, ask: Ask) -> list[Hit]:
+    async def resource(self, tenant: str, resource_id: str, search: Search) -> list[Hit]:
         """What was said in any session of a resource; nothing where there is none."""
-        sessions = await self._of_resource(tenant, resource_id, ask.session)
+        sessions = await self._of_resource(tenant, resource_id, search.session)
         return await self._best(
-            sessions, resource_term(tenant, resource_id), ask, tenant=tenant, resource_id=resource_id
+            sessions, resource_term(tenant, resource_id), search, tenant=tenant, resource_id=resource_id
         )
 
     async def _of_resource(self, tenant: str, resource_id: str, key: str | None) -> list[Searched]:
-        """The newest, or the one with the key, if the resource has one."""
+        """The last active ones; with a key that one alone, if it is of the resource."""
         if key is None:
             return await self._store.sessions(tenant, resource_id, self._config.sessions_max)
         found = await self._store.session(session_id(tenant, key))
         return [found] if found is not None and found.resource_id == resource_id else []
 
     async def _best(
-        self, sessions: Sequence[Searched], scope: str, ask: Ask, *, tenant: str, resource_id: str | None
+        self, sessions: Sequence[Searched], scope: str, search: Search, *, tenant: str, resource_id: str | None
     ) -> list[Hit]:
-        query = await asyncio.to_thread(_read, ask, self._now(sessions, ask), self._config.query_words_max)
+        query = await asyncio.to_thread(_read, search, self._now(sessions, search), self._config.query_words_max)
         hits: list[Hit] = []
-        if sessions and HitKind.MESSAGE in ask.kinds:
-            hits += await self._messages(sessions, scope, query, ask)
-        if sessions and HitKind.OBSERVATION in ask.kinds and query.words:
-            hits += _besides(hits, await self._notes(sessions, query), ask)[: ask.limit]
-        if not hits and query.named is not None and HitKind.MESSAGE in ask.kinds:
-            hits = await self._said_then(sessions, query.named.within(ask.span), ask)
-        if resource_id is not None and HitKind.FACT in ask.kinds:
-            hits += _besides(hits, await self._facts(tenant, resource_id, query, ask), ask)
-        best = sorted(hits, key=lambda hit: -hit.score)[: ask.limit]
+        if sessions and HitKind.MESSAGE in search.kinds:
+            hits += await self._messages(sessions, scope, query, search)
+        if sessions and HitKind.OBSERVATION in search.kinds and query.words:
+            hits += _besides(hits, await self._notes(sessions, query), search)[: search.limit]
+        if not hits and query.named is not None and HitKind.MESSAGE in search.kinds:
+            hits = await self._said_then(sessions, query.named.within(search.span), search)
+        if resource_id is not None and HitKind.FACT in search.kinds:
+            hits += _besides(hits, await self._facts(tenant, resource_id, query, search), search)
+        best = sorted(hits, key=lambda hit: -hit.score)[: search.limit]
         return [replace(hit, text=_beginning(hit.text, self._config.hit_characters_max)) for hit in best]
 
-    def _now(self, sessions: Sequence[Searched], ask: Ask) -> datetime:
-        """What "yesterday" is told from: where the caller does not say, now in the zone of the last active session."""
-        return ask.now or self._clock.now().astimezone(self._zone(sessions[0]) if sessions else UTC)
+    def _now(self, sessions: Sequence[Searched], search: Search) -> datetime:
+        """The time that "yesterday" is told from: the caller's, or now in the time zone of the last active session."""
+        return search.now or self._clock.now().astimezone(self._zone(sessions[0]) if sessions else UTC)
 
     def _zone(self, session: Searched) -> ZoneInfo:
         return ZoneInfo(session.timezone or self._config.timezone)
 
-    async def _said_then(self, sessions: Sequence[Searched], span: Span, ask: Ask) -> list[Hit]:
-        """What was said at the time that a query names of which no word is found: "What did I say last May?"."""
+    async def _said_then(self, sessions: Sequence[Searched], span: Span, search: Search) -> list[Hit]:
+        """What was said at the time that the query names, if none of its words is found: "What did I say last May?"."""
         ids = [session.id for session in sessions]
-        before = SEQ_MAX if ask.before_seq is None else ask.before_seq
-        places = await self._store.said(ids, span, before_seq=before, limit=ask.limit)
-        return await self._read_hits(sessions, [Ranked(place=place, score=0.0) for place in places], ask.neighbours)
+        before = SEQ_MAX if search.before_seq is None else search.before_seq
+        places = await self._store.said(ids, span, before_seq=before, limit=search.limit)
+        return await self._read_hits(sessions, [Ranked(place=place, score=0.0) for place in places], search.neighbours)
 
-    async def _facts(self, tenant: str, resource_id: str, query: _Query, ask: Ask) -> list[Hit]:
+    async def _facts(self, tenant: str, resource_id: str, query: _Query, search: Search) -> list[Hit]:
         known = await self._facts_of.all(tenant, resource_id)
-        work = partial(fact_hits, now=query.now, named=query.named, session=ask.session)
+        work = partial(fact_hits, now=query.now, named=query.named, session=search.session)
         return await asyncio.to_thread(work, query.words, known)
 
-    async def _messages(self, sessions: Sequence[Searched], scope: str, query: _Query, ask: Ask) -> list[Hit]:
-        found = await self._ranked(sessions, scope, query, ask)
-        wanted = await self._preferred([one for one in found if _precedes(one, ask)], query, ask)
-        return await self._read_hits(sessions, wanted[: ask.limit], ask.neighbours)
+    async def _messages(self, sessions: Sequence[Searched], scope: str, query: _Query, search: Search) -> list[Hit]:
+        found = await self._ranked(sessions, scope, query, search)
+        wanted = await self._preferred([one for one in found if _precedes(one, search)], query, search)
+        return await self._read_hits(sessions, wanted[: search.limit], search.neighbours)
 
-    async def _preferred(self, found: list[Ranked], query: _Query, ask: Ask) -> list[Ranked]:
-        """Where a number or a time is asked for, what tells one before what is as good and does not."""
-        figure = wanted_figure(ask.query)
+    async def _preferred(self, found: list[Ranked], query: _Query, search: Search) -> list[Ranked]:
+        """For a query that a number or a time answers: messages that have one rank before equals that do not."""
+        figure = wanted_figure(search.query)
         if figure is None:
             return found
         best = found[:LOOKED_AT_MAX]
@@ -194,12 +197,12 @@ class RecallService:
         weighed = preferred(best, await asyncio.to_thread(telling, texts, figure))
         return [*weighed, *found[LOOKED_AT_MAX:]]
 
-    async def _ranked(self, sessions: Sequence[Searched], scope: str, query: _Query, ask: Ask) -> list[Ranked]:
+    async def _ranked(self, sessions: Sequence[Searched], scope: str, query: _Query, search: Search) -> list[Ranked]:
         """By words, and by vectors at the same time where there are any."""
-        by_words = self._by_words(sessions, scope, query, ask.span)
+        by_words = self._by_words(sessions, scope, query, search.span)
         if self._vectors is None:
             return await by_words
-        words, near = await asyncio.gather(by_words, self._vectors.ranking(sessions, ask.query, ask.span))
+        words, near = await asyncio.gather(by_words, self._vectors.ranking(sessions, search.query, search.span))
         return fused(words, near) if near else words
 
     async def _by_words(self, sessions: Sequence[Searched], scope: str, query: _Query, span: Span) -> list[Ranked]:
@@ -221,7 +224,7 @@ class RecallService:
         return [_hit(one, keys, said, neighbours) for one in found if one.place in said]
 
     async def _said(self, places: Sequence[Place]) -> dict[Place, _Said]:
-        """The messages that are there, a few at a time: one may have a megabyte, of which a hit tells the beginning."""
+        """The messages that still exist, read a few at a time: one may have a megabyte; its beginning is kept."""
         most, said = self._config.hit_characters_max, dict[Place, _Said]()
         for at in range(0, len(places), READ_AT_ONCE):
             for place, message in (await self._store.messages(places[at : at + READ_AT_ONCE])).items():
@@ -239,38 +242,40 @@ class RecallService:
 
 
 def _load() -> None:
-    """Search for nothing, which loads the stemmers and what dates are told by."""
-    _read(Ask(query=TYPICAL_QUERY, limit=1), datetime.now(UTC), RecallConfig().query_words_max)
+    """Read a query, which loads the stemmers and the parsers of dates."""
+    _read(Search(query=TYPICAL_QUERY, limit=1), datetime.now(UTC), RecallConfig().query_words_max)
     gc.freeze()  # it stays, as what app/serving.py froze before
 
 
-def _read(ask: Ask, now: datetime, words_max: int) -> _Query:
-    named = named_time(ask.query, now)
+def _read(search: Search, now: datetime, words_max: int) -> _Query:
+    named = named_time(search.query, now)
     words = _ends(query_terms(named.text), words_max)
-    return _Query(words=words, kin=kin_of(words, ask.query), named=named.span, meant=meant_role(ask.query), now=now)
+    return _Query(
+        words=words, kin=kin_of(words, search.query), named=named.span, meant=meant_role(search.query), now=now
+    )
 
 
 def _ends(words: list[Alternatives], most: int) -> list[Alternatives]:
-    """The first half and the last half of so many: what is asked stands before what was pasted, or behind it."""
+    """At most so many words, from both ends: the question stands before what was pasted, or after it."""
     return words if len(words) <= most else [*words[: most - most // 2], *words[len(words) - most // 2 :]]
 
 
-def _besides(hits: Sequence[Hit], found: Iterable[Hit], ask: Ask) -> list[Hit]:
-    """Notes or facts of the span, but for what the messages among ``hits`` tell in the words that were said."""
+def _besides(hits: Sequence[Hit], found: Iterable[Hit], search: Search) -> list[Hit]:
+    """Notes or facts of the span, except those that cite a message among ``hits``, which says it word for word."""
     told = {(hit.session, hit.from_seq) for hit in hits if hit.kind is HitKind.MESSAGE}
     return [
         one
         for one in found
-        if ask.span.holds(one.created_at) and not any((one.session, seq) in told for seq in one.cites)
+        if search.span.holds(one.created_at) and not any((one.session, seq) in told for seq in one.cites)
     ]
 
 
-def _precedes(found: Ranked, ask: Ask) -> bool:
-    return ask.before_seq is None or found.place[1] < ask.before_seq
+def _precedes(found: Ranked, search: Search) -> bool:
+    return search.before_seq is None or found.place[1] < search.before_seq
 
 
 def _ranked(query: _Query, indexed: Sequence[Indexed], index: Index, span: Span) -> list[Ranked]:
-    """What of the span the index has, and what it does not hold yet, as it would hold it; best first."""
+    """The messages of the span, best first: those of the index, and those not in it yet, as it would hold them."""
     newest = _newest(index, [*query.words, *query.kin])
     rows = {row.place: row for row in [*indexed, *newest]}
     scope = _scope(index, newest, rows.values(), len(query.words))

@@ -9,7 +9,7 @@ from app.facts.store import FactStore
 from app.recall.figures import LOOKED_AT_MAX
 from app.recall.index_store import IndexStore
 from app.recall.indexer import IndexConfig, Indexer
-from app.recall.service import Ask, RecallConfig, RecallService
+from app.recall.service import RecallConfig, RecallService, Search
 from app.recall.store import RecallStore
 from app.sessions.store import session_id
 from tests.conftest import Service, StartService
@@ -262,7 +262,7 @@ async def test_yesterday_is_that_of_the_sessions_zone(service: Service) -> None:
         clock=Then(),
         config=RecallConfig(),
     )
-    first, _ = await recalling.session("default", "s", Ask(query="bread yesterday", limit=2))
+    first, _ = await recalling.session("default", "s", Search(query="bread yesterday", limit=2))
     assert first.created_at.day == 2  # in UTC that is today
 
 
