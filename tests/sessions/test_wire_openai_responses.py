@@ -267,3 +267,25 @@ def test_the_output_of_the_sdk_is_taken_item_by_item() -> None:
     ):
         messages = [normalise(item) for item in dumped]
         assert [part["type"] for message in messages for part in message.parts] == ["reasoning", "tool_call", "text"]
+
+
+def test_items_stand_in_the_content_of_a_message_as_langchain_has_them() -> None:
+    """What its ``convert_to_openai_messages`` makes of an answer: a call is in the content and beside it."""
+    thought = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "hm"}]}
+    called = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "look", "arguments": '{"at":1}'}
+    searched = {"type": "web_search_call", "id": "ws_1", "action": {"query": "q"}, "status": "completed"}
+    said = {"type": "text", "text": "Let me look."}
+    beside = {"type": "function", "id": "c1", "function": {"name": "look", "arguments": '{"at": 1}'}}
+    raw = {"role": "assistant", "content": [thought, searched, said, called], "tool_calls": [beside]}
+
+    parts = normalise(raw).parts
+
+    items = [part for item in (thought, searched) for part in normalise(item).parts]
+    assert parts == (*items, said, *normalise(called).parts)
+
+
+def test_what_is_wrong_of_an_item_is_told_with_its_place_in_the_content() -> None:
+    with pytest.raises(WireError) as refused:
+        normalise({"role": "assistant", "content": [{"type": "reasoning", "summary": [{"text": 5}]}]})
+
+    assert refused.value.pointer == "/content/0/summary/0/text"

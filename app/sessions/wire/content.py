@@ -1,4 +1,7 @@
-"""``content`` of a message as neutral parts: a string, or a list of parts of any shape, told apart by their type."""
+"""``content`` of a message as neutral parts: a string, or a list of parts of any shape, told apart by their type.
+
+An item of a response may stand among them: so has LangChain what OpenAI's Responses API answered.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,6 +18,11 @@ SHARED: Mapping[str, tuple[str, frozenset[str], Reader]] = {
     "image": ("source", frozenset(neutral.IMAGE_SOURCES), anthropic.image),
     "file": ("file", frozenset(neutral.FILE_SOURCES), openai_chat.file),
 }
+# The same of items, one of which may be several parts.
+SHARED_ITEMS: Mapping[str, tuple[str, str]] = {
+    "compaction": ("encrypted_content", "content"),
+    "reasoning": ("summary", "text"),
+}
 
 
 def content_parts(raw: Wire) -> list[Part]:
@@ -24,15 +32,31 @@ def content_parts(raw: Wire) -> list[Part]:
         return [neutral.text_part(content)] if content else []
     if not isinstance(content, list):
         refuse(raw, "content", "", "a string or a list of parts")
-    return [_part(item, f"/content/{index}") for index, item in enumerate(content)]
+    return [part for index, item in enumerate(content) for part in _parts(item, f"/content/{index}")]
 
 
-def _part(raw: Any, at: str) -> Part:
+def _parts(raw: Any, at: str) -> list[Part]:
     if isinstance(raw, str):
-        return neutral.text_part(raw)
+        return [neutral.text_part(raw)]
     if not isinstance(raw, dict):
         raise WireError(at, f"an object with a type is expected, not {shown(raw)}")
-    return _reader(raw, at)(raw, at)
+    return _item(raw, at) if _is_item(raw) else [_reader(raw, at)(raw, at)]
+
+
+def _is_item(raw: Wire) -> bool:
+    kind = raw.get("type")
+    if not isinstance(kind, str) or kind not in openai_responses.HELD:
+        return False
+    theirs, ours = SHARED_ITEMS.get(kind, ("type", ""))
+    return theirs in raw and ours not in raw
+
+
+def _item(raw: Wire, at: str) -> list[Part]:
+    try:
+        _, parts = openai_responses.item(raw)
+    except WireError as error:
+        raise WireError(at + error.pointer, error.detail) from error
+    return parts
 
 
 def _reader(raw: Wire, at: str) -> Reader:

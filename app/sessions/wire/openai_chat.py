@@ -111,7 +111,9 @@ def function_call_id(name: str) -> str:
 
 def assistant_parts(raw: Wire, said: list[Part]) -> list[Part]:
     """The parts of an assistant's message: what it thought, what its content says, and what stands beside that."""
-    return [*_reasoning(raw), *_annotated(raw, said), *_beside(raw), *_calls(raw)]
+    called = {part["id"] for part in said if part["type"] == PartType.TOOL_CALL}  # LangChain has a call in both places
+    calls = [call for call in _calls(raw) if call["id"] not in called]
+    return [*_reasoning(raw), *_annotated(raw, said), *_beside(raw), *calls]
 
 
 ASSISTANT_FIELDS = ("tool_calls", "function_call", "refusal", "audio", "reasoning_content", "reasoning")

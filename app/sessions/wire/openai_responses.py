@@ -105,6 +105,7 @@ NAMED_CALLS = frozenset({"function_call", "custom_tool_call", "mcp_call"})
 CALLS_WITH_ARGUMENTS = frozenset({"function_call", "mcp_call", "tool_search_call"})
 SAID = ("message", "reasoning", "custom_tool_call", APPROVED, *SILENT)
 ITEMS = (*SAID, *CALLS_WITH_ARGUMENTS, *OWN_CALLS, *HOSTED_CALLS)
+HELD = frozenset(ITEMS) - {"message"}  # what the content of a message may hold
 
 
 def item(raw: Wire) -> tuple[Role, list[Part]]:
