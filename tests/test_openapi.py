@@ -106,6 +106,12 @@ def test_every_request_body_has_examples_that_are_of_its_schema(name: str) -> No
         CONTRACT.validate(content["schema"], body)
 
 
+@pytest.mark.parametrize("name", WITH_BODY)
+def test_a_request_body_is_of_a_type_that_a_generated_client_can_send(name: str) -> None:
+    """A range of types such as ``*/*`` is sent as it stands, and kept with the bytes."""
+    assert not any("*" in media_type for media_type in OPERATIONS[name][2]["requestBody"]["content"])
+
+
 @by_operation
 def test_problems_are_documented_as_problems(name: str) -> None:
     problems = {status: found for status, found in OPERATIONS[name][2]["responses"].items() if int(status) >= 400}

@@ -33,7 +33,8 @@ DEFAULT_TYPE = "application/octet-stream"
 # RFC 9110 section 8.3.1: type "/" subtype and parameters, of visible characters; nothing else is echoed in a header.
 MEDIA_TYPE = re.compile(r"[\w.+*#$&^!-]+/[\w.+*#$&^!-]+(?:\s*;[\x20-\x7e]*)?", re.ASCII)
 MEDIA_TYPE_CHARS_MAX = 200
-PAYLOAD: dict[str, Any] = {BYTES: {"schema": {"type": "string", "format": "binary"}}}
+BINARY: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
+PAYLOAD, SENT = {BYTES: BINARY}, {DEFAULT_TYPE: BINARY}  # a client sends the type that the document names
 
 ARTIFACTS_PATH = "/sessions/{key}/artifacts"
 ARTIFACT_PATH = ARTIFACTS_PATH + "/{name}"
@@ -52,10 +53,10 @@ def _service(request: Request) -> ArtifactService:
     operation_id="putArtifact",
     responses=problem_responses(413)
     | {200: {"model": ArtifactOut, "description": "The newest version holds these bytes already"}},
-    openapi_extra={"requestBody": {"required": True, "content": PAYLOAD}},
+    openapi_extra={"requestBody": {"required": True, "content": SENT}},
 )
 async def put_artifact(key: Key, name: Name, tenant: Tenant, request: Request, response: Response) -> ArtifactOut:
-    """Keep the body's bytes as a new immutable version; the Content-Type is kept with them."""
+    """Keep the body's bytes as a new immutable version; the Content-Type, which may be any, is kept with them."""
     media_type = _media_type(request.headers.get("content-type", DEFAULT_TYPE))
     artifact, created = await _service(request).put(
         tenant=tenant, key=key, name=name, media_type=media_type, content=await request.body()
