@@ -11,6 +11,7 @@ from app.llm.port import ModelError, Usage
 from app.memory.charging import Charging
 from app.memory.gates import Rejection, Verdict
 from app.memory.model import Draft, ReflectorInput, Source
+from app.memory.narrowing import Narrowing, known_good
 from app.memory.outcomes import StepFailed
 from app.memory.records import Lease, Loaded, Run
 from app.redaction.model import Redact, Redaction
@@ -65,7 +66,20 @@ class Calling(Generic[Source]):
         detail = f"the {self.role}'s output was rejected: {rejection.reason}"
         raise StepFailed(rejection, detail, runs=runs, shown=_shown(source))
 
-    async def answers(self, lease: Lease, loaded: Loaded, source: Source, runs: list[Run]) -> bool:
+    async def give_up(
+        self, lease: Lease, loaded: Loaded, source: Source, failed: StepFailed, narrowing: Narrowing
+    ) -> list[Run]:
+        """The record of all calls, where it is for the one part it was shown that the model fails.
+
+        To another it answers then. Raises what ``failed`` where it is not.
+        """
+        runs = list(failed.runs)
+        if narrowing.gives_up(failed.kind) and await self._answers(lease, loaded, known_good(source), runs):
+            return runs
+        wish = failed.retry_after
+        raise StepFailed(failed.kind, str(failed), runs=runs, shown=failed.shown, retry_after=wish) from failed
+
+    async def _answers(self, lease: Lease, loaded: Loaded, source: Source, runs: list[Run]) -> bool:
         """Whether the model answers to this; not, where a cap forbids to ask. Puts the record of it into ``runs``."""
         try:
             draft = await self.draft(lease, loaded, source, runs, kind=PROBE)

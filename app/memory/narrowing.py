@@ -1,4 +1,6 @@
-"""What is shown to a model that failed at what it was shown: less at each try, at last one group alone. Pure.
+"""What is shown to a model that failed at what it was shown: less at each try, at last one part alone. Pure.
+
+That is a group of messages, or a chunk of the log.
 
 Some of what is said a provider does not take: its content filter refuses it, the model's context is too small, the call
 takes too long. All that comes after it would wait for it, for ever (docs/decisions/0060).
@@ -6,7 +8,8 @@ takes too long. All that comes after it would wait for it, for ever (docs/decisi
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from itertools import accumulate
+from typing import Final, assert_never
 from zoneinfo import ZoneInfo
 
 from app.kit.days import day_label
@@ -14,18 +17,26 @@ from app.kit.tokens import text_tokens
 from app.llm.port import TIMEOUT, TOO_LARGE
 from app.memory.gates import Rejection, Verdict
 from app.memory.log import render
-from app.memory.model import Cite, Item, ObserverInput, Priority
+from app.memory.model import (
+    Cite,
+    ExtractorInput,
+    Item,
+    Observation,
+    ObserverInput,
+    Priority,
+    Reflection,
+    ReflectorInput,
+    Source,
+)
 from app.memory.records import Loaded
 from app.memory.spans import Span
 from app.memory.steps import Buffer, Observe
 from app.sessions.model import Message, Role
 
 REFUSED, BAD_REPLY, TOO_LONG = "refused", "bad_reply", "too_long"
-PASSED_OVER: Final = frozenset({REFUSED, BAD_REPLY})  # of one group alone; Gemini says nothing at all to some texts
 CUT: Final = frozenset({TOO_LONG, TIMEOUT})  # for which what is shown of a message is cut too
 # Failures in a row before less is shown: more for what a provider that is in trouble, or a bad day, does as well.
 _PATIENCE: Final = dict.fromkeys((BAD_REPLY, TIMEOUT, *Rejection), 4) | dict.fromkeys((REFUSED, TOO_LONG, TOO_LARGE), 1)
-_STEPS: Final = frozenset({"observe", "buffer", "rebuild"})
 DIVISOR: Final = 4
 PARTS_MAX: Final = 4  # how often it is divided: one group alone then
 INPUT_TOKENS_MIN: Final = 500
@@ -35,23 +46,38 @@ KNOWN_GOOD: Final = "Hello."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Narrowing:
-    """``divisor`` of what a step would be shown. ``alone``: one group, nothing earlier. ``cuts``: its messages too."""
+class Showing:
+    """The ``steps`` that show the same, and for which failures a part alone is done without the model: ``gives_up``."""
 
+    steps: frozenset[str]
+    gives_up: frozenset[str] = frozenset(_PATIENCE)  # where nothing is lost by it
+
+
+# Of what is not noted nothing is known; and Gemini says nothing at all to some texts.
+OBSERVED: Final = Showing(steps=frozenset({"observe", "buffer", "rebuild"}), gives_up=frozenset({REFUSED, BAD_REPLY}))
+CONDENSED: Final = Showing(steps=frozenset({"reflect", "consolidate"}))
+EXTRACTED: Final = Showing(steps=frozenset({"notefacts"}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Narrowing:
+    """``divisor`` of what a step would be shown. ``alone``: one part, nothing earlier. ``cuts``: its messages too."""
+
+    showing: Showing
     divisor: int = 1
     alone: bool = False
     cuts: bool = False
 
     @classmethod
-    def of(cls, loaded: Loaded) -> "Narrowing":
+    def of(cls, loaded: Loaded, showing: Showing) -> "Narrowing":
         """After the failures in a row of this session, where it was for what the model was shown."""
         error = loaded.last_error or {}
-        of_this = error.get("step") in _STEPS and error.get("session", loaded.session_key) == loaded.session_key
+        of_this = error.get("step") in showing.steps and error.get("session", loaded.session_key) == loaded.session_key
         kind = error.get("kind")
         times = min(loaded.attempts - _PATIENCE.get(kind, loaded.attempts), PARTS_MAX)
         if times <= 0 or not of_this:
-            return cls()
-        return cls(divisor=DIVISOR**times, alone=times == PARTS_MAX, cuts=kind in CUT)
+            return cls(showing=showing)
+        return cls(showing=showing, divisor=DIVISOR**times, alone=times == PARTS_MAX, cuts=kind in CUT)
 
     def step(self, step: Observe | Buffer, *, limit_tokens: int | None) -> Observe | Buffer:
         """With a share of what it wants, and at least one group."""
@@ -62,11 +88,21 @@ class Narrowing:
             return Buffer(want_tokens=self._tokens(most), least_tokens=0)
         return replace(step, want_tokens=self._tokens(most))
 
-    def source(self, source: ObserverInput) -> ObserverInput:
-        """With less of what is shown of a message, and of the memory's own."""
-        if self.cuts and source.input_tokens is not None:
-            source = replace(source, input_tokens=max(INPUT_TOKENS_MIN, source.input_tokens // self.divisor))
-        return replace(source, current_task=None) if self.alone else source
+    def gives_up(self, kind: str) -> bool:
+        """Whether the part that was shown alone, and failed like this, may be done without the model."""
+        return self.alone and kind in self.showing.gives_up
+
+    def input_tokens(self, limit: int | None) -> int | None:
+        """How much is shown of the messages."""
+        return max(INPUT_TOKENS_MIN, limit // self.divisor) if self.cuts and limit is not None else limit
+
+    def oldest(self, chunks: Sequence[Observation | Reflection]) -> Sequence[Observation | Reflection]:
+        """The share of them, at least one."""
+        if self.divisor == 1:
+            return chunks
+        ends = accumulate(chunk.tokens for chunk in chunks)
+        most = self._tokens(sum(chunk.tokens for chunk in chunks))
+        return chunks[: max(1, sum(end <= most for end in ends))]
 
     def earlier_tokens(self, budget: int | None) -> int | None:
         if self.divisor == 1:
@@ -81,11 +117,26 @@ class Narrowing:
         return 1 if self.alone else max(1, tokens // self.divisor)
 
 
-def known_good(source: ObserverInput) -> ObserverInput:
-    """The same question of a message that no model refuses: whether it is for the messages that it does."""
-    first = source.messages[0]
-    greeting = replace(first, role=Role.USER, name=None, parts=({"type": "text", "text": KNOWN_GOOD},))
-    return replace(source, messages=(greeting,), earlier=(), current_task=None, rejected=None)
+def known_good(source: Source) -> Source:
+    """The same question of a text that no model refuses: whether it is for what was shown that it does."""
+    match source:
+        case ObserverInput():
+            messages = _greeting(source.messages)
+            return replace(source, messages=messages, earlier=(), current_task=None, rejected=None)
+        case ExtractorInput():
+            return replace(source, messages=_greeting(source.messages), items=_greeted(source.items), rejected=None)
+        case ReflectorInput():
+            return replace(source, items=_greeted(source.items), rejected=None)
+    assert_never(source)
+
+
+def _greeting(messages: Sequence[Message]) -> tuple[Message, ...]:
+    parts = ({"type": "text", "text": KNOWN_GOOD},)
+    return tuple(replace(message, role=Role.USER, name=None, parts=parts) for message in messages[:1])
+
+
+def _greeted(items: Sequence[Item]) -> tuple[Item, ...]:
+    return tuple(Item(text=f"User said: {KNOWN_GOOD}", day=item.day, cites=item.cites[:1]) for item in items[:1])
 
 
 def passed_over(span: Span, zone: ZoneInfo) -> Verdict:

@@ -9,8 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cache, partial
+from typing import Final
 from uuid import UUID
 
+import structlog
 from opentelemetry.trace import Tracer
 
 from app.facts import rereading
@@ -19,14 +21,17 @@ from app.facts.model import FOREIGN, OWN_WORD, SOURCES_MAX, Author, Fact, FactCo
 from app.facts.rereading import Told
 from app.facts.store import FactStore
 from app.kit.db import Database, Tx
+from app.kit.tokens import text_tokens
 from app.kit.tracing import UNTRACED, traced
 from app.memory.calling import Calling
 from app.memory.charging import Charging
+from app.memory.extractive.roles import ExtractiveExtractor
 from app.memory.gates import Verdict
 from app.memory.judging import judged_facts
 from app.memory.merging import Merge, Read, merge, said
 from app.memory.model import Extractor, ExtractorInput, Item
-from app.memory.outcomes import Outcome, add_usage
+from app.memory.narrowing import EXTRACTED, Narrowing
+from app.memory.outcomes import Outcome, StepFailed, add_usage
 from app.memory.reading import Reading, new_facts, unread_chunks, unread_messages
 from app.memory.records import Lease, Loaded, Run
 from app.memory.redacting import redacted_messages
@@ -37,6 +42,9 @@ from app.sessions.model import Message
 from app.sessions.sharing import waiting
 
 KIND = "note_facts"
+BUILT_IN: Final = ExtractiveExtractor(count=text_tokens)
+
+log = structlog.get_logger("daybook.engine")
 
 # What was read meanwhile may be to be read again, as a message was replaced or a session deleted. It is held.
 READ = "/* facts_read */ SELECT facts_seq FROM sessions WHERE id = $1"
@@ -71,19 +79,24 @@ class Noting:
             charging=charging,
             redaction=redaction,
         )
+        self._built_in = replace(
+            self._calling, provider=BUILT_IN.name, think=BUILT_IN.extract, estimate=BUILT_IN.estimate
+        )
         self._config = config
         self._redaction = redaction
         self._tracer = tracer
 
     async def run(self, lease: Lease, loaded: Loaded, rules: Rules) -> Outcome:
         """Read what comes next of the session. Raises StepFailed; what it raised for is recorded by the engine."""
-        chunks = None if loaded.is_shared else unread_chunks(loaded, rules)  # a shared log is not one session's
-        reading = chunks or await self._unobserved(loaded, rules)
+        narrowing = Narrowing.of(loaded, EXTRACTED)
+        # A shared log is not one session's.
+        chunks = None if loaded.is_shared else unread_chunks(loaded, rules, narrowing)
+        reading = chunks or await self._unobserved(loaded, rules, narrowing)
         noted: list[NewFact] = []
         runs: list[Run] = []
         if reading.items or reading.messages:
             with traced(self._tracer, "think"):
-                verdict = await self._think(lease, loaded, rules, reading, runs)
+                verdict = await self._think(lease, loaded, rules, reading, runs, narrowing)
             if verdict is None:
                 return Outcome.UNAFFORDABLE
             most = self._config.noted_max
@@ -92,22 +105,27 @@ class Noting:
             async with self._database.tx() as tx:
                 return await self._record(tx, lease, loaded, reading, noted, runs)
 
-    async def _unobserved(self, loaded: Loaded, rules: Rules) -> Reading:
+    async def _unobserved(self, loaded: Loaded, rules: Rules, narrowing: Narrowing) -> Reading:
         read = loaded.facts_seq if loaded.is_shared else max(loaded.buffered_seq, loaded.facts_seq)
         found = await self._store.pending_messages(loaded.session_id, read)
         more = len(found) == PENDING_MESSAGES_MAX
-        return await asyncio.to_thread(unread_messages, loaded, rules, found, more=more)
+        return await asyncio.to_thread(unread_messages, loaded, rules, narrowing, found, more=more)
 
     async def _think(
-        self, lease: Lease, loaded: Loaded, rules: Rules, reading: Reading, runs: list[Run]
+        self, lease: Lease, loaded: Loaded, rules: Rules, reading: Reading, runs: list[Run], narrowing: Narrowing
     ) -> Verdict | None:
-        """Judged lines, as ``Calling.accepted``."""
+        """Judged lines, as ``Calling.accepted``. What the model does not read alone is read without one."""
         redact = self._redaction.of(loaded.tenant)
         messages = await asyncio.to_thread(redacted_messages, reading.messages, redact)
-        source = _extractor_input(rules, reading.items, messages)
+        source = _extractor_input(rules, reading.items, messages, narrowing)
         judge = partial(judged_facts, source=source)
         seqs = {"from_seq": reading.from_seq, "to_seq": reading.to_seq}
-        return await self._calling.accepted(lease, loaded, source, judge, runs, kind=KIND, **seqs)
+        try:
+            return await self._calling.accepted(lease, loaded, source, judge, runs, kind=KIND, **seqs)
+        except StepFailed as failed:
+            runs[:] = await self._calling.give_up(lease, loaded, source, failed, narrowing)
+        log.warning("read_without_model", **seqs)
+        return await self._built_in.accepted(lease, loaded, source, judge, runs, kind=KIND, **seqs)
 
     async def _record(
         self, tx: Tx, lease: Lease, loaded: Loaded, reading: Reading, noted: Sequence[NewFact], runs: list[Run]
@@ -167,13 +185,15 @@ class Noting:
         return True
 
 
-def _extractor_input(rules: Rules, items: tuple[Item, ...], messages: tuple[Message, ...]) -> ExtractorInput:
+def _extractor_input(
+    rules: Rules, items: tuple[Item, ...], messages: tuple[Message, ...], narrowing: Narrowing
+) -> ExtractorInput:
     return ExtractorInput(
         items=items,
         messages=messages,
         timezone=rules.zone,
         instruction=rules.instruction,
-        input_tokens=rules.observer_input_tokens,
+        input_tokens=narrowing.input_tokens(rules.observer_input_tokens),
     )
 
 

@@ -20,7 +20,7 @@ from app.memory.gates import Verdict
 from app.memory.judging import judged_observation
 from app.memory.log import render
 from app.memory.model import Item, Observer, ObserverInput, Priority
-from app.memory.narrowing import PASSED_OVER, Narrowing, known_good, passed_over
+from app.memory.narrowing import OBSERVED, Narrowing, passed_over
 from app.memory.outcomes import Outcome, StepFailed, add_usage
 from app.memory.records import Lease, Loaded, NewObservation, Run
 from app.memory.redacting import redacted_messages
@@ -63,7 +63,7 @@ class Observing:
         """Observe the oldest safe span. Raises StepFailed; what it raised for is recorded by the engine."""
         messages = await self._store.pending_messages(loaded.session_id, loaded.buffered_seq)
         ahead = isinstance(step, Buffer)
-        step = Narrowing.of(loaded).step(step, limit_tokens=rules.observer_input_tokens)
+        step = Narrowing.of(loaded, OBSERVED).step(step, limit_tokens=rules.observer_input_tokens)
         span = await aside(span_of, step, messages, rules)
         if span is None and loaded.is_shared and isinstance(step, Buffer) and not step.at_boundary:
             # The step has come of several conversations, and this one has no half of it.
@@ -95,22 +95,10 @@ class Observing:
             try:
                 return await self._calling.accepted(lease, loaded, source, judge, runs, kind=KIND, **seqs)
             except StepFailed as failed:
-                runs[:] = failed.runs
-                if not await self._is_passed_over(lease, loaded, source, failed, runs):
-                    wish = failed.retry_after
-                    raise StepFailed(
-                        failed.kind, str(failed), runs=runs, shown=failed.shown, retry_after=wish
-                    ) from failed
+                narrowing = Narrowing.of(loaded, OBSERVED)
+                runs[:] = await self._calling.give_up(lease, loaded, source, failed, narrowing)
             log.warning("messages_passed_over", messages=len(span.messages))
             return passed_over(span, rules.zone)
-
-    async def _is_passed_over(
-        self, lease: Lease, loaded: Loaded, source: ObserverInput, failed: StepFailed, runs: list[Run]
-    ) -> bool:
-        """Whether it is for the one group it was shown that the model does not answer: to another it does."""
-        if failed.kind not in PASSED_OVER or not Narrowing.of(loaded).alone:
-            return False
-        return await self._calling.answers(lease, loaded, known_good(source), runs)
 
     async def _record(
         self,
@@ -144,17 +132,16 @@ class Observing:
 
 
 def _observer_input(loaded: Loaded, rules: Rules, span: Span) -> ObserverInput:
-    narrowing = Narrowing.of(loaded)
-    source = ObserverInput(
+    narrowing = Narrowing.of(loaded, OBSERVED)
+    return ObserverInput(
         messages=tuple(span.messages),
         earlier=earlier_lines(loaded, narrowing.earlier_tokens(rules.previous_observation_tokens)),
-        current_task=_task(loaded),
+        current_task=None if narrowing.alone else _task(loaded),
         timezone=rules.zone,
         instruction=rules.instruction,
-        input_tokens=rules.observer_input_tokens,
+        input_tokens=narrowing.input_tokens(rules.observer_input_tokens),
         output_tokens=rules.observer_output_tokens,
     )
-    return narrowing.source(source)
 
 
 def earlier_lines(loaded: Loaded, budget: int | None) -> tuple[Item, ...]:

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 from app.facts.model import FOREIGN, OWN_WORD, Author, Category, NewFact, Source
 from app.kit.days import parse_day
 from app.memory.model import Item, Observation, Reflection, Tag
+from app.memory.narrowing import Narrowing
 from app.memory.records import Loaded
 from app.memory.rules import Rules
 from app.memory.spans import Span, safe_span
@@ -55,7 +56,7 @@ class Reading:
         return not item.cites or any(cite.last >= self.from_seq for cite in item.cites)
 
 
-def unread_chunks(loaded: Loaded, rules: Rules) -> Reading | None:
+def unread_chunks(loaded: Loaded, rules: Rules, narrowing: Narrowing) -> Reading | None:
     """The oldest chunks that are not read yet, live and observed ahead, at least one; None where all are."""
     taken: list[Chunk] = []
     tokens = 0
@@ -68,14 +69,18 @@ def unread_chunks(loaded: Loaded, rules: Rules) -> Reading | None:
         taken.append(chunk)
     if not taken:
         return None
-    return Reading(from_seq=loaded.facts_seq + 1, to_seq=taken[-1].to_seq, chunks=tuple(taken))
+    shown = narrowing.oldest(taken)
+    return Reading(from_seq=loaded.facts_seq + 1, to_seq=shown[-1].to_seq, chunks=tuple(shown))
 
 
-def unread_messages(loaded: Loaded, rules: Rules, messages: Sequence[Message], *, more: bool) -> Reading:
+def unread_messages(
+    loaded: Loaded, rules: Rules, narrowing: Narrowing, messages: Sequence[Message], *, more: bool
+) -> Reading:
     """The oldest of ``messages``, which nobody has observed. ``more``: others come after them."""
     first = loaded.facts_seq + 1
     limit = rules.observer_input_tokens
-    span = safe_span(messages, want_tokens=NEVER, limit_tokens=limit, force_closed=True)
+    want = narrowing.want_tokens(messages, otherwise=NEVER)
+    span = safe_span(messages, want_tokens=want, limit_tokens=limit, force_closed=True)
     if span is None:
         return Reading(from_seq=first, to_seq=messages[-1].seq if more else loaded.last_seq)
     left = more or any(message.observe and message.seq > span.to_seq for message in messages)

@@ -14,7 +14,7 @@ from app.kit.db import Database, Tx
 from app.kit.tracing import UNTRACED, traced
 from app.memory.erasing_store import ErasingStore
 from app.memory.model import Ranges
-from app.memory.narrowing import Narrowing
+from app.memory.narrowing import OBSERVED, Narrowing
 from app.memory.observing import Observing, new_observation
 from app.memory.outcomes import Outcome, add_usage
 from app.memory.records import Gap, Lease, Loaded, NewObservation, Run
@@ -48,7 +48,7 @@ class Rebuilding:
         """
         gap, *later = loaded.rebuilding
         messages = await self._messages(gap)
-        want = Narrowing.of(loaded).want_tokens(messages, otherwise=NEVER)
+        want = Narrowing.of(loaded, OBSERVED).want_tokens(messages, otherwise=NEVER)
         span = await asyncio.to_thread(
             safe_span, messages, want_tokens=want, limit_tokens=rules.observer_input_tokens, force_closed=True
         )

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Final, Self
 from uuid import UUID
 
+import structlog
 from opentelemetry.trace import Tracer
 
 from app.kit.db import Database, Tx
@@ -15,10 +16,12 @@ from app.memory import reflection_store
 from app.memory.calling import Calling, run_of
 from app.memory.charging import Charging
 from app.memory.conversations import Numbering
+from app.memory.extractive.roles import ExtractiveReflector
 from app.memory.gates import Rejection, Verdict, restore
 from app.memory.judging import judged_reflection
 from app.memory.log import render
 from app.memory.model import Item, Observation, Ranges, Reflection, Reflector, ReflectorInput
+from app.memory.narrowing import CONDENSED, Narrowing
 from app.memory.outcomes import Outcome, StepFailed, add_usage
 from app.memory.policy import oldest_to_condense
 from app.memory.protected import coverage, protected
@@ -30,6 +33,9 @@ from app.memory.store import MemoryStore
 from app.redaction.model import OFF, Redaction
 
 CAUSES = {"reflect": "reflected", "consolidate": "consolidated"}  # of versions, by the kind of the step
+BUILT_IN: Final = ExtractiveReflector(count=text_tokens)
+
+log = structlog.get_logger("daybook.engine")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +59,17 @@ class Sources:
     @property
     def tokens(self) -> int:
         return sum(chunk.tokens for chunk in self.chunks)
+
+    def part(self, narrowing: Narrowing) -> Self:
+        """The oldest of them."""
+        ids = {id(chunk) for chunk in narrowing.oldest(self.chunks)}
+        reflections = tuple(one for one in self.reflections if id(one) in ids)
+        return replace(
+            self,
+            observations=tuple(one for one in self.observations if id(one) in ids),
+            reflections=reflections,
+            limit_tokens=_largest(reflections) if self.kind == "consolidate" else None,
+        )
 
     def numbered(self, numbering: Numbering) -> Self:
         """The same, as a model is shown it."""
@@ -89,10 +106,18 @@ def reflect_sources(loaded: Loaded, step: Reflect) -> Sources:
 def consolidate_sources(loaded: Loaded, step: Consolidate) -> Sources:
     """All reflections of the step's levels; what comes of several is no larger than the largest of them was."""
     reflections = tuple(found for found in loaded.reflections if found.level in step.levels)
-    limit = max(found.tokens for found in reflections) if len(reflections) > 1 else None
     return Sources(
-        kind="consolidate", observations=(), reflections=reflections, into_level=step.into_level, limit_tokens=limit
+        kind="consolidate",
+        observations=(),
+        reflections=reflections,
+        into_level=step.into_level,
+        limit_tokens=_largest(reflections),
     )
+
+
+def _largest(reflections: Sequence[Reflection]) -> int | None:
+    """What comes of several has at most the tokens of one; None where there is but one, and it gets smaller."""
+    return max(found.tokens for found in reflections) if len(reflections) > 1 else None
 
 
 class Reflecting:
@@ -116,46 +141,85 @@ class Reflecting:
             charging=charging,
             redaction=redaction,
         )
+        self._built_in = replace(
+            self._calling, provider=BUILT_IN.name, think=BUILT_IN.reflect, estimate=BUILT_IN.estimate
+        )
         self._tracer = tracer
 
     async def run(self, lease: Lease, loaded: Loaded, rules: Rules, step: Reflect | Consolidate) -> Outcome:
-        """Condense. Raises StepFailed; what it raised for is recorded by the engine."""
-        sources = reflect_sources(loaded, step) if isinstance(step, Reflect) else consolidate_sources(loaded, step)
-        numbering = Numbering.of(sources.items)
-        sources = sources.numbered(numbering)
-        of = {"daybook.notes": len(sources.chunks), "daybook.tokens": sources.tokens}
-        with traced(self._tracer, "think", attributes=of):
-            best, runs = await self._think(lease, loaded, rules, sources)
+        """Condense. Raises StepFailed; what it raised for is recorded by the engine.
+
+        What the model does not condense alone is condensed without one; with what comes after it, where it alone does
+        not get smaller.
+        """
+        whole = reflect_sources(loaded, step) if isinstance(step, Reflect) else consolidate_sources(loaded, step)
+        narrowing = Narrowing.of(loaded, CONDENSED)
+        of_all = isinstance(step, Reflect) and step.whole  # a rewrite of a part would condense the oldest each time
+        sources = whole if of_all else whole.part(narrowing)
+        runs: list[Run] = []
+        try:
+            best = await self._condensed(self._calling, lease, loaded, rules, sources, runs)
+        except StepFailed as failed:
+            source = _reflector_input(loaded, rules, sources)
+            runs = await self._calling.give_up(lease, loaded, source, failed, narrowing)
+            log.warning("condensed_without_model", notes=len(sources.chunks))
+            best = await self._condensed(self._built_in, lease, loaded, rules, sources, runs)
+            if best is None:
+                sources = whole
+                best = await self._condensed(self._built_in, lease, loaded, rules, sources, runs)
         if not runs:
             return Outcome.UNAFFORDABLE
-        best = None if best is None else named_verdict(best, numbering, sources)
         ahead = isinstance(step, Reflect) and step.ahead
         with traced(self._tracer, "record"):
             async with self._database.tx() as tx:
                 return await self._record(tx, lease, loaded, sources, best, runs, ahead=ahead)
 
+    async def _condensed(
+        self,
+        calling: Calling[ReflectorInput],
+        lease: Lease,
+        loaded: Loaded,
+        rules: Rules,
+        sources: Sources,
+        runs: list[Run],
+    ) -> Verdict | None:
+        """As ``_think``, of lines that name their conversations."""
+        numbering = Numbering.of(sources.items)
+        sources = sources.numbered(numbering)
+        of = {"daybook.notes": len(sources.chunks), "daybook.tokens": sources.tokens}
+        with traced(self._tracer, "think", attributes=of):
+            best = await self._think(calling, lease, loaded, rules, sources, runs)
+        return None if best is None else named_verdict(best, numbering, sources)
+
     async def _think(
-        self, lease: Lease, loaded: Loaded, rules: Rules, sources: Sources
-    ) -> tuple[Verdict | None, list[Run]]:
+        self,
+        calling: Calling[ReflectorInput],
+        lease: Lease,
+        loaded: Loaded,
+        rules: Rules,
+        sources: Sources,
+        runs: list[Run],
+    ) -> Verdict | None:
         """The smallest valid result of at most 4 tries, each asking for less detail (memory-rules.md section 5).
 
         Stops below the target. A result that lost protected lines is not followed by a harder try; the better earlier
         one is taken; so it is where a later try gets no answer. None where every try came out no smaller. Raises
         StepFailed where every try was bad otherwise, or a cap on cost forbade the next; where it forbade the first
-        there is no run.
+        there is no run. Puts the record of each call into ``runs``.
         """
         source = _reflector_input(loaded, rules, sources)
         guarded = await aside(protected, sources.items)
         best: Verdict | None = None
-        runs: list[Run] = []
+        before = len(runs)
         reasons: list[Rejection] = []
         for compression in range(1, len(COMPRESSION_SHARES) + 1):
+            harder = replace(source, compression=compression)
             try:
-                verdict = await self._try(lease, loaded, replace(source, compression=compression), sources, runs)
+                verdict = await self._try(calling, lease, loaded, harder, sources, runs)
             except StepFailed as failed:
                 if best is None:
                     raise
-                runs = list(failed.runs)  # the failed call among them; the better log is not lost for a harder try
+                runs[:] = failed.runs  # the failed call among them; the better log is not lost for a harder try
                 break
             if verdict is None:
                 break
@@ -169,17 +233,23 @@ class Reflecting:
             if not faithful or best.tokens < source.target_tokens:
                 break
             source = replace(source, rejected=f"it had about {verdict.tokens:,} tokens; write less")
-        tried = len(runs) == len(COMPRESSION_SHARES)
+        tried = len(runs) - before == len(COMPRESSION_SHARES)
         if reasons and best is None and not (tried and all(reason is Rejection.NOT_SMALLER for reason in reasons)):
             raise StepFailed(reasons[-1], f"the reflector's output was rejected: {reasons[-1].reason}", runs=runs)
         if best is not None:
             best = await aside(restore, best, guarded, limit_tokens=_restored_most(sources))
-        return best, runs
+        return best
 
     async def _try(
-        self, lease: Lease, loaded: Loaded, source: ReflectorInput, sources: Sources, runs: list[Run]
+        self,
+        calling: Calling[ReflectorInput],
+        lease: Lease,
+        loaded: Loaded,
+        source: ReflectorInput,
+        sources: Sources,
+        runs: list[Run],
     ) -> Verdict | None:
-        draft = await self._calling.draft(lease, loaded, source, runs, kind=sources.kind)
+        draft = await calling.draft(lease, loaded, source, runs, kind=sources.kind)
         if draft is None:
             return None
         verdict = await aside(

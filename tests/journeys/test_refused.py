@@ -1,8 +1,10 @@
 """What a provider does not take of a conversation: it keeps nothing back that comes after it, and is told."""
 
+from collections.abc import Callable
 from typing import Any
 
 import asyncpg
+import pytest
 
 from tests.conftest import Service, StartService
 from tests.journeys.laws import Limits, check_all
@@ -37,6 +39,7 @@ FILTERED = Said(
 )
 TOO_LONG = Said(status=400, body={"error": {"message": "This model's maximum context length is 8192 tokens."}})
 PATIENT = {"failures_max": 100}
+PARTS = MEMORY | {"message_tokens": 100}
 
 
 def talk() -> list[Json]:
@@ -47,6 +50,11 @@ def talk() -> list[Json]:
 
 def filtered(asked: Asked) -> Said | None:
     return FILTERED if asked.has(POISON) else None
+
+
+def of(kind: PromptKind) -> Callable[[Asked], Said | None]:
+    """What refuses to this role alone, as of another provider."""
+    return lambda asked: filtered(asked) if asked.kind is kind else None
 
 
 async def settled(service: Service, database_url: str, status: str) -> Json:
@@ -129,3 +137,98 @@ async def test_what_is_observed_again_after_an_erasure_is_passed_over_too(
     assert memory["coverage"]["gaps"] == []
     assert not any(one["by"] == "rebuilding" for one in memory["coverage"]["intervals"])
     assert [one["to_seq"] for one in now.observations if "refused to read it" in one["text"]] == [AT]
+
+
+async def noted_in_parts(service: Service, database_url: str) -> list[Json]:
+    """What is noted of a conversation whose first message is refused, in four chunks."""
+    first, *others = talk()
+    told = [first | {"content": f"My name is Ana, and I found a {POISON}. {first['content']}"}, *others]
+    for at in range(0, NUMBER, 8):
+        body = {"messages": told[at : at + 8], "resource_id": "ana"}
+        answer = await service.client.post(f"/sessions/{KEY}/messages", json=body)
+        assert answer.status_code == 201, answer.text
+        await settled(service, database_url, "idle")
+    chunks = (await look(service, KEY)).observations
+    assert [POISON in one["text"] for one in chunks] == [True, False, False, False]
+    return chunks
+
+
+def who_did(calls: list[Json], kind: str) -> list[str]:
+    return [run["provider"] for run in reversed(calls) if run["kind"] == kind and run["outcome"] == "recorded"]
+
+
+@pytest.mark.parametrize(("strategy", "by_model"), [("leveled", True), ("rewrite", False)])
+async def test_notes_that_a_filter_refuses_are_condensed_without_a_model_and_others_with_one(
+    start_service: StartService,
+    models: ModelServer,
+    provider: str,
+    database_url: str,
+    strategy: str,
+    *,
+    by_model: bool,
+) -> None:
+    models.said_to = of(PromptKind.REFLECTOR)
+    memory = PARTS | {"strategy": strategy, "min_interval": 0, "reflect_keep": 0}
+    async with start_service(provider=provider, memory=memory, llm=PATIENT) as service:
+        chunks = await noted_in_parts(service, database_url)
+        tokens = sum(one["tokens"] for one in chunks)
+        await service.configure(KEY, observation_tokens=tokens - chunks[0]["tokens"])
+        found = await settled(service, database_url, "idle")
+        now = await look(service, KEY)
+        calls = await items(service, f"/sessions/{KEY}/memory/runs")
+
+    check_all(LIMITS, now, None)
+    assert found["log"]["tokens"] < tokens
+    condensed = who_did(calls, "reflect")
+    assert (condensed[0], condensed.count("extractive"), provider in condensed) == ("extractive", 1, by_model)
+
+
+async def test_a_log_that_a_filter_refuses_is_read_for_facts_without_a_model_and_the_rest_with_one(
+    start_service: StartService, models: ModelServer, provider: str, database_url: str
+) -> None:
+    models.said_to = of(PromptKind.EXTRACTOR)
+    async with start_service(provider=provider, memory=PARTS, llm=PATIENT) as service:
+        await noted_in_parts(service, database_url)
+        await service.client.post(f"/sessions/{KEY}/end")
+        await settled(service, database_url, "idle")
+        calls = await items(service, f"/sessions/{KEY}/memory/runs")
+        facts = await items(service, "/resources/ana/facts")
+
+    read = who_did(calls, "note_facts")
+    assert (read[0], read.count("extractive"), read.count(provider)) == ("extractive", 1, len(read) - 1)
+    assert len(read) > 1
+    assert any("Ana" in fact["text"] for fact in facts)
+
+
+async def test_messages_that_a_filter_refuses_are_read_for_facts_without_a_model(
+    start_service: StartService, models: ModelServer, provider: str, database_url: str
+) -> None:
+    models.said_to = of(PromptKind.EXTRACTOR)
+    said = [
+        {"role": "user", "content": f"My name is Ana, and I found a {POISON}."},
+        {"role": "user", "content": "I live in Lisbon."},
+    ]
+    async with start_service(provider=provider, memory=MEMORY, llm=PATIENT) as service:
+        answer = await service.client.post(f"/sessions/{KEY}/messages", json={"messages": said, "resource_id": "ana"})
+        assert answer.status_code == 201, answer.text
+        await service.client.post(f"/sessions/{KEY}/end")
+        await settled(service, database_url, "idle")
+        calls = await items(service, f"/sessions/{KEY}/memory/runs")
+
+    assert who_did(calls, "note_facts") == ["extractive", provider]
+
+
+@pytest.mark.parametrize("kind", [PromptKind.REFLECTOR, PromptKind.EXTRACTOR])
+async def test_a_provider_that_refuses_all_of_a_role_has_nothing_done_without_it(
+    start_service: StartService, models: ModelServer, database_url: str, kind: PromptKind
+) -> None:
+    models.said_to = lambda asked: FILTERED if asked.kind is kind else None
+    async with start_service(provider="openai", memory=PARTS, llm=PATIENT) as service:
+        await noted_in_parts(service, database_url)
+        await service.configure(KEY, observation_tokens=50, reflect_keep=0) if kind is PromptKind.REFLECTOR else None
+        await service.client.post(f"/sessions/{KEY}/end")
+        memory = await settled(service, database_url, "stalled")
+        calls = await items(service, f"/sessions/{KEY}/memory/runs")
+
+    assert memory["last_error"]["kind"] == "refused"
+    assert not any(run["provider"] == "extractive" for run in calls)

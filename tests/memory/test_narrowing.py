@@ -5,13 +5,22 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from app.memory.model import ObserverInput
-from app.memory.narrowing import INPUT_TOKENS_MIN, Narrowing, known_good, passed_over
+from app.memory.narrowing import (
+    CONDENSED,
+    EXTRACTED,
+    INPUT_TOKENS_MIN,
+    OBSERVED,
+    Narrowing,
+    Showing,
+    known_good,
+    passed_over,
+)
 from app.memory.parsing import parse
 from app.memory.records import Loaded
 from app.memory.spans import safe_span
 from app.memory.steps import Buffer, Observe
 from app.sessions.model import Message
-from tests.memory.building import EMPTY
+from tests.memory.building import EMPTY, observation
 from tests.memory.test_spans import message as plain
 
 OBSERVE = Observe(want_tokens=16_000, force_closed=False)
@@ -24,6 +33,10 @@ def message(seq: int, text: str = "Hi", tokens: int = 10) -> Message:
 
 def failed(attempts: int, kind: str = "refused", *, step: str = "observe", session: str = "s") -> Loaded:
     return replace(EMPTY, attempts=attempts, last_error={"kind": kind, "step": step, "session": session})
+
+
+def narrowing(loaded: Loaded, showing: Showing = OBSERVED) -> Narrowing:
+    return Narrowing.of(loaded, showing)
 
 
 @pytest.mark.parametrize(
@@ -39,44 +52,44 @@ def failed(attempts: int, kind: str = "refused", *, step: str = "observe", sessi
     ],
 )
 def test_each_try_after_the_second_is_shown_a_quarter(attempts: int, want: int, *, alone: bool) -> None:
-    narrowing = Narrowing.of(failed(attempts))
+    found = narrowing(failed(attempts))
 
-    assert narrowing.step(OBSERVE, limit_tokens=24_000) == replace(OBSERVE, want_tokens=want)
-    assert narrowing.alone is alone
+    assert found.step(OBSERVE, limit_tokens=24_000) == replace(OBSERVE, want_tokens=want)
+    assert found.alone is alone
 
 
 @pytest.mark.parametrize("kind", ["refused", "too_long", "too_large"])
 def test_what_is_for_what_was_shown_narrows_it(kind: str) -> None:
-    assert Narrowing.of(failed(2, kind)).divisor == 4
+    assert narrowing(failed(2, kind)).divisor == 4
 
 
 @pytest.mark.parametrize("kind", ["timeout", "bad_reply", "cut_off", "empty", "repetitive", "not_smaller"])
 def test_what_may_be_for_it_narrows_it_after_four_failures(kind: str) -> None:
-    assert Narrowing.of(failed(4, kind)) == Narrowing()
-    assert Narrowing.of(failed(5, kind)).divisor == 4
-    assert [Narrowing.of(failed(attempts, kind)).alone for attempts in (7, 8)] == [False, True]
+    assert narrowing(failed(4, kind)) == Narrowing(showing=OBSERVED)
+    assert narrowing(failed(5, kind)).divisor == 4
+    assert [narrowing(failed(attempts, kind)).alone for attempts in (7, 8)] == [False, True]
 
 
 @pytest.mark.parametrize(
     "kind", ["rate_limited", "overloaded", "connection", "unauthorized", "circuit_open", "internal"]
 )
 def test_what_is_for_the_provider_narrows_nothing(kind: str) -> None:
-    assert Narrowing.of(failed(7, kind)) == Narrowing()
+    assert narrowing(failed(7, kind)) == Narrowing(showing=OBSERVED)
 
 
 def test_a_failure_of_another_step_or_session_narrows_nothing() -> None:
-    assert Narrowing.of(failed(7, step="reflect")) == Narrowing()
-    assert Narrowing.of(failed(7, session="another")) == Narrowing()
-    assert Narrowing.of(replace(EMPTY, attempts=7)) == Narrowing()
+    assert narrowing(failed(7, step="reflect")) == Narrowing(showing=OBSERVED)
+    assert narrowing(failed(7, session="another")) == Narrowing(showing=OBSERVED)
+    assert narrowing(replace(EMPTY, attempts=7)) == Narrowing(showing=OBSERVED)
 
 
 def test_a_narrowed_step_ahead_waits_for_no_boundary_and_no_half_step() -> None:
-    assert Narrowing.of(failed(2)).step(BUFFER, limit_tokens=None) == Buffer(want_tokens=800, least_tokens=0)
-    assert Narrowing.of(failed(1)).step(BUFFER, limit_tokens=None) == BUFFER
+    assert narrowing(failed(2)).step(BUFFER, limit_tokens=None) == Buffer(want_tokens=800, least_tokens=0)
+    assert narrowing(failed(1)).step(BUFFER, limit_tokens=None) == BUFFER
 
 
 def test_more_than_a_call_takes_is_narrowed_from_what_it_takes() -> None:
-    step = Narrowing.of(failed(2)).step(replace(OBSERVE, want_tokens=10**9), limit_tokens=24_000)
+    step = narrowing(failed(2)).step(replace(OBSERVE, want_tokens=10**9), limit_tokens=24_000)
 
     assert step.want_tokens == 6_000
 
@@ -86,23 +99,50 @@ def test_more_than_a_call_takes_is_narrowed_from_what_it_takes() -> None:
     [(1, 2_000, 2_000), (1, None, None), (2, 2_000, 500), (2, None, 2_000), (5, None, 0)],
 )
 def test_less_of_the_log_is_shown_too(attempts: int, budget: int | None, left: int | None) -> None:
-    assert Narrowing.of(failed(attempts)).earlier_tokens(budget) == left
+    assert narrowing(failed(attempts)).earlier_tokens(budget) == left
 
 
 def test_only_for_its_length_a_message_is_cut_and_never_to_nothing() -> None:
-    source = ObserverInput(messages=(message(1),), current_task="Carry on.", input_tokens=24_000)
+    assert narrowing(failed(5)).input_tokens(24_000) == 24_000
+    assert narrowing(failed(2, "too_long")).input_tokens(24_000) == 6_000
+    assert narrowing(failed(8, "timeout")).input_tokens(24_000) == INPUT_TOKENS_MIN
+    assert narrowing(failed(2, "too_long")).input_tokens(None) is None
 
-    assert Narrowing.of(failed(5)).source(source) == replace(source, current_task=None)
-    assert Narrowing.of(failed(2, "too_long")).source(source) == replace(source, input_tokens=6_000)
-    assert Narrowing.of(failed(8, "timeout")).source(source).input_tokens == INPUT_TOKENS_MIN
+
+@pytest.mark.parametrize(("attempts", "shown"), [(0, 8), (1, 8), (2, 2), (3, 1), (5, 1)])
+@pytest.mark.parametrize(
+    ("step", "showing"), [("reflect", CONDENSED), ("consolidate", CONDENSED), ("notefacts", EXTRACTED)]
+)
+def test_of_the_log_the_oldest_are_shown_at_least_one(attempts: int, shown: int, step: str, showing: Showing) -> None:
+    chunks = [observation(number) for number in range(1, 9)]
+    found = narrowing(failed(attempts, step=step), showing)
+
+    assert found.oldest(chunks) == chunks[:shown]
+    assert narrowing(failed(5, step="observe"), showing).oldest(chunks) == chunks
+
+
+@pytest.mark.parametrize(
+    ("step", "showing", "kinds"),
+    [
+        ("observe", OBSERVED, {"refused", "bad_reply"}),
+        ("reflect", CONDENSED, {"refused", "bad_reply", "too_long", "timeout", "empty"}),
+        ("notefacts", EXTRACTED, {"refused", "bad_reply", "too_long", "timeout", "empty"}),
+    ],
+)
+def test_what_loses_nothing_is_given_up_sooner(step: str, showing: Showing, kinds: set[str]) -> None:
+    alone, before = [narrowing(failed(attempts, step=step), showing) for attempts in (5, 4)]
+    asked = ("refused", "bad_reply", "too_long", "timeout", "empty", "overloaded", "unauthorized", "circuit_open")
+
+    assert {kind for kind in asked if alone.gives_up(kind)} == kinds
+    assert not any(map(before.gives_up, asked))
 
 
 def test_what_is_observed_again_is_narrowed_from_all_of_it() -> None:
     messages = [message(seq, tokens=100) for seq in range(1, 9)]
 
-    assert Narrowing().want_tokens(messages, otherwise=7) == 7
-    assert Narrowing.of(failed(2, step="rebuild")).want_tokens(messages, otherwise=7) == 200
-    assert Narrowing.of(failed(5, step="rebuild")).want_tokens(messages, otherwise=7) == 1
+    assert Narrowing(showing=OBSERVED).want_tokens(messages, otherwise=7) == 7
+    assert narrowing(failed(2, step="rebuild")).want_tokens(messages, otherwise=7) == 200
+    assert narrowing(failed(5, step="rebuild")).want_tokens(messages, otherwise=7) == 1
 
 
 def test_what_is_passed_over_leaves_a_line_that_cites_it_and_quotes_nothing() -> None:

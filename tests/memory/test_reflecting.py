@@ -145,7 +145,8 @@ async def tried(
     lease = Lease(memory_id=memory.memory_id, epoch=1)
     sources = reflect_sources(memory, Reflect(keep_tokens=0))
     rules = Rules.resolve({}, {"reflect_to": reflect_to})
-    return await reflecting(reflector, purse)._think(lease, memory, rules, sources)
+    steps, runs = reflecting(reflector, purse), list[Run]()
+    return await steps._think(steps._calling, lease, memory, rules, sources, runs), runs
 
 
 @pytest.mark.parametrize(
