@@ -34,6 +34,7 @@ def plan(leaving: str = "", returning: str = "") -> Repair:
         ([note(1), note(2)], [], plan()),
         ([note(1), note(2, blank=True), note(3, BUFFERED, blank=True)], [], plan("o2 o3")),
         ([note(1, RETIRED, blank=True)], [], plan()),
+        ([note(1, RETIRED), note(2, blank=True)], [note(1, of="o1")], plan("o2")),
         (
             [note(1, RETIRED), note(2, RETIRED, blank=True)],
             [note(1, blank=True, of="o1 o2")],
@@ -51,6 +52,7 @@ def plan(leaving: str = "", returning: str = "") -> Repair:
         "nothing is blank",
         "live and waiting ones leave",
         "what has left the log already stays where it is",
+        "a whole reflection stays",
         "what a blank reflection condensed returns",
         "through blank reflections too, and the newest whole ones only",
         "of a reflection that was deleted nothing returns",

@@ -144,6 +144,7 @@ def test_a_line_whose_claims_are_not_in_its_source_is_kept_as_uncertain(item: It
 
 def test_the_share_of_grounded_lines_is_reported() -> None:
     assert observed(line("40"), line("41"), line("42"), line("tea")).grounded_share == pytest.approx(0.5)
+    assert observed().grounded_share == 1.0
 
 
 @pytest.mark.parametrize(
@@ -176,6 +177,12 @@ def test_a_number_taken_for_a_citation_goes_back_into_the_text() -> None:
     ]
 
 
+def test_a_citation_of_the_span_is_one_also_where_the_text_says_its_number() -> None:
+    item = line("User opened it.", (12, 12))
+
+    assert clip_citations([item], within=((11, 20),), said="see issue #12") == (item,)
+
+
 CONDENSED = (line("User paid 40 euros.", (11, 11)), line("User paid 50 dollars.", (12, 14)))
 
 
@@ -192,6 +199,7 @@ def reflected(*items: Item, source_tokens: int = 100, limit_tokens: int | None =
         (100, None, Rejection.NOT_SMALLER),
         (50, 50, None),
         (51, 50, Rejection.NOT_SMALLER),
+        (99, 200, None),
         (100, 200, Rejection.NOT_SMALLER),
     ],
 )
@@ -258,6 +266,17 @@ def test_no_more_is_restored_than_fits_and_the_newest_first(room: int) -> None:
     kept = len(restored.items) - 1
     assert list(restored.items[1:]) == guarded[len(guarded) - kept :]
     assert (kept > 0) == (room > 10)
+
+
+def test_a_line_is_restored_with_its_details_or_not_at_all() -> None:
+    verdict = reflected(line("User paid."))
+    guarded = [line("User paid 40 euros.", details=tuple(Detail(text=f"for part {n} of it") for n in range(20)))]
+
+    restored = [restore(verdict, guarded, limit_tokens=verdict.tokens + room) for room in range(300)]
+
+    assert all(one.tokens <= verdict.tokens + room for room, one in enumerate(restored))
+    assert [one.items[1:] for one in restored if one is not verdict] == [tuple(guarded)] * restored.count(restored[-1])
+    assert restored[0] is verdict
 
 
 @pytest.mark.timeout(60)

@@ -88,6 +88,15 @@ def test_a_line_is_open_until_a_later_one_says_that_it_is_done() -> None:
             id="akin, reworded",
         ),
         pytest.param(
+            high("Today Maria sold the blue boat.", cite=3),
+            [high("Then Maria went home.", cite=3)],
+            False,
+            id="akin, another thing",
+        ),
+        pytest.param(
+            high("Ann owes the User 40 euros."), [high("Ann owes 40 euros.")], True, id="the user's name is none"
+        ),
+        pytest.param(
             Item(text="The nightly build fails again.", tag=Tag.ISSUE),
             [Item(text="Nightly build fails.")],
             True,
@@ -101,6 +110,8 @@ def test_a_line_is_open_until_a_later_one_says_that_it_is_done() -> None:
         ),
         pytest.param(high("사용자는 차를 좋아한다."), [high("사용자는 차를 좋아함")], True, id="Korean, reworded"),
         pytest.param(high("사용자는 차를 좋아한다."), [high("내일 회의가 있다")], False, id="Korean, another line"),
+        pytest.param(high("东京会议改到下周三下午"), [high("下周三下午的东京会议")], True, id="Chinese, reordered"),
+        pytest.param(high("上海会议"), [high("海上议会")], False, id="Chinese, other words of the same signs"),
     ],
 )
 def test_a_line_survives_where_what_makes_it_irreplaceable_is_left(

@@ -59,6 +59,7 @@ def accounts(session: Account, tenant: Account, now: datetime = NOW) -> Accounts
         (account(), account(8_500), Rung.LARGER_BATCHES),
         (account(999), account(), Rung.LARGER_BATCHES),
         (account(1_000), account(), Rung.PAUSED),
+        (account(), account(0, 9.9), Rung.LARGER_BATCHES),
         (account(), account(0, 10.0), Rung.PAUSED),
         (account(5_000), account(5_000), Rung.PAUSED),
         (account(0, reserved=999), account(reserved=999), Rung.FULL),
@@ -79,6 +80,11 @@ def test_without_a_smaller_model_there_is_one_rung_less() -> None:
 @pytest.mark.parametrize("caps", [Caps(), Caps(observing=False, reflecting=False, session=Cap(tokens=1))])
 def test_without_a_cap_or_a_model_nothing_is_counted(caps: Caps) -> None:
     assert not caps.are_set
+
+
+@pytest.mark.parametrize("tokens", [700, 850, 1_000])
+def test_what_gives_way_comes_back_when_the_day_is_over(tokens: int) -> None:
+    assert allowance(CAPS, accounts(account(tokens), account())).until == MIDNIGHT
 
 
 def test_a_cap_for_one_payer_does_not_bind_the_other() -> None:

@@ -22,6 +22,7 @@ AT_REST: dict[str, Any] = {
     [
         ({}, MemoryStatus.IDLE),
         ({"due_at": LATER}, MemoryStatus.IDLE),  # it waits for a time
+        ({"attempts": 1, "paused": True}, MemoryStatus.IDLE),  # what failed, or had to wait for money, is gone
         ({"due": True, "due_at": LATER}, MemoryStatus.DUE),
         ({"due_at": LATER, "paused": True}, MemoryStatus.PAUSED),
         ({"due_at": LATER, "paused": True, "due": True}, MemoryStatus.DUE),  # it is looked at again
