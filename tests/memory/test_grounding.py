@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.memory.cited import Cited
 from app.memory.grounding import Ground, Source, item_source, message_source, stands_on, unfounded
-from app.memory.model import Item
+from app.memory.model import Cite, Item, Ranges
 from app.sessions.model import Kind, Message, Part, Role
 
 SAID = datetime(2023, 5, 8, 23, 30, tzinfo=UTC)
@@ -175,3 +176,15 @@ def test_every_text_is_grounded_in_itself_and_nothing_raises(text: str, value: A
     part: Part = {"type": "tool_result", "tool_call_id": "c", "output": value}
 
     assert is_grounded(text, [message_source(said(text, part), SEOUL)])
+
+
+SPANS = st.tuples(st.integers(1, 12), st.integers(0, 4)).map(lambda span: (span[0], span[0] + span[1]))
+
+
+@given(st.lists(st.lists(SPANS, max_size=3).map(tuple), max_size=8), SPANS)
+def test_a_citation_names_all_that_it_touches_in_whatever_order_they_stand(
+    seqs: list[Ranges], cite: tuple[int, int]
+) -> None:
+    sources = [Source(seqs=each, text="", day=None, time=None) for each in seqs]
+    touched = [at for at, each in enumerate(seqs) if any(first <= cite[1] and cite[0] <= last for first, last in each)]
+    assert Cited(sources).places(Cite(*cite)) == touched

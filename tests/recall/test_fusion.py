@@ -64,10 +64,16 @@ def test_a_place_by_words_counts_more_than_the_same_by_vectors() -> None:
 
 
 def test_a_message_is_as_like_as_its_neighbours_make_it_unless_a_pause_lies_between() -> None:
-    cosines = {1: 0.9, 2: 0.5, 9: 0.5, 20: 0.1}
+    cosines = {1: 0.9, 2: 0.5, 9: 0.55, 20: 0.1}
     together = {(SESSION, seq): Likeness(cosine, 1) for seq, cosine in cosines.items()}
     assert [seq for _, seq in by_likeness(together)] == [1, 2, 9, 20]
 
-    apart = together | {(SESSION, 2): Likeness(0.5, 2), (SESSION, 9): Likeness(0.51, 1)}
+    apart = together | {(SESSION, 2): Likeness(0.5, 2)}
     assert [seq for _, seq in by_likeness(apart)] == [1, 9, 2, 20]
     assert by_likeness({}) == []
+
+
+def test_a_message_beside_one_that_is_less_like_than_most_is_less_like_than_one_alone() -> None:
+    cosines = {1: 0.9, 5: 0.5, 6: 0.1, 9: 0.5}
+    found = by_likeness({(SESSION, seq): Likeness(cosine, 1) for seq, cosine in cosines.items()})
+    assert [seq for _, seq in found] == [1, 9, 5, 6]
