@@ -3,6 +3,7 @@
 import re
 import shutil
 import sys
+from importlib.util import module_from_spec, spec_from_file_location
 
 import pytest
 
@@ -55,6 +56,34 @@ async def test_an_agent_with_a_tool_and_a_memory(service: Service, run: Run, pro
     assert await kinds(service, key) == [*turn, "user_message", "assistant_message"]
     usage = (await service.memory(key))["usage"]["actor"]
     assert (usage["turns"], usage["cached_input_tokens"]) == (3, 24)
+
+
+async def test_a_session_of_openai_s_agents_sdk(service: Service, run: Run) -> None:
+    with ModelServer(other=weatherman) as model:
+        environment = {**model.environment(), "OPENAI_AGENTS_DISABLE_TRACING": "1"}
+        told = await run(sys.executable, EXAMPLES / "python" / "agents_session.py", talk=TALK, **environment)
+
+    assert told.splitlines() == ["It is 31 degrees and sunny in Porto.", "You are Ana."]
+    turn = ["user_message", "tool_call", "tool_result", "assistant_message"]
+    assert await kinds(service, "agents-session") == [*turn, "user_message", "assistant_message"]
+
+
+async def test_such_a_session_is_taken_back_and_cleared(service: Service) -> None:
+    spec = spec_from_file_location("agents_session", EXAMPLES / "python" / "agents_session.py")
+    assert spec
+    assert spec.loader
+    spec.loader.exec_module(example := module_from_spec(spec))
+    session = example.DaybookSession("s1", service.client)
+    assert (await session.get_items(), await session.pop_item()) == ([], None)
+
+    await session.add_items([{"role": "user", "content": f"question {number}"} for number in range(101)])
+
+    assert await session.pop_item() == {"role": "user", "content": "question 100"}
+    (last,) = await session.get_items(1)
+    assert last["content"][0]["text"] == "question 99"
+    await session.clear_session()
+    await session.clear_session()
+    assert await session.get_items() == []
 
 
 async def test_the_memory_as_tools_over_mcp(service: Service, run: Run) -> None:
