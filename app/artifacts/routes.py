@@ -25,7 +25,7 @@ from app.kit.direct import Sent
 from app.kit.errors import FieldError, Invalid
 from app.kit.http import has_etag
 from app.kit.openapi import BYTES
-from app.kit.paging import NUMBER_MAX, paged, read_cursor
+from app.kit.paging import NUMBER_MAX, not_of_this_list, paged, read_cursor
 from app.kit.problems import problem_responses
 from app.sessions.schemas import PAGE_DEFAULT, Cursor, Key, Limit
 
@@ -95,8 +95,10 @@ async def list_artifacts(
     key: Key, tenant: Tenant, request: Request, limit: Limit = PAGE_DEFAULT, cursor: Cursor = None
 ) -> ArtifactPage:
     """Page through the newest versions: by name, and then the large parts of messages, by their place in the log."""
-    found = await _service(request).page(tenant=tenant, key=key, after=_after(cursor), limit=limit + 1)
-    page, more = paged(found, limit, _place)
+    found = await _service(request).page(
+        tenant=tenant, key=key, after=_after(cursor, request.url.path), limit=limit + 1
+    )
+    page, more = paged(found, limit, _place, path=request.url.path)
     return ArtifactPage(items=[artifact_out(artifact, key) for artifact in page], next_cursor=more)
 
 
@@ -105,9 +107,9 @@ async def list_versions(
     key: Key, name: Name, tenant: Tenant, request: Request, limit: Limit = PAGE_DEFAULT, cursor: Cursor = None
 ) -> ArtifactPage:
     """Page through the versions of an artifact, newest first."""
-    before = read_cursor(cursor, int) or NUMBER_MAX
+    before = read_cursor(cursor, int, path=request.url.path) or NUMBER_MAX
     found = await _service(request).versions(tenant=tenant, key=key, name=name, before=before, limit=limit + 1)
-    page, more = paged(found, limit, lambda last: last.version)
+    page, more = paged(found, limit, lambda last: last.version, path=request.url.path)
     return ArtifactPage(items=[artifact_out(artifact, key) for artifact in page], next_cursor=more)
 
 
@@ -171,12 +173,12 @@ def _place(last: Artifact) -> str:
     return last.name if last.part is None else f"{last.part.seq}/{last.part.place}"
 
 
-def _after(cursor: str | None) -> str | PartAt:
+def _after(cursor: str | None, path: str) -> str | PartAt:
     """Where the page before ended: at a name, or at a message's part, which has a slash and a name never does."""
-    last = read_cursor(cursor, str) or ""
+    last = read_cursor(cursor, str, path=path) or ""
     seq, slash, index = last.partition("/")
     if not slash:
         return last
     if not (seq.isdecimal() and index.isdecimal() and max(len(seq), len(index)) < len(str(NUMBER_MAX))):
-        raise Invalid.at("cursor", "not a cursor of this list")
+        raise not_of_this_list()
     return PartAt(int(seq), int(index))

@@ -85,8 +85,10 @@ async def list_versions(
     key: Key, tenant: Tenant, request: Request, limit: Limit = PAGE_DEFAULT, cursor: Cursor = None
 ) -> VersionPage:
     """Page through the versions of the log, newest first. Each is a past that a context can be asked for."""
-    found = await _service(request).versions(tenant, key, before=read_cursor(cursor, int) or SEQ_MAX, limit=limit + 1)
-    page, cursor = paged(found, limit, lambda last: last["version"])
+    found = await _service(request).versions(
+        tenant, key, before=read_cursor(cursor, int, path=request.url.path) or SEQ_MAX, limit=limit + 1
+    )
+    page, cursor = paged(found, limit, lambda last: last["version"], path=request.url.path)
     return VersionPage(items=[VersionOut.model_validate(version) for version in page], next_cursor=cursor)
 
 
@@ -101,9 +103,9 @@ async def list_observations(
 ) -> ObservationPage:
     """Page through the observations, retired ones included, oldest first."""
     found = await _service(request).observations(
-        tenant, key, after=read_cursor(cursor, int) or 0, status=status, limit=limit + 1
+        tenant, key, after=read_cursor(cursor, int, path=request.url.path) or 0, status=status, limit=limit + 1
     )
-    page, cursor = paged(found, limit, lambda last: last.id)
+    page, cursor = paged(found, limit, lambda last: last.id, path=request.url.path)
     return ObservationPage(items=[observation_out(item, key) for item in page], next_cursor=cursor)
 
 
@@ -118,9 +120,9 @@ async def list_reflections(
 ) -> ReflectionPage:
     """Page through the reflections, retired ones included, oldest first."""
     found = await _service(request).reflections(
-        tenant, key, after=read_cursor(cursor, int) or 0, status=status, limit=limit + 1
+        tenant, key, after=read_cursor(cursor, int, path=request.url.path) or 0, status=status, limit=limit + 1
     )
-    page, cursor = paged(found, limit, lambda last: last.id)
+    page, cursor = paged(found, limit, lambda last: last.id, path=request.url.path)
     return ReflectionPage(items=[reflection_out(item, key) for item in page], next_cursor=cursor)
 
 
@@ -135,9 +137,9 @@ async def list_runs(
 ) -> RunPage:
     """Page through the calls of the observer and the reflector, newest first."""
     found = await _service(request).runs(
-        tenant, key, before=read_cursor(cursor, int) or SEQ_MAX, outcome=outcome, limit=limit + 1
+        tenant, key, before=read_cursor(cursor, int, path=request.url.path) or SEQ_MAX, outcome=outcome, limit=limit + 1
     )
-    page, cursor = paged(found, limit, lambda last: last["id"])
+    page, cursor = paged(found, limit, lambda last: last["id"], path=request.url.path)
     return RunPage(items=[RunOut.model_validate(run) for run in page], next_cursor=cursor)
 
 

@@ -38,9 +38,9 @@ async def list_facts(
     resource_id: ResourceId, tenant: Tenant, request: Request, query: Annotated[FactQuery, Query()]
 ) -> FactPage:
     """Page through what is known of a resource, oldest note first. Where nothing is, the list is empty."""
-    after = read_cursor(query.cursor, int) or 0
+    after = read_cursor(query.cursor, int, path=request.url.path) or 0
     found = await _service(request).page(tenant, resource_id, _wanted(query), after=after, limit=query.limit + 1)
-    page, cursor = paged(found, query.limit, lambda last: last.id)
+    page, cursor = paged(found, query.limit, lambda last: last.id, path=request.url.path)
     return FactPage(items=[fact_out(fact, resource_id) for fact in page], next_cursor=cursor)
 
 

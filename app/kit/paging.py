@@ -1,7 +1,11 @@
-"""Cursors of lists: opaque to the caller, the last item's key to us."""
+"""Cursors of lists: opaque to the caller; to us which list it is, by its path, and the last item's key.
+
+One of another list, of another session's for instance, would else begin somewhere in this one, without a word.
+"""
 
 import base64
 import binascii
+import zlib
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -15,27 +19,38 @@ Item = TypeVar("Item")
 NUMBER_MAX = 2**63 - 1  # what a bigint column holds
 
 
-def next_cursor(last: int | str) -> str:
-    return base64.urlsafe_b64encode(orjson.dumps(last)).decode().rstrip("=")
+def next_cursor(last: int | str, *, path: str) -> str:
+    return base64.urlsafe_b64encode(orjson.dumps([_mark(path), last])).decode().rstrip("=")
 
 
-def paged(found: Sequence[Item], limit: int, key: Callable[[Item], int | str]) -> tuple[Sequence[Item], str | None]:
+def paged(
+    found: Sequence[Item], limit: int, key: Callable[[Item], int | str], *, path: str
+) -> tuple[Sequence[Item], str | None]:
     """A page of what was found, which is one item more than the limit if there are more, and the cursor to those."""
     page = found[:limit]
-    return page, next_cursor(key(page[-1])) if len(found) > limit else None
+    return page, next_cursor(key(page[-1]), path=path) if len(found) > limit else None
 
 
-def read_cursor(cursor: str | None, kind: type[T]) -> T | None:
-    """The key of the last item a page ended with. Raises Invalid for what is not a cursor of ours."""
+def read_cursor(cursor: str | None, kind: type[T], *, path: str) -> T | None:
+    """The key of the last item a page of the list ended with. Raises Invalid for what is no cursor of this list."""
     if cursor is None:
         return None
     try:
-        value = orjson.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        value = orjson.loads(base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True))
     except (binascii.Error, ValueError):
         value = None
-    if type(value) is not kind or not _is_key(value):
-        raise Invalid.at("cursor", "not a cursor of this list")
-    return value
+    match value:
+        case [mark, last] if mark == _mark(path) and type(last) is kind and _is_key(last):
+            return last
+    raise not_of_this_list()
+
+
+def not_of_this_list() -> Invalid:
+    return Invalid.at("cursor", "not a cursor of this list: begin at its first page, and go on with its next_cursor")
+
+
+def _mark(path: str) -> int:
+    return zlib.crc32(path.encode())
 
 
 def _is_key(value: int | str) -> bool:

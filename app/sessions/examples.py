@@ -3,6 +3,7 @@
 from typing import Any
 
 from app.kit.openapi import Examples
+from app.kit.paging import next_cursor
 
 _APPEND: dict[str, Any] = {
     "neutral": {
@@ -160,7 +161,9 @@ _DELETED_ROWS = {
 
 EXAMPLES = {
     "appendMessages": Examples(requests=_APPEND, answers={201: _STORED, 200: _STORED | {"replayed": 2}}),
-    "listMessages": Examples(answers={200: {"items": [_MESSAGE], "next_cursor": "MQ"}}),
+    "listMessages": Examples(
+        answers={200: {"items": [_MESSAGE], "next_cursor": next_cursor(1, path="/sessions/trip/messages")}}
+    ),
     "getMessage": Examples(answers={200: _MESSAGE}),
     "replaceMessage": Examples(
         requests={

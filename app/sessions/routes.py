@@ -118,9 +118,9 @@ async def list_messages(
     So many are looked at for one page (`DAYBOOK_SESSIONS__LOOKED_MAX`): it may hold none, and tell where to go on. It
     ends with the message that brings it to `DAYBOOK_SESSIONS__PAGE_BYTES_MAX`.
     """
-    wanted = _message_filter(query)
+    wanted = _message_filter(query, request.url.path)
     found, last = await _service(request).messages(tenant=tenant, key=key, wanted=wanted, limit=query.limit)
-    cursor = None if last is None else next_cursor(last)
+    cursor = None if last is None else next_cursor(last, path=request.url.path)
     return MessagePage(items=[message_out(message) for message in found], next_cursor=cursor)
 
 
@@ -186,9 +186,9 @@ async def list_configs(
     key: Key, tenant: Tenant, request: Request, limit: Limit = PAGE_DEFAULT, cursor: Cursor = None
 ) -> ConfigPage:
     """Page through the changes of a session's config, oldest first: to what, and from when on."""
-    after = read_cursor(cursor, int) or 0
+    after = read_cursor(cursor, int, path=request.url.path) or 0
     found = await _service(request).configs(tenant=tenant, key=key, after=after, limit=limit + 1)
-    page, cursor = paged(found, limit, lambda last: last.number)
+    page, cursor = paged(found, limit, lambda last: last.number, path=request.url.path)
     return ConfigPage(items=[_config_out(change) for change in page], next_cursor=cursor)
 
 
@@ -237,9 +237,9 @@ async def list_sessions(tenant: Tenant, request: Request, query: Annotated[Sessi
     """Page through the sessions, by key, with where the memory of each stands."""
     scheduled = query.status not in {None, *UNSCHEDULED}
     wanted = SessionFilter(resource_id=query.resource_id, search=query.search, scheduled=scheduled)
-    after = read_cursor(query.cursor, str) or ""
+    after = read_cursor(query.cursor, str, path=request.url.path) or ""
     found, last = await _service(request).page(tenant, wanted, status=query.status, after=after, limit=query.limit)
-    cursor = None if last is None else next_cursor(last)
+    cursor = None if last is None else next_cursor(last, path=request.url.path)
     return SessionPage(items=[_listed_out(listed, summary) for listed, summary in found], next_cursor=cursor)
 
 
@@ -251,8 +251,8 @@ def _appended(key: str, result: AppendResult, summary: dict[str, Any]) -> Respon
     return Response(dumps(answer), 200 if replayed == len(stored) else 201, media_type="application/json")
 
 
-def _message_filter(query: MessageQuery) -> MessageFilter:
-    last = read_cursor(query.cursor, int)
+def _message_filter(query: MessageQuery, path: str) -> MessageFilter:
+    last = read_cursor(query.cursor, int, path=path)
     descending = query.order == "desc"
     after, before = max(query.after_seq, query.from_seq - 1), min(query.before_seq, query.to_seq + 1)
     return MessageFilter(
