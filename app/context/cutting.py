@@ -73,7 +73,9 @@ def _smallest(message: Message) -> int:
 
 
 def _largest(size: Callable[[int], int], *, at_most: int, up_to: int) -> int:
-    """The largest limit of which the size fits, to within about two percent; 0 if none does."""
+    """``up_to`` if its size fits, else the largest limit of which it does, to within about two percent; 0: none."""
+    if size(up_to) <= at_most:
+        return up_to
     low, high = 0, up_to
     while high - low > max(low // 64, 1):
         middle = (low + high) // 2

@@ -50,6 +50,13 @@ def test_media_that_do_not_fit_are_named_instead() -> None:
     assert cut.parts == (result("c1", [text("Look"), text("[image: image/png]")]),)
 
 
+def test_a_text_that_fits_once_media_are_named_is_not_cut_besides() -> None:
+    image = {"type": "image", "data": "aGk=", "media_type": "image/png", "tokens": 16_000}
+    fitting = (text(LONG), text("[image: image/png]"))
+    cut = shortened(message(1, Role.USER, text(LONG), image), key="s1", tokens_max=message_tokens(fitting))
+    assert cut.parts == fitting
+
+
 def test_small_messages_stay_whole_and_the_others_share_what_is_left() -> None:
     small = message(1, Role.USER, text("Hi"))
     large = [message(seq, Role.USER, text(LONG)) for seq in (2, 3)]

@@ -307,6 +307,9 @@ UNSAID: Final = (
     "4号线怎么走",
     "the winter coat",
     "what is this",
+    "this weekend",
+    "this autumn",
+    "this winter",
     "last name",
     "夏目漱石",
     "秋葉原で何を買った",
@@ -358,6 +361,7 @@ def test_what_has_the_words_of_a_time_and_names_none_is_not_taken_for_one(query:
         ("What do I do this weekend?", "2026-08-15", ("2026-08-15", "2026-08-17")),
         ("What did we do last winter?", "2026-01-10", ("2024-12-01", "2025-03-01")),
         ("What did we do this winter?", "2026-01-10", ("2025-12-01", "2026-03-01")),
+        ("What did we do this spring?", "2026-08-12", ("2026-03-01", "2026-06-01")),
         ("What did we do over the winter?", "2026-12-24", ("2026-12-01", "2027-03-01")),
         ("the spring before: last spring", "2026-04-10", ("2025-03-01", "2025-06-01")),
         ("last Sunday", "2026-08-16", ("2026-08-09", "2026-08-10")),  # a Sunday
