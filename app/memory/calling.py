@@ -1,4 +1,4 @@
-"""Calling the model of a role within a step: what it writes is paid for, redacted, judged, on record."""
+"""Calls of a role's model within a step: paid for, redacted, judged and recorded."""
 
 import asyncio
 import time
@@ -24,7 +24,7 @@ REJECTED_CHARS_MAX = 20_000  # of a refused output kept for inspection
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calling(Generic[Source]):
-    """``role`` as an error names it, ``provider`` as a run does."""
+    """``role`` is named in errors, ``provider`` in the records of calls (runs)."""
 
     role: str
     provider: str
@@ -47,8 +47,8 @@ class Calling(Generic[Source]):
     ) -> Verdict | None:
         """What passed the gates. A rejected draft is tried once more with the reason (memory-rules.md section 4).
 
-        None where a cap on cost forbids the first call; it may forbid the second too. Puts the record of each call into
-        ``runs``. Raises StepFailed.
+        None if a cap on cost forbids the first call. Appends the record of each call to ``runs``. Raises StepFailed,
+        also if a cap forbids the second call.
         """
         rejection: Rejection | None = None
         for _ in range(TRIES):
@@ -69,9 +69,9 @@ class Calling(Generic[Source]):
     async def give_up(
         self, lease: Lease, loaded: Loaded, source: Source, failed: StepFailed, narrowing: Narrowing
     ) -> list[Run]:
-        """The record of all calls, where it is for the one part it was shown that the model fails.
+        """The records of all calls, if the model fails only at the one part it was shown: it does answer to another.
 
-        To another it answers then. Raises what ``failed`` where it is not.
+        Otherwise raises ``failed`` again, with those records.
         """
         runs = list(failed.runs)
         if narrowing.gives_up(failed.kind) and await self._answers(lease, loaded, known_good(source), runs):
@@ -80,7 +80,7 @@ class Calling(Generic[Source]):
         raise StepFailed(failed.kind, str(failed), runs=runs, shown=failed.shown, retry_after=wish) from failed
 
     async def _answers(self, lease: Lease, loaded: Loaded, source: Source, runs: list[Run]) -> bool:
-        """Whether the model answers to this; not, where a cap forbids to ask. Puts the record of it into ``runs``."""
+        """Whether the model answers; False if a cap forbids to ask. Appends the record of the call to ``runs``."""
         try:
             draft = await self.draft(lease, loaded, source, runs, kind=PROBE)
         except StepFailed as failed:
@@ -92,10 +92,10 @@ class Calling(Generic[Source]):
         return True
 
     async def draft(self, lease: Lease, loaded: Loaded, source: Source, runs: list[Run], *, kind: str) -> Draft | None:
-        """One call; None where a cap forbids it. Raises StepFailed with ``runs`` and the record of the failed call.
+        """One call; None if a cap forbids it. Raises StepFailed with ``runs`` and the record of the failed call.
 
-        What the model wrote is redacted before anything is made of it, as it may say what it was not told: in a thread,
-        as an operator's hook may take its time.
+        What the model wrote is redacted first of all, because a model may write secrets that it was not shown. That
+        is done in a thread, because an operator's hook may be slow.
         """
         redact = self.redaction.of(loaded.tenant)
         started = time.perf_counter()
@@ -145,7 +145,7 @@ async def _redacted(text: str, redact: Redact | None) -> str:
 
 
 def _failed(kind: str, error: ModelError, *, provider: str, latency_ms: int, refused: str | None) -> Run:
-    """The record of a call without a draft; a refusal has its tokens, and what was said, a late answer its input."""
+    """The record of a call without a draft: of a refusal its tokens and text, of one that timed out its input."""
     usage = error.usage
     return Run(
         kind=kind,

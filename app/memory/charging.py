@@ -27,7 +27,7 @@ class Charging:
         return Allowance() if accounts is None else allowance(self.caps, accounts)
 
     async def accounts(self, memory_id: UUID | None, tenant: str) -> Accounts | None:
-        """What was spent today, without a memory by its tenant alone; None where nothing is counted."""
+        """What was spent today by a memory and its tenant, or by the tenant alone; None if no cap is set."""
         return await self._store.accounts(memory_id, tenant) if self.caps.are_set else None
 
     async def paid(
@@ -38,10 +38,10 @@ class Charging:
         estimate: Callable[[Source], Awaitable[Usage]],
         source: Source,
     ) -> Draft | None:
-        """One call; None where a cap forbids it, or the lease was taken over: the provider was not asked.
+        """One call; None if it was not made, because a cap forbids it or the lease was taken over.
 
-        Raises what ``think`` does. A call that is cancelled, or dies, leaves its reservation behind, which ends with
-        the lease.
+        Raises what ``think`` does. A call that is cancelled, or whose process dies, leaves its reservation behind,
+        which ends with the lease.
         """
         expected = amount(await estimate(source)) if self.caps.are_set else Amount()
         if not expected.tokens:

@@ -1,9 +1,9 @@
-"""The engine: claims memories that are due, and holds their leases while what is to be done is done (stepping.py).
+"""The engine: claims memories that are due, and holds their leases while their steps are executed (stepping.py).
 
-Postgres remembers, asyncio hurries (architecture.md 1.3): an append wakes the engine at once; the sweep finds what a
-crash, a restart, a back-off or another replica left due, and what found no free place: of each tenant in its turn, so
-that none waits for all that another has to do. Leases are short and renewed while a step runs, so that what
-a killed process held is free again within ``lease_seconds``.
+Postgres remembers, asyncio hurries (architecture.md 1.3): an append wakes the engine at once. The sweep finds what a
+crash, a restart, a back-off or another replica left due, and what found no free place. Tenants take turns, so that
+none waits until another has nothing left to do. Leases are short and renewed while a step runs, so that the work of a
+killed process is free again within ``lease_seconds``.
 """
 
 import asyncio
@@ -62,7 +62,7 @@ class Engine:
         self._sweeper = asyncio.create_task(self._sweep(), name="daybook-sweep")
 
     async def stop(self) -> None:
-        """Claim nothing more, let running steps finish within the grace time, else give their leases back."""
+        """Claim nothing more. Running steps may finish within the grace time; then they are cancelled."""
         self._stopping = True
         self._stepping.stop()
         if self._sweeper is not None:
@@ -76,7 +76,7 @@ class Engine:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def wake(self, memory_id: UUID) -> None:
-        """Try to claim this memory, at once where a place is free. A task already at it looks again at its end."""
+        """Try to claim this memory, at once if a place is free. A task already at work on it looks again at its end."""
         if self._stopping:
             return
         if memory_id in self._tasks:
@@ -96,11 +96,11 @@ class Engine:
     def _begin(self, memory_id: UUID) -> None:
         task = asyncio.create_task(self._work(memory_id), name=f"daybook-memory-{memory_id}")
         self._tasks[memory_id] = task
-        # In no context: what is begun then was woken by another request, or by none.
+        # In an empty context: what begins then belongs to another request, or to none.
         task.add_done_callback(lambda _: self._ended(memory_id), context=Context())
 
     def _ended(self, memory_id: UUID) -> None:
-        """Others first, whose turn it is; then this memory, if it is to be looked at again."""
+        """Begin with others whose turn it is; then with this memory, if it is to be looked at again."""
         del self._tasks[memory_id]
         self._fill()
         if memory_id in self._again:
@@ -116,9 +116,9 @@ class Engine:
                 self._begin(memory_id)
 
     async def _sweep(self) -> None:
-        """Look for what is due, for ever; at first for what a cap paused that may be higher now.
+        """Look for what is due every ``sweep_seconds``, and at once when all that was found is done and more is due.
 
-        Every ``sweep_seconds``, which puts new turns in the place of old ones, and when these are done and more is due.
+        Before the first look paused memories are made due: the caps may be higher than before the restart.
         """
         resumed = False
         while True:
@@ -129,7 +129,7 @@ class Engine:
                     await self._queue.resume()
                     resumed = True
                 await self._find()
-            except Exception as error:  # noqa: BLE001 - nothing ends the sweep: it tries again, also before a migration
+            except Exception as error:  # noqa: BLE001 - nothing ends the sweep: a database may yet have to be migrated
                 log.warning("sweep_failed", error=type(error).__name__)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._look.wait(), self._config.sweep_seconds)
@@ -141,9 +141,9 @@ class Engine:
         self._fill()
 
     async def _work(self, memory_id: UUID) -> None:
-        """Claim and work until nothing is due, or it is another's turn.
+        """Claim and work until nothing is due, or it is another memory's turn.
 
-        Every failure has a fate: recorded, or left to the lease's end.
+        A failure that is not recorded by the step is left to the end of the lease, when the memory is due again.
         """
         try:
             while not self._stopping:
@@ -152,7 +152,7 @@ class Engine:
                 if lease is None or not await self._traced(lease, begun):
                     return
                 if self._others_wait():
-                    self._more = True  # this one is due still, and is found in its turn
+                    self._more = True  # this one is still due; the sweep finds it when its turn comes
                     return
         except AWAY as error:
             log.warning("memory_left", memory=str(memory_id), error=type(error).__name__)
@@ -160,14 +160,14 @@ class Engine:
             log.exception("memory_left", memory=str(memory_id))
 
     async def _traced(self, lease: Lease, begun: int) -> bool:
-        """The work of one lease, as a trace from when it was tried to claim it. Answers whether there is more."""
+        """Do the work of one lease, traced from the claim on. Answers whether there is more."""
         of: dict[str, AttributeValue] = {"daybook.memory": str(lease.memory_id), "daybook.epoch": lease.epoch}
         with traced_work(self._tracer, "memory", start_time=begun, attributes=of):
             self._tracer.start_span("claim", start_time=begun).end()
             return await self._held(lease, self._stepping.run(lease, others_wait=self._others_wait))
 
     async def _held(self, lease: Lease, work: Coroutine[Any, Any, bool]) -> bool:
-        """Do the work while the lease is renewed; when it is lost, or this task cancelled, the work is cancelled."""
+        """Do the work and renew the lease meanwhile. If the lease is lost or this task cancelled, so is the work."""
         task = asyncio.create_task(work)
         try:
             while True:
@@ -187,4 +187,4 @@ class Engine:
         try:
             return await self._queue.renew(lease, seconds=self._config.lease_seconds)
         except AWAY:
-            return True  # not known to be lost; every write-back is fenced
+            return True  # it may still be held; if not, the fence stops every record

@@ -60,13 +60,13 @@ class Observing:
         self._tracer = tracer
 
     async def run(self, lease: Lease, loaded: Loaded, rules: Rules, step: Observe | Buffer) -> Outcome:
-        """Observe the oldest safe span. Raises StepFailed; what it raised for is recorded by the engine."""
+        """Observe the oldest safe span. Raises StepFailed, which ``stepping`` records."""
         messages = await self._store.pending_messages(loaded.session_id, loaded.buffered_seq)
         ahead = isinstance(step, Buffer)
         step = Narrowing.of(loaded, OBSERVED).step(step, limit_tokens=rules.observer_input_tokens)
         span = await aside(span_of, step, messages, rules)
         if span is None and loaded.is_shared and isinstance(step, Buffer) and not step.at_boundary:
-            # The step has come of several conversations, and this one has no half of it.
+            # Several conversations together have half a step of messages, but this one alone has not.
             span = await aside(span_of, replace(step, least_tokens=0), messages, rules)
         if span is None:
             return Outcome.NO_BOUNDARY if isinstance(step, Buffer) and step.at_boundary else Outcome.NOTHING_SAFE
@@ -80,9 +80,9 @@ class Observing:
                 return await self._record(tx, lease, loaded, rules, span, new, runs, ahead=ahead)
 
     async def think(self, lease: Lease, loaded: Loaded, rules: Rules, span: Span, runs: list[Run]) -> Verdict | None:
-        """What is to be recorded of the span, as ``Calling.accepted``.
+        """The verdict to record for the span, as ``Calling.accepted`` answers it.
 
-        Where it is one group that the model does not read (``narrowing``), a line that says so.
+        If the span is a single group that the model refuses to read (``narrowing``), one line that says so.
         """
         redact = self._redaction.of(loaded.tenant)
         of = {"daybook.messages": len(span.messages), "daybook.tokens": span.tokens}
@@ -112,7 +112,7 @@ class Observing:
         *,
         ahead: bool,
     ) -> Outcome:
-        """Write the chunk and move its cursor, if everything is still as it was read."""
+        """Record the chunk and move the cursor, if everything is still as it was read."""
         fenced = await self._store.fence(tx, lease, loaded.session_id)
         if fenced is None or fenced.buffered_seq != loaded.buffered_seq:
             return Outcome.STALE
@@ -147,7 +147,7 @@ def _observer_input(loaded: Loaded, rules: Rules, span: Span) -> ObserverInput:
 def earlier_lines(loaded: Loaded, budget: int | None) -> tuple[Item, ...]:
     """The log for the observer, oldest first: the newest lines within ``budget``, and always the important ones.
 
-    Section 4, input. The important ones are bounded too: past twice the budget the oldest are left out.
+    memory-rules.md section 4, input. The important ones may fill twice the budget; then the oldest are left out.
     """
     log = [item for chunk in (*loaded.chunks, *loaded.buffered) for item in chunk.items]
     if budget is None:
@@ -166,7 +166,7 @@ def earlier_lines(loaded: Loaded, budget: int | None) -> tuple[Item, ...]:
 
 
 def new_observation(loaded: Loaded, span: Span, verdict: Verdict) -> NewObservation:
-    """The chunk that begins where what was observed before ends."""
+    """The chunk to record. It begins where the last observed or buffered one ends."""
     text, items, tokens = verdict.text, verdict.items, verdict.tokens
     if loaded.is_shared:
         items = named(items, loaded.session_key)
@@ -187,5 +187,5 @@ def new_observation(loaded: Loaded, span: Span, verdict: Verdict) -> NewObservat
 
 
 def _task(loaded: Loaded) -> str | None:
-    """The newest that was told, of what was observed ahead too."""
+    """The current task as the newest chunk tells it, live or buffered."""
     return loaded.buffered[-1].current_task if loaded.buffered else loaded.current_task

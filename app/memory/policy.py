@@ -41,9 +41,9 @@ Rule: TypeAlias = Callable[[State], Step | None]
 
 
 def next_step(state: State) -> Step:
-    """What this memory does next. The first rule that speaks decides; each is a function below, by its name."""
+    """What this memory does next: the step of the first rule that answers one. Each rule is a function below."""
     if not state.rules.enabled:
-        # Not for ever: the service may be started with it on, which nobody tells the memories that wait.
+        # Not for ever: the service may be restarted with the memory on, which no waiting memory is told.
         return Wait(at_tokens=state.pending_tokens + state.rules.message_tokens)
     if state.rebuilding and state.may_observe:
         return Rebuild()  # first of all: what comes later is written with the earlier notes in view
@@ -58,10 +58,10 @@ def next_step(state: State) -> Step:
 
 
 def _in_order(state: State) -> tuple[Rule, ...]:
-    """The log is condensed before more is observed, so that it stays small however much waits (section 3.6).
+    """The rules in their order: the log is condensed before more is observed, so that it stays small (section 3.6).
 
-    Not after a failure: a reflector that is down keeps nothing from being observed. Nor after a result that did not
-    help, until as much has come as is condensed at once: else each observation would have it tried again.
+    Observing comes first after a failure, so that it goes on while the reflector is down; and after a result that did
+    not help, until ``observation_tokens`` more have come: otherwise every observation would try it again.
     """
     observing: tuple[Rule, ...] = (observe, buffer) if state.may_observe else ()
     whole = state.may_reflect and not state.rebuilding
@@ -76,7 +76,7 @@ def _in_order(state: State) -> tuple[Rule, ...]:
 def activate(state: State) -> Activate | None:
     """Section 3.2: at P >= message_tokens the buffered chunks up to about P - retain become live.
 
-    Section 3.4: so they do when the provider's cache is cold anyway, unless that shrinks the context for nothing.
+    Section 3.4: earlier, if the provider's cache is cold anyway and they cover at least 1,000 tokens.
     """
     if not state.buffered:
         return None
@@ -127,7 +127,7 @@ def observe(state: State) -> Observe | None:
 def buffer(state: State) -> Buffer | None:
     """Section 3.1: at B >= a step (half of one near the threshold) observe the oldest step in the background.
 
-    Section 3.5: from half a step on too, what ends where a topic does.
+    Section 3.5: from half a step on, too, if a topic ends there.
     """
     step = state.rules.buffer_tokens
     if step is None or state.nothing_safe or state.unbuffered_tokens < _half(step):
@@ -148,7 +148,7 @@ def _near_threshold(rules: Rules, step: int) -> int:
 
 
 def activate_reflection(state: State) -> ActivateReflection | None:
-    """Section 3.6: at O >= observation_tokens what was condensed ahead takes the place of its sources."""
+    """Section 3.6: at O >= observation_tokens what was condensed ahead replaces its sources."""
     due = state.condensable_tokens >= state.rules.observation_tokens
     return ActivateReflection() if state.ahead and due and _interval_end(state) is None else None
 
@@ -184,7 +184,7 @@ def reflect_ahead(state: State) -> Reflect | None:
 
 
 def consolidate(state: State) -> Consolidate | None:
-    """Section 3.6: a full level becomes one of the next; past the memory budget the two lowest levels do."""
+    """Section 3.6: a full level becomes one of the next; beyond the memory budget the two lowest levels do."""
     if state.rules.strategy == "rewrite" or not state.reflections or not _may_condense(state):
         return None
     full = _full_level(state)
@@ -226,9 +226,9 @@ def _look_again_at(state: State) -> datetime | None:
 
 
 def _wake_tokens(rules: Rules, *, pending_tokens: int, buffered_tokens: int) -> int:
-    """P at which to look again: the next threshold, or the next message when nothing safe was found above one.
+    """P at which to look again: the next threshold, or the next message if P is above it and nothing was safe.
 
-    Between half a step and a whole one that is a few times, for a boundary among what came.
+    Between half a step and a whole one there are a few looks, for a boundary among the new messages.
     """
     at, step = rules.message_tokens, rules.buffer_tokens
     if step is not None:

@@ -19,7 +19,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """A session of a shared memory, with something to be done for it; the fields are those of ``Loaded``.
+    """A session of a shared memory for which there is something to do; the fields are those of ``Loaded``.
 
     ``waits``: it has messages to be observed.
     """
@@ -53,12 +53,11 @@ class Gap:
 class Loaded:
     """A memory as a worker finds it, and the session that a step is about.
 
-    ``last_seq`` is the newest message, ``observed_seq`` the cursor; ``buffered_seq``, never before it, is where what
-    was observed ahead ends. ``observations`` and ``reflections`` are live, ``buffered`` and ``ahead`` are not yet.
-    ``rebuilding`` is what is to be observed again, the next first. ``facts_seq`` is how far facts were taken from the
-    session for its resource. ``conversations`` are those of a memory that sessions share, the one whose oldest
-    unobserved message is the oldest first. ``last_error`` is that of the last of ``attempts`` failures in a row, as
-    ``memories`` has it.
+    ``last_seq`` is the newest message and ``observed_seq`` the cursor; ``buffered_seq``, never before the cursor, is
+    the last message observed ahead. ``observations`` and ``reflections`` are live, ``buffered`` and ``ahead`` not yet.
+    ``rebuilding`` is to be observed again, the next range first. Facts were taken from the session's messages up to
+    ``facts_seq``. ``conversations`` are the sessions of a shared memory with something to do, the one with the oldest
+    unobserved message first. ``last_error`` belongs to the last of ``attempts`` failures in a row.
     """
 
     memory_id: UUID
@@ -107,7 +106,7 @@ class Loaded:
 
     @property
     def conversation_id(self) -> UUID | None:
-        """The session that a step is about, where others share the memory."""
+        """The session that a step is about, if others share the memory."""
         return self.session_id if self.is_shared else None
 
     @property
@@ -119,7 +118,7 @@ class Loaded:
 
     @property
     def next_ordinal(self) -> int:
-        """The place in the log of what is observed next: of one session its seq, else behind all there is."""
+        """The place in the log of the next chunk: its first seq, or in a shared log after everything else."""
         if not self.is_shared:
             return self.buffered_seq + 1
         ahead = () if self.ahead is None else (self.ahead,)

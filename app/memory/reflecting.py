@@ -1,4 +1,4 @@
-"""The Reflect and Consolidate steps: condense part of the log, judge it, put it in the place of what it condenses."""
+"""The Reflect and Consolidate steps: condense a part of the log, judge the result, and replace the part by it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -40,7 +40,10 @@ log = structlog.get_logger("daybook.engine")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """What is to be condensed, oldest first, and into what: at most ``limit_tokens`` (None: smaller than it was)."""
+    """What is to be condensed, oldest first, and the level of the result.
+
+    ``limit_tokens`` bounds the result; None: it only has to be smaller than its sources.
+    """
 
     kind: str
     observations: tuple[Observation, ...]
@@ -72,7 +75,7 @@ class Sources:
         )
 
     def numbered(self, numbering: Numbering) -> Self:
-        """The same, as a model is shown it."""
+        """The same with plain numbers as citations, as a model is shown them."""
         if not numbering.before:
             return self
         return replace(
@@ -83,9 +86,9 @@ class Sources:
 
 
 def named_verdict(verdict: Verdict, numbering: Numbering, sources: Sources) -> Verdict | None:
-    """What a model made of numbered lines, naming the conversations; as it is where none was named.
+    """The verdict with its citations naming the conversations of a shared log again.
 
-    None where their names make it no smaller than what it condenses, or more than it may be.
+    None if the names make it larger than ``limit_tokens`` allows, or no smaller than its sources.
     """
     if not numbering.before:
         return verdict
@@ -97,14 +100,14 @@ def named_verdict(verdict: Verdict, numbering: Numbering, sources: Sources) -> V
 
 
 def reflect_sources(loaded: Loaded, step: Reflect) -> Sources:
-    """The oldest observations but for the newest ``keep_tokens``; in a rewrite the reflections too."""
+    """All observations but the newest ``keep_tokens`` of them; for a rewrite the reflections too."""
     count = oldest_to_condense([chunk.tokens for chunk in loaded.observations], step.keep_tokens)
     reflections = loaded.reflections if step.whole else ()
     return Sources(kind="reflect", observations=loaded.observations[:count], reflections=reflections, into_level=1)
 
 
 def consolidate_sources(loaded: Loaded, step: Consolidate) -> Sources:
-    """All reflections of the step's levels; what comes of several is no larger than the largest of them was."""
+    """All reflections of the step's levels. The result of several may be as large as the largest of them."""
     reflections = tuple(found for found in loaded.reflections if found.level in step.levels)
     return Sources(
         kind="consolidate",
@@ -147,10 +150,10 @@ class Reflecting:
         self._tracer = tracer
 
     async def run(self, lease: Lease, loaded: Loaded, rules: Rules, step: Reflect | Consolidate) -> Outcome:
-        """Condense. Raises StepFailed; what it raised for is recorded by the engine.
+        """Condense. Raises StepFailed, which ``stepping`` records.
 
-        What the model does not condense alone is condensed without one; with what comes after it, where it alone does
-        not get smaller.
+        A part that the model does not condense even alone is condensed without a model, or, if it does not get smaller
+        by itself, together with what comes after it.
         """
         whole = reflect_sources(loaded, step) if isinstance(step, Reflect) else consolidate_sources(loaded, step)
         narrowing = Narrowing.of(loaded, CONDENSED)
@@ -202,10 +205,10 @@ class Reflecting:
     ) -> Verdict | None:
         """The smallest valid result of at most 4 tries, each asking for less detail (memory-rules.md section 5).
 
-        Stops below the target. A result that lost protected lines is not followed by a harder try; the better earlier
-        one is taken; so it is where a later try gets no answer. None where every try came out no smaller. Raises
-        StepFailed where every try was bad otherwise, or a cap on cost forbade the next; where it forbade the first
-        there is no run. Puts the record of each call into ``runs``.
+        Stops at a result below the target. After one that lost protected lines, or a call that failed, no harder try
+        is made and the best earlier result is taken. None if every result was no smaller than its sources, or if a
+        cap on cost forbade the first call; then there are no runs. Raises StepFailed if there is no valid result for
+        any other reason. Appends the record of each call to ``runs``.
         """
         source = _reflector_input(loaded, rules, sources)
         guarded = await aside(protected, sources.items)
@@ -219,7 +222,7 @@ class Reflecting:
             except StepFailed as failed:
                 if best is None:
                     raise
-                runs[:] = failed.runs  # the failed call among them; the better log is not lost for a harder try
+                runs[:] = failed.runs  # with the failed call; the result of an earlier try is kept
                 break
             if verdict is None:
                 break
@@ -300,7 +303,7 @@ def _reflector_input(loaded: Loaded, rules: Rules, sources: Sources) -> Reflecto
 
 
 def _restored_most(sources: Sources) -> int:
-    """Tokens of a result with the protected lines that it lost: as many as leave it well below what it condenses."""
+    """How large a result may grow by the protected lines that are restored to it: well below its sources."""
     most = sources.tokens - 1 if sources.tokens <= SHRINK_FROM_TOKENS else round(RESTORED_SHARE * sources.tokens)
     return sources.limit_tokens or most
 

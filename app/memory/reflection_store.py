@@ -1,6 +1,6 @@
-"""The SQL of a reflection: live at once, or made ahead and put in its sources' place later.
+"""The SQL of a reflection: one that is live at once, or one made ahead that replaces its sources later.
 
-The caller is behind its fence or lock.
+The caller holds the fence or the lock (store.py).
 """
 
 from typing import Any
@@ -54,7 +54,7 @@ WHERE id = $1
 async def record_reflection(
     tx: Tx, loaded: Loaded, fenced: Fenced, new: NewReflection, *, usage: dict[str, Any]
 ) -> None:
-    """Make the next version: one reflection in the place of what it condenses."""
+    """Make the next version: one reflection replaces its sources."""
     version = fenced.version + 1
     added = await _add_reflection(tx, loaded, fenced, new, Status.ACTIVE, born_version=version)
     await _replace_sources(tx, loaded, fenced, added, usage=usage)
@@ -70,13 +70,13 @@ async def buffer_reflection(
 
 
 async def activate_reflection(tx: Tx, loaded: Loaded, fenced: Fenced) -> None:
-    """Make the next version: the reflection made ahead in the place of what it condenses."""
+    """Make the next version: the reflection made ahead replaces its sources."""
     row = await tx.fetchrow(ACTIVATE_REFLECTION, loaded.memory_id, fenced.version + 1, fenced.generation + 1)
     await _replace_sources(tx, loaded, fenced, row, usage=fenced.usage)
 
 
 async def discard_ahead(tx: Tx, memory_id: UUID) -> bool:
-    """Retire the reflection made ahead, which is in no version, if a source of it is. Answers whether it was."""
+    """Retire the reflection made ahead if one of its sources is retired. Answers whether it was."""
     return await tx.fetchval(DISCARD_AHEAD, memory_id, SOURCES_CHANGED) is not None
 
 
@@ -107,7 +107,7 @@ async def _add_reflection(
 
 
 async def _replace_sources(tx: Tx, loaded: Loaded, fenced: Fenced, reflection: Row, *, usage: dict[str, Any]) -> None:
-    """Retire the sources of a live reflection, and count what that makes of the log."""
+    """Retire the sources of a live reflection, and update the sizes of the log."""
     memory_id, version, by = loaded.memory_id, fenced.version + 1, f"reflection:{reflection['id']}"
     sources = reflection["sources"]
     observed = await tx.fetch(RETIRE_OBSERVATIONS, memory_id, sources["observations"], version, by)

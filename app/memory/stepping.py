@@ -1,6 +1,6 @@
-"""What is done under a lease: step after step, as policy answers them (architecture.md 1.4).
+"""Executes step after step under a lease, as policy answers them, until it answers Wait (architecture.md 1.4).
 
-Until it answers Wait; or, where other memories wait, after each that is recorded: a memory may have many to do.
+If other memories wait, it stops after a step that was recorded: one memory may have many to do.
 """
 
 import asyncio
@@ -87,13 +87,13 @@ class Stepping:
         self._stopping = False
 
     def stop(self) -> None:
-        """Begin no other step."""
+        """Begin no more steps."""
         self._stopping = True
 
     async def run(self, lease: Lease, *, others_wait: Callable[[], bool]) -> bool:
-        """Execute steps until policy says Wait; or until one is on record and there is another, while others wait.
+        """Execute steps until policy answers Wait, or a step is recorded while ``others_wait``.
 
-        Answers whether the memory is due again already.
+        Answers whether the memory is still due.
         """
         activated = recorded = False
         looked: dict[tuple[UUID, Outcome], Seen] = {}
@@ -111,7 +111,7 @@ class Stepping:
             if self._stopping:
                 await self._queue.give_back(lease)
                 return False
-            once = activated and loaded.requested is Request.ACTIVATE  # which the next run would do once more
+            once = activated and loaded.requested is Request.ACTIVATE  # another run would activate a second time
             if recorded and not once and others_wait():
                 await self._queue.give_back(lease)
                 return True
@@ -125,7 +125,7 @@ class Stepping:
             recorded = recorded or outcome is Outcome.RECORDED
 
     async def _attempt(self, lease: Lease, loaded: Loaded, rules: Rules, step: Step) -> Outcome | None:
-        """One step; None when it failed, which is then recorded and the lease ended."""
+        """Execute one step; None if it failed. A failure is recorded and ends the lease."""
         name = type(step).__name__.lower()
         await self._queue.renew(lease, seconds=self._lease_seconds, step=name)
         structlog.contextvars.bind_contextvars(session=loaded.session_key, step=name, epoch=lease.epoch)
@@ -139,7 +139,7 @@ class Stepping:
             return None
 
     async def _done(self, lease: Lease, loaded: Loaded, rules: Rules, step: Step, name: str) -> Outcome | None:
-        """What came of it; None when it failed and that is on record."""
+        """Execute the step and log its outcome; None if it failed in a way that it foresaw."""
         try:
             with traced(self._tracer, f"step {name}", attributes={"daybook.session": loaded.session_key}) as going:
                 outcome = await self._execute(lease, loaded, rules, step)
@@ -187,7 +187,7 @@ class Stepping:
             if fenced is None:
                 return
             runs = failure.runs
-            if not await self._store.still_said(tx, loaded.session_id, failure.shown):  # replaced: quoted by nothing
+            if not await self._store.still_said(tx, loaded.session_id, failure.shown):  # what is gone is not quoted
                 runs, error["message"] = tuple(map(_unquoted, runs)), ""
             await self._store.count_usage(tx, loaded.memory_id, add_usage(fenced.usage, runs))
             await self._store.add_runs(tx, lease, runs, shown=shown)

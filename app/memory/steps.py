@@ -29,12 +29,12 @@ class LiveReflection:
 class State:
     """A memory's counters. ``pending_tokens`` is P, ``unbuffered_tokens`` B, ``observation_tokens`` O of the rules.
 
-    ``buffered`` are the message tokens of the chunks observed ahead, oldest first; P holds them still.
-    ``nothing_safe``: a look found no whole closed group among the pending messages; ``no_boundary``: none of them ends
-    a topic. ``ahead``: there is a reflection made ahead of its time. ``unhelped_tokens``: the size of the log at which
-    condensing it last gave nothing better. ``rebuilding``: notes were erased.
-    ``to_note``: the session has ended, and facts are still to be taken from it.
-    ``failed``: the last step did. ``may_observe``, ``may_reflect``: False where a cap on cost forbids it.
+    ``buffered``: message tokens of each chunk observed ahead, oldest first; P still includes them. ``nothing_safe``: no
+    whole closed group was found among the pending messages. ``no_boundary``: no end of a topic was found among them.
+    ``ahead``: there is a reflection made ahead of its time. ``unhelped_tokens``: the size of the log when condensing
+    it last gave nothing smaller. ``rebuilding``: notes were erased and are to be made again. ``to_note``: the session
+    has ended, and facts are still to be taken from it. ``failed``: the last step failed. ``may_observe``,
+    ``may_reflect``: False if a cap on cost forbids it.
     """
 
     rules: Rules
@@ -78,7 +78,8 @@ class State:
 class Observe:
     """Observe the oldest safe span of up to ``want_tokens``, at least one whole group.
 
-    ``whole``: all of it was asked for, so it is not cut at a boundary.
+    ``force_closed``: calls still without a result count as closed. ``whole``: it was asked for, so it is not cut at a
+    boundary.
     """
 
     want_tokens: int
@@ -124,7 +125,7 @@ class Reflect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActivateReflection:
-    """Put the reflection made ahead in the place of its sources, in one new version. Calls no model."""
+    """Replace its sources by the reflection made ahead, in one new version. Calls no model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,9 +138,9 @@ class Consolidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait:
-    """Nothing to do until ``until`` (None: no time), or until an append brings P to ``at_tokens``.
+    """Nothing to do until ``until`` (None: at no time), or until an append brings P to ``at_tokens``.
 
-    ``paused``: there is, but a cap on cost forbids it.
+    ``paused``: there is something to do, but a cap on cost forbids it.
     """
 
     until: datetime | None = None
@@ -149,7 +150,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteFacts:
-    """The session has ended: take facts from what has come since it did so before."""
+    """The session has ended: take facts from the messages since its last end."""
 
 
 Step: TypeAlias = NoteFacts | Rebuild | Activate | Observe | Buffer | ActivateReflection | Reflect | Consolidate | Wait

@@ -1,7 +1,7 @@
 """The SQL of a step: load, fence, record a version (architecture.md 1.2-1.4).
 
-A record stands behind ``fence``, which finds nothing when another took over, or behind ``lock``. Locks come in the
-order session, memory, children. Who works when is in queue_store.py.
+Everything is recorded under ``fence``, which finds nothing if another worker took over, or under ``lock``. Locks are
+taken in the order session, memory, children. Claims and leases are in queue_store.py.
 """
 
 from collections.abc import Iterable, Sequence
@@ -34,9 +34,9 @@ SELECT m.*, now() AS now, s.id AS session_id, s.key AS session_key, s.next_seq, 
 FROM memories m JOIN sessions s ON s.memory_id = m.id WHERE m.id = $1 AND m.lease_epoch = $2 LIMIT 1
 """
 
-# A message's time is that of its transaction: between two sessions it says well enough whose turn it is. Only sessions
-# that have something to be done are looked at, and messages only of those with some to be observed. However many wait,
-# one that has ended is among them.
+# Sessions take turns by the time of their oldest unobserved message, which is that of its transaction. Only sessions
+# with something to do are read, and messages only of those with some to observe. However many wait, one that has ended
+# is among them.
 CONVERSATIONS = """/* conversations */
 WITH found AS (
   SELECT s.id AS session_id, s.key AS session_key, s.next_seq, s.observed_seq, s.buffered_seq, s.facts_seq, s.ended_at,
@@ -55,7 +55,7 @@ WITH found AS (
 SELECT * FROM waiting UNION SELECT * FROM ended ORDER BY since, session_id
 """
 
-# Those that become live at once first, and of these the one that was said first.
+# First those behind the cursor, which become live at once; then by the time of their first message.
 GAPS = """/* gaps */
 SELECT s.id AS session_id, s.key AS session_key, first, last
 FROM memories m CROSS JOIN jsonb_array_elements(m.rebuilding) AS gap
@@ -94,7 +94,7 @@ SELECT log_version, generation, usage, now() AS now FROM memories WHERE id = $1 
 
 LOCK_MEMORY = "/* lock_memory */ SELECT log_version, rebuilding FROM memories WHERE id = $1 FOR UPDATE"
 
-# What the observer was shown of a message: its role, name and parts (the hash), its time and whose word it is.
+# Compares what the observer was shown of each message: role, name and parts (the hash), time and trust.
 UNCHANGED = """/* unchanged */
 SELECT count(*) = cardinality($4::bigint[]) AND count(*) = count(*) FILTER (
          WHERE m.content_hash = r.content_hash AND m.created_at = r.created_at AND m.trust = r.trust)
@@ -183,16 +183,16 @@ class MemoryStore:
         return loaded_of(row, observations, reflections, gaps=gaps, conversations=sharing)
 
     async def pending_messages(self, session_id: UUID, after: int) -> list[Message]:
-        """The oldest messages past ``after``, from shortly before the first that is to be observed on.
+        """The oldest messages after ``after``, beginning shortly before the first that is to be observed.
 
-        What stands before that one is passed by, but a call among it is not parted from its result.
+        The few before that one are read so that no call is separated from its result.
         """
         async with self._database.connection() as connection:
             rows = await connection.fetch(PENDING_MESSAGES, session_id, after, PENDING_MESSAGES_MAX, LOOK_BACK)
         return [message_of(row) for row in rows]
 
     async def around(self, tx: Tx, session_id: UUID, seq: int, count: int) -> list[Message]:
-        """The messages up to ``count`` before and after ``seq``, and it."""
+        """The message ``seq``, and up to ``count`` messages before and after it."""
         return [message_of(row) for row in await tx.fetch(AROUND, session_id, seq, count)]
 
     async def fence(self, tx: Tx, lease: Lease, session_id: UUID) -> Fenced | None:
@@ -209,7 +209,7 @@ class MemoryStore:
         return {found: fenced_of(session, memory) for found, session in sessions.items()}
 
     async def lock(self, tx: Tx, session_id: UUID) -> Locked | None:
-        """Lock session, then memory, whoever has the lease; None for a session never seen."""
+        """Lock session, then memory, regardless of the lease; None for a session never seen."""
         session = await tx.fetchrow(LOCK_SESSION, session_id)
         if session is None:
             return None
@@ -233,7 +233,7 @@ class MemoryStore:
     async def unchanged(
         self, tx: Tx, session_id: UUID, messages: Sequence[Message], *, from_seq: int, to_seq: int
     ) -> bool:
-        """Whether what is to be observed of ``from_seq``..``to_seq`` is still what was read: ``messages``."""
+        """Whether the observable messages in ``from_seq``..``to_seq`` are still those that were read."""
         shown = (
             [m.seq for m in messages],
             [m.content_hash for m in messages],
@@ -243,7 +243,7 @@ class MemoryStore:
         return bool(await tx.fetchval(UNCHANGED, session_id, from_seq, to_seq, *shown))
 
     async def still_said(self, tx: Tx, session_id: UUID, shown: Sequence[Message]) -> bool:
-        """The same from the first of ``shown`` to the last; of none there is nothing that could have changed."""
+        """``unchanged`` from the first to the last message of ``shown``; True if there is none."""
         if not shown:
             return True
         return await self.unchanged(tx, session_id, shown, from_seq=shown[0].seq, to_seq=shown[-1].seq)
@@ -293,7 +293,10 @@ class MemoryStore:
         await tx.execute(ACTIVATE, memory_id, ids, version)
 
     async def add_observation(self, tx: Tx, loaded: Loaded, new: NewObservation, *, born_version: int | None) -> float:
-        """Live from a version on, or buffered (None). Answers for how many seconds its oldest message has been here."""
+        """Add a chunk that is live from ``born_version`` on, or buffered (None).
+
+        Answers how many seconds ago its oldest message was stored.
+        """
         waited: float = await tx.fetchval(
             ADD_OBSERVATION,
             loaded.memory_id,
@@ -316,17 +319,17 @@ class MemoryStore:
     async def advance_cursor(
         self, tx: Tx, session_id: UUID, *, observed_seq: int, tail_from_seq: int, anchor_date: date
     ) -> int:
-        """Answers where the tail starts now: never before where it did."""
+        """Answers where the tail starts now, which is never before where it did."""
         moved: int = await tx.fetchval(ADVANCE_CURSOR, session_id, observed_seq, tail_from_seq, anchor_date)
         return moved
 
     async def record_control(
         self, tx: Tx, locked: Locked, cause: str, *, told: Told | None = None, left_tokens: int = 0
     ) -> None:
-        """Make the next version of the notes as they are now, due at once, and take a new epoch.
+        """Make the next version from the notes as they are now, take a new epoch, and make the memory due.
 
-        ``told`` None leaves the current task as it is. ``left_tokens`` of messages are pending no more. A reflection
-        made ahead of notes that are gone goes with them.
+        ``told`` None leaves the current task as it is. ``left_tokens`` of messages are no longer pending. A reflection
+        made ahead is discarded if a source of it is gone.
         """
         await discard_ahead(tx, locked.memory_id)
         new = told or FORGOTTEN
@@ -338,7 +341,7 @@ class MemoryStore:
         await tx.execute(COUNT_USAGE, memory_id, usage)
 
     async def add_version(self, tx: Tx, memory_id: UUID, cause: str, moved: Sequence[UUID]) -> None:
-        """Note what the version just made is beside its lines; call it last, it reads the updated rows.
+        """Note the cause, counters and cursors of the version just made. Call it last: it reads the updated rows.
 
         ``moved`` are the sessions that the step was about, at least one.
         """
@@ -346,7 +349,7 @@ class MemoryStore:
         self._metrics.versioned(cause)
 
     async def add_runs(self, tx: Tx, lease: Lease, runs: Sequence[Run], *, shown: UUID | None = None) -> None:
-        """``shown`` is the session whose messages they were about, where others share the memory."""
+        """``shown`` is the session whose messages they were about, if others share the memory."""
         await tx.executemany(ADD_RUN, [_run_columns(lease, run, shown) for run in runs])
         self._metrics.called(runs)
 

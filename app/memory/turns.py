@@ -1,6 +1,7 @@
-"""What of a loaded memory a worker looks at: in one that sessions share whose turn it is, and for policy its counters.
+"""Which session of a shared memory has its turn, and a loaded memory as the ``State`` that policy takes.
 
-A look that came to nothing is not made again until something has come: it may have closed a group, or a topic.
+A session in which a look found nothing to observe is not looked at again until a message has come: that may have
+closed a group, or a topic.
 """
 
 from collections.abc import Mapping
@@ -25,7 +26,7 @@ def seen(loaded: Loaded) -> Seen:
 
 
 def tried(loaded: Loaded, looked: Looked) -> frozenset[Outcome]:
-    """What has come of looking at the session as it is."""
+    """The outcomes of the steps that were tried on the session as it is now."""
     now = seen(loaded)
     return frozenset(
         outcome for (session, outcome), then in looked.items() if session == loaded.session_id and then == now
@@ -33,7 +34,7 @@ def tried(loaded: Loaded, looked: Looked) -> frozenset[Outcome]:
 
 
 def in_turn(loaded: Loaded, looked: Looked) -> Loaded:
-    """A shared memory, about the session whose turn it is: that waited longest, but for those without a safe span."""
+    """A shared memory, about the session that has waited longest and may have a safe span; others as they are."""
     waiting = [found for found in loaded.conversations if found.waits]
     for found in waiting:
         one = loaded.about(found)
@@ -43,7 +44,7 @@ def in_turn(loaded: Loaded, looked: Looked) -> Loaded:
 
 
 def about(step: Step, loaded: Loaded) -> Loaded:
-    """A shared memory, about the session of this step, where that is not the one whose turn it is to be observed."""
+    """The memory, about the session that this step is for, which may not be the one whose turn it is."""
     match step:
         case NoteFacts() if loaded.is_shared:
             return loaded.about(next(found for found in loaded.conversations if found.to_note))
@@ -57,7 +58,7 @@ def about(step: Step, loaded: Loaded) -> Loaded:
 def state_of(
     loaded: Loaded, rules: Rules, *, tried: frozenset[Outcome] = frozenset(), activated: bool = False
 ) -> State:
-    """``tried``: what came of looking at these messages. ``activated``: this run did, as a cold cache asks for."""
+    """``tried``: outcomes of steps on these messages. ``activated``: this run has done what a cold cache asks for."""
     return State(
         rules=rules,
         now=loaded.now,

@@ -1,16 +1,17 @@
 """The statements of an append: one, and one round trip (architecture.md section 3).
 
-The locks come in the order session, memory, messages. Having waited for a row lock a statement still sees its old
-snapshot, so two tries of one request in flight do not see each other's messages: the second meets the unique index on
-(session_id, id), which rolls the whole statement back; run again, it finds the messages stored. Others may have stored
-more of them meanwhile, so the last try holds the session before its statement begins. Nor does it see the memory of a
-session that left it and came back meanwhile, which is another row of the same id, nor that a session it knows
-messages of is gone, and another of its key there: then none is stored, and the statement is run again too.
+The locks are taken in the order session, memory, messages. A statement that has waited for a row lock still sees its
+old snapshot. So of two copies of one request in flight, the second does not see the messages of the first: it violates
+the unique index on (session_id, id), is rolled back whole and run again, and then finds the messages stored. Meanwhile
+others may have stored more of them, so the last try locks the session before its statement begins. Two other changes
+are not seen in the old snapshot either: that the session has left its memory and come back, to another row of the same
+id, and that the session was deleted and another was made under its key. Then nothing is stored, and the statement is
+run again too.
 
-Nearly every append is of messages that are new, to a session that is there. For that there is a statement of a third
-of the nodes, once for one message and once for more, which does nothing for any other, nor where another transaction
-has the session or its memory; then the general one is made (docs/benchmarks/profile.md). Those of one message that are
-asked for at once go in one transaction (docs/decisions/0059-*).
+Nearly every append stores new messages in an existing session. For that there is a short statement of a third of the
+plan's nodes, in one form for a single message and one for several. It does nothing in any other case, nor while
+another transaction has locked the session or its memory; then the general statement follows
+(docs/benchmarks/profile.md). Appends of one message each that arrive at once share a transaction (together.py).
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -226,9 +227,10 @@ class AppendStore:
         defaults: MemoryDefaults,
         place: Callable[[], Awaitable[object]] | None = None,
     ) -> AppendResult:
-        """Store what is new of ``messages``, in their order, and count it. Nothing is stored when one conflicts.
+        """Store those of ``messages`` that are new, in their order, and count them; none if one of them conflicts.
 
-        ``place`` is awaited before the session may be made here, where that needs more than its first message.
+        ``place`` is awaited before the general statement, which may create the session: for whatever a new session
+        needs besides its first message.
         """
         actor, values, session = usage or ActorUsage(), _values(messages), session_id(tenant, key)
         shared = (
@@ -260,12 +262,12 @@ class AppendStore:
         return _result(rows[0], map(_appended_of, rows))
 
     async def _one(self, session: UUID, arguments: Sequence[Any]) -> Row:
-        """What the short statement answers for one message, with those of others or alone."""
+        """The answer of the short statement for one message, made together with those of others or alone."""
         row = await self._ones.row(arguments) if len(arguments[PARTS]) <= TOGETHER_CHARS else None
         return (await self._fetch(session, APPEND_ONE, *arguments))[0] if row is None else row
 
     async def _fetch(self, session: UUID, statement: str, *arguments: Any, waits: bool = False) -> list[Row]:
-        """``waits``: for whoever has the session locked, which the short statement never does."""
+        """``waits``: the statement may wait for whoever has the session locked; the short one never does."""
         for _ in range(APPEND_TRIES - 1):
             with suppress(*SEEN_TOO_EARLY):
                 async with self._database.connection(of=session if waits else None) as connection:
@@ -298,7 +300,7 @@ def _appended_of(row: Row) -> Appended:
 
 
 def _values(messages: Sequence[NewMessage]) -> list[tuple[Any, ...]]:
-    """Of each message as ``_INPUT`` names them. A list of lists would be a matrix to asyncpg: parts are text."""
+    """The columns of each message, as ``_INPUT`` names them. Parts are text: lists in lists are a matrix to asyncpg."""
     before = accumulate((new.tokens for new in messages), initial=0)
     return [_value(new, tokens) for new, tokens in zip(messages, before, strict=False)]
 

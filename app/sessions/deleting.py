@@ -1,7 +1,7 @@
-"""Sessions are deleted with all that is kept of them, in one transaction; their keys can be used anew.
+"""Sessions are deleted with everything that is kept of them, in one transaction; their keys can be used again.
 
-The sessions' rows are locked first, as everybody does who writes what belongs to them: an append comes before, and is
-deleted, or after, and begins another session. A step of the memory that comes back finds no row to record to.
+The sessions' rows are locked first, as by everyone who writes what belongs to them. So an append comes either before,
+and is deleted, or after, and begins a new session. A step of the memory that returns finds no row to record to.
 """
 
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ class Deleting:
         self._keepers = keepers
 
     async def session(self, tenant: str, key: str) -> Receipt:
-        """One session; where others share its memory, what of that is theirs stays. Raises SessionNotFound."""
+        """One session. If others share its memory, their part of it stays. Raises SessionNotFound."""
         async with self._database.tx(of=session_id(tenant, key)) as tx:
             held = await hold_related(tx, session_id(tenant, key))
             if held is None:
@@ -64,7 +64,7 @@ class Deleting:
         return receipt
 
     async def resource(self, tenant: str, resource_id: str) -> Receipt:
-        """All sessions of a resource, and what is kept of it alone. Where there is nothing it answers the same."""
+        """All sessions of a resource, and what is kept of the resource itself. Not an error if there is nothing."""
         async with self._database.tx() as tx:
             receipt = await self.forget(tx, await self._store.lock_resource(tx, tenant, resource_id))
         self._metrics.erased("resource")

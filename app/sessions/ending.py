@@ -1,6 +1,6 @@
-"""A session is ended by its caller, or by nobody's saying anything for long, and goes on with the next message.
+"""A session is ended by its caller, or by a long silence, and goes on with its next message.
 
-What has ended is read for facts by its memory, which is due for it (api.md, Sessions; docs/facts.md).
+The end makes the session's memory due, which takes facts from what was said (api.md, Sessions; docs/facts.md).
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,10 @@ FROM (SELECT id, ended_at, next_seq, last_active_at FROM sessions WHERE id > $1 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndingConfig:
-    """``ended_after``: seconds without a message that end a session; 0: none do. So many are looked at, so often."""
+    """``ended_after``: seconds without a message that end a session; 0: never.
+
+    Every ``look_seconds`` the next ``look_sessions`` of all sessions are looked at.
+    """
 
     ended_after: float = 86_400.0
     look_seconds: float = 5.0

@@ -1,7 +1,7 @@
-"""The statements that erase a message's own content: what stays is a tombstone, with its seq and its id.
+"""The statements that erase a message's own content: what stays is a tombstone with its seq and its id.
 
-A branch holds copies of its parent's messages. A copy is known by id, seq and the time it was stored, so that a key
-which was used anew, or a branch made before the message came, has none.
+A branch holds copies of its parent's messages. A copy is recognised by id, seq and the time at which it was stored, so
+a session whose key was used again, or a branch made before the message came, is not taken to have one.
 """
 
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ WHERE session_id = $1 AND seq = $2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copy:
-    """A message in one of the sessions that hold it, which is locked. ``erased``: its content is gone already.
+    """A message in one of the sessions that hold it; that session is locked. ``erased``: its content is gone already.
 
     ``created_at`` is the session's.
     """

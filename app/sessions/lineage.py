@@ -1,7 +1,8 @@
-"""A branch outlives its parent: it is that one's parent's then, so that an erasure further up still finds it.
+"""Which sessions descend from which, and the order in which several are locked.
 
-Whoever erases or deletes holds a session with all that descends from it, and whoever holds several takes them in the
-order of their ids: a branch may come before its parent there, and both may be of a resource that is being deleted
+A branch that outlives its parent becomes a branch of that one's parent, so that an erasure further up still finds it.
+Whoever erases or deletes locks a session with all its descendants. Several sessions are always locked in the order of
+their ids: a branch may come before its parent in it, and both may belong to a resource that is being deleted
 (docs/decisions/0050).
 """
 
@@ -23,7 +24,7 @@ MEMBERS = f"/* family */ {FAMILY} SELECT id FROM family"  # noqa: S608 - our own
 
 HOLD = "/* hold_sessions */ SELECT id FROM sessions WHERE id = ANY($1::uuid[]) ORDER BY id FOR UPDATE"
 
-LOOKS_MAX = 5  # at the last one what has come since is let be, and Postgres ends who is in a deadlock for it
+LOOKS_MAX = 5  # after the last one new sessions are ignored; if that leads to a deadlock, Postgres ends it
 
 BRANCHED = """/* branched */
 SELECT key, branched_from, branched_at_seq, created_at FROM sessions
@@ -39,7 +40,7 @@ WHERE s.tenant = $1 AND s.branched_from = gone.key AND s.created_at >= gone.crea
 
 
 class _Grown(Exception):
-    """There are more sessions than are held."""
+    """There are more sessions than are locked."""
 
 
 async def family(tx: Tx, sessions: Sequence[UUID]) -> set[UUID]:

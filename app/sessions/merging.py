@@ -1,4 +1,4 @@
-"""What a caller says of a session or of a resource, config and metadata: read, checked, and merged into what is there.
+"""The config and metadata of a PUT of a session or a resource: read, checked, and merged into what is there.
 
 A null removes its key, but for ``buffer_every`` of a config, where null is a value: it switches buffering off.
 """
@@ -31,7 +31,7 @@ def set_of(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def off_of(config: dict[str, Any]) -> dict[str, Any]:
-    """What of a config is set to null."""
+    """The keys of a config that are set to null."""
     return {name: value for name, value in config.items() if value is None and name == "buffer_every"}
 
 

@@ -104,7 +104,7 @@ class MessageStore:
     async def messages(
         self, session: SessionRecord, wanted: MessageFilter, *, limit: int, bytes_max: int
     ) -> tuple[list[Message], bool]:
-        """So many at most, the last the one with which their JSON has ``bytes_max``, and whether it has."""
+        """Up to ``limit`` messages, and whether they end because the last one brings their JSON to ``bytes_max``."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(
                 MESSAGES_BACK if wanted.descending else MESSAGES,
@@ -135,7 +135,7 @@ class MessageStore:
         return None if row is None else message_of(row, sealed_seq=row["sealed_seq"])
 
     async def recount(self, tx: Tx, log: LockedLog, *, pending_tokens: int, look: bool) -> bool:
-        """Move what is pending by so much, as an append would. Answers whether the memory is due now."""
+        """Change the pending tokens by so many, as an append would. Answers whether the memory is due now."""
         return bool(await tx.fetchval(RECOUNT, log.memory_id, pending_tokens, look))
 
     async def replace(self, tx: Tx, log: LockedLog, old: Message, new: NewMessage) -> Message:

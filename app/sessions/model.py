@@ -59,8 +59,8 @@ class Message:
     """One stored message.
 
     ``seq`` is its gap-free number in the session, from 1. ``tokens`` is counted once, at append. ``observe`` is False
-    for what the memory skips: system messages, control text, and what the caller asked to leave out. ``up_to_seq``: a
-    summary stands in the place of the messages up to there. Of one with ``erased_at`` there is only where it stood.
+    for what the memory skips: system messages, control text, and what the caller asked to leave out. A summary stands
+    for the messages up to ``up_to_seq``. Of a message with ``erased_at`` only its place is left.
     """
 
     seq: int
@@ -115,7 +115,7 @@ class MessageFilter:
     descending: bool = False
 
     def looking(self, *, last_seq: int, looked_max: int) -> Self:
-        """The same among so many messages at most, the first in their order: seqs have no gap up to ``last_seq``."""
+        """The same filter, bounded to the first ``looked_max`` messages in its order: seqs have no gaps."""
         before = min(self.before, last_seq + 1)
         if self.descending:
             return replace(self, after=max(self.after, before - 1 - looked_max), before=before)
@@ -127,7 +127,7 @@ class MessageFilter:
         return self.after + 1 if self.descending else self.before - 1
 
     def goes_on(self, seq: int, *, last_seq: int) -> bool:
-        """Whether there is a seq behind this one that may be wanted."""
+        """Whether a message after this one, in the filter's order, may be wanted."""
         return seq - 1 > self.after if self.descending else seq < min(self.before - 1, last_seq)
 
 
@@ -148,9 +148,10 @@ class ActorUsage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryDefaults:
-    """What an append needs of the service's memory rules; a session's own config stands above the last three.
+    """What an append needs of the service's memory rules; a session's own config overrides the last three.
 
-    ``early_tokens``: so much observed ahead is worth activating when the provider's cache is cold.
+    ``wake_tokens``: pending tokens at which a new memory is looked at. ``early_tokens``: how much observed ahead is
+    worth activating when the provider's cache is cold.
     """
 
     wake_tokens: int
@@ -162,9 +163,9 @@ class MemoryDefaults:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryCounters:
-    """The memory's side of an append: what its status and thresholds are told from. ``due``: claimable now.
+    """A memory's counters, by which its status is told.
 
-    ``attempts`` are failures in a row.
+    ``due``: it can be claimed now. ``attempts``: failures in a row.
     """
 
     memory_id: UUID
@@ -184,8 +185,8 @@ class MemoryCounters:
 class Gone:
     """Sessions that are locked and being deleted, by all the names under which something is kept of them.
 
-    ``resource_id``: it goes with all its sessions, and what is kept of it alone goes too. ``shared_memory``: others go
-    on with it, so it is none of the ``memories`` that go.
+    ``resource_id``: set if the resource is deleted with all its sessions. ``shared_memory``: a memory that other
+    sessions keep, so not one of the ``memories`` to delete.
     """
 
     tenant: str

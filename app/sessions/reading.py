@@ -29,7 +29,7 @@ def read_messages(
 
 
 def _ids(idempotency_key: str | None, count: int) -> list[str]:
-    """Of messages without one of their own; what is random of them is asked for at once."""
+    """Ids for messages without one of their own; the random ones are cut from one call for random bytes."""
     if idempotency_key is not None:
         return [f"{idempotency_key}:{index}" for index in range(count)]
     digits = secrets.token_hex(ID_BYTES * count)
@@ -44,9 +44,9 @@ def read_message(
     bytes_max: int | None = None,
     redact: Redact | None = None,
 ) -> NewMessage:
-    """The message that stands at the pointer ``at``. Without an id of its own it gets the fallback, or a new one.
+    """The message at the pointer ``at`` of a body. Without an id of its own it gets the fallback, or a new one.
 
-    Counted and hashed is what is left after ``redact``, with the name as it came (api.md, Messages).
+    Its parts are counted and hashed after ``redact``; its name is hashed as it came (api.md, Messages).
     """
     raw: dict[str, object] = dict(message.model_extra or {})
     if message.id is not None:

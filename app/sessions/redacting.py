@@ -1,6 +1,6 @@
-"""What is redacted of a message: what it says. Pure.
+"""Redacts what a message says. Pure.
 
-Ids, names and types stay, and so do the bytes of images and files, and what a provider signed or encrypted.
+Ids, names and types stay as they are, and so do the bytes of images and files, and what a provider signed or encrypted.
 """
 
 from collections.abc import Collection, Sequence

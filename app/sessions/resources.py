@@ -49,7 +49,7 @@ class Resource:
 
 
 class ResourceStore:
-    """What is kept of a resource itself goes with it alone: a session that is deleted takes nothing of it."""
+    """What is kept of a resource itself is deleted with the resource alone, not with any of its sessions."""
 
     async def forget(self, tx: Tx, gone: Gone) -> dict[str, int]:
         return dict(await tx.fetchrow(FORGET_RESOURCE, gone.tenant, gone.resource_id))

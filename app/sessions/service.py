@@ -49,8 +49,8 @@ from app.sessions.wire import content_hash
 class SessionConfig:
     """Limits (api.md): messages per append, bytes of one message as JSON, and of a session's metadata.
 
-    ``looked_max`` sessions, or messages of one, are looked at for one page of a list, whatever is found. A page of
-    messages ends with the one whose parts and metadata, as JSON, bring it to ``page_bytes_max``.
+    At most ``looked_max`` sessions, or messages of one, are examined for one page of a list, however few are found. A
+    page of messages ends with the one whose parts and metadata, as JSON, bring it to ``page_bytes_max``.
     """
 
     messages_max: int = 100
@@ -61,7 +61,7 @@ class SessionConfig:
 
 
 class SessionService:
-    """``on_append`` is told of every session and how many messages it got: the search index, floors above."""
+    """``on_append`` is called with each session that got messages, and their number: by it the search index hears."""
 
     def __init__(  # noqa: PLR0913 - every part by its constructor
         self,
@@ -89,7 +89,10 @@ class SessionService:
     async def append(
         self, *, tenant: str, key: str, body: AppendIn, idempotency_key: str | None, wait_ms: int, body_bytes: int
     ) -> tuple[AppendResult, dict[str, Any]]:
-        """Store the messages, once each, all or none. Answers what is stored and the memory's summary."""
+        """Store the messages, once each, all or none. Answers what is stored and the memory's summary.
+
+        Raises Invalid, MessageTooLarge, MessageConflict, MessageErased, ResourceConflict.
+        """
         redact = self._redaction.of(tenant)
         messages = await self._read(body, idempotency_key, body_bytes, redact)
         usage = await _usage(body)
@@ -123,7 +126,7 @@ class SessionService:
     async def _recognised(
         self, session: UUID, messages: list[NewMessage], result: AppendResult, redact: Redact
     ) -> list[NewMessage]:
-        """The messages, by the hashes of those that are stored and differ only by what is redacted today."""
+        """The messages, with the stored hash for each that differs from the stored one only by today's redaction."""
         known: list[NewMessage] = []
         for new, stored in zip(messages, result.messages, strict=True):
             old = await self._messages.message(session, new.id) if stored.differs else None
@@ -170,9 +173,9 @@ class SessionService:
         return session, created
 
     async def _place(self, tenant: str, key: str, resource_id: str | None) -> bool:
-        """Have a session without messages be of the resource, and share its memory where that is the rule.
+        """Make a session without messages belong to the resource, and share its memory if the rules say so.
 
-        Answers whether it is of the resource now.
+        Answers whether the session belongs to the resource now.
         """
         if resource_id is None:
             return False
@@ -186,7 +189,7 @@ class SessionService:
     async def _put(
         self, tenant: str, key: str, resource_id: str | None, *, config: dict[str, Any], metadata: dict[str, Any]
     ) -> tuple[SessionRecord, bool]:
-        """What is done follows from the session as it is read: it is read anew if it has moved since."""
+        """Decide by the session as it is read, and again if it has moved to another memory since."""
         timezone, scope = self._memory.defaults.timezone, self._memory.defaults.scope
         for left in reversed(range(MOVES_MAX)):
             found = await self._store.get(tenant, key)
@@ -214,8 +217,8 @@ class SessionService:
     ) -> tuple[list[tuple[ListedSession, dict[str, Any]]], str | None]:
         """Sessions by key with their memory's summary, only those of ``status`` if it is given.
 
-        The status is told by the memory; the database only leaves out what cannot have it. Answers the key behind which
-        more may be found, None where there are no more: at most so many are looked at, and few or none may be wanted.
+        The database leaves out what cannot have the status; the memory tells which have it. Also answers the key after
+        which more may be found, or None. ``looked_max`` bounds the search, so a page may hold few sessions or none.
         """
         found: list[tuple[ListedSession, dict[str, Any]]] = []
         for _ in range(0, self._config.looked_max, LOOKED_AT_ONCE):
@@ -237,9 +240,9 @@ class SessionService:
     async def messages(
         self, *, tenant: str, key: str, wanted: MessageFilter, limit: int
     ) -> tuple[list[Message], int | None]:
-        """Messages in the order of their seqs, and the seq behind which more may be found, None where there are none.
+        """Messages in the filter's order, and the seq after which more may be found, or None.
 
-        At most so many are looked at, and few or none of them may be wanted; and a page has at most so many bytes.
+        ``looked_max`` bounds the search and ``page_bytes_max`` the page, so it may hold few messages or none.
         """
         session = await self.get(tenant, key)
         looked = wanted.looking(last_seq=session.last_seq, looked_max=self._config.looked_max)
@@ -261,17 +264,16 @@ class SessionService:
 
 
 def _is_said_again(new: NewMessage, old: Message, redact: Redact) -> bool:
-    """Whether they say the same, once what is redacted today is redacted of the old one too.
+    """Whether both say the same after the old message, too, is redacted by today's rules.
 
-    An item of the Responses API that is a call is hashed with the tool's name, which its message had too and has no
-    longer: it is among the parts, with the call.
+    A call of the Responses API is hashed with the tool's name. Its stored message has that name only in its parts.
     """
     hashed = content_hash(old.role, old.name, redacted_parts(old.parts, redact))
     return hashed in (new.content_hash, content_hash(new.role, new.name, new.parts))
 
 
 async def _usage(body: AppendIn) -> ActorUsage | None:
-    """The agent's own call, with what it cost."""
+    """The usage of the agent's own model call, with its price."""
     if body.usage is None:
         return None
     usage = actor_usage(body.usage.model_dump(exclude_none=True))
@@ -287,7 +289,7 @@ async def _usage(body: AppendIn) -> ActorUsage | None:
 
 
 def _refuse(result: AppendResult, resource_id: str | None) -> None:
-    """Raise what the statement found, which then stored nothing."""
+    """Raise the conflict that the statement found; it stored nothing then."""
     for index, message in enumerate(result.messages):
         at = f"/messages/{index}/id"
         if message.erased:

@@ -1,6 +1,7 @@
-"""One statement, asked for by several in the same turn of the event loop: one connection, transaction and round trip.
+"""Executions of one statement that are asked for in the same turn of the event loop share a transaction.
 
-Of a short statement under load that is most of the cost; what is left is its own (docs/decisions/0059-*).
+They share a connection and a round trip too, which under load are most of the cost of a short statement
+(docs/decisions/0059-*).
 """
 
 import asyncio
@@ -13,7 +14,7 @@ import asyncpg
 
 from app.kit.db import AWAY, Database, Row, is_away
 
-TOGETHER_MAX: Final = 4  # of one transaction: more save little, and none of them is answered before the last is done
+TOGETHER_MAX: Final = 4  # in one transaction: more save little, and none is answered before the last is done
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +24,9 @@ class _Asked:
 
 
 class Together:
-    """``statement`` answers one row, waits for no lock of a row, and can be tried again though it was executed.
+    """``statement`` answers one row, never waits for a row lock, and may be executed again after it succeeded.
 
-    So those who are in a transaction of the same hold nobody up, and are in no deadlock.
+    So executions that share a transaction hold nobody up and cannot deadlock.
     """
 
     def __init__(self, database: Database, statement: str) -> None:
@@ -35,10 +36,10 @@ class Together:
         self._sending: set[Task[None]] = set()
 
     async def row(self, arguments: Sequence[Any]) -> Row | None:
-        """What the statement answers to these; None where they are for a statement of their own.
+        """The row that the statement answers; None if the caller is to execute it alone.
 
-        That is where nobody else asked, where what was asked with them failed, and so all was rolled back, and where
-        a transaction names its tenant. Raises what ``is_away`` tells of.
+        That is so if nobody else asked, if another execution failed and all were rolled back, and if transactions
+        name their tenant. Raises errors for which ``is_away`` is true.
         """
         if self._database.is_guarded:
             return None
@@ -62,7 +63,7 @@ class Together:
                 task.add_done_callback(self._sending.discard)
 
     async def _execute(self, batch: Sequence[_Asked]) -> None:
-        """Whoever breaks off meanwhile has asked nevertheless."""
+        """One that is cancelled meanwhile is executed all the same."""
         rows: Sequence[Row | None] = [None] * len(batch)
         try:
             async with self._database.connection() as connection:

@@ -1,8 +1,8 @@
-"""Calls that wait for their results, and which of them a result is of. Pure.
+"""Calls that wait for their results, and which call a result belongs to. Pure.
 
-By the id, of which the calls of the newest message count, in their order: in an earlier message an id that is used
-again has no result. Gemini may leave ids out, of the call, of the result or of both; such a result is of the oldest
-call of its tool, that of its own number first.
+They are matched by id. If an id is used again, the calls of the newest message count, in their order; those of an
+earlier message stay without a result. Gemini may leave out the id of the call, of the result or of both. Such a result
+belongs to the call of its tool with the same number if there is one, else to the oldest one.
 """
 
 from collections import defaultdict
