@@ -51,6 +51,10 @@ class Stored(NamedTuple):
     written_at: datetime
 
 
+class ObjectCut(Unavailable):
+    """An object ends before its artifact does: what is left of it is not the artifact."""
+
+
 class Objects:
     """One object per version that is put: none is shared, so the deletion of one is never that of another."""
 
@@ -82,7 +86,7 @@ class Objects:
     async def read(self, key: str, start: int, end: int) -> bytes | None:
         """The bytes from ``start`` up to ``end``; None where there are none under this key.
 
-        Raises Unavailable, also where the object ends before: what is left of it is not the artifact.
+        Raises Unavailable, ObjectCut where the object ends before.
         """
         if start == end:  # which no store takes for a range
             return b""
@@ -91,7 +95,8 @@ class Objects:
         except FileNotFoundError:
             return None
         if len(found) != end - start:
-            raise _away(OSError(f"object {key} was cut: of {end - start} bytes {len(found)} are there"))
+            error = OSError(f"object {key} was cut: of {end - start} bytes {len(found)} are there")
+            raise ObjectCut(_away(error).detail) from error
         return found
 
     async def delete(self, keys: Sequence[str]) -> None:

@@ -1,10 +1,12 @@
 """Examples for the OpenAPI document: a test compares the answers."""
 
-from app.kit.openapi import Examples
+from datetime import UTC, datetime
+from hashlib import sha256
 
-_EXPORT = (
-    '{"type":"header","schema":1,"scope":"resource","of":"user-42","exported_at":"2026-08-01T10:10:00+00:00"}\n'
-    '{"type":"end","lines":1}\n'
-)
+from app.kit.openapi import Examples
+from app.transfer.lines import end, header
+
+_HEADER = header(scope="resource", of="user-42", now=datetime(2026, 8, 1, 10, 10, tzinfo=UTC))
+_EXPORT = (_HEADER + end(1, lost=0, digest=sha256(_HEADER).hexdigest())).decode()
 
 EXAMPLES = {"exportResource": Examples(answers={200: _EXPORT})}

@@ -5,12 +5,17 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
+from hashlib import sha256
 
-from app.artifacts.objects import Objects
+import structlog
+
+from app.artifacts.objects import ObjectCut, Objects
 from app.facts.rereading import told_to_json
 from app.facts.store import FactStore
 from app.kit.db import AWAY, Database, Row, Tx
 from app.kit.errors import Unavailable, first_line
+from app.kit.offload import offloaded
 from app.sessions.errors import SessionNotFound
 from app.sessions.sharing import shared_memory_id
 from app.sessions.store import session_id
@@ -20,6 +25,8 @@ from app.transfer.lines import Place
 
 RETRY_SECONDS = 30.0
 BYTES = frozenset({"content", "object_key"})  # where an artifact's are
+
+log = structlog.get_logger("daybook.transfer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,19 +85,33 @@ class Exporting:
         for one in told_to_json(told, place.id, place.key):
             yield lines.correction(place.key, one)
         async for row in store.artifacts(tx, place.id):
+            content = await self._content(place, row)
+            if content is None and not await self._is_there(place, row):
+                continue  # since the snapshot it was deleted, and its object with it
+            if content is None:
+                log.warning("artifact_lost", session=place.key, artifact=row["name"], version=row["version"])
             described = {name: value for name, value in row.items() if name not in BYTES}
-            content = await self._content(row)
-            if content is not None:
-                yield await asyncio.to_thread(lines.artifact, place.key, described, content)
+            yield await asyncio.to_thread(lines.artifact, place.key, described, content)
 
-    async def _content(self, row: Row) -> bytes | None:
-        """None: since the snapshot it was deleted, and its object with it. Raises Unavailable."""
+    async def _content(self, place: Place, row: Row) -> bytes | None:
+        """None: its object is not there, or not whole. Raises Unavailable."""
         if row["object_key"] is None:
             content: bytes = row["content"]
             return content
         if self._objects is None:
             raise Unavailable("artifacts are in an object store, which is not configured (DAYBOOK_ARTIFACTS__URL)")
-        return await self._objects.read(row["object_key"], 0, row["size"])
+        try:
+            return await self._objects.read(row["object_key"], 0, row["size"])
+        except ObjectCut:
+            return None
+        except Unavailable as error:
+            which = f"version {row['version']} of the artifact '{row['name']}' of session '{place.key}'"
+            raise Unavailable(f"{which}: {error.detail}") from error
+
+    async def _is_there(self, place: Place, row: Row) -> bool:
+        """Whether it still is, now: the snapshot tells what was."""
+        async with self._database.connection() as connection:
+            return await store.is_there(connection, place.id, name=row["name"], version=row["version"])
 
     @asynccontextmanager
     async def _snapshot(self) -> AsyncIterator[Tx]:
@@ -107,13 +128,16 @@ class Exporting:
 
 
 async def _framed(scope: str, of: str, rows: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The header before the rows, and after them the end, which counts the lines."""
-    yield lines.header(scope=scope, of=of, now=datetime.now(tz=UTC))
-    count = 1
+    """The header before the rows, and after them the end, which tells what stands before it."""
+    header = lines.header(scope=scope, of=of, now=datetime.now(tz=UTC))
+    yield header
+    count, lost, digest = 1, 0, sha256(header)
     async for row in rows:
+        await offloaded(partial(digest.update, row), size=len(row))
         yield row
         count += 1
-    yield lines.end(count)
+        lost += lines.is_lost(row)
+    yield lines.end(count, lost=lost, digest=digest.hexdigest())
 
 
 async def _begun(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:

@@ -1,14 +1,16 @@
 """An import makes an exported session again under a key: checked whole first, then all in one transaction."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from itertools import groupby
 from json import JSONDecodeError
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 import asyncpg
+import structlog
 from pydantic import ValidationError
 
 from app.artifacts.objects import Objects
@@ -41,7 +43,12 @@ ROWS_AT_ONCE = 100  # of an artifact, which may have megabytes, one
 BYTES_AT_ONCE = 4 * 1024 * 1024  # of their lines: a batch ends with the one that reaches it
 MEMORIES = "memories"
 NUMBERED = ("observations", "reflections", "runs")  # tables whose ids are drawn
+REFUSED = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError)  # by Postgres, of a row
 ID_MAX = 2**62  # the next is drawn after it: the last bigint would leave none for any session
+Row: TypeAlias = tuple[int, dict[str, Any]]
+"""The number of its line, and what it says."""
+
+log = structlog.get_logger("daybook.transfer")
 
 
 class Importing:
@@ -69,7 +76,7 @@ class Importing:
                 if await store.taken(tx, place.id):
                     raise SessionExists(f"session '{key}' exists already; nothing was imported")
                 await store.end(tx, place.id, await self._put(tx, path, place, told))
-        except (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError) as error:
+        except REFUSED as error:
             raise TransferError(f"{path}: a row cannot be stored: {first_line(error)}") from error
 
     async def _put(self, tx: Tx, path: Path, place: Place, told: Callable[[int], None]) -> dict[str, int]:
@@ -79,13 +86,13 @@ class Importing:
         corrections: list[dict[str, Any]] = []
         for table, batch in _batches(_rows(path)):
             tables.add(table)
-            rows = [moved(table, row, place) for row in batch]
+            rows = [moved(table, row, place) for _, row in batch]
             if table == CORRECTIONS:
-                corrections += batch
+                corrections += [row for _, row in batch]
             elif table == ARTIFACTS:
                 await self._put_artifacts(tx, rows, place)
             else:
-                await store.put(tx, table, rows)
+                await _put_rows(tx, table, rows, [number for number, _ in batch])
             if table in NUMBERED:
                 highest[table] = max(highest.get(table, 0), *(row["id"] for row in rows), 0)
             told(len(rows))
@@ -99,12 +106,27 @@ class Importing:
         for row in rows:
             content = content_of(row)
             if content is None:
+                log.warning("artifact_without_bytes", artifact=row["name"], version=row["version"])
                 continue
             if self._objects is None:
                 await store.put_artifact(tx, row, content=content, object_key=None)
             else:
                 key = await self._objects.write(place.id, content)
                 await store.put_artifact(tx, row, content=None, object_key=key)
+
+
+async def _put_rows(tx: Tx, table: str, rows: Sequence[Mapping[str, Any]], numbers: Sequence[int]) -> None:
+    """Insert them at once. Raises TransferError naming the line of the first that cannot be stored."""
+    try:
+        async with tx.transaction():
+            await store.put(tx, table, rows)
+    except REFUSED:
+        for number, row in zip(numbers, rows, strict=True):
+            try:
+                await store.put(tx, table, [row])
+            except REFUSED as error:
+                raise TransferError(f"line {number}: the row cannot be stored: {first_line(error)}") from error
+        raise
 
 
 def checked(values: Iterable[tuple[int, Any]], columns: Mapping[str, frozenset[str]]) -> int:
@@ -185,18 +207,31 @@ def _check_bytes(row: Mapping[str, Any], number: int) -> None:
 
 
 def read(path: Path) -> Iterator[tuple[int, Any]]:
-    """Each line, read, with its number. Raises TransferError."""
-    return ((number, value) for number, (value, _) in enumerate(_lines(path), start=1))
+    """Each line, read, with its number. Raises TransferError, also where the lines are not those that were exported."""
+    digest = sha256()
+    for number, (value, text) in enumerate(_lines(path), start=1):
+        if isinstance(value, dict) and value.get("type") == END:
+            _check_digest(value, digest.hexdigest(), number)
+        digest.update(text)
+        yield number, value
 
 
-def _lines(path: Path) -> Iterator[tuple[Any, int]]:
-    """Each line, read, with its bytes. Raises TransferError."""
+def _check_digest(end: Mapping[str, Any], found: str, number: int) -> None:
+    """An older Daybook told none; nor does a file that somebody has changed and means so."""
+    if end.get("sha256", found) != found:
+        raise TransferError(
+            f"line {number}: the lines before it are not those that were exported; without its 'sha256' they are taken"
+        )
+
+
+def _lines(path: Path) -> Iterator[tuple[Any, bytes]]:
+    """Each line, read, and its bytes. Raises TransferError."""
     try:
         with path.open("rb") as file:
             if not file.seekable():
                 raise TransferError(f"{path}: it is read twice, so it has to be a file")
             for number, text in enumerate(file, start=1):
-                yield _value(text, number), len(text)
+                yield _value(text, number), text
     except OSError as error:
         raise TransferError(f"{path}: {error.strerror}") from error
 
@@ -208,13 +243,18 @@ def _value(text: bytes, number: int) -> Any:
         raise TransferError(f"line {number}: not JSON, at character {error.pos + 1}: {error.msg}") from error
 
 
-def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any], int]]:
-    return ((value["type"], value["data"], size) for value, size in _lines(path) if value["type"] in TABLES)
+def _rows(path: Path) -> Iterator[tuple[str, Row, int]]:
+    numbered = enumerate(_lines(path), start=1)
+    return (
+        (value["type"], (number, value["data"]), len(text))
+        for number, (value, text) in numbered
+        if value["type"] in TABLES
+    )
 
 
-def _batches(rows: Iterable[tuple[str, dict[str, Any], int]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def _batches(rows: Iterable[tuple[str, Row, int]]) -> Iterator[tuple[str, list[Row]]]:
     for table, of_table in groupby(rows, key=lambda row: row[0]):
-        batch: list[dict[str, Any]] = []
+        batch: list[Row] = []
         size = 0
         for _, row, row_bytes in of_table:
             batch.append(row)

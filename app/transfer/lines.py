@@ -58,9 +58,12 @@ def header(*, scope: str, of: str, now: datetime) -> bytes:
     return line({"type": HEADER, "schema": SCHEMA, "scope": scope, "of": of, "exported_at": now.isoformat()})
 
 
-def end(lines: int) -> bytes:
-    """``lines`` are all before this one. A file without it was cut off."""
-    return line({"type": END, "lines": lines})
+def end(lines: int, *, lost: int, digest: str) -> bytes:
+    """``lines`` are all before this one, ``digest`` is of their bytes. A file without it was cut off.
+
+    ``lost``: how many versions of artifacts are among them without their bytes.
+    """
+    return line({"type": END, "lines": lines, "lost": lost, "sha256": digest})
 
 
 def line(value: Mapping[str, Any]) -> bytes:
@@ -71,14 +74,21 @@ def correction(session: str, told: Mapping[str, Any]) -> bytes:
     return line({"type": CORRECTIONS, "session": session, "data": told})
 
 
-def artifact(session: str, row: Mapping[str, Any], content: bytes) -> bytes:
-    """The line of a version with its bytes, in base64."""
-    data = {**row, "content": b64encode(content).decode("ascii")}
+def artifact(session: str, row: Mapping[str, Any], content: bytes | None) -> bytes:
+    """The line of a version with its bytes, in base64; null where they are lost."""
+    data = {**row, "content": None if content is None else b64encode(content).decode("ascii")}
     return line({"type": ARTIFACTS, "session": session, "data": data})
 
 
+def is_lost(row: bytes) -> bool:
+    return row.startswith(b'{"type":"artifacts"') and row.endswith(b'"content":null}}\n')
+
+
 def content_of(row: Mapping[str, Any]) -> bytes | None:
-    """The bytes of an exported version; None: an older Daybook wrote none. Raises ValueError for other bytes."""
+    """The bytes of an exported version, if it has any: they may be lost, and older Daybooks wrote none.
+
+    Raises ValueError for other bytes.
+    """
     told = row.get("content")
     if told is None:
         return None

@@ -44,6 +44,10 @@ SELECT session_id::text, name, version, media_type, size, encode(sha256, 'hex') 
 FROM artifacts WHERE session_id = $1 AND deleted_at IS NULL ORDER BY name, version
 """
 
+IS_THERE = """/* artifact_is_there */
+SELECT true FROM artifacts WHERE session_id = $1 AND name = $2 AND version = $3 AND deleted_at IS NULL
+"""
+
 MEMORY_TABLES = ("memories", "memory_versions", "session_cursors", "observations", "reflections", "runs")
 
 OF_RESOURCE = """/* export_sessions */
@@ -115,6 +119,10 @@ async def artifacts(tx: Tx, session: UUID) -> AsyncIterator[Row]:
     """Every version with its bytes, or with the key that they have in the object store. One row is read at once."""
     async for row in tx.cursor(ARTIFACTS, session, prefetch=1):
         yield row
+
+
+async def is_there(tx: Tx, session: UUID, *, name: str, version: int) -> bool:
+    return await tx.fetchval(IS_THERE, session, name, version) is not None
 
 
 async def put_artifact(tx: Tx, row: Mapping[str, Any], *, content: bytes | None, object_key: str | None) -> None:

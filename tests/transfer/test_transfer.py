@@ -4,14 +4,17 @@ import asyncio
 import json
 import os
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from app import transferring
 from app.artifacts.objects import Objects, open_objects
 from app.kit.db import Database
+from app.kit.errors import Unavailable
 from app.kit.openapi import JSON
 from app.sessions.errors import SessionExists
 from app.sessions.store import session_id
@@ -42,6 +45,12 @@ async def export(service: Service, path: Path, key: str = "s1") -> list[dict[str
 def kept(text: bytes, path: Path) -> list[dict[str, Any]]:
     path.write_bytes(text)
     return told(text.decode())
+
+
+def rewritten(lines: list[dict[str, Any]], path: Path) -> None:
+    """As by who changed them and means so, or by an older Daybook."""
+    told_none = [{name: value for name, value in line.items() if name != "sha256"} for line in lines]
+    kept(b"".join(json.dumps(line).encode() + b"\n" for line in told_none), path)
 
 
 async def bring(service: Service, path: Path, key: str, objects: Objects | None = None) -> None:
@@ -99,13 +108,83 @@ async def test_artifacts_come_with_their_session_wherever_their_bytes_are(
     assert len([*objects]) == (2 if imported == "store" else 0)
 
 
+@pytest.mark.parametrize("trouble", ["lost", "cut"])
+async def test_an_artifact_that_is_lost_is_told_by_the_export_and_left_out_by_the_import(
+    start_service: StartService, tmp_path: Path, trouble: str
+) -> None:
+    path, store = tmp_path / "s1.ndjson", tmp_path / "objects"
+    async with start_service(artifacts={"url": f"file://{store}"}) as service:
+        await service.append("s1", said("Hello"))
+        for content in (b"first", b"second"):
+            await service.client.put("/sessions/s1/artifacts/data.bin", content=content)
+        (broken,) = (one for one in store.glob("*/*") if one.read_bytes() == b"first")
+        broken.unlink() if trouble == "lost" else broken.write_bytes(b"fi")
+        with capture_logs() as logs:
+            lines = await export(service, path)
+        await bring(service, path, "s2")
+        (left,) = (await service.get("/sessions/s2/artifacts/data.bin/versions"))["items"]
+        found = await service.client.get("/sessions/s2/artifacts/data.bin")
+
+    artifacts = [line["data"] for line in lines if line["type"] == "artifacts"]
+    assert [(one["version"], one["content"] is None) for one in artifacts] == [(1, True), (2, False)]
+    assert (lines[-1]["lost"], lines[-1]["lines"]) == (1, len(lines) - 1)
+    warned = [one for one in logs if one["event"] == "artifact_lost"]
+    assert [(one["session"], one["artifact"], one["version"]) for one in warned] == [("s1", "data.bin", 1)]
+    assert (left["version"], found.content) == (2, b"second")
+
+
+async def test_an_export_that_cannot_reach_the_store_names_what_it_wanted(
+    start_service: StartService, tmp_path: Path
+) -> None:
+    store = tmp_path / "objects"
+    async with start_service(artifacts={"url": f"file://{store}"}) as service:
+        await service.append("s1", said("Hello"))
+        await service.client.put("/sessions/s1/artifacts/data.bin", content=b"first")
+        (store / ".daybook").unlink()
+        with pytest.raises(Unavailable, match=r"^version 1 of the artifact 'data.bin' of session 's1': "):
+            await export(service, tmp_path / "s1.ndjson")
+
+
+async def test_an_artifact_that_is_deleted_while_it_is_exported_is_left_out(
+    start_service: StartService, tmp_path: Path
+) -> None:
+    async with start_service(artifacts={"url": f"file://{tmp_path}/objects"}) as service:
+        await service.append("s1", said("Hello"))
+        await service.client.put("/sessions/s1/artifacts/data.bin", content=b"first")
+        exporting: Exporting = service.app.state.exporting
+        read: list[dict[str, Any]] = []
+        async for line in exporting.session("default", "s1"):
+            if not read:
+                assert (await service.client.delete("/sessions/s1/artifacts/data.bin")).is_success
+            read.append(json.loads(line))
+    assert [line for line in read if line["type"] == "artifacts"] == []
+    assert read[-1]["lost"] == 0
+
+
+async def test_a_file_that_was_changed_is_refused_and_taken_without_its_digest(
+    service: Service, tmp_path: Path
+) -> None:
+    path = tmp_path / "s1.ndjson"
+    await service.append("s1", said("Hello"), said("Goodbye"))
+    lines = await export(service, path)
+    *rows, end = [line for line in lines if "Goodbye" not in json.dumps(line)]
+    fewer = [*rows, end | {"lines": len(rows)}]
+    kept(b"".join(json.dumps(line).encode() + b"\n" for line in fewer), path)
+    with pytest.raises(
+        TransferError, match=f"^line {len(fewer)}: the lines before it are not those that were exported"
+    ):
+        await bring(service, path, "s2")
+    rewritten(lines, path)
+    await bring(service, path, "s2")
+
+
 async def test_artifacts_of_an_older_export_are_left_out(service: Service, tmp_path: Path) -> None:
     await service.append("s1", said("Hello"))
     await service.client.put("/sessions/s1/artifacts/data.bin", content=b"bytes")
     lines = await export(service, tmp_path / "s1.ndjson")
     for line in lines:
         line.get("data", {}).pop("content", None)
-    kept(b"".join(json.dumps(line).encode() + b"\n" for line in lines), tmp_path / "old.ndjson")
+    rewritten(lines, tmp_path / "old.ndjson")
     await bring(service, tmp_path / "old.ndjson", "s2")
     assert (await service.get("/sessions/s2/artifacts"))["items"] == []
 
@@ -114,8 +193,7 @@ async def test_the_zone_of_a_machine_which_an_older_version_took_is_left_out(ser
     await service.configure("s1", timezone="Europe/Lisbon", message_tokens=500)
     await service.append("s1", said("Hello"))
     lines = await export(service, tmp_path / "s1.ndjson")
-    old = [json.dumps(line).replace("Europe/Lisbon", "localtime").encode() + b"\n" for line in lines]
-    kept(b"".join(old), tmp_path / "old.ndjson")
+    rewritten(json.loads(json.dumps(lines).replace("Europe/Lisbon", "localtime")), tmp_path / "old.ndjson")
     await bring(service, tmp_path / "old.ndjson", "s2")
     changes = (await service.get("/sessions/s2/configs"))["items"]
     assert [change["config"] for change in changes] == [{"message_tokens": 500}]
@@ -168,8 +246,8 @@ async def test_an_imported_session_is_read_for_facts_and_brings_back_none_that_w
     assert [told["cites"] for told in corrections] == [[1, 2], [3]]
     assert "Lisbon" not in json.dumps(corrections)
     for resource in ("boris", None):
-        moved = (json.dumps(line).replace('"ana"', json.dumps(resource)).encode() + b"\n" for line in lines)
-        kept(b"".join(moved), tmp_path / "moved")
+        moved = json.dumps(lines).replace('"ana"', json.dumps(resource))
+        rewritten(json.loads(moved), tmp_path / "moved")
         await bring(service, tmp_path / "moved", f"s-{resource}")
     await service.context("s-boris", min_seq=1, wait_ms=20_000)
     found = (await service.get("/resources/boris/facts"))["items"]
@@ -195,8 +273,7 @@ async def test_what_was_corrected_of_a_fact_that_cites_no_message_holds_where_it
         assert [source["cites"] for source in fact["sources"]] == [[]]
         await service.client.patch(f"/resources/ana/facts/{fact['id']}", json={"category": "decision"})
         lines = await export(service, tmp_path / "s1.ndjson")
-        moved = (json.dumps(line).replace('"ana"', '"boris"').encode() + b"\n" for line in lines)
-        kept(b"".join(moved), tmp_path / "moved")
+        rewritten(json.loads(json.dumps(lines).replace('"ana"', '"boris"')), tmp_path / "moved")
         await bring(service, tmp_path / "moved", "s2")
         await service.context("s2", min_seq=1, wait_ms=20_000)
         found = (await service.get("/resources/boris/facts"))["items"]
@@ -257,7 +334,9 @@ async def test_a_resource_is_exported_with_all_its_sessions_and_its_own_state(se
     assert state == [(None, "Ana"), ("a", "billing")]
     assert [line["data"]["metadata"] for line in lines if line["type"] == "resources"] == [{"is": "user-1"}]
     assert [line["data"]["text"] for line in lines if line["type"] == "facts"] == ["This is user-1."]
-    assert lines[-1] == {"type": "end", "lines": len(lines) - 1}
+    *before, _ = answer.content.splitlines(keepends=True)
+    digest = sha256(b"".join(before)).hexdigest()
+    assert lines[-1] == {"type": "end", "lines": len(before), "lost": 0, "sha256": digest}
 
 
 async def test_a_resource_never_seen_is_exported_as_nothing(service: Service) -> None:
@@ -295,7 +374,7 @@ async def test_a_file_writes_to_no_other_and_names_no_other(service: Service, tm
                 line["data"] |= {"scope": "user", "owner": "ana", "tenant": "other"}
             case "runs":
                 line["data"]["session_id"] = str(session_id("default", "theirs"))
-    kept(b"".join(json.dumps(line).encode() + b"\n" for line in lines), tmp_path / "s1.ndjson")
+    rewritten(lines, tmp_path / "s1.ndjson")
     await bring(service, tmp_path / "s1.ndjson", "ana")
     assert (await service.client.put("/sessions/new", json={"resource_id": "ana"})).is_success
     assert await service.get("/sessions/new/state") == {}
@@ -313,8 +392,9 @@ async def test_rows_that_cannot_be_stored_are_told_in_one_line_and_nothing_is(
     lines = await export(service, tmp_path / "s1.ndjson")
     message = next(line for line in lines if line["type"] == "messages")
     message["data"] |= changed
-    kept(b"".join(json.dumps(line).encode() + b"\n" for line in lines), tmp_path / "s1.ndjson")
-    with pytest.raises(TransferError, match="a row cannot be stored: ") as refused:
+    rewritten(lines, tmp_path / "s1.ndjson")
+    at = 1 + lines.index(message) + (changed == {"seq": 2})  # two of the same: it is the second that is too much
+    with pytest.raises(TransferError, match=f"^line {at}: the row cannot be stored: ") as refused:
         await bring(service, tmp_path / "s1.ndjson", "s2")
     assert "\n" not in str(refused.value)
     assert (await service.client.get("/sessions/s2")).status_code == 404
