@@ -6,7 +6,7 @@ Ids, names and types stay as they are, and so do the bytes of images and files, 
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from app.redaction.model import Redact, redacted_json, redacted_object
+from app.redaction.model import MARK, Redact, redacted_json, redacted_object
 from app.sessions.model import Part, PartType, is_part
 
 KEPT = frozenset(
@@ -22,6 +22,7 @@ SIGNED = {
     (PartType.TOOL_CALL, "provider_specific_fields"): frozenset({"thought_signature"}),
 }
 JSON_FIELDS = frozenset({"arguments", "output", "content"})
+SIGNATURES = ("signature", "details")  # of thinking that was redacted; it has none of them any more
 DATA_URL = "data:"
 
 
@@ -38,9 +39,44 @@ def _part(part: Part, redact: Redact) -> Part:
     redacted = {key: changed.get(key, value) for key, value in part.items()}
     if part["type"] == PartType.REASONING and changed != said:
         # A provider refuses thinking that is not what it signed; without the signature it is not sent back.
-        redacted.pop("signature", None)
-        redacted.pop("details", None)  # where compatible servers have it, with others that led to it
+        for name in SIGNATURES:  # ``details``: where compatible servers have it, with others that led to it
+            redacted.pop(name, None)
     return redacted
+
+
+def says_again(stored: Any, sent: Any) -> bool:
+    """Whether it is what was stored but for the marks in it, as of what is redacted by other rules today."""
+    match stored, sent:
+        case str(), str():
+            return stored == sent or (MARK.search(stored) is not None and _fits(MARK.split(stored), sent))
+        case dict(), dict():
+            gone = _signatures_gone(stored) & sent.keys()
+            kept = stored.keys() - gone
+            return kept == sent.keys() - gone and all(says_again(stored[name], sent[name]) for name in kept)
+        case ((list() | tuple()), (list() | tuple())):
+            return len(stored) == len(sent) and all(map(says_again, stored, sent))
+    return bool(stored == sent)
+
+
+def _fits(pieces: Sequence[str], text: str) -> bool:
+    """Whether the text is these pieces in their order, with anything between them."""
+    first, *middle, last = pieces
+    if not text.startswith(first) or len(text) < len(first) + len(last) or not text.endswith(last):
+        return False
+    at, end = len(first), len(text) - len(last)
+    for piece in middle:
+        found = text.find(piece, at, end)
+        if found < 0:
+            return False
+        at = found + len(piece)
+    return True
+
+
+def _signatures_gone(part: Part) -> set[str]:
+    """Which of thinking are not there, or were themselves redacted, as by an older Daybook."""
+    if part.get("type") != PartType.REASONING:
+        return set()
+    return {name for name in SIGNATURES if name not in part or MARK.search(str(part[name]))}
 
 
 def _field(key: str, value: Any, redact: Redact) -> Any:

@@ -257,6 +257,37 @@ async def test_a_retry_is_recognised_and_other_words_are_not(start_service: Star
     assert other.status_code == httpx.codes.CONFLICT
 
 
+NAMED = {"tenants": "default", "hook": "tests.redaction.hooks:without_codenames"}
+STEP = {"type": "reasoning.text", "text": "The codename is Ultra.", "signature": "signed"}
+CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"codename": "codename"}'}}
+TOLD: list[Json] = [
+    {"role": "user", "content": "The codename of it, the codename, is Ultra."},
+    {"role": "assistant", "content": "Yes.", "reasoning": "The codename is Ultra.", "reasoning_details": [STEP]},
+    {"role": "assistant", "content": None, "tool_calls": [CALL], "reasoning_details": [STEP]},
+    {"role": "tool", "tool_call_id": "c1", "content": "A codename"},
+    {"role": "assistant", "content": [{"type": "thinking", "thinking": "A codename", "signature": "signed"}]},
+    {"role": "assistant", "content": [{"type": "file", "name": "a", "content": "A codename"}]},
+]
+
+
+async def test_what_is_redacted_no_more_is_known_again_and_other_words_are_not(start_service: StartService) -> None:
+    """An agent that sends its history again would else be refused for ever, for what the hook of yesterday took out."""
+    sent = [{"id": f"m-{number}", **told} for number, told in enumerate(TOLD)]
+    async with start_service(memory={"enabled": False}, redaction=NAMED) as service:
+        await service.append("s", *sent)
+        stored = (await service.get("/sessions/s/messages"))["items"]
+    async with start_service(memory={"enabled": False}, redaction=NAMED | {"hook": None}) as service:
+        again = await service.append("s", *sent)
+        for number, told in enumerate(sent):
+            others = json.loads(json.dumps(told).replace("Yes", "No").replace("look", "peek").replace("A co", "No co"))
+            others |= {"content": "Another"} if others == told else {}
+            answer = await service.client.post("/sessions/s/messages", json={"messages": [others]})
+            assert answer.status_code == httpx.codes.CONFLICT, number
+
+    assert all("[redacted: codename]" in json.dumps(one) for one in stored)
+    assert again["replayed"] == len(sent)
+
+
 async def test_a_model_that_says_a_secret_of_its_own_is_redacted(
     start_service: StartService, models_that_leak: ModelServer, database_url: str
 ) -> None:
