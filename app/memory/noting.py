@@ -100,7 +100,9 @@ class Noting:
             if verdict is None:
                 return Outcome.UNAFFORDABLE
             most = self._config.noted_max
-            noted = new_facts(verdict.items, reading, loaded, timezone=rules.zone, facts_max=most)
+            noted = await asyncio.to_thread(
+                new_facts, verdict.items, reading, loaded, timezone=rules.zone, facts_max=most
+            )
         with traced(self._tracer, "record"):
             async with self._database.tx() as tx:
                 return await self._record(tx, lease, loaded, reading, noted, runs)

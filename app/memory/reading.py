@@ -5,14 +5,16 @@ one call takes, and once there is none, the messages behind them that nobody has
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import MINYEAR, datetime, time
 from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo
 
 from app.facts.model import FOREIGN, OWN_WORD, Author, Category, NewFact, Source
 from app.kit.days import parse_day
-from app.memory.model import Item, Observation, Reflection, Tag
+from app.kit.words import terms
+from app.memory.grounding import texts_of
+from app.memory.model import Cite, Item, Observation, Reflection, Tag
 from app.memory.narrowing import Narrowing
 from app.memory.records import Loaded
 from app.memory.rules import Rules
@@ -22,6 +24,8 @@ from app.memory.trust import WITHHELD
 from app.sessions.model import Message
 
 Chunk: TypeAlias = Observation | Reflection
+CITED_SHARE: Final = 0.5  # of a line's words: where so many are said, it is from there
+_SPEAKERS: Final = frozenset(terms("user assistant"))
 
 _CATEGORIES: Final = {
     Tag.DECISION: Category.DECISION,
@@ -93,7 +97,38 @@ def new_facts(
     """The lines as facts, the first so many. One that is not certain becomes none."""
     said = {message.seq: message for message in reading.messages}
     sure = [item for item in items if not item.uncertain and item.text != WITHHELD][:facts_max]
-    return [_fact(item, reading, loaded, said, timezone) for item in sure]
+    return [_fact(item, reading, loaded, said, timezone) for item in _cited(sure, reading)]
+
+
+def _cited(items: Sequence[Item], reading: Reading) -> Sequence[Item]:
+    """The lines, those without a citation with that of what says most of their words, the last that does.
+
+    A model may leave it out. Of what no message tells nobody could take anything back: the next reading would note it.
+    """
+    if all(item.cited for item in items):
+        return items
+    sources = [(item.cites, _words(item)) for item in reading.items if item.cites]
+    sources += [
+        (
+            (Cite(message.seq, message.seq),),
+            frozenset(terms("\n".join(text for part in message.parts for text in texts_of(part)))),
+        )
+        for message in reading.messages
+    ]
+    return [item if item.cited else replace(item, cites=_source_of(_words(item), sources)) for item in items]
+
+
+def _words(item: Item) -> frozenset[str]:
+    return frozenset(terms("\n".join((item.text, *(detail.text for detail in item.details))))) - _SPEAKERS
+
+
+def _source_of(words: frozenset[str], sources: Iterable[tuple[tuple[Cite, ...], frozenset[str]]]) -> tuple[Cite, ...]:
+    found: tuple[Cite, ...] = ()
+    most = max(1, CITED_SHARE * len(words))
+    for cites, said in sources:
+        if len(words & said) >= most:
+            found, most = cites, len(words & said)
+    return found
 
 
 def _fact(item: Item, reading: Reading, loaded: Loaded, said: dict[int, Message], timezone: ZoneInfo) -> NewFact:

@@ -177,6 +177,27 @@ async def told_of_ana(service: Service) -> str:
     return f"{FACTS}/{(await facts(service, category='profile'))[0]['id']}"
 
 
+async def test_what_is_deleted_though_its_model_cited_nothing_is_noted_again_when_it_is_said_again(
+    start_service: StartService, models: ModelServer
+) -> None:
+    worded = iter(("lives in", "resides in", "lives in"))
+    nothing = lines()
+    models.answers[PromptKind.EXTRACTOR] = lambda asked: (
+        lines(f"* 🔴 [fact] User {next(worded)} Lisbon.") if asked.has("Lisbon") else nothing
+    )
+    async with start_service(provider="openai") as service:
+        path = await told_of_ana(service)
+        (noted,) = await facts(service)
+        await service.client.delete(path)
+        await read_beside(service)
+        assert await facts(service) == []
+        await say(service, "I live in Lisbon.", id="m-4")
+        await end(service)
+        again = await facts(service)
+
+    assert [[source["cites"] for source in fact["sources"]] for fact in (noted, *again)] == [[[1]], [[4]]]
+
+
 LATER, LATEST = "2100-01-01T00:00:00Z", "2101-01-01T00:00:00Z"
 CORRECTIONS: list[Json] = [
     {"category": "insight"},

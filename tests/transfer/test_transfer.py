@@ -262,7 +262,7 @@ async def test_what_was_corrected_of_a_fact_that_cites_no_message_holds_where_it
     start_service: StartService, models: ModelServer, tmp_path: Path
 ) -> None:
     """A model may leave the citation out."""
-    noted = "<observations>\nDate: Aug 1, 2026\n* 🔴 [fact] User lives in Lisbon.\n</observations>"
+    noted = "<observations>\nDate: Aug 1, 2026\n* 🔴 [fact] User is Portuguese.\n</observations>"
     models.answers[PromptKind.EXTRACTOR] = lambda _asked: noted
     async with start_service(provider="openai") as service:
         await service.client.put("/sessions/s1", json={"resource_id": "ana"})
@@ -277,7 +277,7 @@ async def test_what_was_corrected_of_a_fact_that_cites_no_message_holds_where_it
         await bring(service, tmp_path / "moved", "s2")
         await service.context("s2", min_seq=1, wait_ms=20_000)
         found = (await service.get("/resources/boris/facts"))["items"]
-    assert [(fact["text"], fact["category"]) for fact in found] == [("User lives in Lisbon.", "decision")]
+    assert [(fact["text"], fact["category"]) for fact in found] == [("User is Portuguese.", "decision")]
 
 
 async def test_a_session_of_a_shared_memory_comes_with_its_messages_alone(service: Service, tmp_path: Path) -> None:
