@@ -53,6 +53,7 @@ def previewed(
 def test_all_tool_results_but_the_last_few_are_previews(keep: int, seqs: set[int]) -> None:
     log = log_of(*tool_turns(8))
     assert previewed(log, keep=keep) - {1, 3, 5, 7, 9, 11, 13} == seqs
+    assert previewed(log, keep=keep, observed=0) == seqs
 
 
 def test_results_are_counted_by_themselves_and_not_by_messages() -> None:
@@ -125,6 +126,9 @@ def test_an_output_that_is_json_is_shown_as_its_text() -> None:
 )
 def test_what_is_small_or_no_text_stays_as_it_is(part: dict[str, Any]) -> None:
     assert shown(part).parts[1] is part
+    beside = with_previews(message(12, Role.USER, text(BIG), part), key="s1", bytes_max=LIMIT)
+    assert beside.parts[0] != text(BIG)
+    assert beside.parts[1] is part
 
 
 def test_a_preview_counts_as_what_it_is() -> None:

@@ -6,7 +6,7 @@ import asyncpg
 import pytest
 
 from benchmarks.speed.filling import fill
-from tests.conftest import StartService
+from tests.conftest import Service, StartService
 
 ASKED = {
     "context": "snapshot",
@@ -41,3 +41,18 @@ async def test_what_is_often_read_is_not_planned_anew_at_each_call_beside_a_very
     await connection.close()
 
     assert planned == {name: [5, 7] for name in ASKED.values()}
+
+
+@pytest.mark.parametrize("budget", [0, 2_000])
+async def test_a_tail_of_many_short_messages_is_read_as_far_as_its_budget_takes_it(
+    service: Service, budget: int
+) -> None:
+    for _ in range(2):
+        await service.append("s1", *({"role": "user", "content": f"Number {n} was seen."} for n in range(100)))
+    shown = await service.context("s1", message_budget=budget)
+    assert len(shown["payload"]["messages"]) == 200
+    assert 1_000 < shown["tokens"]["messages"] < 2_000
+
+    await service.client.post("/sessions/s1/compact", json={"up_to_seq": 10, "summary": "Ten were seen."})
+    shown = await service.context("s1", message_budget=budget)
+    assert len(shown["payload"]["messages"]) == 1 + 190

@@ -366,6 +366,8 @@ def test_what_has_the_words_of_a_time_and_names_none_is_not_taken_for_one(query:
         ("the spring before: last spring", "2026-04-10", ("2025-03-01", "2025-06-01")),
         ("last Sunday", "2026-08-16", ("2026-08-09", "2026-08-10")),  # a Sunday
         ("What did I say on the 31st?", "2026-07-30", ("2026-05-31", "2026-06-01")),
+        ("What did I say on the 31st?", "2026-01-30", ("2025-12-31", "2026-01-01")),
+        ("What did I say in January?", "2026-01-30", ("2026-01-01", "2026-02-01")),
         ("between November and January", "2026-02-01", ("2025-11-01", "2026-02-01")),
         ("this time last year", "2024-02-29", ("2023-02-13", "2023-03-16")),
     ],
