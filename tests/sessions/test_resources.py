@@ -6,7 +6,7 @@ import httpx2 as httpx
 import pytest
 
 from tests.conftest import Service, StartService
-from tests.sessions.test_routes import problem, said
+from tests.sessions.test_routes import pointers, problem, said
 
 PATH = "/resources/ana"
 
@@ -23,6 +23,11 @@ async def test_a_resource_is_created_merged_and_read(service: Service) -> None:
     assert second.json()["metadata"] == {"plan": "pro", "city": "Lisbon"}
     assert second.json()["config"] == {"keep_last": 5, "buffer_every": None}
     assert (await put(service, config={"keep_last": None})).json()["config"] == {"buffer_every": None}
+
+
+async def test_a_resource_has_no_scope_of_its_own(service: Service) -> None:
+    assert pointers(await put(service, config={"scope": "resource"})) == ["/config/scope"]
+    problem(await service.client.get(PATH), 404, "resource-not-found")
 
 
 async def test_a_resource_is_known_from_its_first_session_or_from_being_put(service: Service) -> None:

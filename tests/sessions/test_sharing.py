@@ -164,6 +164,7 @@ async def test_who_deletes_a_session_that_moved_holds_where_it_was_no_more(servi
             deleting = asyncio.create_task(service.client.delete("/sessions/one"))
             await waiting(looking, 1)
             holding = asyncio.create_task(other.execute(LOCK_OWNER, "default", "aaron"))
+            await waiting(looking, 2)
         await holding
         await waiting(looking, 1)
         await other.execute(LOCK_OWNER, "default", "ana")
