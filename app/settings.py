@@ -56,17 +56,24 @@ class HttpSettings(_Group):
     request_bytes_max: int = Field(8 * 1024 * 1024, ge=1_024, le=1024**3, description="a request's body; 413 over it")
     headers_max: int = Field(100, ge=10, le=10_000, description="a request's headers; 431 over it")
     head_bytes_max: int = Field(32 * 1024, ge=1_024, le=1024**2, description="its first line and headers; 431 over it")
-    head_seconds: float = Field(10.0, gt=0, le=3_600, description="for them to arrive; 408 after it")
+    head_seconds: float = Field(
+        10.0, gt=0, le=3_600, description="for a request's first line and headers to arrive; 408 after it"
+    )
     body_seconds: float = Field(60.0, gt=0, le=3_600, description="for its body to arrive; 408 after it")
     keep_alive_seconds: int = Field(
-        75, ge=1, le=3_600, description="an idle connection is kept for the next request: longer than clients keep it"
+        75,
+        ge=1,
+        le=3_600,
+        description="an idle connection is kept for the next request; best longer than clients keep theirs",
     )
-    linger_seconds: float = Field(0.25, ge=0, le=60, description="the same, once the service is told to end")
+    linger_seconds: float = Field(
+        0.25, ge=0, le=60, description="an idle connection is kept once the service is told to stop"
+    )
     unread_seconds: float = Field(
         60.0,
         gt=0,
         le=3_600,
-        description="for a client to read 65,536 bytes of its answer, or the rest; then it is closed",
+        description="for a client to read 65,536 bytes of its answer, or the rest of it; then the connection is closed",
     )
     connections_max: int = Field(
         2_000, ge=1, le=1_000_000, description="connections at once, per process; one more is closed"
@@ -75,17 +82,20 @@ class HttpSettings(_Group):
     origins: str = Field(
         "",
         pattern=ORIGINS,
-        description="whose pages may ask from a browser (CORS): https://a.example, several with commas; unset: none",
+        description="origins of pages that may call from a browser (CORS): https://a.example, with commas; unset: none",
     )
     access_log: bool = Field(True, description="one line per request")
 
 
 class KeySettings(_Group):
     cache_seconds: float = Field(
-        10.0, ge=0, le=3_600, description="for which a key is not looked up again; so long works one that was revoked"
+        10.0,
+        ge=0,
+        le=3_600,
+        description="for which a key is not looked up again; a revoked key still works for that long",
     )
-    cached_max: int = Field(10_000, ge=1, le=1_000_000, description="keys remembered so, per process")
-    used_seconds: float = Field(60.0, ge=1, le=86_400, description="how often it is written when each was last used")
+    cached_max: int = Field(10_000, ge=1, le=1_000_000, description="keys remembered for that long, per process")
+    used_seconds: float = Field(60.0, ge=1, le=86_400, description="how often the last use of each key is written")
 
 
 class RateSettings(_Group):
@@ -100,11 +110,11 @@ class RateSettings(_Group):
 class RedactionSettings(_Group):
     tenants: str | None = Field(
         None,
-        description="whose texts lose common secrets before they are stored or sent to a model, by commas, or *;"
-        " default: nobody's",
+        description="tenants, with commas, or *, whose texts lose secrets before they are stored or sent to a model;"
+        " default: none",
     )
     hook: str | None = Field(
-        None, description="package.module:function, text to text, that is asked besides the patterns; default: none"
+        None, description="package.module:function, text to text, called in addition to the patterns; default: none"
     )
 
 
@@ -118,7 +128,7 @@ class SessionSettings(_Group):
         10_000,
         ge=200,
         le=1_000_000,
-        description="sessions, or messages of one, looked at for one page of a searched list; the next goes on",
+        description="sessions, or messages of one, examined for one page of a filtered list; the next page goes on",
     )
     page_bytes_max: int = Field(
         8 * 1024 * 1024,
@@ -136,7 +146,7 @@ class SessionSettings(_Group):
         86_400.0, ge=0, le=315_360_000, description="seconds without a message that end a session; 0: none do"
     )
     ended_look_seconds: float = Field(5.0, ge=0.05, le=3_600, description="how often to look for such sessions")
-    ended_look_sessions: int = Field(500, ge=1, le=100_000, description="sessions looked at then, of all in turn")
+    ended_look_sessions: int = Field(500, ge=1, le=100_000, description="sessions looked at each time, all in turn")
 
 
 class ArtifactSettings(_Group):
@@ -149,16 +159,18 @@ class ArtifactSettings(_Group):
     versions_max: int = Field(100, ge=1, le=100_000, description="versions of one artifact; 413 over it")
     session_max: int = Field(1_000, ge=1, le=100_000, description="versions of all artifacts of a session")
     grep_concurrency: int = Field(
-        2, ge=1, le=256, description="artifacts searched at once, per process; who waits 30 s gets a 503"
+        2, ge=1, le=256, description="artifacts searched at once, per process; 503 after a wait of 30 s"
     )
-    grep_seconds: float = Field(10.0, gt=0, le=3_600, description="for a search of one; 422 after it")
+    grep_seconds: float = Field(10.0, gt=0, le=3_600, description="for one such search; 422 after it")
     url: str | None = Field(
         None, description="object store of the bytes: file:///..., s3://, gs://, az://; unset: the database"
     )
     store_concurrency: int = Field(
-        16, ge=1, le=256, description="calls to the object store at once, per process; who waits 30 s gets a 503"
+        16, ge=1, le=256, description="calls to the object store at once, per process; 503 after a wait of 30 s"
     )
-    sweep_seconds: float = Field(3_600.0, ge=1, le=604_800, description="how often to look for objects of no artifact")
+    sweep_seconds: float = Field(
+        3_600.0, ge=1, le=604_800, description="how often to look for objects that belong to no artifact"
+    )
     orphan_seconds: float = Field(3_600.0, ge=1, le=604_800, description="age at which such an object is deleted")
     part_bytes_inline_max: int = Field(
         10_000, ge=4_096, le=1024**3, description="a message's part of more bytes is an artifact too"
@@ -177,27 +189,33 @@ class ContextSettings(_Group):
         64 * 1024 * 1024,
         ge=0,
         le=2**40,
-        description="bytes of the contexts kept, per process, for who asks again before anything has changed; 0: none",
+        description="bytes of contexts kept, per process, to be answered again while nothing has changed; 0: none",
     )
     elsewhere_tokens: int = Field(
         2_000,
         ge=0,
         le=1_000_000,
-        description="of a context, for what was said in other sessions that share the memory and is in no note yet",
+        description="part of a context for what was said in other sessions that share the memory and is in no note yet",
     )
 
 
 class RecallSettings(_Group):
-    tokens: int = Field(1_500, ge=1, le=1_000_000, description="of a context with `query=`, for what is found")
+    tokens: int = Field(1_500, ge=1, le=1_000_000, description="part of a context with `query=` for what is found")
     query_words_max: int = Field(
-        64, ge=1, le=10_000, description="words of a query that are looked for; of a longer one its first and last"
+        64,
+        ge=1,
+        le=10_000,
+        description="words of a query that are looked for; the first and last ones of a longer query",
     )
     candidates_max: int = Field(5_000, ge=1, le=1_000_000, description="messages that are ranked for one query")
     tail_max: int = Field(
-        5_000, ge=1, le=1_000_000, description="messages searched for one query that are not indexed yet"
+        5_000, ge=1, le=1_000_000, description="messages not indexed yet that are searched for one query"
     )
     tail_tokens: int = Field(
-        250_000, ge=1, le=1_000_000_000, description="tokens that those may have; older ones wait for the index"
+        250_000,
+        ge=1,
+        le=1_000_000_000,
+        description="tokens that those may have; older messages are found once they are indexed",
     )
     sessions_max: int = Field(1_000, ge=1, le=100_000, description="sessions of a resource searched, the newest")
     notes_max: int = Field(500, ge=0, le=100_000, description="observations searched, the newest")
@@ -205,51 +223,71 @@ class RecallSettings(_Group):
         8_000,
         ge=1,
         le=10_000_000,
-        description="of a text that a search tells; what is longer keeps its beginning",
+        description="of the text of a hit; of a longer text its beginning is shown",
     )
     index_share: float = Field(
-        0.03, gt=0, le=1, description="of a process's time, what indexing in the background may take"
+        0.03, gt=0, le=1, description="share of a process's time that indexing in the background may take"
     )
-    index_batch: int = Field(100, ge=1, le=10_000, description="messages indexed at once")
+    index_batch: int = Field(100, ge=1, le=10_000, description="messages indexed in one step")
     index_batch_tokens: int = Field(
-        25_000, ge=1, le=1_000_000_000, description="tokens that those may have, but for a message that has more alone"
+        25_000,
+        ge=1,
+        le=1_000_000_000,
+        description="tokens that those may have, except for a single message that has more",
     )
     index_waiting_max: int = Field(
-        1_000, ge=1, le=1_000_000, description="messages of a session that wait for it to be quiet, to be indexed"
+        1_000,
+        ge=1,
+        le=1_000_000,
+        description="messages of a session after which it is indexed although it is not quiet",
     )
-    index_quiet_seconds: float = Field(5.0, ge=0, le=86_400, description="how long it has to be quiet")
+    index_quiet_seconds: float = Field(
+        5.0, ge=0, le=86_400, description="for which a session has to be quiet to be indexed"
+    )
     index_look_seconds: float = Field(1.0, ge=0.05, le=600, description="how often to look for messages to index")
-    index_sweep: int = Field(500, ge=1, le=100_000, description="sessions looked at then, for what was left")
+    index_sweep: int = Field(500, ge=1, le=100_000, description="sessions looked at each time, for what was left")
 
 
 class EmbeddingSettings(_Group):
     provider: EmbeddingProvider | None = Field(
         None, description="openai (any endpoint of OPENAI_BASE_URL), local or scripted; unset: recall is by words alone"
     )
-    model: str | None = Field(None, description="default: the provider's; another one has all vectors made anew")
-    dimensions: int | None = Field(
-        None, ge=1, le=16_000, description="numbers of a vector, where the model can make fewer; default: the model's"
+    model: str | None = Field(
+        None, description="default: the provider's; with another model all vectors are made again"
     )
-    query_prefix: str = Field("", description="before a query, as the model was trained: 'query: ' for E5")
-    passage_prefix: str = Field("", description="before a message: 'passage: ' for E5")
-    characters_max: int = Field(1_000, ge=1, le=100_000, description="of a message and of a query: its beginning")
+    dimensions: int | None = Field(
+        None,
+        ge=1,
+        le=16_000,
+        description="numbers in a vector, if the model can make shorter ones; default: the model's",
+    )
+    query_prefix: str = Field("", description="put before a query, as the model was trained: 'query: ' for E5")
+    passage_prefix: str = Field("", description="put before a message: 'passage: ' for E5")
+    characters_max: int = Field(
+        1_000, ge=1, le=100_000, description="of a message or a query, from its beginning, that are embedded"
+    )
     batch: int = Field(32, ge=1, le=2_048, description="messages sent at once")
-    timeout_seconds: float = Field(60.0, gt=0, le=3_600, description="for them")
+    timeout_seconds: float = Field(60.0, gt=0, le=3_600, description="for one such call")
     reply_bytes_max: int = Field(
         32 * 1024 * 1024,
         ge=1_024,
         le=1024**3,
-        description="of a reply that are read, some 22 for each number of a vector; one that goes on has failed",
+        description="read of a reply, some 22 for each number of a vector; a longer reply has failed",
     )
     query_seconds: float = Field(
-        1.0, gt=0, le=60, description="for a query, and before it for a place among the calls; then words alone"
+        1.0,
+        gt=0,
+        le=60,
+        description="for the vector of a query, and before that for a place among the calls; then words alone",
     )
     concurrency: int = Field(8, ge=1, le=1_000, description="calls at once, per process")
     failures_max: int = Field(5, ge=1, le=1_000, description="failures in a row that stop calls for a while")
     open_seconds: float = Field(30.0, ge=0, le=3_600, description="how long they are stopped")
-    share: float = Field(0.5, gt=0, le=1, description="of the time, what making vectors in the background may take")
-    look_seconds: float = Field(1.0, ge=0.05, le=600, description="how often to look for messages without one")
-    sweep: int = Field(500, ge=1, le=100_000, description="sessions looked at then, for what was left")
+    share: float = Field(
+        0.5, gt=0, le=1, description="share of the time that making vectors in the background may take"
+    )
+    look_seconds: float = Field(1.0, ge=0.05, le=600, description="how often to look for messages without a vector")
+    sweep: int = Field(500, ge=1, le=100_000, description="sessions looked at each time, for what was left")
     searched_max: int = Field(
         10_000, ge=1, le=10_000_000, description="messages that a query is compared with, the newest"
     )
@@ -259,15 +297,17 @@ class StateSettings(_Group):
     value_bytes_max: int = Field(64 * 1024, ge=1, le=1024**3, description="one value as JSON; 413 over it")
     entries_max: int = Field(1_000, ge=1, le=100_000, description="values of one session, resource or tenant")
     scope_bytes_max: int = Field(1024 * 1024, ge=1, le=1024**3, description="their bytes together; 413 over it")
-    lint_findings_max: int = Field(1_000, ge=1, le=100_000, description="told of a template; the others are counted")
+    lint_findings_max: int = Field(
+        1_000, ge=1, le=100_000, description="findings listed for a template; the others are counted"
+    )
 
 
 class FactSettings(_Group):
     facts_max: int = Field(1_000, ge=1, le=100_000, description="facts of one resource, the past ones too; 413 over it")
-    noted_max: int = Field(30, ge=1, le=1_000, description="noted of one reading of a session that has ended")
+    noted_max: int = Field(30, ge=1, le=1_000, description="facts noted from one reading of a session that has ended")
     text_characters_max: int = Field(2_000, ge=1, le=100_000, description="one fact; 413 over it")
     profile_tokens: int = Field(
-        600, ge=0, le=100_000, description="of a context: what was known before the session began; 0: nothing"
+        600, ge=0, le=100_000, description="part of a context for what was known before the session began; 0: nothing"
     )
 
 
@@ -275,7 +315,7 @@ class RetentionSettings(_Group):
     sweep_seconds: float = Field(
         60.0, ge=0.05, le=86_400, description="how often to look for what is too old by MEMORY__RETENTION"
     )
-    sweep_sessions: int = Field(1_000, ge=1, le=1_000_000, description="sessions looked at then")
+    sweep_sessions: int = Field(1_000, ge=1, le=1_000_000, description="sessions looked at each time")
     batch_messages: int = Field(1_000, ge=1, le=100_000, description="messages removed in one transaction")
 
 
@@ -284,15 +324,17 @@ class EngineSettings(_Group):
     lease_seconds: float = Field(
         30.0, ge=1, le=3_600, description="renewed while a step runs; a killed process's work is free again after it"
     )
-    sweep_seconds: float = Field(1.0, ge=0.05, le=600, description="how often to look for work left due")
-    grace_seconds: float = Field(10.0, ge=0, le=3_600, description="for a running step at shutdown")
+    sweep_seconds: float = Field(1.0, ge=0.05, le=600, description="how often to look for work that is due")
+    grace_seconds: float = Field(
+        10.0, ge=0, le=3_600, description="for open requests, and then for a running step, when the service stops"
+    )
 
 
 class LlmSettings(_Group):
     timeout_seconds: float = Field(90.0, gt=0, le=3_600, description="for one call")
     reasoning_tokens: int = Field(4_000, ge=0, le=100_000, description="what a model may spend on thinking, per call")
     reply_bytes_max: int = Field(
-        4 * 1024 * 1024, ge=1_024, le=1024**3, description="of a reply that are read; one that goes on has failed"
+        4 * 1024 * 1024, ge=1_024, le=1024**3, description="read of a reply; a longer one has failed"
     )
     concurrency: int = Field(4, ge=1, le=1_000, description="calls of one provider at once, per process")
     failures_max: int = Field(
@@ -307,19 +349,25 @@ class EventSettings(_Group):
 
 
 class ExportSettings(_Group):
-    concurrency: int = Field(2, ge=1, le=1_000, description="at once, per process, each with a connection; 503 over it")
-    stall_seconds: float = Field(60.0, ge=1, le=3_600, description="one that is not read for so long ends")
+    concurrency: int = Field(
+        2, ge=1, le=1_000, description="exports at once, per process, each with a connection; 503 over it"
+    )
+    stall_seconds: float = Field(60.0, ge=1, le=3_600, description="an export that is not read for so long ends")
 
 
 class CapsSettings(_Group):
     session_tokens_per_day: int | None = Field(
         None, ge=0, le=10**15, description="tokens of the models' calls for one session; 0: no cap"
     )
-    session_usd_per_day: float | None = Field(None, ge=0, le=10**9, description="what those may cost; 0: no cap")
+    session_usd_per_day: float | None = Field(
+        None, ge=0, le=10**9, description="dollars those calls may cost; 0: no cap"
+    )
     tenant_tokens_per_day: int | None = Field(
         None, ge=0, le=10**15, description="tokens of the models' calls for all sessions of a tenant; 0: no cap"
     )
-    tenant_usd_per_day: float | None = Field(None, ge=0, le=10**9, description="what those may cost; 0: no cap")
+    tenant_usd_per_day: float | None = Field(
+        None, ge=0, le=10**9, description="dollars those calls may cost; 0: no cap"
+    )
     small_model_at: float = Field(0.7, ge=0, le=1, description="share of a cap at which the SMALL_MODEL is asked")
     larger_batches_at: float = Field(
         0.85, ge=0, le=1, description="share of a cap from which on nothing is observed before block_after"

@@ -62,7 +62,7 @@ async def post_context(
     query: Annotated[ContextQuery, Query()],
     body: Annotated[Sent[ContextIn], Body()] = NOTHING,
 ) -> Response:
-    """The same, with the caller's own system prompt, knowledge and messages around it; without a body as GET."""
+    """The same, with the caller's own system prompt, knowledge and messages. Without a body it is the same as GET."""
     size = body_bytes(request.headers)
     found = await _service(request).context(tenant=tenant, key=key, query=query, body=body, body_bytes=size)
     return _answer(found, request)
@@ -76,7 +76,7 @@ async def get_diff(
     from_version: Annotated[int | None, Query(ge=0, le=SEQ_MAX, description="Default: the one before")] = None,
     to_version: Annotated[int | None, Query(ge=0, le=SEQ_MAX, description="Default: the newest")] = None,
 ) -> DiffOut:
-    """What entered the context and what left it between two versions of the log, whatever a budget leaves out."""
+    """What entered the context and what left it between two versions of the log, regardless of budgets."""
     found = await _service(request).diff(tenant=tenant, key=key, since=from_version, until=to_version)
     return diff_out(found, key)
 

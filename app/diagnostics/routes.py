@@ -152,7 +152,7 @@ async def list_runs(
 async def memory_events(
     heard: Annotated[AsyncIterator[Event], Depends(_heard)],
 ) -> AsyncIterator[ServerSentEvent]:
-    """What happens to the memory, as server-sent events. It ends when the key it was asked with does."""
+    """What happens to the memory, as server-sent events. The stream ends when its key does."""
     async for event in heard:
         yield ServerSentEvent(event=event.name, id=str(event.place), data={"at": event.at, **event.data})
 
@@ -173,13 +173,13 @@ _ASKED: dict[int | str, dict[str, Any]] = {200: {"model": StepAsked, "descriptio
 
 @router.post("/sessions/{key}/memory/observe", status_code=202, operation_id="observeNow", responses=_ASKED)
 async def observe_now(key: Key, tenant: Tenant, request: Request, response: Response, wait_ms: WaitMs = 0) -> StepAsked:
-    """Observe all that waits, below any threshold."""
+    """Observe all pending messages, whatever the thresholds say."""
     return await _ask(request, response, tenant, key, "observe", wait_ms)
 
 
 @router.post("/sessions/{key}/memory/reflect", status_code=202, operation_id="reflectNow", responses=_ASKED)
 async def reflect_now(key: Key, tenant: Tenant, request: Request, response: Response, wait_ms: WaitMs = 0) -> StepAsked:
-    """Condense all observations, below any threshold."""
+    """Condense all observations, whatever the thresholds say."""
     return await _ask(request, response, tenant, key, "reflect", wait_ms)
 
 
@@ -203,7 +203,7 @@ async def readyz(request: Request) -> ReadyOut:
 
 @metrics_router.get("/overview", operation_id="getOverview")
 async def overview(tenant: Tenant, request: Request) -> OverviewOut:
-    """What waits, works and fails of the tenant's memories; with an admin key also how the process is that answers."""
+    """How many of the tenant's memories wait, work and fail; with an admin key also the state of this process."""
     told: Overview = request.app.state.overview
     caller: Caller = request.scope["caller"]
     return await told.told(tenant, of_process=caller.access.covers(Access.ADMIN))

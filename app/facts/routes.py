@@ -37,7 +37,7 @@ def _service(request: Request) -> FactService:
 async def list_facts(
     resource_id: ResourceId, tenant: Tenant, request: Request, query: Annotated[FactQuery, Query()]
 ) -> FactPage:
-    """Page through what is known of a resource, oldest note first. Where nothing is, the list is empty."""
+    """Page through what is known about a resource, oldest note first. If that is nothing, the list is empty."""
     after = read_cursor(query.cursor, int, path=request.url.path) or 0
     found = await _service(request).page(tenant, resource_id, _wanted(query), after=after, limit=query.limit + 1)
     page, cursor = paged(found, query.limit, lambda last: last.id, path=request.url.path)
@@ -53,7 +53,7 @@ async def list_facts(
 async def add_fact(
     resource_id: ResourceId, body: Sent[FactIn], tenant: Tenant, request: Request, response: Response
 ) -> FactOut:
-    """Note a fact by hand. In the same words, and valid as long, it is noted once."""
+    """Note a fact by hand. A fact in the same words, valid for the same time, is noted once."""
     fact, created = await _service(request).note(tenant, resource_id, _noted(body))
     response.status_code = 201 if created else 200
     return fact_out(fact, resource_id)
@@ -69,13 +69,13 @@ async def get_fact(resource_id: ResourceId, fact_id: FactId, tenant: Tenant, req
 async def edit_fact(
     resource_id: ResourceId, fact_id: FactId, body: Sent[FactPatch], tenant: Tenant, request: Request
 ) -> FactOut:
-    """Correct a fact, or end it by its `valid_to`. What it rests on stays: it is still erased with that."""
+    """Correct a fact, or end it by its `valid_to`. What it rests on stays, so it is still erased with that."""
     return fact_out(await _service(request).change(tenant, resource_id, fact_id, body.fields()), resource_id)
 
 
 @router.delete(FACT_PATH, operation_id="deleteFact")
 async def delete_fact(resource_id: ResourceId, fact_id: FactId, tenant: Tenant, request: Request) -> DeletedFactsOut:
-    """Delete a fact. What it had replaced is valid again; where there is none it answers the same."""
+    """Delete a fact. What it had replaced is valid again. Not an error if there is no such fact."""
     deleted = await _service(request).delete(tenant, resource_id, fact_id)
     return DeletedFactsOut(resource_id=resource_id, deleted=deleted)
 

@@ -42,7 +42,7 @@ def _controls(request: Request) -> Controls:
 async def edit_observation(
     key: Key, note_id: NoteId, body: Sent[EditIn], tenant: Tenant, request: Request
 ) -> ObservationOut:
-    """Edit an observation: what is answered takes its place in the next version, with an id of its own."""
+    """Edit an observation. The answer is the one that takes its place in the next version, under a new id."""
     return observation_out(await _controls(request).edit(tenant, key, OBSERVATIONS, note_id, body.text), key)
 
 
@@ -62,13 +62,13 @@ async def delete_observations(key: Key, tenant: Tenant, request: Request) -> Del
 async def edit_reflection(
     key: Key, note_id: NoteId, body: Sent[EditIn], tenant: Tenant, request: Request
 ) -> ReflectionOut:
-    """Edit a reflection: what is answered takes its place in the next version, with an id of its own."""
+    """Edit a reflection. The answer is the one that takes its place in the next version, under a new id."""
     return reflection_out(await _controls(request).edit(tenant, key, REFLECTIONS, note_id, body.text), key)
 
 
 @router.delete(REFLECTIONS_PATH + "/{note_id}", operation_id="deleteReflection", responses=problem_responses(409))
 async def delete_reflection(key: Key, note_id: NoteId, tenant: Tenant, request: Request) -> DeletedOut:
-    """Take a reflection out of the log. What it condensed stays condensed: nothing takes its place."""
+    """Take a reflection out of the log. The notes that it condensed do not come back."""
     return _deleted_out(await _controls(request).delete(tenant, key, REFLECTIONS, note_id), key)
 
 
@@ -80,10 +80,10 @@ async def delete_reflections(key: Key, tenant: Tenant, request: Request) -> Dele
 
 @session_router.delete("/sessions/{key}/messages/{message_id:path}", operation_id="deleteMessage")
 async def erase_message(key: Key, message_id: MessageId, tenant: Tenant, request: Request) -> ErasedOut:
-    """Erase a message, and what was derived from it, here and in branches. What stays is its place in the log.
+    """Erase a message, and what was derived from it, here and in branches. Its place in the log stays.
 
-    Every note that tells of it, or was written with such a one in view, is emptied at once, in past versions too. The
-    other messages of those notes are observed again. Said again it is answered the same, with no rows.
+    Every note that covers it, or was written in view of one that does, is emptied at once, in past versions too. The
+    other messages of those notes are observed again. A repetition is answered the same, with no rows.
     """
     erasing: Erasing = request.app.state.erasing
     erased = await erasing.erase(tenant, key, message_id)
@@ -99,9 +99,9 @@ async def erase_message(key: Key, message_id: MessageId, tenant: Tenant, request
 
 @router.post("/sessions/{key}/compact", operation_id="compactSession", responses=problem_responses(409, 413))
 async def compact_session(key: Key, body: Sent[CompactIn], tenant: Tenant, request: Request) -> CompactOut:
-    """Let the messages up to `up_to_seq` leave the tail for a summary, which contexts show first; they stay readable.
+    """Replace the messages up to `up_to_seq` in contexts by a summary, which is shown first; they stay readable.
 
-    What they say and no note tells yet is told by the summary alone: it is not observed any more.
+    Messages that no note covers yet are told by the summary alone: they are no longer observed.
     """
     flaw = first_flaw(body.summary)
     if flaw or (body.summary is not None and not body.summary.strip()):
@@ -122,9 +122,9 @@ async def compact_session(key: Key, body: Sent[CompactIn], tenant: Tenant, reque
 async def branch_session(
     key: Key, body: Sent[BranchIn], tenant: Tenant, request: Request, response: Response
 ) -> SessionOut:
-    """Make a new session of this one as it was at a message: its messages, config, memory and artifacts.
+    """Make a new session that is what this one was at a message: its messages, config, memory and artifacts.
 
-    No model is called. The state is that of now, of which no history is kept.
+    No model is called. The state is the present one, because it has no history.
     """
     branching: Branching = request.app.state.branching
     session = await branching.branch(tenant=tenant, key=key, into=body.key, at_seq=body.at_seq)

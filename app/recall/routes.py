@@ -32,7 +32,7 @@ async def recall_session(key: Key, body: Sent[RecallIn], tenant: Tenant, request
 async def recall_resource(
     resource_id: ResourceId, body: Sent[ResourceRecallIn], tenant: Tenant, request: Request
 ) -> RecallOut:
-    """Find what was said in any session of a resource. Where there is none, nothing is found."""
+    """Find what was said in any session of a resource. If it has none, nothing is found."""
     return recall_out(await _service(request).resource(tenant, resource_id, search_of(body)))
 
 

@@ -115,8 +115,8 @@ async def list_messages(
 ) -> MessagePage:
     """Page through a session's messages, by `seq`.
 
-    So many are looked at for one page (`DAYBOOK_SESSIONS__LOOKED_MAX`): it may hold none, and tell where to go on. It
-    ends with the message that brings it to `DAYBOOK_SESSIONS__PAGE_BYTES_MAX`.
+    For one page at most `DAYBOOK_SESSIONS__LOOKED_MAX` messages are examined, so a filtered page may be empty and still
+    have a `next_cursor`. A page ends with the message that brings it to `DAYBOOK_SESSIONS__PAGE_BYTES_MAX`.
     """
     wanted = _message_filter(query, request.url.path)
     found, last = await _service(request).messages(tenant=tenant, key=key, wanted=wanted, limit=query.limit)
@@ -140,9 +140,9 @@ async def get_message(key: Key, message_id: MessageId, tenant: Tenant, request: 
 async def replace_message(
     key: Key, message_id: MessageId, body: Sent[MessageIn], tenant: Tenant, request: Request
 ) -> MessageOut:
-    """Replace a message that no observation holds yet: a turn being streamed.
+    """Replace a message that no observation covers yet, such as a turn that is being streamed.
 
-    It keeps its `seq`; contexts show the new content, so a provider's cache ends at it.
+    It keeps its `seq`. Contexts show the new content, so a provider's cache is valid only up to it.
     """
     replacing: Replacing = request.app.state.replacing
     return message_out(
@@ -160,7 +160,7 @@ async def replace_message(
 async def put_session(
     key: Key, tenant: Tenant, request: Request, response: Response, body: Sent[SessionIn] = NOTHING_OF_SESSION
 ) -> SessionOut:
-    """Create a session, or merge metadata and the memory's config into it; without a body nothing of them."""
+    """Create a session, or merge metadata and the memory's config into it. The body may be left out."""
     session, created = await _service(request).put(
         tenant=tenant, key=key, resource_id=body.resource_id, config=body.config, metadata=body.metadata
     )
@@ -176,7 +176,7 @@ async def get_session(key: Key, tenant: Tenant, request: Request) -> SessionOut:
 
 @router.post("/sessions/{key}/end", operation_id="endSession", responses=problem_responses(404))
 async def end_session(key: Key, tenant: Tenant, request: Request) -> SessionOut:
-    """Say that the conversation is over. Said again it is answered the same; the next append goes on with it."""
+    """Say that the conversation is over. A repetition is answered the same; the next append continues the session."""
     ending: Ending = request.app.state.ending
     return session_out(await ending.end(tenant, key))
 
@@ -185,7 +185,7 @@ async def end_session(key: Key, tenant: Tenant, request: Request) -> SessionOut:
 async def list_configs(
     key: Key, tenant: Tenant, request: Request, limit: Limit = PAGE_DEFAULT, cursor: Cursor = None
 ) -> ConfigPage:
-    """Page through the changes of a session's config, oldest first: to what, and from when on."""
+    """Page through the changes of a session's config, oldest first: what it became, and from when on."""
     after = read_cursor(cursor, int, path=request.url.path) or 0
     found = await _service(request).configs(tenant=tenant, key=key, after=after, limit=limit + 1)
     page, cursor = paged(found, limit, lambda last: last.number, path=request.url.path)
@@ -194,7 +194,7 @@ async def list_configs(
 
 @router.delete("/sessions/{key}", operation_id="deleteSession", responses=problem_responses(404))
 async def delete_session(key: Key, tenant: Tenant, request: Request) -> DeletedSessionOut:
-    """Delete a session with its messages, its memory, its artifacts and its state. The key can be used anew."""
+    """Delete a session with its messages, its memory, its artifacts and its state. The key can be used again."""
     receipt = await _deleting(request).session(tenant, key)
     return DeletedSessionOut(session=key, rows=receipt.rows)
 
@@ -211,7 +211,7 @@ async def put_resource(
     response: Response,
     body: Sent[ResourceIn] = NOTHING_OF_RESOURCE,
 ) -> ResourceOut:
-    """Create a resource, or merge metadata and its sessions' shared config into it; without a body nothing of them."""
+    """Create a resource, or merge metadata and its sessions' shared config into it. The body may be left out."""
     resource, created = await _resources(request).put(
         tenant=tenant, resource_id=resource_id, config=body.config, metadata=body.metadata
     )
@@ -221,20 +221,20 @@ async def put_resource(
 
 @router.get("/resources/{resource_id}", operation_id="getResource", responses=problem_responses(404))
 async def get_resource(resource_id: ResourceId, tenant: Tenant, request: Request) -> ResourceOut:
-    """One resource: one that was put, or that has a session."""
+    """One resource, which was put or has a session."""
     return _resource_out(await _resources(request).get(tenant, resource_id))
 
 
 @router.delete("/resources/{resource_id}", operation_id="deleteResource")
 async def delete_resource(resource_id: ResourceId, tenant: Tenant, request: Request) -> DeletedResourceOut:
-    """Delete all sessions of a resource, and its state. Where there is nothing it answers the same."""
+    """Delete all sessions of a resource, and its state. Not an error if there is nothing."""
     receipt = await _deleting(request).resource(tenant, resource_id)
     return DeletedResourceOut(resource_id=resource_id, sessions=receipt.sessions, rows=receipt.rows)
 
 
 @router.get("/sessions", operation_id="listSessions")
 async def list_sessions(tenant: Tenant, request: Request, query: Annotated[SessionQuery, Query()]) -> SessionPage:
-    """Page through the sessions, by key, with where the memory of each stands."""
+    """Page through the sessions, by key, with the status of each memory."""
     scheduled = query.status not in {None, *UNSCHEDULED}
     wanted = SessionFilter(resource_id=query.resource_id, search=query.search, scheduled=scheduled)
     after = read_cursor(query.cursor, str, path=request.url.path) or ""

@@ -49,7 +49,7 @@ async def get_state(key: Key, tenant: Tenant, request: Request) -> Response:
 
 @router.patch(STATE_PATH, operation_id="patchState", response_model=Values, responses=CHANGE)
 async def patch_state(key: Key, body: Values, tenant: Tenant, request: Request, if_match: IfMatch = None) -> Response:
-    """Set the names given, delete those given as null, all or none."""
+    """Set the given names and delete those given as null, all or none."""
     state = await _service(request).patch(tenant=tenant, key=key, values=body, if_match=if_match)
     return _answer(state.values, state.etag)
 
@@ -87,7 +87,7 @@ async def put_value(
 async def delete_value(
     key: Key, name: StateName, tenant: Tenant, request: Request, if_match: IfMatch = None
 ) -> Response:
-    """Delete one value; where there is none it answers the same: the state that is left."""
+    """Delete one value and answer the state that is left. Not an error if there is no such value."""
     state = await _service(request).delete(tenant=tenant, key=key, name=name, if_match=if_match)
     return _answer(state.values, state.etag)
 
@@ -95,7 +95,7 @@ async def delete_value(
 @router.post("/templates/lint", operation_id="lintTemplate", responses=problem_responses(413))
 @needs(Access.READ)
 async def lint_template(body: Sent[LintIn], tenant: Tenant, request: Request) -> LintOut:
-    """What is wrong with a template, which names it uses, and what of the cached prefix they make volatile."""
+    """What is wrong with a template, which names it uses, and from where on they make the cached prefix change."""
     texts = [*body.template, *body.system]
     if not texts:
         raise Invalid.at("/template", "there is nothing to look at: neither a template nor a system")

@@ -140,7 +140,8 @@ def checked(values: Iterable[tuple[int, Any]], columns: Mapping[str, frozenset[s
         if number == 1:
             _check_header(value)
         elif kind == END:
-            ended = _check_end(value, number)
+            _check_end(value, number)
+            ended = True
         elif kind not in order:
             raise TransferError(f"line {number}: '{kind}' has no place here")
         else:
@@ -158,10 +159,9 @@ def _check_header(value: dict[str, Any]) -> None:
         raise TransferError(f"line 1: not the header of an export of one session, of schema {SCHEMA}")
 
 
-def _check_end(value: dict[str, Any], number: int) -> bool:
+def _check_end(value: dict[str, Any], number: int) -> None:
     if value.get("lines") != number - 1:
         raise TransferError(f"line {number}: {number - 1} lines stand before it, and it tells of {value.get('lines')}")
-    return True
 
 
 def _check_row(table: str, row: Any, columns: frozenset[str], number: int) -> None:

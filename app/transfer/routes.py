@@ -20,14 +20,14 @@ NDJSON = "application/x-ndjson"
 
 
 class ExportResponse(StreamingResponse):
-    """Ends the export where its caller breaks off: else its connection came back within a transaction, an error."""
+    """Ends the export when its caller disconnects; otherwise its connection would return within a transaction."""
 
     def __init__(self, lines: AsyncGenerator[bytes, None]) -> None:
         super().__init__(_to_their_end(lines), media_type=NDJSON)
         self._lines = lines
 
     async def stream_response(self, send: Send) -> None:
-        """Of one that broke, an answer without its end is told: the server closes the connection then."""
+        """A broken export is logged and left without its end line; the server then closes the connection."""
         try:
             await self._streamed(send)
         except ExportBrokenError as error:
@@ -42,7 +42,7 @@ class ExportResponse(StreamingResponse):
 
 
 async def _to_their_end(lines: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
-    """The lines, none of which is broken off while it is read: the connection could not be given back in order."""
+    """The lines. Reading one is never cancelled half-way: the connection could not be returned in order."""
     while True:
         with CancelScope(shield=True):
             line = await anext(lines, None)
@@ -63,7 +63,7 @@ router = APIRouter(route_class=Guarded, tags=["sessions"], responses=problem_res
 async def export_resource(resource_id: ResourceId, tenant: Tenant, request: Request) -> StreamingResponse:
     """All that is kept of a resource, as JSON lines: a header, its sessions row by row, and an end with their number.
 
-    It is one snapshot, with the bytes of artifacts in base64. Where there is nothing, so is it told.
+    It is one snapshot, with the bytes of artifacts in base64. If there is nothing, it is a header and an end.
     """
     exporting: Exporting = request.app.state.exporting
     return ExportResponse(await exporting.resource(tenant, resource_id))
