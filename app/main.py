@@ -69,20 +69,20 @@ from app.state.store import StateStore
 from app.transfer.exporting import ExportConfig, Exporting
 from app.working import build_engine, build_objects, build_recall, build_retaining, build_sweeping, process_name
 
-# The framework's own spans have the query in them, which is text of the caller's.
+# The framework's own spans contain the query string, which is the caller's text.
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Location:
-    """A database: its DSN, and how it is called where people read."""
+    """A database: its DSN, and its name in logs and answers."""
 
     url: str
     name: str
 
 
 class Background(Protocol):
-    """What works beside the requests while the service runs."""
+    """A part that works in the background while the service runs."""
 
     def start(self) -> None: ...
 
@@ -90,13 +90,13 @@ class Background(Protocol):
 
 
 class Closing(Protocol):
-    """What has connections to a provider."""
+    """A part that has connections to a provider."""
 
     async def close(self) -> None: ...
 
 
 def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
-    """The service, built but not started: the lifespan opens the pool and starts the engine, and ends both."""
+    """The service, built but not started: its lifespan opens the pool and starts the background, and ends both."""
     pool = Database(database_config(settings, "" if database is None else database.url))
     registry = _registry()
     memory_metrics = MemoryMetrics(registry)
@@ -285,7 +285,7 @@ def _lifespan(
     background: Sequence[Background],
     models: Sequence[Closing],
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
-    """Opens the pool and starts what works beside the requests; ends it in the other order."""
+    """Opens the pool and starts the background; ends both in reverse order."""
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -309,7 +309,7 @@ def _lifespan(
 
 def _registry() -> CollectorRegistry:
     registry = CollectorRegistry()
-    # When a counter began, which would double their number.
+    # Without a `_created` series beside every counter.
     disable_created_metrics()  # type: ignore[no-untyped-call] # the library's own
     ProcessCollector(registry=registry)
     return registry

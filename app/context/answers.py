@@ -1,7 +1,7 @@
-"""Contexts as they are sent, kept in the process for who asks again (docs/decisions/0032).
+"""Contexts as they are sent, kept in the process to be answered again (docs/decisions/0032).
 
-None is ever answered on its own authority: the statement that reads a session is given the mark of what an answer was
-compiled from, and says whether it still holds, in the same snapshot in which it would have read anew.
+None is answered without asking the database: the statement that reads a session is given the mark of the state that an
+answer was compiled from, and says whether that still holds, in the snapshot in which it would otherwise read anew.
 """
 
 from collections import OrderedDict
@@ -107,9 +107,9 @@ def kept_of(snapshot: Snapshot, compiled: Compiled, query: ContextQuery, *, name
 
 
 def asked(session: UUID, query: ContextQuery, body: ContextIn) -> Asked | None:
-    """All that an answer depends on of its request but for the day; None where an answer is good for once only.
+    """Everything in a request that the answer depends on, except the day; None if the answer is not kept.
 
-    Those are of the past, of a search, and around messages that are not stored.
+    Answers about the past, with a search, or with messages that are not stored are not kept.
     """
     once = query.as_of_version is not None or query.as_of_seq is not None or query.query is not None or body.incoming
     if once:

@@ -1,4 +1,4 @@
-"""What a caller can know of its prompt cache: epoch, hash and size of the prefix, and what became of the last one."""
+"""What a caller can know of its prompt cache: epoch, hash and size of the prefix, and what it shares with the last."""
 
 from array import array
 from collections.abc import Mapping

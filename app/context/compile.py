@@ -55,7 +55,7 @@ def compile_context(snapshot: Snapshot, ask: Ask) -> Compiled:
 
 
 def _tokens(layout: Layout) -> dict[str, int]:
-    """Tokens per section and their sum. What only a provider's shape adds, such as a missing result, counts nothing."""
+    """Tokens per section and their sum. What only a provider's shape adds, such as a missing result, does not count."""
     counts = dict.fromkeys(map(str, Section), 0)
     volatile = [layout.volatile] if layout.volatile else []
     pieces: list[Block | Turn] = [*layout.system, *layout.stable, *layout.incoming, *volatile]

@@ -17,9 +17,9 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tail:
-    """The messages shown, stored ones and then incoming ones; ``dropped`` came before them, and so does ``summary``.
+    """The messages shown, stored ones and then incoming ones, after the ``summary``; ``dropped`` are left out.
 
-    ``cut`` are the seqs of the messages that were shortened: only ever of the newest group, alone over the budget.
+    ``cut`` are the seqs of the messages that were shortened: the newest group's, if it alone is over the budget.
     """
 
     summary: Message | None = None
@@ -35,9 +35,9 @@ class Tail:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What the stages hand on. Each fills in its own part; ``budget`` takes out of the others' what does not fit.
+    """What the stages hand on. Each fills in its own part; ``budget`` removes from the others' what does not fit.
 
-    Reflections stand highest level first, observations oldest first. ``decisions`` are told only to who asks for them.
+    Reflections are highest level first, observations oldest first. ``decisions`` are collected only for ``explain``.
     """
 
     system: tuple[Block, ...] = ()
@@ -63,5 +63,5 @@ Stage: TypeAlias = Callable[[Draft, Snapshot, Ask], Draft]
 
 
 def noting(draft: Draft, ask: Ask, decisions: Iterable[Decision]) -> Draft:
-    """The draft with a stage's decisions; ``decisions`` is not even read when nobody wants to know."""
+    """The draft with a stage's decisions; without ``explain`` the iterator ``decisions`` is never read."""
     return replace(draft, decisions=(*draft.decisions, *decisions)) if ask.explain else draft

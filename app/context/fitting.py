@@ -35,15 +35,16 @@ class Notes:
     observations: Mapping[str, int]
 
     def within(self, limits: NoteLimits) -> frozenset[str]:
-        """The ids shown: reflections first, then observations in what they leave; of each the newest."""
+        """The ids shown: the newest reflections that fit, then the newest observations in the rest of the budget."""
         kept = _newest(self.reflections, tokens_max=limits.tokens, count_max=limits.reflections)
         left = None if limits.tokens is None else limits.tokens - sum(self.reflections[id_] for id_ in kept)
         return frozenset([*kept, *_newest(self.observations, tokens_max=left, count_max=limits.observations)])
 
     def budgets(self, limits: NoteLimits) -> dict[str, int | None]:
-        """Of each note that ``limits`` leave out the budget that would bring it back, and one token less would not.
+        """For each note that ``limits`` leave out, the smallest budget that would bring it back.
 
-        An observation returns beside all reflections that may be shown. None where a number of entries is the limit.
+        An observation returns together with all reflections that may be shown. None if the number of entries is the
+        limit.
         """
         kept = self.within(limits)
         if limits.tokens is None:
@@ -132,7 +133,7 @@ class _Sizes:
 def tail_cut(tail_tokens: int, budget: int | None) -> int:
     """How many tokens to leave out at the head of a tail: 0, or the fewest quarters of the budget that make it fit.
 
-    So the start stands still until another quarter of the budget was said.
+    So the start does not move until another quarter of the budget has been said.
     """
     if budget is None or tail_tokens <= budget:
         return 0
@@ -142,9 +143,9 @@ def tail_cut(tail_tokens: int, budget: int | None) -> int:
 
 @dataclass(frozen=True)
 class TailStarts:
-    """Where a tail may start; ``before`` are the tokens before each message, and at last those of all.
+    """Where a tail may start. ``before`` has the tokens before each message, and last the tokens of all.
 
-    The first of them lie between where the tail begins and its first message that was read.
+    They count from ``tail_from_seq``, which may lie before the first message that was read.
     """
 
     messages: Sequence[Message]
@@ -175,7 +176,7 @@ class TailStarts:
 
 
 def fitting_summary(summary: Message | None, *, key: str, budget: int | None) -> tuple[Message | None, int | None]:
-    """The summary within half the budget, and what it leaves of it to the messages."""
+    """The summary, cut to half the budget, and the rest of the budget for the messages."""
     if summary is None or budget is None:
         return summary, budget
     share = min(summary.tokens, budget // 2)

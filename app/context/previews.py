@@ -1,7 +1,7 @@
-"""Large parts shown as previews: their handle, and the head and the end of what they say (issue 4, artifacts).
+"""Large parts shown as previews: their handle, and the beginning and the end of what they say.
 
-Which ones is told from what was there at the last activation and from nothing since: within an epoch the rendering of a
-stored message never changes (memory-rules.md section 6). So whatever came after the activation is shown in full.
+Which parts is decided only by what was there at the last activation: within an epoch the rendering of a stored message
+never changes (memory-rules.md section 6). So whatever came after the activation is shown in full.
 """
 
 from collections.abc import Iterator, Sequence

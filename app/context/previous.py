@@ -1,7 +1,7 @@
-"""The prefixes of the last calls, kept in the process: who calls again is told what of it is shared.
+"""The prefixes of the last calls, kept in the process, to tell a session how much of its next one is shared.
 
-They are no more than a hint, so nothing is written for them: after a restart, in another replica, and once others have
-taken its place a session's last call is not known, and the answer says null.
+They are only a hint, so nothing is stored for them: after a restart, in another replica, and once newer calls have
+displaced it, a session's last call is not known, and the answer says null.
 """
 
 from collections import OrderedDict

@@ -1,15 +1,17 @@
-"""The read behind a context, of now or of the past: one statement, one snapshot (architecture.md section 3).
+"""The read behind a context, present or past: one statement, one snapshot (architecture.md section 3).
 
-Its first row is the head: session, memory and live log as one JSON value, and the state that templates use as another;
-the rows after it are messages of the tail, and the summary that it begins with, which leaves it the rest of the budget
-(``fitting.fitting_summary``).
-Where the tail starts is found by halving: seqs have no gaps and ``tokens_before`` only grows, so that a tail of any
-length costs some twenty index look-ups and what is shown of it.
-Who has read the session before names the ``mark`` of what it was: if it is that still, the one row says so.
-Of a memory that sessions share it names those whose notes are shown, however many share it (docs/sharing.md).
-The middle is a value of its own (``OFFSET 0``), as a row that a policy guards is found by no expression that may fail.
-``(SELECT $1)`` hides a value from the planner: knowing which session is asked for it would plan each call anew, where a
-plan for all costs as little and a fifth of the call (docs/benchmarks/profile.md).
+The first row is the head: session, memory and live log as one JSON value, and the state that templates use as another.
+The other rows are the messages of the tail, and the summary that it begins with, which leaves the messages the rest of
+the budget (``fitting.fitting_summary``).
+
+- The start of the tail is found by halving: seqs have no gaps and ``tokens_before`` only grows, so that a tail of any
+  length costs some twenty index look-ups and the messages that are shown.
+- A caller who has read the session before passes the ``mark`` of that state; if it still holds, a single row says so.
+- For a shared memory the sessions are named whose notes are shown, however many share it (docs/sharing.md).
+- ``OFFSET 0`` makes the middle a value of its own: under row-level security an index is not searched by an expression
+  that might fail.
+- ``(SELECT $1)`` hides a value from the planner. If it knew the session it would make a plan for each call; one plan
+  for all is as good and saves a fifth of the call (docs/benchmarks/profile.md).
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -41,9 +43,9 @@ STATE = (
 )
 FACTS = standing_mark(session="s", facts_max="$9")
 
-# What a context is made of changes only with the session's row or the memory's, is a value that it asks for, or a fact
-# of the session's resource (docs/decisions/0032). ``xmin`` is the transaction that made a row what it is. The time is
-# for a database that was set back: its transactions get the numbers of lost ones.
+# A context depends on the session's row, the memory's row, the values that it asks for, and the facts of the session's
+# resource (docs/decisions/0032). ``xmin`` is the transaction that last wrote a row. The time is for a database that was
+# restored to an earlier state: its transactions get the numbers of lost ones.
 NOW = """
 moment AS (
   SELECT concat_ws('/', s.xmin, m.xmin, s.last_active_at, {facts}, ({state})::text) AS mark,
@@ -54,8 +56,8 @@ moment AS (
 )
 """
 
-# What is to be observed again, and what within it is not: what was erased, summaries, what no observer is shown. In a
-# shared memory each range has its session behind.
+# The ranges to be observed again, and the messages in them that are not: erased ones, summaries, what no observer is
+# shown. In a shared memory each range ends with its session.
 REBUILDING = """CASE WHEN m.rebuilding <> '[]' THEN (
            SELECT jsonb_agg(jsonb_build_array(gap.first, gap.last, (
              SELECT coalesce(jsonb_agg(e.seq ORDER BY e.seq), '[]') FROM messages e
@@ -139,7 +141,7 @@ COMMON = {
     "reflection": REFLECTION,
 }
 
-# Of a memory that sessions share: what was said in the others last, and is told by no note.
+# In a shared memory: the last messages of the other sessions that no note covers yet.
 ELSEWHERE = f""",
          'elsewhere', CASE WHEN s.memory_id <> $1 THEN (
            SELECT jsonb_agg(jsonb_build_object('key', t.key, 'message', to_jsonb(g) - 'content_hash')
@@ -175,12 +177,13 @@ STORED = "/* stored */ SELECT memory_id FROM sessions WHERE id = $1 AND next_seq
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """What a context is made of beside its tail. ``tail_skipped_tokens`` lie between tail_from_seq and the first.
+    """What a context is made of besides its tail.
 
-    ``rebuilding`` are ranges of messages behind the cursor that no note tells until they are observed again.
-    ``causes`` are those of the last versions, ``values`` the state asked for by name. ``mark`` is another as soon as
-    anything of this or of the tail is. ``at`` is when it was, for a moment of the past, which has no mark; there the
-    memory is taken not to have been behind.
+    ``tail_skipped_tokens`` lie between ``tail_from_seq`` and the first message that was read. ``rebuilding`` are ranges
+    of messages up to the cursor that no note covers until they are observed again. ``causes`` belong to the last
+    versions; ``values`` are the state that was asked for by name. ``mark`` changes whenever anything of this or of the
+    tail does. ``at`` is the time of a moment of the past, which has no mark and in which the memory counts as up to
+    date.
     """
 
     last_seq: int
@@ -235,8 +238,8 @@ PRESENT = Moment()
 class Budgets:
     """Where the message budget comes from, in this order: the request, the session, its preset, the service.
 
-    ``enabled``: whether the service's memory is, for a session that does not say. A disabled one's tail is the log,
-    from where a summary ends that stands for itself and not for notes.
+    ``enabled``: the service's setting, for a session without one of its own. While the memory is disabled the tail is
+    the whole log, from the end of a summary that needs no notes beside it.
     """
 
     asked: int | None
@@ -248,16 +251,16 @@ class Budgets:
 
 class ContextStore:
     def __init__(self, database: Database, *, facts_max: int = 0) -> None:
-        """``facts_max`` are read at most of what was known when a session began; 0: none."""
+        """At most ``facts_max`` facts that were known when a session began are read; 0: none."""
         self._database = database
         self._facts_max = facts_max
 
     async def snapshot(
         self, session: UUID, budgets: Budgets, names: Collection[str] = (), *, known: str | None = None
     ) -> Read | Unchanged | None:
-        """The session as it is now, and at least as much of its tail as the budget takes; None: never seen.
+        """The session as it is now, and at least as much of its tail as fits the budget; None: never seen.
 
-        ``names`` are those of the values to read with it, ``known`` is the mark of what was read by them before.
+        ``names`` are the values to read with it. ``known`` is the mark of an earlier read with the same names.
         """
         arguments = self._arguments(session, budgets, names)
         rows = await self._fetch(SNAPSHOT, *arguments, known, budgets.elsewhere)
@@ -267,7 +270,7 @@ class ContextStore:
     async def past(
         self, session: UUID, budgets: Budgets, moment: Moment, *, timezone: str, names: Collection[str] = ()
     ) -> Read | None:
-        """The same at a moment of the past; None: there was none. ``timezone`` dates a session without messages."""
+        """The same at a moment of the past; None: no such moment. ``timezone`` dates a session without messages."""
         arguments = self._arguments(session, budgets, names)
         return await _read(await self._fetch(PAST_SNAPSHOT, *arguments, moment.version, moment.seq, timezone))
 
@@ -316,7 +319,7 @@ def _read_of(rows: Sequence[Row]) -> Read | None:
 
 
 def _rebuilding(gaps: Sequence[Sequence[Any]], *, observed_seq: int) -> Iterator[tuple[int, int]]:
-    """The ranges less what is not observed of them, up to the cursor: what lies behind it waits anyway."""
+    """The ranges without the messages that are not observed, up to the cursor: those after it are pending anyway."""
     for start, end, others in gaps:
         first = start
         for other in (*others, end + 1):
@@ -363,5 +366,5 @@ def _elsewhere_of(found: dict[str, Any]) -> Elsewhere:
 
 
 def _dated(found: dict[str, Any]) -> dict[str, Any]:
-    """A row that came as JSON: its time is text there."""
+    """A row that came as JSON, with its time, which is a text there, as a datetime."""
     return found | {"created_at": datetime.fromisoformat(found["created_at"])}

@@ -11,9 +11,9 @@ from app.sessions.model import Kind, Message, Role
 
 
 def breakpoints(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
-    """After the caller's part, the reflections and the observations (memory-rules.md section 6, Breakpoints).
+    """Breakpoints after the caller's part, the reflections and the observations (memory-rules.md section 6).
 
-    What is known of the resource comes after the first, for up to there all sessions of an agent are the same. The
+    What is known about the resource comes after the first one: up to there all sessions of an agent are the same. The
     fourth, at the end of the tail, depends on the provider's shape and is set by its rendering.
     """
     own, reflections, observations = map(
@@ -35,7 +35,7 @@ def _ending_in_breakpoint(blocks: Sequence[Block]) -> list[Block]:
 
 
 def _turn(message: Message, stability: Stability, *, last_seq: int) -> Turn:
-    """Of erased results nothing is left but that they were some, whoever sent them."""
+    """The message as a turn. An erased result keeps the role of a tool, whoever sent it."""
     return Turn(
         id=message_id(message.seq, last_seq=last_seq),
         role=Role.TOOL if message.kind is Kind.TOOL_RESULT and message.erased_at else message.role,

@@ -1,4 +1,4 @@
-"""What fits of the notes and of the messages, and what goes with what does not (memory-rules.md section 6)."""
+"""Keeps the notes and messages that fit, and removes what stood there only because of the others (section 6)."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from app.memory.summary import without_pointer
 
 
 def budget(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
-    """The memory budget, the message budget, and then what stood there only for the sake of the notes."""
+    """Apply the memory budget and the message budget; if no note is left, remove what only leads to notes."""
     return _without_notes(_messages(_log(draft, snapshot, ask), snapshot, ask), ask)
 
 
@@ -38,7 +38,7 @@ def _log(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
 
 
 def _notes(draft: Draft, snapshot: Snapshot) -> Notes:
-    """Either kind oldest first, which is not the order reflections are shown in."""
+    """Both kinds oldest first; reflections are shown in another order."""
     tokens = {block.id: block.tokens for block in draft.reflections}
     by_age = (reflection_id(entry) for entry in sorted(snapshot.reflections, key=age))
     return Notes(
@@ -67,7 +67,7 @@ def _messages(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
 
 
 def _telling(draft: Draft, ask: Ask) -> Draft:
-    """What was left out before the memory could note it is told to the agent, where it can be told anything."""
+    """Tell the agent how many messages were left out before they were noted, if it is told anything after the tail."""
     unobserved = draft.omitted.unobserved_messages
     if not (unobserved and draft.volatile):
         return draft
@@ -77,9 +77,9 @@ def _telling(draft: Draft, ask: Ask) -> Draft:
 
 
 def _without_notes(draft: Draft, ask: Ask) -> Draft:
-    """Without a log the context is what it would be without a memory: no guide, no note, and no date alone.
+    """Without notes the context is what it would be without a memory: no guide, no continuation note, no lone date.
 
-    Nothing points to notes either.
+    A summary does not point to notes then either.
     """
     if draft.has_log:
         return draft

@@ -1,4 +1,4 @@
-"""What changes by the turn, and so stands behind all that is cached (memory-rules.md section 6, part 7)."""
+"""What changes with every turn, and so comes after everything that is cached (memory-rules.md section 6, part 7)."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,9 +15,9 @@ TODAY = "today"
 
 
 def volatile(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
-    """Today's date and whatever else there is to say.
+    """Today's date and everything else of the volatile part.
 
-    Nothing if the assistant spoke last, unless something was searched for (docs/decisions/0035).
+    Absent if the assistant spoke last, unless something was searched for (docs/decisions/0035).
     """
     date = ask.now.astimezone(snapshot.rules.zone).date()
     lines = (Line(TODAY, today(date)), *_of_memory(snapshot), *elsewhere(snapshot), *of_caller(ask))
@@ -29,13 +29,13 @@ def volatile(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
 
 
 def _has_place(draft: Draft, ask: Ask) -> bool:
-    """Where nothing else is, what the caller sent is still for the agent to see."""
+    """Whether a user's or a tool's message comes last; without messages, whether there is anything else to show."""
     messages = draft.tail.messages
     return messages[-1].role is not Role.ASSISTANT if messages else bool(draft.continuation) or any(of_caller(ask))
 
 
 def _calls(draft: Draft) -> bool:
-    """Whether the last message calls a tool: a word of the user would close its calls."""
+    """Whether the last message calls a tool: a user's message after it would leave the calls without results."""
     return any(part["type"] == PartType.TOOL_CALL for message in draft.tail.messages[-1:] for part in message.parts)
 
 
@@ -47,7 +47,7 @@ def _of_memory(snapshot: Snapshot) -> Iterator[Line]:
 
 
 def of_caller(ask: Ask) -> Iterator[Line]:
-    """The titled texts last: whatever stood behind one would seem a part of it."""
+    """The caller's lines, titled texts last: anything after one of those would seem to belong to it."""
     if ask.channel:
         yield Line("channel", f"Channel: {ask.channel}")
     for name, value in ask.state.items():
