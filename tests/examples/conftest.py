@@ -11,6 +11,7 @@ from tests.conftest import Service
 from tests.model_replies import Asked, ToolCall
 
 ROOT = Path(__file__).parents[2]
+TALK = "I am Ana. How is the weather in Porto?\nWho am I?\n\n"  # with ``weatherman``
 
 
 class Run(Protocol):
@@ -37,6 +38,10 @@ def run(service: Service) -> Run:
         return told.decode()
 
     return started
+
+
+async def kinds(service: Service, key: str) -> list[str]:
+    return [message["kind"] for message in (await service.get(f"/sessions/{key}/messages"))["items"]]
 
 
 def weatherman(asked: Asked) -> str | ToolCall:

@@ -8,15 +8,10 @@ from importlib.util import module_from_spec, spec_from_file_location
 import pytest
 
 from tests.conftest import Service
-from tests.examples.conftest import ROOT, Run, weatherman
+from tests.examples.conftest import ROOT, TALK, Run, kinds, weatherman
 from tests.model_server import ModelServer
 
 EXAMPLES = ROOT / "examples"
-TALK = "I am Ana. How is the weather in Porto?\nWho am I?\n\n"
-
-
-async def kinds(service: Service, key: str) -> list[str]:
-    return [message["kind"] for message in (await service.get(f"/sessions/{key}/messages"))["items"]]
 
 
 async def test_a_turn_with_curl(service: Service, run: Run) -> None:
@@ -106,8 +101,9 @@ async def test_the_memory_as_tools_over_mcp(service: Service, run: Run) -> None:
 
 def test_the_table_names_every_example_and_none_else() -> None:
     table = (EXAMPLES / "README.md").read_text(encoding="utf-8")
-    files = {path.relative_to(ROOT).as_posix() for path in EXAMPLES.rglob("*.*") if path.suffix in {".py", ".sh"}}
+    found = [*EXAMPLES.rglob("*.*"), *(ROOT / "clients" / "typescript" / "examples").iterdir()]
+    files = {path.relative_to(ROOT).as_posix() for path in found if path.suffix in {".py", ".sh", ".ts"}}
 
     named = set(re.findall(r"^\| `([\w/.]+\.(?:py|sh|ts))`", table, re.MULTILINE))
 
-    assert named == files | {"clients/typescript/examples/agent.ts"}
+    assert named == files

@@ -2,12 +2,11 @@
 
 import asyncio
 import shutil
-from pathlib import Path
 
 import pytest
 
 from tests.conftest import Service
-from tests.examples.conftest import ROOT, Run
+from tests.examples.conftest import ROOT, TALK, Run, kinds, weatherman
 from tests.model_replies import Asked
 from tests.model_server import ModelServer
 
@@ -37,24 +36,24 @@ async def install() -> None:
         pytest.skip(f"npm cannot install: {wrong.decode().strip()[-500:]}")
 
 
-async def node(run: Run, script: Path | str, *options: str) -> str:
-    return await run("node", CLIENT / script, *options)
-
-
-async def test_an_agent_on_the_typed_client(service: Service, run: Run) -> None:
+async def test_agents_on_the_typed_client(service: Service, run: Run) -> None:
     if shutil.which("node") is None:
         pytest.skip("node is not on this machine; Debian has it as the package nodejs")
     await install()
-    document, types = ROOT / "openapi" / "openapi.json", CLIENT / "src" / "schema.ts"
-    generator, compiler = "node_modules/openapi-typescript/bin/cli.js", "node_modules/typescript/bin/tsc"
-    await node(run, generator, str(document), "--output", str(types))
-    await node(run, compiler, "--project", str(CLIENT))
+    await run("npm", "--prefix", CLIENT, "run", "build")
 
     with ModelServer(other=parrot) as model:
         told = await run("node", CLIENT / "dist/examples/agent.js", talk="I am Ana.\n\n", **model.environment())
 
     assert told.splitlines() == ["You said: I am Ana.", "1 user_message, 2 assistant_message"]
     assert (await service.memory("typescript-agent"))["usage"]["actor"]["turns"] == 1
+
+    with ModelServer(other=weatherman) as model:
+        told = await run("node", CLIENT / "dist/examples/ai_sdk.js", talk=TALK, **model.environment())
+
+    assert told.splitlines() == ['It is {"city":"Porto","degrees":31,"sky":"sunny"}.', "You are Ana."]
+    turn = ["user_message", "tool_call", "tool_result", "assistant_message"]
+    assert await kinds(service, "ai-sdk-agent") == [*turn, "user_message", "assistant_message"]
 
 
 def parrot(asked: Asked) -> str:

@@ -29,7 +29,11 @@ async function turn(text: string): Promise<string> {
   const context = body(
     await memory.POST("/sessions/{key}/context", {
       params: { ...session, query: { format: "openai" } },
-      body: { system: "You are a travel assistant.", incoming: [said] },
+      body: {
+        system: "You are a travel assistant.",
+        knowledge: [{ title: "The desk", text: "It is open from 9 to 17." }],
+        incoming: [said],
+      },
     }),
   );
   const reply = await complete(context.payload);
