@@ -3,7 +3,7 @@
 from datetime import date, datetime
 from typing import Literal, TypeAlias
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from app.llm.guard import Circuit
 from app.memory.rules import Kept
@@ -95,6 +95,8 @@ class LastRunOut(BaseModel):
 
 
 class RoleUsageOut(BaseModel):
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)  # all of it is always answered
+
     calls: int = 0
     input_tokens: int = 0
     cached_input_tokens: int = 0
