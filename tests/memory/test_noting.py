@@ -181,21 +181,26 @@ async def test_what_is_deleted_though_its_model_cited_nothing_is_noted_again_whe
     start_service: StartService, models: ModelServer
 ) -> None:
     worded = iter(("lives in", "resides in", "lives in"))
-    nothing = lines()
-    models.answers[PromptKind.EXTRACTOR] = lambda asked: (
-        lines(f"* 🔴 [fact] User {next(worded)} Lisbon.") if asked.has("Lisbon") else nothing
+    seat = "* 🔴 [preference] User prefers a window seat."
+    models.answers[PromptKind.EXTRACTOR] = lambda asked: lines(
+        *[f"* 🔴 [fact] User {next(worded)} Lisbon."] * asked.has("Lisbon"), *[seat] * asked.has("seat")
     )
     async with start_service(provider="openai") as service:
         path = await told_of_ana(service)
-        (noted,) = await facts(service)
+        noted = await facts(service)
         await service.client.delete(path)
         await read_beside(service)
-        assert await facts(service) == []
+        assert await texts(service) == ["User prefers a window seat."]
         await say(service, "I live in Lisbon.", id="m-4")
         await end(service)
         again = await facts(service)
 
-    assert [[source["cites"] for source in fact["sources"]] for fact in (noted, *again)] == [[[1]], [[4]]]
+    assert [[source["cites"] for source in fact["sources"]] for fact in (*noted, *again)] == [
+        [[1]],
+        [[3]],
+        [[3]],
+        [[4]],
+    ]
 
 
 LATER, LATEST = "2100-01-01T00:00:00Z", "2101-01-01T00:00:00Z"
