@@ -16,7 +16,7 @@ from app.context.stages.rendering import rendering
 from app.context.stages.tail import tail
 from app.context.stages.template import template
 from app.context.stages.volatile import volatile
-from app.context.wording import LAGGING, left_out
+from app.context.wording import LAGGING, PAUSED, left_out
 
 # The order of memory-rules.md section 6; what fits is decided once everything that wants a place has one.
 STAGES: tuple[Stage, ...] = (
@@ -65,6 +65,6 @@ def _tokens(layout: Layout) -> dict[str, int]:
 
 
 def _notices(snapshot: Snapshot, omitted: Omitted) -> tuple[str, ...]:
-    lagging = [LAGGING] if snapshot.lagging else []
+    lagging = [PAUSED] if snapshot.paused else [LAGGING] if snapshot.lagging else []
     left = [left_out(omitted.unobserved_messages)] if omitted.unobserved_messages else []
     return tuple(lagging + left)

@@ -87,6 +87,7 @@ class Snapshot:
     standing: Standing | None = None  # what was known of the resource when the session began
     profile_tokens: int = 0  # and how much of it is told
     lagging: bool = False  # the memory is behind: failing, stalled or over the block threshold
+    paused: bool = False  # it is to wait for a cap on its cost
     values: dict[str, Any] = field(default_factory=dict)  # stored ones and artifacts' texts that a template uses
     elsewhere: tuple[Elsewhere, ...] = ()  # oldest first
     elsewhere_tokens: int = 0  # what may be told of them

@@ -145,6 +145,7 @@ class SnapshotReader:
             elsewhere=head.elsewhere if remembered else (),
             elsewhere_tokens=self._elsewhere_tokens,
             lagging=remembered and (head.attempts > 0 or head.pending_tokens >= rules.block_tokens),
+            paused=remembered and head.paused,
         )
 
 

@@ -51,7 +51,8 @@ moment AS (
   SELECT concat_ws('/', s.xmin, m.xmin, s.last_active_at, {facts}, ({state})::text) AS mark,
          s.memory_id, coalesce(m.log_version, 0) AS version, s.next_seq - 1 AS seq, m.current_task,
          m.suggested_response, s.observed_seq, s.activated_seq, s.tail_from_seq, s.compacted_seq, s.summary_seq,
-         s.total_tokens, s.anchor_date, s.config, m.attempts, m.pending_tokens, {rebuilding} AS rebuilding
+         s.total_tokens, s.anchor_date, s.config, m.attempts, m.paused, m.pending_tokens,
+         {rebuilding} AS rebuilding
   FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id WHERE s.id = $1
 )
 """
@@ -196,6 +197,7 @@ class Head:
     version: int
     mark: str | None
     attempts: int
+    paused: bool
     pending_tokens: int
     current_task: str | None
     suggested_response: str | None
@@ -343,6 +345,7 @@ def _head_of(row: Row, tail: list[Row], summary: Message | None) -> Head:
         version=head["version"],
         mark=head.get("mark"),
         attempts=head.get("attempts") or 0,
+        paused=head.get("paused") or False,
         pending_tokens=head.get("pending_tokens") or 0,
         current_task=head["current_task"],
         suggested_response=head["suggested_response"],

@@ -56,6 +56,7 @@ NO_OUTPUT = "(no output)"
 _CONTEXT_TAG: Final = re.compile(r"<(?=\s*+/?\s*+context\b)", re.IGNORECASE)
 
 LAGGING = "The memory is behind: the newest messages are not observed yet."
+PAUSED = "The memory is paused, as a cap on its cost is reached: what is new is not in its notes yet."
 
 
 _OTHER_TAG: Final = re.compile(r"<(?=\s*+/?\s*+other-conversation\b)", re.IGNORECASE)

@@ -276,10 +276,15 @@ def test_what_is_to_be_observed_again_counts_as_unobserved_where_the_budget_cut_
     assert context.omitted.unobserved_messages == 4
 
 
+BEHIND: list[dict[str, Any]] = [{"lagging": True}, {"paused": True}, {"lagging": True, "paused": True}]
+
+
 def test_a_lagging_memory_is_told_to_the_caller_alone() -> None:
-    context = compiled(user("Hi"), lagging=True)
-    assert len(context.notices) == 1
-    assert last_text(context) == "Hi"
+    for behind in BEHIND:
+        context = compiled(user("Hi"), **behind)
+        assert len(context.notices) == 1
+        assert ("paused" in context.notices[0]) is behind.get("paused", False)
+        assert last_text(context) == "Hi"
 
 
 def test_the_epoch_names_version_anchor_date_and_first_message() -> None:

@@ -48,14 +48,14 @@ async def test_at_its_cap_a_memory_pauses_and_catches_up_by_itself_the_next_day(
     caps = {f"{payer}_tokens_per_day": 1}
     async with start_service(provider=provider, memory=MEMORY, caps=caps) as service:
         await service.append(KEY, *talk(1, OBSERVE_AT), wait_ms=WAIT_MS)
-        one_call = await service.memory(KEY)
+        one_call, before = await service.memory(KEY), await service.context(KEY)
         await service.append(KEY, *talk(OBSERVE_AT + 1, 2 * OBSERVE_AT), wait_ms=WAIT_MS)
         paused = await service.memory(KEY)
         appended = await service.append(KEY, *talk(2 * OBSERVE_AT + 1, 2 * OBSERVE_AT + 2))
         raw = await service.context(KEY)
         asked = len(models.requests)
         await a_day_passes(database_url)
-        caught_up = await memory_where(service, "idle")
+        caught_up, after = await memory_where(service, "idle"), await service.context(KEY)
 
     spent = one_call["spending"][payer]
     assert one_call["status"] == "idle"
@@ -73,6 +73,7 @@ async def test_at_its_cap_a_memory_pauses_and_catches_up_by_itself_the_next_day(
     assert paused["pending"]["messages"] == OBSERVE_AT
     assert len(raw["payload"]["messages"]) >= OBSERVE_AT + 2
     assert raw["omitted"]["unobserved_messages"] == 0
+    assert ([len(seen["notices"]) for seen in (before, raw, after)], "paused" in raw["notices"][0]) == ([0, 1, 0], True)
     assert asked == 1
     assert caught_up["cursor"]["observed_seq"] == 2 * OBSERVE_AT + 2
     assert caught_up["coverage"]["gaps"] == []
