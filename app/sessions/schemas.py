@@ -63,12 +63,13 @@ UNSCHEDULED = ("idle", "disabled")  # may have no time at which to be looked at;
 WaitMs = Annotated[int, Query(ge=0, le=WAIT_MS_MAX, description="Wait so long for the memory to be idle")]
 
 
-# What OpenAI's Agents SDK gives every item for which the model's server has no id (agents: models/fake_id.py).
-PLACEHOLDER_ID = "__fake_id__"
+# What the Agents SDK of OpenAI gives every item for which the model's server has no id: in Python (models/fake_id.py),
+# and in JavaScript (openaiItemIds.js).
+PLACEHOLDER_IDS = ("__fake_id__", "FAKE_ID")
 
 
 def _own(value: Any) -> Any:
-    return None if value == PLACEHOLDER_ID else value
+    return None if value in PLACEHOLDER_IDS else value
 
 
 class MessageIn(BaseModel):

@@ -187,22 +187,23 @@ async def test_without_one_a_message_sent_twice_is_two(service: Service) -> None
     assert len({message["id"] for message in await stored(service)}) == 2
 
 
-async def test_an_id_that_stands_for_none_names_no_message(service: Service) -> None:
+@pytest.mark.parametrize("placeholder", ["__fake_id__", "FAKE_ID"])
+async def test_an_id_that_stands_for_none_names_no_message(service: Service, placeholder: str) -> None:
     """OpenAI's Agents SDK gives it to all that a server of chat completions answers."""
     said = {
-        "id": "__fake_id__",
+        "id": placeholder,
         "type": "message",
         "role": "assistant",
         "content": [{"type": "output_text", "text": "Done."}],
     }
-    called = {"id": "__fake_id__", "type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}"}
+    called = {"id": placeholder, "type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}"}
 
     once = await service.append("s1", said, called)
     again = await service.append("s1", said)
 
     assert [message["seq"] for message in once["messages"] + again["messages"]] == [1, 2, 3]
     kept = (await service.get("/sessions/s1/messages"))["items"]
-    assert "__fake_id__" not in str(kept)
+    assert placeholder not in str(kept)
 
 
 async def test_a_request_has_one_to_a_hundred_messages(service: Service) -> None:
