@@ -1,7 +1,7 @@
 """A session outside of the memory it shared: a branch or an import of one (docs/sharing.md).
 
-The log is that of all its sessions and stays with them. What leaves has its messages, and a memory of its own, made of
-them anew: as in a session of which nothing has been observed yet. Its first append wakes it.
+The log belongs to all of its sessions and stays with them. A session that leaves has its messages and a memory of its
+own, made from them as in a session of which nothing has been observed yet. Its first append wakes that memory.
 """
 
 from uuid import UUID

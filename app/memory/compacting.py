@@ -1,9 +1,9 @@
 """Compaction: messages leave the tail for a summary, in one transaction and one new version (docs/decisions/0020).
 
-Like the controls on the log it takes a new epoch: what a step was thinking about may be pending no more. The messages
-stay where they are. What was observed ahead of them becomes live, for the work is done; what nobody has observed is
-told by the summary alone, and the cursor passes it. That is condensed while nothing is locked, as it takes its time,
-and recorded if it is still what is to be condensed.
+Like the controls on the log it takes a new epoch, because what a step is thinking about may no longer be pending. The
+messages stay stored. Those observed ahead become live, since the work is done; those that nobody has observed are told
+by the summary alone, and the cursor passes them. They are condensed before anything is locked, because that takes time,
+and the result is recorded only if the same messages are still to be condensed.
 """
 
 import asyncio
@@ -184,7 +184,7 @@ def _summary(leaving: Leaving, former: StoredSummary | None, text: str | None, l
 
 
 def _stands(former: StoredSummary, end: int, text: str | None) -> bool:
-    """Whether the summary there is, is what is asked for. Raises AlreadyCompacted where it stands for more."""
+    """Whether the existing summary is the one asked for. Raises AlreadyCompacted if it stands for more messages."""
     if end > former.up_to_seq:
         return False
     if text is None:
@@ -196,7 +196,7 @@ def _stands(former: StoredSummary, end: int, text: str | None) -> bool:
 
 
 def _told(ahead: Sequence[Derived]) -> Told | None:
-    """What the newest chunk that becomes live said of the current task."""
+    """The current task as the newest chunk that becomes live tells it."""
     if not ahead:
         return None
     return Told(current_task=ahead[-1].current_task, suggested_response=ahead[-1].suggested_response)

@@ -1,9 +1,9 @@
 """The operator's controls on the log: a note is edited, notes are deleted (api.md, Memory).
 
 Each is one transaction and one new version, and takes a new epoch: a step whose sources changed while it was thinking
-records nothing (architecture.md 1.2). A deleted note keeps its row, so its messages stay derived, and no later
-reflection has it for a source. A chunk that is only observed ahead is in no version yet, but has an id: edited it stays
-buffered, deleted it never becomes live, and the cursor moves over it with the next chunk that does.
+records nothing (architecture.md 1.2). A deleted note keeps its row, so its messages still count as observed, and no
+later reflection uses it as a source. A chunk that is only observed ahead is in no version yet, but has an id: if it is
+edited it stays buffered; if it is deleted it never becomes live, and the cursor passes it with the next one that does.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ class Controls:
         self._redaction = redaction
 
     async def edit(self, tenant: str, key: str, notes: Notes[N], note_id: int, text: str) -> N:
-        """Put the lines of ``text`` in the place of a note's. Answers the note that took its place, under a new id.
+        """Replace a note by one with the lines of ``text``. Answers the new note, which has a new id.
 
         Raises SessionNotFound, ObservationNotFound or ReflectionNotFound, NotLive, Invalid, TooLarge.
         """
@@ -72,9 +72,10 @@ class Controls:
         return edited
 
     async def delete(self, tenant: str, key: str, notes: Notes[N], note_id: int | None = None) -> Deleted:
-        """Retire a note, or all live ones in one version. Where there is none it answers the same (api.md, Memory).
+        """Retire a note, or all live ones in one version. Not an error if there is none (api.md, Memory).
 
-        What told the current task takes it along. Raises SessionNotFound, and NotLive for what another note holds now.
+        The current task goes with the note that told it. Raises SessionNotFound, and NotLive for a note that another
+        one has condensed or replaced.
         """
         async with self._database.tx(of=session_id(tenant, key)) as tx:
             locked = await self._locked(tx, tenant, key)
@@ -118,7 +119,7 @@ class Controls:
         return any(note.status is Status.ACTIVE and note.place[1] > end for note in old)
 
     def _refuse_growth(self, locked: Locked, old: N, new: NewText) -> None:
-        """One note is no larger than a log that is due to be condensed, unless it was so before."""
+        """Raises TooLarge for a note larger than a log that is due to be condensed, unless the old one was as large."""
         limit = self._memory.rules(locked.config).observation_tokens
         if new.tokens > max(limit, old.tokens):
             detail = (
@@ -129,7 +130,7 @@ class Controls:
 
 
 def read_items(text: str) -> tuple[Item, ...]:
-    """The lines of an edit, in the form of the log. Raises Invalid where there are none, or the same over and over."""
+    """The lines of an edit, in the form of the log. Raises Invalid if there are none, or one is repeated many times."""
     parsed = parse(block(LOG, text))
     if parsed.repetitive or not parsed.items:
         found = "says the same over and over" if parsed.repetitive else "has no line of a log, which begins with '* '"
@@ -138,7 +139,7 @@ def read_items(text: str) -> tuple[Item, ...]:
 
 
 def new_text(items: tuple[Item, ...], text: str, *, covers: Ranges) -> NewText:
-    """The lines as a note of the messages ``covers``; what cites others is no citation but a name, as in ``#4211``."""
+    """The lines as a note of the messages ``covers``. A ``#4211`` outside of these is a name, not a citation."""
     clipped = clip_citations(items, within=covers, said=text)
     rendered = render(clipped)
     return NewText(text=rendered, items=clipped, tokens=text_tokens(rendered))
@@ -157,7 +158,7 @@ def _new_text(locked: Locked, old: Observation | Reflection, items: tuple[Item, 
 
 
 def _refuse_what_is_not_live(notes: Notes[N], note: N) -> None:
-    """Raises NotLive, telling what became of a note. A reflection made ahead has its sources to be changed."""
+    """Raises NotLive, telling what became of the note. For a reflection made ahead, its sources can be edited."""
     if note.status is Status.RETIRED:
         raise NotLive(f"{notes.name} {note.id} is live no more: {_fate(note)}")
     if note.status is Status.BUFFERED and isinstance(note, Reflection):

@@ -1,8 +1,8 @@
 """Citations of a memory that several conversations share: ``#<conversation>:12``, and plain numbers for a model. Pure.
 
-What reads and judges a model's reply knows messages by one number. So the conversations of a shared log are laid end to
-end: message 12 of the second one comes after all of the first. A model is shown such numbers, and what it answers is
-named again.
+The code that reads and judges a model's reply knows messages by a single number. So the conversations of a shared log
+are laid end to end: message 12 of the second one comes after all of the first. A model is shown those numbers, and the
+citations in its reply are translated back to names.
 """
 
 import re
@@ -20,13 +20,13 @@ _NAMED: Final = re.compile(r"#([A-Za-z0-9._:@~=+-]{1,200}):([0-9]{1,9})(?:-([0-9
 
 
 def named(items: Iterable[Item], conversation: str) -> tuple[Item, ...]:
-    """Lines that cite messages of one conversation, saying of which."""
+    """Lines that cite messages of one conversation, with its name in each citation."""
     return _mapped(items, lambda cite: (Cite(cite.first, cite.last, conversation),))
 
 
 @dataclass(frozen=True, slots=True)
 class Numbering:
-    """The conversations end to end: the first number of each less one, by its name; ``total`` is the last of all."""
+    """The conversations end to end. ``before``: the number before the first of each, by name; ``total``: the last."""
 
     before: Mapping[str, int]
     total: int

@@ -14,9 +14,9 @@ from app.memory.prompts import Prompt
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What a model is asked: the fixed instructions, then ``prompt``, to be answered in so many tokens.
+    """What a model is asked: the fixed instructions, then ``prompt``, and how many tokens it may answer.
 
-    What the model spends on thinking comes on top of them (``LlmConfig``).
+    What the model spends on thinking is allowed in addition (``LlmConfig``).
     """
 
     instructions: Prompt

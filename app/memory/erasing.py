@@ -1,7 +1,7 @@
 """A message is erased with everything that was derived from it (api.md, Messages; docs/decisions/0028).
 
-One transaction over the session and its branches, and in each one new version and a new epoch: a step that has the
-message in view records nothing. What was noted with it is observed again without it, which is due work.
+It is one transaction over the session and its branches. Each gets a new version and a new epoch, so that a step that
+has the message in view records nothing. The other messages of the erased notes are then due to be observed again.
 """
 
 from collections import Counter
@@ -127,7 +127,7 @@ class Erasing:
 
 
 def untold_since(locked: Locked, blanked: Blanked, *others: Mapping[UUID, int]) -> dict[UUID, int]:
-    """From which message on what is remembered of a session may be other than it was."""
+    """The message from which on the notes of a session may have changed."""
     first: dict[UUID, int] = {}
     gaps = ({gap.session_id: gap.first} for gap in locked.rebuilding)
     for session, seq in (found for known in (blanked.since, *gaps, *others) for found in known.items()):

@@ -1,7 +1,7 @@
 """What an erasure leaves of a log, told from the lineage of its notes (docs/decisions/0028). Pure.
 
-A note whose text was erased is *blank*. A blank one leaves the log; where it condensed others, those of them that are
-not blank take its place again. What then no note tells is observed again, which needs no plan: it is the gap.
+A note whose text was erased is *blank*. A blank note leaves the log; if it condensed others, those of them that are not
+blank take its place again. Messages that no note covers then are observed again: they are found as gaps.
 """
 
 from collections.abc import Sequence

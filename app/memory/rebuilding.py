@@ -1,7 +1,7 @@
 """The Rebuild step: what was erased from the notes is observed again, without what was erased (docs/decisions/0028).
 
-The observer is shown the memory as it was before those messages, so that no later note can be in view of an earlier
-one: an erasure takes with a note what comes after it, and nothing before.
+The observer is shown the memory as it was before those messages. So no note is ever written in view of a later one, and
+an erasure has to remove only a note and what comes after it.
 """
 
 import asyncio

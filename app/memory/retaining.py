@@ -1,9 +1,9 @@
 """What was said is removed once it is as old as its session's retention rule says (docs/decisions/0031).
 
-A sweep looks at a few sessions at a time, in the order of their ids; the database says how far each is, so whoever dies
-leaves nothing undone, and whoever comes second finds nothing to do. It removes the content of messages that are told
-by notes and shown no longer, and where nothing is to be kept, a session in which nothing was said for so long. How old
-something is goes by the clock that dated it, the database's: a process whose own is ahead removes nothing too early.
+A sweep looks at a few sessions at a time, in the order of their ids. How far each has come is in the database, so a
+process that dies leaves nothing undone, and a second one finds nothing to do. The sweep removes the content of messages
+that are covered by notes and no longer shown and, if nothing is to be kept, sessions that were silent for as long.
+Ages are told by the clock that dated the messages, the database's: a process whose clock is ahead removes none early.
 """
 
 from collections.abc import Awaitable, Callable
