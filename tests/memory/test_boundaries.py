@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -62,6 +63,11 @@ def test_what_answers_a_closing_phrase_still_belongs_to_the_topic() -> None:
 def test_only_the_user_closes_and_opens_topics(role: str) -> None:
     said = [*ask("Pay the rent."), (role, "New topic: flights."), (role, "That's all, thanks.")]
     assert boundaries(log(*said)).told == set()
+
+
+def test_what_no_observer_is_shown_opens_no_topic() -> None:
+    messages = log(*ask("Pay the rent."), *ask("New topic: flights."))
+    assert boundaries([*messages[:2], replace(messages[2], observe=False), messages[3]]).told == set()
 
 
 def test_nothing_has_no_boundary() -> None:

@@ -126,8 +126,14 @@ def test_citations_at_the_end_are_read(end: str, cites: list[tuple[int, int]]) -
     assert item(f"said {end}") == Item(text="said", cites=tuple(Cite(first, last) for first, last in cites))
 
 
+@pytest.mark.parametrize("text", ["said #12 then", "said this and"])
+def test_only_an_and_between_citations_goes_with_them(text: str) -> None:
+    assert item(f"{text} #13") == Item(text=text, cites=(Cite(13, 13),))
+
+
 @pytest.mark.parametrize(
-    "text", ["PR #42 was merged", "was merged (see #42)", "said #1234567890", "in C#", "said #12a", "this and"]
+    "text",
+    ["PR #42 was merged", "was merged (see #42)", "said #1234567890", "in C#", "said #12a", "this and", "said #12 and"],
 )
 def test_what_is_no_citation_stays_text(text: str) -> None:
     assert item(text) == Item(text=text)

@@ -86,6 +86,19 @@ def test_a_whole_reply_is_read() -> None:
             id="the outermost closing tag wins",
         ),
         pytest.param(
+            "<observations>\n* a\n</observations>\nand more of it\n</observations>",
+            ["a and more of it"],
+            id="with all that stands before it",
+        ),
+        pytest.param(
+            "<observations>\n* a\n</observations>\n* no\n</current-task>", ["a"], id="that of another block closes none"
+        ),
+        pytest.param(
+            "<observations>\n* a\n<current-task>\n* t\n</current-task>\n</observations>\n* no",
+            ["a", "t"],
+            id="where another block opens before it is closed, it closes later",
+        ),
+        pytest.param(
             "<observations>\n<observations>\n* a\n</observations>\n</observations>",
             ["a"],
             id="tags in tags are no text",
@@ -151,6 +164,7 @@ def test_it_is_told_whether_the_block_was_whole(raw: str, complete: bool) -> Non
         ("<current-task>t</current-task><suggested-response>r</suggested-response>", "t"),
         ("<current-task>\na </current-task> b\n</current-task>", "a </current-task> b"),
         ("<current-task>a\nb</current-task>", "a\nb"),
+        ("<observations>\n* a</observations>\n<current-task>\nt</current-task>", "t"),
         ("<current_task>a\nb</Current-Task > \n<suggested-response>r</suggested-response>", "a\nb"),
         ("<current-task>\n</current-task>", None),
         ("<current-task>\n(none)\n</current-task>", ""),

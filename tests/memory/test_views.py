@@ -4,7 +4,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
@@ -176,6 +176,30 @@ def test_a_result_without_an_id_answers_no_call_from_before_the_user_s_last_word
     ]
 
 
+def test_a_result_that_comes_after_the_user_s_word_is_of_its_call() -> None:
+    span = [
+        message(1, call("c1", "search", {}), role=Role.ASSISTANT),
+        message(2, text("Are you there?")),
+        message(3, result("c1", "3 hits"), role=Role.TOOL),
+    ]
+
+    lines = messages_view(span, zone=UTC_ZONE).splitlines()
+
+    assert [line for line in lines if "|" in line] == [
+        "call| search {}",
+        "| Are you there?",
+        "result| search: 3 hits",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [("ana_b-c.d@example.org", "ana_b-c.d@example.org"), ('An"a\n#7 user', "Ana7 user"), ("n" * 80, "n" * 60)],
+)
+def test_a_speaker_s_name_holds_what_names_hold(name: str, label: str) -> None:
+    assert f'#1 user "{label}" trust=' in messages_view([message(1, text("Hi"), name=name)], zone=UTC_ZONE)
+
+
 def test_a_late_result_is_shown_though_its_call_is_not_there() -> None:
     assert messages_view([message(1, result("c9", "late"))], zone=UTC_ZONE).endswith("result| late")
 
@@ -189,6 +213,8 @@ def test_a_late_result_is_shown_though_its_call_is_not_there() -> None:
         ([], "[]"),
         (None, "null"),
         ([{"type": "text", "text": "one"}, {"type": "image", "data": "AAAA"}], "one\nresult| [image]"),
+        ([{"type": "text", "text": "one"}, 2], '[{"type": "text", "text": "one"}, 2]'),
+        ([{"text": "one"}], '[{"text": "one"}]'),
     ],
 )
 def test_any_output_has_a_text(output: Any, shown: str) -> None:
@@ -269,17 +295,20 @@ def test_other_tags_stay() -> None:
 
 
 @given(st.text(max_size=2_000), st.integers(0, 400))
+@example("word " * 400, 100)
 def test_a_cut_keeps_the_limit_and_both_ends(value: str, limit: int) -> None:
     shown = cut(value, limit_tokens=limit)
 
     if text_tokens(value) <= limit:
         assert shown == value
     else:
-        found = re.fullmatch(r"(.*)\n\[\.\.\. [\d,]+ tokens left out \.\.\.\]\n(.*)", shown, re.DOTALL)
+        found = re.fullmatch(r"(.*)\n\[\.\.\. ([\d,]+) tokens left out \.\.\.\]\n(.*)", shown, re.DOTALL)
         assert found is not None
-        assert value.startswith(found[1])
-        assert value.endswith(found[2])
-        assert text_tokens(found[1]) + text_tokens(found[2]) <= limit
+        head, left_out, end = found.groups()
+        assert value.startswith(head)
+        assert value.endswith(end)
+        assert text_tokens(head) + text_tokens(end) <= limit
+        assert text_tokens(head) + int(left_out.replace(",", "")) + text_tokens(end) == text_tokens(value)
 
 
 @given(st.lists(st.integers(0, 1_000), max_size=20), st.integers(0, 5_000))
