@@ -94,6 +94,33 @@ async def test_a_tombstone_stays_in_the_place_of_an_erased_message(service: Serv
         assert problem(again, 410, "message-erased")["errors"][0]["pointer"] == "/messages/0/id"
 
 
+async def test_who_said_it_and_what_was_noted_beside_it_go_with_it(service: Service) -> None:
+    said = {"id": "m-1", "role": "user", "name": "Maria", "content": "Hello", "metadata": {"ip": "192.0.2.7"}}
+    await service.append("s1", said)
+    assert {"name": "Maria", "metadata": {"ip": "192.0.2.7"}}.items() <= (await messages(service))[0].items()
+
+    await service.client.delete("/sessions/s1/messages/m-1")
+
+    (gone,) = await messages(service)
+    assert "Maria" not in str(gone)
+    assert gone["metadata"] == {}
+
+
+async def test_what_it_took_of_a_budget_is_free_again(service: Service) -> None:
+    await service.append("s1", *({"role": "user", "content": f"Number {n} was seen."} for n in range(60)))
+    await service.append("s1", {"id": "m-large", "role": "user", "content": "word " * 2_000})
+    await say(service, "And now?")
+
+    await service.client.delete("/sessions/s1/messages/m-large")
+
+    assert str(await service.context("s1", message_budget=1_000)).count("was seen") == 60
+
+
+async def messages(service: Service) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = (await service.get("/sessions/s1/messages"))["items"]
+    return found
+
+
 async def test_the_notes_that_may_tell_of_it_are_made_again_without_it(service: Service) -> None:
     await observed(service)
     before = await log(service)
