@@ -229,11 +229,28 @@ async def test_what_is_said_while_a_session_leaves_its_memory_and_comes_back_is_
         laws.log_is_whole(found)
 
 
-async def test_nothing_is_left_of_a_memory_that_its_last_session_leaves(service: Service) -> None:
+OF_A_MEMORY = ("memory_versions", "session_cursors", "observations", "reflections", "runs", "spending")
+
+
+async def test_nothing_is_left_of_a_memory_that_its_last_session_leaves(service: Service, database_url: str) -> None:
+    async def rows() -> dict[str, int]:
+        connection = await asyncpg.connect(database_url)
+        counts = [await connection.fetchval(f"SELECT count(*) FROM {table}") for table in OF_A_MEMORY]  # noqa: S608 - ours
+        await connection.close()
+        return dict(zip(OF_A_MEMORY, counts, strict=True))
+
     await share(service, "one", "two", **SMALL)
-    await say(service, "two", 1, 2, 3)
+    for first in range(1, 24, 3):
+        await say(service, "two", first, first + 1, first + 2)
+        await service.client.post("/sessions/two/memory/reflect")
+        await service.memory("two")
     assert (await service.client.delete("/sessions/two")).status_code == 200
+    left = await rows()
+    assert left["memory_versions"] > 0
+    assert left["reflections"] > 0
+    assert left["runs"] > 0
     await service.configure("one", scope="session")
+    assert set((await rows()).values()) == {0}
     await share(service, "three", **SMALL)
     await say(service, "three", 4, 5, 6)
     memory = await service.memory("three")
