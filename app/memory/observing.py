@@ -128,7 +128,7 @@ class Observing:
             await advance(self._store, tx, loaded.session_id, rules, fenced, to_seq=span.to_seq)
             await self._store.add_version(tx, loaded.memory_id, "observed", [loaded.session_id])
         await self._store.add_runs(tx, lease, runs, shown=loaded.conversation_id)
-        return Outcome.RECORDED
+        return Outcome.PART if span.limited and not ahead else Outcome.RECORDED
 
 
 def _observer_input(loaded: Loaded, rules: Rules, span: Span) -> ObserverInput:

@@ -109,17 +109,21 @@ def chunks_to_activate(chunks: Sequence[int], *, pending_tokens: int, rules: Rul
 
 
 def observe(state: State) -> Observe | None:
-    """Section 3.3: at P >= message_tokens, with nothing buffered, observe the oldest safe span up to P - retain."""
+    """Section 3.3: at P >= message_tokens, with nothing buffered, observe the oldest safe span up to P - retain.
+
+    A span longer than one call may be shown takes several: the next of them come below the threshold too.
+    """
     rules = state.rules
     if state.nothing_safe or state.buffered or state.pending_tokens <= 0:
         return None
     if state.requested is Request.OBSERVE:
         blocked = state.pending_tokens >= rules.block_tokens
         return Observe(want_tokens=state.pending_tokens, force_closed=blocked, whole=True)
-    if state.pending_tokens < rules.message_tokens:
+    want = state.pending_tokens - rules.retain_tokens
+    if state.pending_tokens < rules.message_tokens and not (state.unfinished and want > 0):
         return None
     return Observe(
-        want_tokens=max(1, state.pending_tokens - rules.retain_tokens),
+        want_tokens=max(1, want),
         force_closed=state.pending_tokens >= rules.block_tokens,
     )
 

@@ -35,13 +35,15 @@ class Group:
 class Span:
     """Whole groups to observe at once, up to ``to_seq``, of which ``messages`` are shown, ``tokens`` big.
 
-    ``covers`` are the seqs of the shown messages; the rest is skipped.
+    ``covers`` are the seqs of the shown messages; the rest is skipped. ``limited``: more was wanted than one call may
+    be shown.
     """
 
     to_seq: int
     messages: tuple[Message, ...]
     tokens: int
     covers: Ranges
+    limited: bool = False
 
 
 @dataclass(slots=True)
@@ -80,7 +82,7 @@ def safe_span(
     """
     limit = inf if limit_tokens is None else limit_tokens
     taken: list[Message] = []
-    tokens, shown, full = 0, False, False
+    tokens, shown, full, enough = 0, False, False, False
     for group in groups(messages, force_closed=force_closed):
         grows = shown and bool(group.observable)
         full = grows and tokens + group.tokens > limit
@@ -90,7 +92,7 @@ def safe_span(
         taken.extend(group.messages)
         tokens += group.tokens
         shown = shown or bool(group.observable)
-    return _span(taken) if shown and (full or tokens >= least_tokens) else None
+    return _span(taken, limited=full and not enough) if shown and (full or tokens >= least_tokens) else None
 
 
 def ended_at(span: Span, messages: Sequence[Message], ends: Iterable[int], *, least_tokens: int) -> Span | None:
@@ -108,7 +110,7 @@ def ended_at(span: Span, messages: Sequence[Message], ends: Iterable[int], *, le
             break
         if end in wanted and tokens >= max(1, least_tokens):
             fitting = taken
-    return None if fitting is None else _span(messages[:fitting])
+    return None if fitting is None else _span(messages[:fitting], limited=span.limited)
 
 
 def group_start(messages: Sequence[Message], seq: int) -> int:
@@ -135,13 +137,14 @@ def merged(pairs: Iterable[tuple[int, int]], *, apart: int = 1) -> Ranges:
     return tuple(joined)
 
 
-def _span(taken: Sequence[Message]) -> Span:
+def _span(taken: Sequence[Message], *, limited: bool) -> Span:
     shown = tuple(message for message in taken if message.observe)
     return Span(
         to_seq=taken[-1].seq,
         messages=shown,
         tokens=sum(message.tokens for message in shown),
         covers=ranges(message.seq for message in shown),
+        limited=limited,
     )
 
 

@@ -48,6 +48,7 @@ from app.redaction.model import OFF, Redaction
 
 log = structlog.get_logger("daybook.engine")
 
+DONE = frozenset({Outcome.RECORDED, Outcome.PART})
 OF_ONE_SESSION = (NoteFacts, Rebuild, Observe, Buffer)  # steps; the others are about all that share the memory
 
 
@@ -97,6 +98,7 @@ class Stepping:
         """
         activated = recorded = False
         looked: dict[tuple[UUID, Outcome], Seen] = {}
+        unfinished: UUID | None = None  # the session of whose span a part is observed
         while True:
             with traced(self._tracer, "load"):
                 loaded = await self._store.load(lease)
@@ -104,7 +106,8 @@ class Stepping:
                 return False
             rules = Rules.resolve(self._service_rules, loaded.config)
             loaded = in_turn(loaded, looked)
-            state = state_of(loaded, rules, tried=tried(loaded, looked), activated=activated)
+            goes_on = unfinished == loaded.session_id
+            state = state_of(loaded, rules, tried=tried(loaded, looked), activated=activated, unfinished=goes_on)
             step = affordable_step(state, self._charging.caps, await self._charging.allowance(loaded))
             if isinstance(step, Wait):
                 return await self._queue.settle(lease, step, loaded.requested_at)
@@ -112,7 +115,8 @@ class Stepping:
                 await self._queue.give_back(lease)
                 return False
             once = activated and loaded.requested is Request.ACTIVATE  # another run would activate a second time
-            if recorded and not once and others_wait():
+            last = goes_on and state.pending_tokens < rules.message_tokens  # another run would leave the rest
+            if recorded and not once and not last and others_wait():
                 await self._queue.give_back(lease)
                 return True
             outcome = await self._attempt(lease, about(step, loaded), rules, step)
@@ -122,7 +126,9 @@ class Stepping:
                 return False
             looked[loaded.session_id, outcome] = seen(loaded)
             activated = activated or isinstance(step, Activate)
-            recorded = recorded or outcome is Outcome.RECORDED
+            recorded = recorded or outcome in DONE
+            if isinstance(step, Observe):
+                unfinished = loaded.session_id if outcome is Outcome.PART else None
 
     async def _attempt(self, lease: Lease, loaded: Loaded, rules: Rules, step: Step) -> Outcome | None:
         """Execute one step; None if it failed. A failure is recorded and ends the lease."""

@@ -31,6 +31,7 @@ class State:
 
     ``buffered``: message tokens of each chunk observed ahead, oldest first; P still includes them. ``nothing_safe``: no
     whole closed group was found among the pending messages. ``no_boundary``: no end of a topic was found among them.
+    ``unfinished``: a part of a span is observed that was longer than one call may be shown.
     ``ahead``: there is a reflection made ahead of its time. ``unhelped_tokens``: the size of the log when condensing
     it last gave nothing smaller. ``rebuilding``: notes were erased and are to be made again. ``to_note``: the session
     has ended, and facts are still to be taken from it. ``failed``: the last step failed. ``may_observe``,
@@ -53,6 +54,7 @@ class State:
     failed: bool = False
     nothing_safe: bool = False
     no_boundary: bool = False
+    unfinished: bool = False
     may_observe: bool = True
     may_reflect: bool = True
 

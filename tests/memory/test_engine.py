@@ -95,6 +95,22 @@ async def test_a_memory_with_many_steps_to_do_lets_others_come_between(
     assert observed.index("short") == 1
 
 
+async def test_a_span_longer_than_one_call_may_be_shown_is_observed_by_several(start_service: StartService) -> None:
+    """memory-rules.md section 3: up to P - retain, however much of it goes into a call."""
+    said = [{"role": role, "content": "The harbour is closed. " * 60} for role in ("user", "assistant") * 6]
+    cursors, calls = {}, {}
+    for limit in (None, 1_000):
+        memory = {"message_tokens": 3_000, "retain_tokens": 600, "buffer_every": None, "observer_input_tokens": limit}
+        async with start_service(memory=memory) as service:
+            await service.append(f"{limit}", *said, wait_ms=WAIT_MS)
+            found = await service.memory(f"{limit}")
+        cursors[limit], calls[limit] = found["cursor"]["observed_seq"], found["usage"]["observer"]["calls"]
+
+    assert cursors[1_000] == cursors[None] > len(said) // 2
+    assert calls[None] == 1
+    assert calls[1_000] > 2
+
+
 async def test_a_memory_with_one_step_to_do_is_claimed_once_whoever_waits(
     database_url: str, start_service: StartService
 ) -> None:

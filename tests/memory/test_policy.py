@@ -80,6 +80,19 @@ def test_messages_are_observed_from_the_threshold_on_all_but_what_is_retained(pe
     assert next_step(state(pending_tokens=pending)) == step
 
 
+@pytest.mark.parametrize(
+    ("pending", "step"),
+    [
+        (200, IDLE),
+        (201, Observe(want_tokens=1, force_closed=False)),
+        (999, Observe(want_tokens=799, force_closed=False)),
+        (1_000, Observe(want_tokens=800, force_closed=False)),
+    ],
+)
+def test_a_span_of_which_a_part_is_observed_is_observed_below_the_threshold_too(pending: int, step: Step) -> None:
+    assert next_step(state(pending_tokens=pending, unfinished=True)) == step
+
+
 @pytest.mark.parametrize(("retain", "want"), [(0, 1_000), (999, 1), (1_000, 1), (5_000, 1)])
 def test_at_least_one_token_is_wanted_however_much_is_retained(retain: float, want: int) -> None:
     config = {"retain_tokens": retain}
