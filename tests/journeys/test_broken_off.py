@@ -131,5 +131,5 @@ async def test_an_export_whose_object_store_goes_away_ends_without_its_end_and_w
         store.rename(tmp_path / "away")
         with pytest.raises(httpx.RemoteProtocolError):
             await service.client.get("/resources/r/export")
-        assert await in_use(service) == 0
+        await until(partial(in_use, service), (0).__eq__)
     assert not [record.getMessage() for record in caplog.records if record.exc_info]
