@@ -20,7 +20,10 @@ LONG = [{"role": "user", "content": "x" * 20_000}] * 50
 SENT_BYTES, DECLARED_BYTES = 1_000_000, 5_000_000
 UPLOAD = f"PUT /sessions/s/artifacts/a.bin HTTP/1.1\r\nhost: x\r\ncontent-length: {DECLARED_BYTES}\r\n\r\n"
 EXPORT = "GET /resources/r/export HTTP/1.1\r\nhost: x\r\n\r\n"
-IDLE = "SELECT pid FROM pg_stat_activity WHERE state = 'idle in transaction' AND datname = current_database()"
+IDLE = """
+SELECT pid FROM pg_stat_activity WHERE state = 'idle in transaction' AND datname = current_database()
+  AND xact_start < clock_timestamp() - interval '0.5 s'  -- not one of the service's own, as of its index
+"""
 THERE = "SELECT count(*) FROM pg_stat_activity WHERE pid = $1"
 EVENTS = "GET /sessions/s/memory/events HTTP/1.1\r\nhost: x\r\n\r\n"
 MCP = "POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{"
