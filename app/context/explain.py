@@ -40,18 +40,16 @@ def decision(
     )
 
 
-def returning(is_kept: Callable[[int], bool], *, budget: int | None, enough: int) -> int | None:
-    """How many tokens more bring an item back, found by deciding again under larger budgets up to ``enough``.
+def returning(is_kept: Callable[[int], bool], *, budget: int, enough: int) -> int:
+    """How many tokens more bring an item back, which is kept under ``enough`` and not under ``budget``.
 
-    None where no budget brings it back: a number of items is the limit.
+    Found by deciding again under budgets between the two.
     """
-    low, high = budget or 0, enough
-    if high <= low or not is_kept(high):
-        return None
+    low, high = budget, enough
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if is_kept(middle) else (middle, high)
-    return high - (budget or 0)
+    return high - budget
 
 
 def of_notes(blocks: Sequence[Block], notes: Notes, limits: NoteLimits) -> Iterator[Decision]:
@@ -79,8 +77,8 @@ def of_tail(
         found = decision(BUDGET, verdict, message, reason, returns=returns)
         return replace(found, id=message_id(message.seq, last_seq=last_seq))
 
-    skipped, total = starts.before[0], starts.before[-1]
-    over = total - (budget or 0)
+    skipped, total, allowed = starts.before[0], starts.before[-1], budget or 0
+    over = total - allowed
     if skipped:
         yield Decision(
             id=f"messages:{first_seq}-{starts.messages[0].seq - 1}",
@@ -91,7 +89,7 @@ def of_tail(
             returns_with_tokens=over,
         )
     for index, message in enumerate(shown.dropped):
-        returns = returning(_reaches(index, starts), budget=budget, enough=total)
+        returns = returning(_reaches(index, starts), budget=allowed, enough=total)
         yield of(message, Verdict.DROPPED, OVER_MESSAGES, returns=returns)
     for message in shown.messages:
         if message.seq in shown.cut:
