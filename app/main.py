@@ -10,13 +10,14 @@ from typing import Protocol
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 from prometheus_client import CollectorRegistry, ProcessCollector, disable_created_metrics
+from starlette.datastructures import State
 
 from app import VERSION
 from app.artifacts.branch_store import ArtifactBranchStore
 from app.artifacts.branching import ArtifactBranching
 from app.artifacts.service import ArtifactConfig, ArtifactService
 from app.artifacts.store import ArtifactStore
-from app.configs import auth_config, caps, configured, database_config, ending_config
+from app.configs import auth_config, configured, ending_config
 from app.context.answers import Answers, AnswersConfig
 from app.context.diff_store import DiffStore
 from app.context.previous import PreviousCalls, PreviousConfig
@@ -35,29 +36,20 @@ from app.facts.store import FactStore
 from app.keys.auth import Auth
 from app.keys.store import KeyStore
 from app.kit.clock import SystemClock
-from app.kit.db import Database
 from app.kit.rates import RateConfig, Rates
 from app.kit.tracing import Tracing, build_tracing
 from app.memory.branching import BranchConfig, Branching
-from app.memory.charging import Charging
 from app.memory.compacting import Compacting
 from app.memory.controls import Controls
 from app.memory.erasing import Erasing
 from app.memory.erasing_store import ErasingStore
-from app.memory.metrics import MemoryMetrics
 from app.memory.parting import Parting
-from app.memory.queue_store import QueueStore
-from app.memory.service import MemoryService
-from app.memory.spending_store import SpendingStore
-from app.memory.store import MemoryStore
-from app.redaction.build import build_redaction
-from app.roles import build_roles
+from app.recall.index_store import IndexStore
 from app.routing import route
 from app.sessions.append_store import AppendStore
 from app.sessions.deleting import Deleting
 from app.sessions.ending import Ending
 from app.sessions.message_store import MessageStore
-from app.sessions.metrics import SessionMetrics
 from app.sessions.replacing import Replacing
 from app.sessions.resources import Resources, ResourceStore
 from app.sessions.service import SessionConfig, SessionService
@@ -67,7 +59,16 @@ from app.state.model import StateConfig
 from app.state.service import StateService
 from app.state.store import StateStore
 from app.transfer.exporting import ExportConfig, Exporting
-from app.working import build_engine, build_objects, build_recall, build_retaining, build_sweeping, process_name
+from app.working import (
+    Base,
+    MemoryParts,
+    RecallParts,
+    build_base,
+    build_memory,
+    build_recall,
+    build_retaining,
+    build_sweeping,
+)
 
 # The framework's own spans contain the query string, which is the caller's text.
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
@@ -89,63 +90,18 @@ class Background(Protocol):
     async def stop(self) -> None: ...
 
 
-class Closing(Protocol):
-    """A part that has connections to a provider."""
-
-    async def close(self) -> None: ...
-
-
 def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
     """The service, built but not started: its lifespan opens the pool and starts the background, and ends both."""
-    pool = Database(database_config(settings, "" if database is None else database.url))
-    registry = _registry()
-    memory_metrics = MemoryMetrics(registry)
-    memory_store, queue = MemoryStore(pool, memory_metrics), QueueStore(pool, memory_metrics)
-    charging = Charging(database=pool, store=SpendingStore(pool), caps=caps(settings))
     tracing = build_tracing(os.environ, version=VERSION)
-    roles = build_roles(settings, tracing.tracer)
-    redaction = build_redaction(settings.redaction.tenants or "", settings.redaction.hook)
-    engine = build_engine(
-        settings,
-        pool,
-        queue=queue,
-        store=memory_store,
-        metrics=memory_metrics,
-        charging=charging,
-        roles=roles,
-        redaction=redaction,
-        tracer=tracing.tracer,
-    )
-    memory = MemoryService(
-        queue=queue, engine=engine, service_rules=settings.memory.values(), guards=roles.guards.values()
-    )
+    url, name = ("", "") if database is None else (database.url, database.name)
+    base = build_base(settings, url, registry=_registry(), tracer=tracing.tracer)
+    memory, recall = build_memory(base), build_recall(base)
 
-    ending = Ending(database=pool, memory=memory, config=ending_config(settings))
-    search = build_recall(settings, pool, roles.embedder, redaction=redaction, registry=registry)
-    index_store = search.index_store
-    session_metrics, session_store = SessionMetrics(registry), SessionStore(pool)
-    facts = FactStore(pool)
-    deleting = Deleting(
-        database=pool,
-        store=session_store,
-        keepers=(
-            Parting(store=memory_store, erasing=ErasingStore()),
-            ArtifactStore(pool),
-            StateStore(pool),
-            facts,
-            index_store,
-            ResourceStore(),
-        ),
-        memory=memory,
-        metrics=session_metrics,
-    )
-    retaining = build_retaining(settings, pool, index_store, deleting, session_metrics)
-    objects = build_objects(settings)
-    artifacts = ArtifactService(ArtifactStore(pool), configured(ArtifactConfig, settings.artifacts), objects, redaction)
-    vectorizings = [] if search.vectorizing is None else [search.vectorizing]
-    sweepings = [] if objects is None else [build_sweeping(settings, pool, objects)]
-    rates = Rates(configured(RateConfig, settings.rates))
-    auth = Auth(auth_config(settings), store=KeyStore(pool), clock=SystemClock())
+    state = State()
+    state.database, state.database_name = base.database, name
+    state.auth = Auth(auth_config(settings), store=KeyStore(base.database), clock=SystemClock())
+    state.rates = Rates(configured(RateConfig, settings.rates))
+    provide_services(state, base, memory, recall)
 
     app = FastAPI(
         title="Daybook",
@@ -154,142 +110,190 @@ def create_app(settings: Settings, database: Location | None = None) -> FastAPI:
         redoc_url=None,
         openapi_url=None,
         telemetry=NO_TELEMETRY,
-        lifespan=_lifespan(
-            pool,
-            auth,
-            rates,
-            tracing,
-            background=(engine, search.indexer, search.recall, *vectorizings, ending, retaining, *sweepings),
-            models=roles.models if roles.embedder is None else (*roles.models, roles.embedder),
-        ),
+        lifespan=_lifespan(state, base, tracing, _background(state, base, memory, recall)),
     )
-    app.state.database = pool
-    app.state.database_name = "" if database is None else database.name
-    app.state.auth, app.state.rates = auth, rates
-    messages, limits = MessageStore(pool), configured(SessionConfig, settings.sessions)
-    app.state.sessions = SessionService(
-        session_store,
-        memory,
+    app.state = state
+    route(app, settings, base.registry, base.tracer)
+    return app
+
+
+def provide_services(state: State, base: Base, memory: MemoryParts, recall: RecallParts) -> None:
+    """What the routes ask, by the names under which they find it."""
+    state.recall = recall.service
+    _provide_kept(state, base)
+    _provide_sessions(state, base, memory, recall)
+    _provide_memory(state, base, memory)
+    _provide_context(state, base, memory, recall)
+    _provide_diagnostics(state, base, memory, recall)
+
+
+def _provide_kept(state: State, base: Base) -> None:
+    """What is kept beside the messages, and how all of it is exported."""
+    settings, database = base.settings, base.database
+    state.artifacts = ArtifactService(
+        ArtifactStore(database), configured(ArtifactConfig, settings.artifacts), base.objects, base.redaction
+    )
+    state.values = StateService(
+        database=database,
+        store=StateStore(database),
+        config=configured(StateConfig, settings.state),
+        redaction=base.redaction,
+    )
+    state.facts = FactService(
+        database=database,
+        store=FactStore(database),
+        clock=SystemClock(),
+        config=configured(FactConfig, settings.facts),
+        redaction=base.redaction,
+    )
+    state.exporting = Exporting(
+        database=database, objects=base.objects, config=configured(ExportConfig, settings.export)
+    )
+
+
+def _provide_sessions(state: State, base: Base, memory: MemoryParts, recall: RecallParts) -> None:
+    database, redaction, limits = base.database, base.redaction, configured(SessionConfig, base.settings.sessions)
+    state.sessions = SessionService(
+        SessionStore(database),
+        memory.service,
         limits,
-        session_metrics,
-        messages=messages,
-        appends=AppendStore(pool),
-        on_append=search.indexer.appended,
+        base.session_metrics,
+        messages=MessageStore(database),
+        appends=AppendStore(database),
+        on_append=recall.indexer.appended,
         redaction=redaction,
-        tracer=tracing.tracer,
+        tracer=base.tracer,
     )
-    app.state.replacing = Replacing(
-        database=pool,
-        store=messages,
-        memory=memory,
-        readers=(index_store, facts, ErasingStore()),
+    state.replacing = Replacing(
+        database=database,
+        store=MessageStore(database),
+        memory=memory.service,
+        readers=(IndexStore(database), FactStore(database), ErasingStore()),
         bytes_max=limits.message_bytes_max,
         redaction=redaction,
     )
-    app.state.ending = ending
-    app.state.resources = Resources(
-        database=pool, memory=memory, metadata_bytes_max=limits.metadata_bytes_max, redaction=redaction
+    state.ending = Ending(database=database, memory=memory.service, config=ending_config(base.settings))
+    state.resources = Resources(
+        database=database, memory=memory.service, metadata_bytes_max=limits.metadata_bytes_max, redaction=redaction
     )
-    app.state.artifacts = artifacts
-    app.state.values = StateService(
-        database=pool, store=StateStore(pool), config=configured(StateConfig, settings.state), redaction=redaction
-    )
-    app.state.facts = FactService(
-        database=pool,
-        store=facts,
-        clock=SystemClock(),
-        config=configured(FactConfig, settings.facts),
-        redaction=redaction,
-    )
-    app.state.exporting = Exporting(
-        database=pool,
-        objects=objects,
-        config=configured(ExportConfig, settings.export),
-    )
-    app.state.deleting = deleting
-    app.state.erasing = Erasing(
-        database=pool,
-        store=memory_store,
-        erasing=ErasingStore(),
-        facts=facts,
-        index=index_store,
-        memory=memory,
-        metrics=session_metrics,
-    )
-    app.state.compacting = Compacting(database=pool, store=memory_store, memory=memory, redaction=redaction)
-    app.state.branching = Branching(
-        database=pool,
-        memory=memory_store,
-        erasing=ErasingStore(),
-        state=StateStore(pool),
-        artifacts=ArtifactBranching(
-            ArtifactBranchStore(pool), objects, bytes_max=settings.sessions.branch_artifact_bytes_max
+    state.deleting = Deleting(
+        database=database,
+        store=SessionStore(database),
+        keepers=(
+            Parting(store=memory.store, erasing=ErasingStore()),
+            ArtifactStore(database),
+            StateStore(database),
+            FactStore(database),
+            IndexStore(database),
+            ResourceStore(),
         ),
-        config=BranchConfig(messages_max=settings.sessions.branch_messages_max, timezone=memory.defaults.timezone),
+        memory=memory.service,
+        metrics=base.session_metrics,
     )
-    app.state.controls = Controls(database=pool, store=memory_store, memory=memory, redaction=redaction)
-    app.state.recall = search.recall
-    contexts = ContextStore(pool, facts_max=facts_max(settings.facts.profile_tokens))
-    app.state.context = ContextService(
+
+
+def _provide_memory(state: State, base: Base, memory: MemoryParts) -> None:
+    """What changes a memory."""
+    database, limits = base.database, base.settings.sessions
+    state.controls = Controls(database=database, store=memory.store, memory=memory.service, redaction=base.redaction)
+    state.compacting = Compacting(
+        database=database, store=memory.store, memory=memory.service, redaction=base.redaction
+    )
+    state.erasing = Erasing(
+        database=database,
+        store=memory.store,
+        erasing=ErasingStore(),
+        facts=FactStore(database),
+        index=IndexStore(database),
+        memory=memory.service,
+        metrics=base.session_metrics,
+    )
+    state.branching = Branching(
+        database=database,
+        memory=memory.store,
+        erasing=ErasingStore(),
+        state=StateStore(database),
+        artifacts=ArtifactBranching(
+            ArtifactBranchStore(database), base.objects, bytes_max=limits.branch_artifact_bytes_max
+        ),
+        config=BranchConfig(messages_max=limits.branch_messages_max, timezone=memory.service.defaults.timezone),
+    )
+
+
+def _provide_context(state: State, base: Base, memory: MemoryParts, recall: RecallParts) -> None:
+    settings = base.settings
+    store = ContextStore(base.database, facts_max=facts_max(settings.facts.profile_tokens))
+    state.context = ContextService(
         reader=SnapshotReader(
-            store=contexts,
-            memory=memory,
-            state=app.state.values,
-            artifacts=app.state.artifacts,
+            store=store,
+            memory=memory.service,
+            state=state.values,
+            artifacts=state.artifacts,
             clock=SystemClock(),
             profile_tokens=settings.facts.profile_tokens,
             elsewhere_tokens=settings.context.elsewhere_tokens,
         ),
-        store=contexts,
-        diffs=DiffStore(pool),
-        memory=memory,
+        store=store,
+        diffs=DiffStore(base.database),
+        memory=memory.service,
         clock=SystemClock(),
         answers=Answers(
             AnswersConfig(bytes_max=settings.context.answers_bytes_max),
             PreviousCalls(PreviousConfig(pieces_max=settings.context.previous_pieces_max)),
         ),
-        recall=search.recall,
+        recall=recall.service,
         recall_tokens=settings.recall.tokens,
-        tracer=tracing.tracer,
+        tracer=base.tracer,
     )
-    backlog = BacklogStore(pool)
-    app.state.metrics = Metrics(registry, database=pool, store=backlog, guards=roles.guards)
-    app.state.diagnostics = DiagnosticsService(
-        store=DiagnosticsStore(pool),
-        memory=memory,
-        charging=charging,
+
+
+def _provide_diagnostics(state: State, base: Base, memory: MemoryParts, recall: RecallParts) -> None:
+    database, roles, backlog = base.database, base.roles, BacklogStore(base.database)
+    state.metrics = Metrics(base.registry, database=database, store=backlog, guards=roles.guards)
+    state.diagnostics = DiagnosticsService(
+        store=DiagnosticsStore(database),
+        memory=memory.service,
+        charging=base.charging,
         observer=roles.observer.name,
         reflector=roles.reflector.name,
-        events=configured(EventsConfig, settings.events),
+        events=configured(EventsConfig, base.settings.events),
     )
-    app.state.overview = Overview(
-        database=pool,
+    state.overview = Overview(
+        database=database,
         store=backlog,
-        charging=charging,
+        charging=base.charging,
         roles=roles.told,
-        indexer=search.indexer,
-        vectorizing=search.vectorizing,
-        name=process_name(),
+        indexer=recall.indexer,
+        vectorizing=recall.vectorizing,
+        name=base.name,
         clock=SystemClock(),
     )
-    route(app, settings, registry, tracing.tracer)
-    return app
+
+
+def _background(state: State, base: Base, memory: MemoryParts, recall: RecallParts) -> list[Background]:
+    """What works while the service runs, in the order in which it is started."""
+    parts: list[Background | None] = [
+        memory.engine,
+        recall.indexer,
+        recall.service,
+        recall.vectorizing,
+        state.ending,
+        build_retaining(base, state.deleting),
+        None if base.objects is None else build_sweeping(base, base.objects),
+    ]
+    return [part for part in parts if part is not None]
 
 
 def _lifespan(
-    pool: Database,
-    auth: Auth,
-    rates: Rates,
-    tracing: Tracing,
-    *,
-    background: Sequence[Background],
-    models: Sequence[Closing],
+    state: State, base: Base, tracing: Tracing, background: Sequence[Background]
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     """Opens the pool and starts the background; ends both in reverse order."""
+    auth: Auth = state.auth
+    rates: Rates = state.rates
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        await pool.open()
+        await base.database.open()
         await auth.start()
         for part in background:
             part.start()
@@ -300,8 +304,8 @@ def _lifespan(
                 await part.stop()
             await auth.stop()
             await rates.close()
-            await asyncio.gather(*(model.close() for model in models))
-            await pool.close()
+            await base.roles.close()
+            await base.database.close()
             await asyncio.to_thread(tracing.close)
 
     return lifespan

@@ -1,5 +1,6 @@
 """Who observes, reflects, extracts and makes vectors, as the settings say: a provider's models, or built-in ones."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -38,6 +39,11 @@ class Roles:
     embedder: GuardedEmbedder | None
     guards: Mapping[str, Guard]  # by what they stand before
     told: Sequence[ModelRole]  # what an operator is told of them
+
+    async def close(self) -> None:
+        """End the connections to the providers."""
+        embedders = [] if self.embedder is None else [self.embedder]
+        await asyncio.gather(*(model.close() for model in self.models), *(found.close() for found in embedders))
 
 
 def build_roles(settings: Settings, tracer: Tracer = UNTRACED) -> Roles:

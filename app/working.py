@@ -1,8 +1,9 @@
-"""Builds what works in the background: the memory's engine, recall with its index, and the sweeps."""
+"""Builds what several domains share, and what works in the background: the engine, recall and its index, the sweeps."""
 
 import os
 import socket
 from dataclasses import dataclass
+from typing import Any
 
 from opentelemetry.trace import Tracer
 from prometheus_client import CollectorRegistry
@@ -10,12 +11,11 @@ from prometheus_client import CollectorRegistry
 from app.artifacts.objects import Objects, open_objects
 from app.artifacts.store import ArtifactStore
 from app.artifacts.sweeping import SweepConfig, Sweeping
-from app.configs import configured, index_config, recall_config, vector_config
+from app.configs import caps, configured, database_config, index_config, recall_config, vector_config
 from app.facts.model import FactConfig
 from app.facts.store import FactStore
 from app.kit.clock import SystemClock
 from app.kit.db import Database
-from app.llm.embedding_build import GuardedEmbedder
 from app.memory.activating import Activating
 from app.memory.charging import Charging
 from app.memory.engine import Engine, EngineConfig
@@ -28,6 +28,8 @@ from app.memory.rebuilding import Rebuilding
 from app.memory.reflecting import Reflecting
 from app.memory.retaining import Retaining, RetainingConfig
 from app.memory.retaining_store import RetainingStore
+from app.memory.service import MemoryService
+from app.memory.spending_store import SpendingStore
 from app.memory.stepping import Stepping
 from app.memory.store import MemoryStore
 from app.recall.index_store import IndexStore
@@ -38,86 +40,48 @@ from app.recall.store import RecallStore
 from app.recall.vector_search import VectorSearch
 from app.recall.vector_store import VectorStore
 from app.recall.vectorizing import Vectorizing
+from app.redaction.build import build_redaction
 from app.redaction.model import Redaction
-from app.roles import Roles
+from app.roles import Roles, build_roles
 from app.sessions.deleting import Deleting
 from app.sessions.metrics import SessionMetrics
 from app.settings import Settings
 
 
-def build_engine(  # noqa: PLR0913 - every part by its constructor
-    settings: Settings,
-    pool: Database,
-    *,
-    queue: QueueStore,
-    store: MemoryStore,
-    metrics: MemoryMetrics,
-    charging: Charging,
-    roles: Roles,
-    redaction: Redaction,
-    tracer: Tracer,
-) -> Engine:
-    observing = Observing(
-        database=pool,
-        store=store,
-        charging=charging,
-        observer=roles.observer,
-        redaction=redaction,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Base:
+    """What the parts of several domains share.
+
+    ``name``: by which leases and the overview tell this process from others. ``objects`` is None where the bytes of
+    artifacts are in the database.
+    """
+
+    settings: Settings
+    database: Database
+    name: str
+    registry: CollectorRegistry
+    tracer: Tracer
+    roles: Roles
+    redaction: Redaction
+    charging: Charging
+    session_metrics: SessionMetrics
+    objects: Objects | None
+
+
+def build_base(settings: Settings, url: str, *, registry: CollectorRegistry, tracer: Tracer) -> Base:
+    """Raises StartError."""
+    database = Database(database_config(settings, url))
+    return Base(
+        settings=settings,
+        database=database,
+        name=f"{socket.gethostname()}:{os.getpid()}",
+        registry=registry,
         tracer=tracer,
-    )
-    config = configured(EngineConfig, settings.engine)
-    stepping = Stepping(
-        database=pool,
-        queue=queue,
-        store=store,
-        activating=Activating(database=pool, store=store),
-        observing=observing,
-        reflecting=Reflecting(
-            database=pool,
-            store=store,
-            charging=charging,
-            reflector=roles.reflector,
-            redaction=redaction,
-            tracer=tracer,
-        ),
-        rebuilding=Rebuilding(database=pool, store=store, erasing=ErasingStore(), observing=observing, tracer=tracer),
-        noting=Noting(
-            database=pool,
-            store=store,
-            facts=FactStore(pool),
-            charging=charging,
-            extractor=roles.extractor,
-            config=configured(FactConfig, settings.facts),
-            redaction=redaction,
-            tracer=tracer,
-        ),
-        charging=charging,
-        service_rules=settings.memory.values(),
-        lease_seconds=config.lease_seconds,
-        metrics=metrics,
-        redaction=redaction,
-        tracer=tracer,
-    )
-    return Engine(queue=queue, stepping=stepping, config=config, owner=process_name(), tracer=tracer)
-
-
-def process_name() -> str:
-    """The name by which leases and the overview tell this process from others."""
-    return f"{socket.gethostname()}:{os.getpid()}"
-
-
-def build_retaining(
-    settings: Settings, pool: Database, index: IndexStore, deleting: Deleting, metrics: SessionMetrics
-) -> Retaining:
-    return Retaining(
-        database=pool,
-        store=RetainingStore(pool),
-        index=index,
-        deleting=deleting,
-        service_rules=settings.memory.values(),
-        now=pool.now,
-        config=configured(RetainingConfig, settings.retention),
-        metrics=metrics,
+        roles=build_roles(settings, tracer),
+        redaction=build_redaction(settings.redaction.tenants or "", settings.redaction.hook),
+        charging=Charging(database=database, store=SpendingStore(database), caps=caps(settings)),
+        session_metrics=SessionMetrics(registry),
+        objects=build_objects(settings),
     )
 
 
@@ -132,47 +96,128 @@ def build_objects(settings: Settings, *, begins: bool = True) -> Objects | None:
     return open_objects(chosen.url, concurrency=chosen.store_concurrency, begins=begins)
 
 
-def build_sweeping(settings: Settings, pool: Database, objects: Objects) -> Sweeping:
-    config = configured(SweepConfig, settings.artifacts)
-    return Sweeping(objects=objects, store=ArtifactStore(pool), now=pool.now, config=config)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryParts:
+    """What the rest of the service may ask of the memory, the engine that works on it, and its store."""
+
+    service: MemoryService
+    engine: Engine
+    store: MemoryStore
+
+
+def build_memory(base: Base) -> MemoryParts:
+    metrics = MemoryMetrics(base.registry)
+    store, queue = MemoryStore(base.database, metrics), QueueStore(base.database, metrics)
+    config, rules = configured(EngineConfig, base.settings.engine), base.settings.memory.values()
+    stepping = _stepping(base, store, queue, metrics, rules, lease_seconds=config.lease_seconds)
+    engine = Engine(queue=queue, stepping=stepping, config=config, owner=base.name, tracer=base.tracer)
+    service = MemoryService(queue=queue, engine=engine, service_rules=rules, guards=base.roles.guards.values())
+    return MemoryParts(service=service, engine=engine, store=store)
+
+
+def _stepping(
+    base: Base,
+    store: MemoryStore,
+    queue: QueueStore,
+    metrics: MemoryMetrics,
+    rules: dict[str, Any],
+    *,
+    lease_seconds: float,
+) -> Stepping:
+    database, redaction, tracer = base.database, base.redaction, base.tracer
+    observing = Observing(
+        database=database,
+        store=store,
+        charging=base.charging,
+        observer=base.roles.observer,
+        redaction=redaction,
+        tracer=tracer,
+    )
+    return Stepping(
+        database=database,
+        queue=queue,
+        store=store,
+        activating=Activating(database=database, store=store),
+        observing=observing,
+        reflecting=Reflecting(
+            database=database,
+            store=store,
+            charging=base.charging,
+            reflector=base.roles.reflector,
+            redaction=redaction,
+            tracer=tracer,
+        ),
+        rebuilding=Rebuilding(
+            database=database, store=store, erasing=ErasingStore(), observing=observing, tracer=tracer
+        ),
+        noting=Noting(
+            database=database,
+            store=store,
+            facts=FactStore(database),
+            charging=base.charging,
+            extractor=base.roles.extractor,
+            config=configured(FactConfig, base.settings.facts),
+            redaction=redaction,
+            tracer=tracer,
+        ),
+        charging=base.charging,
+        service_rules=rules,
+        lease_seconds=lease_seconds,
+        metrics=metrics,
+        redaction=redaction,
+        tracer=tracer,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallParts:
-    """Recall, what writes its index and its vectors in the background, and the store that deletes from both.
+    """Recall, and what writes its index and its vectors in the background.
 
     ``vectorizing`` is None if recall is by words alone.
     """
 
-    recall: RecallService
+    service: RecallService
     indexer: Indexer
     vectorizing: Vectorizing | None
-    index_store: IndexStore
 
 
-def build_recall(
-    settings: Settings,
-    pool: Database,
-    embedder: GuardedEmbedder | None,
-    *,
-    redaction: Redaction,
-    registry: CollectorRegistry,
-) -> RecallParts:
-    index_store, config = IndexStore(pool), vector_config(settings)
+def build_recall(base: Base) -> RecallParts:
+    database, redaction = base.database, base.redaction
+    embedder, config = base.roles.embedder, vector_config(base.settings)
     vectorizing = vectors = None
     if embedder is not None:
-        store, metrics = VectorStore(pool, embedder.label), VectorMetrics(registry)
+        store, metrics = VectorStore(database, embedder.label), VectorMetrics(base.registry)
         vectorizing = Vectorizing(store=store, embedder=embedder, config=config, redaction=redaction, metrics=metrics)
         vectors = VectorSearch(store=store, embedder=embedder, config=config, redaction=redaction, metrics=metrics)
     indexer = Indexer(
-        store=index_store, config=index_config(settings), on_index=None if vectorizing is None else vectorizing.ask
+        store=IndexStore(database),
+        config=index_config(base.settings),
+        on_index=None if vectorizing is None else vectorizing.ask,
     )
-    recall = RecallService(
-        store=RecallStore(pool),
-        facts=FactStore(pool),
+    service = RecallService(
+        store=RecallStore(database),
+        facts=FactStore(database),
         indexer=indexer,
         clock=SystemClock(),
-        config=recall_config(settings),
+        config=recall_config(base.settings),
         vectors=vectors,
     )
-    return RecallParts(recall=recall, indexer=indexer, vectorizing=vectorizing, index_store=index_store)
+    return RecallParts(service=service, indexer=indexer, vectorizing=vectorizing)
+
+
+def build_retaining(base: Base, deleting: Deleting) -> Retaining:
+    return Retaining(
+        database=base.database,
+        store=RetainingStore(base.database),
+        index=IndexStore(base.database),
+        deleting=deleting,
+        service_rules=base.settings.memory.values(),
+        now=base.database.now,
+        config=configured(RetainingConfig, base.settings.retention),
+        metrics=base.session_metrics,
+    )
+
+
+def build_sweeping(base: Base, objects: Objects) -> Sweeping:
+    config = configured(SweepConfig, base.settings.artifacts)
+    return Sweeping(objects=objects, store=ArtifactStore(base.database), now=base.database.now, config=config)

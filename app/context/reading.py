@@ -32,10 +32,7 @@ class SnapshotReader:
         profile_tokens: int,
         elsewhere_tokens: int,
     ) -> None:
-        """What may be told of the resource, and of other sessions that share the memory, in tokens.
-
-        Both are of the issue "Remembering across conversations", points 5 and 6.
-        """
+        """How many tokens may be told of the resource, and of other sessions that share the memory."""
         self._store = store
         self._memory = memory
         self._state = state

@@ -8,73 +8,33 @@ from typing import Final
 from uuid import UUID
 
 import httpx2 as httpx
+from prometheus_client import CollectorRegistry
 
-from app.artifacts.branch_store import ArtifactBranchStore
-from app.artifacts.branching import ArtifactBranching
-from app.artifacts.service import ArtifactConfig, ArtifactService
-from app.artifacts.store import ArtifactStore
-from app.context.answers import Answers, AnswersConfig
-from app.context.diff_store import DiffStore
-from app.context.previous import PreviousCalls, PreviousConfig
-from app.context.profile import facts_max
-from app.context.reading import SnapshotReader
-from app.context.service import ContextService
-from app.context.store import ContextStore
-from app.diagnostics.service import DiagnosticsService, EventsConfig
-from app.diagnostics.store import DiagnosticsStore
-from app.facts.model import FactConfig
-from app.facts.service import FactService
-from app.facts.store import FactStore
 from app.keys.auth import Auth, AuthConfig
 from app.kit.clock import SystemClock
 from app.kit.db import Database
 from app.kit.tokens import text_tokens
-from app.main import create_app
-from app.memory.activating import Activating
-from app.memory.branching import BranchConfig, Branching
+from app.kit.tracing import UNTRACED
+from app.main import create_app, provide_services
 from app.memory.charging import Charging
-from app.memory.compacting import Compacting
-from app.memory.controls import Controls
-from app.memory.engine import Engine, EngineConfig
-from app.memory.erasing import Erasing
-from app.memory.erasing_store import ErasingStore
 from app.memory.extractive.roles import ExtractiveExtractor
-from app.memory.metrics import MemoryMetrics
-from app.memory.noting import Noting
-from app.memory.observing import Observing
-from app.memory.parting import Parting
 from app.memory.queue_store import QueueStore
-from app.memory.rebuilding import Rebuilding
 from app.memory.records import Lease
-from app.memory.reflecting import Reflecting
 from app.memory.retaining import Retaining, RetainingConfig
 from app.memory.retaining_store import RetainingStore
-from app.memory.service import MemoryService
 from app.memory.spending import Amount, Caps
 from app.memory.spending_store import SpendingStore
-from app.memory.stepping import Stepping
-from app.memory.store import MemoryStore
 from app.recall.index_store import IndexStore
-from app.recall.indexer import IndexConfig, Indexer
-from app.recall.service import RecallConfig, RecallService
-from app.recall.store import RecallStore
-from app.sessions.append_store import AppendStore
-from app.sessions.deleting import Deleting
-from app.sessions.ending import Ending, EndingConfig
-from app.sessions.message_store import MessageStore
+from app.redaction.model import OFF
+from app.roles import Roles
 from app.sessions.metrics import SessionMetrics
-from app.sessions.replacing import Replacing
-from app.sessions.resources import Resources
-from app.sessions.service import SessionConfig, SessionService
-from app.sessions.store import SessionStore
-from app.settings import HttpSettings, Settings
-from app.state.model import StateConfig
-from app.state.service import StateService
-from app.state.store import StateStore
+from app.settings import ContextSettings, EngineSettings, HttpSettings, Settings
+from app.working import Base, build_memory, build_recall
 from tests.conftest import Service
 from tests.fuzz.model import FatedObserver, FatedReflector, Script
 from tests.fuzz.statements import Cut, WatchedDatabase
 
+SETTINGS = Settings(http=HttpSettings(access_log=False), context=ContextSettings(elsewhere_tokens=0))
 LONG_LEASE, SHORT_LEASE = 3_600.0, 0.03  # ends when the test says so; is renewed, or ends, within a step
 QUIET_SECONDS = 120.0
 
@@ -166,7 +126,7 @@ class Process:
         self.lease_seconds = LONG_LEASE
         self.caps = Caps()
         self.uncounted = 0  # calls whose reservation counted no more when they were charged
-        self._app = create_app(Settings(http=HttpSettings(access_log=False)))
+        self._app = create_app(SETTINGS)
         client = httpx.AsyncClient(transport=httpx.ASGITransport(app=self._app), base_url="http://fuzz")
         self.service = Service("http://fuzz", client, self._app)
         self.start()
@@ -175,65 +135,37 @@ class Process:
         """Begin a life, with nothing left in memory of the one before."""
         self.life, self.script = Life(), Script()
         database = WatchedDatabase(self.database, self.life)
-        store, queue = MemoryStore(database), QueueStore(database)
-        self.queue = queue
-        charging = Charging(database=database, store=Counting(database, self), caps=self.caps)
-        observer, reflector = FatedObserver(self.script), FatedReflector(self.script)
-        observing = Observing(database=database, store=store, charging=charging, observer=observer)
-        stepping = Stepping(
+        self.queue = QueueStore(database)
+        # Unchecked: a lease that lapses within a step is shorter than any that a setting allows.
+        engine = EngineSettings.model_construct(
+            lease_seconds=self.lease_seconds, grace_seconds=0
+        )  # beyond what is allowed
+        base = Base(
+            settings=SETTINGS.model_copy(update={"engine": engine}),
             database=database,
-            queue=queue,
-            store=store,
-            activating=Activating(database=database, store=store),
-            observing=observing,
-            reflecting=Reflecting(database=database, store=store, charging=charging, reflector=reflector),
-            rebuilding=Rebuilding(database=database, store=store, erasing=ErasingStore(), observing=observing),
-            noting=Noting(
-                database=database,
-                store=store,
-                facts=FactStore(database),
-                charging=charging,
+            name=f"process-{self._number}",
+            registry=CollectorRegistry(),
+            tracer=UNTRACED,
+            roles=Roles(
+                observer=FatedObserver(self.script),
                 extractor=ExtractiveExtractor(count=text_tokens),
-                config=FactConfig(),
+                reflector=FatedReflector(self.script),
+                models=(),
+                embedder=None,
+                guards={},
+                told=(),
             ),
-            charging=charging,
-            service_rules={},
-            lease_seconds=self.lease_seconds,
-            metrics=MemoryMetrics(),
+            redaction=OFF,
+            charging=Charging(database=database, store=Counting(database, self), caps=self.caps),
+            session_metrics=SessionMetrics(),
+            objects=None,
         )
-        config = EngineConfig(lease_seconds=self.lease_seconds, grace_seconds=0)
-        self.engine = Engine(queue=queue, stepping=stepping, config=config, owner=f"process-{self._number}")
-        memory = MemoryService(queue=queue, engine=self.engine, service_rules={})
+        memory = build_memory(base)
+        self.engine = memory.engine
         state = self._app.state
         state.database = database
         state.auth = Auth(AuthConfig(), store=None, clock=SystemClock())
-        sessions, messages, limits = SessionStore(database), MessageStore(database), SessionConfig()
-        state.sessions = SessionService(sessions, memory, limits, messages=messages, appends=AppendStore(database))
-        state.facts = FactService(
-            database=database, store=FactStore(database), clock=SystemClock(), config=FactConfig()
-        )
-        state.resources = Resources(database=database, memory=memory, metadata_bytes_max=limits.metadata_bytes_max)
-        state.replacing = Replacing(
-            database=database,
-            store=messages,
-            memory=memory,
-            readers=(IndexStore(database), FactStore(database), ErasingStore()),
-            bytes_max=limits.message_bytes_max,
-        )
-        state.erasing = Erasing(
-            database=database,
-            store=store,
-            erasing=ErasingStore(),
-            facts=FactStore(database),
-            index=IndexStore(database),
-            memory=memory,
-        )
-        state.deleting = Deleting(
-            database=database,
-            store=sessions,
-            keepers=(Parting(store=store, erasing=ErasingStore()), FactStore(database), IndexStore(database)),
-            memory=memory,
-        )
+        provide_services(state, base, memory, build_recall(base))
         self.retaining = Retaining(
             database=database,
             store=RetainingStore(database),
@@ -242,51 +174,7 @@ class Process:
             service_rules={"retention": {"days": 30, "keep": "memory"}},
             now=Later.now,
             config=RetainingConfig(batch_messages=3),
-            metrics=SessionMetrics(),
-        )
-        state.ending = Ending(database=database, memory=memory, config=EndingConfig())
-        state.branching = Branching(
-            database=database,
-            memory=store,
-            erasing=ErasingStore(),
-            state=StateStore(database),
-            artifacts=ArtifactBranching(ArtifactBranchStore(database), None, bytes_max=1_024),
-            config=BranchConfig(),
-        )
-        state.compacting = Compacting(database=database, store=store, memory=memory)
-        state.controls = Controls(database=database, store=store, memory=memory)
-        contexts = ContextStore(database, facts_max=facts_max(600))
-        state.context = ContextService(
-            reader=SnapshotReader(
-                store=contexts,
-                memory=memory,
-                state=StateService(database=database, store=StateStore(database), config=StateConfig()),
-                artifacts=ArtifactService(ArtifactStore(database), ArtifactConfig()),
-                clock=SystemClock(),
-                profile_tokens=600,
-                elsewhere_tokens=0,
-            ),
-            store=contexts,
-            diffs=DiffStore(database),
-            memory=memory,
-            clock=SystemClock(),
-            answers=Answers(AnswersConfig(), PreviousCalls(PreviousConfig())),
-            recall=RecallService(
-                store=RecallStore(database),
-                facts=FactStore(database),
-                indexer=Indexer(store=IndexStore(database), config=IndexConfig()),
-                clock=SystemClock(),
-                config=RecallConfig(),
-            ),
-            recall_tokens=1_500,
-        )
-        state.diagnostics = DiagnosticsService(
-            store=DiagnosticsStore(database),
-            memory=memory,
-            charging=charging,
-            observer=observer.name,
-            reflector=reflector.name,
-            events=EventsConfig(),
+            metrics=base.session_metrics,
         )
 
     async def kill(self) -> None:
