@@ -11,7 +11,7 @@ from app.kit.tokens import text_tokens
 from app.memory.grounding import Grounds, Source, item_source, message_source, stands_on
 from app.memory.log import detail_line, item_line, render
 from app.memory.model import Cite, Item, Parsed, Priority, Ranges
-from app.memory.protected import lost, with_lines
+from app.memory.protected import irreplaceable, lost, with_lines
 from app.memory.rules import SHRINK_FROM_TOKENS
 from app.memory.spans import merged
 from app.sessions.model import Message
@@ -98,17 +98,27 @@ def judge_facts(
 
 
 def restore(verdict: Verdict, guarded: Iterable[Item], *, limit_tokens: int | None) -> Verdict:
-    """The verdict with the protected lines it lost put back verbatim, the newest first while they fit the limit."""
+    """The verdict with the protected lines it lost put back verbatim: all, or as many as fit the limit.
+
+    First those that hold most of what is protected by the token, then the newest: the newest first of all would let go
+    of what is old at each reflection, however much it says.
+    """
     room = None if limit_tokens is None else limit_tokens - verdict.tokens
-    back: list[Item] = []
-    for item in reversed(lost(guarded, verdict.items)):
-        size = text_tokens(f"Date: {item.day}\n{item_line(item)}\n" + "\n".join(map(detail_line, item.details))) + 1
-        if room is None or size <= room:
-            back.append(item)
-            room = None if room is None else room - size
-    items = with_lines(verdict.items, reversed(back))
+    gone = lost(guarded, verdict.items)
+    sizes = [_size(item) for item in gone]
+    back: set[int] = set()
+    for at in sorted(range(len(gone)), key=lambda at: (-irreplaceable(gone[at]) / sizes[at], -at)):
+        if room is None or sizes[at] <= room:
+            back.add(at)
+            room = None if room is None else room - sizes[at]
+    items = with_lines(verdict.items, [gone[at] for at in sorted(back)])
     text = render(items)
     return replace(verdict, items=items, text=text, tokens=text_tokens(text)) if back else verdict
+
+
+def _size(item: Item) -> int:
+    """The most tokens that a line takes, with a day of its own."""
+    return text_tokens(f"Date: {item.day}\n{item_line(item)}\n" + "\n".join(map(detail_line, item.details))) + 1
 
 
 def _judge(

@@ -19,6 +19,7 @@ WORDS_SHARE_AKIN: Final = 0.25  # where both cite the same, more may be reworded
 _NAME: Final = re.compile(r"(?<=[^\s.!?:;*] )[^\W\d_][\w'-]+")  # not the first word of a sentence
 _CASELESS: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0590-\u06ff\u0900-\u0dff\u0e00-\u0e7f]+")
 _LONG_WORD: Final = re.compile(r"\w{4,}")
+_OPEN: Final = frozenset({Tag.ISSUE, Tag.NEXT_STEP})
 _SPEAKERS: Final = frozenset({"user", "assistant", "agent"})
 
 
@@ -63,7 +64,7 @@ def protected(items: Sequence[Item]) -> tuple[Item, ...]:
             done.append(_said(item))
             continue
         keys = _keys(item)
-        matters = item.tag in {Tag.ISSUE, Tag.NEXT_STEP} or (item.priority is Priority.HIGH and keys)
+        matters = item.tag in _OPEN or (item.priority is Priority.HIGH and keys)
         if matters and not any(said.holds(keys) for said in done):
             guarded.append(item)
     return tuple(reversed(guarded))
@@ -73,6 +74,12 @@ def lost(guarded: Iterable[Item], result: Sequence[Item]) -> tuple[Item, ...]:
     """The protected lines that neither one line of ``result`` holds nor all those together that cite the same."""
     lines = [(line, _said(line)) for line in result]
     return tuple(item for item in guarded if not _survives(item, lines))
+
+
+def irreplaceable(item: Item) -> int:
+    """How many numbers, dates, names and identifiers a line holds; being open, or in a script without them, is one."""
+    keys = _keys(item)
+    return len(keys.values) + len(keys.names) + keys.caseless + (item.tag in _OPEN)
 
 
 def coverage(guarded: Sequence[Item], result: Sequence[Item]) -> float:

@@ -17,7 +17,7 @@ from app.llm.port import Usage
 from app.memory.boundaries import span_of
 from app.memory.extractive.extractor import extracts
 from app.memory.extractive.observer import observations
-from app.memory.extractive.reflector import reflections, values
+from app.memory.extractive.reflector import reflections
 from app.memory.gates import restore
 from app.memory.judging import judged_facts, judged_observation, judged_reflection
 from app.memory.model import Call, Draft, ExtractorInput, ObserverInput, ReflectorInput
@@ -78,7 +78,6 @@ def test_it_is_the_same_wherever_it_is_computed(both: Both, shared_data: Path, n
     seen = ObserverInput(messages=span.messages)
     observed = draft(both(observations, seen, count=text_tokens))
     verdict = both(judged_observation, observed, span, task=None, timezone=RULES.zone, output_tokens=4_000)
-    both(values, verdict.items)
 
     half = ReflectorInput(
         items=verdict.items,

@@ -256,7 +256,7 @@ def test_nothing_is_restored_where_nothing_was_lost() -> None:
 
 
 @pytest.mark.parametrize("room", [0, 10, 25, 60, 1_000])
-def test_no_more_is_restored_than_fits_and_the_newest_first(room: int) -> None:
+def test_no_more_is_restored_than_fits_and_of_like_lines_the_newest(room: int) -> None:
     guarded = [line(f"User paid {number} euros.") for number in range(100, 120)]
     verdict = reflected(line("User paid."))
 
@@ -266,6 +266,16 @@ def test_no_more_is_restored_than_fits_and_the_newest_first(room: int) -> None:
     kept = len(restored.items) - 1
     assert list(restored.items[1:]) == guarded[len(guarded) - kept :]
     assert (kept > 0) == (room > 10)
+
+
+def test_where_not_all_fit_the_lines_that_hold_most_are_restored_first() -> None:
+    telling = line("User paid Ana Costa 40 euros on May 8 for flat A-12.")
+    newer = [line(f"User went over all of it once more, with {name}, and it took a while.") for name in ("Bo", "Li")]
+    verdict = reflected(line("User paid."))
+
+    restored = restore(verdict, [telling, *newer], limit_tokens=verdict.tokens + 30)
+
+    assert restored.items[1:] == (telling,)
 
 
 def test_a_line_is_restored_with_its_details_or_not_at_all() -> None:

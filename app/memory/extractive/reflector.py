@@ -4,8 +4,9 @@ It drops whole lines rather than rewriting them, so whatever is left stays true 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from heapq import heapify, heappop, heapreplace
 
 from app.kit.words import overlap, specifics, terms
 from app.memory.extractive.scoring import assertion
@@ -18,7 +19,7 @@ from app.memory.rules import COMPRESSION_SHARES
 PRIORITY_FACTOR = {Priority.HIGH: 1.3, Priority.DONE: 1.2, Priority.MEDIUM: 1.0, Priority.LOW: 0.5}
 UNCERTAIN_FACTOR = 0.5
 # The oldest line counts this much of what it would count as the newest.
-OLDEST_FACTOR = 0.7
+OLDEST_FACTOR = 0.85
 # From this share of common words on, two lines say the same; the newer one is what holds.
 SAME_OVERLAP = 0.7
 SAME_TERMS_MIN = 3
@@ -58,10 +59,10 @@ def merged(items: Sequence[Item]) -> list[Item]:
 
 
 def _same(newer: tuple[Item, frozenset[str]], older: tuple[Item, frozenset[str]]) -> bool:
-    """Much the same words, and no number or name of the older one missing: another number is another fact."""
+    """Much the same words, and no word, number or name of the older one missing: another pet is another fact."""
     if newer[0].text == older[0].text:
         return True
-    if len(older[1]) < SAME_TERMS_MIN or overlap(newer[1], older[1]) < SAME_OVERLAP:
+    if len(older[1]) < SAME_TERMS_MIN or not older[1] <= newer[1] or overlap(newer[1], older[1]) < SAME_OVERLAP:
         return False
     return all(specific in newer[0].text for specific in specifics(older[0].text))
 
@@ -86,29 +87,37 @@ def condensed(items: Sequence[Item], *, share: float) -> list[Item]:
 
 
 def kept(items: Sequence[Item], *, budget: int, count: Callable[[str], int]) -> list[Item]:
-    """The lines worth most by the token within the budget, in their order; the best one whatever it costs."""
+    """The lines worth most by the token within the budget, in their order; the best one whatever it costs.
+
+    What a line says counts by what no line that is already taken says. So a line's worth only falls as others are
+    taken, and the first one whose worth is still the highest when it is asked for again is the best.
+    """
     costs = [count(item.text) + sum(count(detail.text) for detail in item.details) + LINE_TOKENS for item in items]
-    worth = [value / cost for value, cost in zip(values(items), costs, strict=True)]
+    said = [assertion(" ".join((item.text, *(detail.text for detail in item.details)))) for item in items]
+    factors = [factor / cost for factor, cost in zip(_factors(items), costs, strict=True)]
+    noted: Counter[str] = Counter()
     chosen: set[int] = set()
     days: set[str] = set()
-    for at in sorted(range(len(items)), key=lambda at: (-worth[at], -at)):
+    waiting = [(-said[at].value(noted) * factors[at], -at) for at in range(len(items))]
+    heapify(waiting)
+    while waiting:
+        at = -waiting[0][1]
+        again = -said[at].value(noted) * factors[at]
+        if again != waiting[0][0]:
+            heapreplace(waiting, (again, -at))
+            continue
+        heappop(waiting)
         cost = costs[at] + (HEADER_TOKENS if items[at].day not in days else 0)
         if cost <= budget or not chosen:
             budget -= cost
             chosen.add(at)
             days.add(items[at].day)
+            noted.update(said[at].terms)
     return [items[at] for at in sorted(chosen)]
 
 
-def values(items: Sequence[Item]) -> list[float]:
-    """What each line is worth: what it asserts that no newer line does, its mark, and its age."""
-    noted: Counter[str] = Counter()
-    worth = [0.0] * len(items)
-    for at in reversed(range(len(items))):
-        item = items[at]
-        said = assertion(" ".join((item.text, *(detail.text for detail in item.details))), noted=noted)
-        noted.update(said.terms)
-        recency = OLDEST_FACTOR + (1 - OLDEST_FACTOR) * at / max(1, len(items) - 1)
+def _factors(items: Sequence[Item]) -> Iterator[float]:
+    """What a line counts by its mark and its age."""
+    for at, item in enumerate(items):
         mark = PRIORITY_FACTOR[item.priority or Priority.MEDIUM] * (UNCERTAIN_FACTOR if item.uncertain else 1.0)
-        worth[at] = said.value * mark * recency
-    return worth
+        yield mark * (OLDEST_FACTOR + (1 - OLDEST_FACTOR) * at / max(1, len(items) - 1))

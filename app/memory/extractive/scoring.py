@@ -32,31 +32,35 @@ ROW_NUMBERS_MIN = 5  # a telephone number has fewer
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """A sentence with what it says: ``value`` counts its new words, more for what is specific and asserted."""
+    """A sentence with what it says: its ``terms`` in their order, each once, and how many numbers and names.
+
+    ``factor`` is that of its kind, 0 where it says nothing.
+    """
 
     text: str
     tag: Tag
-    value: float
-    terms: frozenset[str]
+    terms: tuple[str, ...]
+    specifics: int
+    factor: float
     corrects: bool = False
 
+    def value(self, noted: Counter[str]) -> float:
+        """What it says in words, the less of each the oftener ``noted`` has it, and more for what is specific.
 
-def assertion(text: str, *, noted: Counter[str]) -> Assertion:
-    """The sentence judged against ``noted``, how often each term was written or said before it.
+        What takes something back is worth its words also where all of them were said before.
+        """
+        new = sum(weight(term) / (1 if self.corrects else 1 + noted[term]) for term in self.terms)
+        return (new + SPECIFIC_WEIGHT * self.specifics) * self.factor
 
-    What takes something back is worth its words also where all of them were said before.
-    """
-    ordered = dict.fromkeys(terms(text))  # a set has another order in each process, and sums of floats with it
-    found = frozenset(ordered)
-    tag = cues.tag_of(text)
+
+def assertion(text: str) -> Assertion:
+    """The sentence judged by itself."""
+    found = tuple(dict.fromkeys(terms(text)))  # a set has another order in each process, and sums of floats with it
     corrects = cues.is_correction(text)
-    new = sum(weight(term) / (1 if corrects else 1 + noted[term]) for term in ordered)
-    if not found or (len(found) == 1 and cues.is_pleasantry(text) and not corrects):
-        return Assertion(text, tag, 0.0, found)
-    if _is_row(text):
-        return Assertion(text, tag, 0.0, found)
-    value = (new + SPECIFIC_WEIGHT * len(specifics(text))) * _kind_factor(text, tag)
-    return Assertion(text, tag, value, found, corrects)
+    idle = not found or (len(found) == 1 and cues.is_pleasantry(text) and not corrects) or _is_row(text)
+    tag = cues.tag_of(text)
+    factor = 0.0 if idle else _kind_factor(text, tag)
+    return Assertion(text, tag, found, len(specifics(text)), factor, corrects and not idle)
 
 
 def _kind_factor(text: str, tag: Tag) -> float:

@@ -32,7 +32,10 @@ TEXT_CHARACTERS_READ = 200_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sentence:
-    """A sentence of a message as a candidate for its line. ``cost`` is in tokens, ``value`` as in ``Assertion``."""
+    """A sentence of a message as a candidate for its line.
+
+    ``cost`` is in tokens; ``value`` as in ``Assertion``, beside what was said before it.
+    """
 
     message: Message
     index: int
@@ -51,10 +54,10 @@ def candidates(source: ObserverInput, count: Callable[[str], int]) -> list[Sente
             if text in heard:
                 continue
             heard.add(text)
-            said = _in_voice(assertion(text, noted=noted), message)
+            said = _in_voice(assertion(text), message)
+            value = said.value(noted) * FURTHER_SENTENCE_FACTOR**index
             noted.update(said.terms)
-            if said.value > 0:
-                value = said.value * FURTHER_SENTENCE_FACTOR**index
+            if value > 0:
                 found.append(Sentence(message=message, index=index, said=said, value=value, cost=count(text)))
     return found
 
@@ -125,15 +128,15 @@ def _gist(group: Sequence[Sentence]) -> list[Sentence]:
 
     A decision, a wish or a correction is said in few words, and so is who somebody is: they are kept beyond that share.
     """
-    wanted = GIST_SHARE * len(frozenset().union(*(it.said.terms for it in group)))
+    wanted = GIST_SHARE * len({term for it in group for term in it.said.terms})
     taken: list[Sentence] = []
-    held: frozenset[str] = frozenset()
+    held: set[str] = set()
     for sentence in sorted(group, key=lambda it: (-it.value / it.cost, it.index)):
         if len(held) >= wanted and not _is_weighty(sentence):
             continue
         if not taken or sum(len(it.said.text) for it in (*taken, sentence)) <= LINE_CHARACTERS_MAX:
             taken.append(sentence)
-            held |= sentence.said.terms
+            held.update(sentence.said.terms)
     return _with_what_follows(sorted(taken, key=lambda it: it.index))
 
 

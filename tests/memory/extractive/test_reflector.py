@@ -52,8 +52,16 @@ def test_of_two_lines_that_say_the_same_the_newer_stays_with_both_citations() ->
     assert (only.text, only.day, only.cites) == (newer.text, newer.day, (Cite(3, 3), Cite(9, 9)))
 
 
-def test_another_number_or_name_is_another_fact() -> None:
-    items = [line(f"User: I paid invoice {number} to Ana in full", number) for number in (8841, 8842)]
+@pytest.mark.parametrize(
+    ("text", "one", "other"),
+    [
+        ("User: I paid invoice {} to Ana in full", "8841", "8842"),
+        ("User: I paid for the flat in {} in full yesterday", "Porto", "Lisbon"),
+        ("User: my {} sleeps on the blue sofa in the kitchen", "cat", "dog"),
+    ],
+)
+def test_another_number_name_or_thing_is_another_fact(text: str, one: str, other: str) -> None:
+    items = [line(text.format(of), seq) for seq, of in enumerate((one, other), start=1)]
 
     assert merged(items) == items
 
@@ -77,6 +85,21 @@ def test_minor_lines_go_before_decisions_with_names_and_numbers() -> None:
 
     assert "Ana Costa" in raw
     assert "lovely" not in raw
+
+
+def test_an_old_line_counts_in_full_where_what_repeats_it_is_not_kept() -> None:
+    told = line("User: my grandma in Sweden gave me a silver necklace when I was ten", 1)
+    repeated = line("Assistant: so a silver necklace, from your grandma in Sweden, when you were ten years old", 2)
+    items = (
+        told,
+        *(replace(repeated, priority=Priority.LOW, cites=(Cite(seq, seq),)) for seq in (2, 3)),
+        line("User: I slept for a while on the sofa that is in the kitchen", 4),
+    )
+
+    raw = reflections(asked(items, target=50), count=count)
+
+    assert "grandma" in raw
+    assert "Assistant" not in raw
 
 
 def test_details_stay_with_their_line() -> None:
