@@ -144,6 +144,7 @@ def _outcome(output: Any, *, flagged: bool) -> tuple[str, bool]:
     else:
         failed = flagged or _says_failed(found)
         told = ", ".join(filter(None, (_told_by_keys(found), _printed(found, failed=failed))))
+        told = told or (text[:OUTPUT_CHARACTERS_READ] if any(found.values()) else "")
     return shortened(neutral(told), OUTCOME_CHARACTERS_MAX) or "no output", failed
 
 
@@ -188,7 +189,7 @@ def _printed(found: Mapping[str, Any], *, failed: bool) -> str:
 
 
 def _told_by_keys(found: Mapping[str, Any]) -> str:
-    """The telling scalars of an object, then those one level deeper; of a list the first entry's."""
+    """The telling scalars of an object, then those one level deeper; of a list, or lists in it, the first entry's."""
     keys = sorted(found, key=_rank)
     told = [f"{key}: {_scalar(found[key])}" for key in keys if _is_scalar(found[key])]
     deeper = [f"{key}: {inner}" for key in keys if (inner := _inner(found[key]))]
@@ -200,6 +201,8 @@ def _inner(value: object) -> str:
         case dict():
             return _arguments(value)
         case [first, *others]:
+            while isinstance(first, list) and first:
+                others, first = others or first[1:], first[0]
             shown = _scalar(first) if _is_scalar(first) else _arguments(first) if isinstance(first, dict) else ""
             return f"{shown}; …" if shown and others else shown
     return ""

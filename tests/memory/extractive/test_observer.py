@@ -159,6 +159,10 @@ def test_a_failed_tool_call_is_an_issue(output: object, is_error: bool, told: st
         ('{"rows": [{"order": "F-1", "eur": 38.4}, {"order": "F-2"}]}', "rows: order=F-1, eur=38.4; …"),
         ('{"dump": {"seconds": 680}, "warnings": []}', "dump: seconds=680"),
         ('["red", "green"]', "entries: red; …"),
+        ('[[{"flight": "HAT084", "economy": 112}, {"flight": "HAT266"}]]', "entries: flight=HAT084, economy=112; …"),
+        ([[["a-1"]]], "entries: a-1"),
+        ('{"seat": {"window": {"row": 12}}}', '{"seat": {"window": {"row": 12}}}'),
+        ([], "no output"),
         ("10:00 INFO start\n10:01 ERROR pool is empty\n10:02 INFO retry\n10:03 INFO end", "10:00 INFO start"),
         ("42 tests ran, no errors", "42 tests ran, no errors"),
         ({"exit_code": 0, "stdout": "3 files changed\n" + "a.py\n" * 40}, "exit_code: 0, 3 files changed"),
@@ -184,6 +188,12 @@ def test_a_result_nested_past_reading_is_told_by_its_line() -> None:
     (line,) = noted(called(1, "look"), ended(2, '{"seat":' * 9_000))
 
     assert line.text.startswith('Ran look -> {"seat":{"seat":')
+
+
+def test_a_result_of_lists_in_lists_is_told_by_its_first_entry() -> None:
+    (line,) = noted(called(1, "look"), ended(2, "[" * 900 + '"seat 12"' + "]" * 900))
+
+    assert line.text == "Ran look -> entries: seat 12"
 
 
 def test_entries_of_a_list_do_not_run_into_each_other() -> None:
