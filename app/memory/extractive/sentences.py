@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from app.memory.extractive import cues
 from app.memory.model import Priority
 
 SENTENCE_CHARACTERS_MAX = 400
@@ -35,6 +36,15 @@ _ENUMERATOR = re.compile(r"\s*\d{1,2}\.")
 _OPEN_QUOTES = (('"', '"'), ("“", "”"), ("„", "“"), ("«", "»"))
 QUOTE_CHARACTERS_MAX = 200  # of what is still to come: beyond it the mark opened nothing
 _CLAUSE = re.compile(r"(?<=[,;:，、；])\s*|\s+(?=[-–—]\s)")
+# "I don't eat meat, can you suggest a place?": from where it asks; without spaces, from the last clause on.
+_ASKING = r"(?:do|does|did|can|could|would|will|should|is|are|was|were|have|has|what|when|where|who|why|how|which)\b"
+_ASKED = re.compile(rf"[,;]\s+(?=(?:(?:and|but|so) )?{_ASKING}(?: \S+){{3}})", re.IGNORECASE)
+_ASKED_UNSPACED = re.compile(r"[，、,；;](?=[^，、,；;\s]{4,}$)")
+_NOT_TOLD = re.compile(
+    rf"^(?:(?:and|but|so|or),? )?(?:{_ASKING}|(?:if|as|since|while|because|although)\b)"
+    r"|如果|要是|是不是|要不要|该不该|該不該|もし|만약",
+    re.IGNORECASE,
+)
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -42,7 +52,8 @@ def sentences(text: str) -> Iterator[str]:
     for line in _unmarked(_FENCE.sub("\n", text)).splitlines():
         plain = neutral(_LINK.sub(r"\1", _LINE_HEAD.sub("", _EMPHASIS.sub(r"\1", line))))
         for sentence in _split(plain):
-            yield from _pieces(sentence)
+            for piece in _pieces(sentence):
+                yield from _told_and_asked(piece)
 
 
 def _unmarked(text: str) -> str:
@@ -70,6 +81,17 @@ def _split(line: str) -> Iterator[str]:
         start = match.end()
     if sentence := line[start:].strip():
         yield sentence
+
+
+def _told_and_asked(sentence: str) -> Iterator[str]:
+    """What somebody tells of themselves apart from the question that it leads to: the one lasts, the other is over."""
+    if cues.is_question(sentence):
+        asked = _ASKED.search(sentence) or _ASKED_UNSPACED.search(sentence)
+        told = sentence[: asked.start()] if asked else ""
+        if asked and cues.is_first_person(told) and not _NOT_TOLD.search(told):
+            yield told
+            sentence = sentence[asked.end() :]
+    yield sentence
 
 
 def _is_quoting(before: str, after: str) -> bool:

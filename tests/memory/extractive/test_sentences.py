@@ -39,6 +39,36 @@ def test_a_text_is_split_into_plain_sentences(text: str, expected: list[str]) ->
 
 
 @pytest.mark.parametrize(
+    "told_and_asked",
+    [
+        "I don't eat meat|, |can you suggest a place near the office?",
+        "By the way, my son starts school in May|, |so what should I buy for him?",
+        "我对花生过敏|，|你推荐哪家餐厅？",
+        "私はドイツ出身ですが|、|おすすめの店はありますか？",
+    ],
+)
+def test_what_is_told_stands_apart_from_the_question_it_leads_to(told_and_asked: str) -> None:
+    told, comma, asked = told_and_asked.split("|")
+
+    assert list(sentences(told + comma + asked)) == [told, asked]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "If I move to Lisbon, should I sell the car first?",
+        "When I was in Lisbon, did I tell you about Ana?",
+        "In Python, how do I sort a list of names?",
+        "My birthday is in May, isn't it?",
+        "如果我还是不明白，应该怎么办呢？",
+        "我是不是应该搬家，换一个工作呢？",
+    ],
+)
+def test_what_only_leads_to_a_question_is_part_of_it(text: str) -> None:
+    assert list(sentences(text)) == [text]
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("* 🔴 (10:00) [decision] Pay him. #12", "(10:00) [decision] Pay him. №12"),
