@@ -51,7 +51,7 @@ class ArtifactConfig:
     """Limits: bytes of one artifact, its versions, and those of all artifacts of a session.
 
     So many of a process are searched at once, each for ``grep_seconds`` at most.
-    ``part_bytes_inline_max``: a message's part of more bytes is an artifact too (api.md, issue 4).
+    ``part_bytes_inline_max``: a message's part of more bytes is an artifact too (api.md).
     """
 
     bytes_max: int = 8 * 1024 * 1024

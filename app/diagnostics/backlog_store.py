@@ -74,7 +74,7 @@ WHERE m.due_at IS NOT NULL AND m.attempts > 0 ORDER BY m.attempts DESC, s.key LI
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """Memories of one status: what they have not observed, and how old the oldest such message is."""
+    """Memories of one status: the tokens that they have not observed, and the age of the oldest such message."""
 
     memories: int = 0
     pending_tokens: int = 0
@@ -83,9 +83,9 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backlog:
-    """``pending_tokens`` is one number more than there are bounds of age: below each, and over the last.
+    """``pending_tokens`` has one number more than there are bounds of age: below each, and over the last.
 
-    ``due`` of the memories looked at are claimable now, the longest for ``late_seconds``.
+    ``due`` of the examined memories are claimable now, the longest for ``late_seconds``.
     """
 
     standing: Mapping[MemoryStatus, Standing]
@@ -137,7 +137,7 @@ class BacklogStore:
             return _backlog_of(await connection.fetch(BACKLOG, limit, ages), ages)
 
     async def own_backlog(self, tenant: str, *, ages: Sequence[float]) -> Backlog:
-        """The same of one tenant, of ``OWN_MAX`` memories that are due and as many that are not yet."""
+        """The same for one tenant, over ``OWN_MAX`` memories that are due and as many that are not yet."""
         async with self._database.connection() as connection:
             return _backlog_of(await connection.fetch(OWN_BACKLOG, tenant, ages), ages)
 

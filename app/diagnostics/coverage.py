@@ -12,9 +12,9 @@ ERASED, REBUILDING, SKIP = "erased", "rebuilding", "skip"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Covered:
-    """What stands for seqs ``first``..``last``: ``by`` for those in ``covers``, for the others what covers them.
+    """What stands for seqs ``first``..``last``: ``by`` for those in ``covers``, for others what else covers them.
 
-    Nothing may: then they were skipped. A reflection spans the deleted observations between those that it condenses.
+    If nothing does, they were skipped. A reflection spans deleted observations between those that it condenses.
     """
 
     first: int
@@ -43,9 +43,9 @@ def coverage(
 ) -> Coverage:
     """The map of a session: ``chunks`` are live, buffered or deleted; what follows ``derived_seq`` is the tail.
 
-    The seqs ``erased`` are so whatever covered them. Where there are such, or notes were ``blanked`` for what was
-    erased of another session, chunks are gone with their ranges, so that nothing tells a gap before ``derived_seq``
-    from what was skipped.
+    The seqs ``erased`` are told as erased, whatever covered them. If there are any, or notes were ``blanked`` for an
+    erasure in another session, chunks are gone with their ranges, and a gap before ``derived_seq`` cannot be told from
+    skipped messages.
     """
     is_told = not erased and not blanked
     behind = [] if is_told or not derived_seq else [Covered(first=1, last=derived_seq, by=ERASED, covers=())]

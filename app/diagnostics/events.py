@@ -1,9 +1,10 @@
 """What happened to a memory, told as it happens (api.md, ``memory/events``). Pure.
 
 No event is written anywhere: each is read off the rows that the work itself left, so that none can be missed or told of
-work that was rolled back, and an append pays nothing. Where a listener stands is five numbers, which is its event id.
-Each event moves one of them forward, and those that move the same one are told in its order: so none shares its id, and
-who comes back after any of them hears the others. ``due`` alone has the id of the one before, and is told again.
+work that was rolled back, and an append pays nothing. A listener's place is five numbers, which are the event's id.
+Each event moves one of them forward, and those that move the same one are told in its order: so no two share an id, and
+a listener that comes back after any of them hears the others. Only ``due`` has the id of the event before it, and is
+told again.
 """
 
 import heapq
@@ -15,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from app.kit.errors import Invalid
 
-_CAUSES = {"observed": "activated"}  # live at once, or computed ahead: to who looks at the log it is the same
+_CAUSES = {"observed": "activated"}  # live at once, or computed ahead: for a reader of the log it is the same
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +75,7 @@ def events(place: Place, found: Mapping[str, Any]) -> list[Event]:
 
 
 def changes(place: Place, now: Mapping[str, Any], before: Mapping[str, Any] | None) -> Iterator[Event]:
-    """What no row tells but that it is otherwise than at the look ``before``: it moves a listener nowhere."""
+    """What is known only by comparing with the look ``before``: it does not move a listener's place."""
     if now["due"] and not (before and before["due"]):
         yield Event(name="due", at=now["now"], place=place, data={"pending_tokens": now["pending_tokens"]})
 

@@ -1,6 +1,6 @@
 """What Prometheus is told: the counters of this process, and what is read at the moment it asks.
 
-The counters are each process's own; what is read of the database is of all of them, and the same whoever is asked.
+Counters are each process's own; what is read from the database is about all processes, and the same from each.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """What an operator sees of the whole service at once (docs/operations.md, docs/decisions/0053).
 
-Of the queue a key sees its tenant's, of which ``OWN_MAX`` memories that are due and as many that are not yet are looked
-at. What is told of the process is told to an admin, as ``/metrics`` is.
+A key sees its tenant's queue: of its memories ``OWN_MAX`` that are due and as many that are not yet are looked at. The
+state of the process is for an admin, as ``/metrics`` is.
 """
 
 from collections.abc import Sequence

@@ -87,7 +87,7 @@ class DiagnosticsService:
     async def events(
         self, tenant: str, key: str, place: Place | None, *, is_let_in: Callable[[], Awaitable[bool]]
     ) -> AsyncIterator[Event]:
-        """What happens to the memory from ``place`` on, for as long as it is listened to by who ``is_let_in``.
+        """What happens to the memory from ``place`` on, as long as the listener ``is_let_in``.
 
         Raises SessionNotFound and TooManyStreams before the first event.
         """
@@ -271,7 +271,7 @@ def _coverage(row: Row) -> dict[str, Any]:
 
 
 def _covered(kind: str, found: dict[str, Any], *, shared: bool) -> Covered:
-    """Of a shared log a reflection's place is not this session's: what it spans is told by what it condenses."""
+    """In a shared log a reflection's place is not this session's: what it spans follows from what it condenses."""
     covers = ranges_of(found["covers"])
     first, last = found["from"], found["to"]
     if shared and kind == "reflection":

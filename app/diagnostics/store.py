@@ -73,7 +73,7 @@ SELECT {reflection}, (SELECT scope = 'resource' FROM memories WHERE id = r.memor
 WHERE memory_id = (SELECT $1::uuid) AND {live} ORDER BY level DESC, from_seq
 """
 
-# What was live then is looked for among all that there ever was.
+# What was live then is looked for among all notes there ever were.
 _WAS_LIVE = LIVE_THEN.format(version="(SELECT $2::bigint)")
 
 LOG_OBSERVATIONS = _LOG_OBSERVATIONS.format(name="log_observations", conversation=CONVERSATION, live=LIVE_NOW)

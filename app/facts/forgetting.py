@@ -1,8 +1,8 @@
 """What is left of a resource's facts when some of what they rest on goes (docs/facts.md). Pure.
 
-A fact that an extractor took from two sessions keeps what the other one said; where a caller has noted it too, in the
-same words, it keeps these. One in a caller's own words goes with the first of its sources: nobody knows which of them
-the words are from. What somebody corrected of one but its words is kept without them, for when it is noted again.
+A fact that an extractor took from two sessions keeps what the other one said; if a caller noted it too, in the same
+words, it keeps these. One in a caller's own words goes with the first of its sources: nobody knows from which source
+the words are. Corrections of anything but its words are kept without the words, for when the fact is noted again.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -16,10 +16,10 @@ from app.sessions.model import Trust
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Correction:
-    """What holds of the fact that is noted again of the source's cites, in its category, without any words.
+    """What holds for a fact that is noted again from the source's cites, in its category; no words are kept.
 
     ``source.valid_from`` and ``valid_to`` are what somebody set (None: they did not), ``category`` is what it is now.
-    Of one without a category in its source nothing is noted again. ``id``: of its row, where it has one.
+    If its source has no category, nothing is noted again. ``id``: of its row, if it has one.
     """
 
     source: Source
@@ -31,7 +31,7 @@ class Correction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Left:
-    """The ids of what is deleted, and the facts that are others now."""
+    """The ids of deleted facts, and the facts that changed."""
 
     deleted: tuple[int, ...]
     changed: tuple[Fact, ...]
@@ -81,7 +81,7 @@ def corrections(facts: Sequence[Fact], is_gone: Callable[[Source], bool]) -> lis
 
 
 def key_of(source: Source) -> tuple[UUID, tuple[int, ...], Category | None]:
-    """What a fact that is noted again has in common with what it was."""
+    """By what a fact that is noted again is known as the same."""
     return source.session_id, source.cites, source.category
 
 
@@ -103,7 +103,7 @@ def _is_corrected(one: Correction) -> bool:
 
 
 def _left(facts: Sequence[Fact], kept: Mapping[int, Fact | None]) -> Left:
-    """What a fact that goes had replaced is valid for as long as that one was."""
+    """A fact that was replaced by one that goes is valid for as long as that one was."""
     gone = {fact.id: fact for fact in facts if kept[fact.id] is None}
     now = {id_: _inherited(fact, gone) for id_, fact in kept.items() if fact is not None}
     return Left(deleted=tuple(gone), changed=tuple(now[fact.id] for fact in facts if now.get(fact.id, fact) != fact))
@@ -122,7 +122,7 @@ def _without(fact: Fact, is_gone: Callable[[Source], bool]) -> Fact | None:
 
 
 def _since(fact: Fact, source: Source) -> datetime:
-    """Since when this source says that it is so, but for what somebody has set."""
+    """Since when it is so by this source, unless somebody has set it."""
     if fact.valid_from != fact.sources[0].valid_from or source.valid_from is None:
         return fact.valid_from
     return source.valid_from if fact.valid_to is None else min(source.valid_from, fact.valid_to)

@@ -1,8 +1,8 @@
 """What holds when a session is read again for facts (docs/decisions/0055).
 
-Of messages of which somebody has taken back what was noted nothing is noted again, and what they corrected of a fact
-holds when it is. It is in the table of facts, in rows that are none: by the extractor, and without a text. The only
-source of each names the session and the messages. The caller of all this holds the lock of the resource's facts.
+If somebody deleted what was noted from a message, nothing is noted from it again; if they corrected it, the correction
+holds when it is noted again. Both are kept in the table of facts, in rows that are not facts: by the extractor, and
+without a text. Their only source names the session and the messages. Callers hold the lock of the resource's facts.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -84,7 +84,7 @@ WHERE s.id = ANY($1::uuid[]) AND f.tenant = s.tenant AND f.resource_id = s.resou
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What holds of one session: of the messages ``unwanted`` nothing is noted again. ``corrections`` are in order."""
+    """What holds for one session: nothing is noted again from messages ``unwanted``. ``corrections`` are in order."""
 
     unwanted: frozenset[int] = frozenset()
     corrections: tuple[Correction, ...] = ()
@@ -108,7 +108,7 @@ async def told(tx: Tx, tenant: str, resource_id: str, session: UUID) -> Told:
 
 
 async def refuse(tx: Tx, tenant: str, resource_id: str, sources: Iterable[Source]) -> None:
-    """Have nothing noted again of the messages that facts were taken from, however often they are read."""
+    """Note nothing again from the messages that these facts were taken from, however often they are read."""
     taken = [source for source in sources if source.text is not None and source.cites]
     sessions = {source.session_id: source for source in taken}
     if not sessions:
@@ -156,7 +156,7 @@ async def forget(tx: Tx, sessions: Sequence[UUID]) -> None:
 
 
 def told_to_json(told: Told, session: UUID, key: str) -> list[dict[str, Any]]:
-    """As an export tells it: ``noted_as`` null is of messages of which nothing is to be noted again."""
+    """As an export tells it: ``noted_as`` null marks messages from which nothing is noted again."""
     refused = [_refusal(session, key, sorted(told.unwanted))] if told.unwanted else []
     return [
         {
@@ -172,7 +172,7 @@ def told_to_json(told: Told, session: UUID, key: str) -> list[dict[str, Any]]:
 
 
 def told_from_json(rows: Iterable[Mapping[str, Any]], session: UUID, key: str) -> Told:
-    """Raises KeyError, TypeError or ValueError for what is none of ``told_to_json``."""
+    """Raises KeyError, TypeError or ValueError for what ``told_to_json`` cannot have written."""
     unwanted: set[int] = set()
     corrections: list[Correction] = []
     for row in rows:

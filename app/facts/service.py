@@ -52,9 +52,9 @@ class FactService:
         return fact
 
     async def note(self, tenant: str, resource_id: str, noted: Noted) -> tuple[Fact, bool]:
-        """Store a fact, once in the same words while it is valid as long; answers it and whether it is new.
+        """Store a fact, once for the same words and validity; answers it and whether it is new.
 
-        One that is known rests on what is cited too: it is erased with it.
+        A known one then rests on what is cited too, and is erased with it.
         """
         new = NewFact(
             text=await self._read(tenant, noted.text),
@@ -101,8 +101,8 @@ class FactService:
     async def delete(self, tenant: str, resource_id: str, fact_id: int | None = None) -> int:
         """Delete one fact, or all of them. Answers how many; 0 where there was nothing.
 
-        What the one had replaced is valid again, or until what replaced that one. What the memory noted is not noted
-        again of the same messages.
+        What a deleted one had replaced is valid again, until what replaced the deleted one, if anything did. What the
+        memory noted is not noted again from the same messages.
         """
         async with self._database.tx() as tx:
             known = await self._store.locked(tx, tenant, resource_id)
@@ -122,7 +122,7 @@ class FactService:
         return text if redact is None else await asyncio.to_thread(redact, text)
 
     async def _check_cited(self, tx: Tx, resource_id: str, sources: Sequence[Source]) -> None:
-        """Raises Invalid where a message is cited that is none of the resource's, or was erased."""
+        """Raises Invalid for a cited message that is not the resource's, or was erased."""
         cites: dict[UUID, set[int]] = {}
         for source in sources:
             cites.setdefault(source.session_id, set()).update(source.cites)
@@ -154,7 +154,7 @@ def _citing(fact: Fact, sources: Sequence[Source]) -> Fact:
 
 
 def _unworded(fact: Fact) -> Fact:
-    """A fact that a caller has put in other words, without those that its sources had for it."""
+    """A fact that a caller has put in other words, without the words of its sources."""
     blank = (source if source.text is None else replace(source, text="") for source in fact.sources)
     return replace(fact, sources=tuple(blank))
 

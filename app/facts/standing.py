@@ -1,12 +1,12 @@
 """The facts of a session's resource as they stood when it began, as SQL that other statements begin with.
 
-Nothing is written for them (docs/decisions/0036): what a fact was then is told from what it is now. It was noted by
-then, in the words that it still has; it was true then, if what came later ended it. A fact that was deleted, corrected
-or put in other words since is told no more. A branch began when its parent did.
+Nothing is written for them (docs/decisions/0036): what a fact was then follows from what it is now. It had been noted
+by then, in the words that it still has, and was true then even if something later ended it. A fact that was deleted,
+corrected or reworded since is no longer told. A branch began when its parent did.
 
 A caller's own come before what the memory noted, plans that were over come last, and of each those worth most
-(``worth.py``), the newest before others. As many are read of a caller's as of the memory's: what is too long to be told
-keeps nothing out.
+(``worth.py``), the newest before others. As many are read of a caller's as of the memory's: one that is too long to be
+told keeps none of the others out.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -77,7 +77,7 @@ class StandingFact:
     passed: bool
 
     def rank(self, *, told: float = 0.0) -> tuple[bool, bool, float, float, int]:
-        """The least is the most important; ``told``, 0 to 1, is how much of it others said before."""
+        """The lowest is the most important; ``told``, 0 to 1, is how much of it earlier facts said already."""
         return (
             self.author is not Author.CALLER,
             self.passed,
@@ -104,7 +104,7 @@ def standing_of(found: Sequence[Mapping[str, Any]] | None) -> Standing | None:
 
 
 def spread(facts: Sequence[StandingFact]) -> Iterator[StandingFact]:
-    """All of them, the most important first, where what says much of what another said before counts that much less.
+    """All of them, the most important first; one counts less by how much of it earlier ones said already.
 
     Maximal marginal relevance (Carbonell and Goldstein 1998), by the words that two facts have in common.
     """

@@ -1,7 +1,7 @@
 """All SQL of facts.
 
-Who writes takes the resource's lock first, after the sessions it needs, and reads in a statement after it, so that no
-two merge into the same facts at once. The lock is the transaction's: it works behind a pooler too.
+A writer locks the sessions it needs, then the resource, and reads in a later statement, so that no two merge into the
+same facts at once. The lock is the transaction's: it works behind a pooler too.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -120,7 +120,7 @@ class FactFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dropped:
-    """How many facts of a resource are deleted or others now, and what is left of them.
+    """How many facts of a resource were deleted or changed, and what is left of them.
 
     ``first`` is the first message of what was read for one of them.
     """
@@ -242,7 +242,7 @@ class FactStore:
         )
 
     async def told(self, tx: Tx, session: UUID) -> Told:
-        """What would hold if the session was read from its beginning, as where it is imported."""
+        """What would hold if the session were read from its beginning, as after an import."""
         owner = await tx.fetchrow(OWNER, session)
         if owner is None:
             return Told()
@@ -253,7 +253,7 @@ class FactStore:
         return replace(told, corrections=(*told.corrections, *corrections(known, of_sessions([session]))))
 
     async def bring(self, tx: Tx, session: UUID, key: str, told: Told) -> None:
-        """Have that hold of a session that is imported, and have it read, if it has ended and is of a resource."""
+        """Let that hold for an imported session, and have it read if it has ended and has a resource."""
         owner = await tx.fetchrow(OWNER, session)
         if owner is not None:
             tenant, resource_id = owner["tenant"], owner["resource_id"]
@@ -279,7 +279,7 @@ class FactStore:
         return {"facts": facts}
 
     async def _inherit(self, tx: Tx, session: UUID, dropped: Dropped) -> None:
-        """Have the branches of a session that goes be read for what was taken from it, with all that holds of that."""
+        """Have branches of a deleted session read for what was taken from it, with what holds of that."""
         heirs = await tx.fetch(HEIRS, session)
         if not heirs:
             return

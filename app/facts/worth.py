@@ -1,8 +1,8 @@
 """What a fact is worth in the few tokens of a profile, told from its words when it is written (docs/facts.md). Pure.
 
 Whole points, so that Postgres and Python order them alike. Numbers and names count in any language; the other cues are
-surface words in English, of the first person as of the third, and for whom and what one has also in Chinese, Japanese
-and Korean.
+surface words in English, in the first person and the third; those for people and things that one has are also in
+Chinese, Japanese and Korean.
 """
 
 import re
@@ -71,7 +71,7 @@ def _points(said: str) -> Iterator[int]:
 
 
 def passes_at(text: str, category: Category) -> datetime | None:
-    """When what somebody means to do is over: some days after the last that its words name with a year; None: never."""
+    """When a plan is over: some days after the last date with a year in its words; None: never."""
     if category is not Category.COMMITMENT:
         return None
     return max(filter(None, map(_passed, date_phrases(text))), default=None)

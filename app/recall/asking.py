@@ -1,7 +1,7 @@
 """What a query says of the asking itself: whose word it means, and which of its words are not what it looks for. Pure.
 
-"Can you remind me what you said of Lisbon?" looks for Lisbon. Cues are English; a query in another language is taken
-at its word, and whom it speaks of is told by its pronouns.
+"Can you remind me what you said of Lisbon?" looks for Lisbon. Cues are English; of a query in another language every
+word is searched for, and its pronouns say whom it is about.
 """
 
 import re
@@ -14,7 +14,7 @@ from app.memory.extractive.cues import is_first_person, is_second_person
 from app.recall.tokens import Alternatives, query_terms
 from app.sessions.model import Role
 
-# Of talking, of asking and of the talk itself. They weigh less and are not left out: people also speak of talks.
+# Of talking, of asking and of the talk itself. They weigh less, but are searched for: people also speak of talks.
 _WORDS: Final = """
 advice advise ask asked asking chat chatted clarify conversation discuss discussed discussion earlier follow help idea
 ideas know look looking mention mentioned need please previous previously provide provided recall recommend recommended

@@ -35,7 +35,7 @@ def _rests_on(fact: Fact, session: str | None) -> bool:
 
 
 def _hit(fact: Fact, score: float) -> Hit:
-    """Where it was said last; one that nobody said in a session has no place."""
+    """Placed where the fact was said last; one that rests on no session has no place."""
     source = fact.sources[-1] if fact.sources else None
     cites = source.cites if source else ()
     return Hit(

@@ -1,6 +1,6 @@
 """Questions that a number or a time answers ("how many", "when"), and the messages that tell one. Pure.
 
-Ranking reads no texts; of the best that it found those that tell what is asked for count more (docs/recall.md).
+Ranking reads no texts: here, those of the best hits are read, and the ones with a number count more (docs/recall.md).
 """
 
 import re
@@ -14,7 +14,7 @@ from app.kit.days import MONTHS
 from app.recall.model import Place
 from app.recall.ranking import Ranked
 
-LOOKED_AT_MAX: Final = 30  # of the best: of the 100 best it was the same
+LOOKED_AT_MAX: Final = 30  # of the best hits; with 100 the figures were the same
 CHARACTERS_MAX: Final = 4_000  # of a text that is looked at
 MORE: Final = 1.2  # what the score of a message that tells one is multiplied by
 
@@ -89,6 +89,6 @@ def telling(texts: Mapping[Place, str], figure: Figure) -> set[Place]:
 
 
 def preferred(found: Sequence[Ranked], telling: Collection[Place]) -> list[Ranked]:
-    """``found``, best first, where those at places that tell what is asked for count more."""
+    """``found``, best first again, with a higher score for those at places that tell what is asked for."""
     weighed = [replace(one, score=one.score * MORE) if one.place in telling else one for one in found]
     return sorted(weighed, key=attrgetter("score"), reverse=True)

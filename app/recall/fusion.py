@@ -1,6 +1,6 @@
 """Two rankings of the same messages as one: that by words, and that by vectors (figures: docs/recall.md). Pure.
 
-Reciprocal rank fusion (Cormack, Clarke and Buettcher 2009): scores of the two have no common measure, places have.
+Reciprocal rank fusion (Cormack, Clarke and Buettcher 2009): their scores cannot be compared, their places can.
 """
 
 from collections import defaultdict
@@ -14,8 +14,8 @@ from app.recall.ranking import Ranked
 
 FLATNESS: Final = 20  # the paper's k; its 60 is for lists of documents that several systems find
 VECTORS: Final = 0.4  # what a place by vectors counts beside one by words
-FIRST: Final = 3  # places that words keep: to move these put the answers of long chats in a worse order
-VECTORS_MAX: Final = 200  # places by vectors that count; farther ones would change nothing
+FIRST: Final = 3  # places that words keep: moving these put the answers of long chats in a worse order
+VECTORS_MAX: Final = 200  # places by vectors that count; later ones would change nothing
 BESIDE: Final = {-2: 0.25, -1: 0.5, 1: 0.5, 2: 0.25}  # shares of the neighbours' likeness, as in ranking.py
 
 
@@ -33,7 +33,7 @@ Likenesses: TypeAlias = Mapping[Place, Likeness]
 def by_likeness(found: Likenesses) -> list[Place]:
     """The messages that are most like the query, with shares of their neighbours' likeness in the same segment.
 
-    A cosine is only more or less than the others', so each counts by how far it is from their mean.
+    A cosine means something only beside the others, so each counts by its distance from their mean.
     """
     mean = fmean(one.cosine for one in found.values()) if found else 0.0
     scores = {
@@ -48,7 +48,7 @@ def fused(by_words: Sequence[Ranked], by_vectors: Sequence[Place]) -> list[Ranke
 
     Either may lack what the other has; no place is in one twice.
 
-    Who stands at a place gets the score that stood there by words, by which it is compared with facts and notes.
+    The message at a place gets the score that words gave this place, so that it can be compared with facts and notes.
     """
     shares: dict[Place, float] = defaultdict(float)
     for share, places in ((1.0, [one.place for one in by_words]), (VECTORS, by_vectors)):

@@ -1,8 +1,8 @@
 """The statements that write the search index, and read what is to be written (docs/recall.md).
 
 Rows of a session are written in the order of its messages and without a gap, so the newest says how far the index is:
-what is left to do is the gap between it and the log. Whoever changes messages holds the session's row; it is locked
-here too, but so that appends go on. What is forgotten of the index is forgotten of the vectors that follow it.
+what is left to do is the gap between it and the log. Whoever changes messages locks the session's row; it is locked
+here too, in a mode that lets appends go on. Rows that are removed from the index are removed from the vectors too.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ FROM (SELECT id, next_seq FROM sessions WHERE id > $1 ORDER BY id LIMIT $2) s LE
 ) t ON true
 """
 
-# Of so many sessions: what follows the newest that is indexed of each.
+# Of each of so many sessions, the messages after the newest that is indexed.
 LACKING = """/* search_lacking */
 SELECT coalesce(sum(s.next_seq - 1 - coalesce(t.seq, 0)), 0)::bigint
 FROM unnest($1::uuid[]) AS asked (id)
@@ -39,7 +39,7 @@ SELECT seq, segment, length_before + length AS length, created_at FROM message_t
 WHERE session_id = $1 ORDER BY seq DESC LIMIT 1
 """
 
-# The first always, and then as many as have so many tokens. They are summed in the order in which they are read.
+# The first always, then as many as fit within so many tokens, summed in the order in which they are read.
 UNINDEXED = """/* search_unindexed */
 SELECT * FROM (
   SELECT *, sum(tokens) OVER (ROWS UNBOUNDED PRECEDING) - tokens AS tokens_of_former
@@ -116,7 +116,7 @@ class IndexStore:
         return last, [message_of(row) for row in rows]
 
     async def add(self, session: UUID, entries: Sequence[Entry]) -> int:
-        """Write what follows the newest row. Answers how many; 0 where it does not follow, or is not so any more."""
+        """Write what follows the newest row. Answers how many; 0 if it no longer follows, or messages changed."""
         async with self._database.tx() as tx:
             owner = await tx.fetchrow(LOCK, session)
             if owner is None:

@@ -21,7 +21,7 @@ LOOKED_MAX = 500  # sessions of which it is told how many messages the index lac
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexConfig:
-    """``share``: what of a process's time goes into it at most. A batch is so many messages of one session, or tokens.
+    """``share``: of a process's time, at most. A batch is so many messages of one session, or so many tokens.
 
     A session is indexed ``quiet_seconds`` after its last append, or as soon as so many messages wait.
     """
@@ -59,7 +59,7 @@ class Indexer:
         on_index: Callable[[UUID], None] | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``on_index`` is told of each session that was indexed further."""
+        """``on_index`` is called with each session of which more was indexed."""
         self._store = store
         self._on_index = on_index
         self._config = config
@@ -84,7 +84,7 @@ class Indexer:
             self.ask(session)
 
     def ask(self, session: UUID) -> None:
-        """Index this session next: it was searched, and the index lacked messages, or it lacks too many."""
+        """Index this session next: a search missed messages in the index, or the index lacks too many."""
         self._asked[session] = None
 
     async def backlog(self) -> IndexBacklog:
@@ -124,7 +124,7 @@ class Indexer:
         await self.sweep()
 
     def take(self) -> UUID | None:
-        """A session to index now, which is then no more among those that wait."""
+        """A session to index now, taken from those that wait."""
         chosen = next(iter(self._asked), None) or next(iter(self._waiting), None)
         if chosen is None or not (chosen in self._asked or self._is_quiet(self._waiting[chosen])):
             return None

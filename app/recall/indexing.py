@@ -83,7 +83,7 @@ def message_text(message: Message) -> str:
 
 
 def told(message: Message) -> str:
-    """The same, to be read: a call by its name and its arguments, a result as it came."""
+    """The same as a reader is shown it: a call by its name and arguments, a result as it came."""
     if message.kind in UNSEARCHED:
         return ""
     return "\n".join(text for part in message.parts for text in _told(part))

@@ -1,7 +1,7 @@
-"""Words that mean nearly what a word of a query means: who asks of a "picture" also looks for a "photo". Pure.
+"""Words that mean nearly what a word of a query means: a query for a "picture" also looks for a "photo". Pure.
 
-``kin.txt`` has them, in English, a word with its kin a line; where they come from is told in docs/recall.md. They are
-asked for beside the words of a query, and count for a message that has not the word itself (ranking.py).
+``kin.txt`` has them, in English, on each line a word and its kin; docs/recall.md tells where they come from. They are
+searched for beside the words of a query, and count for a message that lacks the word itself (ranking.py).
 """
 
 from collections import defaultdict

@@ -1,6 +1,6 @@
 """Which language a text is in, its stop words, and the stems of words: kept libraries behind three functions.
 
-A language is told by script, and among those in Latin letters by the stop words of the text: what is written without
+A language is recognised by its script, and among those in Latin letters by the stop words of the text: a text without
 any counts as English.
 """
 
@@ -60,7 +60,7 @@ WORDS_READ: Final = 200  # of a text, to tell its language
 
 
 def language_of(words: Iterable[str]) -> str | None:
-    """The language of Latin letters whose stop words are the most among ``words``; None where there is none."""
+    """The language of Latin letters with the most stop words among ``words``; None if there are none."""
     found: Counter[str] = Counter()
     known = _languages_of_stop_words()
     for word in words:
@@ -82,13 +82,13 @@ def stem(word: str, language: str) -> str:
     """The stem of a word in lower case: by its script, else as one of ``language``."""
     import snowballstemmer
 
-    # A stemmer keeps what it is at, so threads cannot share one.
+    # A stemmer has a state, so threads cannot share one.
     return str(snowballstemmer.stemmer(_script_of(word) or language).stemWord(word))
 
 
 @cache
 def stop_words(language: str) -> frozenset[str]:
-    """Of English our own: the library's 1,300 hold "name" and "work", which people ask for."""
+    """For English our own: the library's 1,300 include "name" and "work", which people ask for."""
     from stop_words import get_stop_words
 
     return STOP_WORDS if language == ENGLISH else frozenset(get_stop_words(LATIN[language]))

@@ -1,4 +1,4 @@
-"""Of vectors: how many were made in this process, how many are lacking, and how often a search did without."""
+"""Vectors: how many this process made, how many are missing, and how often a search went without them."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 

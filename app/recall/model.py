@@ -38,7 +38,7 @@ class Indexed:
     """A message as search sees it.
 
     ``segment`` numbers the stretches of a session between long pauses, from 1. ``length`` is how many terms it has.
-    ``counts`` are those of the query, by their place in it; empty where it has none of them.
+    ``counts``: how often it has each word of the query, by the word's place there; empty where it has none.
     """
 
     session: UUID
@@ -104,7 +104,7 @@ class Neighbour:
 class Hit:
     """What was found, and where: messages ``from_seq``..``to_seq`` of a session, or a note that cites messages.
 
-    A fact that rests on no session has None, and 0 for both seqs; its ``created_at`` is since when it is true.
+    A fact that rests on no session has None for it, and 0 for both seqs; its ``created_at`` is when it became true.
     """
 
     kind: HitKind

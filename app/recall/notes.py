@@ -20,7 +20,7 @@ LINES_KEPT: Final = 4_096  # of which the terms are remembered
 class Note:
     """An observation with its session's key, and the zone that the times of its lines are in.
 
-    ``edits`` are of what it was condensed into: the lines before and after each, in their order.
+    ``edits``: those of the reflections it was condensed into, as the lines before and after each, in their order.
     """
 
     key: str
@@ -30,7 +30,7 @@ class Note:
 
 
 def note_hits(query: Sequence[Alternatives], notes: Sequence[Note]) -> list[Hit]:
-    """The lines that have a word of the query, best first, but for those with a word that an edit took out."""
+    """The lines that have a word of the query, best first, without lines that have a word which an edit took out."""
     lines = [
         (note.key, note.observation, item, at)
         for note, gone in ((note, _taken_out(note.edits)) for note in notes)

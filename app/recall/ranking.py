@@ -1,9 +1,9 @@
 """Which messages answer a query best: BM25 over a message with its neighbours (how it was found: docs/recall.md). Pure.
 
 What a message is about often stands in the one before it, so each is scored as a passage: its counts with shares of its
-neighbours' in the same segment. To that come its own score, that of its segment, and a bonus where the query means who
-speaks. The counts of a message are divided by its length before they are summed, as BM25F does with fields (Robertson,
-Zaragoza and Taylor 2004): or a long answer that has every word once would lift all that stands beside it.
+neighbours' in the same segment. Its own score, that of its segment, and a bonus where the query means its speaker are
+added. The counts of a message are divided by its length before they are summed, as BM25F does with fields (Robertson,
+Zaragoza and Taylor 2004); otherwise a long answer that has every word once would lift its neighbours.
 """
 
 from collections import Counter, defaultdict
@@ -123,7 +123,7 @@ def _bonus(row: Indexed, asked: frozenset[str], named: Span | None, meant: Role 
 
 
 def plain_scores(query: Sequence[Alternatives], texts: Sequence[Mapping[str, int]]) -> list[float]:
-    """BM25 of each text by itself, given by its terms; 0 where it has no word of the query."""
+    """BM25 of each text by itself, a text being given by its terms; 0 where it has no word of the query."""
     found = [
         {
             word: count
@@ -153,13 +153,13 @@ _asking = cache(asking_terms)  # at the first query: stemming loads a library
 
 
 def _rarity(total: int, having: int) -> float:
-    """Two statements count them: of messages that come or go between the two more may have a word than there are."""
+    """Two statements count them, so with messages that come or go between them more may have a word than there are."""
     common = min(having, total)
     return float(log(1 + (total - common + 0.5) / (common + 0.5)) ** RARITY)
 
 
 def _norm(length: float) -> float:
-    """By what a text's counts are divided; ``length`` is in means of its kind."""
+    """What a text's counts are divided by; ``length`` is in multiples of the mean length of its kind."""
     return 1 - NORMALISATION + NORMALISATION * length
 
 

@@ -1,7 +1,7 @@
 """Times that are told by how long ago they were: "two weeks ago", "last weekend", "over the summer", 三天前. Pure.
 
-dateparser knows "ago" and "last" of few of the languages and no weekends and seasons, and takes how long something took
-for when it was: "for two weeks" is no time, and "the last two weeks" is all of them.
+dateparser knows "ago" and "last" in few of the languages, and no weekends or seasons, and takes how long something was
+for when it was: "for two weeks" is not a time, and "the last two weeks" is all of them.
 """
 
 import re
@@ -26,7 +26,7 @@ class Told:
 
 
 def told_times(text: str, now: datetime) -> Iterator[Told]:
-    """What a text tells so, each phrase as it stands there; none is part of another. ``now`` has a zone."""
+    """Such phrases of a text, as they stand there; none is part of another. ``now`` has a zone."""
     rest = text
     for form, meaning in FORMS:
         for match in form.finditer(rest):

@@ -1,4 +1,4 @@
-"""The time that a query names: "last May", "two weeks ago" (issue 7, point 3). Pure.
+"""The time that a query names: "last May", "two weeks ago". Pure.
 
 Dates are read by dateparser, which knows the languages. It takes more for a date than a reader would ("we" for a
 Wednesday, "may" for a month), so a word alone is only taken where it can hardly be anything else.

@@ -1,4 +1,4 @@
-"""Words as search finds them, in every language (issue 7, point 1). Pure.
+"""Words as search finds them, in every language. Pure.
 
 Words are stemmed by language; scripts without spaces are cut into single characters and overlapping pairs, of which a
 query is asked for the pairs; identifiers, paths, numbers and dates are kept whole, with their parts beside them.

@@ -1,4 +1,4 @@
-"""The schemas of the tools by which an agent searches its own past (issue 7, point 4). Pure.
+"""The schemas of the tools by which an agent searches its own past. Pure.
 
 Their arguments are those of the routes that answer them: fewer, for a model has no use for the others.
 """

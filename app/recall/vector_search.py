@@ -1,4 +1,4 @@
-"""Which messages are most like a query, by vectors. It never fails, and never takes long: words find without it."""
+"""Which messages are most like a query, by vectors. It never fails and never takes long: words alone are enough."""
 
 import asyncio
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ class VectorSearch:
         self._config = config
 
     async def ranking(self, sessions: Sequence[Searched], query: str, span: Span) -> list[Place]:
-        """The messages of the sessions, those first that are most like the query; none where no model answers now."""
+        """The messages of the sessions, most like the query first; none where no model answers now."""
         redact = self._redaction.of(sessions[0].tenant)
         try:
             text = query if redact is None else await asyncio.to_thread(redact, query)

@@ -2,7 +2,7 @@
 
 Vectors follow the search index: those of a session and a model are written in the order of its rows and without a gap,
 so the newest says how far they are. Those of another model stay until all of the session have been made anew; nothing
-compares them meanwhile. Every vector has length 1, and one that is NULL is of a message that says nothing, or no more.
+compares them meanwhile. Every vector has length 1; NULL stands for a message that says nothing, or nothing any more.
 """
 
 import asyncio
@@ -144,7 +144,7 @@ class VectorStore:
         return Unembedded(tenant=rows[0]["tenant"], messages=messages, more=len(rows) > limit)
 
     async def add(self, session: UUID, found: Unembedded, vectors: Sequence[Vector | None]) -> int:
-        """Write what follows the newest. Answers how many; 0 where it does not follow, or is not so any more."""
+        """Write what follows the newest. Answers how many; 0 if it no longer follows, or messages changed."""
         seqs = [message.seq for message in found.messages]
         hashes = [message.content_hash for message in found.messages]
         written = await asyncio.to_thread(lambda: [vector and _listed(vector, "{}") for vector in vectors])
@@ -154,7 +154,7 @@ class VectorStore:
             return len(await tx.fetch(WRITE, session, self._model, seqs, hashes, written, not found.more))
 
     async def near(self, after: Mapping[UUID, int], span: Span, vector: Vector) -> dict[Place, Likeness]:
-        """How near the vector each message is, of each session those after a seq."""
+        """How near each message is to the vector, of each session those after a seq."""
         asked = (list(after), list(after.values()), self._model, _listed(vector, "[]"), len(vector))
         async with self._database.connection() as connection:
             rows = await connection.fetch(NEAR, *asked, span.since, span.until)

@@ -1,8 +1,8 @@
 """Makes the vectors of messages in the background, where embeddings are switched on: no request waits for it.
 
 What was just indexed comes first; what a crash, another process or another model left undone is found by a sweep over
-all sessions, a few at a time, which begins anywhere, so that several processes seldom pay for the same. What has no
-vector yet is found by its words.
+all sessions, a few at a time, which begins at a random one, so that several processes seldom pay for the same. Messages
+without a vector are found by their words.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ DOUBTFUL = frozenset({"server_error", "bad_reply"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorConfig:
-    """``share``: what of the time is spent at most. ``characters_max`` of a message are embedded, its beginning.
+    """``share``: of the time, at most. Of a message the first ``characters_max`` are embedded.
 
     ``searched_max`` are the newest messages that a query is compared with.
     """
@@ -156,9 +156,9 @@ class Vectorizing:
         return [next(made) if text else None for text in texts]
 
     async def _made(self, texts: Sequence[str]) -> list[Vector | None]:
-        """Those of the texts. One that the model refuses is done without: it would keep back all that come after it.
+        """Those of the texts. One that the model refuses gets none: it would keep back all that come after it.
 
-        So is one that it fails at again, and at no other: a server that only hiccups has two tries.
+        Nor does one at which the model fails twice, and at no other: a server with a hiccup has two tries.
         """
         if not texts:
             return []
@@ -182,7 +182,7 @@ class Vectorizing:
             return None
 
     async def _doubted(self, error: ModelError) -> bool:
-        """Whether it may have failed for a reason that is not the text. Raises ModelError where it surely did."""
+        """Whether it may have failed for another reason than the text. Raises ModelError if it surely did."""
         if error.retryable and error.kind not in DOUBTFUL:
             raise error
         await self._embedder.passages([KNOWN_GOOD])  # or it is not for the text that it fails

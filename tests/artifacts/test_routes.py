@@ -1,4 +1,4 @@
-"""Artifacts over HTTP (api.md; issue 4, artifacts)."""
+"""Artifacts over HTTP (api.md)."""
 
 import asyncio
 from hashlib import sha256

@@ -1,4 +1,4 @@
-"""The operator's page in a real browser (issue 5): what it shows is what the service says, as it happens."""
+"""The operator's page in a real browser: what it shows is what the service says, as it happens."""
 
 import asyncio
 import re

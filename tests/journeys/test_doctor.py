@@ -1,4 +1,4 @@
-"""``daybook doctor``: what it finds, what it advises, and that it mends (issue 5)."""
+"""``daybook doctor``: what it finds, what it advises, and that it mends."""
 
 import json
 from pathlib import Path

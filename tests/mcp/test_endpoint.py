@@ -1,4 +1,4 @@
-"""The MCP endpoint, by the library's own client over real HTTP (issue 5)."""
+"""The MCP endpoint, by the library's own client over real HTTP."""
 
 import json
 import subprocess

@@ -148,7 +148,7 @@ def _of_web(citation: Any) -> bool:
 def _own_tool(call: Part, result: Part) -> list[Item]:
     """A server tool's use and its result (``server_tool_use``, ``web_search_tool_result`` ...) as they came.
 
-    What was cut, or is shown as a preview, is a text, which of these only MCP's may be.
+    What was cut, or is shown as a preview, is a text; only an MCP result may be one.
     """
     use, answer = USES.get(call["native"]), RESULTS.get(result["native"])
     if use is None or answer is None:
@@ -161,7 +161,7 @@ def _own_tool(call: Part, result: Part) -> list[Item]:
 
 
 def _worded(output: Any) -> Any:
-    """What a server tool answered, less the blank texts, which are refused wherever they stand."""
+    """What a server tool answered, without blank texts, which Anthropic refuses anywhere."""
     return [item for item in output if not is_part(item) or visible(item)] if isinstance(output, list) else output
 
 
@@ -189,7 +189,7 @@ def _within_result(item: Part) -> Item:
 
 
 def _references(output: Any) -> list[Item]:
-    """The tools that the agent's own search found: by these blocks Anthropic shows them to the model."""
+    """The tools that the agent's own search found: these blocks make Anthropic show them to the model."""
     listed = output if isinstance(output, list) else []
     names = [item.get("tool_name") for item in listed if isinstance(item, dict) and item.get("type") == REFERENCE]
     found = [{"type": REFERENCE, "tool_name": name} for name in names if isinstance(name, str) and TOOL.fullmatch(name)]

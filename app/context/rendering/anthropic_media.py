@@ -1,4 +1,4 @@
-"""What Anthropic can see of images and files; whatever else it refuses with the whole request."""
+"""What Anthropic can see of images and files; for anything else it refuses the whole request."""
 
 from collections.abc import Collection
 from typing import Any
@@ -16,7 +16,7 @@ ABOUT = {"title": 500, "context": 10_000}  # what may be said of a document, and
 
 
 def media_block(part: Part) -> Item | None:
-    """An image, a document or what was searched for as a block; None where it cannot be seen."""
+    """An image, a document or a search result as a block; None if Anthropic cannot see it."""
     if part.get("native") == SEARCH_RESULT:
         return _search_result(part)
     if part.get("native") == UPLOAD and (file_id := _file_id(part)):

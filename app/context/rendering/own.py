@@ -16,7 +16,7 @@ OURS = frozenset({"type", "provider", "native", "item_id", "tokens"})
 
 
 def as_they_came(turn: Turn, provider: str, restored: Callable[[Part, Part], list[Item]]) -> Turn:
-    """The turn with its provider's own calls and results restored: in the place of each call, what both were.
+    """The turn with its provider's own calls and results restored: each call is replaced by what both were.
 
     ``restored`` gives nothing for what the provider cannot have sent: a caller may write any field on a part.
     """
@@ -45,5 +45,7 @@ def _own(turn: Turn, provider: str) -> list[tuple[str, Part, Part]]:
     calls = {part["id"]: part for part in native if part["type"] == PartType.TOOL_CALL}
     results = {part["tool_call_id"]: part for part in native if part["type"] == PartType.TOOL_RESULT}
     told = (part.get("id", part.get("tool_call_id")) for part in turn.parts)
-    ids = Counter(id_ for id_ in told if isinstance(id_, str))  # on a text it is the caller's, and may be any JSON
+    ids = Counter(
+        id_ for id_ in told if isinstance(id_, str)
+    )  # on a text it is a field of the caller's, and may be any JSON
     return [(id_, call, results[id_]) for id_, call in calls.items() if id_ in results and ids[id_] == PAIR]

@@ -21,7 +21,7 @@ OF_CALLS = frozenset({PartType.TOOL_CALL, PartType.REASONING, AS_IT_CAME})  # wh
 
 
 class Said(NamedTuple):
-    """What one speaker says at once; of role tool are results and nothing else."""
+    """What one speaker says at once; role tool has results and nothing else."""
 
     role: Role
     parts: list[Part]
@@ -37,7 +37,7 @@ class _Call(NamedTuple):
 
 
 class _Open:
-    """The calls without result, in their order; one is found without going through those that wait before it.
+    """The calls without result, in their order; finding one does not go through those that wait before it.
 
     Of an id that is used again the calls of the newest turn count, as in ``app/sessions/waiting.py``.
     """
@@ -62,7 +62,7 @@ class _Open:
         self._by_name[call.name].append(self._number)
 
     def take(self, call_id: str, *, name: str | None) -> _Call | None:
-        """The first with the id, or else of the tool, which waits no more."""
+        """Remove and answer the first with the id, or else of the tool."""
         return self._first(self._by_id.get(call_id)) or (name and self._first(self._by_name.get(name))) or None
 
     def take_all(self) -> list[_Call]:
@@ -101,7 +101,7 @@ class Pairing:
             yield from shown(turn.role, list(run))
 
     def ending(self) -> Iterator[Said]:
-        """What stands behind the last turn, and is no part of the prefix: results that were erased will not come.
+        """What follows the last turn, and is not part of the prefix: results that were erased will not come.
 
         Providers refuse a call without one. Where none was erased the calls are left to wait for theirs.
         """
@@ -109,7 +109,7 @@ class Pairing:
             yield Said(Role.TOOL, self._closing())
 
     def takes(self, call_id: str) -> bool:
-        """Whether the id of a call that is shown as it came is free; it is used by it then."""
+        """Whether the id of a call that is shown as it came is free; if so the call takes it."""
         if call_id in self._used:
             return False
         self._used.add(call_id)
@@ -135,7 +135,7 @@ class Pairing:
         yield Said(Role.USER if role is Role.TOOL else role, [self._numbered(part) for part in parts])
 
     def _taken(self, call_id: str) -> str | None:
-        """The id under which the call that this is the result of is shown; None where none such waits."""
+        """The id under which this result's call is shown; None if no such call waits."""
         tool = tool_of(call_id)  # of a result without an id, which Gemini allows
         found = self._open.take(call_id, name=tool)
         return found and found.shown

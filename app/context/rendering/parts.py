@@ -33,7 +33,7 @@ def said_by_user(block: Block) -> Turn:
 
 
 def with_speaker(turn: Turn) -> Turn:
-    """The turn with its user's name as a text before what they say, or nobody would tell several in one chat apart.
+    """The turn with its user's name as a text before what they say, so that several in one chat can be told apart.
 
     For the shapes that have no field for it, or none that takes this name.
     """
@@ -95,7 +95,7 @@ def arguments_object(arguments: Any) -> dict[str, Any]:
 
 
 def late_result(part: Part) -> Part:
-    """A result whose call is not open: not shown yet, answered already, or closed before it came."""
+    """A result whose call is not open: not shown yet, already answered, or closed before the result came."""
     return text_part(f"[result of tool call {part['tool_call_id']}]\n{output_text(part['output'])}")
 
 
@@ -119,7 +119,7 @@ def media(part: Part) -> Media:
 
 
 def standard_base64(data: str | None) -> str | None:
-    """Base64 as every provider takes it, None for what is none: else Anthropic and OpenAI refuse the whole request.
+    """Base64 as every provider takes it; None for other text, for which Anthropic and OpenAI refuse the whole request.
 
     Gemini's SDK writes the URL-safe kind; others break it into lines, or leave the padding out.
     """

@@ -1,8 +1,8 @@
 """What a provider takes back as it came: the shapes of its own objects, and a value as one of them.
 
-A part may hold any JSON where its caller wrote it, and a field more or of another type has the whole request refused.
-So of an object are kept the fields that its shape knows; an optional one that does not fit is left out, and where
-another does not fit there is no such object (``Misfit``).
+A caller may write any JSON into a part, and one unknown field, or one of another type, has the whole request refused.
+So only the fields that its shape knows are kept of an object; an optional one that does not fit is left out, and if a
+required one does not fit the object is not shown as one (``Misfit``).
 """
 
 import re

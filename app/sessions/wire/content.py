@@ -1,6 +1,6 @@
 """``content`` of a message as neutral parts: a string, or a list of parts of any shape, told apart by their type.
 
-An item of a response may stand among them: so has LangChain what OpenAI's Responses API answered.
+An item of a response may stand among them: LangChain keeps answers of OpenAI's Responses API that way.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ SHARED_ITEMS: Mapping[str, tuple[str, str]] = {
 
 
 def content_parts(raw: Wire) -> list[Part]:
-    """No parts for an empty string or list: agents do send empty messages, and nothing was said in them."""
+    """No parts for an empty string or list: agents do send empty messages, which say nothing."""
     content = raw.get("content")
     if isinstance(content, str):
         return [neutral.text_part(content)] if content else []

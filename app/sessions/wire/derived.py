@@ -19,7 +19,7 @@ SAID_BY = {
 
 
 def settled_role(role: Role, parts: Sequence[Part]) -> Role:
-    """The role as stored: a user's message of nothing but tool results, as Anthropic wants it, is the tool's."""
+    """The role as stored: a user's message of tool results alone, as Anthropic wants them, is the tool's."""
     types = {part["type"] for part in parts}
     called, answered = PartType.TOOL_CALL in types, PartType.TOOL_RESULT in types
     if called and role is not Role.ASSISTANT:
@@ -55,14 +55,14 @@ def agreed_kind(asked: Any, derived: Kind) -> Kind:
 def content_hash(role: Role, name: str | None, parts: Sequence[Part]) -> bytes:
     """16 bytes that are equal for equal content (api.md: role, name and parts), whatever the order of keys.
 
-    Reasoning that former versions left out has no part in it: what they stored is sent again as the same message.
+    Reasoning that former versions left out does not count: what they stored stays the same message when sent again.
     """
     counted = [part for part in parts if not _was_left_out(part)]
     return blake2b(canonical([role, name, counted]), digest_size=HASH_BYTES).digest()
 
 
 def _was_left_out(part: Part) -> bool:
-    """Of a compatible server (``openai_chat``): a chat's reasoning without a word, and what LiteLLM has beside it."""
+    """Of a compatible server (``openai_chat``): a chat's reasoning without text, and what LiteLLM sends beside it."""
     native = part.get("native")
     if native == BESIDE:
         return part.get("type") == PartType.REASONING and part.get("provider") == "openai"

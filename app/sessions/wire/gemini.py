@@ -9,8 +9,8 @@
 
 Gemini pairs calls and results by name and place, often without ids. Such a pair gets the id ``gemini:<name>:<n>``, n
 counting the calls (or results) of that name in the message; an id of that form is not Gemini's own. Fields beside the
-one that tells (thoughtSignature, videoMetadata) stay on the part. A model that said nothing has no parts: the API
-leaves them out then, and the SDK dumps null.
+one that decides (thoughtSignature, videoMetadata) stay on the part. If a model said nothing the API leaves the parts
+out, and the SDK dumps null.
 """
 
 from collections import Counter
@@ -57,7 +57,7 @@ Numbered: TypeAlias = Callable[[str, str], str]
 
 
 def tool_of(part_id: str) -> str | None:
-    """The tool whose call or result has no id of its own; None where it has one."""
+    """The tool, if its call or result has no id of its own; None if it has one."""
     return part_id.removeprefix(ID_PREFIX).rpartition(":")[0] if part_id.startswith(ID_PREFIX) else None
 
 

@@ -44,7 +44,7 @@ BOUNDARY_CHARS_MAX = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Normalised:
-    """``name`` is whose message it is; of a result it may be that of the tool."""
+    """``name`` is the speaker's; of a result it may be the tool's."""
 
     role: Role
     kind: Kind
@@ -76,7 +76,7 @@ def _read(raw: Wire) -> tuple[Role, list[Part]]:
 
 
 def _names_a_tool(raw: Wire, role: Role) -> bool:
-    """Whether the name is that of the tool which an item of the Responses API calls, and nobody's who speaks."""
+    """Whether the name is that of the tool which an item of the Responses API calls, not a speaker's."""
     return role is Role.ASSISTANT and "parts" not in raw and raw.get("type") not in (None, "message")
 
 
@@ -94,7 +94,7 @@ def _said(raw: Wire) -> tuple[Role, list[Part]]:
 
 
 def _check_others(raw: Wire) -> None:
-    """What is told beside the content is an assistant's: of others there is no part for it, and it would be lost."""
+    """Only an assistant has something beside the content: for others there is no part, and it would be lost."""
     for field in openai_chat.ASSISTANT_FIELDS:
         if raw.get(field):
             raise WireError(f"/{field}", "only a message of an assistant has this")

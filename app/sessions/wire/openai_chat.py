@@ -120,7 +120,7 @@ ASSISTANT_FIELDS = ("tool_calls", "function_call", "refusal", "audio", "reasonin
 
 
 def _reasoning(raw: Wire) -> list[Part]:
-    """Beside calls also none, ``""``: who asks for the reasoning that led to a call wants the field."""
+    """Beside calls also an empty one: a server that wants the reasoning behind a call wants the field."""
     held = [
         key
         for key in ("reasoning_content", "reasoning")

@@ -163,7 +163,7 @@ def _call(raw: Wire, called_with: Wire, *, used: Collection[str]) -> Part:
 
 
 def _is_of_openai_s_search(raw: Wire) -> bool:
-    """Whether the item is of a search for tools that OpenAI made itself: neither its call nor its output has an id."""
+    """Whether the item is of a search for tools by OpenAI itself: neither its call nor its output has an id."""
     return raw["type"] in SEARCH_ITEMS and raw.get("call_id") is None
 
 
@@ -206,7 +206,7 @@ def _output(raw: Wire, held: str) -> Part:
 
 
 def _answered(raw: Wire) -> Part:
-    """Whether a call of MCP was allowed, and why not. The answer is somebody's, whatever gave it to the agent."""
+    """Whether an MCP call was allowed, and why not. A person gave the answer, whatever passed it to the agent."""
     approve = optional_flag(raw, "approve", "")
     if approve is None:
         refuse(raw, "approve", "", "true or false")
