@@ -50,7 +50,7 @@ def test_what_a_part_keeps_to_by_itself_is_what_the_settings_say(config: Any, gr
     assert configs.configured(type(config), group) == config
 
 
-def test_so_it_is_where_a_setting_has_another_name() -> None:
+def test_what_a_part_keeps_to_by_itself_is_a_setting_of_another_name_too() -> None:
     assert configs.ending_config(SETTINGS) == EndingConfig()
     assert configs.index_config(SETTINGS) == IndexConfig()
     assert configs.recall_config(SETTINGS) == RecallConfig()

@@ -53,7 +53,7 @@ async def test_faults_come_in_the_order_they_were_planned() -> None:
     assert responses[2].headers["retry-after"] == "9"
 
 
-async def test_it_counts_how_many_requests_were_there_at_once() -> None:
+async def test_the_server_counts_how_many_requests_were_there_at_once() -> None:
     with ModelServer() as server:
         server.fail_next(Fault.HANG, times=3)
         calls = asyncio.gather(*(post(server, OBSERVE) for _ in range(3)))
@@ -71,7 +71,7 @@ async def test_a_request_that_does_not_come_is_not_waited_for_for_ever() -> None
         assert not server.wait_for_requests(1, seconds=0.01)
 
 
-async def test_its_repetitive_reply_is_one_that_the_parser_recognises() -> None:
+async def test_the_servers_repetitive_reply_is_one_that_the_parser_recognises() -> None:
     with ModelServer() as server:
         server.fail_next(Fault.REPETITIVE)
 
@@ -94,7 +94,7 @@ async def test_any_other_path_is_not_found(path: str) -> None:
     assert response.status_code == 404
 
 
-def test_it_runs_alone() -> None:
+def test_the_server_runs_alone() -> None:
     command = [sys.executable, "-m", "tests.model_server"]
     root = Path(__file__).parents[1]
     with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True) as server:

@@ -112,7 +112,7 @@ async def test_one_that_served_is_replaced_as_soon_as_it_is_seen_to_be_dead(
     assert len(await looked(supervisor)) == 1
 
 
-async def test_those_that_die_and_those_that_are_replaced_leave_no_file_open(
+async def test_processes_that_die_or_are_replaced_leave_no_file_open(
     supervised: Callable[..., Supervisor],
 ) -> None:
     supervisor = supervised(SERVES)

@@ -19,7 +19,7 @@ def search(content: bytes, pattern: str, **asked: Any) -> Found:
 
 
 @given(lines=LINES, pattern=PATTERNS, ends=st.booleans())
-def test_it_finds_the_lines_that_match_by_their_numbers(lines: list[str], pattern: str, ends: bool) -> None:
+def test_a_search_finds_the_lines_that_match_by_their_numbers(lines: list[str], pattern: str, ends: bool) -> None:
     text = "\n".join(lines) + "\n" * ends
     lines = text.removesuffix("\n").split("\n") if text else []
     found = search(text.encode(), pattern)
@@ -39,7 +39,7 @@ def test_a_match_has_its_neighbours(lines: list[str], neighbours: int) -> None:
 
 
 @pytest.mark.parametrize(("limit", "lines", "truncated"), [(3, 3, False), (2, 2, True), (1, 1, True)])
-def test_it_tells_when_there_are_more_than_were_asked_for(limit: int, lines: int, truncated: bool) -> None:
+def test_a_search_tells_when_there_are_more_than_were_asked_for(limit: int, lines: int, truncated: bool) -> None:
     found = search(b"a\na\na\n", "a", limit=limit)
     assert (len(found.matches), found.truncated) == (lines, truncated)
 

@@ -34,7 +34,7 @@ def test_a_range_is_the_slice_of_what_there_is(size: int, first: int, length: in
         ("bytes= 2-3 ", Span(2, 4)),
     ],
 )
-def test_its_ends_may_be_left_open(header: str, span: Span) -> None:
+def test_the_ends_of_a_range_may_be_left_open(header: str, span: Span) -> None:
     assert asked_span(header, size=10) == span
 
 

@@ -216,7 +216,7 @@ def answers(bytes_max: int) -> Answers:
 
 
 @pytest.mark.parametrize(("room", "left"), [(0.0, []), (0.99, []), (1.0, [2]), (2.99, [1, 2]), (3.0, [0, 1, 2])])
-def test_those_asked_for_longest_ago_give_way(room: float, left: list[int]) -> None:
+def test_contexts_asked_for_longest_ago_give_way(room: float, left: list[int]) -> None:
     one = kept()
     some = answers(round(room * one.bytes))
     for question in range(3):

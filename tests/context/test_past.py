@@ -48,7 +48,7 @@ async def test_a_version_is_the_context_at_its_recording(service: Service) -> No
     assert (empty["as_of_seq"], empty["memory_version"], empty["payload"]["messages"]) == (0, 0, [])
 
 
-async def test_both_are_the_context_whose_answer_named_both(service: Service) -> None:
+async def test_a_version_and_a_seq_name_the_context_whose_answer_had_both(service: Service) -> None:
     said = [await say(service, fact) for fact in FACTS[:2]]
     observed = await observe(service)
     third = await say(service, FACTS[2])

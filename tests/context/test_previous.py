@@ -29,7 +29,7 @@ def test_the_last_call_of_a_session_in_a_format_is_known() -> None:
 
 
 @pytest.mark.parametrize(("pieces_max", "known"), [(0, 0), (5, 0), (6, 1), (17, 2), (18, 3), (1_000, 3)])
-def test_those_called_longest_ago_give_way(pieces_max: int, known: int) -> None:
+def test_sessions_called_longest_ago_give_way(pieces_max: int, known: int) -> None:
     previous, kept = calls(pieces_max), prefix(5)  # each takes 6: its pieces and itself
     sessions = [UUID(int=number) for number in range(3)]
     for session in sessions:

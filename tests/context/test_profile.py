@@ -159,7 +159,7 @@ def compiled(*facts: StandingFact, asked: dict[str, Any] | None = None, **fields
 OWN: dict[str, Any] = {"system": ("You help.",), "knowledge": (Knowledge(title="Prices", text="2 euros"),)}
 
 
-def test_it_stands_behind_the_callers_part_and_its_breakpoint_and_before_the_guide() -> None:
+def test_the_profile_stands_behind_the_callers_part_and_its_breakpoint_and_before_the_guide() -> None:
     context = compiled(fact(1), asked=OWN, observations=(observation(2, "User moved."),))
     assert [segment.id for segment in context.segments or ()][:5] == [
         *("system:0", "knowledge:0", "profile", "guide", "observation:2")
@@ -231,7 +231,7 @@ async def test_a_new_session_begins_with_what_is_known(service: Service) -> None
     assert await known(service, "nobodys") == []
 
 
-async def test_those_worth_most_are_read_however_many_are_newer_and_plans_that_are_over_last(
+async def test_the_facts_worth_most_are_read_however_many_are_newer_and_plans_that_are_over_last(
     start_service: StartService,
 ) -> None:
     async with start_service(facts={"profile_tokens": 5 * LINE_TOKENS_MIN}) as service:
@@ -258,7 +258,7 @@ async def test_what_a_corrected_fact_is_worth_is_told_from_its_new_words(service
     assert await known(service) == ["Is allergic to tea.", "Likes trams."]
 
 
-async def test_it_stays_while_facts_come_and_are_replaced(start_service: StartService) -> None:
+async def test_the_profile_stays_while_facts_come_and_are_replaced(start_service: StartService) -> None:
     async with start_service(memory={"message_tokens": 60, "keep_last": 0}) as service:
         await note(service, "User lives in Lisbon.", category="profile", trust="user")
         await begin(service)
@@ -452,7 +452,7 @@ async def test_the_past_and_a_branch_have_the_profile_of_the_session(service: Se
         assert await known(service, key, **of) == []
 
 
-async def test_it_is_switched_off_by_its_tokens(start_service: StartService) -> None:
+async def test_the_profile_is_switched_off_by_its_tokens(start_service: StartService) -> None:
     async with start_service(facts={"profile_tokens": 0}) as service:
         await note(service, "Likes tea.")
         await begin(service)

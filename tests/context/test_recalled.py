@@ -76,7 +76,7 @@ async def test_what_was_said_is_found_again_behind_the_cached_prefix(service: Se
     assert "recalled:1" in {decision["id"] for decision in asked["decisions"]}
 
 
-async def test_it_is_searched_and_dated_by_the_days_of_the_session_as_its_notes_are(service: Service) -> None:
+async def test_messages_are_searched_and_dated_by_the_days_of_the_session_as_its_notes_are(service: Service) -> None:
     """Half past eleven in the evening of July 31 by UTC, half past eight in the morning of August 1 in Tokyo."""
     await service.configure("s", **SMALL, timezone="Asia/Tokyo")
     bees = {"role": "user", "content": "I keep my bees in Sintra.", "created_at": "2026-07-31T23:30:00Z"}
@@ -90,7 +90,7 @@ async def test_it_is_searched_and_dated_by_the_days_of_the_session_as_its_notes_
 
 
 @pytest.mark.parametrize("shape", ["anthropic", "openai", "openai-responses", "gemini", "text", "neutral"])
-async def test_it_has_a_place_where_the_assistant_spoke_last_too(service: Service, shape: str) -> None:
+async def test_what_is_recalled_has_a_place_where_the_assistant_spoke_last_too(service: Service, shape: str) -> None:
     await talked(service)
     await service.append("s", {"role": "assistant", "content": "Now we talk about boats."})
     plain = await service.context("s", format=shape)
@@ -101,7 +101,7 @@ async def test_it_has_a_place_where_the_assistant_spoke_last_too(service: Servic
     assert asked["cache"]["prefix_sha256"] == plain["cache"]["prefix_sha256"]
 
 
-async def test_it_closes_no_call_that_waits_for_its_result(service: Service) -> None:
+async def test_what_is_recalled_closes_no_call_that_waits_for_its_result(service: Service) -> None:
     await talked(service)
     call = {"type": "tool_call", "id": "c-1", "name": "look_up", "arguments": {}}
     await service.append("s", {"role": "assistant", "content": [call]})

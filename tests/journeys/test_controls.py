@@ -98,7 +98,7 @@ async def test_a_step_in_flight_records_nothing_of_what_was_compacted_meanwhile(
     assert [note["from_seq"] for note in now.observations] == [OBSERVE_AT]
 
 
-async def test_it_goes_with_it_too_where_a_compaction_has_moved_the_cursor_past_that_note(
+async def test_the_current_task_goes_with_its_note_where_a_compaction_has_moved_the_cursor_past_it(
     start_service: StartService, models: ModelServer
 ) -> None:
     del models  # asked for its variables
@@ -133,7 +133,7 @@ async def test_what_the_newest_note_said_of_the_current_task_goes_with_it(
     assert (kept["current_task"], forgotten["current_task"]) == ("Carry on.", None)
 
 
-async def test_it_stays_with_an_older_note_of_another_session_that_shares_the_memory(
+async def test_the_current_task_stays_when_an_older_note_of_another_session_of_the_memory_goes(
     start_service: StartService, models: ModelServer
 ) -> None:
     del models  # asked for its variables

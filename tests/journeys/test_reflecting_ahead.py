@@ -38,7 +38,9 @@ async def reflector_calls(service: Service) -> int:
     return int((await service.memory(KEY))["usage"]["reflector"]["calls"])
 
 
-async def test_it_is_invisible_until_the_threshold_and_then_live_in_one_version(service: Service) -> None:
+async def test_a_reflection_made_ahead_is_invisible_until_the_threshold_and_then_live_in_one_version(
+    service: Service,
+) -> None:
     await service.configure(KEY, **CONFIG)
     number = await talk_until(service, "buffered", 1)
     [made], memory, context = await reflections(service, "buffered"), await service.memory(KEY), await told(service)
@@ -69,7 +71,7 @@ async def told(service: Service) -> Json:
     return await service.context(KEY)
 
 
-async def test_it_goes_with_a_source_that_is_changed(service: Service) -> None:
+async def test_a_reflection_made_ahead_goes_with_a_source_that_is_changed(service: Service) -> None:
     await service.configure(KEY, **CONFIG)
     await talk_until(service, "buffered", 1)
     [made] = await reflections(service, "buffered")

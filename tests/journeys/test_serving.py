@@ -64,7 +64,7 @@ def one_line(*arguments: str, **environment: str) -> str:
     return ended.stderr
 
 
-async def test_its_own_database_survives_a_kill_and_is_gone_after_a_stop(data_dir: Path) -> None:
+async def test_the_services_own_database_survives_a_kill_and_is_gone_after_a_stop(data_dir: Path) -> None:
     environment = {"DAYBOOK_DATA_DIR": str(data_dir)}
     posted = plain_talk(8)
     async with process(environment) as first:
@@ -103,7 +103,7 @@ async def test_a_closed_terminal_ends_it_and_its_own_database(data_dir: Path) ->
         assert servers_of(data_dir) == []
 
 
-async def test_its_own_database_is_started_again_when_it_is_killed(data_dir: Path) -> None:
+async def test_the_services_own_database_is_started_again_when_it_is_killed(data_dir: Path) -> None:
     posted = plain_talk(8)
     async with process({"DAYBOOK_DATA_DIR": str(data_dir)}) as service:
         await service.append("s", *posted[:4])

@@ -122,7 +122,7 @@ async def test_no_operation_shows_or_changes_what_is_another_tenant_s(
     assert statuses[404] > statuses[200], statuses  # it does ask for what is there
 
 
-async def test_the_same_requests_show_it_to_the_tenant_whose_it_is(first: Service) -> None:
+async def test_the_same_requests_show_a_tenant_what_is_its_own(first: Service) -> None:
     given = (await parameters(first))[0]
     reads = {
         name: await asked(first, method, path, sent, {})

@@ -95,7 +95,7 @@ def test_a_signal_to_all_processes_of_a_service_does_not_end_it(shared: Beside, 
     assert answered(shared.submit(partial(place, PADDING))) == first
 
 
-async def test_it_ends_when_there_was_nothing_to_do_for_a_while() -> None:
+async def test_the_process_ends_when_there_was_nothing_to_do_for_a_while() -> None:
     beside = Beside(idle_seconds=0.01)
     pid, _ = answered(beside.submit(partial(place, PADDING)))
     await until_gone(pid)
@@ -113,7 +113,7 @@ def starter() -> Iterator[subprocess.Popen[str]]:
 
 
 @pytest.mark.parametrize("end", [subprocess.Popen.kill, subprocess.Popen.terminate])
-async def test_it_ends_with_the_process_that_started_it(
+async def test_the_process_ends_with_the_one_that_started_it(
     starter: subprocess.Popen[str], end: Callable[[subprocess.Popen[str]], None]
 ) -> None:
     assert starter.stdout is not None

@@ -22,7 +22,7 @@ class Work:
             self.done.set()
 
 
-async def test_it_is_done_again_and_again() -> None:
+async def test_repeated_work_is_done_again_and_again() -> None:
     work = Work(times=3)
     repeated = Repeated(work, seconds=0, name="work")
     repeated.start()
@@ -50,7 +50,7 @@ async def test_what_waits_first_does_nothing_at_the_start() -> None:
     await asyncio.gather(waiting.stop(), beside.stop())
 
 
-async def test_its_owner_ends_it_also_before_its_start() -> None:
+async def test_the_owner_of_repeated_work_ends_it_also_before_its_start() -> None:
     repeated = Repeated(Work(), seconds=3_600, name="work")
     await repeated.stop()
     repeated.start()

@@ -38,7 +38,7 @@ def read_lines(descriptor: int, last: str) -> list[str]:
     return text.splitlines(keepends=True)
 
 
-def test_it_is_for_what_another_process_reads(ends: tuple[int, int]) -> None:
+def test_only_what_another_process_reads_may_hang(ends: tuple[int, int]) -> None:
     _, write = ends
     with open(os.devnull, "w", encoding="utf-8") as file:  # noqa: PTH123 - no path, but a descriptor is asked about
         assert (may_hang(write), may_hang(file.fileno())) == (True, False)

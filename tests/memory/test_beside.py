@@ -70,7 +70,7 @@ def draft(text: str) -> Draft:
 
 
 @pytest.mark.parametrize("name", CONVERSATIONS)
-def test_it_is_the_same_wherever_it_is_computed(both: Both, shared_data: Path, name: str) -> None:
+def test_what_is_observed_is_the_same_wherever_it_is_computed(both: Both, shared_data: Path, name: str) -> None:
     messages, _ = conversation(shared_data / f"{name}.jsonl")
     both(span_of, Buffer(want_tokens=3_200, least_tokens=1_600, at_boundary=True), messages, RULES)
     span = both(span_of, Observe(want_tokens=8_000, force_closed=False), messages, RULES)

@@ -85,7 +85,7 @@ def test_every_column_is_copied_or_begins_anew(table: Any) -> None:
 
 
 @pytest.mark.parametrize("table", [SessionConfigRow, MessageRow])
-def test_so_it_is_of_a_shared_memory_but_for_the_memory(table: Any) -> None:
+def test_a_branch_of_a_shared_memory_copies_the_same_columns_of_its_session(table: Any) -> None:
     copied = [re.search(rf"INSERT INTO {table.__tablename__} \(([^)]*)\)", text) for text in (BRANCH, BRANCH_APART)]
     one, other = (set() if found is None else set(re.split(r",\s*", found[1])) for found in copied)
     assert one == other
@@ -146,7 +146,7 @@ async def test_the_memory_is_that_of_then(service: Service) -> None:
     check(await facts(service, BRANCHED))
 
 
-async def test_both_go_their_own_way_and_note_each_message_once(service: Service) -> None:
+async def test_a_branch_and_its_parent_go_their_own_way_and_note_each_message_once(service: Service) -> None:
     for fact in FACTS[:2]:
         await say(service, fact)
         await observe(service)

@@ -124,7 +124,7 @@ async def test_a_write_under_a_lease_that_was_taken_over_changes_nothing(scene: 
 
 
 @pytest.mark.parametrize("name", WRITES)
-async def test_the_same_write_under_the_lease_that_is_held_changes_something(scene: Scene, name: str) -> None:
+async def test_each_of_these_writes_changes_something_under_the_lease_that_is_held(scene: Scene, name: str) -> None:
     before = await scene.rows()
     await scene.call(name, scene.held)
 

@@ -175,7 +175,7 @@ def test_what_is_past_or_of_another_category_is_left_alone() -> None:
     assert merge([past, other], new(PORTO)) == merge([past], new(LISBON)) == Merge()
 
 
-def test_the_same_is_known_already_whoever_else_is_contradicted() -> None:
+def test_a_fact_that_is_known_is_not_new_whatever_other_fact_it_contradicts() -> None:
     assert merge([known(PORTO, 2), known(LISBON)], new(LISBON)).same == known(LISBON)
 
 

@@ -421,7 +421,7 @@ async def test_what_was_taken_back_of_a_session_goes_with_it(service: Service) -
     assert (await service.client.delete("/resources/ana")).json()["rows"]["facts"] == 1
 
 
-async def test_so_it_is_of_a_session_that_shares_its_memory(service: Service) -> None:
+async def test_what_was_taken_back_of_a_session_that_shares_its_memory_goes_with_it(service: Service) -> None:
     body = {"resource_id": "ana", "config": {"scope": "resource"}}
     for key in ("s1", "s2"):
         assert (await service.client.put(f"/sessions/{key}", json=body)).status_code == 201
@@ -481,7 +481,7 @@ async def test_how_long_a_session_is_idle_before_it_ends_can_be_set(start_servic
         await until(partial(service.get, "/sessions/s1"), lambda session: session["ended_at"] is not None)
 
 
-async def test_where_it_is_switched_off_no_session_ends_by_itself(start_service: StartService) -> None:
+async def test_where_ending_is_switched_off_no_session_ends_by_itself(start_service: StartService) -> None:
     async with start_service(sessions={"ended_after": 0}):
         assert "daybook-ending" not in {task.get_name() for task in asyncio.all_tasks()}
 

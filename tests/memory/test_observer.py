@@ -135,6 +135,6 @@ async def test_the_reflector_s_limit_follows_its_target(
     assert server.asked(PromptKind.REFLECTOR)[0].max_tokens == limit + LlmConfig().reasoning_tokens
 
 
-async def test_both_name_their_provider(model: Model) -> None:
+async def test_observer_and_reflector_name_their_provider(model: Model) -> None:
     assert ModelObserver(model).name == ModelReflector(model).name == model.provider
     assert model.provider in {Provider.ANTHROPIC, Provider.OPENAI}

@@ -152,7 +152,7 @@ def test_blocks_are_found_by_tags_at_the_start_of_a_line(raw: str, expected: lis
         ("* a", False),
     ],
 )
-def test_it_is_told_whether_the_block_was_whole(raw: str, complete: bool) -> None:
+def test_a_reply_is_complete_where_its_block_is_whole(raw: str, complete: bool) -> None:
     assert parse(raw).complete is complete
 
 
@@ -334,7 +334,7 @@ replies = st.text() | st.lists(st.sampled_from(FRAGMENTS), max_size=40).map("".j
 
 
 @given(replies)
-def test_it_never_raises_and_what_it_read_reads_back(raw: str) -> None:
+def test_parsing_never_raises_and_what_it_read_reads_back(raw: str) -> None:
     items = parse(raw).items
 
     assert parse(render(items)).items == items

@@ -138,7 +138,7 @@ async def test_what_was_skipped_at_the_end_of_a_note_that_is_made_again_is_no_ga
     assert cover(memory) == [(1, 1, "observation"), (2, 2, "skip")]
 
 
-async def test_its_key_can_be_used_again_in_the_same_memory(service: Service) -> None:
+async def test_the_key_of_a_deleted_session_can_be_used_again_in_the_same_memory(service: Service) -> None:
     await interleaved(service)
     await ask(service, "reflect", "one")
     assert (await service.client.delete("/sessions/one/memory/reflections")).status_code == 200

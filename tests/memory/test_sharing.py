@@ -1,4 +1,4 @@
-"""One memory for the sessions of a resource (issue "Remembering across conversations", 6), over HTTP."""
+"""One memory for the sessions of a resource (docs/sharing.md), over HTTP."""
 
 import asyncio
 import json
@@ -90,7 +90,7 @@ async def test_what_one_session_was_told_is_remembered_in_the_other(service: Ser
         assert memory["log"]["observations"] == 2
 
 
-async def test_both_ways_of_telling_the_rules_rule_the_one_memory(service: Service) -> None:
+async def test_a_put_of_the_resource_and_of_a_session_set_the_rules_of_the_one_memory(service: Service) -> None:
     await service.client.put("/resources/ana", json={"config": {"message_tokens": 777}})
     await share(service, "one")
     await share(service, "two", preset="compact")
@@ -133,7 +133,7 @@ async def test_unobserved_messages_of_other_sessions_are_told_behind_the_tail(se
     assert "I moved to <b>Lisbon</b>" in text
 
 
-async def test_they_are_dated_in_the_zone_of_the_memory(service: Service) -> None:
+async def test_unobserved_messages_of_other_sessions_are_dated_in_the_zone_of_the_memory(service: Service) -> None:
     await share(service, "one", "two", **SMALL, timezone="Asia/Tokyo")
     await service.append("one", said("I moved to Lisbon.") | {"created_at": "2026-07-31T23:30:00Z"})
     await service.append("two", said("Where do I live?"))

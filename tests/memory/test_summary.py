@@ -31,19 +31,19 @@ def test_the_callers_text_stands_alone() -> None:
     assert made("Short.", former=(text("Former."),), untold=((1, 9),)) == (["Short."], True)
 
 
-def test_it_points_to_the_notes_and_tells_what_they_do_not() -> None:
+def test_a_summary_points_to_the_notes_and_tells_what_they_do_not() -> None:
     assert made() == ([IN_NOTES], False)
     assert made(untold=((5, 9),), lines="* a line") == ([IN_NOTES, "* a line"], True)
     assert made(untold=((1, 9),), lines="* a line") == (["* a line"], True)
 
 
-def test_it_keeps_what_the_former_told_but_not_where_it_pointed() -> None:
+def test_a_summary_keeps_what_the_former_told_but_not_where_it_pointed() -> None:
     former = (text(IN_NOTES), text("Former."))
     assert made(former=former, untold=((4, 9),), lines="* a line") == ([IN_NOTES, "Former.", "* a line"], True)
     assert made(former=(text(NOTHING_SAID),), untold=((1, 9),), lines="* a line") == (["* a line"], True)
 
 
-def test_it_says_so_where_nothing_was_said() -> None:
+def test_a_summary_says_so_where_nothing_was_said() -> None:
     assert made(untold=((1, 9),)) == ([NOTHING_SAID], False)
 
 
@@ -68,7 +68,7 @@ def test_without_notes_it_points_to_none(pointer: str) -> None:
     assert texts(shown_without_notes(text("Short.")).parts)[1:] == ["Short."]
 
 
-def test_its_tokens_are_those_of_what_is_shown() -> None:
+def test_the_tokens_of_a_summary_are_those_of_what_is_shown() -> None:
     summary = new_summary("Short.", up_to_seq=9, untold=(), former=())
     stored = Message(
         seq=10,

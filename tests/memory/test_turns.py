@@ -33,7 +33,7 @@ def shared(*conversations: Conversation) -> Loaded:
     return replace(loaded(), session_id=id_of(0), session_key="any", conversations=conversations)
 
 
-def test_it_is_the_turn_of_who_waited_longest() -> None:
+def test_the_session_that_waited_longest_has_the_turn() -> None:
     one = in_turn(shared(conversation(1, waits=False), conversation(2), conversation(3)), {})
     assert (one.session_key, one.last_seq, one.observed_seq) == ("s2", 10, 2)
 

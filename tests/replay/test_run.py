@@ -175,7 +175,9 @@ def test_a_service_that_is_busy_is_asked_again_when_it_says(stub: StubService) -
         pytest.param(["9" * 30], [], id="in too many digits"),
     ],
 )
-def test_it_is_not_waited_for_longer_than_a_while(stub: StubService, said: list[str], waits: list[float]) -> None:
+def test_a_busy_service_is_not_waited_for_longer_than_a_while(
+    stub: StubService, said: list[str], waits: list[float]
+) -> None:
     stub.busy = [busy(429, seconds) for seconds in said]
     waited: list[float] = []
     with Service(stub.url, wait=waited.append) as service, pytest.raises(ReplayError, match="429 Busy"):

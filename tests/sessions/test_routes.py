@@ -181,7 +181,7 @@ async def test_an_idempotency_key_names_the_messages_without_an_id(service: Serv
     assert len(await stored(service)) == 3
 
 
-async def test_without_one_a_message_sent_twice_is_two(service: Service) -> None:
+async def test_without_an_id_or_an_idempotency_key_a_message_sent_twice_is_two(service: Service) -> None:
     for _ in range(2):
         assert (await post(service, said())).status_code == 201
     assert len({message["id"] for message in await stored(service)}) == 2

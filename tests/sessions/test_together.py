@@ -103,7 +103,7 @@ async def test_sessions_that_are_appended_to_at_once_are_one_transaction(
     assert await other.fetchval(TRANSACTIONS) == (len(KEYS) if database.is_guarded else 1)
 
 
-async def test_those_of_one_session_keep_their_order(database: Database, store: AppendStore, other: Tx) -> None:
+async def test_appends_to_one_session_keep_their_order(database: Database, store: AppendStore, other: Tx) -> None:
     found = await asyncio.gather(*(seq(one(store, key, said(f"m-{n}"))) for n, key in enumerate("abaa")))
     assert database.is_guarded or found == [2, 2, 3, 4]
     rows = [row for row in await other.fetch(MESSAGES) if row["key"] == "a"]

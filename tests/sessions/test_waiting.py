@@ -48,7 +48,7 @@ def test_a_result_without_an_id_answers_a_call_that_has_one() -> None:
     assert [calls.answered(result(one)) for one in ("gemini:f:x:1", "gemini:f:1")] == [1, 2]
 
 
-def test_none_waits_any_more_once_all_are_closed() -> None:
+def test_no_call_waits_any_more_once_all_are_closed() -> None:
     calls = waiting(call("a"), call("gemini:f:1"))
     calls.clear()
     assert [calls.answered(result(one)) for one in ("a", "gemini:f:1")] == [None, None]

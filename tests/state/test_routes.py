@@ -342,7 +342,7 @@ async def test_of_those_who_expect_the_same_state_one_changes_it(seen: Service) 
     assert sorted(answer.status_code for answer in every) == [200, 412, 412, 412, 412]
 
 
-async def test_those_who_write_at_once_never_pass_a_limit_nor_wait_for_each_other_for_ever(
+async def test_writers_at_once_never_pass_a_limit_nor_wait_for_each_other_for_ever(
     start_service: StartService,
 ) -> None:
     async with start_service(state={"entries_max": 3}) as service:
