@@ -2,16 +2,16 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from typing import Any
 from uuid import UUID
 
 from app.context.blocks import observation_blocks, reflection_blocks
-from app.diagnostics.coverage import REBUILDING, SKIP, Covered, coverage
 from app.diagnostics.errors import TooManyStreams
 from app.diagnostics.events import Event, Place, changes, events
+from app.diagnostics.memory import memory_told, spending_of
 from app.diagnostics.schemas import LogTextOut, MemoryOut
 from app.diagnostics.store import DiagnosticsStore
 from app.kit.db import Row
@@ -19,19 +19,13 @@ from app.kit.offload import offloaded
 from app.kit.tokens import text_tokens
 from app.memory.charging import Charging
 from app.memory.errors import VersionNotFound
-from app.memory.model import Observation, Reflection, Status
-from app.memory.rows import ranges_of
-from app.memory.rules import Rules
+from app.memory.model import Observation, Reflection
 from app.memory.service import MemoryService
-from app.memory.spending import Account, Accounts, Cap, Caps, allowance
-from app.memory.status import MemoryStatus, memory_status
 from app.memory.steps import Request
 from app.sessions.errors import SessionNotFound
 from app.sessions.store import session_id
 
 STREAMS_RETRY_SECONDS = 5.0
-ROLES = ("observer", "reflector")
-RETRIES = frozenset({MemoryStatus.BACKING_OFF, MemoryStatus.STALLED, MemoryStatus.PAUSED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +62,7 @@ class DiagnosticsService:
         row = await self._store.memory(session_id(tenant, key))
         if row is None:
             raise SessionNotFound(key)
-        answer = _memory(row, self._memory.rules(row["config"]))
+        answer = memory_told(row, self._memory.rules(row["config"]))
         accounts = await self._charging.accounts(row["memory_id"], tenant)
         spending = None if accounts is None else spending_of(self._charging.caps, accounts)
         return MemoryOut.model_validate(
@@ -174,162 +168,3 @@ def _log_text(
     blocks = (*reflection_blocks(reflections, anchor=anchor), *observation_blocks(observations, anchor=anchor))
     text = "\n\n".join(block.text for block in blocks)
     return LogTextOut(session=key, version=version, tokens=text_tokens(text), chars=len(text), text=text)
-
-
-def _memory(row: Row, rules: Rules) -> dict[str, Any]:
-    status = memory_status(
-        enabled=rules.enabled,
-        due=row["due"],
-        due_at=row["due_at"],
-        lease_owner=row["lease_owner"],
-        lease_step=row["lease_step"],
-        attempts=row["attempts"] or 0,
-        paused=bool(row["paused"]),
-    )
-    live = [found for found in row["observations"] if found["status"] == "active"]
-    buffered = [found for found in row["observations"] if found["status"] == "buffered"]
-    condensed = [found for found in row["reflections"] if found["status"] == "active"]
-    chunks = [*live, *condensed]
-    log_tokens = sum(found["tokens"] for found in chunks)
-    source_tokens = sum(found["message_tokens"] for found in chunks)
-    return {
-        "session": row["key"],
-        "scope": row["scope"] or rules.scope,
-        "enabled": rules.enabled,
-        "status": status,
-        "cursor": {name: row[name] for name in ("observed_seq", "buffered_seq", "last_seq", "tail_from_seq")},
-        "pending": {
-            "messages": row["last_seq"] - row["observed_seq"] - (row["pending_summaries"] or 0),
-            "tokens": row["pending_tokens"] or 0,
-            "seconds": int(row["pending_seconds"]),
-        },
-        "thresholds": {
-            "observe_at": rules.message_tokens,
-            "buffer_every": rules.buffer_tokens,
-            "reflect_at": rules.observation_tokens,
-            "consolidate_at": rules.consolidate_at,
-        },
-        "log": {
-            "version": row["log_version"] or 0,
-            "tokens": log_tokens,
-            "chars": sum(found["chars"] for found in chunks),
-            "observations": len(live),
-            "reflections": len(condensed),
-            "generation": row["generation"] or 0,
-        },
-        "buffered": {
-            "observations": len(buffered),
-            "tokens": sum(found["tokens"] for found in buffered),
-            "message_tokens": sum(found["message_tokens"] for found in buffered),
-        },
-        "coverage": _coverage(row),
-        "current_task": row["current_task"],
-        "suggested_response": row["suggested_response"],
-        "lease": _lease(row),
-        "attempts": row["attempts"] or 0,
-        "next_attempt_at": row["due_at"] if status in RETRIES else None,
-        "last_error": row["last_error"],
-        "last_observer_run": row["observer_run"],
-        "last_reflector_run": row["reflector_run"],
-        "usage": _usage(row),
-        "compression": {
-            "source_tokens": source_tokens,
-            "log_tokens": log_tokens,
-            "ratio": round(source_tokens / log_tokens, 1) if log_tokens else None,
-        },
-        "retention": None
-        if rules.retention is None
-        else rules.retention.model_dump() | {"expired_seq": row["expired_seq"]},
-    }
-
-
-def _coverage(row: Row) -> dict[str, Any]:
-    chunks = [
-        _covered(kind, found, shared=row["memory_id"] != row["id"])
-        for kind in ("reflection", "observation")
-        for found in row[f"{kind}s"]
-        if found["own"]
-    ]
-    chunks += [Covered(first=first, last=last, by=SKIP, covers=()) for first, last in row["condensed"] or ()]
-    chunks += [
-        Covered(first=first, last=last, by=f"summary:{row['summary']['seq']}", covers=((first, last),))
-        for first, last in (row["summary"] or {"covers": ()})["covers"]
-    ]
-    chunks += [
-        Covered(first=first, last=last, by=REBUILDING, covers=((first, last),))
-        for first, last, *of in row["rebuilding"]
-        if of in ([], [str(row["id"])])
-    ]
-    derived = max(row["observed_seq"], row["buffered_seq"])
-    found = coverage(
-        chunks, derived_seq=derived, last_seq=row["last_seq"], erased=row["erased"], blanked=bool(row["blanked"])
-    )
-    return {
-        "intervals": [asdict(interval) for interval in found.intervals],
-        "gaps": [{"first": first, "last": last} for first, last in found.gaps],
-    }
-
-
-def _covered(kind: str, found: dict[str, Any], *, shared: bool) -> Covered:
-    """In a shared log a reflection's place is not this session's: what it spans follows from what it condenses."""
-    covers = ranges_of(found["covers"])
-    first, last = found["from"], found["to"]
-    if shared and kind == "reflection":
-        first, last = covers[0][0], covers[-1][1]
-    return Covered(first=first, last=last, by=_by(kind, found), covers=covers)
-
-
-def _by(kind: str, found: dict[str, Any]) -> str:
-    match Status(found["status"]):
-        case Status.ACTIVE:
-            return f"{kind}:{found['id']}"
-        case Status.BUFFERED:
-            return f"buffered:{found['id']}"
-        case Status.RETIRED:
-            return "deleted"
-
-
-def _lease(row: Row) -> dict[str, Any] | None:
-    if row["lease_owner"] is None or row["due"]:
-        return None
-    return {
-        "owner": row["lease_owner"],
-        "epoch": row["lease_epoch"],
-        "expires_at": row["due_at"],
-        "step": row["lease_step"],
-    }
-
-
-def _usage(row: Row) -> dict[str, Any]:
-    spent, cached = row["actor_input_tokens"], row["actor_cached_tokens"]
-    actor = {
-        "turns": row["actor_turns"],
-        "input_tokens": spent,
-        "cached_input_tokens": cached,
-        "cache_write_tokens": row["actor_written_tokens"],
-        "output_tokens": row["actor_output_tokens"],
-        "cost_usd": row["actor_cost_usd"],
-        "cache_hit_ratio": round(cached / spent, 3) if spent else None,
-    }
-    usage = row["usage"] or {}
-    return {role: usage.get(role, {}) for role in ROLES} | {"actor": actor}
-
-
-def spending_of(caps: Caps, accounts: Accounts) -> dict[str, Any]:
-    """As a ``SpendingOut``, and so as a ``TenantSpendingOut``."""
-    return {
-        "day": accounts.day,
-        "rung": allowance(caps, accounts).rung,
-        "session": _account(caps.session, accounts.session),
-        "tenant": _account(caps.tenant, accounts.tenant),
-    }
-
-
-def _account(cap: Cap, account: Account) -> dict[str, Any]:
-    return {
-        "tokens": account.spent.tokens,
-        "cost_usd": round(account.spent.cost_usd, 6),
-        "unpriced_tokens": account.unpriced_tokens,
-        "reserved": asdict(account.reserved),
-        "cap": asdict(cap),
-    }
