@@ -101,7 +101,7 @@ def tenant_of(request: Request) -> str:
 
 
 async def is_let_in(request: Request) -> bool:
-    """Whether its caller would be let in now too: what is answered for long outlives a key that is revoked or expires.
+    """Whether its caller would still be let in: a long answer may outlive its key, which can be revoked or expire.
 
     Raises what the Authority raises when the database is away.
     """
@@ -114,9 +114,9 @@ async def is_let_in(request: Request) -> bool:
 
 
 def is_own_host(host: str) -> bool:
-    """Whether a ``Host`` is no name that a stranger's DNS can lead here: an address, or a name without a dot.
+    """Whether a ``Host`` is an address or a name without a dot, which no stranger's DNS can point here.
 
-    A page of such a name would be of the same origin as the service for a browser (DNS rebinding).
+    To a browser, a page under such a name would have the same origin as the service (DNS rebinding).
     """
     name = host.partition(":")[0].lower()
     return "." not in name or host.startswith("[") or name.endswith(".localhost") or name.replace(".", "").isdecimal()

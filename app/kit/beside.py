@@ -1,7 +1,7 @@
 """One process beside this one, for pure work that no request waits for: each computes one thing of Python at a time.
 
-It is started for the first work, gives way to requests, and ends when there was nothing to do for a while, or when this
-process ends, however that does: then nobody holds the other end of its pipe. Why it is no pool of a library:
+It is started for the first work, gives way to requests, and ends after a while without work, or when this process ends
+in any way, because then nobody holds the other end of its pipe. Why it is not a library's pool:
 docs/decisions/0042-work-beside-requests-has-a-process.md.
 """
 
@@ -32,7 +32,7 @@ class ProcessLost(Exception):
 
 
 class Beside:
-    """Work behind each other, in a process that is ended after ``idle_seconds`` without any.
+    """Work, one piece after the other, in a process that is ended after ``idle_seconds`` without any.
 
     A thread waits for it, in an event loop of its own, which hands on whatever a work raises.
     """
@@ -96,7 +96,7 @@ class Beside:
         return found
 
     def _start(self) -> Connection:
-        """Where this process imports from, and not from whatever folder it is in."""
+        """It imports from where this process does, and not from whatever folder it is in."""
         self._pipe, theirs = Pipe()
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - our own module

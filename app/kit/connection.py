@@ -1,7 +1,7 @@
 """The HTTP connection: uvicorn's, with bounds on what a client sends before its request is whole, and how slowly.
 
 Without them a client that sends a byte now and then holds a connection for ever (slowloris), and headers grow without
-end: the parser keeps what it has of one until it is complete. And one that does not read holds what it is answered.
+end, because the parser keeps an incomplete one. And the answers to a client that does not read stay in memory.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from uvicorn.server import ServerState
 from app.kit.headers import secured
 from app.kit.problems import problem_response
 
-UNREAD_BYTES = HIGH_WATER_LIMIT  # where so many are not read, nothing more is written
+UNREAD_BYTES = HIGH_WATER_LIMIT  # with so many not read yet, nothing more is written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +107,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def pause_writing(self) -> None:
-        """More is answered than the client has read, and nothing follows until it has."""
+        """The client has not read all that was answered, and nothing more is sent until it has."""
         super().pause_writing()
         self._expect_reading()
 
@@ -118,14 +118,14 @@ class BoundedProtocol(HttpToolsProtocol):
             self._expect_reading()
 
     def on_response_complete(self) -> None:
-        """What is left of the answer is kept until it is read, also where the connection is to be closed."""
+        """The rest of the answer is kept until it is read, even if the connection is to be closed."""
         super().on_response_complete()
         self._expect_reading()
 
     def shutdown(self) -> None:
         """The process is told to end: the next answer is this connection's last, and says so.
 
-        Were it closed at once, a client that sends at this very moment would lose its request.
+        If it were closed at once, a client that is just sending would lose its request.
         """
         self._is_leaving = True
         if self._is_idle():
@@ -175,7 +175,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._reading = None
 
     def _look_what_is_read(self, before: int) -> None:
-        """End what is not read: to close it would wait for that for ever."""
+        """Abort what is not read: closing it would wait for the reader for ever."""
         if self.transport.get_write_buffer_size() > max(0, before - UNREAD_BYTES):
             self._is_read()
             self.transport.abort()

@@ -29,14 +29,14 @@ MONTHS: Final = {name: number for number, names in enumerate(MONTH_NAMES, start=
 
 
 def _any_of(words: Collection[str]) -> str:
-    """A pattern of these words, decided letter by letter: tried one after the other they would cost five times that."""
+    """A pattern of these words, decided letter by letter: trying one after the other costs five times as much."""
     firsts = sorted({word[0] for word in words if word})
     choices = [first + _any_of({word[1:] for word in words if word.startswith(first)}) for first in firsts]
     return f"(?:{'|'.join(choices)}){'?' if '' in words else ''}" if choices else ""
 
 
 _MONTH: Final = _any_of(MONTHS)
-# Nearly no place of a text begins a date, so that digits and letters are told apart first.
+# Hardly any place of a text begins a date, so digits and letters are told apart first.
 _DATE: Final = re.compile(
     rf"""
     (?=[0-9])(?:
@@ -119,7 +119,7 @@ def _month(said: str) -> int:
 
 
 def days_apart(text: str) -> str:
-    """The text with each range of days, ``Aug 8-9, 2026``, as its two days."""
+    """The text with each range of days, ``Aug 8-9, 2026``, written as its two days."""
     return _RANGE.sub(r"\g<month> \g<first>\g<year> \g<month> \g<last>\g<year>", text)
 
 
@@ -157,7 +157,7 @@ def parse_day(label: str) -> date | None:
 
 
 def is_day_alone(line: str) -> bool:
-    """Whether a line says a day and, but for one word such as a weekday, nothing else."""
+    """Whether a line says a day and nothing else, except for one word such as a weekday."""
     if parse_day(line) is None:
         return False
     plain = _PARENTHESIS.sub("", unicodedata.normalize("NFKC", line))

@@ -16,8 +16,8 @@ from app.kit.queueing import Queues
 Tx: TypeAlias = Any  # an asyncpg connection (the library is untyped); a statement alone on it is its own transaction
 Row: TypeAlias = Any  # an asyncpg.Record
 
-# Whose rows what is going on may see, where Postgres itself keeps tenants apart (app/securing.py): a request those of
-# its caller, the service's own work all. No tenant is called so.
+# Whose rows may be seen now, where Postgres itself keeps tenants apart (app/securing.py): in a request its caller's, in
+# the service's own work everybody's. No tenant can have this name.
 EVERY_TENANT = "*"
 TENANT_SETTING = "daybook.tenant"
 _tenant: ContextVar[str] = ContextVar("daybook_tenant", default=EVERY_TENANT)
@@ -25,7 +25,7 @@ _tenant: ContextVar[str] = ContextVar("daybook_tenant", default=EVERY_TENANT)
 VERSION_MIN = 14
 STATEMENTS_KEPT = 100  # prepared ones of a connection: the driver's own default
 
-# What the driver raises when the server cannot be reached or gives up for now, rather than for what was asked of it.
+# What the driver raises when the server cannot be reached or gives up for now, whatever was asked of it.
 AWAY = (
     asyncpg.PostgresConnectionError,
     asyncpg.InvalidAuthorizationSpecificationError,  # the password was changed, the role may not log in
@@ -47,7 +47,7 @@ AWAY = (
 
 
 def is_away(error: BaseException) -> bool:
-    """Whether the same statement may go through later. A refused argument is an InterfaceError too, and may not."""
+    """Whether the same statement may go through later. A refused argument, an InterfaceError too, never does."""
     return isinstance(error, AWAY) and not isinstance(error, ValueError)
 
 
@@ -144,7 +144,7 @@ class Database:
 
     @asynccontextmanager
     async def _acquired(self) -> AsyncIterator[Tx]:
-        # Where one is free there is nothing to wait for, and a timeout would be a task more.
+        # If one is free there is nothing to wait for, and a timeout would cost a task.
         timeout = None if self._wanting < self._config.pool_max else self._config.connect_seconds
         self._wanting += 1
         try:
@@ -152,7 +152,7 @@ class Database:
             try:
                 yield connection
             except asyncpg.ReadOnlySQLTransactionError:
-                # It leads to a standby, or was made while the server took no writes: it stays so, a new one may not.
+                # It leads to a standby, or was made while the server took no writes, and stays so; a new one may not.
                 await self._pool.expire_connections()
                 raise
             finally:
@@ -170,8 +170,8 @@ class Database:
     async def tx(self, *, of: Hashable = None, **options: Any) -> AsyncIterator[Tx]:
         """A transaction: commits at the end of the block, rolls back on an error. Never await the network in it.
 
-        ``of`` is the session whose row is to be locked, where a caller asked for it: those of one session that is kept
-        locked wait for each other without a connection. ``options`` are those of asyncpg's.
+        ``of`` is the session whose row is to be locked for a caller's request: requests for one locked session wait for
+        each other without a connection. ``options`` are those of asyncpg's.
         """
         acquired = self._acquired() if of is None else self._acquired_for(of)
         async with acquired as connection, connection.transaction(**options):
@@ -184,7 +184,7 @@ class Database:
         return self.tx(isolation="repeatable_read", readonly=True)
 
     async def now(self) -> datetime:
-        """What time it is to the server, and so to all processes alike."""
+        """The server's time, which is the same for all processes."""
         async with self.connection() as connection:
             found: datetime = await connection.fetchval(NOW)
         return found
@@ -213,7 +213,7 @@ async def _prepare(connection: Tx) -> None:
 
 
 async def _keep(_connection: Tx) -> None:
-    """On return to the pool: the driver ends an open transaction, and we set nothing else that needs a round trip."""
+    """On return to the pool: the driver ends an open transaction; nothing else of ours needs a round trip."""
 
 
 def _to_jsonb(value: Any) -> bytes:

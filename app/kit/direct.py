@@ -1,7 +1,7 @@
-"""Requests as nearly all of them are, read without the framework's machinery, which costs more than what they ask for.
+"""The usual requests, read without the framework's machinery, which costs more than what they ask for.
 
-A frequent endpoint names a second reader of its requests, its ``usual``. That takes what it knows for sure, and answers
-None to anything else, which the framework then reads from the start: so what is wrong with a request is found and told
+A frequent endpoint names a second reader of its requests, its ``usual``. It takes only requests that it fully knows,
+and answers None to any other, which the framework then reads from the start: so errors in a request are found and told
 in one place, and both ways end in the same endpoint. What was saved is in docs/benchmarks/profile.md.
 """
 
@@ -104,7 +104,7 @@ def query_of(request: Request, model: type[Model]) -> Model | None:
 
 
 async def body_of(request: Request, model: type[Model]) -> Model | None:
-    """The body, parsed and checked in one pass; None where the framework has to say what it is."""
+    """The body, parsed and checked in one pass; None if the framework has to read it, and to say what is wrong."""
     if request.headers.get("content-type") != JSON:
         return None
     try:

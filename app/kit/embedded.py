@@ -1,7 +1,7 @@
 """The embedded PostgreSQL: started, adopted and stopped by the processes that use it.
 
 Any number of processes may share the server of one data folder; the last that leaves stops it. A process that is
-killed counts as gone at once, but cannot stop the server: the next start adopts it. Source: embedded-postgres.md.
+killed counts as gone at once, but leaves the server running: the next start adopts it. Source: embedded-postgres.md.
 """
 
 import os
@@ -178,7 +178,7 @@ class EmbeddedPostgres:
             self._leave()
 
     def keep_up(self) -> bool:
-        """Start the server again if it is gone: killed, by the system for want of memory for one.
+        """Start the server again if it is gone, for example killed by the system for want of memory.
 
         Answers whether it had to be. Raises EmbeddedError if it cannot, or if it came back under another DSN.
         """

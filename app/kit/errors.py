@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 RETRY_SECONDS = 1.0  # where nothing tells when it is over
 OBJECT_EXPECTED = "a JSON object is expected"
-ERRORS_MAX = 100  # of one body that are told; each of more would cost as much time again, and be told to nobody
+ERRORS_MAX = 100  # of one body that are told; reading more would take time, and nobody would be told
 # What pydantic says of these names classes and types of Python, which a caller knows nothing of.
 _IN_WORDS_OF_JSON = {
     "dict_type": OBJECT_EXPECTED,
@@ -22,7 +22,7 @@ class StartError(Exception):
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says, for one line; what says nothing, as a time-out does, is told by its type."""
+    """What an error says, in one line; one without a text, such as a time-out, is told by its type."""
     return str(error).partition("\n")[0] or type(error).__name__
 
 

@@ -1,4 +1,4 @@
-"""Headers of every answer, whatever it is: a browser that was led to it makes nothing of it."""
+"""Security headers of every answer: a browser that is led to one runs nothing of it."""
 
 from collections.abc import Mapping
 
@@ -15,6 +15,6 @@ RAW: RawHeaders = [(name.lower().encode(), value.encode()) for name, value in SE
 
 
 def secured(headers: RawHeaders) -> RawHeaders:
-    """The headers with those of security; what a page says of its own stands."""
+    """The headers with those of security; a page's own values stand."""
     said = {name.lower() for name, _ in headers}
     return headers + [(name, value) for name, value in RAW if name not in said]

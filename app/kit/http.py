@@ -30,7 +30,7 @@ log = structlog.get_logger("daybook.http")
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _QUIET = ("/healthz", "/readyz")
-CLIENT_GONE = 499  # as nginx has it: who asked broke off before there was an answer
+CLIENT_GONE = 499  # nginx's status: the client closed the connection before there was an answer
 PART = "daybook.part"  # in the scope of a request that is made for another one, which is counted
 ASKED_HEADERS = (
     "Authorization",
@@ -71,7 +71,7 @@ class HttpConfig:
 class Gate:
     """ASGI middleware: X-Request-Id in and out, the limits, one log line, one count and one span per request.
 
-    That a caller breaks off is no error.
+    A caller that disconnects is not an error.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Gate:
         tracer: Tracer = UNTRACED,
         origins: Sequence[str] = (),
     ) -> None:
-        """The pages of ``origins`` may read what the Gate itself refuses; what the app answers, the app lets them."""
+        """Pages of ``origins`` may read the Gate's own refusals; for its answers the app itself allows it."""
         self._app = app
         self._origins = origins
         self._config = config
@@ -208,7 +208,7 @@ async def _as_get(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> N
 
 
 def as_part(app: ASGIApp) -> ASGIApp:
-    """The app as it is asked for the sake of a request: neither counted nor held against a limit once more."""
+    """The app, asked for the sake of another request: neither counted nor held against a limit a second time."""
 
     async def asked(scope: Scope, receive: Receive, send: Send) -> None:
         await app({**scope, PART: True}, receive, send)
@@ -229,7 +229,7 @@ def allow_cross_origin(app: FastAPI, origins: Sequence[str]) -> None:
             answer.headers.update(told)
         return answer
 
-    app.add_exception_handler(Exception, told_to_pages)  # a bug is answered outside of every middleware
+    app.add_exception_handler(Exception, told_to_pages)  # the answer to a bug is made outside every middleware
 
 
 def _cross_origin(origins: Sequence[str]) -> dict[str, Any]:
@@ -253,7 +253,7 @@ def _request_id(headers: Headers) -> str:
 
 
 def declared_bytes(headers: Headers) -> int | None:
-    """How long the body is said to be; None where it comes in chunks, or is empty."""
+    """The declared length of the body; None if it comes in chunks, or is empty."""
     declared = headers.get("content-length", "").lstrip("0")  # of many noughts Python makes no number
     return int(declared) if declared.isdecimal() else None
 

@@ -1,11 +1,11 @@
 """structlog, once: JSON lines, or coloured ones on a terminal. Never message content, never a key (style.md 25).
 
-The text of an error may quote what was said: a row that the database refused, a value that was no number. So a failure
-is told by its types and places, and what a library writes by its first line, at no level below a warning.
+The text of an error may quote a message: a row that the database refused, a value that was no number. So of a failure
+only types and places are logged, and of a library's lines the first of each, from warnings on.
 
-Our own events are written to stderr at once; what libraries warn of comes through the standard library's handlers,
-whose way is ten times as long (docs/benchmarks/profile.md). Where another process reads stderr it may stop, and holds
-nothing up (unheld.py).
+Our own events are written to stderr at once; warnings of libraries come through the standard library's handlers, which
+take ten times as long (docs/benchmarks/profile.md). If another process reads stderr and stops, that holds nothing up
+(unheld.py).
 """
 
 import json
@@ -67,7 +67,7 @@ def _configure_libraries(shared: list[Processor], renderer: Processor, stream: T
 
 
 def tell_failure(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """In the place of an exception what it is and where it came from, with what led to it first."""
+    """Replace an exception by its types and places, its causes first."""
     given = event.pop("exc_info", None)
     error = sys.exc_info()[1] if given is True else given[1] if isinstance(given, tuple) else given
     if isinstance(error, BaseException):
@@ -89,7 +89,7 @@ def _first_line(_logger: WrappedLogger, _method: str, event: EventDict) -> Event
 
 
 def _one_line(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
-    """JSON; where a text of it is none that UTF-8 can hold, with escapes."""
+    """JSON, with escapes where UTF-8 cannot hold a text."""
     try:
         return orjson.dumps(event, default=repr).decode()
     except orjson.JSONEncodeError:

@@ -1,4 +1,4 @@
-"""Pure work on much text, off the event loop: beside it requests go on."""
+"""Pure work on much text, off the event loop, so that requests go on."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,7 +11,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 OFFLOAD_BYTES: Final = 64 * 1024
-UNKNOWN: Final = 2 * OFFLOAD_BYTES  # the size of work that may take its time however little there is of it
+UNKNOWN: Final = 2 * OFFLOAD_BYTES  # the size of work that may take long however little text there is
 
 _BESIDE: Final = Beside()
 
@@ -22,8 +22,8 @@ async def offloaded(work: Callable[[], T], *, size: int) -> T:
 
 
 async def aside(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What ``work`` answers or raises, where no request waits for it: one after the other, if it is much elsewhere.
+    """What ``work`` answers or raises, if no request waits for it: one after the other, large work in another process.
 
-    It has no effect, is pickled with what it is given, and so is what it answers.
+    ``work`` has no side effects; it is pickled with its arguments, and so is its answer.
     """
     return await asyncio.wrap_future(_BESIDE.submit(partial(work, *args, **kwargs)))

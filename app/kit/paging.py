@@ -1,6 +1,6 @@
 """Cursors of lists: opaque to the caller; to us which list it is, by its path, and the last item's key.
 
-One of another list, of another session's for instance, would else begin somewhere in this one, without a word.
+A cursor of another list, such as another session's, is refused: it would begin somewhere in this one.
 """
 
 import base64
@@ -54,5 +54,5 @@ def _mark(path: str) -> int:
 
 
 def _is_key(value: int | str) -> bool:
-    """Whether Postgres can compare a key with it; what a caller made up may be any number or text."""
+    """Whether Postgres can compare a key with it: a caller can make up any number or text."""
     return "\0" not in value if isinstance(value, str) else 0 <= value <= NUMBER_MAX

@@ -1,4 +1,4 @@
-"""Query parameters that a route does not know: a misspelt one would be another request than was meant, unseen."""
+"""Query parameters that a route does not know: a misspelt one would silently ask for something else."""
 
 from collections.abc import Collection
 from urllib.parse import parse_qsl

@@ -1,4 +1,4 @@
-"""Queues that form for one thing, so that who waits for it leaves room for all others (docs/decisions/0058)."""
+"""Queues for one thing each, so that those who wait for it leave room for all others (docs/decisions/0058)."""
 
 import asyncio
 from asyncio import CancelledError, Future
@@ -25,7 +25,7 @@ class Queues:
 
     @asynccontextmanager
     async def turn(self, thing: Hashable) -> AsyncIterator[None]:
-        """Be at it. Raises TimeoutError after ``seconds``. Who is at it already must not ask for it once more."""
+        """Hold a place for the thing. Raises TimeoutError after ``seconds``. Not re-entrant."""
         if thing in self._waiting or not self._has_room(thing):
             await self._wait(thing)
         else:
@@ -36,7 +36,7 @@ class Queues:
             self._leave(thing)
 
     def _has_room(self, thing: Hashable) -> bool:
-        """Of places of which none is taken one is to be had, however few they are."""
+        """If no place is taken there is room, however few places there are."""
         return self._free == self._places or self._taken[thing] + 1 < self._free
 
     def _take(self, thing: Hashable) -> None:
@@ -56,7 +56,7 @@ class Queues:
             raise
 
     def _leave(self, thing: Hashable) -> None:
-        """One place more is free, so that of each thing one at most may come."""
+        """One more place is free, so that at most one for each thing may enter."""
         self._free += 1
         self._taken[thing] -= 1
         if not self._taken[thing]:
@@ -66,7 +66,7 @@ class Queues:
                 self._admit(other)
 
     def _admit(self, thing: Hashable) -> None:
-        """Take a place for the first that has not broken off. The next of the thing comes after the other things'."""
+        """Take a place for the first that was not cancelled. The thing's next comes after those of the other things."""
         waiting = self._waiting.pop(thing)
         while waiting:
             came = waiting.popleft()

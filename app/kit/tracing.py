@@ -28,14 +28,14 @@ ERRORS_FROM = 500  # a request that the caller got wrong is no error of the serv
 
 @dataclass(frozen=True, slots=True)
 class Tracing:
-    """A tracer, and what sends what it has not sent yet and ends it."""
+    """A tracer, and ``close``, which sends what is still unsent and ends it."""
 
     tracer: Tracer = UNTRACED
     close: Callable[[], None] = lambda: None
 
 
 def build_tracing(environ: Mapping[str, str], *, version: str) -> Tracing:
-    """As the OTEL_* variables say. Raises StartError where they ask for what there is not, telling what to do."""
+    """As the OTEL_* variables say. Raises StartError, with what to do, if they ask for what is not there."""
     if environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return Tracing()
     exporter = environ.get("OTEL_TRACES_EXPORTER") or ("otlp" if any(map(environ.get, ENDPOINTS)) else "none")

@@ -1,8 +1,8 @@
-"""Lines to a pipe or a socket, which hold nobody up: whoever reads them may stop, as a log collector that hangs does.
+"""Lines to a pipe or a socket that hold nobody up, even if the reader stops, as a log collector that hangs does.
 
 A write to a full pipe waits, and with it the event loop, all requests and the end of the process. So a line is written
-at once only where the system says that it has room for it. What has none waits in memory for a thread that writes it;
-over a bound it is lost, and counted. A process that ends waits a moment for that thread, whose last lines say why.
+at once only if the system says that there is room. Otherwise it waits in memory for a thread that writes it; over a
+bound lines are lost, and counted. A process that ends waits a moment for that thread: the last lines say why it ends.
 """
 
 import atexit
@@ -47,7 +47,7 @@ class Unheld:
         self._waiting_bytes_max = waiting_bytes_max
         self._room = select.poll()
         self._room.register(descriptor, select.POLLOUT)
-        self._lock = threading.RLock()  # a signal's handler may log while its thread does
+        self._lock = threading.RLock()  # a signal handler may log while its own thread does
         self._waiting: deque[bytes] = deque()
         self._bytes = 0
         self._lost = 0
@@ -79,7 +79,7 @@ class Unheld:
             self._thread.join(seconds)
 
     def _has_room(self, size: int) -> bool:
-        """So many bytes can be written to what is ready without waiting (``select.PIPE_BUF``)."""
+        """A ready descriptor takes so many bytes without waiting (``select.PIPE_BUF``)."""
         return size <= select.PIPE_BUF and bool(self._room.poll(0))
 
     def _begin(self) -> None:
@@ -97,7 +97,7 @@ class Unheld:
                 self._forget()
 
     def _next(self) -> bytes | None:
-        """The next line to write; None: there is none, and what comes is written at once again."""
+        """The next line to write; None if none is left, and new lines are written at once again."""
         with self._lock:
             lost, self._lost = (self._lost, 0) if not self._waiting else (0, self._lost)
             if lost:

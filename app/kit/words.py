@@ -28,7 +28,7 @@ _RUN = re.compile(
 )
 _NAME = re.compile(r"(?<=[\w,;:)'’\"] )[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*|[\u30a0-\u30ff]{3,}")
 _NOT_NAMES = re.compile(r"^(?:I|I'm|I've|I'd|I'll|OK|AI)$")
-# No longer than a sentence, or marks that are not closed would each be looked behind to the end of the text.
+# No longer than a sentence, or for each unclosed mark the text would be searched to its end.
 _QUOTED = re.compile(r"[\"“「『《][^\"”」』》]{2,400}[\"”」』》]|`[^`]{1,400}`")
 _IDENTIFIER = re.compile(r"\b\w+[_/@.]\w[\w/.@-]*|\b[A-Z]+-?\d+\b")
 _UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]+")
@@ -65,8 +65,8 @@ _STEM_LETTERS = 4  # what must be left of a word before an ending is taken off
 def normalized(text: str, form: NormalForm) -> str:
     """The text in a normal form of Unicode, of the marks on each letter the first ``MARKS_MAX``.
 
-    Python puts them in their order in a time that is the square of their number, in which nothing else runs: half a
-    million, a message of a megabyte, would take minutes.
+    Python orders them in quadratic time, during which nothing else runs: half a million, a message of a megabyte, would
+    take minutes.
     """
     if text.isascii():
         return text
@@ -138,5 +138,5 @@ def specifics(text: str) -> list[str]:
 
 
 def names(text: str) -> list[str]:
-    """Its runs of capitalised words, but for the first word of a sentence, and its katakana."""
+    """Its runs of capitalised words, without the first word of a sentence, and its katakana."""
     return [name for name in _NAME.findall(text) if not _NOT_NAMES.match(name)]

@@ -42,7 +42,7 @@ class BoundedReplies(httpx2.AsyncClient):
         return httpx2.Response(response.status_code, headers=headers, content=bytes(body), request=request)
 
     async def _led(self, request: httpx2.Request, **kwargs: Any) -> httpx2.Response:
-        """Where redirects lead to. None is read, as the client itself would read it: its body need not end either."""
+        """The response that redirects lead to. None of their bodies is read, as the client would: they need not end."""
         kwargs |= {"stream": True, "follow_redirects": False}
         for _ in range(self.max_redirects + 1):
             response = await super().send(request, **kwargs)

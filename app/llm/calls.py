@@ -22,7 +22,7 @@ RETRY_AFTER_SECONDS_MAX = 3_600.0  # a header that asks for more is not believed
 TOKENS_MAX = 2**31 - 1  # of one kind in one call: no model takes or writes more, and sums of it can be stored
 UNPAID = Usage()
 
-# What the same request may meet again with more luck. 529 is Anthropic's "overloaded"; other 5xx retry too.
+# The same request may succeed later. 529 is Anthropic's "overloaded"; other 5xx are retried too.
 KINDS: Mapping[int, str] = {
     401: "unauthorized",
     403: "unauthorized",
@@ -35,7 +35,7 @@ KINDS: Mapping[int, str] = {
 }
 RETRYABLE = frozenset({408, 409, 429})
 SERVER_ERRORS_FROM = 500
-BROKEN_OFF = 502  # what an error is that came with a 200 and tells no status: the gateway's of a model that failed
+BROKEN_OFF = 502  # for an error that came with a 200 and tells no status: a gateway's, whose model failed
 # What the SDKs let through of a body: no JSON, one nested too deep, a charset that decodes to no text, a huge number.
 UNREADABLE = (ValueError, RecursionError, TypeError, AssertionError, OverflowError)
 
@@ -100,7 +100,7 @@ def understood(reply: T, read: Callable[[T], R], *, provider: str, usage: Usage 
 
 
 def tokens(told: Any) -> int:
-    """A number of tokens as servers tell it: null, a text, a fraction or -1 for none, to one that can be stored.
+    """A number of tokens that can be stored, from what servers send: null, a text, a fraction, or -1 for none.
 
     Raises TypeError, ValueError or OverflowError for what is no number.
     """
@@ -128,7 +128,7 @@ def status_failure(provider: str, error: _StatusError, *, now: datetime) -> Mode
 
 
 def told_failure(provider: str, told: Complaint) -> ModelError:
-    """An error that came with a 200, in the place of an answer or after the beginning of one."""
+    """An error that came with a 200, instead of an answer or after its beginning."""
     said = f"{provider} answered with an error" + ("" if told.status is None else f" {told.status}")
     return _failure(told, told.status or BROKEN_OFF, said, retry_after=told.retry_after)
 

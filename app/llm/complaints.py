@@ -55,7 +55,7 @@ class Complaint:
 
 
 class Complained(Exception):
-    """An answer that is none: an error in its place, or beside what was written until then."""
+    """An error in the place of an answer, or beside the half that was written before it."""
 
     def __init__(self, complaint: Complaint) -> None:
         super().__init__(complaint.text)
@@ -77,7 +77,7 @@ def complaint(body: Any) -> Complaint:
 def answer_in(body: Any, name: str) -> Any:
     """``body``, where its answer should be under ``name``. Raises Complained for an error in the place of one.
 
-    OpenRouter, and whoever keeps a connection open with blanks, has sent a 200 long before the model fails.
+    OpenRouter, and any server that keeps a connection open with blanks, has sent a 200 long before the model fails.
     """
     if isinstance(body, dict) and body.get("error") and not body.get(name):
         raise Complained(complaint(body))

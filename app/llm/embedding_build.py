@@ -1,4 +1,4 @@
-"""Which model makes vectors, and what stands before it: a limit, a breaker, and a bound on how long a search waits.
+"""Which model makes vectors, and what guards it: a limit, a breaker, and a bound on how long a search waits.
 
 Importing an SDK takes one to three seconds, so an adapter is imported when it is built and not before.
 """

@@ -46,7 +46,7 @@ class OpenAIEmbedder:
 
 
 def read_vectors(body: bytes, *, number: int) -> list[Sequence[float]]:
-    """Those of the texts, in their order. Raises ValueError where one is missing, or is of other than numbers.
+    """The texts' vectors, in their order. Raises ValueError if one is missing, or is not made of numbers.
 
     TypeError or LookupError for a body of another shape; Complained for an error in the place of the vectors. Gemini
     leaves the index of the first one out, some servers all. llama.cpp writes what is no number as null, which makes a

@@ -1,6 +1,6 @@
-"""How a reply ended, by the word of whoever sent it. Pure.
+"""How a reply ended, by the word that came with it. Pure.
 
-What is known to have been cut, refused or broken off is not taken for whole; a word that nobody knows is an end.
+A reply known to be cut, refused or broken off is not taken for whole; an unknown word is a normal end.
 Sources: the documentation of OpenAI, Anthropic, Gemini (by its OpenAI endpoint in capitals, or after
 ``content_filter:``), DeepSeek, Zhipu, Mistral, OpenRouter, Bedrock, Cohere, vLLM.
 """
@@ -23,7 +23,7 @@ _BROKEN_OFF: Final = frozenset(
 
 
 def stop_of(reason: Any) -> Stop:
-    """Raises Complained for a reply that broke off: what there is of it is not the whole."""
+    """Raises Complained for a reply that broke off, of which only a part came."""
     words = frozenset(re.split(r"[:\s]+", str(reason or "")[:100].casefold()))
     if words & _REFUSED:
         return Stop.REFUSAL

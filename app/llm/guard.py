@@ -62,11 +62,11 @@ class Breaker:
         self.last = kind
 
     def half_open(self) -> None:
-        """Have the next caller let through as the probe, without waiting for the time to be over."""
+        """Let the next caller through as the probe, without waiting for the time to pass."""
         self.opened_at = -inf
 
     def probed(self) -> None:
-        """The probe ended, however: refused, cancelled or broken, it may say nothing of the provider's health."""
+        """The probe ended. A refused, cancelled or broken one may say nothing about the provider's health."""
         self.probing = False
 
 
@@ -80,7 +80,7 @@ class Circuit(StrEnum):
 class Condition:
     """How calls to a provider went in this process. Seconds are before now, ``next_try_seconds`` from now; None: never.
 
-    ``failures`` in a row are of the provider; ``last_error`` that of the last call that failed, also of a refused one.
+    ``failures`` in a row are the provider's; ``last_error`` is that of the last failed call, even a refused one.
     """
 
     circuit: Circuit = Circuit.CLOSED
@@ -117,7 +117,7 @@ class Guard:
         return self.breaker.failures >= self.breaker.config.failures_max
 
     def try_now(self) -> None:
-        """Somebody asks for a call now: where the circuit is open, one is let through to see."""
+        """Somebody asks for a call now: if the circuit is open, one is let through as a probe."""
         self.breaker.half_open()
 
     def condition(self) -> Condition:

@@ -95,7 +95,7 @@ class OpenAIModel:
         await self._client.close()
 
     async def _asked(self, request: ModelRequest) -> bytes:
-        """Asked again at once without a parameter that is refused, which is remembered: at most twice in all."""
+        """Asked again at once without a refused parameter, at most twice; what was refused is remembered."""
         while True:
             parameters = self._parameters
             try:
@@ -150,7 +150,7 @@ def read_completion(body: bytes) -> ChatCompletion:
 def read_reply(completion: ChatCompletion) -> ModelReply:
     """Raises TypeError or ValueError for a text that is none, or tokens that are no numbers.
 
-    Complained for half a text: beside what was written until then a gateway has the error in the choice.
+    Complained for half a text: a gateway puts the error into the choice, beside what was written before it.
     """
     choice = completion.choices[0]
     refused = bool(choice.message.refusal)
@@ -171,7 +171,7 @@ def _stop(choice: Choice) -> Stop:
 
 
 def _text(content: Any) -> str:
-    """Mistral, Databricks and who passes them on answer in parts, of which others than texts are thinking."""
+    """Mistral, Databricks and their gateways answer in parts; those that are not texts are thinking."""
     if isinstance(content, list):
         parts = [part for part in content if isinstance(part, Mapping) and part.get("type") in {"text", "output_text"}]
         content = "".join(part["text"] for part in parts)

@@ -55,9 +55,9 @@ def storable(text: str) -> str:
     return text.replace("\x00", "").encode("utf-8", "ignore").decode("utf-8")
 
 
-TIMEOUT = "timeout"  # the kind of a call that may have been answered, too late to be heard
+TIMEOUT = "timeout"  # the kind of a call that may have been answered, but too late
 TOO_LARGE = "too_large"  # and of one whose answer was not read to its end
-UNHEARD = frozenset({TIMEOUT, TOO_LARGE})  # which are paid for, nobody told how much
+UNHEARD = frozenset({TIMEOUT, TOO_LARGE})  # which are paid for, though no usage was reported
 
 
 class Model(Protocol):
@@ -83,8 +83,8 @@ class ModelError(Exception):
 
     ``kind`` is a short slug for diagnostics (rate_limited, overloaded, timeout, connection, server_error, bad_request,
     unauthorized, refused, too_long, bad_reply, too_large). ``retryable`` says whether the same call may succeed later;
-    ``retry_after`` is the provider's own wish in seconds. ``reply`` is what came and is no answer. ``model`` was asked
-    ("": none was), and ``usage`` is what is paid for all the same.
+    ``retry_after`` is the provider's own wish in seconds. ``reply`` is what came but was no answer. ``model`` was asked
+    ("": none was), and ``usage`` is what is paid for anyway.
     """
 
     def __init__(

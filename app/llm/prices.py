@@ -12,7 +12,7 @@ INPUT_MARGIN = 1.25  # tokens are an estimate, and providers count a little arou
 def cost_usd(provider: Provider | None, model: str, usage: Usage) -> float | None:
     """US dollars by the list price of the day, or None where the list does not know the model.
 
-    Without a provider it is the one that the model's name tells.
+    Without a provider, it is found by the model's name.
     """
     import genai_prices
 
@@ -40,7 +40,7 @@ async def estimated(model: Model, request: ModelRequest) -> Usage:
 
 
 async def unanswered(model: Model, request: ModelRequest) -> Usage:
-    """What a call is booked at of which no word came back: what was sent was read, or may have been."""
+    """What a call without any answer is booked at: the provider may have read what was sent."""
     return await priced(model.provider, model.name, await _input(request))
 
 

@@ -12,7 +12,7 @@ _BARE_HARMONY: Final = re.compile(r"\s*analysis(?=\S).*assistantfinal", re.DOTAL
 
 
 def without_thinking(text: str) -> str:
-    """The answer alone, "" where there is none: thinking that nothing closes was cut off, whatever the server says.
+    """The answer alone, "" if there is none: unclosed thinking was cut off, whatever the server says.
 
     DeepSeek's and Qwen's templates open it in the prompt, so that only its end is in the reply, on a line of its own.
     gpt-oss writes its channels (OpenAI's harmony format), of which a server may leave out the special tokens alone.

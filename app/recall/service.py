@@ -61,7 +61,7 @@ class RecallConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """``limit`` counts hits, ``span`` bounds them. A time that the query names is told from ``now`` (None: the clock).
+    """``limit`` counts hits, ``span`` bounds them. Times in the query are seen from ``now`` (None: the clock).
 
     ``neighbours``: messages shown on each side of a hit. ``session``: the key of the only session of the resource to
     search. ``before_seq``: only messages before this one, in a search of one session.
@@ -186,7 +186,7 @@ class RecallService:
         return await self._read_hits(sessions, wanted[: search.limit], search.neighbours)
 
     async def _preferred(self, found: list[Ranked], query: _Query, search: Search) -> list[Ranked]:
-        """For a query that a number or a time answers: messages that have one rank before equals that do not."""
+        """For a query that a number or a time answers: messages that have one rank higher."""
         figure = wanted_figure(search.query)
         if figure is None:
             return found
@@ -256,12 +256,12 @@ def _read(search: Search, now: datetime, words_max: int) -> _Query:
 
 
 def _ends(words: list[Alternatives], most: int) -> list[Alternatives]:
-    """At most so many words, from both ends: the question stands before what was pasted, or after it."""
+    """At most so many words, from both ends: the question stands before or after what was pasted."""
     return words if len(words) <= most else [*words[: most - most // 2], *words[len(words) - most // 2 :]]
 
 
 def _besides(hits: Sequence[Hit], found: Iterable[Hit], search: Search) -> list[Hit]:
-    """Notes or facts of the span, except those that cite a message among ``hits``, which says it word for word."""
+    """Notes or facts of the span, without those that cite a message among ``hits``, which says it itself."""
     told = {(hit.session, hit.from_seq) for hit in hits if hit.kind is HitKind.MESSAGE}
     return [
         one

@@ -83,8 +83,8 @@ $$
 
 # A word is one or more terms that stand for it; its kin are asked for at once, for how often they are there does not
 # matter. What is over the limit is what has fewest and commonest of the words.
-# Neighbours come with what is found, for they are ranked together. No two of the parts are joined: Postgres takes each
-# for a row or two, and would compare all with all.
+# Neighbours come with what is found, because they are ranked together. No two of the parts are joined: Postgres expects
+# a row or two of each, and would compare all with all.
 _SEARCH = """/* {name} */
 WITH asked AS (
   SELECT * FROM unnest((SELECT $3::int[]), (SELECT $4::text[]), (SELECT $5::text[]), (SELECT $9::float8[]))

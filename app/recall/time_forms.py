@@ -1,7 +1,7 @@
 """The forms in which people say when something was, each with what it means as seen from a moment. Pure.
 
-A form is a pattern; its named groups are units of time, a count, and months and years that are said. The first form
-that a phrase has, has it, so what is longer stands before what is part of it: "this time last year" before "last year".
+A form is a pattern; its named groups are units of time, a count, months and years. The first form that matches a phrase
+is taken, so a longer one stands before what is part of it: "this time last year" before "last year".
 """
 
 import re

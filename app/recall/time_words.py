@@ -1,7 +1,7 @@
-"""The words by which people say when something was, in the languages that the search knows. Words alone, no rules.
+"""The words by which people say when something was, in the languages that the search knows. Only words, no rules.
 
 Lines of words stand for alternatives of a regular expression. Seasons are those of the northern half of the earth,
-whole months by the meteorologists' reckoning: who lives in the southern half gets those of the north.
+whole months as in meteorology; a speaker in the southern half gets those of the north, too.
 """
 
 from typing import Final

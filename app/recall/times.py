@@ -75,7 +75,7 @@ class Named:
 
 
 def named_time(query: str, now: datetime) -> Named:
-    """What ``query`` names, as seen from ``now``: from the first to the last time, where it names several.
+    """What ``query`` names, as seen from ``now``; of several times, from the first to the last.
 
     Where it names a day with its year, the others are seen from there: "last weekend" is the one before it.
     """

@@ -1,7 +1,7 @@
 """Words as search finds them, in every language. Pure.
 
-Words are stemmed by language; scripts without spaces are cut into single characters and overlapping pairs, of which a
-query is asked for the pairs; identifiers, paths, numbers and dates are kept whole, with their parts beside them.
+Words are stemmed by language; scripts without spaces are cut into single characters and overlapping pairs, and a query
+uses only the pairs; identifiers, paths, numbers and dates are kept whole, with their parts beside them.
 """
 
 import unicodedata
@@ -21,7 +21,7 @@ Alternatives: TypeAlias = frozenset[str]  # terms of which any stands for one wo
 
 CHARACTERS_MAX: Final = 64  # of a term; what is longer is cut to it
 STEMMED_CHARACTERS: Final = 2 * CHARACTERS_MAX  # no ending is longer than what is cut off anyway
-# Of one text: what is over a limit is no prose, and would take a minute where a megabyte of prose takes half a second.
+# Of one text: what exceeds them is not prose, and would take a minute where a megabyte of prose takes half a second.
 CHARACTERS_READ: Final = 1_000_000  # also once it is normalized: one character can become eighteen
 WORDS_MAX: Final = 10_000  # different ones, those said most: a row of the index holds no more terms
 DATES_READ: Final = 10_000
@@ -106,7 +106,7 @@ def _pairs(run: str) -> Iterator[str]:
 def _stems(part: str, language: str | None) -> Alternatives:
     """A word as it may stand in the index: stemmed in the query's language, in any where that is not known.
 
-    One with marks also as it is: such words were not stemmed once, and are still in the index so.
+    One with marks also as it is: earlier versions did not stem these, and the index still has them so.
     """
     languages = {ENGLISH, language} if language else LATIN
     found = {_term(part, one) for one in languages} | ({_folded(part)} if _MARKED_WORD.fullmatch(part) else set())
