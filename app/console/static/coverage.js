@@ -16,7 +16,7 @@ const WORDS = {
 const WIDTH = 1000;
 const DRAWN_MAX = 400;
 
-export const kindOf = (by) => by.split(":")[0];
+const kindOf = (by) => by.split(":")[0];
 
 // So many intervals as can be seen: neighbours of a kind are drawn as one where there are too many.
 function drawn(intervals) {

@@ -130,7 +130,7 @@ export function span(note, memory) {
   return note.level ? `places ${note.from_seq}-${note.to_seq}` : `${note.session} ${range}`;
 }
 
-export function partText(part) {
+function partText(part) {
   if (part.type === "text") return part.text;
   if (part.type === "reasoning") return part.text || "(reasoning)";
   if (part.type === "tool_call") return `${part.name}(${JSON.stringify(part.arguments)})`;
