@@ -10,7 +10,7 @@ from app.kit.json import dumps, loads
 from app.sessions.model import Part, PartType, Role
 
 SHOWN_IN_OUTPUT = (PartType.TEXT, PartType.IMAGE, PartType.FILE)  # looked through: a type may be any JSON
-DATA_URL = re.compile(r"data:(?P<media_type>[^;,]*)[^,]*;base64,(?P<data>.*)", re.DOTALL)
+DATA_URL = re.compile(r"data:(?P<media_type>[^;,]*+)[^,]*;base64,(?P<data>.*)", re.DOTALL)
 IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})  # that Anthropic and OpenAI can see
 MISNAMED = {"image/jpg": "image/jpeg"}
 BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"

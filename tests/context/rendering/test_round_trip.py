@@ -156,6 +156,13 @@ def test_what_is_no_base64_is_named_in_its_place(kind: dict[str, str], data: str
     assert data not in told
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("shape", list(CHECKS))
+def test_an_inline_address_without_its_bytes_takes_no_longer_than_others(shape: Format) -> None:
+    image = {"type": "image", "url": "data:" + ":" * 500_000}  # divided among two stars: 100,000 took 3 s
+    assert given_back(shape, {"role": "user", "content": [image]})
+
+
 def test_what_anthropic_s_user_shows_comes_back_as_it_was() -> None:
     pdf = {"type": "base64", "media_type": "application/pdf", "data": "aGk="}
     stated = {"type": "content", "content": [{"type": "text", "text": "Terms."}]}
