@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from app.state.templates import STORED, Placeholder, Scope, Template, names_of, read, text_at
+from app.state.templates import STORED, Placeholder, Scope, Template, names_of, read, value_at
 
 
 class Severity(StrEnum):
@@ -68,7 +68,7 @@ def _findings(index: int, template: Template, values: Mapping[str, Any] | None) 
             position=position,
         )
     for place in template.placeholders:
-        if values is not None and place.scope in STORED and text_at(values, place) is None:
+        if values is not None and place.scope in STORED and value_at(values, place) is None:
             yield _unknown(index, place)
         yield _cached(index, place)
 

@@ -89,10 +89,16 @@ def render(text: str, values: Mapping[str, Any], *, chars_max: int | None = None
     Texts are inserted as they are, other values as compact JSON. Raises RenderedTooLarge.
     """
     template = read(text)
-    found = {place.wanted: text_at(values, place) for place in template.placeholders}
-    texts = [piece if isinstance(piece, str) else _shown(found[piece.wanted], piece) for piece in template.pieces]
-    if chars_max is not None and sum(map(len, texts)) > chars_max:
-        raise RenderedTooLarge(f"a text with its values may have at most {chars_max} characters")
+    found: dict[str, str | None] = {}
+    texts: list[str] = []
+    chars = 0
+    for piece in template.pieces:
+        if isinstance(piece, Placeholder) and piece.wanted not in found:
+            found[piece.wanted] = _text(value_at(values, piece))
+        texts.append(piece if isinstance(piece, str) else _shown(found[piece.wanted], piece))
+        chars += len(texts[-1])
+        if chars_max is not None and chars > chars_max:  # of one value thousands of names may be texts of their own
+            raise RenderedTooLarge(f"a text with its values may have at most {chars_max} characters")
     required = (place.wanted for place in template.placeholders if place.default is None)
     return Rendered(
         text="".join(texts),
@@ -189,14 +195,16 @@ def scope_of(name: str) -> Scope:
     return Scope(prefix) if colon else Scope.SESSION
 
 
-def text_at(values: Mapping[str, Any], place: Placeholder) -> str | None:
-    """What a placeholder is replaced by, None where there is no value."""
+def value_at(values: Mapping[str, Any], place: Placeholder) -> Any:
+    """What a placeholder stands for, None where there is no value."""
     value = values.get(place.name)
     for step in place.path:
         value = _within(value, step)
-    if value is None or isinstance(value, str):
-        return value
-    return dumps(value).decode()
+    return value
+
+
+def _text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else dumps(value).decode()
 
 
 def _within(value: Any, step: str) -> Any:

@@ -6,6 +6,9 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
+from app.context.stages.template import ALL_TOO_LARGE
+from app.kit.errors import ERRORS_MAX, too_many_errors
+from app.state.templates import TEXT_CHARS_MAX
 from tests.conftest import Service
 from tests.test_problems import assert_problem
 
@@ -89,6 +92,19 @@ async def test_every_name_without_a_value_is_told_with_its_text(stocked: Service
         ("/system/2", "'artifact.gone' has no value"),
         ("/system/2", "'a' has no value"),
     ]
+
+
+async def test_of_names_without_a_value_so_many_are_told(stocked: Service) -> None:
+    few, many = ["".join(f"{{gone{number}}}" for number in range(count)) for count in (ERRORS_MAX, ERRORS_MAX + 1)]
+    assert len(missing(await ask(stocked, few))) == ERRORS_MAX
+    assert missing(await ask(stocked, many)) == [("/system", too_many_errors(ERRORS_MAX + 1))]
+
+
+async def test_texts_grow_together_to_a_limit_however_large_each_may_be(stocked: Service) -> None:
+    """A thousand texts of one value of a megabyte were a context of a gigabyte."""
+    answer = await ask(stocked, ["{temp:long}"] * 1_000, state={"temp:long": "x" * TEXT_CHARS_MAX})
+    told = assert_problem(answer, 413, "too-large")
+    assert told["errors"] == [{"pointer": "/system/8", "detail": ALL_TOO_LARGE}]
 
 
 async def test_knowledge_and_messages_are_no_templates(stocked: Service) -> None:

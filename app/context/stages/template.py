@@ -8,8 +8,11 @@ from app.context.blocks import text_block
 from app.context.draft import Draft, noting
 from app.context.explain import decision
 from app.context.model import Ask, Section, Snapshot, Stability, Verdict
-from app.kit.errors import FieldError, Invalid, TooLarge
-from app.state.templates import TEXT_CHARS_MAX, Rendered, RenderedTooLarge, render
+from app.kit.errors import ERRORS_MAX, FieldError, Invalid, TooLarge, too_many_errors
+from app.state.templates import TEXT_CHARS_MAX, RenderedTooLarge, render
+
+TEXTS_CHARS_MAX = 8 * TEXT_CHARS_MAX  # of all texts with their values: each of a thousand may be of the same large one
+ALL_TOO_LARGE = f"all texts with their values may have at most {TEXTS_CHARS_MAX} characters"
 
 
 def template(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
@@ -25,19 +28,21 @@ def template(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
 
 
 def _filled(templates: Sequence[str], values: Mapping[str, Any]) -> list[str]:
-    rendered = [_rendered(index, text, values) for index, text in enumerate(templates)]
-    missing = [
-        FieldError(f"/system/{index}", f"'{name}' has no value")
-        for index, result in enumerate(rendered)
-        for name in result.missing
-    ]
+    texts: list[str] = []
+    missing: list[FieldError] = []
+    room = TEXTS_CHARS_MAX
+    for index, template in enumerate(templates):
+        pointer = f"/system/{index}"
+        try:
+            rendered = render(template, values, chars_max=min(TEXT_CHARS_MAX, room))
+        except RenderedTooLarge as error:
+            told = str(error) if room >= TEXT_CHARS_MAX else ALL_TOO_LARGE
+            raise TooLarge(f"{pointer}: {told}", errors=[FieldError(pointer, told)]) from error
+        texts.append(rendered.text)
+        room -= len(rendered.text)
+        missing += (FieldError(pointer, f"'{name}' has no value") for name in rendered.missing)
+    if len(missing) > ERRORS_MAX:
+        raise Invalid.at("/system", too_many_errors(len(missing)))
     if missing:
         raise Invalid("; ".join(f"{field.pointer}: {field.detail}" for field in missing[:3]), errors=missing)
-    return [result.text for result in rendered]
-
-
-def _rendered(index: int, text: str, values: Mapping[str, Any]) -> Rendered:
-    try:
-        return render(text, values, chars_max=TEXT_CHARS_MAX)
-    except RenderedTooLarge as error:
-        raise TooLarge(f"/system/{index}: {error}", errors=[FieldError(f"/system/{index}", str(error))]) from error
+    return texts
