@@ -28,11 +28,14 @@ class Worker(Process):
         self.began = time.monotonic()
         self.has_served = False
         self.ends_until = 0.0  # then it is killed; of one that was told to end
+        self.ended_at = 0.0  # when it was first seen to have
+        self.known_at = 0.0  # when it was asked what it answered last
         self._asked: float | None = None  # since when an answer is waited for
 
     def is_well(self, now: float) -> bool:
         """Whether it lives and has answered in time. It is asked, and not waited for."""
         if not self.process.is_alive():
+            self.ended_at = self.ended_at or now
             return False
         try:
             if self._asked is None:
@@ -40,7 +43,7 @@ class Worker(Process):
                 self._asked = now
             elif self.parent_conn.poll(0):
                 self.has_served = self.parent_conn.recv() or self.has_served
-                self._asked = None
+                self.known_at, self._asked = self._asked, None
         except (OSError, EOFError):  # it has just ended
             return False
         return self._asked is None or now - self._asked < self.config.timeout_worker_healthcheck
@@ -92,8 +95,9 @@ class Supervisor(Multiprocess):
         self._has_served = self._has_served or any(worker.has_served for worker in self._workers)
         for worker in ill:
             if worker.exitcode == STARTUP_FAILURE and not self._has_served:
-                self._has_given_up = True
-                self.should_exit.set()
+                if all(other in ill or other.known_at >= worker.ended_at for other in self._workers):
+                    self._has_given_up = True
+                    self.should_exit.set()
             elif worker.has_served or now >= worker.began + self._again_seconds:
                 self._replace(worker, now)
         self._roll(now)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from multiprocessing.process import BaseProcess
 
+import httpx2 as httpx
 import psutil
 import pytest
 import uvicorn
@@ -91,6 +92,31 @@ def test_one_that_dies_at_once_for_ever_is_started_again_only_after_a_while(
 def test_where_none_can_start_it_ends_by_itself(supervised: Callable[..., Supervisor]) -> None:
     assert not supervised(DIES, workers=2).serve()
     assert processes() == []
+
+
+async def answers(supervisor: Supervisor) -> bool:
+    host, port = supervisor.sockets[0].getsockname()
+    async with httpx.AsyncClient() as client:
+        try:
+            return (await client.get(f"http://{host}:{port}/")).status_code == httpx.codes.NOT_FOUND
+        except httpx.TransportError:
+            return False
+
+
+async def test_one_that_cannot_start_ends_nothing_where_another_only_just_serves(
+    supervised: Callable[..., Supervisor],
+) -> None:
+    """As where the database goes away within a second of the first answer: that ended the service."""
+    supervisor = supervised(SERVES)
+    first = begun(supervisor)
+    supervisor.config.app = DIES
+    supervisor.handle_ttin()
+    (second,) = (process for process in processes() if process is not first)
+    second.join()
+    await until(partial(answers, supervisor), bool)
+    for _ in range(3):
+        await looked(supervisor)
+    assert not supervisor.should_exit.is_set()
 
 
 async def rolled(supervisor: Supervisor) -> BaseProcess:
