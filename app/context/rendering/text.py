@@ -1,10 +1,15 @@
 """The context as one text, for a model or an eye that takes nothing else."""
 
+import re
+
 from app.context.model import Layout, Rendered, Turn
 from app.context.rendering.parts import arguments_text, output_text, stand_in
-from app.sessions.model import Part, PartType
+from app.sessions.model import Part, PartType, Role
 
 BETWEEN = "\n\n"
+# A line within what somebody says that begins as a turn does: it is moved in, or a tool's output could say what the
+# user never said.
+_AS_A_TURN = re.compile(rf"([\n\r\v\f\x85\u2028\u2029])(?=(?:{'|'.join(Role)})(?: \(|:))", re.IGNORECASE)
 
 
 def render(layout: Layout) -> Rendered:
@@ -22,8 +27,9 @@ def _turns(turns: tuple[Turn, ...]) -> list[str]:
 
 
 def _turn(turn: Turn, lines: list[str]) -> str:
-    speaker = f"{turn.role} ({turn.name})" if turn.name else str(turn.role)
-    return f"{speaker}: " + "\n".join(lines)
+    name = " ".join((turn.name or "").split())
+    speaker = f"{turn.role} ({name})" if name else str(turn.role)
+    return f"{speaker}: " + _AS_A_TURN.sub(r"\1  ", "\n".join(lines))
 
 
 def _line(part: Part) -> str:
