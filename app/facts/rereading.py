@@ -26,20 +26,21 @@ WHERE tenant = $1 AND resource_id = $2 AND {IS_HIDDEN} AND sources->0->>'session
 """  # noqa: S608 - our own text
 
 # A branch says what the sessions before it said, up to where it left them; also where that has been removed from these
-# alone, by their rule of retention.
+# alone, by their rule of retention. ``seq`` is the last message that it has of each.
 OF_FORMER = f"""/* unwanted_of_former */
 WITH RECURSIVE line AS (
-  SELECT id, tenant, resource_id, branched_from, branched_at_seq AS seq, created_at FROM sessions
+  SELECT id, tenant, resource_id, branched_from, branched_at_seq, created_at, NULL::bigint AS seq FROM sessions
   WHERE id = $1 AND branched_from IS NOT NULL
   UNION ALL
-  SELECT p.id, p.tenant, p.resource_id, p.branched_from, least(l.seq, p.branched_at_seq), p.created_at FROM line l
-  JOIN sessions p ON p.tenant = l.tenant AND p.key = l.branched_from AND p.created_at < l.created_at
+  SELECT p.id, p.tenant, p.resource_id, p.branched_from, p.branched_at_seq, p.created_at,
+         least(l.seq, l.branched_at_seq)
+  FROM line l JOIN sessions p ON p.tenant = l.tenant AND p.key = l.branched_from AND p.created_at < l.created_at
 ), former AS (
   SELECT l.id, of.seq::bigint AS seq FROM line l
   JOIN facts f ON f.tenant = l.tenant AND f.resource_id = l.resource_id AND {IS_HIDDEN}
     AND f.sources->0->>'session_id' = l.id::text AND f.sources->0->>'category' IS NULL
   CROSS JOIN LATERAL jsonb_array_elements_text(f.sources->0->'cites') AS of (seq)
-  WHERE l.id <> $1
+  WHERE of.seq::bigint <= l.seq
 )
 SELECT f.seq FROM former f CROSS JOIN LATERAL (
   SELECT content_hash, erased_at FROM messages WHERE session_id = f.id AND seq = f.seq LIMIT 1

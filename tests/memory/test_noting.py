@@ -376,6 +376,24 @@ async def test_what_was_corrected_or_taken_back_of_a_parent_is_so_of_its_branch(
     assert found == [("User: I live in Lisbon.", "insight")]
 
 
+async def test_what_a_branch_says_by_itself_is_noted_whatever_was_taken_back_of_its_parent(service: Service) -> None:
+    """Where the branch left it another message has the same number, and may say the same."""
+    await say(service, "I live in Lisbon.")
+    for key in ("s2", "s3"):
+        assert (await service.client.post("/sessions/s1/branch", json={"key": key})).status_code == 201
+    await say(service, "I own a dog.", id="m-2")
+    await end(service)
+    [_, dog] = await facts(service)
+    await service.client.delete(f"{FACTS}/{dog['id']}")
+    await say(service, "I own a dog.", key="s2")
+    await end(service, "s2")
+    assert await texts(service) == ["User: I live in Lisbon.", "User: I own a dog."]
+    assert (await service.client.delete("/sessions/s1/messages/m-2")).status_code == 200
+    await say(service, "I own a boat.", key="s3")
+    await end(service, "s3")
+    assert await texts(service) == ["User: I live in Lisbon.", "User: I own a dog.", "User: I own a boat."]
+
+
 async def test_what_was_said_as_often_as_is_kept_can_be_noted_by_hand_with_a_source(service: Service) -> None:
     """It goes with that one, and keeps the words of the first; of the others the newest are kept."""
     for number in range(22):
