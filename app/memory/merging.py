@@ -101,7 +101,9 @@ class Merge:
 
 
 def merge(known: Sequence[Fact], new: NewFact, *, read: Read = said) -> Merge:
-    """The newer wins, by when it came to be true. A tool's or a stranger's word neither is the user's nor ends it.
+    """The newer wins, by when it came to be true, whichever was noted first.
+
+    A tool's or a stranger's word neither is the user's nor ends it.
 
     Who merges several into the same facts gives a ``read`` that remembers what it has read.
     """
@@ -109,14 +111,19 @@ def merge(known: Sequence[Fact], new: NewFact, *, read: Read = said) -> Merge:
     related = _related([fact for fact in known if fact.valid_to is None], new, read)
     if same := _same(related, foreign=foreign):
         return Merge(same=same)
-    others = [fact for fact, _ in related if not foreign or fact.trust in FOREIGN]
-    later = [fact for fact in others if fact.valid_from > new.valid_from and (fact.trust in FOREIGN) == foreign]
+    replaced = [fact for fact in known if fact.valid_from > new.valid_from and fact.replaced_by is not None]
+    later = [
+        fact
+        for fact, found in (*related, *_related(replaced, new, read))
+        if fact.valid_from > new.valid_from and found is not Relation.SAME and (fact.trust in FOREIGN) == foreign
+    ]
     if later:
         ended_by = min(later, key=lambda fact: fact.valid_from)
         before = [fact for fact in known if fact.replaced_by == ended_by.id and _lasted(fact, new.valid_from)]
         if same := _same(_related(before, new, read), foreign=foreign):
             return Merge(same=same)
         return Merge(ended_by=ended_by)
+    others = [fact for fact, _ in related if not foreign or fact.trust in FOREIGN]
     return Merge(ended=tuple(others))
 
 
@@ -140,12 +147,13 @@ def relation(old: str, new: str, *, read: Read = said) -> Relation | None:
     if old == new:  # also where none of its words tells anything
         return Relation.SAME
     before = _BEFORE.search(new)
-    one, other = read(old), read(new if before is None else _BEFORE.sub("", new))
+    one, other = read(old), read(_BEFORE.sub("", new))
     if _are_apart(one.whose, other.whose):
         return None
-    held = one.words if before is None else read(_BEFORE.sub("", old)).words  # what was before in both is no news
-    if before and (gone := read(before[1]).words) and _held(gone, held) >= BEFORE_SHARE:
-        return Relation.CONTRADICTS
+    if before and (gone := read(before[1]).words):
+        held = read(_BEFORE.sub("", old)).words  # what was before in both is no news
+        if _held(gone, held) >= BEFORE_SHARE:
+            return Relation.CONTRADICTS
     if one.denies != other.denies and _is_denied(*((other, one) if other.denies else (one, other))):
         return Relation.CONTRADICTS
     return _among(one, other)

@@ -20,6 +20,7 @@ SAME = [
     ("사용자는 녹차를 좋아한다", "사용자는 녹차를 좋아한다."),
     ("User lives in Lisbon (before: Porto).", "User lives in Lisbon (before: Porto)."),
     ("User lives in Lisbon (before: Porto).", "User now lives in Lisbon (before: Porto)."),
+    ("User lives in Lisbon.", "User lives in Lisbon (before: Porto)."),
     ("User is C.", "User is C."),
     (
         "User has sold 5 paintings since the classes in Porto began, and feels confident.",
@@ -91,6 +92,9 @@ NEITHER = [
     ("Ana: I live in Lisbon.", "Bob: I moved to Porto."),
     ("Ana: My budget is 500 euros.", "Bob: My budget is 700 euros."),
     ("User likes cheese.", "User does not like blue cheese."),
+    ("User does not like blue cheese.", "User likes cheese."),
+    ("User works at a bank.", "User stopped eating meat."),
+    ("User is C.", "User is D."),
     ("User drinks coffee.", "User does not drink coffee after noon with guests."),
     ("User's favorite color is blue.", "User's favorite food is sushi."),
     ("User: My favorite part is the sunset.", "User: My favorite part is the food."),
@@ -167,6 +171,24 @@ def test_the_newer_ends_what_it_contradicts_and_the_older_is_ended_by_it() -> No
     assert merge([known(LISBON)], new(PORTO)) == Merge(ended=(known(LISBON),))
     later = [known(LISBON, 1, days=9), known("User moved to Faro.", 2, days=7)]
     assert merge(later, new(PORTO)) == Merge(ended_by=later[1])
+
+
+def over(fact: Fact, *, days: int, by: int) -> Fact:
+    return replace(fact, valid_to=START + timedelta(days=days), replaced_by=by)
+
+
+def test_the_older_is_ended_by_the_first_that_came_after_it_though_that_is_over_too() -> None:
+    """Sessions are read in any order."""
+    madrid, porto = over(known("User moved to Madrid.", 2, days=5), days=9, by=3), known(PORTO, 3, days=9)
+    assert merge([porto, madrid], new(LISBON)) == Merge(ended_by=madrid)
+    assert merge([porto, madrid], new(LISBON, days=6)) == Merge(ended_by=porto)
+
+
+def test_what_was_so_then_is_known_already_though_it_is_over() -> None:
+    porto = known(PORTO, 2, days=5)
+    assert merge([over(known(LISBON), days=5, by=2), porto], new(LISBON)).same is not None
+    for apart in (over(known(LISBON), days=0, by=2), over(known(LISBON), days=5, by=9)):
+        assert merge([apart, porto], new(LISBON)) == Merge(ended_by=porto)
 
 
 def test_what_is_past_or_of_another_category_is_left_alone() -> None:
