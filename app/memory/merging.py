@@ -69,7 +69,8 @@ class Said:
 
 def said(text: str) -> Said:
     ordered = tuple(_words(text))
-    spoken = spoken_of(_PREFIX.sub("", _BEFORE.sub("", text)), ordered)
+    now = _BEFORE.sub("", text)
+    spoken = spoken_of(_PREFIX.sub("", now), ordered)
     whose = (_speaker(text), "" if _TOGETHER.search(text) else other(ordered))
     return Said(
         words=frozenset(ordered),
@@ -78,7 +79,7 @@ def said(text: str) -> Said:
         spoken=spoken,
         whose=whose,
         sides=_sides(text),
-        turns=frozenset(_TURNING.findall(text)),
+        turns=frozenset(_TURNING.findall(now)),
     )
 
 
@@ -185,15 +186,15 @@ def _says_it(larger: Said, smaller: Said) -> bool:
     """
     if larger.words > smaller.words:
         few = len(smaller.words) < HELD_WORDS_MIN
-        return not few and larger.spoken.tells >= smaller.spoken.tells and not _turns(larger, smaller)
+        return not few and larger.spoken.tells >= smaller.spoken.tells and not _are_turned(larger, smaller)
     apart = larger.words ^ smaller.words
     alike = overlap(larger.words, smaller.words) >= SAME_SHARE and not any(map(_is_exact, apart))
-    return (alike or not apart) and not _turns(larger, smaller) and not _turns(smaller, larger)
+    return (alike or not apart) and not _are_turned(larger, smaller)
 
 
-def _turns(one: Said, other: Said) -> bool:
-    """Whether the second, among few words, has one that turns them and is not in the first."""
-    return len(one.words) <= TURNED_WORDS_MAX and not other.turns <= one.turns
+def _are_turned(one: Said, other: Said) -> bool:
+    """Whether one of them has a word that turns it, among few words, and the other has not."""
+    return max(len(one.words), len(other.words)) <= TURNED_WORDS_MAX and one.turns != other.turns
 
 
 def _are_swapped(old: tuple[frozenset[str], frozenset[str]], new: tuple[frozenset[str], frozenset[str]]) -> bool:
