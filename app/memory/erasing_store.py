@@ -52,7 +52,7 @@ SELECT (SELECT count(*) FROM observed) AS observations, (SELECT count(*) FROM co
 FORGET_OUTPUTS = """/* forget_outputs */
 WITH emptied AS (
   UPDATE runs SET rejected_output = NULL, error = split_part(error, ':', 1)
-  WHERE memory_id = $1 AND at >= $2 AND (rejected_output IS NOT NULL OR error IS NOT NULL) RETURNING 1
+  WHERE memory_id = $1 AND at >= $2 AND (rejected_output IS NOT NULL OR error LIKE '%:%') RETURNING 1
 )
 SELECT count(*) FROM emptied
 """

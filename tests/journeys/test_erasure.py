@@ -282,6 +282,20 @@ async def test_what_was_refused_of_a_message_that_is_replaced_is_nowhere(
     assert {run["outcome"] for run in runs} == {"rejected", "recorded"}
 
 
+async def test_a_receipt_counts_what_was_refused_where_it_is_emptied(
+    start_service: StartService, models: ModelServer
+) -> None:
+    models.answers[PromptKind.OBSERVER] = Leaking(refused=1)
+    emptied = []
+    async with start_service(provider="openai", memory={"message_tokens": 100, "buffer_every": None}) as service:
+        await service.append(KEY, message(1), message(4), message(7), wait_ms=20_000)
+        for id_ in ("m-1", "m-7"):
+            receipt = (await service.client.delete(f"/sessions/{KEY}/messages/{id_}")).json()
+            emptied.append(receipt["rows"]["runs"])
+            await rest(service, KEY)
+    assert emptied == [1, 0]
+
+
 async def test_what_a_model_noted_of_it_for_its_resource_is_nowhere_either(
     start_service: StartService, models: ModelServer, database_url: str
 ) -> None:
