@@ -87,6 +87,14 @@ _FIRST_PERSON = _cue(
     r"^(?:나|저|내|제|우리)|(?:나는|저는|내가|제가|우리)|我|咱|私|僕|俺",
 )
 _QUESTION = re.compile(r"[?？؟][\"'”’」』）)\]]*$|(?:까|니|나요|가요|어때|ですか|ますか|吗|呢)[.。]?$")
+# Typed in haste a question has no mark; what has another mark is "What matters to me is my family."
+_UNMARKED_QUESTION = re.compile(
+    r"(?:(?:and|but|so|ok|okay|hey|hi|also),? )?"
+    r"(?:(?:how|what|why|where|who|when|which)(?:'s)? (?:can|could|do|does|did|is|are|was|were|should|would|will|to"
+    r"|many|much|long|often|about|if|(?:kind|sort|type)s? of)|(?:is|are|was|were) (?:it|there|this|that|these|they)"
+    r"|(?:do|does|did) (?:you|it|they|we|i))\b.*[^.!]",
+    re.IGNORECASE,
+)
 _REQUEST = _cue(
     r"(?:can|could|would|will) you|please|pls|help me|i (?:need|want|would like)|i'd like|show me|tell me|give me"
     r"|write|create|make|find|fix|explain|how (?:do|can|should) i|what should i|recommend|suggest",
@@ -165,7 +173,7 @@ def is_second_person(sentence: str) -> bool:
 
 
 def is_question(sentence: str) -> bool:
-    return _QUESTION.search(sentence) is not None
+    return _QUESTION.search(sentence) is not None or _UNMARKED_QUESTION.fullmatch(sentence) is not None
 
 
 def is_request(sentence: str) -> bool:

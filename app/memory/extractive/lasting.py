@@ -29,7 +29,8 @@ _PROFILE: Final = re.compile(
 # What is over with the conversation: what one says to go on with it, asks of the other, or thinks of what was said.
 _PASSING: Final = re.compile(
     r"^(?:please(?! (?:always|never)\b)|if|imagine|assist|help|write|find|create|make|give|tell|show|explain|generate"
-    r"|translate|summari[sz]e|rewrite|rephrase|paraphrase|proofread|provide|i'll say|thanks|thank you|i see(?=[,.])"
+    r"|translate|summari[sz]e|rewrite|rephrase|paraphrase|proofread|provide|describe|compare|suggest|recommend|analy[sz]e"
+    r"|convert|compose|implement|elaborate|calculate|discuss|i'll say|thanks|thank you|i see(?=[,.])"
     r"|i (?:meant|mean|was saying|agree|bet))\b"
     r"|\bi(?:'ll| will)(?: \w+ly| also| just)? (?:be |go )?"
     r"(?:check|try|look|keep|make sure|give|consider|start|think|do|take|sure|let|see|stop|ask|with|use|follow|have"
