@@ -59,15 +59,19 @@ STEMS_KEPT: Final = 65_536
 WORDS_READ: Final = 200  # of a text, to tell its language
 
 
-def language_of(words: Iterable[str]) -> str | None:
-    """The language of Latin letters with the most stop words among ``words``; None if there are none."""
+def language_of(words: Iterable[str], *, telling: int = 1) -> str | None:
+    """The language of Latin letters with the most stop words among ``words``; None if there are none.
+
+    Another than English must have ``telling`` of them: "car" is a stop word of French, "dog" of Danish.
+    """
     found: Counter[str] = Counter()
     known = _languages_of_stop_words()
     for word in words:
         found.update(known.get(word, ()))
     if not found:
         return None
-    return max(LATIN, key=lambda language: found[language])  # the first of equals: English
+    most = max(LATIN, key=lambda language: found[language])  # the first of equals: English
+    return most if most == ENGLISH or found[most] >= telling else None
 
 
 def language_codes(text: str) -> list[str]:

@@ -60,10 +60,11 @@ def terms(text: str) -> Counter[str]:
 def query_terms(text: str) -> list[Alternatives]:
     """What a query asks for, in its order: each word as the terms that may stand for it, by the language of a message.
 
-    Stop words are left out, unless there is nothing else.
+    Stop words are left out, unless there is nothing else. A query may be a few names and nouns, so that one word alone
+    does not tell that it is not English.
     """
     pieces = list(_pieces(text))
-    language = _language(pieces)
+    language = _language(pieces, telling=2)
     asked = {frozenset([day]): None for day in _days(text)}
     stopped: dict[Alternatives, None] = {}
     for unspaced, piece in pieces:
@@ -86,8 +87,9 @@ def _pieces(text: str) -> Iterator[tuple[bool, str]]:
         yield (True, run) if run else (False, word)
 
 
-def _language(pieces: list[tuple[bool, str]]) -> str | None:
-    return language_of(word.casefold() for unspaced, word in islice(pieces, WORDS_READ) if not unspaced)
+def _language(pieces: list[tuple[bool, str]], *, telling: int = 1) -> str | None:
+    words = [word.casefold() for unspaced, word in islice(pieces, WORDS_READ) if not unspaced]
+    return language_of(dict.fromkeys(words) if telling > 1 else words, telling=telling)
 
 
 def _grams(run: str) -> Iterator[str]:

@@ -101,6 +101,16 @@ def test_stop_words_are_asked_for_only_where_there_is_nothing_else() -> None:
     assert len(query_terms("where is the")) == 3
 
 
+@pytest.mark.parametrize("query", ["Maria car accident", "John dog", "DOG and dog collar", "hat color", "war movie"])
+def test_a_noun_that_is_a_stop_word_elsewhere_is_asked_for(query: str) -> None:
+    asked = {term for word in query_terms(query) for term in word}
+    assert {"car", "dog", "hat", "war"} & asked == {"car", "dog", "hat", "war"} & set(query.casefold().split())
+
+
+def test_two_stop_words_of_a_language_tell_it() -> None:
+    assert query_terms("wann hat Anna Geburtstag") == [frozenset({"anna"}), frozenset({"geburtstag"})]
+
+
 def test_a_run_without_spaces_is_asked_for_by_its_pairs() -> None:
     assert query_terms("清蒸鲈鱼") == [frozenset({pair}) for pair in ("清蒸", "蒸鲈", "鲈鱼")]
     assert terms("鲈鱼") == Counter({"鲈": 1, "鱼": 1, "鲈鱼": 1})
