@@ -1,0 +1,314 @@
+"""What holds when a session is read again for facts (docs/decisions/0055), over HTTP."""
+
+import json
+
+import asyncpg
+import pytest
+
+from tests.conftest import Service, StartService
+from tests.facts.noted import FACTS, LATER, LATEST, end, facts, lines, say, texts
+from tests.journeys.looks import WAIT_MS, Json
+from tests.journeys.test_erasure import columns_with
+from tests.model_replies import PromptKind
+from tests.model_server import ModelServer
+
+
+async def test_after_an_erasure_the_rest_of_the_session_is_read_again(service: Service) -> None:
+    for number, text in enumerate(("I live in Lisbon.", "I prefer a window seat."), start=1):
+        await say(service, text, id=f"m-{number}")
+    await end(service)
+    receipt = (await service.client.delete("/sessions/s1/messages/m-1")).json()
+    await service.context("s1", wait_ms=WAIT_MS)
+    assert receipt["rows"]["facts"] == 2
+    assert await texts(service) == ["User: I prefer a window seat."]
+
+
+@pytest.mark.parametrize("change", [None, {"text": "Lived in Lisbon once."}])
+async def test_what_somebody_took_back_is_not_noted_again_by_that_reading(
+    service: Service, change: Json | None
+) -> None:
+    for number, text in enumerate(("I live in Lisbon.", "My code is 4711.", "I prefer a window seat."), start=1):
+        await say(service, text, id=f"m-{number}")
+    await end(service)
+    first = (await facts(service, category="profile"))[0]
+    path = f"{FACTS}/{first['id']}"
+    answer = await (service.client.delete(path) if change is None else service.client.patch(path, json=change))
+    assert answer.status_code == 200
+    await service.client.delete("/sessions/s1/messages/m-2")
+    await service.context("s1", wait_ms=WAIT_MS)
+    assert await texts(service, validity="all") == ["User: I prefer a window seat."]
+    exported = map(json.loads, (await service.client.get("/resources/ana/export")).text.splitlines())
+    assert [line["data"]["text"] for line in exported if line["type"] == "facts"] == ["User: I prefer a window seat."]
+    await say(service, "I live in Lisbon.", id="m-4")
+    await end(service)
+    assert await texts(service) == ["User: I prefer a window seat.", "User: I live in Lisbon."]
+
+
+async def read_beside(service: Service) -> None:
+    """A message is erased beside what was noted, and the session read again."""
+    assert (await service.client.delete("/sessions/s1/messages/m-2")).status_code == 200
+    await service.context("s1", wait_ms=WAIT_MS)
+
+
+async def told_of_ana(service: Service) -> str:
+    """Three messages, of which two are noted; answers the path of where she lives."""
+    for number, text in enumerate(("I live in Lisbon.", "My code is 4711.", "I prefer a window seat."), start=1):
+        await say(service, text, id=f"m-{number}")
+    await end(service)
+    return f"{FACTS}/{(await facts(service, category='profile'))[0]['id']}"
+
+
+async def test_what_is_deleted_though_its_model_cited_nothing_is_noted_again_when_it_is_said_again(
+    start_service: StartService, models: ModelServer
+) -> None:
+    worded = iter(("lives in", "resides in", "lives in"))
+    seat = "* 🔴 [preference] User prefers a window seat."
+    models.answers[PromptKind.EXTRACTOR] = lambda asked: lines(
+        *[f"* 🔴 [fact] User {next(worded)} Lisbon."] * asked.has("Lisbon"), *[seat] * asked.has("seat")
+    )
+    async with start_service(provider="openai") as service:
+        path = await told_of_ana(service)
+        noted = await facts(service)
+        await service.client.delete(path)
+        await read_beside(service)
+        assert await texts(service) == ["User prefers a window seat."]
+        await say(service, "I live in Lisbon.", id="m-4")
+        await end(service)
+        again = await facts(service)
+
+    assert [[source["cites"] for source in fact["sources"]] for fact in (*noted, *again)] == [
+        [[1]],
+        [[3]],
+        [[3]],
+        [[4]],
+    ]
+
+
+CORRECTIONS: list[Json] = [
+    {"category": "insight"},
+    {"valid_from": "2020-05-01T00:00:00Z"},
+    {"valid_to": LATER},
+    {"category": "decision", "valid_from": "2020-05-01T00:00:00Z", "valid_to": LATER},
+]
+
+
+@pytest.mark.parametrize("change", CORRECTIONS)
+async def test_what_somebody_corrected_of_a_fact_but_its_words_holds_when_it_is_noted_again(
+    service: Service, change: Json
+) -> None:
+    path = await told_of_ana(service)
+    corrected = (await service.client.patch(path, json=change)).json()
+    for message in ("m-2", "m-3"):
+        await service.client.delete(f"/sessions/s1/messages/{message}")
+        await service.context("s1", wait_ms=WAIT_MS)
+        [again, *_] = await facts(service, validity="all")
+        new = {name: again[name] for name in ("id", "sources", "created_at", "updated_at", "valid_from")}
+        assert again == corrected | new
+        assert change.get("valid_from", again["valid_from"]) == again["valid_from"]
+    assert len(await facts(service, validity="all")) == 1
+
+
+async def test_what_was_ended_and_lasts_again_is_noted_again_too(service: Service) -> None:
+    path = await told_of_ana(service)
+    for ends in (LATER, LATEST, None):
+        assert (await service.client.patch(path, json={"valid_to": ends})).status_code == 200
+    await read_beside(service)
+    again = [(fact["text"], fact["valid_to"]) for fact in await facts(service)]
+    assert again == [("User: I live in Lisbon.", None), ("User: I prefer a window seat.", None)]
+
+
+async def test_what_is_ended_of_two_sessions_stays_so_when_one_is_read_again(service: Service) -> None:
+    path = await told_of_ana(service)
+    await say(service, "I live in Lisbon.", key="s2")
+    await end(service, "s2")
+    await service.client.patch(path, json={"valid_to": LATER})
+    await read_beside(service)
+    [lisbon, _] = await facts(service, validity="all")
+    assert (lisbon["valid_to"], sorted(source["session"] for source in lisbon["sources"])) == (LATER, ["s1", "s2"])
+    await service.client.delete("/sessions/s1")
+    assert [fact["valid_to"] for fact in await facts(service, validity="all")] == [LATER]
+
+
+async def test_a_corrected_category_holds_when_another_session_says_the_same(service: Service) -> None:
+    path = await told_of_ana(service)
+    await service.client.patch(path, json={"category": "insight"})
+    await say(service, "I live in Lisbon.", key="s2")
+    await end(service, "s2")
+    assert [fact["category"] for fact in await facts(service) if "Lisbon" in fact["text"]] == ["insight"]
+    await say(service, "I moved to Porto.", key="s3")
+    await end(service, "s3")
+    assert "User: I live in Lisbon." not in await texts(service)
+
+
+async def test_what_was_corrected_is_forgotten_with_its_message(service: Service, database_url: str) -> None:
+    path = await told_of_ana(service)
+    await service.client.patch(path, json={"valid_from": "2020-05-07T00:00:00Z", "valid_to": LATER})
+    await read_beside(service)
+    assert (await service.client.delete("/sessions/s1/messages/m-1")).status_code == 200
+    await service.context("s1", wait_ms=WAIT_MS)
+    assert await texts(service, validity="all") == ["User: I prefer a window seat."]
+    for day in ("2020-05-07", LATER[:10]):
+        assert await columns_with(day, database_url) == set()
+
+
+async def test_of_two_sessions_the_one_that_is_left_tells_since_when_it_is_so(service: Service) -> None:
+    for key, at in (("s1", "2026-03-01T10:00:00Z"), ("s2", "2026-05-01T10:00:00Z")):
+        await say(service, "I live in Lisbon.", key=key, created_at=at)
+        await end(service, key)
+    assert [fact["valid_from"] for fact in await facts(service)] == ["2026-03-01T10:00:00Z"]
+    await service.client.delete("/sessions/s1")
+    assert [fact["valid_from"] for fact in await facts(service)] == ["2026-05-01T10:00:00Z"]
+
+
+async def test_where_all_was_deleted_a_message_that_is_replaced_brings_back_no_other(service: Service) -> None:
+    await say(service, "Hello.", "I live in Lisbon.")
+    await end(service)
+    assert (await service.client.delete(FACTS)).json()["deleted"] == 1
+    [first, _] = (await service.get("/sessions/s1/messages"))["items"]
+    path = f"/sessions/s1/messages/{first['id']}"
+    assert (await service.client.put(path, json={"role": "user", "content": "I own a dog."})).status_code == 200
+    await service.context("s1", wait_ms=WAIT_MS)
+    assert await texts(service, validity="all") == ["User: I own a dog."]
+
+
+async def test_what_a_branch_tells_too_is_known_when_its_parent_is_gone(service: Service) -> None:
+    await say(service, "I live in Lisbon.", "I own a dog.", "I prefer a window seat.")
+    await end(service)
+    [_, dog, _] = await facts(service)
+    await service.client.delete(f"{FACTS}/{dog['id']}")
+    body = {"key": "s2", "at_seq": 2}
+    assert (await service.client.post("/sessions/s1/branch", json=body)).status_code == 201
+    await end(service, "s2")
+    assert [fact["sources"][0]["session"] for fact in await facts(service)] == ["s1", "s1"]
+    assert (await service.client.delete("/sessions/s1")).status_code == 200
+    await service.context("s2", wait_ms=WAIT_MS)
+    [lisbon] = await facts(service, validity="all")
+    assert (lisbon["text"], [source["session"] for source in lisbon["sources"]]) == ("User: I live in Lisbon.", ["s2"])
+
+
+EXPIRED = (
+    "UPDATE messages m SET parts = '[]', content_hash = '', erased_at = now() FROM sessions s WHERE s.id = m.session_id"
+)
+
+
+@pytest.mark.parametrize("parent", ["there", "gone"])
+async def test_what_was_taken_back_of_a_parent_is_so_of_its_branch_though_retention_took_what_was_said(
+    service: Service, database_url: str, parent: str
+) -> None:
+    """In the parent alone: its branch has other rules."""
+    await say(service, "I live in Lisbon.", "I own a dog.", "Hello.")
+    assert (await service.client.post("/sessions/s1/branch", json={"key": "s2"})).status_code == 201
+    await end(service)
+    [lisbon, dog] = await facts(service)
+    await service.client.delete(f"{FACTS}/{dog['id']}")
+    await service.client.patch(f"{FACTS}/{lisbon['id']}", json={"category": "insight"})
+    connection = await asyncpg.connect(database_url)
+    await connection.execute(f"{EXPIRED} AND s.key = 's1'")
+    await connection.close()
+    if parent == "gone":
+        assert (await service.client.delete("/sessions/s1")).status_code == 200
+    await end(service, "s2")
+    found = {(fact["text"], fact["category"]) for fact in await facts(service)}
+    assert found == {("User: I live in Lisbon.", "insight")}
+
+
+async def test_what_was_corrected_or_taken_back_of_a_parent_is_so_of_its_branch(service: Service) -> None:
+    for text in ("I live in Lisbon.", "I own a dog.", "Hello."):
+        await say(service, text)
+    await end(service)
+    [lisbon, dog] = await facts(service)
+    assert (await service.client.post("/sessions/s1/branch", json={"key": "s2"})).status_code == 201
+    await service.client.delete(f"{FACTS}/{dog['id']}")
+    await service.client.patch(f"{FACTS}/{lisbon['id']}", json={"category": "insight"})
+    await say(service, "I prefer a window seat.", key="s2")
+    [first, *_] = (await service.get("/sessions/s2/messages"))["items"]
+    path = f"/sessions/s2/messages/{first['id']}"
+    assert (await service.client.put(path, json={"role": "user", "content": "I own a boat."})).status_code == 200
+    await end(service, "s2")
+    assert "User: I own a dog." not in await texts(service)
+    assert (await service.client.delete("/sessions/s2")).status_code == 200
+    assert (await service.client.post("/sessions/s1/branch", json={"key": "s3"})).status_code == 201
+    assert (await service.client.delete("/sessions/s1")).status_code == 200
+    await end(service, "s3")
+    found = [(fact["text"], fact["category"]) for fact in await facts(service)]
+    assert found == [("User: I live in Lisbon.", "insight")]
+
+
+async def test_what_a_branch_says_by_itself_is_noted_whatever_was_taken_back_of_its_parent(service: Service) -> None:
+    """Where the branch left it another message has the same number, and may say the same."""
+    await say(service, "I live in Lisbon.")
+    for key in ("s2", "s3"):
+        assert (await service.client.post("/sessions/s1/branch", json={"key": key})).status_code == 201
+    await say(service, "I own a dog.", id="m-2")
+    await end(service)
+    [_, dog] = await facts(service)
+    await service.client.delete(f"{FACTS}/{dog['id']}")
+    await say(service, "I own a dog.", key="s2")
+    await end(service, "s2")
+    assert await texts(service) == ["User: I live in Lisbon.", "User: I own a dog."]
+    assert (await service.client.delete("/sessions/s1/messages/m-2")).status_code == 200
+    await say(service, "I own a boat.", key="s3")
+    await end(service, "s3")
+    assert await texts(service) == ["User: I live in Lisbon.", "User: I own a dog.", "User: I own a boat."]
+
+
+@pytest.mark.parametrize("first", ["Hello.", "I live in Lisbon."])
+async def test_what_a_message_says_that_was_replaced_is_noted(service: Service, first: str) -> None:
+    """Also where nothing was noted of it, or somebody has taken back what was."""
+    await say(service, first, "I prefer a window seat.")
+    await end(service)
+    for fact in await facts(service):
+        await service.client.delete(f"{FACTS}/{fact['id']}")
+    [message, _] = (await service.get("/sessions/s1/messages"))["items"]
+    path = f"/sessions/s1/messages/{message['id']}"
+    assert (await service.client.put(path, json={"role": "user", "content": "I live in Porto."})).status_code == 200
+    await service.context("s1", wait_ms=WAIT_MS)
+    assert await texts(service, validity="all") == ["User: I live in Porto."]
+
+
+async def test_what_was_taken_back_of_a_session_goes_with_it(service: Service) -> None:
+    for _ in range(2):
+        await say(service, "I live in Lisbon.")
+        await end(service)
+        [fact] = await facts(service)
+        assert (await service.client.delete(f"{FACTS}/{fact['id']}")).json()["deleted"] == 1
+        assert (await service.client.delete(f"{FACTS}/{fact['id']}")).json()["deleted"] == 0
+        assert (await service.client.delete("/sessions/s1")).json()["rows"]["facts"] == 0
+    await say(service, "I live in Lisbon.")
+    await end(service)
+    assert await texts(service) == ["User: I live in Lisbon."]
+    assert (await service.client.delete("/resources/ana")).json()["rows"]["facts"] == 1
+
+
+async def test_what_was_taken_back_of_a_session_that_shares_its_memory_goes_with_it(service: Service) -> None:
+    body = {"resource_id": "ana", "config": {"scope": "resource"}}
+    for key in ("s1", "s2"):
+        assert (await service.client.put(f"/sessions/{key}", json=body)).status_code == 201
+    for number, text in enumerate(("I live in Lisbon.", "I prefer a window seat."), start=1):
+        await say(service, text, id=f"m-{number}")
+    await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": WAIT_MS})
+    await end(service)
+    assert len(await facts(service)) == 2
+    assert (await service.client.delete("/sessions/s1/messages/m-1")).status_code == 200
+    await service.context("s1", wait_ms=WAIT_MS)
+    assert await texts(service) == ["User: I prefer a window seat."]
+
+
+async def test_a_message_that_is_replaced_is_read_anew(service: Service) -> None:
+    await say(service, "I live in Lisbon.", id="m-1")
+    await end(service)
+    answer = await service.client.put("/sessions/s1/messages/m-1", json={"role": "user", "content": "I live in Porto."})
+    assert answer.status_code == 200
+    assert await facts(service) == []
+    await end(service)
+    assert await texts(service) == ["User: I live in Porto."]
+
+
+async def test_a_branch_takes_no_facts_from_what_its_parent_was_read_for(service: Service) -> None:
+    await say(service, "I live in Lisbon.")
+    await end(service)
+    await service.client.delete(FACTS)
+    assert (await service.client.post("/sessions/s1/branch", json={"key": "s2"})).status_code == 201
+    await say(service, "I prefer a window seat.", key="s2")
+    await end(service, "s2")
+    assert await texts(service) == ["User: I prefer a window seat."]
