@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import itemgetter
 from typing import Any
 
-from app.state.templates import STORED, Placeholder, Scope, Template, names_of, read, value_at
+from app.state.templates import STORED, Placeholder, Scope, Template, read, value_at
 
 
 class Severity(StrEnum):
@@ -46,31 +47,46 @@ def lint(texts: Sequence[str], values: Mapping[str, Any] | None, *, findings_max
 
     Findings are the first ``findings_max`` in their order; ``omitted`` counts the others.
     """
-    templates = [read(text) for text in texts]
-    findings = [finding for index, template in enumerate(templates) for finding in _findings(index, template, values)]
-    findings.sort(key=lambda finding: (finding.text, finding.position))
-    used = [(index, place) for index, template in enumerate(templates) for place in template.placeholders]
+    used: set[tuple[Scope, str]] = set()
+    volatile_from: tuple[int, int] | None = None
+    told: list[Finding] = []
+    count = 0
+    for index, text in enumerate(texts):  # one at a time: what is read of a text takes many times its size
+        template = read(text)
+        for place in template.placeholders:
+            used.add((place.scope, place.name))
+            volatile_from = volatile_from or (index, place.position)
+        found = sorted(_found(template, values), key=itemgetter(0))
+        count += len(found)
+        told += (_finding(index, *one) for one in found[: findings_max - len(told)])
     return Lint(
-        names=names_of(templates),
-        volatile_from=next(((index, place.position) for index, place in used), None),
-        findings=tuple(findings[:findings_max]),
-        omitted=max(len(findings) - findings_max, 0),
+        names={scope: sorted(name for its, name in used if its is scope) for scope in Scope},
+        volatile_from=volatile_from,
+        findings=tuple(told),
+        omitted=count - len(told),
     )
 
 
-def _findings(index: int, template: Template, values: Mapping[str, Any] | None) -> Iterator[Finding]:
+def _found(template: Template, values: Mapping[str, Any] | None) -> Iterator[tuple[int, Code, Placeholder | None]]:
+    """What is to be said, and where: a tuple each, as there may be a million that are only counted."""
     for position in template.unpaired:
-        yield Finding(
-            severity=Severity.WARNING,
-            code=Code.UNBALANCED_BRACE,
-            message="this brace has no pair and stays as it is",
-            text=index,
-            position=position,
-        )
+        yield position, Code.UNBALANCED_BRACE, None
     for place in template.placeholders:
         if values is not None and place.scope in STORED and value_at(values, place) is None:
-            yield _unknown(index, place)
-        yield _cached(index, place)
+            yield place.position, Code.UNKNOWN_NAME, place
+        yield place.position, Code.CACHED_VALUE, place
+
+
+def _finding(index: int, position: int, code: Code, place: Placeholder | None) -> Finding:
+    if place is not None:
+        return _unknown(index, place) if code is Code.UNKNOWN_NAME else _cached(index, place)
+    return Finding(
+        severity=Severity.WARNING,
+        code=code,
+        message="this brace has no pair and stays as it is",
+        text=index,
+        position=position,
+    )
 
 
 def _unknown(index: int, place: Placeholder) -> Finding:
