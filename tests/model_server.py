@@ -141,7 +141,7 @@ class ModelServer:
         }
         self.embedder = embedder
         self.refused = ""  # a text that has this is refused, with all that come with it
-        self.said_to: Callable[[Asked], Said | None] = lambda _asked: None  # instead of all else
+        self.said_to: Callable[[Asked], Said | Fault | None] = lambda _asked: None  # instead of all else
         self.always: Fault | Said | None = None  # what every request meets for which nothing is planned
         self.requests: list[Recorded] = []
         self.in_flight = 0

@@ -63,8 +63,11 @@ class Observing:
         """Observe the oldest safe span. Raises StepFailed, which ``stepping`` records."""
         messages = await self._store.pending_messages(loaded.session_id, loaded.buffered_seq)
         ahead = isinstance(step, Buffer)
-        step = Narrowing.of(loaded, OBSERVED).step(step, limit_tokens=rules.observer_input_tokens)
+        wanted, step = step, Narrowing.of(loaded, OBSERVED).step(step, limit_tokens=rules.observer_input_tokens)
         span = await aside(span_of, step, messages, rules)
+        if span is not None and step is not wanted:
+            whole = await aside(span_of, wanted, messages, rules)
+            span = replace(span, limited=whole is not None and (whole.limited or span.to_seq < whole.to_seq))
         if span is None and loaded.is_shared and isinstance(step, Buffer) and not step.at_boundary:
             # Several conversations together have half a step of messages, but this one alone has not.
             span = await aside(span_of, replace(step, least_tokens=0), messages, rules)
@@ -124,7 +127,7 @@ class Observing:
         if ahead:
             await self._store.buffer_observation(tx, loaded, new, usage=usage)
         else:
-            await self._store.record_observation(tx, loaded, fenced, new, usage=usage)
+            await self._store.record_observation(tx, loaded, fenced, new, usage=usage, unfinished=span.limited)
             await advance(self._store, tx, loaded.session_id, rules, fenced, to_seq=span.to_seq)
             await self._store.add_version(tx, loaded.memory_id, "observed", [loaded.session_id])
         await self._store.add_runs(tx, lease, runs, shown=loaded.conversation_id)

@@ -11,7 +11,7 @@ from uuid import UUID
 from app.kit.db import Database, Tx
 from app.memory.metrics import MemoryMetrics
 from app.memory.records import Lease
-from app.memory.steps import Request, Wait
+from app.memory.steps import UNFINISHED, Request, Wait
 
 CLAIM = """/* claim */
 UPDATE memories m SET lease_epoch = nextval('lease_epochs'), lease_owner = $2, lease_step = NULL,
@@ -43,14 +43,15 @@ UPDATE memories SET due_at = now() + make_interval(secs => $3), lease_step = coa
 WHERE id = $1 AND lease_epoch = $2 AND lease_owner IS NOT NULL RETURNING id
 """
 
-# A step that was asked for is still to be done when a cap on cost forbids it now.
+# A step that was asked for, and the rest of a span, is still to be done when a cap on cost forbids it now.
 SETTLE = """/* settle */
 UPDATE memories SET
   due_at = CASE WHEN pending_tokens >= $3 OR (requested IS NOT NULL AND requested_at IS DISTINCT FROM $5)
                 THEN now() ELSE $4 END,
   requested = CASE WHEN requested_at IS DISTINCT FROM $5 OR ($6 AND requested IN ('observe', 'reflect'))
                    THEN requested END,
-  paused = $6, wake_tokens = $3, lease_owner = NULL, lease_step = NULL, attempts = 0, last_error = NULL
+  paused = $6, wake_tokens = CASE WHEN $6 AND wake_tokens = $7 THEN $7 ELSE $3 END,
+  lease_owner = NULL, lease_step = NULL, attempts = 0, last_error = NULL
 WHERE id = $1 AND lease_epoch = $2
 RETURNING coalesce(due_at <= now(), false) AS due
 """
@@ -64,8 +65,7 @@ WHERE id = $1 AND lease_epoch = $2 AND lease_owner IS NOT NULL
 """
 
 FAIL = """/* fail */
-UPDATE memories SET attempts = $3, last_error = $4, due_at = $5, lease_owner = NULL, lease_step = NULL,
-  wake_tokens = $6, paused = false
+UPDATE memories SET attempts = $3, last_error = $4, due_at = $5, lease_owner = NULL, lease_step = NULL, paused = false
 WHERE id = $1 AND lease_epoch = $2 RETURNING id
 """
 
@@ -124,7 +124,7 @@ class QueueStore:
         """End the lease: wait as told, or stay due for what came meanwhile. Answers whether there is more to do."""
         async with self._database.connection() as connection:
             due = await connection.fetchval(
-                SETTLE, lease.memory_id, lease.epoch, wait.at_tokens, wait.until, seen_at, wait.paused
+                SETTLE, lease.memory_id, lease.epoch, wait.at_tokens, wait.until, seen_at, wait.paused, UNFINISHED
             )
         return bool(due)
 
@@ -144,7 +144,7 @@ class QueueStore:
             await connection.execute(GIVE_BACK, lease.memory_id, lease.epoch)
 
     async def fail(self, tx: Tx, lease: Lease, *, attempts: int, error: dict[str, Any], wait: Wait) -> None:
-        await tx.execute(FAIL, lease.memory_id, lease.epoch, attempts, error, wait.until, wait.at_tokens)
+        await tx.execute(FAIL, lease.memory_id, lease.epoch, attempts, error, wait.until)
 
     async def request(self, memory_id: UUID, request: Request) -> bool:
         """Ask for a step whatever the thresholds say; a waiting or stalled memory tries again at once."""

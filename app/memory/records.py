@@ -55,7 +55,8 @@ class Loaded:
 
     ``last_seq`` is the newest message and ``observed_seq`` the cursor; ``buffered_seq``, never before the cursor, is
     the last message observed ahead. ``observations`` and ``reflections`` are live, ``buffered`` and ``ahead`` not yet.
-    ``rebuilding`` is to be observed again, the next range first. Facts were taken from the session's messages up to
+    ``unfinished``: a part of a span is observed, and the rest is not. ``rebuilding`` is to be observed again, the next
+    range first. Facts were taken from the session's messages up to
     ``facts_seq``. ``conversations`` are the sessions of a shared memory with something to do, the one with the oldest
     unobserved message first. ``last_error`` belongs to the last of ``attempts`` failures in a row.
     """
@@ -80,6 +81,7 @@ class Loaded:
     buffered: tuple[Observation, ...]
     reflections: tuple[Reflection, ...]
     ahead: Reflection | None = None
+    unfinished: bool = False
     rebuilding: tuple[Gap, ...] = ()
     resource_id: str | None = None
     facts_seq: int = 0

@@ -8,7 +8,7 @@ from app.kit.db import Row
 from app.memory.log import items_from_json
 from app.memory.model import Observation, Ranges, Reflection, Status
 from app.memory.records import Conversation, Fenced, Gap, Loaded
-from app.memory.steps import Request
+from app.memory.steps import UNFINISHED, Request
 
 IDS_KEPT = 4_096  # a context reads one for each of its notes
 
@@ -126,6 +126,7 @@ def loaded_of(
         last_error=row["last_error"],
         reflected_at=row["reflected_at"],
         unhelped_tokens=row["unhelped_tokens"],
+        unfinished=row["wake_tokens"] == UNFINISHED,
         current_task=row["current_task"],
         rebuilding=tuple(Gap(**gap) for gap in gaps),
         resource_id=row["resource_id"],

@@ -98,7 +98,6 @@ class Stepping:
         """
         activated = recorded = False
         looked: dict[tuple[UUID, Outcome], Seen] = {}
-        unfinished: UUID | None = None  # the session of whose span a part is observed
         while True:
             with traced(self._tracer, "load"):
                 loaded = await self._store.load(lease)
@@ -106,8 +105,7 @@ class Stepping:
                 return False
             rules = Rules.resolve(self._service_rules, loaded.config)
             loaded = in_turn(loaded, looked)
-            goes_on = unfinished == loaded.session_id
-            state = state_of(loaded, rules, tried=tried(loaded, looked), activated=activated, unfinished=goes_on)
+            state = state_of(loaded, rules, tried=tried(loaded, looked), activated=activated)
             step = affordable_step(state, self._charging.caps, await self._charging.allowance(loaded))
             if isinstance(step, Wait):
                 return await self._queue.settle(lease, step, loaded.requested_at)
@@ -115,8 +113,7 @@ class Stepping:
                 await self._queue.give_back(lease)
                 return False
             once = activated and loaded.requested is Request.ACTIVATE  # another run would activate a second time
-            last = goes_on and state.pending_tokens < rules.message_tokens  # another run would leave the rest
-            if recorded and not once and not last and others_wait():
+            if recorded and not once and others_wait():
                 await self._queue.give_back(lease)
                 return True
             outcome = await self._attempt(lease, about(step, loaded), rules, step)
@@ -127,8 +124,6 @@ class Stepping:
             looked[loaded.session_id, outcome] = seen(loaded)
             activated = activated or isinstance(step, Activate)
             recorded = recorded or outcome in DONE
-            if isinstance(step, Observe):
-                unfinished = loaded.session_id if outcome is Outcome.PART else None
 
     async def _attempt(self, lease: Lease, loaded: Loaded, rules: Rules, step: Step) -> Outcome | None:
         """Execute one step; None if it failed. A failure is recorded and ends the lease."""

@@ -8,6 +8,7 @@ from typing import TypeAlias
 from app.memory.rules import Rules
 
 NEVER = 2**62  # a number of pending tokens that no append reaches
+UNFINISHED = -1  # in the place of such a number, while the rest of a span is still to be observed
 
 
 class Request(StrEnum):

@@ -18,12 +18,14 @@ from app.memory.records import FORGOTTEN, Fenced, Gap, Lease, Loaded, Locked, Ne
 from app.memory.reflection_store import discard_ahead
 from app.memory.rows import fenced_of, loaded_of
 from app.memory.version_store import add_version
+from app.memory.steps import UNFINISHED
 from app.sessions.message_store import message_of
 from app.sessions.model import Message
 from app.sessions.sharing import waiting
 
 PENDING_MESSAGES_MAX = 2_000  # messages one look reads; a span ends there at the latest
 CONVERSATIONS_MAX = 100  # of a shared memory, looked at for one step: those that waited longest
+UNTIL_SETTLED = 0  # wake_tokens: the step that was recorded is not the last of its run
 LOOK_BACK = 200  # messages searched for the start of a group
 COMPACTED = "compacted"
 ERASED, REBUILT = "erased", "rebuilt"  # the first by whom a note was retired too
@@ -133,7 +135,7 @@ BUFFERED_SEQ = "/* buffered_seq */ UPDATE sessions SET buffered_seq = $2 WHERE i
 OBSERVED = """/* observed */
 UPDATE memories SET pending_tokens = pending_tokens - $2, buffered_tokens = buffered_tokens - $3,
   observation_tokens = observation_tokens + $4, log_version = $5, current_task = $6, suggested_response = $7,
-  attempts = 0, last_error = NULL, usage = $8
+  attempts = 0, last_error = NULL, usage = $8, wake_tokens = $9
 WHERE id = $1
 """
 
@@ -255,9 +257,19 @@ class MemoryStore:
         await tx.execute(BUFFERED, loaded.memory_id, new.message_tokens, usage)
 
     async def record_observation(
-        self, tx: Tx, loaded: Loaded, fenced: Fenced, new: NewObservation, *, usage: dict[str, Any]
+        self,
+        tx: Tx,
+        loaded: Loaded,
+        fenced: Fenced,
+        new: NewObservation,
+        *,
+        usage: dict[str, Any],
+        unfinished: bool,
     ) -> None:
-        """Make the next version: one more live chunk. The cursor is moved by ``advance_cursor``."""
+        """Make the next version: one more live chunk. The cursor is moved by ``advance_cursor``.
+
+        ``unfinished``: the rest of its span is still to be observed.
+        """
         version = fenced.version + 1
         self._metrics.observed(await self.add_observation(tx, loaded, new, born_version=version))
         await tx.execute(
@@ -270,6 +282,7 @@ class MemoryStore:
             new.current_task,
             new.suggested_response,
             usage,
+            UNFINISHED if unfinished else UNTIL_SETTLED,
         )
 
     async def activate(self, tx: Tx, loaded: Loaded, fenced: Fenced, chunks: Sequence[Observation]) -> None:
@@ -287,6 +300,7 @@ class MemoryStore:
             chunks[-1].current_task,
             chunks[-1].suggested_response,
             fenced.usage,
+            UNTIL_SETTLED,
         )
 
     async def make_live(self, tx: Tx, memory_id: UUID, ids: Sequence[int], *, version: int) -> None:

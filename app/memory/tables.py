@@ -19,7 +19,8 @@ class MemoryRow(SQLModel, table=True):
 
     ``due_at`` is queue and lease in one (architecture.md 1.2): NULL is nothing to do, the past is claimable, the
     future is claimed (``lease_owner`` set) or waiting. ``wake_tokens`` is the ``pending_tokens`` (of which
-    ``buffered_tokens`` were observed ahead) at which an append makes it due. ``requested`` is a look that somebody
+    ``buffered_tokens`` were observed ahead) at which an append makes it due; ``steps.UNFINISHED`` from when a part of a
+    span is observed until the rest is, so that any worker goes on with it. ``requested`` is a look that somebody
     asked for (``steps.Request``). ``paused``: what is to be done waits until ``due_at`` because of a cap on cost.
     ``last_error`` is ``{at, step, kind, message}`` of the last of ``attempts`` failures in a row; in a shared memory
     also the key of the ``session`` that the step was about, if of one.

@@ -56,17 +56,9 @@ def about(step: Step, loaded: Loaded) -> Loaded:
 
 
 def state_of(
-    loaded: Loaded,
-    rules: Rules,
-    *,
-    tried: frozenset[Outcome] = frozenset(),
-    activated: bool = False,
-    unfinished: bool = False,
+    loaded: Loaded, rules: Rules, *, tried: frozenset[Outcome] = frozenset(), activated: bool = False
 ) -> State:
-    """``tried``: outcomes of steps on these messages. ``activated``: this run has done what a cold cache asks for.
-
-    ``unfinished``: it has observed a part of this session's span.
-    """
+    """``tried``: outcomes of steps on these messages. ``activated``: this run has done what a cold cache asks for."""
     return State(
         rules=rules,
         now=loaded.now,
@@ -84,5 +76,5 @@ def state_of(
         failed=loaded.attempts > 0,
         nothing_safe=Outcome.NOTHING_SAFE in tried,
         no_boundary=Outcome.NO_BOUNDARY in tried,
-        unfinished=unfinished,
+        unfinished=loaded.unfinished,
     )

@@ -1,22 +1,26 @@
 """Which memories the engine takes first, where more is due than it has places for."""
 
+import asyncio
 from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import asyncpg
+import pytest
 
 from app.kit.db import Database, DatabaseConfig
 from app.memory.engine import FOUND_OF_TENANT_MAX
 from app.memory.queue_store import QueueStore
 from tests.conftest import StartService
 from tests.diagnostics.test_routes import script
-from tests.journeys.looks import WAIT_MS, until
+from tests.journeys.looks import WAIT_MS, Json, until
 from tests.journeys.talk import plain_talk
+from tests.model_server import Fault, ModelServer, Said
 
 MANY = 10_000
 SWEEPS = 5  # until it is read whose claim it was, that memory may have had another turn or two
+SPAN_SEQ = 10  # up to which the messages of ``long_span`` are observed
 TURNS = 40  # of the other tenant meanwhile: several are at work at once, and one may overtake another
 DUE = """
 WITH session AS (
@@ -95,20 +99,61 @@ async def test_a_memory_with_many_steps_to_do_lets_others_come_between(
     assert observed.index("short") == 1
 
 
+def long_span() -> list[Json]:
+    """A second call, below the threshold, is the first that is shown the lighthouse."""
+    said = [{"role": role, "content": "The harbour is closed. " * 60} for role in ("user", "assistant") * 6]
+    said[4]["content"] += "The lighthouse is too."
+    return said
+
+
+def in_parts(limit: int | None = 1_000) -> dict[str, Any]:
+    return {"message_tokens": 3_000, "retain_tokens": 600, "buffer_every": None, "observer_input_tokens": limit}
+
+
 async def test_a_span_longer_than_one_call_may_be_shown_is_observed_by_several(start_service: StartService) -> None:
     """memory-rules.md section 3: up to P - retain, however much of it goes into a call."""
-    said = [{"role": role, "content": "The harbour is closed. " * 60} for role in ("user", "assistant") * 6]
-    cursors, calls = {}, {}
+    said, cursors, calls = long_span(), {}, {}
     for limit in (None, 1_000):
-        memory = {"message_tokens": 3_000, "retain_tokens": 600, "buffer_every": None, "observer_input_tokens": limit}
-        async with start_service(memory=memory) as service:
+        async with start_service(memory=in_parts(limit)) as service:
             await service.append(f"{limit}", *said, wait_ms=WAIT_MS)
             found = await service.memory(f"{limit}")
         cursors[limit], calls[limit] = found["cursor"]["observed_seq"], found["usage"]["observer"]["calls"]
 
-    assert cursors[1_000] == cursors[None] > len(said) // 2
+    assert cursors[1_000] == cursors[None] == SPAN_SEQ
     assert calls[None] == 1
     assert calls[1_000] > 2
+
+
+async def test_the_rest_of_a_span_is_observed_by_the_next_process(
+    start_service: StartService, models: ModelServer
+) -> None:
+    models.said_to = lambda asked: Fault.HANG if asked.has("lighthouse") else None
+    async with start_service(provider="openai", memory=in_parts(), engine={"grace_seconds": 0.0}) as service:
+        await service.append("s", *long_span())
+        assert await asyncio.to_thread(models.wait_for_requests, 2)
+        left = await service.memory("s")
+    models.said_to = lambda _asked: None
+    async with start_service(provider="openai", memory=in_parts()) as service:
+        found = await until(partial(service.memory, "s"), lambda memory: memory["status"] == "idle")
+
+    assert left["pending"]["tokens"] < left["thresholds"]["observe_at"]
+    assert found["cursor"]["observed_seq"] == SPAN_SEQ > left["cursor"]["observed_seq"] > 0
+
+
+@pytest.mark.parametrize("times", [1, 3])
+async def test_the_rest_of_a_span_is_observed_after_a_failure_and_after_less_was_shown_for_it(
+    start_service: StartService, models: ModelServer, times: int
+) -> None:
+    refused = [Said(status=400, body={"error": {"code": "content_filter", "message": "Filtered."}})] * times
+    models.said_to = lambda asked: refused.pop() if refused and asked.has("lighthouse") else None
+    async with start_service(provider="openai", memory=in_parts()) as service:
+        await service.append("s", *long_span())
+        found = await until(
+            partial(service.memory, "s"), lambda memory: memory["status"] == "idle" and not memory["attempts"]
+        )
+
+    assert not refused
+    assert found["cursor"]["observed_seq"] == SPAN_SEQ
 
 
 async def test_a_memory_with_one_step_to_do_is_claimed_once_whoever_waits(
