@@ -17,7 +17,7 @@ from opentelemetry.trace import SpanKind, Tracer
 from opentelemetry.util.types import AttributeValue
 
 from app.kit.tracing import UNTRACED, traced
-from app.llm.port import Model, ModelError, ModelReply, ModelRequest, Provider
+from app.llm.port import CIRCUIT_OPEN, Model, ModelError, ModelReply, ModelRequest, Provider
 
 T = TypeVar("T")
 
@@ -146,7 +146,7 @@ class Guard:
                 message = (  # which is kept: when it is tried again would soon be false
                     f"{provider} failed {self.breaker.failures} times in a row, the last time by {self.breaker.last}"
                 )
-                raise ModelError("circuit_open", message, retryable=True, retry_after=wait)
+                raise ModelError(CIRCUIT_OPEN, message, retryable=True, retry_after=wait)
             return await self._tried(call, is_probe=self.is_open())
         finally:
             self.places.release()

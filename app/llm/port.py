@@ -58,6 +58,7 @@ def storable(text: str) -> str:
 TIMEOUT = "timeout"  # the kind of a call that may have been answered, but too late
 TOO_LARGE = "too_large"  # and of one whose answer was not read to its end
 UNHEARD = frozenset({TIMEOUT, TOO_LARGE})  # which are paid for, though no usage was reported
+CIRCUIT_OPEN = "circuit_open"  # of no call: the provider failed so often that it is not asked for a while
 
 
 class Model(Protocol):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Generic
 
 from app.kit.offload import aside
-from app.llm.port import ModelError, Usage
+from app.llm.port import CIRCUIT_OPEN, ModelError, Usage
 from app.memory.charging import Charging
 from app.memory.gates import Rejection, Verdict
 from app.memory.model import Draft, ReflectorInput, Source
@@ -92,7 +92,7 @@ class Calling(Generic[Source]):
         return True
 
     async def draft(self, lease: Lease, loaded: Loaded, source: Source, runs: list[Run], *, kind: str) -> Draft | None:
-        """One call; None if a cap forbids it. Raises StepFailed with ``runs`` and the record of the failed call.
+        """One call; None if a cap forbids it. Raises StepFailed with ``runs`` and the record of the call that was made.
 
         What the model wrote is redacted first of all, because a model may write secrets that it was not shown. That
         is done in a thread, because an operator's hook may be slow.
@@ -105,7 +105,7 @@ class Calling(Generic[Source]):
             latency = round((time.perf_counter() - started) * 1000)
             refused = None if error.reply is None else await _redacted(error.reply.text, redact)
             failed = _failed(kind, error, provider=self.provider, latency_ms=latency, refused=refused)
-            calls, shown = [*runs, failed], _shown(source)
+            calls, shown = [*runs] if error.kind == CIRCUIT_OPEN else [*runs, failed], _shown(source)
             raise StepFailed(error.kind, str(error), runs=calls, shown=shown, retry_after=error.retry_after) from error
         return None if draft is None else replace(draft, text=await _redacted(draft.text, redact))
 

@@ -65,7 +65,8 @@ WHERE id = $1 AND lease_epoch = $2 AND lease_owner IS NOT NULL
 """
 
 FAIL = """/* fail */
-UPDATE memories SET attempts = $3, last_error = $4, due_at = $5, lease_owner = NULL, lease_step = NULL, paused = false
+UPDATE memories SET attempts = $3, last_error = coalesce($4, last_error), due_at = $5, lease_owner = NULL,
+  lease_step = NULL, paused = false
 WHERE id = $1 AND lease_epoch = $2 RETURNING id
 """
 
@@ -143,7 +144,8 @@ class QueueStore:
         async with self._database.connection() as connection:
             await connection.execute(GIVE_BACK, lease.memory_id, lease.epoch)
 
-    async def fail(self, tx: Tx, lease: Lease, *, attempts: int, error: dict[str, Any], wait: Wait) -> None:
+    async def fail(self, tx: Tx, lease: Lease, *, attempts: int, error: dict[str, Any] | None, wait: Wait) -> None:
+        """``error`` None: the last one is still the one to tell."""
         await tx.execute(FAIL, lease.memory_id, lease.epoch, attempts, error, wait.until)
 
     async def request(self, memory_id: UUID, request: Request) -> bool:

@@ -15,6 +15,7 @@ from opentelemetry.trace import Tracer
 
 from app.kit.db import Database, is_away
 from app.kit.tracing import UNTRACED, traced
+from app.llm.port import CIRCUIT_OPEN
 from app.memory.activating import Activating
 from app.memory.charging import Charging
 from app.memory.metrics import MemoryMetrics
@@ -175,10 +176,11 @@ class Stepping:
                 assert_never(step)
 
     async def _fail(self, lease: Lease, loaded: Loaded, step: Step, failure: StepFailed) -> None:
-        """Record what happened and back off (memory-rules.md 3.8)."""
+        """Record what happened and back off (memory-rules.md 3.8). Where no model was asked, no try is counted."""
         name = type(step).__name__.lower()
         shown = loaded.conversation_id if isinstance(step, OF_ONE_SESSION) else None
-        attempts = loaded.attempts + 1
+        untried = failure.kind == CIRCUIT_OPEN
+        attempts = max(loaded.attempts, 1) if untried else loaded.attempts + 1
         jitter = random.random()  # noqa: S311 - spreads retries, guards nothing
         error = {"step": name, "kind": failure.kind, "message": str(failure)[:1000]}
         if shown is not None:
@@ -193,8 +195,10 @@ class Stepping:
             await self._store.count_usage(tx, loaded.memory_id, add_usage(fenced.usage, runs))
             await self._store.add_runs(tx, lease, runs, shown=shown)
             error["at"] = fenced.now.isoformat()
-            wait = backoff(attempts, now=fenced.now, retry_after=failure.retry_after, jitter=jitter)
-            await self._queue.fail(tx, lease, attempts=attempts, error=error, wait=wait)
+            failures = 1 if untried else attempts
+            wait = backoff(failures, now=fenced.now, retry_after=failure.retry_after, jitter=jitter)
+            told = None if untried and loaded.attempts else error
+            await self._queue.fail(tx, lease, attempts=attempts, error=told, wait=wait)
         self._metrics.stepped(name, failure.kind)
         log.warning("step_failed", kind=failure.kind, attempts=attempts)
 

@@ -17,8 +17,8 @@ from app.memory.note_store import LIVE_OBSERVATIONS, LIVE_REFLECTIONS
 from app.memory.records import FORGOTTEN, Fenced, Gap, Lease, Loaded, Locked, NewObservation, Run, Told
 from app.memory.reflection_store import discard_ahead
 from app.memory.rows import fenced_of, loaded_of
-from app.memory.version_store import add_version
 from app.memory.steps import UNFINISHED
+from app.memory.version_store import add_version
 from app.sessions.message_store import message_of
 from app.sessions.model import Message
 from app.sessions.sharing import waiting

@@ -208,6 +208,34 @@ async def test_who_asks_for_a_new_try_has_the_provider_asked_though_it_was_given
     assert answer.json()["memory"]["status"] == "idle"
 
 
+async def test_a_provider_that_is_not_asked_for_a_while_makes_no_memory_stalled(
+    start_service: StartService, models: ModelServer, database_url: str
+) -> None:
+    """memory-rules.md section 3.8: after 8 tries, and this is none."""
+    models.fail_next(Fault.SERVER_ERROR)
+
+    def waits(memory: Json) -> bool:
+        next_attempt_at = memory["next_attempt_at"]
+        return next_attempt_at is not None and seconds_between(memory["last_error"]["at"], next_attempt_at) > 500
+
+    given_up = {"failures_max": 1, "open_seconds": 600}
+    async with start_service(provider="openai", memory=MEMORY, llm=given_up) as service:
+        await service.append("first", *talk(1, OBSERVE_AT))
+        await until(partial(service.memory, "first"), lambda memory: memory["attempts"] == 1)
+        await service.append(KEY, *talk(1, OBSERVE_AT))
+        stages = [await until(partial(service.memory, KEY), waits)]
+        for _ in range(9):
+            await the_wait_ends(database_url)
+            stages.append(await until(partial(service.memory, KEY), waits))
+        first, told, counted = await service.memory("first"), await runs(service), stages[-1]["usage"]["observer"]
+        await service.client.post(f"/sessions/{KEY}/memory/redrive", params={"wait_ms": WAIT_MS})
+        await memory_where(service, status="idle", attempts=0)
+
+    assert {(stage["attempts"], stage["last_error"]["kind"]) for stage in stages} == {(1, "circuit_open")}
+    assert (first["status"], first["attempts"], first["last_error"]["kind"]) == ("backing_off", 1, "server_error")
+    assert (told, counted["calls"]) == ([], 0)
+
+
 async def test_a_refusal_is_paid_for_and_so_it_is_counted(
     start_service: StartService, models: ModelServer, provider: str
 ) -> None:
