@@ -33,7 +33,7 @@ def memory_told(row: Row, rules: Rules) -> dict[str, Any]:
         "status": status,
         "cursor": {name: row[name] for name in ("observed_seq", "buffered_seq", "last_seq", "tail_from_seq")},
         "pending": {
-            "messages": row["last_seq"] - row["observed_seq"] - (row["pending_summaries"] or 0),
+            "messages": _pending(row),
             "tokens": row["pending_tokens"] or 0,
             "seconds": int(row["pending_seconds"]),
         },
@@ -87,6 +87,12 @@ def _notes(row: Row) -> dict[str, Any]:
             "ratio": round(source_tokens / log_tokens, 1) if log_tokens else None,
         },
     }
+
+
+def _pending(row: Row) -> int:
+    """How many messages are behind the cursor, without those that are erased and a summary."""
+    erased = sum(seq > row["observed_seq"] for seq in row["erased"])
+    return int(row["last_seq"] - row["observed_seq"] - erased - (row["pending_summaries"] or 0))
 
 
 def _coverage(row: Row) -> dict[str, Any]:

@@ -94,6 +94,22 @@ async def test_a_memory_that_has_nothing_to_do_yet_says_so(service: Service) -> 
     assert memory["compression"] == {"source_tokens": 0, "log_tokens": 0, "ratio": None}
 
 
+async def test_what_is_erased_is_not_pending(service: Service, database_url: str) -> None:
+    for text in FACTS:
+        await talk(service, text)
+    connection = await asyncpg.connect(database_url)
+    await connection.execute("UPDATE messages SET ingested_at = now() - interval '1 hour'")
+    await connection.close()
+    found, told = (await service.get("/sessions/s1/messages"))["items"], []
+    for message in found:
+        answer = await service.client.delete(f"/sessions/s1/messages/{message['id']}")
+        assert answer.status_code == 200, answer.text
+        told.append((await service.memory("s1"))["pending"])
+    assert [pending["messages"] for pending in told] == [2, 1, 0]
+    assert [pending["tokens"] for pending in told] == [found[1]["tokens"] + found[2]["tokens"], found[2]["tokens"], 0]
+    assert [pending["seconds"] >= 3_600 for pending in told] == [True, True, False]
+
+
 async def test_a_session_without_messages_has_a_memory_too(service: Service) -> None:
     await service.configure("s1", enabled=False)
     memory = await service.memory("s1")
