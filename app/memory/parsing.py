@@ -17,8 +17,13 @@ __all__ = ["is_repetitive", "parse"]
 OBSERVATIONS: Final = "observations"
 CURRENT_TASK: Final = "current-task"
 SUGGESTED_RESPONSE: Final = "suggested-response"
+NAMES: Final = frozenset({OBSERVATIONS, CURRENT_TASK, SUGGESTED_RESPONSE})
 
 _TAG: Final = re.compile(r"\s*<(/?)(observations|current[-_]task|suggested[-_]response)\s*>", re.IGNORECASE)
+_GLUED: Final = re.compile(
+    r"(#[0-9]+(?:[-–—]#?[0-9]+)?[\])]?[.,;]?\s*(?:</observations\s*>\s*)?)<(current[-_]task|suggested[-_]response)\s*>",
+    re.IGNORECASE,
+)
 _NOTHING: Final = re.compile(r"[\s*_([-]*(?:none|nothing|n/a)[\s*_.)\]-]*", re.IGNORECASE)
 _CLOSES_AT_END: Final = re.compile(r"</(observations|current[-_]task|suggested[-_]response)\s*>\s*$", re.IGNORECASE)
 
@@ -34,15 +39,17 @@ def parse(raw: str) -> Parsed:
         return Parsed(items=(), complete=False, repetitive=True)
     blocks, rest = _blocks(_closed([piece for line in lines for piece in _pieces(line)]))
     complete = OBSERVATIONS in blocks
+    outside = (piece.text for piece in rest if not piece.name)
     return Parsed(
-        items=_items(_listed(blocks[OBSERVATIONS]) if complete else filter(_is_listed, rest)),
+        items=_items(_listed(blocks[OBSERVATIONS]) if complete else filter(_is_listed, outside)),
         current_task=_task(blocks.get(CURRENT_TASK)),
         suggested_response=_task(blocks.get(SUGGESTED_RESPONSE)),
         complete=complete,
     )
 
 
-# Blocks: tags count at a line's start. A block that none closes there is closed by the last one at a line's end.
+# Blocks: tags count at a line's start. A block that none closes there is closed by the last one at a line's end. One of
+# a task that follows a citation, with which a line of the log is over, and ends the line is no mention either.
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +62,16 @@ class _Piece:
 
 
 def _pieces(line: str) -> Iterator[_Piece]:
+    """The tags of a line, or of the two that it is, and the texts between."""
+    glued = _GLUED.search(line)
+    if glued and _CLOSES_AT_END.search(line) and _last_closing(line[glued.end() :], _name(glued[2])):
+        yield from _tagged(line[: glued.end(1)])
+        yield from _tagged(line[glued.end(1) :])
+    else:
+        yield from _tagged(line)
+
+
+def _tagged(line: str) -> Iterator[_Piece]:
     """The tags at the start of a line, the last tag on it that closes one of them, and the texts between."""
     text = line
     while tag := _TAG.match(text):
@@ -94,20 +111,28 @@ def _last_closing(text: str, name: str) -> re.Match[str] | None:
     return max(closings, key=lambda match: match.start(), default=None)
 
 
-def _blocks(pieces: Sequence[_Piece]) -> tuple[dict[str, list[str]], list[str]]:
-    """The lines inside whole blocks by name, those of several blocks of one name joined, and the lines outside."""
+def _blocks(pieces: Sequence[_Piece], names: frozenset[str] = NAMES) -> tuple[dict[str, list[str]], list[_Piece]]:
+    """The lines inside whole blocks of these names, those of several of one name joined, and the pieces outside.
+
+    Of what the log's block holds, a task's block is no part.
+    """
     blocks: dict[str, list[str]] = {}
-    rest: list[str] = []
+    rest: list[_Piece] = []
     last_closing = {piece.name: at for at, piece in enumerate(pieces) if piece.closes}
     at = 0
     while at < len(pieces):
         piece = pieces[at]
-        if piece.name and not piece.closes and last_closing.get(piece.name, -1) > at:
+        if piece.name in names and not piece.closes and last_closing.get(piece.name, -1) > at:
             end = _end(pieces, at)
-            blocks.setdefault(piece.name, []).extend(_inside(pieces[at:end]))
+            block = list(pieces[at:end])
+            if piece.name == OBSERVATIONS:
+                tasks, block = _blocks(block, NAMES - {OBSERVATIONS})
+                for name, lines in tasks.items():
+                    blocks.setdefault(name, []).extend(lines)
+            blocks.setdefault(piece.name, []).extend(_inside(block))
             at = end
-        elif not piece.name:
-            rest.append(piece.text)
+        else:
+            rest.append(piece)
         at += 1
     return blocks, rest
 

@@ -95,8 +95,18 @@ def test_a_whole_reply_is_read() -> None:
         ),
         pytest.param(
             "<observations>\n* a\n<current-task>\n* t\n</current-task>\n</observations>\n* no",
-            ["a", "t"],
-            id="where another block opens before it is closed, it closes later",
+            ["a"],
+            id="where another block opens before it is closed, it closes later, and that one is none of it",
+        ),
+        pytest.param(
+            "<observations>\n* a #1 <current-task>t</current-task>\n* b\n</observations>",
+            ["a", "b"],
+            id="nor is one that follows a citation",
+        ),
+        pytest.param(
+            "<observations>\n* #1 <current-task>t</current-task> b\n* <current-task>t</current-task>\n</observations>",
+            ["#1 <current-task>t</current-task> b", "<current-task>t</current-task>"],
+            id="unless it is a mention",
         ),
         pytest.param(
             "<observations>\n<observations>\n* a\n</observations>\n</observations>",
@@ -166,6 +176,14 @@ def test_a_reply_is_complete_where_its_block_is_whole(raw: str, complete: bool) 
         ("<current-task>a\nb</current-task>", "a\nb"),
         ("<observations>\n* a</observations>\n<current-task>\nt</current-task>", "t"),
         ("<current_task>a\nb</Current-Task > \n<suggested-response>r</suggested-response>", "a\nb"),
+        ("<observations>\n* a #1\n<current-task>\nt\n</current-task>\n</observations>", "t"),
+        ("<observations>\n* a #1 <current-task>t</current-task>\n</observations>", "t"),
+        ("<observations>* a #1-2. <current_task>t</current_task></observations>", "t"),
+        (
+            "<observations>* #1</observations><current-task>t</current-task><suggested-response>r</suggested-response>",
+            "t",
+        ),
+        ("<observations>\n* a <current-task>t</current-task>\n</observations>", None),
         ("<current-task>\n</current-task>", None),
         ("<current-task>\n(none)\n</current-task>", ""),
         ("<current-task>None.</current-task>", ""),
