@@ -1,20 +1,24 @@
 """A draft against its source: parsed, told whose word each line rests on, judged (memory-rules.md section 4). Pure."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
 from zoneinfo import ZoneInfo
 
+from app.kit.days import day_label
 from app.memory.gates import Verdict, judge_facts, judge_observation, judge_reflection
-from app.memory.model import Draft, ExtractorInput, Item
+from app.memory.model import Draft, ExtractorInput, Item, Parsed
 from app.memory.parsing import parse
 from app.memory.spans import Span
 from app.memory.trust import item_voices, message_voices, vetted
+from app.sessions.model import Message
 
 
 def judged_observation(
     draft: Draft, span: Span, *, task: str | None, timezone: ZoneInfo, output_tokens: int
 ) -> Verdict:
     """``task`` is the one that was known before, ``output_tokens`` what the observer was to write at most."""
-    parsed = vetted(parse(draft.text), message_voices(span.messages), task=task)
+    parsed = vetted(dated(parse(draft.text), span.messages, timezone), message_voices(span.messages), task=task)
     return judge_observation(
         parsed,
         source=span.messages,
@@ -23,6 +27,23 @@ def judged_observation(
         cut_off=draft.cut_off,
         timezone=timezone,
     )
+
+
+def dated(parsed: Parsed, messages: Sequence[Message], timezone: ZoneInfo) -> Parsed:
+    """With the lines under no ``Date:`` under the days on which the first messages that they cite were said."""
+    days: list[tuple[date, Item]] = []
+    rest: list[Item] = []
+    for item in parsed.items:
+        cited = (one for cite in item.cites for one in messages if cite.first <= one.seq <= cite.last)
+        first = None if item.day else next(cited, None)
+        if first is None:
+            rest.append(item)
+        else:
+            day = first.created_at.astimezone(timezone).date()
+            days.append((day, replace(item, day=day_label(day))))
+    undated = [item for item in rest if not item.day]
+    told = [item for _, item in sorted(days, key=lambda one: one[0])]
+    return replace(parsed, items=(*undated, *told, *(item for item in rest if item.day)))
 
 
 def judged_reflection(draft: Draft, items: Sequence[Item], *, tokens: int, limit_tokens: int | None) -> Verdict:
