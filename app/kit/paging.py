@@ -1,4 +1,4 @@
-"""Cursors of lists: opaque to the caller; to us which list it is, by its path, and the last item's key.
+"""Cursors of lists: opaque to the caller; to us which list it is, by its path and order, and the last item's key.
 
 A cursor of another list, such as another session's, is refused: it would begin somewhere in this one.
 """

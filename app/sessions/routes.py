@@ -118,9 +118,11 @@ async def list_messages(
     For one page at most `DAYBOOK_SESSIONS__LOOKED_MAX` messages are examined, so a filtered page may be empty and still
     have a `next_cursor`. A page ends with the message that brings it to `DAYBOOK_SESSIONS__PAGE_BYTES_MAX`.
     """
-    wanted = _message_filter(query, request.url.path)
+    # One order of them is another list than the other.
+    path = f"{request.url.path}?order={query.order}"
+    wanted = _message_filter(query, path)
     found, last = await _service(request).messages(tenant=tenant, key=key, wanted=wanted, limit=query.limit)
-    cursor = None if last is None else next_cursor(last, path=request.url.path)
+    cursor = None if last is None else next_cursor(last, path=path)
     return MessagePage(items=[message_out(message) for message in found], next_cursor=cursor)
 
 

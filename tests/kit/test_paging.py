@@ -119,6 +119,19 @@ async def test_no_list_goes_on_where_another_ended(service: Service) -> None:
             assert path == other or answer.json()["errors"][0]["pointer"] == "cursor"
 
 
+@pytest.mark.parametrize(("order", "other", "seqs"), [("asc", "desc", [1, 2]), ("desc", "asc", [3, 2])])
+async def test_a_list_goes_on_in_the_order_in_which_it_began(
+    service: Service, order: str, other: str, seqs: list[int]
+) -> None:
+    await service.append("s1", *({"role": "user", "content": "Hi"} for _ in range(3)))
+    first = await service.get(PATH, order=order, limit=1)
+    second = await service.get(PATH, order=order, limit=1, cursor=first["next_cursor"])
+    turned = await service.client.get(PATH, params={"order": other, "cursor": first["next_cursor"]})
+
+    assert [message["seq"] for page in (first, second) for message in page["items"]] == seqs
+    assert (turned.status_code, turned.json()["errors"][0]["pointer"]) == (422, "cursor")
+
+
 async def _lists(service: Service) -> AsyncGenerator[tuple[str, dict[str, Any]], None]:
     """Every list there is, and the first page of it; most have a second."""
     told = [{"role": "user", "content": "I live in Lisbon and I prefer a window seat. " * 5} for _ in range(4)]
