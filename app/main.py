@@ -188,6 +188,7 @@ def _provide_sessions(state: State, base: Base, memory: MemoryParts, recall: Rec
             ResourceStore(),
         ),
         memory=memory.service,
+        outside=state.artifacts,
         metrics=base.session_metrics,
     )
 

@@ -21,9 +21,11 @@ from app.artifacts.objects import PLACE_SECONDS, Objects
 from app.artifacts.parts import VERSION, part_at
 from app.artifacts.schemas import GrepIn
 from app.artifacts.store import ArtifactStore, Put
+from app.kit.db import Tx
 from app.kit.errors import FieldError, Invalid, Unavailable
 from app.redaction.model import OFF, Redact, Redaction
 from app.sessions.errors import SessionNotFound
+from app.sessions.model import Gone
 from app.sessions.store import session_id
 
 log = structlog.get_logger("daybook.artifacts")
@@ -43,6 +45,7 @@ BYTE_ORDER_MARKS = {  # those of four bytes first: one of them begins as one of 
 }
 WIDTHS = {"utf-16": 2, "utf-32": 4}  # bytes of a character, by what a charset's name begins with
 FIRST_PART = PartAt(0, -1)  # before every part of a message
+CLEAR_SECONDS = 10.0  # that a deletion waits for a store; what is not done by then is the sweep's
 INSERTED_BYTES_MAX = 64 * 1024  # of one artifact's text in a template
 
 
@@ -106,7 +109,7 @@ class ArtifactService:
             session, new, session_max=self._config.session_max, versions_max=self._config.versions_max
         )
         if object_key is not None and (put is None or not put.created):
-            await self._delete_objects([object_key])
+            await self.clear([object_key])
         if put is None:
             raise SessionNotFound(key)
         if put.artifact is None:
@@ -202,17 +205,22 @@ class ArtifactService:
         deleted = await self._store.delete(session, name)
         if not deleted:
             await self._check_session(session, key)
-        await self._delete_objects([object_key for object_key in deleted if object_key is not None])
+        await self.clear([object_key for object_key in deleted if object_key is not None])
         return len(deleted)
 
-    async def _delete_objects(self, keys: Sequence[str]) -> None:
-        """Once no row has them; what cannot be deleted now is left to the sweep."""
-        if self._objects is None or not keys:
+    async def named(self, tx: Tx, gone: Gone) -> Sequence[str]:
+        """The objects of sessions that are being deleted."""
+        return () if self._objects is None else await self._store.objects_of(tx, gone.sessions)
+
+    async def clear(self, names: Sequence[str]) -> None:
+        """Delete objects that no row has; what cannot be deleted now is left to the sweep."""
+        if self._objects is None or not names:
             return
         try:
-            await self._objects.delete(keys)
-        except Unavailable:
-            log.warning("objects_left", count=len(keys))
+            async with asyncio.timeout(CLEAR_SECONDS):
+                await self._objects.delete(names)
+        except (TimeoutError, Unavailable):
+            log.warning("objects_left", count=len(names))
 
     async def texts(self, session: UUID, names: Sequence[str]) -> dict[str, str]:
         """The newest texts under these names, for a template; a name under which there is nothing is left out.

@@ -83,6 +83,10 @@ WITH old AS (
 SELECT object_key FROM old
 """
 
+OBJECTS_OF = """/* objects_of */
+SELECT object_key FROM artifacts WHERE session_id = ANY($1::uuid[]) AND object_key IS NOT NULL
+"""
+
 FORGET_ARTIFACTS = """/* forget_artifacts */
 WITH gone AS (DELETE FROM artifacts WHERE session_id = ANY($1::uuid[]) RETURNING 1)
 SELECT count(*) AS artifacts FROM gone
@@ -134,6 +138,10 @@ class ArtifactStore:
     async def session_exists(self, session: UUID) -> bool:
         async with self._database.connection() as connection:
             return bool(await connection.fetchval(SESSION_EXISTS, session))
+
+    async def objects_of(self, tx: Tx, sessions: Sequence[UUID]) -> list[str]:
+        """The objects of all artifacts of these sessions."""
+        return [row["object_key"] for row in await tx.fetch(OBJECTS_OF, sessions)]
 
     async def forget(self, tx: Tx, gone: Gone) -> dict[str, int]:
         """Delete every artifact of sessions that are deleted."""

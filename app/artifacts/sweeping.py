@@ -1,4 +1,4 @@
-"""What lies in the object store and belongs to no artifact is deleted: of a put that died, of an erased session.
+"""What lies in the object store and belongs to no artifact is deleted: of a put that died, of a failed deletion.
 
 A row is written after its object and deleted before it, so an object without a row is never one that is missed. How
 old one is goes by the database's clock: a process whose own is ahead would delete what a put is about to name.

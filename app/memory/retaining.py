@@ -97,6 +97,7 @@ class Retaining:
             if held is None or old is None or not self._goes(old, now):
                 return
             receipt = await self._deleting.forget(tx, old.gone.beside(held.shared))
+        await self._deleting.clear(receipt)
         log.info("session_expired", session=old.key, **receipt.rows)
         self._metrics.expired(messages=receipt.rows["messages"], sessions=receipt.sessions)
 

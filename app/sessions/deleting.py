@@ -1,5 +1,7 @@
 """Sessions are deleted with everything that is kept of them, in one transaction; their keys can be used again.
 
+What is kept outside the database goes once that is committed: before, the rows that name it might come back.
+
 The sessions' rows are locked first, as by everyone who writes what belongs to them. So an append comes either before,
 and is deleted, or after, and begins a new session. A step of the memory that returns finds no row to record to.
 """
@@ -24,12 +26,23 @@ class Keeper(Protocol):
         """Delete them. Answers how many they were, by their tables."""
 
 
+class Outside(Protocol):
+    """What is kept of sessions outside the database, handed in by ``main``."""
+
+    async def named(self, tx: Tx, gone: Gone) -> Sequence[str]:
+        """What the rows of these sessions name there."""
+
+    async def clear(self, names: Sequence[str]) -> None:
+        """Delete what no row names any more. Never fails: what is left over is found there later."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """How many sessions were deleted, and how many rows, by their tables."""
+    """How many sessions were deleted, and how many rows, by their tables; what they named ``outside`` the database."""
 
     sessions: int
     rows: dict[str, int]
+    outside: tuple[str, ...] = ()
 
 
 class Deleting:
@@ -42,6 +55,7 @@ class Deleting:
         store: SessionStore,
         keepers: Sequence[Keeper],
         memory: MemoryPort,
+        outside: Outside | None = None,
         metrics: SessionMetrics | None = None,
     ) -> None:
         self._database = database
@@ -49,6 +63,7 @@ class Deleting:
         self._store = store
         self._memory = memory
         self._keepers = keepers
+        self._outside = outside
 
     async def session(self, tenant: str, key: str) -> Receipt:
         """One session. If others share its memory, their part of it stays. Raises SessionNotFound."""
@@ -58,6 +73,7 @@ class Deleting:
                 raise SessionNotFound(key)
             gone = await self._store.lock_session(tx, tenant, key)
             receipt = await self.forget(tx, gone.beside(held.shared))
+        await self.clear(receipt)
         if held.shared is not None:
             self._memory.wake(held.shared)
         self._metrics.erased("session")
@@ -67,14 +83,21 @@ class Deleting:
         """All sessions of a resource, and what is kept of the resource itself. Not an error if there is nothing."""
         async with self._database.tx() as tx:
             receipt = await self.forget(tx, await self._store.lock_resource(tx, tenant, resource_id))
+        await self.clear(receipt)
         self._metrics.erased("resource")
         return receipt
 
     async def forget(self, tx: Tx, gone: Gone) -> Receipt:
-        """Delete sessions that are locked in this transaction."""
+        """Delete sessions that are locked in this transaction; once it is committed, ``clear`` is to be called."""
+        outside = () if self._outside is None else await self._outside.named(tx, gone)
         rows: dict[str, int] = {}
         for keeper in self._keepers:
             rows |= await keeper.forget(tx, gone)
         await adopt(tx, gone)
         rows |= await self._store.forget(tx, gone)
-        return Receipt(sessions=len(gone.sessions), rows=rows)
+        return Receipt(sessions=len(gone.sessions), rows=rows, outside=tuple(outside))
+
+    async def clear(self, receipt: Receipt) -> None:
+        """Delete what sessions had outside the database, that are deleted."""
+        if self._outside is not None and receipt.outside:
+            await self._outside.clear(receipt.outside)

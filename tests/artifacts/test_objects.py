@@ -86,6 +86,39 @@ async def test_a_deletion_takes_the_objects_too(start_service: StartService, tmp
         assert objects_in(tmp_path) == []
 
 
+@pytest.mark.parametrize("path", ["/sessions/s1", "/resources/ana"])
+async def test_the_deletion_of_a_session_takes_its_objects_and_no_other(
+    start_service: StartService, tmp_path: Path, path: str
+) -> None:
+    async with started(start_service, tmp_path) as service:
+        for key, resource in (("s1", "ana"), ("s2", "bob")):
+            await service.client.put(f"/sessions/{key}", json={"resource_id": resource})
+            for content in (b"1", b"2"):
+                await service.client.put(f"/sessions/{key}/artifacts/report.csv", content=content)
+        assert len(objects_in(tmp_path)) == 4
+        assert (await service.client.delete(path)).status_code == 200
+        assert {stored.read_bytes() for stored in objects_in(tmp_path)} == {b"1", b"2"}
+        left = await rows(service)
+        assert sorted(str(stored) for stored in objects_in(tmp_path)) == sorted(
+            str(tmp_path / "objects" / row["object_key"]) for row in left
+        )
+
+
+async def test_a_session_is_deleted_while_its_objects_cannot_be_and_those_are_left_to_the_sweep(
+    start_service: StartService, tmp_path: Path
+) -> None:
+    async with started(start_service, tmp_path) as service:
+        await service.configure("s1")
+        await put(service)
+        (tmp_path / "objects").rename(tmp_path / "away")
+        answer = await service.client.delete("/sessions/s1")
+        (tmp_path / "away").rename(tmp_path / "objects")
+        assert (answer.status_code, await rows(service)) == (200, [])
+        assert len(objects_in(tmp_path)) == 1
+        assert await sweeping(service, tmp_path, seconds_later=3_700).sweep() == 1
+        assert objects_in(tmp_path) == []
+
+
 async def test_the_same_bytes_under_two_names_are_deleted_apart(start_service: StartService, tmp_path: Path) -> None:
     async with started(start_service, tmp_path) as service:
         await service.configure("s1")
