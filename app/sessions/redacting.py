@@ -44,6 +44,11 @@ def _part(part: Part, redact: Redact) -> Part:
     return redacted
 
 
+def is_marked(parts: Sequence[Part]) -> bool:
+    """Whether something of them was redacted."""
+    return MARK.search(str(parts)) is not None
+
+
 def says_again(stored: Any, sent: Any) -> bool:
     """Whether it is what was stored but for the marks in it, as of what is redacted by other rules today."""
     match stored, sent:
@@ -55,7 +60,7 @@ def says_again(stored: Any, sent: Any) -> bool:
             return kept == sent.keys() - gone and all(says_again(stored[name], sent[name]) for name in kept)
         case ((list() | tuple()), (list() | tuple())):
             return len(stored) == len(sent) and all(map(says_again, stored, sent))
-    return bool(stored == sent)
+    return type(stored) is type(sent) and bool(stored == sent)  # 1 is no true
 
 
 def _fits(pieces: Sequence[str], text: str) -> bool:

@@ -29,7 +29,7 @@ from app.sessions.message_store import MessageStore
 from app.sessions.metrics import SessionMetrics
 from app.sessions.model import ActorUsage, MemoryPort, Message, MessageFilter, NewMessage
 from app.sessions.reading import read_messages
-from app.sessions.redacting import redacted_parts, says_again
+from app.sessions.redacting import is_marked, redacted_parts, says_again
 from app.sessions.schemas import AppendIn
 from app.sessions.sharing import MOVES_MAX, RESOURCE, scoping, shared_memory_id, sharer_of
 from app.sessions.store import (
@@ -110,7 +110,7 @@ class SessionService:
             result = await store(messages=messages)
             if result.messages[0].seq is None and await place():
                 result = await store(messages=messages)
-            if redact is not None and any(stored.differs for stored in result.messages):
+            if any(stored.differs for stored in result.messages):
                 result = await store(messages=await self._recognised(session_id(tenant, key), messages, result, redact))
         _refuse(result, body.resource_id)
         fresh = sum(not stored.replayed for stored in result.messages)
@@ -124,9 +124,9 @@ class SessionService:
         return result, self._memory.summary(result.memory)
 
     async def _recognised(
-        self, session: UUID, messages: list[NewMessage], result: AppendResult, redact: Redact
+        self, session: UUID, messages: list[NewMessage], result: AppendResult, redact: Redact | None
     ) -> list[NewMessage]:
-        """The messages, with the stored hash for each that differs from the stored one only by today's redaction."""
+        """The messages, with the stored hash for each that differs from it only by redaction, then or now."""
         known: list[NewMessage] = []
         for new, stored in zip(messages, result.messages, strict=True):
             old = await self._messages.message(session, new.id) if stored.differs else None
@@ -263,18 +263,19 @@ class SessionService:
         return found
 
 
-def _is_said_again(new: NewMessage, old: Message, redact: Redact) -> bool:
+def _is_said_again(new: NewMessage, old: Message, redact: Redact | None) -> bool:
     """Whether both say the same after the old message, too, is redacted by today's rules.
 
-    Or but for what was redacted of the old one, by a hook for instance that takes out less today.
+    Or but for what was redacted of the old one, by a hook for instance that takes out less today, or before redaction
+    was switched off.
 
     A call of the Responses API is hashed with the tool's name. Its stored message has that name only in its parts.
     """
-    parts = redacted_parts(old.parts, redact)
+    parts = tuple(old.parts) if redact is None else redacted_parts(old.parts, redact)
     hashed = content_hash(old.role, old.name, parts)
-    if hashed in (new.content_hash, content_hash(new.role, new.name, new.parts)):
+    if redact is not None and hashed in (new.content_hash, content_hash(new.role, new.name, new.parts)):
         return True
-    return (old.role, old.name) == (new.role, new.name) and says_again(parts, new.parts)
+    return (old.role, old.name) == (new.role, new.name) and is_marked(parts) and says_again(parts, new.parts)
 
 
 async def _usage(body: AppendIn) -> ActorUsage | None:

@@ -270,13 +270,16 @@ TOLD: list[Json] = [
 ]
 
 
-async def test_what_is_redacted_no_more_is_known_again_and_other_words_are_not(start_service: StartService) -> None:
+@pytest.mark.parametrize("today", [NAMED | {"hook": None}, {}], ids=["other rules", "switched off"])
+async def test_what_is_redacted_no_more_is_known_again_and_other_words_are_not(
+    start_service: StartService, today: Json
+) -> None:
     """An agent that sends its history again would else be refused for ever, for what the hook of yesterday took out."""
     sent = [{"id": f"m-{number}", **told} for number, told in enumerate(TOLD)]
     async with start_service(memory={"enabled": False}, redaction=NAMED) as service:
         await service.append("s", *sent)
         stored = (await service.get("/sessions/s/messages"))["items"]
-    async with start_service(memory={"enabled": False}, redaction=NAMED | {"hook": None}) as service:
+    async with start_service(memory={"enabled": False}, redaction=today) as service:
         again = await service.append("s", *sent)
         for number, told in enumerate(sent):
             others = json.loads(json.dumps(told).replace("Yes", "No").replace("look", "peek").replace("A co", "No co"))

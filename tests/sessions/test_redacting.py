@@ -63,6 +63,7 @@ MARK = "[redacted: hook]"
         ({"n": 1, "text": MARK}, {"text": "Ultra", "n": 1}, True),
         ({"n": 1, "text": MARK}, {"text": "Ultra", "n": 2}, False),
         ({"text": MARK}, {"text": "Ultra", "n": 1}, False),
+        ({"text": MARK, "n": 1}, {"text": "Ultra", "n": True}, False),
         ([MARK, "a"], ["Ultra", "a"], True),
         ([MARK], ["Ultra", "a"], False),
         ({"type": "reasoning", "text": MARK}, {"type": "reasoning", "text": "Ultra", "signature": SIGNATURE}, True),
