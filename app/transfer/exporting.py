@@ -24,6 +24,7 @@ from app.transfer.errors import ExportBrokenError, TooManyExports
 from app.transfer.lines import Place
 
 RETRY_SECONDS = 30.0
+NO_STORE = "artifacts are in an object store, which is not configured (DAYBOOK_ARTIFACTS__URL)"
 BYTES = frozenset({"content", "object_key"})  # where an artifact's are
 
 log = structlog.get_logger("daybook.transfer")
@@ -48,9 +49,10 @@ class Exporting:
         self._running = 0
 
     async def resource(self, tenant: str, resource_id: str) -> AsyncGenerator[bytes, None]:
-        """Lines of all sessions of a resource, and of what is kept of it alone. Raises TooManyExports before the first.
+        """Lines of all sessions of a resource, and of what is kept of it alone.
 
-        The first is read here: what goes wrong until then can still be answered.
+        The first is read here: what goes wrong until then can still be answered. Raises TooManyExports, and Unavailable
+        where bytes of artifacts are in an object store and none is configured.
         """
         found = self._resource(tenant, resource_id)
         return _begun(await anext(found), found)
@@ -66,6 +68,8 @@ class Exporting:
 
     async def _resource(self, tenant: str, resource_id: str) -> AsyncGenerator[bytes, None]:
         async with self._snapshot() as tx:
+            if self._objects is None and await store.names_objects(tx, tenant, resource_id):
+                raise Unavailable(NO_STORE)
             async for line in _framed("resource", resource_id, self._of_resource(tx, tenant, resource_id)):
                 yield line
 
@@ -99,7 +103,7 @@ class Exporting:
             content: bytes = row["content"]
             return content
         if self._objects is None:
-            raise Unavailable("artifacts are in an object store, which is not configured (DAYBOOK_ARTIFACTS__URL)")
+            raise Unavailable(NO_STORE)
         try:
             return await self._objects.read(row["object_key"], 0, row["size"])
         except ObjectCut:

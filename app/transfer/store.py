@@ -48,6 +48,12 @@ IS_THERE = """/* artifact_is_there */
 SELECT true FROM artifacts WHERE session_id = $1 AND name = $2 AND version = $3 AND deleted_at IS NULL
 """
 
+NAMES_OBJECTS = """/* names_objects */
+SELECT EXISTS (
+  SELECT FROM sessions s JOIN artifacts a ON a.session_id = s.id
+  WHERE s.tenant = $1 AND s.resource_id = $2 AND a.object_key IS NOT NULL)
+"""
+
 MEMORY_TABLES = ("memories", "memory_versions", "session_cursors", "observations", "reflections", "runs")
 
 OF_RESOURCE = """/* export_sessions */
@@ -123,6 +129,11 @@ async def artifacts(tx: Tx, session: UUID) -> AsyncIterator[Row]:
 
 async def is_there(tx: Tx, session: UUID, *, name: str, version: int) -> bool:
     return await tx.fetchval(IS_THERE, session, name, version) is not None
+
+
+async def names_objects(tx: Tx, tenant: str, resource_id: str) -> bool:
+    """Whether bytes of artifacts of the resource's sessions are in an object store."""
+    return bool(await tx.fetchval(NAMES_OBJECTS, tenant, resource_id))
 
 
 async def put_artifact(tx: Tx, row: Mapping[str, Any], *, content: bytes | None, object_key: str | None) -> None:

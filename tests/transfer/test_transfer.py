@@ -145,6 +145,24 @@ async def test_an_export_that_cannot_reach_the_store_names_what_it_wanted(
             await export(service, tmp_path / "s1.ndjson")
 
 
+async def test_an_export_is_refused_where_its_store_is_not_configured(
+    start_service: StartService, tmp_path: Path
+) -> None:
+    async with start_service(artifacts={"url": f"file://{tmp_path}/objects"}) as service:
+        for key, resource in (("s1", "ana"), ("s2", "bob")):
+            await service.client.put(f"/sessions/{key}", json={"resource_id": resource})
+        await service.client.put("/sessions/s1/artifacts/data.bin", content=b"first")
+    async with start_service() as service:
+        refused = await service.client.get("/resources/ana/export")
+        other = await service.client.get("/resources/bob/export")
+        with pytest.raises(Unavailable, match="DAYBOOK_ARTIFACTS__URL"):
+            await export(service, tmp_path / "s1.ndjson")
+
+    problem(refused, 503, "unavailable")
+    assert "DAYBOOK_ARTIFACTS__URL" in refused.json()["detail"]
+    assert told(other.text)[-1]["type"] == "end"
+
+
 async def test_an_artifact_that_is_deleted_while_it_is_exported_is_left_out(
     start_service: StartService, tmp_path: Path
 ) -> None:
