@@ -161,3 +161,23 @@ def test_the_kind_a_message_has_anyway_is_accepted() -> None:
     raw = {"role": "tool", "kind": "tool_result", "content": [RESULT]}
 
     assert normalise(raw).kind is Kind.TOOL_RESULT
+
+
+@pytest.mark.parametrize(
+    ("raw", "told"),
+    [
+        ({"type": "function_call", "callId": "c1", "name": "search", "arguments": "{}"}, "call_id"),
+        ({"type": "function_call_result", "callId": "c1", "name": "search", "output": "sunny"}, "Agents SDK"),
+        ({"type": "hosted_tool_call", "name": "web_search_call", "providerData": {}}, "Agents SDK"),
+        ({"role": "assistant", "content": [TEXT, {"type": "tool_call", "id": "c1", "name": "f", "args": {}}]}, "'v0'"),
+        ({"role": "assistant", "content": [{"type": "reasoning", "reasoning": "So."}, TEXT]}, "responses/v1"),
+        ({"role": "user", "content": [{"type": "image", "base64": "aGk=", "mime_type": "image/png"}]}, "LangChain"),
+    ],
+)
+def test_of_a_framework_whose_own_shape_is_not_known_it_is_told_what_to_send(raw: Any, told: str) -> None:
+    assert told in refused(raw).detail.rpartition(";")[2]
+
+
+@pytest.mark.parametrize("raw", [{"role": "user"}, {"role": "user", "content": [{"type": "tool"}]}, {"type": ["a"]}])
+def test_of_what_nobody_sends_no_framework_is_told(raw: Any) -> None:
+    assert ";" not in refused(raw).detail.replace("; expected is one of", "")

@@ -40,6 +40,14 @@ ROLES = {
     "function": Role.TOOL,
 }
 BOUNDARY_CHARS_MAX = 1_000
+# Shapes of frameworks that are no provider's, by what nothing else has, and what these frameworks offer in their place.
+AGENTS_FIELDS = frozenset({"callId", "providerData"})
+AGENTS_TYPES = ("function_call_result", "hosted_tool_call")
+AGENTS_WORDS = (
+    "this is an item of the Agents SDK for JavaScript: send it as OpenAI's Responses API has it (call_id, ...)"
+)
+LANGCHAIN_FIELDS = frozenset({"args", "base64", "mime_type", "reasoning"})
+LANGCHAIN_WORDS = "these are LangChain's content blocks v1: send those of its output_version 'responses/v1' or 'v0'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +66,12 @@ def normalise(raw: Any) -> Normalised:
         raise WireError("", f"an object is expected, not {shown(raw)}")
     if flaw := first_flaw(raw):
         raise WireError(flaw.pointer, flaw.detail)
-    role, parts = _read(raw)
+    try:
+        role, parts = _read(raw)
+    except WireError as error:
+        if framework := _of_framework(raw):
+            raise WireError(error.pointer, f"{error.detail}; {framework}") from error
+        raise
     role = settled_role(role, parts)
     kind = agreed_kind(raw.get("kind"), kind_of(role, parts))
     if kind is Kind.BOUNDARY:
@@ -73,6 +86,15 @@ def _read(raw: Wire) -> tuple[Role, list[Part]]:
     if raw.get("type") not in (None, "message"):
         return openai_responses.item(raw)
     return _said(raw)
+
+
+def _of_framework(raw: Wire) -> str:
+    """Whose shape a message has that is not understood, and what to send instead; "" where nothing tells."""
+    if AGENTS_FIELDS & raw.keys() or raw.get("type") in AGENTS_TYPES:
+        return AGENTS_WORDS
+    content = raw.get("content")
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    return LANGCHAIN_WORDS if any(LANGCHAIN_FIELDS & block.keys() for block in blocks) else ""
 
 
 def _names_a_tool(raw: Wire, role: Role) -> bool:
