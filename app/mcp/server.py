@@ -126,4 +126,5 @@ def _complaint(error: ValidationError) -> str:
     if error.error_count() > ERRORS_MAX:
         return too_many_errors(error.error_count())
     found = error.errors(include_url=False, include_input=False)
-    return "; ".join(f"{'/'.join(map(str, one['loc']))}: {one['msg']}" for one in found)
+    told = (("/".join(map(str, one["loc"])), one["msg"].removeprefix("Value error, ")) for one in found)
+    return "; ".join(f"{place}: {what}" if place else what for place, what in told)
