@@ -19,7 +19,7 @@ def kin_of(query: Sequence[Alternatives], text: str) -> list[Alternatives]:
 
     Another language has none: its words may look like English ones. Nor have words of the asking.
     """
-    if LATIN[ENGLISH] not in language_codes(text):
+    if LATIN[ENGLISH] not in language_codes(text, telling=2):
         return [frozenset[str]()] * len(query)
     known = kin()
     return [frozenset[str]().union(*(known.get(term, ()) for term in word)) - word for word in query]

@@ -62,11 +62,11 @@ WORDS_READ: Final = 200  # of a text, to tell its language
 def language_of(words: Iterable[str], *, telling: int = 1) -> str | None:
     """The language of Latin letters with the most stop words among ``words``; None if there are none.
 
-    Another than English must have ``telling`` of them: "car" is a stop word of French, "dog" of Danish.
+    Another than English must have ``telling`` different ones: "car" is a stop word of French, "dog" of Danish.
     """
     found: Counter[str] = Counter()
     known = _languages_of_stop_words()
-    for word in words:
+    for word in words if telling == 1 else dict.fromkeys(words):
         found.update(known.get(word, ()))
     if not found:
         return None
@@ -74,10 +74,13 @@ def language_of(words: Iterable[str], *, telling: int = 1) -> str | None:
     return most if most == ENGLISH or found[most] >= telling else None
 
 
-def language_codes(text: str) -> list[str]:
-    """The languages that a text may be in, as dateparser calls them: by its scripts, else by its stop words."""
+def language_codes(text: str, *, telling: int = 1) -> list[str]:
+    """The languages that a text may be in, as dateparser calls them: by its scripts, else by its stop words.
+
+    ``telling`` as for ``language_of``.
+    """
     by_script = [code for letters, code in _CODES if letters.search(text)]
-    latin = language_of(_WORDS.findall(text.casefold()))
+    latin = language_of(_WORDS.findall(text.casefold()), telling=telling)
     return [*by_script, *([] if by_script and latin is None else [LATIN[latin or ENGLISH]])]
 
 

@@ -81,7 +81,6 @@ def named_time(query: str, now: datetime) -> Named:
     """
     now = now if now.tzinfo else now.replace(tzinfo=UTC)
     text, rest = query[:CHARACTERS_MAX], query
-    languages = language_codes(text)
     phrases: list[tuple[str, Stretch]] = []
     stretches: list[Stretch] = []
     base = _day_named(text, now) or now
@@ -96,7 +95,7 @@ def named_time(query: str, now: datetime) -> Named:
         stretches.append(stretch)
     stretches += _unspaced_dates(text, now)
     text = _UNSPACED_DATE.sub("\n", text)
-    phrases += [(phrase, calendar_stretch(at, period)) for phrase, at, period in _phrases(text, base, languages)]
+    phrases += [(phrase, calendar_stretch(at, period)) for phrase, at, period in _phrases(text, base)]
     for phrase, stretch in phrases:
         stretches.append(stretch)
         if not _NUMBER.search(phrase):
@@ -145,7 +144,14 @@ def _number(written: str) -> int:
     return int(tens or 1) * 10 + int(ones or 0)
 
 
-def _phrases(text: str, now: datetime, languages: list[str]) -> Iterator[tuple[str, datetime, str]]:
+def _phrases(text: str, now: datetime) -> list[tuple[str, datetime, str]]:
+    """In the language of the text; where a single word told it and it names no time, in English: "dog yesterday"."""
+    told, certain = language_codes(text), language_codes(text, telling=2)
+    found = list(_phrases_in(told, text, now))
+    return found if found or told == certain else list(_phrases_in(certain, text, now))
+
+
+def _phrases_in(languages: list[str], text: str, now: datetime) -> Iterator[tuple[str, datetime, str]]:
     from dateparser.date import DateDataParser
     from dateparser.search import search_dates
 

@@ -88,8 +88,8 @@ def _pieces(text: str) -> Iterator[tuple[bool, str]]:
 
 
 def _language(pieces: list[tuple[bool, str]], *, telling: int = 1) -> str | None:
-    words = [word.casefold() for unspaced, word in islice(pieces, WORDS_READ) if not unspaced]
-    return language_of(dict.fromkeys(words) if telling > 1 else words, telling=telling)
+    words = (word.casefold() for unspaced, word in islice(pieces, WORDS_READ) if not unspaced)
+    return language_of(words, telling=telling)
 
 
 def _grams(run: str) -> Iterator[str]:
