@@ -372,10 +372,12 @@ async def test_the_overview_has_no_serious_fault_of_accessibility_however_bad_it
 ) -> None:
     models.always = Fault.SERVER_ERROR
     caps = {"tenant_tokens_per_day": 10**6}
-    async with start_service(provider="openai", memory=WAITING, caps=caps, llm={"failures_max": 1}) as service:
-        for key in ("one", "another-that-has-a-very-long-key-without-any-place-to-break-it-" + "x" * 90):
-            await service.append(key, *plain_talk(8))
-        await until_stalled(service, database_url, "one")
+    async with start_service(provider="openai", memory=WAITING, caps=caps, llm={"failures_max": 2}) as service:
+        await service.append("one", *plain_talk(8))
+        await until_stalled(service, database_url, "one")  # two calls that failed, so no more are made
+        await service.append(
+            "another-that-has-a-very-long-key-without-any-place-to-break-it-" + "x" * 90, *plain_talk(8)
+        )
         screen = {"color_scheme": scheme, "viewport": {"width": width, "height": 850}}
         async with page_of(browser, service.url, **screen) as page:
             await expect(page.locator(".causes li").first).to_be_visible()
