@@ -22,6 +22,7 @@ SELECT s.id, s.memory_id, s.key, s.next_seq - 1 AS last_seq, s.expired_seq, s.ob
    WHERE session_id = s.id AND seq = s.summary_seq) AS summary,
   coalesce((SELECT extract(epoch FROM now() - ingested_at) FROM messages
             WHERE session_id = s.id AND seq > s.observed_seq AND erased_at IS NULL
+              AND seq IS DISTINCT FROM s.summary_seq
             ORDER BY seq LIMIT 1), 0)::float8 AS pending_seconds,
   (SELECT coalesce(jsonb_agg(jsonb_build_object('id', id, 'status', status, 'from', from_seq, 'to', to_seq,
      'covers', covers, 'tokens', tokens, 'message_tokens', message_tokens, 'chars', length(text),

@@ -94,20 +94,40 @@ async def test_a_memory_that_has_nothing_to_do_yet_says_so(service: Service) -> 
     assert memory["compression"] == {"source_tokens": 0, "log_tokens": 0, "ratio": None}
 
 
-async def test_what_is_erased_is_not_pending(service: Service, database_url: str) -> None:
-    for text in FACTS:
-        await talk(service, text)
+async def age(database_url: str) -> None:
     connection = await asyncpg.connect(database_url)
     await connection.execute("UPDATE messages SET ingested_at = now() - interval '1 hour'")
     await connection.close()
-    found, told = (await service.get("/sessions/s1/messages"))["items"], []
+
+
+async def seconds_listed(service: Service) -> int:
+    [found] = (await service.get("/sessions"))["items"]
+    return int(found["memory"]["pending_seconds"])
+
+
+async def test_what_is_erased_is_not_pending(service: Service, database_url: str) -> None:
+    for text in FACTS:
+        await talk(service, text)
+    await age(database_url)
+    found, told, listed = (await service.get("/sessions/s1/messages"))["items"], [], []
     for message in found:
         answer = await service.client.delete(f"/sessions/s1/messages/{message['id']}")
         assert answer.status_code == 200, answer.text
         told.append((await service.memory("s1"))["pending"])
+        listed.append(await seconds_listed(service))
     assert [pending["messages"] for pending in told] == [2, 1, 0]
     assert [pending["tokens"] for pending in told] == [found[1]["tokens"] + found[2]["tokens"], found[2]["tokens"], 0]
     assert [pending["seconds"] >= 3_600 for pending in told] == [True, True, False]
+    assert [seconds >= 3_600 for seconds in listed] == [True, True, False]
+
+
+async def test_a_summary_is_not_pending(service: Service, database_url: str) -> None:
+    await remember(service, *FACTS)
+    body = {"up_to_seq": 3, "summary": "They talked."}
+    assert (await service.client.post("/sessions/s1/compact", json=body)).status_code == 200
+    await age(database_url)
+    pending = (await service.memory("s1"))["pending"]
+    assert (pending, await seconds_listed(service)) == ({"messages": 0, "tokens": 0, "seconds": 0}, 0)
 
 
 async def test_a_session_without_messages_has_a_memory_too(service: Service) -> None:
