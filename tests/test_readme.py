@@ -16,15 +16,12 @@ from typing import Any
 
 import httpx2
 import pytest
-from pydantic import BaseModel
 
 from app.context.model import Format
 from app.llm.build import MID_MODELS, SMALL_MODELS
 from app.llm.port import Provider
 from app.main import create_app
-from app.memory import rules, store
-from app.memory.rules import PRESETS, MemoryConfig, Rules
-from app.sessions import schemas
+from app.memory.rules import PRESETS, MemoryConfig
 from app.settings import Settings, setting_names
 from tests.model_replies import Asked
 from tests.model_server import ModelServer
@@ -246,43 +243,3 @@ def test_the_default_models_are_told_as_they_are() -> None:
 
 def test_the_formats_are_told_as_they_are() -> None:
     assert [row[0] for row in table("| `format` |")] == [f"`{name}`" for name in Format]
-
-
-# A row may tell of several settings, and then of a default for each that has one.
-LIMITS = [
-    pair
-    for row in table("| limit |")
-    for pair in zip(re.findall(r"`DAYBOOK_(\w+)`", row[2]), row[1].split("; "), strict=False)
-]
-
-
-@pytest.mark.parametrize(("setting", "told"), LIMITS)
-def test_a_limit_has_the_default_that_is_told(setting: str, told: str) -> None:
-    *groups, key = setting.lower().split("__")
-    holder: BaseModel | Rules = Settings()
-    for group in groups:
-        holder = Rules.resolve({}, {}) if group == "memory" else getattr(holder, group)
-
-    assert number(told) == getattr(holder, key)
-
-
-FIXED = {
-    "tool arguments, tool result in the Observer's view": [rules.ARGUMENTS_TOKENS_MAX, rules.RESULT_TOKENS_MAX],
-    "messages one observation looks at": [store.PENDING_MESSAGES_MAX],
-    "tries of a step before the memory is `stalled`": [rules.ATTEMPTS_MAX],
-    "page of a list": [schemas.PAGE_DEFAULT, schemas.PAGE_MAX],
-    "`wait_ms`": [schemas.WAIT_MS_MAX],
-}
-
-
-@pytest.mark.parametrize("limit", FIXED)
-def test_a_fixed_limit_is_told_as_it_is(limit: str) -> None:
-    (cell,) = [row[1] for row in table("| limit |") if row[0] == limit]
-
-    assert [int(found.replace(",", "")) for found in re.findall(r"\d[\d,]*\d|\d", cell)] == FIXED[limit]
-
-
-def number(cell: str) -> float:
-    found = re.search(r"\d[\d,]*(\.\d+)?", cell)
-    assert found is not None
-    return float(found.group().replace(",", ""))
