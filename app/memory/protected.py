@@ -1,13 +1,14 @@
 """The lines a reflection must not lose, and whether it did (memory-rules.md section 5)."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
 from typing import Final
 
-from app.kit.days import date_phrases, parse_day
+from app.kit.days import DatePhrase, date_phrases, days_apart, parse_day
+from app.kit.words import terms
 from app.memory.claims import claims, normal, numerals
 from app.memory.log import in_time_order
 from app.memory.model import Item, Priority, Tag, seqs_of, touches
@@ -15,10 +16,15 @@ from app.memory.model import Item, Priority, Tag, seqs_of, touches
 KEPT_SHARE: Final = 0.8  # of a line's numbers, dates, names and identifiers: with so many left it may have survived
 WORDS_SHARE: Final = 0.5  # and of its words: a name that is left in some other line proves nothing
 WORDS_SHARE_AKIN: Final = 0.25  # where both cite the same, more may be reworded
+EXACT_MIN: Final = 2  # and all of it, where so much that is exact is left, or both are open and one word is left
 
 _NAME: Final = re.compile(r"(?<=[^\s.!?:;*] )[^\W\d_][\w'-]+")  # not the first word of a sentence
 _CASELESS: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0590-\u06ff\u0900-\u0dff\u0e00-\u0e7f]+")
-_LONG_WORD: Final = re.compile(r"\w{4,}")
+_WEEKDAY: Final = re.compile(
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?:mon|diens|donners|frei|sams|sonn)tags?|mittwochs?"
+)
+_AGO: Final = re.compile(r"\b[0-9]+ (?:day|week|month|year)s? ago\b", re.IGNORECASE)
+_YEAR: Final = re.compile(r"\b[12][0-9]{3}\b")
 _OPEN: Final = frozenset({Tag.ISSUE, Tag.NEXT_STEP})
 _SPEAKERS: Final = frozenset({"user", "assistant", "agent"})
 
@@ -35,20 +41,37 @@ class _Keys:
     def __bool__(self) -> bool:
         return bool(self.values or self.names or self.caseless)
 
+    @property
+    def exact(self) -> int:
+        return len(self.values) + len(self.names)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Said:
-    """What a line says, or several do, to look keys up in."""
+    """What a line says, or several do, to look keys up in. ``is_open``: what one of them tells is."""
 
     text: str
     values: frozenset[str]
+    is_open: bool
 
-    def holds(self, keys: _Keys, *, words_share: float = WORDS_SHARE) -> bool:
+    def holds(self, keys: _Keys) -> bool:
         """Whether enough of the keys and of the words are here."""
-        kept = len(keys.values & self.values) + sum(name in self.text for name in keys.names)
-        if kept < KEPT_SHARE * (len(keys.values) + len(keys.names)):
+        return self._kept(keys) >= KEPT_SHARE * keys.exact and self._words(keys) >= WORDS_SHARE * len(keys.words)
+
+    def holds_akin(self, keys: _Keys, *, is_open: bool) -> bool:
+        """The same, of a line that cites what this one does."""
+        kept, words = self._kept(keys), self._words(keys)
+        if kept < KEPT_SHARE * keys.exact:
             return False
-        return sum(word in self.text for word in keys.words) >= words_share * len(keys.words)
+        if kept == keys.exact >= EXACT_MIN or (is_open and self.is_open and words):
+            return True
+        return words >= WORDS_SHARE_AKIN * len(keys.words)
+
+    def _kept(self, keys: _Keys) -> int:
+        return len(keys.values & self.values) + sum(name in self.text for name in keys.names)
+
+    def _words(self, keys: _Keys) -> int:
+        return sum(word in self.text for word in keys.words)
 
 
 def protected(items: Sequence[Item]) -> tuple[Item, ...]:
@@ -116,36 +139,69 @@ def _survives(item: Item, lines: Sequence[tuple[Item, _Said]]) -> bool:
     if any(said.holds(keys) for _, said in lines):
         return True
     akin = [said for line, said in lines if touches(seqs_of(line.cites), item.cites)]
-    return bool(akin) and _together(akin).holds(keys, words_share=WORDS_SHARE_AKIN)
+    return bool(akin) and _together(akin).holds_akin(keys, is_open=item.tag in _OPEN)
 
 
 def _together(said: Sequence[_Said]) -> _Said:
-    return _Said(text="\n".join(one.text for one in said), values=frozenset[str]().union(*(one.values for one in said)))
+    return _Said(
+        text="\n".join(one.text for one in said),
+        values=frozenset[str]().union(*(one.values for one in said)),
+        is_open=any(one.is_open for one in said),
+    )
 
 
 def _keys(item: Item) -> _Keys:
-    found = claims(item.text)
-    names = {word.group().casefold() for word in _NAME.finditer(item.text) if word.group()[0].isupper()}
-    plain = normal(item.text)
+    """A weekday beside a date, and how long ago a year was, say nothing that the date and the year do not."""
+    text = _AGO.sub(" ", item.text) if _YEAR.search(item.text) else item.text
+    found = claims(text)
+    undated = _without(text, date_phrases(text))
+    names = {_name(word.group()) for word in _NAME.finditer(undated) if word.group()[0].isupper()}
+    if found.dates:
+        names = {name for name in names if not _WEEKDAY.fullmatch(name)}
+    plain = normal(undated)
     return _Keys(
-        values=frozenset(form for n in found.numbers for form in numerals(n)) | _days(item.text) | set(found.times),
+        values=frozenset(form for n in found.numbers for form in numerals(n)) | _days(text) | set(found.times),
         names=frozenset(names - _SPEAKERS) | set(found.identifiers),
         words=_words(plain),
         caseless=_CASELESS.search(plain) is not None,
     )
 
 
+def _name(word: str) -> str:
+    return word.casefold().removesuffix("'s")
+
+
+def _without(text: str, dates: Iterable[DatePhrase]) -> str:
+    for phrase in dates:
+        text = text[: phrase.start] + " " * (phrase.end - phrase.start) + text[phrase.end :]
+    return text
+
+
 def _said(item: Item) -> _Said:
+    """Who says a day says its month."""
     text = "\n".join((item.text, *(detail.text for detail in item.details)))
-    return _Said(text=normal(text), values=numerals(text) | _days(text) | set(claims(text).times))
+    days = {form for phrase in _dates(text) for form in (_day(phrase), _day(replace(phrase, day=None)))}
+    return _Said(
+        text=normal(text),
+        values=numerals(text) | days | set(claims(text).times),
+        is_open=item.tag in _OPEN and item.priority is not Priority.DONE,
+    )
 
 
 def _days(text: str) -> frozenset[str]:
-    return frozenset(f"{phrase.month}/{phrase.day}" for phrase in date_phrases(text))
+    return frozenset(map(_day, _dates(text)))
+
+
+def _dates(text: str) -> Iterator[DatePhrase]:
+    return date_phrases(days_apart(text))
+
+
+def _day(phrase: DatePhrase) -> str:
+    return f"{phrase.month}/{phrase.day}"
 
 
 def _words(plain: str) -> frozenset[str]:
-    """The words of a text that carry meaning, long ones; of scripts without spaces every two characters."""
+    """The words of a text that carry meaning; of scripts without spaces every two characters."""
     runs = _CASELESS.findall(plain)
     pairs = {run[at : at + 2] for run in runs for at in range(max(1, len(run) - 1))}
-    return frozenset(pairs | set(_LONG_WORD.findall(_CASELESS.sub(" ", plain))) - _SPEAKERS)
+    return frozenset(pairs | set(terms(_CASELESS.sub(" ", plain))) - _SPEAKERS)

@@ -97,6 +97,69 @@ def test_a_line_is_open_until_a_later_one_says_that_it_is_done() -> None:
             high("Ann owes the User 40 euros."), [high("Ann owes 40 euros.")], True, id="the user's name is none"
         ),
         pytest.param(
+            high("User met with the board of Acme last Friday (Aug 7, 2026)."),
+            [high("Met the board of Acme on Aug 7, 2026.")],
+            True,
+            id="a weekday beside its date is no name",
+        ),
+        pytest.param(
+            high("User teaches at the Lyceum every Friday."),
+            [high("User teaches at the Lyceum.")],
+            False,
+            id="a weekday without a date is one",
+        ),
+        pytest.param(
+            high("User visited the harbour on Jun 15, 2026."),
+            [high("2026-06-15: User visited the harbour.")],
+            True,
+            id="a date's month is no name",
+        ),
+        pytest.param(
+            high("Tea is one of Maria's favourites."), [high("Maria's favourites: tea.")], True, id="a name's own form"
+        ),
+        pytest.param(
+            high("Coffee is one of Maria's favourites."), [high("Coffee is a favourite of Maria.")], True, id="whose"
+        ),
+        pytest.param(
+            high("User plans to paint the boat next month (June 2026)."),
+            [high("User planned to paint the boat, and did on Jun 20, 2026.")],
+            True,
+            id="a day of the month",
+        ),
+        pytest.param(
+            high("User plans to paint the boat on Jun 20, 2026."),
+            [high("User plans to paint the boat in June 2026.")],
+            False,
+            id="only the month of a day",
+        ),
+        pytest.param(
+            high("User has played the cello since about 2018 (8 years ago)."),
+            [high("User has played the cello since 2018.")],
+            True,
+            id="how long ago a year was",
+        ),
+        pytest.param(
+            high("User gave up smoking 8 years ago."), [high("User gave up smoking.")], False, id="how long ago alone"
+        ),
+        pytest.param(
+            high("Jon took a short trip to Rome last week (Jun 12-18, 2026) to clear his mind.", cite=3),
+            [high("Jon was in Rome on Jun 12-18, 2026.", cite=3)],
+            True,
+            id="akin, with all that is exact",
+        ),
+        pytest.param(
+            Item(text="Jon is still searching for a place to open.", tag=Tag.ISSUE, cites=(Cite(3, 3),)),
+            [Item(text="Jon looks for a studio.", tag=Tag.ISSUE, cites=(Cite(1, 3),))],
+            True,
+            id="open, and still open in other words",
+        ),
+        pytest.param(
+            Item(text="Jon is still searching for a place to open.", tag=Tag.ISSUE, cites=(Cite(3, 3),)),
+            [Item(text="Jon likes dancing.", tag=Tag.FACT, cites=(Cite(1, 3),))],
+            False,
+            id="open, and told otherwise",
+        ),
+        pytest.param(
             Item(text="The nightly build fails again.", tag=Tag.ISSUE),
             [Item(text="Nightly build fails.")],
             True,
