@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import date
 from zoneinfo import ZoneInfo
 
-from app.kit.days import day_label
+from app.kit.days import day_label, parse_day
 from app.memory.gates import Verdict, judge_facts, judge_observation, judge_reflection
 from app.memory.model import Draft, ExtractorInput, Item, Parsed
 from app.memory.parsing import parse
@@ -30,17 +30,24 @@ def judged_observation(
 
 
 def dated(parsed: Parsed, messages: Sequence[Message], timezone: ZoneInfo) -> Parsed:
-    """With the lines under no ``Date:`` under the days on which the first messages that they cite were said."""
+    """With the lines under no ``Date:`` under the days on which the first messages that they cite were said.
+
+    A header that names no date is none: its lines stay where they are.
+    """
     days: list[tuple[date, Item]] = []
     rest: list[Item] = []
     for item in parsed.items:
         cited = (one for cite in item.cites for one in messages if cite.first <= one.seq <= cite.last)
-        first = None if item.day else next(cited, None)
+        first = None if parse_day(item.day) else next(cited, None)
         if first is None:
             rest.append(item)
+            continue
+        day = first.created_at.astimezone(timezone).date()
+        found = replace(item, day=day_label(day))
+        if item.day:
+            rest.append(found)
         else:
-            day = first.created_at.astimezone(timezone).date()
-            days.append((day, replace(item, day=day_label(day))))
+            days.append((day, found))
     undated = [item for item in rest if not item.day]
     told = [item for _, item in sorted(days, key=lambda one: one[0])]
     return replace(parsed, items=(*undated, *told, *(item for item in rest if item.day)))

@@ -15,32 +15,40 @@ from app.memory.model import Cite, Detail, Item, Origin, Priority, Tag
 LINE_CHARACTERS_MAX: Final = 10_000
 
 _RULED: Final = re.compile(r"[\s`*_=~#+•–—-]*|\s*```\w*\s*")
-_BULLET: Final = re.compile(r"(?:[*+\-–—][ ]|•|[0-9]{1,3}[.)][ ])\s*(?P<text>\S.*)")
-_ARROW: Final = r"(?:->|→|⇒|=>)"
+_BULLET: Final = re.compile(r"(?:[*+\-–—][ ]|[•◦▪●○‣]|[0-9]{1,3}[.)][ ])\s*(?P<text>\S.*)")
+_ARROW: Final = r"(?:->|→|⇒|=>|-&gt;)"
 _ARROWS: Final = re.compile(rf"(?:{_ARROW}\s*)+")
 _MARKS: Final = "|".join(Priority)
 _TAGS: Final = "|".join(tag.replace("_", "[_ -]") for tag in Tag)
 _HEAD: Final = re.compile(
     rf"""
-    (?P<bold>\*\*)?
+    (?P<bold>[*_`]*+)
     (?: (?P<priority>{_MARKS})\ufe0f?
-      | (?P<open>\()?(?P<hour>[01]?[0-9]|2[0-3]):(?P<minute>[0-5][0-9])(?:\s?(?P<half>[ap])\.?m\b\.?)?
-        (?(open)\)|(?=[\s,|–—-]\s|\s|:\s|\*\*|$))
-      | \[(?P<tag>{_TAGS})\]
+      | (?P<open>[(\[（])?(?P<hour>[01]?[0-9]|2[0-3]):(?P<minute>[0-5][0-9])(?:\s?(?P<half>[ap])\.?m\b\.?)?
+        (?(open)(?::[0-5][0-9])?(?:\s?[-–—~～]\s?[0-9]{{1,2}}:[0-9]{{2}}(?:\s?(?P<end_half>[ap])\.?m\b\.?)?)?[)\]）]
+          |(?=[\s,|–—-]\s|\s|:\s|\*\*|$))
+      | [\[【](?P<tag>{_TAGS})(?:\s?[,/|]\s?(?:{_TAGS}))*[\]】]
       | (?P<uncertain>{re.escape(UNCERTAIN)})
       | \((?P<origin>{"|".join(Origin)})\)
       | (?P<arrow>{_ARROW})
     )
-    (?(bold)\*\*)
-    (?:\s?[-–—:：|,](?=\s|$))*\s?
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+_BREAK: Final = re.compile(r"(?:\s?[-–—:：|,](?=\s|$))*\s?")
+_BREAK_IN_BOLD: Final = re.compile(r"(?:(?P<closed>[*_`])|\s?[-–—:：|,](?=[\s*_`]|$))*\s?")
 _DAY_PREFIX: Final = re.compile(r"[\s*#_]*date\s*[:：](?P<label>.*)", re.IGNORECASE)
 _LABEL_START: Final = re.compile(r"(?:[\s*#_:]|date\s*[:：])*", re.IGNORECASE)
 _CITE: Final = r"#[0-9]{1,9}(?:[-–—]#?[0-9]{1,9})?"
 _CITE_WORD: Final = re.compile(rf"(?P<open>[(\[])?{_CITE}(?:[,;]{_CITE})*(?P<close>[)\]])?[.,;:]?")
 _AND: Final = frozenset({"and", "&", "und", "et", "y", "e", "и"})  # between citations
+_CITE_START: Final = re.compile(r"[*_`\\(\[（【]*#")
+_CITE_CHARACTERS: Final = "#0123456789()[]（）【】,;、，；.。:/ -–—~～〜*_`\\"
+# However they are divided, and whatever they are set in: **#12**, #12、#13, #12, 14, #12#13.
+_PLAIN: Final = str.maketrans("（）【】、，；/。～〜~", "()[],,;,.---", "*_`\\")
+_UNMARKED: Final = re.compile(r"(?<=[0-9]), (?=[0-9])")
+_RUN_ON: Final = re.compile(r"(?<=[0-9])(?=#)")
+_DASHES: Final = frozenset("-–—")
 _CITE_ENDS: Final = re.compile(r"#([0-9]+)(?:[-–—]#?([0-9]+))?")
 _HAPPENED_WORDS: Final = HAPPENED.split()
 
@@ -100,8 +108,9 @@ def read_detail(text: str) -> Detail | None:
 
 
 def _item(text: str, *, day: str) -> Item | None:
-    head, body = _head(one_line(text))
+    head, body, bold = _head(one_line(text))
     words, cites = _tail(body)
+    words = words.removesuffix(bold) if bold else words
     if is_ruled(words):
         return None
     uncertain = "uncertain" in head
@@ -125,23 +134,31 @@ def _detail(text: str) -> Detail | None:
     return None if is_ruled(words) else Detail(text=words, cites=cites)
 
 
-def _head(text: str) -> tuple[dict[str, str], str]:
-    """Mark, time, tag, uncertainty and origin at a line's start, in any order and each once, and what follows."""
+def _head(text: str) -> tuple[dict[str, str], str, str]:
+    """Mark, time, tag, uncertainty and origin at a line's start, in any order and each once, and what follows.
+
+    Last the signs that made it bold, where they go on behind it.
+    """
     head: dict[str, str] = {}
-    at = 0
+    at, bold = 0, ""
     while match := _HEAD.match(text, at):
         name, value = _head_token(match)
         if name in head:
             break
         if name != "arrow":
             head[name] = value
+        bold = match["bold"] or bold
         at = match.end()
-    return head, text[at:]
+        if bold and (end := _BREAK_IN_BOLD.match(text, at)):
+            at, bold = end.end(), "" if end["closed"] else bold
+        elif end := _BREAK.match(text, at):
+            at = end.end()
+    return head, text[at:], bold
 
 
 def _head_token(match: re.Match[str]) -> tuple[str, str]:
     if match["hour"]:
-        return "time", _clock(int(match["hour"]), match["minute"], match["half"])
+        return "time", _clock(int(match["hour"]), match["minute"], match["half"] or match["end_half"])
     if match["tag"]:
         return "tag", re.sub("[ -]", "_", match["tag"].lower())
     if match["origin"]:
@@ -162,7 +179,7 @@ def _tail(text: str) -> tuple[str, tuple[Cite, ...]]:
     Of the words at the end that only cite, the longest run with balanced brackets is taken: in ``(see #12)`` the
     number belongs to the sentence.
     """
-    words = text.split(" ")
+    words = _with_plain_cites(text).split(" ")
     start, depth, end = len(words), 0, len(words)
     while start:
         if words[start - 3 : start] == _HAPPENED_WORDS:
@@ -175,7 +192,25 @@ def _tail(text: str) -> tuple[str, tuple[Cite, ...]]:
         else:
             break
         end = start if depth == 0 else end
-    return " ".join(words[:end]), _cites(" ".join(words[end:]))
+    if end == len(words):
+        return text, ()
+    said = words[: end - 1] if end and words[end - 1] in _DASHES else words[:end]
+    return " ".join(said), _cites(" ".join(words[end:]))
+
+
+def _with_plain_cites(text: str) -> str:
+    """The text with what cites at its end written plainly, and a blank before it.
+
+    Behind a letter or a sign of a path it is a name: ``acme/app#12``. Chinese and Japanese have no blanks.
+    """
+    start = _CITE_START.search(text, len(text.rstrip(_CITE_CHARACTERS)))
+    if start is None:
+        return text
+    said, cited = text[: start.start()], text[start.start() :].translate(_PLAIN)
+    before = said[-1:]
+    if before.isascii() and (before.isalnum() or before in {"/", "_", "-", "&"}):
+        return text
+    return f"{said.rstrip()} {_RUN_ON.sub(' ', _UNMARKED.sub(',#', cited))}".strip()
 
 
 def _cites(text: str) -> tuple[Cite, ...]:

@@ -1,13 +1,15 @@
 """Reading what an observer or a reflector wrote (memory-rules.md section 4, Parsing). It never raises."""
 
+import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Final
 
+from app.kit.days import parse_day
 from app.llm.port import storable
-from app.memory.lines import LINE_CHARACTERS_MAX, is_ruled, read_bullet, read_day, read_detail, read_item
+from app.memory.lines import LINE_CHARACTERS_MAX, Bullet, is_ruled, read_bullet, read_day, read_detail, read_item
 from app.memory.log import in_time_order
 from app.memory.model import Item, Parsed
 from app.memory.repetition import is_repetitive
@@ -20,10 +22,12 @@ SUGGESTED_RESPONSE: Final = "suggested-response"
 NAMES: Final = frozenset({OBSERVATIONS, CURRENT_TASK, SUGGESTED_RESPONSE})
 
 _TAG: Final = re.compile(r"\s*<(/?)(observations|current[-_]task|suggested[-_]response)\s*>", re.IGNORECASE)
+_ESCAPED: Final = re.compile("&lt;observations&gt;", re.IGNORECASE)
 _GLUED: Final = re.compile(
     r"(#[0-9]+(?:[-–—]#?[0-9]+)?[\])]?[.,;]?\s*(?:</observations\s*>\s*)?)<(current[-_]task|suggested[-_]response)\s*>",
     re.IGNORECASE,
 )
+_CITES: Final = re.compile("#[0-9]")
 _NOTHING: Final = re.compile(r"[\s*_([-]*(?:none|nothing|n/a)[\s*_.)\]-]*", re.IGNORECASE)
 _CLOSES_AT_END: Final = re.compile(r"</(observations|current[-_]task|suggested[-_]response)\s*>\s*$", re.IGNORECASE)
 
@@ -34,7 +38,8 @@ def parse(raw: str) -> Parsed:
     A whole ``<observations>`` block is read with its wrapped lines, or, where none of them is a list line, each line as
     one; without a block every list line of the reply counts.
     """
-    lines = [line[:LINE_CHARACTERS_MAX] for line in storable(raw).split("\n")]
+    plain = html.unescape(raw) if _ESCAPED.search(raw) and not _TAG.search(raw) else raw
+    lines = [line[:LINE_CHARACTERS_MAX] for line in storable(plain).split("\n")]
     if is_repetitive("\n".join(lines)):
         return Parsed(items=(), complete=False, repetitive=True)
     blocks, rest = _blocks(_closed([piece for line in lines for piece in _pieces(line)]))
@@ -216,9 +221,14 @@ def _items(lines: Iterable[str]) -> tuple[Item, ...]:
 def _entries(lines: Iterable[str]) -> Iterator[_Entry]:
     day, entry, wrapped = "", None, None
     for line in lines:
+        bullet = read_bullet(line)
         if is_ruled(line):
             wrapped = None
-        elif bullet := read_bullet(line):
+        elif (found := _begun_day(line, bullet, entry)) is not None:
+            if entry:
+                yield entry
+            day, entry, wrapped = found, None, None
+        elif bullet:
             wrapped = [bullet.text]
             if entry and (bullet.arrow or bullet.indent > entry.indent + 1):
                 entry.details.append(wrapped)
@@ -226,11 +236,16 @@ def _entries(lines: Iterable[str]) -> Iterator[_Entry]:
             if entry:
                 yield entry
             entry = _Entry(day, bullet.indent, wrapped)
-        elif (found := read_day(line)) is not None:
-            if entry:
-                yield entry
-            day, entry, wrapped = found, None, None
         elif wrapped:
             wrapped.append(line)
     if entry:
         yield entry
+
+
+def _begun_day(line: str, bullet: Bullet | None, entry: _Entry | None) -> str | None:
+    """The day of a header; also of a point of the list that names one and says nothing else, and is no detail."""
+    if bullet is None:
+        return read_day(line)
+    if bullet.arrow or (entry and bullet.indent > entry.indent + 1):
+        return None
+    return day if (day := read_day(bullet.text)) and parse_day(day) and not _CITES.search(bullet.text) else None

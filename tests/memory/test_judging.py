@@ -65,3 +65,28 @@ def test_lines_under_a_date_keep_it_and_those_that_cite_nothing_have_none() -> N
         "Date: Jul 4, 2026",
         "* The harbour is closed again. #1",
     ]
+
+
+def test_lines_under_a_header_that_names_no_date_get_the_day_of_what_they_cite_in_their_place() -> None:
+    reply = """\
+        <observations>
+        Date: Aug 1, 2026
+        * The harbour is closed. #1
+        Date: 02/08/2026
+        * The harbour is closed again. #2
+        * The harbour stays closed.
+        Date: Aug 3, 2026
+        * The harbour is closed still. #3
+        </observations>
+        """
+
+    assert judged(reply, said(1, 1), said(2, 2), said(3, 3)).split("\n") == [
+        "Date: Aug 1, 2026",
+        "* The harbour is closed. #1",
+        "Date: Aug 2, 2026",
+        "* The harbour is closed again. #2",
+        "Date: 02/08/2026",
+        "* The harbour stays closed.",
+        "Date: Aug 3, 2026",
+        "* The harbour is closed still. #3",
+    ]

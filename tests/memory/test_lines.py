@@ -61,6 +61,18 @@ def test_headers_are_read_as_their_day(line: str, day: str | None) -> None:
         "🔴 **10:00** - **[fact]** said [#12]",
         "🔴 10:00 AM | [fact] said #12.",
         "🔴 (10:00 a.m.) [fact] said #12, #12",
+        "🔴 [10:00] [fact] said #12",
+        "🔴 （10:00）【fact】said #12",
+        "🔴 (10:00:30) [fact] said #12",
+        "🔴 (10:00-10:05) [fact] said #12",
+        "🔴 (10:00 – 10:05 AM) [fact] said #12",
+        "🔴 (10:00) [fact, issue] said #12",
+        "🔴 (10:00) [fact/preference] said #12",
+        "🔴 (10:00) `[fact]` said #12",
+        "**🔴 (10:00) [fact]** said #12",
+        "**🔴** *(10:00)* **[fact]:** said #12",
+        "**🔴 (10:00) [fact] said** #12",
+        "**🔴 (10:00) [fact] said #12**",
     ],
 )
 def test_mark_time_and_tag_are_read_however_they_are_written(line: str) -> None:
@@ -84,7 +96,11 @@ def test_times_are_read_as_24_hours(written: str, time: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["(24:00) said", "10:60 said", "10:30-11:00 said", "16:9 said", "[todo] said", "(sure) said"]
+    "text",
+    [
+        *("(24:00) said", "10:60 said", "10:30-11:00 said", "16:9 said", "[todo] said", "(sure) said", "(10) said"),
+        *("**said** so", "10 am said"),
+    ],
 )
 def test_what_is_no_time_and_no_tag_stays_text(text: str) -> None:
     assert item(text) == Item(text=text)
@@ -120,10 +136,33 @@ def test_an_uncertain_line_is_low_whatever_its_mark() -> None:
         ("#12.", [(12, 12)]),
         ("#12 #12", [(12, 12)]),
         ("(likely already happened) #12", [(12, 12)]),
+        ("#12, 14", [(12, 12), (14, 14)]),
+        ("(#12, 14, 17)", [(12, 12), (14, 14), (17, 17)]),
+        ("#12#13", [(12, 12), (13, 13)]),
+        ("#12/#13", [(12, 12), (13, 13)]),
+        ("(#12) (#13)", [(12, 12), (13, 13)]),
+        ("— #12", [(12, 12)]),
+        ("**#12 #13**", [(12, 12), (13, 13)]),
+        ("*(#12, #13)*", [(12, 12), (13, 13)]),
+        ("`#12` `#13`", [(12, 12), (13, 13)]),
+        (r"\#12 \#13", [(12, 12), (13, 13)]),
+        ("（#12）", [(12, 12)]),
+        ("【#12，#13】", [(12, 12), (13, 13)]),
+        ("#12、#13～15", [(12, 12), (13, 15)]),
+        ("#12。", [(12, 12)]),
     ],
 )
 def test_citations_at_the_end_are_read(end: str, cites: list[tuple[int, int]]) -> None:
     assert item(f"said {end}") == Item(text="said", cites=tuple(Cite(first, last) for first, last in cites))
+
+
+@pytest.mark.parametrize(
+    "text", ["用户搬到里斯本。", "リスボンに引っ越した", "리스본으로 이사했다.", "said.", "said (so)", "said 40"]
+)
+@pytest.mark.parametrize("end", ["#12", "（#12）", "(#12)"])
+def test_a_citation_is_read_without_a_blank_before_it(text: str, end: str) -> None:
+    glued = text if not text[-1].isascii() or not text[-1].isalnum() else f"{text} "
+    assert item(f"{glued}{end}") == Item(text=text, cites=(Cite(12, 12),))
 
 
 @pytest.mark.parametrize("text", ["said #12 then", "said this and"])
@@ -133,7 +172,10 @@ def test_only_an_and_between_citations_goes_with_them(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["PR #42 was merged", "was merged (see #42)", "said #1234567890", "in C#", "said #12a", "this and", "said #12 and"],
+    [
+        *("PR #42 was merged", "was merged (see #42)", "said #1234567890", "in C#", "said #12a", "this and"),
+        *("said #12 and", "in acme/app#12", "in C#12", "a total of 12, 13", "about src/**", "ticket #1,234"),
+    ],
 )
 def test_what_is_no_citation_stays_text(text: str) -> None:
     assert item(text) == Item(text=text)

@@ -140,6 +140,16 @@ def test_a_whole_reply_is_read() -> None:
         pytest.param(
             "<observations>\nDate: Aug 1, 2026\na\n\nb #1\n</observations>", ["a", "b"], id="a block of no list"
         ),
+        pytest.param(
+            "&lt;observations&gt;\n* a -&gt; b &amp; c\n&lt;/observations&gt;\n* no",
+            ["a -> b & c"],
+            id="a reply escaped as a whole",
+        ),
+        pytest.param(
+            "<observations>\n* &lt;observations&gt; &amp; all\n</observations>",
+            ["&lt;observations&gt; &amp; all"],
+            id="else what is escaped is text",
+        ),
         pytest.param("prose\n* a\nprose\n- b", ["a", "b"], id="no block: the list lines"),
         pytest.param("<observations>\n* a\n* b", ["a", "b"], id="a block cut off: the list lines"),
         pytest.param("* a\n<current-task>\n* t\n</current-task>", ["a"], id="a task's lines are not the log's"),
@@ -232,6 +242,8 @@ def test_wrapped_lines_belong_to_the_bullet_above_until_a_blank_line() -> None:
         ("* a\n  * b\n    * c", [["b", "c"]]),
         ("* a\n* -> b", [["b"]]),
         ("* a\n-> b", [["b"]]),
+        ("* a\n  * -&gt; b", [["b"]]),
+        ("* a\n  ◦ b", [["b"]]),
         ("  * a\n    * b\n  * c", [["b"], []]),
         ("\t* a\n\t\t* b", [["b"]]),
         ("* a\n * b", [[], []]),
@@ -249,6 +261,26 @@ def test_lines_without_a_header_have_no_day() -> None:
         ("Aug 1, 2026", "b"),
         ("then", "c"),
     ]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "* Date: Aug 1, 2026\n* a\n  * b\n* Date: Aug 2, 2026\n* c",
+        "* Date: Aug 1, 2026\n  * a\n    * -> b\n* Date: Aug 2, 2026\n  * c",
+        "- **August 1, 2026**\n  - a\n    - b\n- **August 2, 2026**\n  - c",
+        "1. 2026-08-01\n   - a\n     - b\n2. 2026-08-02\n   - c",
+    ],
+)
+def test_a_point_of_a_list_that_is_a_day_begins_it(raw: str) -> None:
+    read = [(item.day, item.text, [detail.text for detail in item.details]) for item in parse(raw).items]
+
+    assert read == [("Aug 1, 2026", "a", ["b"]), ("Aug 2, 2026", "c", [])]
+
+
+@pytest.mark.parametrize("point", ["  * Date: Aug 5, 2026", "* -> Aug 5, 2026", "* Date: Aug 5, 2026 #4"])
+def test_a_day_in_a_detail_or_cited_begins_none(point: str) -> None:
+    assert [item.day for item in parse(f"Date: Aug 1, 2026\n* The visit #3\n{point}\n* b").items][-1] == "Aug 1, 2026"
 
 
 @pytest.mark.parametrize(("characters", "kept"), [(9_998, 9_998), (9_999, 9_998), (20_000, 9_998)])
