@@ -20,6 +20,10 @@ _WILL: Final = (  # what a person does with their will, behind "the user"
     r"|sa(?:id|ys)|told|trust|grant|allow|demand|insist|order|chose|choose|has? (?:also |already "
     r"|explicitly )?\w+ed\b)"
 )
+_MODEL: Final = (  # as somebody addresses it
+    r"(?:(?:all|any|the|every|to|this) )*"
+    r"(?:ai|llms?|language models?|assistants?|chatbots?|ai agents?|agents?|observer|memory (?:agent|system|keeper))"
+)
 _ENGLISH: Final = (
     rf"\b(?:ignor|disregard|forget|overrid|bypass|discard|supersed)\w*\b.{{0,40}}\b{_INSTRUCTIONS}\b",
     r"\b(?:previous|prior|earlier|above|preceding|original) (?:instructions|prompts?|orders|directives|guidelines)\b",
@@ -55,10 +59,10 @@ _ENGLISH: Final = (
         r"\b(?:new|updated|revised|additional|hidden|secret|special|operating|standing|embedded) (?:system )?"
         r"(?:instructions?|directives?|prompts?|orders:)"
     ),
-    (
-        r"\b(?:to|for|dear|attention|attn|hey|hello|note|notice)\W{1,3}(?:(?:all|any|the|every|to|this) )*"
-        r"(?:ai|llms?|language models?|assistants?|chatbots?|ai agents?|agents?|observer|memory (?:agent|system"
-        r"|keeper))\b"
+    rf"\b(?:dear|attention|attn|hey|hello|note|notice)\W{{1,3}}{_MODEL}\b",
+    (  # whoever says that it "goes to the agent" gives no orders
+        rf"(?:^|[.!?:;>\n*\[(-] ?)(?:to|for) {_MODEL}\b|\b(?:to|for) (?:all|any|every) {_MODEL}\b"
+        rf"|\b(?:to|for) {_MODEL} ?[:!]"
     ),
     r"\b(?:as an ai|you, the assistant|ai assistants?|any ai|if you are an? (?:ai|llm|assistant|language model))\b",
     (
@@ -77,7 +81,9 @@ _ENGLISH: Final = (
         r"|include|insert)\b"
         r"(?!\W*[:=]).{0,80}\b(?:to|at|in|with)\b.{0,30}(?:\b[\w.+-]+@[\w-]+\.\w+|\bhttps?://)"
     ),
-    r"(?:^|[.!?:;>\n*-] ?)(?:please )?(?:always|never) (?!been|be seen|mind|before|again)[a-z]+",
+    (  # not what something "always returns"
+        r"(?:^|[.!?:;>\n*-] ?)(?:please )?(?:always|never) (?!been|be seen|mind|before|again|[a-z]+[a-rt-z]s\b)[a-z]+"
+    ),
     r"\b(?:the )?assistant (?:must|should|shall|will|has to|is (?:now|to|required|allowed|instructed))\b",
 )
 _POSING: Final = (  # as a part of the prompt or of the log

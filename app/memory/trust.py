@@ -25,7 +25,7 @@ WITHHELD: Final = "Text that gives orders to the assistant; it is left out here.
 SAID_SHARE: Final = 0.5  # of a line's words: one foreign text that holds so many may be where it comes from
 SAID_TIMES: Final = 2  # and it holds this many times as many as the trusted messages that the line cites
 PASSAGE_CHARACTERS: Final = 800
-OWN_SHARE: Final = 0.2  # of its words: with fewer in trusted messages, nobody who may said it
+OWN_SHARE: Final = 0.1  # of its words: with fewer in trusted messages, nobody who may said it
 
 _REPORTED: Final = frozenset({Tag.FACT, Tag.ISSUE, Tag.OUTCOME, None})
 _USER: Final = (
@@ -119,12 +119,13 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _vetted(item: Item, heard: "_Heard") -> Item:
-    said = item.text if parse_day(item.day) else f"{item.day} {item.text}"  # a header without a date is text too
+    posing = bool(item.day) and not parse_day(item.day)  # a header without a date is text too
+    said = f"{item.day} {item.text}" if posing else item.text
     claimed = _is_wish(item)
     basis = _basis(_words(said), item.cites, heard)
     origin = basis.origin or item.origin
     unsaid = not origin and basis.unsaid and (claimed or item.priority is Priority.HIGH)
-    if origin and (commands(said) or (claimed and basis.orders)):
+    if origin and _is_planted(said, basis, claimed=claimed or posing):
         return _withheld(item, origin)
     details = tuple(_vetted_detail(detail, item, heard, claimed=claimed) for detail in item.details)
     marked = replace(item, origin=origin, details=details)
@@ -140,11 +141,19 @@ def _is_wish(item: Item) -> bool:
     return item.priority is Priority.HIGH and item.tag not in _REPORTED
 
 
+def _is_planted(text: str, basis: "_Basis", *, claimed: bool) -> bool:
+    """Whether two of these hold: the line gives orders, the foreign text near it does, the line is told as a wish.
+
+    One alone is no attack: a log often says what the user agreed to, or that something is "always required".
+    """
+    return commands(text) + basis.orders + claimed > 1
+
+
 def _vetted_detail(detail: Detail, item: Item, heard: "_Heard", *, claimed: bool) -> Detail:
     basis = _basis(_words(detail.text), detail.cites or item.cites, heard)
     if basis.origin is None or _named_origin(detail):
         return detail
-    withheld = commands(detail.text) or (claimed and basis.orders)
+    withheld = _is_planted(detail.text, basis, claimed=claimed)
     return replace(detail, text=f"({basis.origin}) {WITHHELD if withheld else detail.text}")
 
 
