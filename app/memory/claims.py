@@ -15,6 +15,8 @@ from app.kit.days import DatePhrase, date_phrases, days_apart
 from app.kit.words import normalized
 
 _SOFT_QUOTES: Final = str.maketrans("’‘´", "'''")
+_ESCAPING: Final = re.compile(r"\\++(?![^\W_])")  # \" and \_
+_ESCAPED: Final = re.compile(r"\\{2,}+")
 _QUOTED: Final = re.compile(
     r'"([^"]{2,300})"|“([^”]{2,300})”|„([^“”]{2,300})[“”]|«([^»]{2,300})»|`([^`]{2,300})`|「([^」]{1,300})」|『([^』]{1,300})』'
 )
@@ -23,6 +25,10 @@ _WORD: Final = re.compile(
     r"(?<![A-Za-z0-9_./\\@~#+-])(?=[A-Za-z]*(?:[a-z][A-Z]|[0-9_./\\@~#+-]))[A-Za-z0-9_./\\@~#+-]+"
 )
 _NAME_OF_CODE: Final = re.compile(r"[a-z][A-Z]|\w_\w|\w@[\w-]+\.\w")  # camelCase, snake_case, an e-mail address
+# Possessive: blanks behind one that nothing closes would else be divided among the three in every way there is.
+BEFORE: Final = re.compile(  # what a line says of the state that it replaces
+    r"[(（](?:before|previously|until then|früher|antes|avant|prima|이전|之前|以前)\s*+[:：]?\s*+([^)）]++)[)）]"
+)
 _SHORT_ENDINGS: Final = frozenset({"cc", "cs", "go", "js", "kt", "md", "py", "rb", "rs", "sh", "ts"})  # of files: ui.js
 _PLAIN: Final = re.compile(r"[0-9][0-9.]*[A-Za-z]{0,4}|[A-Za-z.]*")  # 3rd, 10k, 30min, old, e.g
 _TIME: Final = re.compile(
@@ -70,8 +76,8 @@ class Claims:
 
 def claims(text: str) -> Claims:
     """Each kind of claim, a character counting to one kind only, in the order quotes to numbers."""
-    rest = days_apart(normalized(text.translate(_SOFT_QUOTES), "NFKC"))
-    quotes, rest = _taken(rest, _QUOTED, lambda match: normal(next(filter(None, match.groups()))).strip(" .,;:!?'"))
+    rest = days_apart(normalized(_unescaped(text), "NFKC"))
+    quotes, rest = _taken(rest, _QUOTED, _quote)
     dates = tuple(date_phrases(rest))
     for phrase in dates:
         rest = rest[: phrase.start] + " " * (phrase.end - phrase.start) + rest[phrase.end :]
@@ -83,7 +89,13 @@ def claims(text: str) -> Claims:
 
 def normal(text: str) -> str:
     """The text in the form in which texts are compared: NFKC, no case, single spaces, straight quotes."""
-    return " ".join(normalized(text.translate(_SOFT_QUOTES), "NFKC").casefold().split())
+    return " ".join(normalized(_unescaped(text), "NFKC").casefold().split())
+
+
+def _unescaped(text: str) -> str:
+    """Straight quotes, and no more backslashes than the text had before it was shown as JSON or as Markdown."""
+    plain = text.translate(_SOFT_QUOTES)
+    return _ESCAPED.sub(r"\\", _ESCAPING.sub("", plain)) if "\\" in plain else plain
 
 
 def numerals(text: str) -> frozenset[str]:
@@ -116,12 +128,19 @@ def _taken(text: str, pattern: re.Pattern[str], read: Callable[[re.Match[str]], 
     return tuple(found), rest
 
 
+def _quote(match: re.Match[str]) -> str:
+    """What is quoted; "" of a name, which is one with quotation marks too."""
+    text: str = next(filter(None, match.groups()))
+    word = _WORD.fullmatch(text)
+    return "" if word and _identifier(word) else normal(text).strip(" .,;:!?'")
+
+
 def _identifier(match: re.Match[str]) -> str:
     """The word if it is an address, a path, a file, a code or a name of code, else ""."""
     word = match[0].strip(".-+#\\").rstrip("/")
     word = word if word.startswith("~/") else word.lstrip("~")
     rooted = word.startswith(("/", "~/")) or "//" in word or "\\" in word
-    if rooted and len(word) > 2:  # noqa: PLR2004 - "//" and "~/" alone are none
+    if rooted and any(map(str.isalpha, word)):  # not "~/", nor what is left of "May 13/14"
         return word.casefold()
     return word.casefold() if any(map(_is_code, word.split("/"))) else ""
 

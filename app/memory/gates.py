@@ -65,15 +65,17 @@ def judge_observation(
     output_tokens: int,
     cut_off: bool,
     timezone: ZoneInfo,
+    earlier: Sequence[Item] = (),
 ) -> Verdict:
-    """An observer's lines against the messages of their span.
+    """An observer's lines against the messages of their span; names may also stand in the ``earlier`` lines.
 
     Those of up to SHRINK_FROM_TOKENS need not shrink, and become at most the ``output_tokens`` that were asked for.
     """
     sources = [message_source(message, timezone) for message in source]
     within: Ranges = ((source[0].seq, source[-1].seq),) if source else ()
     most = source_tokens - 1 if source_tokens > SHRINK_FROM_TOKENS else output_tokens
-    return _judge(parsed, sources, within=within, tokens_max=most, cut_off=cut_off)
+    known = [item_source(item) for item in earlier]
+    return _judge(parsed, sources, known=known, within=within, tokens_max=most, cut_off=cut_off)
 
 
 def judge_reflection(
@@ -122,10 +124,16 @@ def _size(item: Item) -> int:
 
 
 def _judge(
-    parsed: Parsed, sources: Sequence[Source], *, within: Ranges, tokens_max: int | None, cut_off: bool
+    parsed: Parsed,
+    sources: Sequence[Source],
+    *,
+    known: Sequence[Source] = (),
+    within: Ranges,
+    tokens_max: int | None,
+    cut_off: bool,
 ) -> Verdict:
     items = clip_citations(parsed.items, within=within, said="\n".join(source.text for source in sources))
-    grounds = Grounds(sources)
+    grounds = Grounds(sources, known=known)
     grounded = [_is_grounded(item, grounds) for item in items]
     marked = tuple(
         item if true and not _rests_on_doubt(item, grounds) else _doubted(item)
@@ -192,10 +200,9 @@ def _name(cite: Cite) -> str:
 
 
 def _is_grounded(item: Item, grounds: Grounds) -> bool:
-    """Whether the line and each of its details are; a detail without citations rests on those of its line."""
-    if not stands_on(item.text, grounds.of(item.cites)):
-        return False
-    return all(stands_on(detail.text, grounds.of(detail.cites or item.cites)) for detail in item.details)
+    """Whether the line and each of its details are; a detail rests on what its line cites too."""
+    told = ((item.text, item.cites), *((detail.text, (*detail.cites, *item.cites)) for detail in item.details))
+    return all(stands_on(text, grounds.of(cites), anywhere=grounds.anywhere) for text, cites in told)
 
 
 def _rests_on_doubt(item: Item, grounds: Grounds) -> bool:

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 from app.kit.days import DatePhrase, date_phrases, days_alone, parse_day, partial_phrases
 from app.memory.cited import Cited
-from app.memory.claims import claims, clock_times, normal, numerals
+from app.memory.claims import BEFORE, Claims, claims, clock_times, normal, numerals
 from app.memory.model import Cite, Item, Ranges, seqs_of
 from app.memory.spans import merged
 from app.sessions.model import Message, Part, PartType
@@ -23,6 +23,12 @@ DAY_ALONE_DAYS_MAX: Final = 31  # and "the 14th"
 PHONE_DIGITS_MIN: Final = 7  # a number of so many is the same however its digits are grouped
 _YEAR: Final = re.compile("[12][0-9]{3}")
 _YEARS_AWAY: Final = re.compile("[0-9]{1,4}")
+# Of a class or a module, ``TimeDelta._serialize``; no file. And codes that are told at once: ``HAT030/HAT223``.
+_ENDINGS: Final = "cfg|css|csv|html|ini|json|lock|log|sql|toml|txt|xml|yaml|yml"
+_MEMBER: Final = re.compile(rf"\w{{3,}}(?:\.(?!(?:{_ENDINGS})$)\w{{3,}})+")
+_CODES: Final = re.compile(r"(?=\w*\d)\w++(?:[/+](?=\w*\d)\w++)+")
+_MEMBERS: Final = re.compile(r"\.")
+_TOGETHER: Final = re.compile("[/+]")
 _GROUPING: Final = str.maketrans("", "", " ().-/")
 
 # Words that place something in time from the day they are said on. Of a language missing here only the computed dates
@@ -140,9 +146,13 @@ class Ground:
 
 
 class Grounds:
-    """What the lines of a draft can rest on, by what they cite."""
+    """What the lines of a draft can rest on, by what they cite.
 
-    def __init__(self, sources: Sequence[Source]) -> None:
+    ``anywhere`` is all that the model was shown: the sources and ``known``, lines that it was to go on from.
+    """
+
+    def __init__(self, sources: Sequence[Source], *, known: Sequence[Source] = ()) -> None:
+        self.anywhere = Ground(sources=[source for source in (*sources, *known) if not source.uncertain])
         self._cited = Cited(sources)
         self._all = Ground(sources=sources)
         self._by_cite: dict[Cite, Ground] = {}
@@ -173,24 +183,34 @@ def item_source(item: Item) -> Source:
     )
 
 
-def stands_on(text: str, grounds: Sequence[Ground]) -> bool:
-    """Whether every claim of ``text`` occurs in one of the sources, or is a date that follows from its day."""
-    return next(unfounded(text, grounds), None) is None
+def stands_on(text: str, grounds: Sequence[Ground], *, anywhere: Ground | None = None) -> bool:
+    """Whether every claim of ``text`` occurs in one of the sources, or is a date that follows from its day.
+
+    ``anywhere`` may hold the names and what was "(before: ...)": a line calls a thing by its name where the message
+    that it cites says "it", and the former state was told before.
+    """
+    return next(unfounded(text, grounds, anywhere=anywhere), None) is None
 
 
-def unfounded(text: str, grounds: Sequence[Ground]) -> Iterator[str]:
+def unfounded(text: str, grounds: Sequence[Ground], *, anywhere: Ground | None = None) -> Iterator[str]:
     """The claims of ``text`` that no source holds."""
-    found = claims(text)
-    checks: tuple[tuple[Sequence[Any], Callable[[Any, Ground], bool]], ...] = (
-        (found.quotes, _quotes),
-        (found.dates, _dates),
-        (found.identifiers, _names),
-        (found.times, _times),
-        (found.numbers, _counts),
+    wide = grounds if anywhere is None else (*grounds, anywhere)
+    yield from _unheld(claims(BEFORE.sub(" ", text)), grounds, named=wide)
+    for before in BEFORE.findall(text):
+        yield from _unheld(claims(before), wide, named=wide)
+
+
+def _unheld(found: Claims, grounds: Sequence[Ground], *, named: Sequence[Ground]) -> Iterator[str]:
+    checks: tuple[tuple[Sequence[Any], Callable[[Any, Ground], bool], Sequence[Ground]], ...] = (
+        (found.quotes, _quotes, grounds),
+        (found.dates, _dates, grounds),
+        (found.identifiers, _names, named),
+        (found.times, _times, grounds),
+        (found.numbers, _counts, grounds),
     )
-    for values, holds in checks:
+    for values, holds, among in checks:
         for value in values:
-            if not any(map(partial(holds, value), grounds)):
+            if not any(map(partial(holds, value), among)):
                 yield str(value)
 
 
@@ -207,8 +227,16 @@ def _quotes(quote: str, ground: Ground) -> bool:
 
 
 def _names(name: str, ground: Ground) -> bool:
-    """Whether the name is there, also without its dot: who says "nextjs" means Next.js."""
-    return name in ground.text or ("." in name and name.replace(".", "") in ground.text)
+    """Whether the name is there, also without its dot (who says "nextjs" means Next.js), or in its parts."""
+    if name in ground.text or ("." in name and name.replace(".", "") in ground.text):
+        return True
+    parts = _MEMBERS.split(name) if _MEMBER.fullmatch(name) else _TOGETHER.split(name) if _CODES.fullmatch(name) else ()
+    return bool(parts) and all(_is_apart(part, ground.text) for part in parts)
+
+
+def _is_apart(part: str, text: str) -> bool:
+    """Whether the part stands there as a word of its own."""
+    return re.search(rf"(?<![\w.]){re.escape(part)}(?![\w]|\.\w)", text) is not None
 
 
 def _times(time: str, ground: Ground) -> bool:

@@ -15,9 +15,15 @@ from app.sessions.model import Message
 
 
 def judged_observation(
-    draft: Draft, span: Span, *, task: str | None, timezone: ZoneInfo, output_tokens: int
+    draft: Draft,
+    span: Span,
+    *,
+    task: str | None,
+    timezone: ZoneInfo,
+    output_tokens: int,
+    earlier: Sequence[Item] = (),
 ) -> Verdict:
-    """``task`` is the one that was known before, ``output_tokens`` what the observer was to write at most."""
+    """``task`` and the ``earlier`` lines were known before; ``output_tokens`` is what was to be written at most."""
     parsed = vetted(dated(parse(draft.text), span.messages, timezone), message_voices(span.messages), task=task)
     return judge_observation(
         parsed,
@@ -26,6 +32,7 @@ def judged_observation(
         output_tokens=output_tokens,
         cut_off=draft.cut_off,
         timezone=timezone,
+        earlier=earlier,
     )
 
 

@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 
 from app.facts.model import FOREIGN, Fact, NewFact
 from app.kit.words import overlap, terms
+from app.memory.claims import BEFORE
 from app.memory.slots import Spoken, other, spoken_of
 
 SAME_SHARE: Final = 0.8  # of the words of both in common, with no number or name between them
@@ -22,10 +23,6 @@ HELD_WORDS_MIN: Final = 2
 TURNED_WORDS_MAX: Final = 6  # in what is longer they mostly are of no weight
 
 _FRAME: Final = frozenset(terms("user assistant currently today recently lately these days anymore longer before"))
-# Possessive: blanks behind one that nothing closes would else be divided among the three in every way there is.
-_BEFORE: Final = re.compile(
-    r"[(（](?:before|previously|until then|früher|antes|avant|prima|이전|之前|以前)\s*+[:：]?\s*+([^)）]++)[)）]"
-)
 _DENIED: Final = re.compile(
     r"\b(?:not|never|no longer|no more|cannot|stopped|quit|gave up|without|hates?|dislikes?)\b|n't\b"
     r"|\b(?:ha[sd]|have|got|is|are|was|were|with|in|of|eats?|drinks?|uses?|owns?|wants?|needs?|takes?|speaks?) no\b"
@@ -69,7 +66,7 @@ class Said:
 
 def said(text: str) -> Said:
     ordered = tuple(_words(text))
-    now = _BEFORE.sub("", text)
+    now = BEFORE.sub("", text)
     spoken = spoken_of(_PREFIX.sub("", now), ordered)
     whose = (_speaker(text), "" if _TOGETHER.search(text) else other(ordered))
     return Said(
@@ -147,12 +144,12 @@ def relation(old: str, new: str, *, read: Read = said) -> Relation | None:
     """What ``new`` says of ``old``; None: it speaks of something else."""
     if old == new:  # also where none of its words tells anything
         return Relation.SAME
-    before = _BEFORE.search(new)
-    one, other = read(old), read(_BEFORE.sub("", new))
+    before = BEFORE.search(new)
+    one, other = read(old), read(BEFORE.sub("", new))
     if _are_apart(one.whose, other.whose):
         return None
     if before and (gone := read(before[1]).words):
-        held = read(_BEFORE.sub("", old)).words  # what was before in both is no news
+        held = read(BEFORE.sub("", old)).words  # what was before in both is no news
         if _held(gone, held) >= BEFORE_SHARE:
             return Relation.CONTRADICTS
     if one.denies != other.denies and _is_denied(*((other, one) if other.denies else (one, other))):

@@ -93,7 +93,14 @@ class Observing:
             span = replace(span, messages=await asyncio.to_thread(redacted_messages, span.messages, redact))
             source = _observer_input(loaded, rules, span)
             most = rules.observer_output_tokens
-            judge = partial(judged_observation, span=span, task=_task(loaded), timezone=rules.zone, output_tokens=most)
+            judge = partial(
+                judged_observation,
+                span=span,
+                task=_task(loaded),
+                timezone=rules.zone,
+                output_tokens=most,
+                earlier=source.earlier,
+            )
             seqs = {"from_seq": loaded.buffered_seq + 1, "to_seq": span.to_seq}
             try:
                 return await self._calling.accepted(lease, loaded, source, judge, runs, kind=KIND, **seqs)

@@ -44,6 +44,8 @@ def test_numbers_are_compared_in_one_form(text: str, expected: set[str]) -> None
         ("commit a3f9c21", ("a3f9c21",)),
         ("main.py를 수정", ("main.py",)),
         ("edit config.yaml", ("config.yaml",)),
+        ('read `src/main.py` and "a3f9c21"', ("src/main.py", "a3f9c21")),
+        ("May 13/14", ()),
         ("and/or, e.g. the 12-year-old, 3rd, 10k, 30min, 24/7, U.S., C++, ~5", ()),
     ],
 )

@@ -128,6 +128,11 @@ def test_what_need_not_shrink_becomes_no_more_than_was_asked_for() -> None:
         pytest.param(
             line("User paid.", (11, 11), details=(Detail(text="50"),)), False, id="a detail rests on its line"
         ),
+        pytest.param(
+            line("User paid.", (12, 12), details=(Detail(text="50", cites=(Cite(11, 11),)),)),
+            True,
+            id="a detail rests on what its line cites too",
+        ),
     ],
 )
 def test_a_line_whose_claims_are_not_in_its_source_is_kept_as_uncertain(item: Item, grounded: bool) -> None:
@@ -140,6 +145,40 @@ def test_a_line_whose_claims_are_not_in_its_source_is_kept_as_uncertain(item: It
         (False, Priority.HIGH) if grounded else (True, Priority.LOW)
     )
     assert verdict.text == render(verdict.items)
+
+
+EARLIER = (
+    Item(text="User ordered part KX7 from shop_west for 90 euros.", cites=(Cite(3, 3),)),
+    Item(text="The spare is ZQ9.", uncertain=True, cites=(Cite(4, 4),)),
+)
+
+
+@pytest.mark.parametrize(
+    ("item", "grounded"),
+    [
+        pytest.param(line("The lamp LX5 was paid.", (11, 11)), True, id="in a message not cited"),
+        pytest.param(line("Part KX7 was paid, 40 euros.", (11, 11)), True, id="in an earlier line"),
+        pytest.param(line("Part `KX7` was paid.", (11, 11)), True, id="in quotation marks"),
+        pytest.param(line("Part KX8 was paid.", (11, 11)), False, id="nowhere"),
+        pytest.param(line("Part ZQ9 was paid.", (11, 11)), False, id="in an uncertain line only"),
+        pytest.param(line("Part KX7 was paid, 90 euros.", (11, 11)), False, id="a number is no name"),
+        pytest.param(line("User paid 40 euros (before: 90).", (11, 11)), True, id="the former state"),
+        pytest.param(line("User paid 40 euros (before: 95).", (11, 11)), False, id="another former state"),
+        pytest.param(line("User paid 90 euros (before: 40).", (11, 11)), False, id="the former state as the new one"),
+    ],
+)
+def test_a_thing_may_be_called_by_a_name_from_all_that_the_observer_was_shown(item: Item, grounded: bool) -> None:
+    verdict = judge_observation(
+        Parsed(items=(item,)),
+        source=(*SOURCE, said(13, "for the lamp LX5")),
+        source_tokens=500,
+        output_tokens=4_000,
+        cut_off=False,
+        timezone=ZoneInfo("UTC"),
+        earlier=EARLIER,
+    )
+
+    assert verdict.items[0].uncertain is not grounded
 
 
 def test_the_share_of_grounded_lines_is_reported() -> None:
