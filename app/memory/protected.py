@@ -17,6 +17,7 @@ KEPT_SHARE: Final = 0.8  # of a line's numbers, dates, names and identifiers: wi
 WORDS_SHARE: Final = 0.5  # and of its words: a name that is left in some other line proves nothing
 WORDS_SHARE_AKIN: Final = 0.25  # where both cite the same, more may be reworded
 EXACT_MIN: Final = 2  # and all of it, where so much that is exact is left, or both are open and one word is left
+DONE_SHARE: Final = 0.4  # of the numbers and names, where a line tells as done what rests on all that is cited
 
 _NAME: Final = re.compile(r"(?<=[^\s.!?:;*] )[^\W\d_][\w'-]+")  # not the first word of a sentence
 _CASELESS: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0590-\u06ff\u0900-\u0dff\u0e00-\u0e7f]+")
@@ -26,6 +27,7 @@ _WEEKDAY: Final = re.compile(
 _AGO: Final = re.compile(r"\b[0-9]+ (?:day|week|month|year)s? ago\b", re.IGNORECASE)
 _YEAR: Final = re.compile(r"\b[12][0-9]{3}\b")
 _OPEN: Final = frozenset({Tag.ISSUE, Tag.NEXT_STEP})
+_LASTING: Final = frozenset({Tag.DECISION, Tag.PREFERENCE})
 _SPEAKERS: Final = frozenset({"user", "assistant", "agent"})
 
 
@@ -54,12 +56,12 @@ class _Said:
     values: frozenset[str]
     is_open: bool
 
-    def holds(self, keys: _Keys) -> bool:
+    def holds(self, keys: _Keys, *, kept_share: float = KEPT_SHARE, words_share: float = WORDS_SHARE) -> bool:
         """Whether enough of the keys and of the words are here."""
-        return self._kept(keys) >= KEPT_SHARE * keys.exact and self._words(keys) >= WORDS_SHARE * len(keys.words)
+        return self._kept(keys) >= kept_share * keys.exact and self._words(keys) >= words_share * len(keys.words)
 
     def holds_akin(self, keys: _Keys, *, is_open: bool) -> bool:
-        """The same, of a line that cites what this one does."""
+        """The same, of lines that cite what this one does."""
         kept, words = self._kept(keys), self._words(keys)
         if kept < KEPT_SHARE * keys.exact:
             return False
@@ -94,7 +96,11 @@ def protected(items: Sequence[Item]) -> tuple[Item, ...]:
 
 
 def lost(guarded: Iterable[Item], result: Sequence[Item]) -> tuple[Item, ...]:
-    """The protected lines that neither one line of ``result`` holds nor all those together that cite the same."""
+    """The protected lines that neither one line of ``result`` holds nor all those together that cite the same.
+
+    What was asked or open is held with less of its wording too by a line that tells it as done: what was asked for is
+    not to be asked again, and an obstacle is none any more. A decision or a preference is not done with.
+    """
     lines = [(line, _said(line)) for line in result]
     return tuple(item for item in guarded if not _survives(item, lines))
 
@@ -138,8 +144,18 @@ def _survives(item: Item, lines: Sequence[tuple[Item, _Said]]) -> bool:
     keys = _keys(item)
     if any(said.holds(keys) for _, said in lines):
         return True
-    akin = [said for line, said in lines if touches(seqs_of(line.cites), item.cites)]
-    return bool(akin) and _together(akin).holds_akin(keys, is_open=item.tag in _OPEN)
+    akin = [(line, said) for line, said in lines if touches(seqs_of(line.cites), item.cites)]
+    if akin and _together([said for _, said in akin]).holds_akin(keys, is_open=item.tag in _OPEN):
+        return True
+    done = (said for line, said in akin if line.priority is Priority.DONE and _rests_on_all(line, item))
+    return item.tag not in _LASTING and any(
+        said.holds(keys, kept_share=DONE_SHARE, words_share=WORDS_SHARE_AKIN) for said in done
+    )
+
+
+def _rests_on_all(line: Item, item: Item) -> bool:
+    """Whether the line cites all that the item cites."""
+    return all(any(own.first <= cite.first and cite.last <= own.last for own in line.cites) for cite in item.cites)
 
 
 def _together(said: Sequence[_Said]) -> _Said:

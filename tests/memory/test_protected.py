@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import date, timedelta
 
 import pytest
@@ -13,6 +14,10 @@ from tests.steps import steps
 def high(text: str, *, cite: int | None = None, day: str = "", time: str | None = None) -> Item:
     cites = (Cite(cite, cite),) if cite else ()
     return Item(text=text, priority=Priority.HIGH, cites=cites, day=day, time=time)
+
+
+def done(text: str, first: int, last: int) -> Item:
+    return Item(text=text, priority=Priority.DONE, tag=Tag.OUTCOME, cites=(Cite(first, last),))
 
 
 @pytest.mark.parametrize(
@@ -92,6 +97,42 @@ def test_a_line_is_open_until_a_later_one_says_that_it_is_done() -> None:
             [high("Then Maria went home.", cite=3)],
             False,
             id="akin, another thing",
+        ),
+        pytest.param(
+            high("User wants a table for 4 at Rosa on May 3.", cite=3),
+            [done("Table booked at Rosa for May 3.", 3, 9)],
+            True,
+            id="told as done",
+        ),
+        pytest.param(
+            Item(text="No table for 4 at Rosa on May 3: fully booked.", tag=Tag.ISSUE, cites=(Cite(5, 6),)),
+            [done("Table at Rosa for May 3 booked on the second try.", 3, 9)],
+            True,
+            id="an obstacle, told as done",
+        ),
+        pytest.param(
+            high("User wants a table for 4 at Rosa on May 3.", cite=3),
+            [done("Table booked at Rosa for May 3.", 4, 9)],
+            False,
+            id="done, but resting on something else",
+        ),
+        pytest.param(
+            high("User wants a table for 4 at Rosa on May 3.", cite=3),
+            [replace(done("A table at Rosa on May 3.", 3, 9), priority=Priority.HIGH)],
+            False,
+            id="not told as done",
+        ),
+        pytest.param(
+            high("User wants a table for 4 at Rosa on May 3.", cite=3),
+            [done("Train tickets to Rome bought.", 3, 9)],
+            False,
+            id="another thing done",
+        ),
+        pytest.param(
+            replace(high("User wants no table for 4 at Rosa before May 3.", cite=3), tag=Tag.PREFERENCE),
+            [done("Table booked at Rosa for May 3.", 3, 9)],
+            False,
+            id="a preference is not done with",
         ),
         pytest.param(
             high("Ann owes the User 40 euros."), [high("Ann owes 40 euros.")], True, id="the user's name is none"
