@@ -88,7 +88,8 @@ def read_bullet(line: str) -> Bullet | None:
         text = match["text"]
     elif not text.startswith((*Priority, "->", "→")):
         return None
-    return Bullet(text=text, indent=indent, arrow=_ARROWS.match(text) is not None)
+    arrows = _ARROWS.match(text)
+    return Bullet(text=text[arrows.end() :] if arrows else text, indent=indent, arrow=arrows is not None)
 
 
 def read_item(text: str, *, day: str) -> Item | None:

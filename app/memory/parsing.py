@@ -246,6 +246,6 @@ def _begun_day(line: str, bullet: Bullet | None, entry: _Entry | None) -> str | 
     """The day of a header; also of a point of the list that names one and says nothing else, and is no detail."""
     if bullet is None:
         return read_day(line)
-    if bullet.arrow or (entry and bullet.indent > entry.indent + 1):
+    if entry and (bullet.arrow or bullet.indent > entry.indent + 1):
         return None
     return day if (day := read_day(bullet.text)) and parse_day(day) and not _CITES.search(bullet.text) else None
