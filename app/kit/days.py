@@ -54,7 +54,7 @@ _DATE: Final = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _RANGE: Final = re.compile(
-    rf"\b(?P<month>(?:{_MONTH})\b\.?)\s{{1,3}}(?P<first>[0-9]{{1,2}})\s?[-–]\s?(?P<last>[0-9]{{1,2}})\b"
+    rf"\b(?P<month>(?:{_MONTH})\b\.?)\s{{1,3}}(?P<first>[0-9]{{1,2}})\s?[-–/]\s?(?P<last>[0-9]{{1,2}})\b"
     r"(?P<year>,?\s{1,3}[0-9]{4}\b)?",
     re.IGNORECASE,
 )
@@ -63,6 +63,7 @@ _DAY_ALONE: Final = re.compile(
     r"(?<![0-9])([0-9]{1,2})(?:(?:st|nd|rd|th)\b|\s?[日일号號])|\b(?:the|on|am|zum|le|el|il|dia|día)\s([0-9]{1,2})\b",
     re.IGNORECASE,
 )
+_FIGURES: Final = re.compile(r"(?<![0-9./-])([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{4})(?![0-9./-]*[0-9])")
 _IN_FIGURES: Final = re.compile(
     r"(?<![0-9./-])([0-9]{1,2})[/.]\s?([0-9]{1,2})(?:[/.]\s?([0-9]{4}|[0-9]{2}))?\.?(?![0-9/.-])"
 )
@@ -121,6 +122,18 @@ def _month(said: str) -> int:
 def days_apart(text: str) -> str:
     """The text with each range of days, ``Aug 8-9, 2026``, written as its two days."""
     return _RANGE.sub(r"\g<month> \g<first>\g<year> \g<month> \g<last>\g<year>", text)
+
+
+def figure_phrases(text: str) -> Iterator[tuple[DatePhrase, ...]]:
+    """The dates a text names in figures with the year last, ``3.5.2026``, each as it may be read: twice, or once."""
+    for match in _FIGURES.finditer(text):
+        one, other, year = int(match[1]), int(match[3]), int(match[4])
+        read = (
+            DatePhrase(start=match.start(), end=match.end(), year=year, month=month, day=day)
+            for month, day in dict.fromkeys(((other, one), (one, other)))
+        )
+        if found := tuple(phrase for phrase in read if phrase.full):
+            yield found
 
 
 def partial_phrases(text: str) -> Iterator[DatePhrase]:

@@ -201,6 +201,8 @@ def _name(cite: Cite) -> str:
 
 def _is_grounded(item: Item, grounds: Grounds) -> bool:
     """Whether the line and each of its details are; a detail rests on what its line cites too."""
+    if grounds.misattributed(item.text, item.cites):
+        return False
     told = ((item.text, item.cites), *((detail.text, (*detail.cites, *item.cites)) for detail in item.details))
     return all(stands_on(text, grounds.of(cites), anywhere=grounds.anywhere) for text, cites in told)
 

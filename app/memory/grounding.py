@@ -13,14 +13,21 @@ from zoneinfo import ZoneInfo
 
 from app.kit.days import DatePhrase, date_phrases, days_alone, parse_day, partial_phrases
 from app.memory.cited import Cited
-from app.memory.claims import BEFORE, Claims, claims, clock_times, normal, numerals
+from app.memory.claims import BEFORE, DAY_OFFSETS, WEEKDAYS, Claims, claims, named_days, normal
 from app.memory.model import Cite, Item, Ranges, seqs_of
+from app.memory.numbers import clock_times, numerals
 from app.memory.spans import merged
-from app.sessions.model import Message, Part, PartType
+from app.sessions.model import Message, Part, PartType, Role
 
 COMPUTED_DAYS_MAX: Final = 366  # how far "last May", "next week" and the like may lead from the day they are said on
 DAY_ALONE_DAYS_MAX: Final = 31  # and "the 14th"
 PHONE_DIGITS_MIN: Final = 7  # a number of so many is the same however its digits are grouped
+NAME_LETTERS: Final = 3
+_BEFORE_NAMES: Final = (
+    "about|and|are|asked|at|but|by|called|for|from|is|like|met|named|of|or|saw|than|that|to|told|was|were|with"
+)
+_NO_NAMES: Final = frozenset({"user", "assistant", "agent", "bot", "human"})
+_FIRST_WORD: Final = re.compile(r"[^\W\d_]+")
 _YEAR: Final = re.compile("[12][0-9]{3}")
 _YEARS_AWAY: Final = re.compile("[0-9]{1,4}")
 # Of a class or a module, ``TimeDelta._serialize``; no file. And codes that are told at once: ``HAT030/HAT223``.
@@ -29,6 +36,8 @@ _MEMBER: Final = re.compile(rf"\w{{3,}}(?:\.(?!(?:{_ENDINGS})$)\w{{3,}})+")
 _CODES: Final = re.compile(r"(?=\w*\d)\w++(?:[/+](?=\w*\d)\w++)+")
 _MEMBERS: Final = re.compile(r"\.")
 _TOGETHER: Final = re.compile("[/+]")
+_VERSION: Final = re.compile(r"v[0-9][0-9.]*")
+_JOINT: Final = re.compile(r"(?<=[a-z])[ -](?=[0-9])")  # in LH 123, covid-19
 _GROUPING: Final = str.maketrans("", "", " ().-/")
 
 # Words that place something in time from the day they are said on. Of a language missing here only the computed dates
@@ -48,13 +57,17 @@ _RELATIVE: Final = re.compile(
 
 @dataclass(frozen=True, kw_only=True)  # no slots: what a claim asks for is found when the first asks for it, and kept
 class Source:
-    """One message, or one line being condensed: what it says, in one form, and ``day`` and ``time``, of its saying."""
+    """One message, or one line being condensed: what it says, in one form, and ``day`` and ``time``, of its saying.
+
+    ``speaker``: the first word of the name of who says it, where there is one.
+    """
 
     seqs: Ranges
     text: str
     day: date | None
     time: str | None
     uncertain: bool = False
+    speaker: str = ""
 
     @cached_property
     def numbers(self) -> frozenset[str]:
@@ -110,6 +123,10 @@ class Ground:
         return self.text.translate(_GROUPING)
 
     @cached_property
+    def joined(self) -> str:
+        return _JOINT.sub("", self.text)
+
+    @cached_property
     def seqs(self) -> Ranges:
         return merged(span for source in self.sources for span in source.seqs)
 
@@ -135,6 +152,12 @@ class Ground:
         )
 
     @cached_property
+    def named(self) -> frozenset[tuple[str, int, int | None]]:
+        return frozenset(
+            (word, said.month, said.day) for source in self.sources for word, said in named_days(source.text)
+        )
+
+    @cached_property
     def reaches(self) -> dict[date, tuple[bool, frozenset[int]]]:
         """Of each day on which something was said, whether relative to it, and the days named without their month."""
         found: dict[date, tuple[bool, frozenset[int]]] = {}
@@ -156,6 +179,22 @@ class Grounds:
         self._cited = Cited(sources)
         self._all = Ground(sources=sources)
         self._by_cite: dict[Cite, Ground] = {}
+        self._speakers = frozenset(source.speaker for source in sources if len(source.speaker) >= NAME_LETTERS)
+
+    def misattributed(self, text: str, cites: Iterable[Cite]) -> bool:
+        """Whether the text begins with one of several speakers who neither says what it cites nor is spoken of there.
+
+        To be spoken to is not enough: "Thanks, Mel!" is no word of hers.
+        """
+        begun = _FIRST_WORD.match(normal(text))
+        if begun is None or len(self._speakers) < 2 or begun[0] not in self._speakers:  # noqa: PLR2004 - nobody else is meant
+            return False
+        cited = self.of(cites)
+        if any(source.speaker == begun[0] for ground in cited for source in ground.sources):
+            return False
+        name = rf"\b{begun[0][:NAME_LETTERS]}\w*"
+        spoken_of = re.compile(rf"{name}(?:'s| \w)|\b(?:{_BEFORE_NAMES}) {name}")
+        return not any(spoken_of.search(ground.text) for ground in cited)
 
     def of(self, cites: Iterable[Cite]) -> Sequence[Ground]:
         """The sources that ``cites`` name; all of them where it names none."""
@@ -171,15 +210,26 @@ class Grounds:
 def message_source(message: Message, timezone: ZoneInfo) -> Source:
     """What a message says: its texts, calls and results, not the model's reasoning."""
     said = message.created_at.astimezone(timezone)
-    text = "\n".join([message.name or "", *(text for part in message.parts for text in texts_of(part))])
-    return _source(text, seqs=((message.seq, message.seq),), day=said.date(), time=f"{said:%H:%M}")
+    told = "\n".join(text for part in message.parts for text in texts_of(part))
+    speaker = _FIRST_WORD.match(normal(message.name or "")) if message.role in {Role.USER, Role.ASSISTANT} else None
+    return Source(
+        seqs=((message.seq, message.seq),),
+        text=normal(f"{message.name or ''}\n{told}"),
+        day=said.date(),
+        time=f"{said:%H:%M}",
+        speaker=speaker[0] if speaker and speaker[0] not in _NO_NAMES else "",
+    )
 
 
 def item_source(item: Item) -> Source:
     """What a line of the log says, with its details, its header and its own time."""
     text = "\n".join([item.text, item.day, *(detail.text for detail in item.details)])
-    return _source(
-        text, seqs=seqs_of(item.all_cites), day=parse_day(item.day), time=item.time, uncertain=item.uncertain
+    return Source(
+        seqs=seqs_of(item.all_cites),
+        text=normal(text),
+        day=parse_day(item.day),
+        time=item.time,
+        uncertain=item.uncertain,
     )
 
 
@@ -204,6 +254,8 @@ def _unheld(found: Claims, grounds: Sequence[Ground], *, named: Sequence[Ground]
     checks: tuple[tuple[Sequence[Any], Callable[[Any, Ground], bool], Sequence[Ground]], ...] = (
         (found.quotes, _quotes, grounds),
         (found.dates, _dates, grounds),
+        (found.figures, _figures, grounds),
+        (found.named, _named, grounds),
         (found.identifiers, _names, named),
         (found.times, _times, grounds),
         (found.numbers, _counts, grounds),
@@ -212,10 +264,6 @@ def _unheld(found: Claims, grounds: Sequence[Ground], *, named: Sequence[Ground]
         for value in values:
             if not any(map(partial(holds, value), among)):
                 yield str(value)
-
-
-def _source(text: str, *, seqs: Ranges, day: date | None, time: str | None, uncertain: bool = False) -> Source:
-    return Source(seqs=seqs, text=normal(text), day=day, time=time, uncertain=uncertain)
 
 
 def _quotes(quote: str, ground: Ground) -> bool:
@@ -227,8 +275,15 @@ def _quotes(quote: str, ground: Ground) -> bool:
 
 
 def _names(name: str, ground: Ground) -> bool:
-    """Whether the name is there, also without its dot (who says "nextjs" means Next.js), or in its parts."""
+    """Whether the name is there, also joined otherwise, without its dot, or in its parts.
+
+    Who says "nextjs" means Next.js, and who says "flight LH 123" LH123.
+    """
     if name in ground.text or ("." in name and name.replace(".", "") in ground.text):
+        return True
+    if _VERSION.fullmatch(name):
+        return name[1:] in ground.text
+    if re.search(rf"(?<![a-z0-9]){re.escape(_JOINT.sub('', name))}(?![a-z0-9])", ground.joined):
         return True
     parts = _MEMBERS.split(name) if _MEMBER.fullmatch(name) else _TOGETHER.split(name) if _CODES.fullmatch(name) else ()
     return bool(parts) and all(_is_apart(part, ground.text) for part in parts)
@@ -265,6 +320,21 @@ def _dates(phrase: DatePhrase, ground: Ground) -> bool:
     return any(_is_computed(phrase, day, *reach) for day, reach in ground.reaches.items())
 
 
+def _figures(read: Sequence[DatePhrase], ground: Ground) -> bool:
+    return any(_dates(phrase, ground) for phrase in read)
+
+
+def _named(named: tuple[str, DatePhrase], ground: Ground) -> bool:
+    """Whether the date is that of its word, ``yesterday`` or a weekday, if it is not the source that says so."""
+    word, phrase = named
+    if (word, phrase.month, phrase.day) in ground.named or not ground.reaches:
+        return True
+    days = [day for said in ground.reaches for year in _years(phrase, said) if (day := phrase.on(year))]
+    if word in DAY_OFFSETS:
+        return any((day - said).days == DAY_OFFSETS[word] for said in ground.reaches for day in days)
+    return any(WEEKDAYS[day.weekday()] == word for day in days)
+
+
 def _is_said(phrase: DatePhrase, month: int, day: int | None, year: int | None, near: int | None) -> bool:
     """Whether a date says this one; without a year it means one near that of its saying."""
     if phrase.month != month or phrase.day not in {None, day}:
@@ -276,10 +346,14 @@ def _is_said(phrase: DatePhrase, month: int, day: int | None, year: int | None, 
 
 def _is_computed(phrase: DatePhrase, said: date, relative: bool, alone: frozenset[int]) -> bool:  # noqa: FBT001 - of a tuple
     """Whether the date is the day of saying, or near it where something is said relative to that."""
-    years = range(said.year - 1, said.year + 2) if phrase.year is None else (phrase.year,)
     near = DAY_ALONE_DAYS_MAX if phrase.day in alone else 0
     reach = COMPUTED_DAYS_MAX if relative else near
-    return any(_days_between(phrase, year, said) <= reach for year in years)
+    return any(_days_between(phrase, year, said) <= reach for year in _years(phrase, said))
+
+
+def _years(phrase: DatePhrase, said: date) -> Sequence[int]:
+    """Those that the date may mean."""
+    return range(said.year - 1, said.year + 2) if phrase.year is None else (phrase.year,)
 
 
 def _days_between(phrase: DatePhrase, year: int, day: date) -> float:

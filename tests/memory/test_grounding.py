@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.memory.cited import Cited
-from app.memory.grounding import Ground, Source, item_source, message_source, stands_on, unfounded
+from app.memory.grounding import Ground, Grounds, Source, item_source, message_source, stands_on, unfounded
 from app.memory.model import Cite, Item, Ranges
 from app.sessions.model import Kind, Message, Part, Role
 
@@ -73,6 +74,17 @@ def holds(source: str, line: str) -> bool:
         pytest.param(r"in C:\new\run.txt", r"In C:\new\ran.txt.", False, id="another path"),
         pytest.param("서울에서 3개 샀어요", "사용자가 3개를 샀다.", True, id="a number in Korean"),
         pytest.param("서울에서 3개 샀어요", "사용자가 4개를 샀다.", False, id="another number in Korean"),
+        pytest.param("我今年二十五岁", "用户25岁。", True, id="a number in Chinese"),
+        pytest.param("我今年二十五岁", "用户26岁。", False, id="another number in Chinese"),
+        pytest.param("家賃は八万円", "家賃は80,000円。", True, id="a number in Japanese"),
+        pytest.param("the flight LH 123", "Flight LH123.", True, id="a code joined"),
+        pytest.param("the flight LH 1234", "Flight LH123.", False, id="a part of a code"),
+        pytest.param("see the 123", "Flight E123.", False, id="a code across words"),
+        pytest.param("we run 2.13.1", "They run v2.13.1.", True, id="a version with its letter"),
+        pytest.param("we run 2.13.1", "They run v2.14.1.", False, id="another version"),
+        pytest.param("I work 9 to 5", "Works 9:00-17:00.", True, id="hours"),
+        pytest.param("I work 9 to 5", "Works 9:00-18:00.", False, id="another hour"),
+        pytest.param("我们下午三点半开会", "15:30开会。", True, id="a time in Chinese"),
         pytest.param("meet at 3:30pm", "Meeting at 15:30.", True, id="a time in another form"),
         pytest.param("meet at 3:30pm", "Meeting at 16:30.", False, id="another time"),
         pytest.param("hello", "Said at 23:30.", True, id="the time of the message"),
@@ -110,6 +122,15 @@ def test_what_a_line_claims_has_to_be_in_its_source(source: str, line: str, expe
         pytest.param("昨日行きました", "2023年5月7日に行った。", True, id="昨日"),
         pytest.param("어제 갔어요", "2023년 5월 7일에 갔다.", True, id="어제"),
         pytest.param("昨天去了", "2023年5月7日去了。", True, id="昨天"),
+        pytest.param("ich war gestern da", "War am 07.05.2023 da.", True, id="gestern, in figures"),
+        pytest.param("ich war gestern da", "War am 07.05.2021 da.", False, id="far away, in figures"),
+        pytest.param("this weekend", "On May 13/14, 2023.", True, id="two days"),
+        pytest.param("I went yesterday", "Went yesterday (May 7, 2023).", True, id="yesterday explained"),
+        pytest.param("I went yesterday", "Went yesterday (May 6, 2023).", False, id="yesterday, a day off"),
+        pytest.param("I went last Friday", "Went last Friday (May 5, 2023).", True, id="a weekday explained"),
+        pytest.param("I went last Friday", "Went last Friday (May 4, 2023).", False, id="a weekday, a day off"),
+        pytest.param("I go on Friday", "Goes on Friday, May 12.", True, id="a weekday, without a year"),
+        pytest.param("on Friday, May 11", "On Friday, May 11.", True, id="a weekday as it was said"),
         pytest.param("I went last May", "Went in May 2022.", True, id="within 366 days of the message"),
         pytest.param("I went last week", "Went on May 6, 2022.", False, id="367 days before the message"),
         pytest.param("I went last week", "Went on May 7, 2022.", True, id="366 days before the message"),
@@ -172,6 +193,40 @@ def test_nothing_can_be_computed_from_a_line_without_a_day() -> None:
 
     assert not is_grounded("User moved in May 2022.", [source])
     assert not is_grounded("User moved in 2022.", [source])
+
+
+@pytest.mark.parametrize(
+    ("line", "cites", "expected"),
+    [
+        ("Melanie went camping.", [1], False),
+        ("Melanie's family went camping.", [1], False),
+        ("Caroline went camping.", [1], True),
+        ("Caroline went camping.", [1, 2], False),
+        ("Caroline went camping.", [3], True),
+        ("Caroline sings.", [4], False),
+        ("Caroline went camping.", [], False),
+        ("Camping was fun for Caroline.", [1], False),
+        ("Search found a tent.", [1], False),
+    ],
+)
+def test_who_is_only_spoken_to_says_nothing_of_it(line: str, cites: list[int], expected: bool) -> None:
+    said_by = [
+        (1, "Melanie", "We went camping, Caro! It was fun."),
+        (2, "Caroline", "Hey Mel! So did we."),
+        (3, "Melanie", "Thanks, Caroline!"),
+        (4, "Melanie", "I heard that Caroline sings."),
+    ]
+    tool = replace(said("tents", seq=5, name="search"), role=Role.TOOL)
+    messages = [*(said(text, seq=seq, name=name) for seq, name, text in said_by), tool]
+    grounds = Grounds([message_source(message, SEOUL) for message in messages])
+
+    assert grounds.misattributed(line, [Cite(seq, seq) for seq in cites]) is expected
+
+
+def test_where_one_alone_has_a_name_a_line_may_begin_with_it() -> None:
+    grounds = Grounds([message_source(said("hello", name="Ana"), SEOUL), message_source(said("hi", seq=2), SEOUL)])
+
+    assert not grounds.misattributed("Ana was greeted.", [Cite(2, 2)])
 
 
 json_values = st.recursive(
