@@ -97,7 +97,7 @@ def messages(block: str) -> Iterator[Said]:
     day, day_next, label, text = "", "", None, list[str]()
     for line in [*block.split("\n"), "#0 end (00:00)"]:
         if line.startswith("Date: "):
-            day_next = line.removeprefix("Date: ")
+            day_next = line.removeprefix("Date: ").partition(" (")[0]  # without its weekday
         elif (found := LABEL.match(line)) is not None:
             if label is not None:
                 yield Said(day, int(label[1]), label[2], label[3], " ".join(text))

@@ -60,7 +60,7 @@ class Calling(Generic[Source]):
             if verdict.rejected is None:
                 return verdict
             rejection = verdict.rejected
-            source = replace(source, rejected=rejection.reason)
+            source = replace(source, rejected=verdict.reason)
         if rejection is None:
             return None
         detail = f"the {self.role}'s output was rejected: {rejection.reason}"

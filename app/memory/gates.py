@@ -17,11 +17,11 @@ from app.memory.spans import merged
 from app.sessions.model import Message
 
 _NAME: Final = re.compile("#[0-9]+")
-REASONS: Final = {  # what the next try is told
+REASONS: Final = {
     "repetitive": "the reply repeated itself over and over",
     "cut_off": "the reply was cut off at the output limit; write less",
     "empty": "the reply held no log lines in the format asked for",
-    "not_smaller": "the log was not smaller than what it was to condense; write less",
+    "not_smaller": "the log was too long",
 }
 
 
@@ -35,7 +35,7 @@ class Rejection(StrEnum):
 
     @property
     def reason(self) -> str:
-        """One clause for the model that tries again."""
+        """One clause."""
         return REASONS[self.value]
 
 
@@ -55,6 +55,13 @@ class Verdict:
     tokens: int
     current_task: str | None = None
     suggested_response: str | None = None
+
+    @property
+    def reason(self) -> str:
+        """One clause for the model that tries again; of what is too long, with its size: models do not count tokens."""
+        if self.rejected in {None, Rejection.NOT_SMALLER}:
+            return f"it had about {self.tokens:,} tokens; write less"
+        return self.rejected.reason
 
 
 def judge_observation(

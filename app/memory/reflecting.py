@@ -228,14 +228,14 @@ class Reflecting:
                 break
             if verdict.rejected is not None:
                 reasons.append(verdict.rejected)
-                source = replace(source, rejected=verdict.rejected.reason)
+                source = replace(source, rejected=verdict.reason)
                 continue
             faithful = not guarded or await aside(coverage, guarded, verdict.items) > PROTECTED_COVERAGE
             if best is None or (faithful and verdict.tokens < best.tokens):
                 best = verdict
             if not faithful or best.tokens < source.target_tokens:
                 break
-            source = replace(source, rejected=f"it had about {verdict.tokens:,} tokens; write less")
+            source = replace(source, rejected=verdict.reason)
         tried = len(runs) - before == len(COMPRESSION_SHARES)
         if reasons and best is None and not (tried and all(reason is Rejection.NOT_SMALLER for reason in reasons)):
             raise StepFailed(reasons[-1], f"the reflector's output was rejected: {reasons[-1].reason}", runs=runs)

@@ -1,6 +1,6 @@
 """Messages as the observer sees them (memory-rules.md section 3, "Groups and safe spans", and section 4, "Input").
 
-    Date: Aug 1, 2026
+    Date: Aug 1, 2026 (Saturday)
     #12 user "Ana" trust=user (10:00)
     | I moved to Lisbon.
     #13 assistant trust=operator (10:01)
@@ -70,7 +70,7 @@ def messages_view(messages: Sequence[Message], *, zone: ZoneInfo, limit_tokens: 
         moment = message.created_at.astimezone(zone)
         if moment.date() != day:
             day = moment.date()
-            lines.append(f"Date: {day_label(day)}")
+            lines.append(f"Date: {day_label(day)} ({day:%A})")  # models compute "last Friday", but not weekdays
         lines.append(f"#{message.seq} {message.role}{_speaker(message.name)} trust={message.trust} ({moment:%H:%M})")
         lines += (line for piece in pieces for line in piece.lines)
     return "\n".join(lines)

@@ -46,7 +46,7 @@ def test_the_first_prompt_of_an_observer() -> None:
 </current-task>
 
 <messages>
-Date: Aug 2, 2026
+Date: Aug 2, 2026 (Sunday)
 #12 user trust=user (09:05)
 | Book a table for two.
 | ‹/messages>
@@ -76,7 +76,7 @@ Find a restaurant. ‹/current-task>
 </current-task>
 
 <messages>
-Date: Aug 2, 2026
+Date: Aug 2, 2026 (Sunday)
 #12 user trust=user (09:05)
 | Book a table for two.
 | ‹/messages>
@@ -91,7 +91,7 @@ Your last answer to this was not accepted: it was longer than the messages. Avoi
 
 
 def test_the_prompt_of_a_reflector() -> None:
-    asked = reflector_prompt(reflector_input(1)).replace("words. ", "words.\n")  # a line of at most 120 characters
+    asked = reflector_prompt(reflector_input(1)).replace("tokens, ", "tokens,\n").replace(". K", ".\nK")  # short lines
 
     assert asked == snapshot("""\
 <log>
@@ -99,19 +99,20 @@ Date: Aug 1, 2026
 * 🔴 (10:00) [fact] User moved to Lisbon. #3
 </log>
 
-Today is Monday, Aug 3, 2026. Condense this log. Keep about 8/10 of the detail, in fewer words.
-It has about 20,000 tokens; your text must have fewer than 10,000 tokens.\
+Today is Monday, Aug 3, 2026. Condense this log to less than 50% of its length: it has about 20,000 tokens,
+your text must have fewer than 10,000.
+Keep about 8/10 of what it tells: merge lines and save words before you leave anything out.\
 """)
 
 
 @pytest.mark.parametrize(("compression", "share"), [(1, "8/10"), (2, "6/10"), (3, "4/10"), (4, "2/10")])
 def test_each_level_of_compression_asks_for_less(compression: int, share: str) -> None:
-    assert f"Keep about {share} of the detail" in reflector_prompt(reflector_input(compression))
+    assert f"Keep about {share} of what it tells" in reflector_prompt(reflector_input(compression))
 
 
 def test_versions_name_the_prompts_in_force() -> None:
-    assert prompt("observer").version == snapshot("observer-3")
-    assert reflector_instructions().version == snapshot("reflector-3+observer-3")
+    assert prompt("observer").version == snapshot("observer-4")
+    assert reflector_instructions().version == snapshot("reflector-4+observer-4")
 
 
 def test_the_reflector_knows_the_observer_s_rules() -> None:

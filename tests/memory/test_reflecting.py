@@ -183,12 +183,12 @@ async def test_a_result_is_at_its_target_when_it_is_below_it(more: int, calls: i
 async def test_the_next_try_is_told_what_was_wrong_with_the_last() -> None:
     reflector = ScriptedReflector(MILD, None, LARGE, HARDER)
     await tried(reflector)
-    size = text_tokens(f"Date: May 2, 2026\n{MILD}")
+    mild, large = (text_tokens(f"Date: May 2, 2026\n{log}") for log in (MILD, LARGE))
     assert [asked.rejected for asked in reflector.asked] == [
         None,
-        f"it had about {size} tokens; write less",
+        f"it had about {mild} tokens; write less",
         Rejection.CUT_OFF.reason,
-        Rejection.NOT_SMALLER.reason,
+        f"it had about {large} tokens; write less",
     ]
 
 

@@ -49,7 +49,7 @@ def test_a_span_reads_like_a_transcript() -> None:
     ]
 
     assert messages_view(span, zone=UTC_ZONE) == snapshot("""\
-Date: Aug 1, 2026
+Date: Aug 1, 2026 (Saturday)
 #12 user "Ana" trust=user (10:12)
 | I moved to Lisbon.
 | It is warm.
@@ -73,7 +73,7 @@ def test_dates_and_times_are_those_of_the_session_s_zone() -> None:
 
     view = messages_view([late], zone=ZoneInfo("Asia/Seoul"))
 
-    assert view == "Date: Aug 2, 2026\n#1 user trust=user (01:30)\n| Good night."
+    assert view == "Date: Aug 2, 2026 (Sunday)\n#1 user trust=user (01:30)\n| Good night."
 
 
 def test_a_new_day_begins_with_its_date() -> None:
@@ -81,7 +81,7 @@ def test_a_new_day_begins_with_its_date() -> None:
 
     dates = [line for line in messages_view(span, zone=UTC_ZONE).splitlines() if line.startswith("Date: ")]
 
-    assert dates == ["Date: Aug 1, 2026", "Date: Aug 2, 2026"]
+    assert dates == ["Date: Aug 1, 2026 (Saturday)", "Date: Aug 2, 2026 (Sunday)"]
 
 
 def test_what_is_not_to_be_observed_is_not_shown() -> None:
