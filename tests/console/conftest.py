@@ -21,8 +21,9 @@ QUIET = (
 )
 
 
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
+@pytest.fixture(scope="session")
+async def started_browser() -> AsyncIterator[Browser]:
+    """One for all tests of a worker: to start it takes longer than most of them."""
     found = next((path for path in map(shutil.which, NAMES) if path), None)
     if found is None:
         pytest.skip("no Chromium here; Debian has it as the package chromium")
@@ -30,6 +31,14 @@ async def browser() -> AsyncIterator[Browser]:
         started = await playwright.chromium.launch(executable_path=found, args=QUIET)
         yield started
         await started.close()
+
+
+@pytest.fixture
+async def browser(started_browser: Browser) -> AsyncIterator[Browser]:
+    """A browser without a context, which is what its cookies, storage and pages lie in."""
+    yield started_browser
+    for context in started_browser.contexts:
+        await context.close()
 
 
 @asynccontextmanager
