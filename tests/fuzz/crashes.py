@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from difflib import unified_diff
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from pprint import pformat
 from types import TracebackType
@@ -33,7 +33,6 @@ from tests.journeys.processes import PROJECT, surroundings
 # What no service executes; each is a transaction by itself, or an import is one.
 OF_COMMANDS = frozenset({"redrive", "insert_key", "revoke_key", "import_rows", "import_artifact", "import_due"})
 BEHIND = frozenset({"touch_keys"})  # of no request: what a death loses of it is when a key was last used
-WRITES = [name for name in writes(PROJECT / "app") if name not in OF_COMMANDS | BEHIND]
 START_SECONDS = 60.0
 Outline = dict[str, Any]
 
@@ -302,9 +301,15 @@ class Lanes:
         return deaths, "\n".join(found)
 
 
+@cache
+def written() -> list[str]:
+    """The statements of the code that write."""
+    return [name for name in writes(PROJECT / "app") if name not in OF_COMMANDS | BEHIND]
+
+
 def unreached(end: End) -> list[str]:
     """The statements of the code that write, and that the scenario does not reach."""
-    return [name for name in WRITES if name not in end.statements]
+    return [name for name in written() if name not in end.statements]
 
 
 BACKGROUND = frozenset({"index_messages", "write_vectors"})  # what no step waits for
@@ -318,7 +323,7 @@ def dealt(end: End, *, runs: int) -> list[list[Point]]:
     before all: it may be later than in the run that nothing disturbed.
     """
     last = {name: number for number, name in enumerate(end.steps)} | dict.fromkeys(BACKGROUND, -1)
-    met = sorted({*WRITES, "commit"} & {*end.statements})
+    met = sorted({*written(), "commit"} & {*end.statements})
     order = sorted(met, key=lambda name: last.get(name, len(end.steps)))
     return [[Point(name=name) for name in order[number::runs]] for number in range(runs)]
 
