@@ -13,7 +13,7 @@ import shutil
 import socket
 import ssl
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
@@ -96,7 +96,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Iterator[object]:
+def pytest_collection() -> Generator[None, object, object]:
     """What is imported and collected stays: to look through it again and again took a third of the collection."""
     gc.disable()
     try:
@@ -200,10 +200,11 @@ class QuietServer(uvicorn.Server):
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._alone(), LEAVING_SECONDS)
         if self.server_state.connections or self.server_state.tasks:
-            return await super().shutdown(sockets)
+            await super().shutdown(sockets)
+            return
         for server in self.servers:
             server.close()
-        return await self.lifespan.shutdown()
+        await self.lifespan.shutdown()
 
     async def _alone(self) -> None:
         """Returns once nobody is connected: a client that closed its connection is seen to have in the next rounds."""
