@@ -1,6 +1,5 @@
 """``make eval``: real conversations told to a service, and what is asked of them later; into docs/eval.*."""
 
-import asyncio
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +11,7 @@ from typing import Annotated, Any, TypeVar, assert_never
 
 import orjson
 import typer
+from anyio.from_thread import start_blocking_portal
 from pydantic import TypeAdapter
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -19,15 +19,15 @@ from rich.table import Table as Shown
 
 from app.llm.build import MID_MODELS, LlmConfig, build_model, default_provider
 from app.llm.embedding import EmbeddingProvider
-from app.llm.port import Provider
+from app.llm.port import Model, ModelReply, ModelRequest, Provider
 from benchmarks.cache.conversations import DATA
 from benchmarks.cache.service import running_service
 from benchmarks.document import with_figures
 from benchmarks.quality import report
-from benchmarks.quality.answering import BUDGET, Verdict, patiently, verdicts
+from benchmarks.quality.answering import BUDGET, USUAL, Asked, Verdict, answered, asked, judged, patiently
 from benchmarks.quality.facts import Known, known
 from benchmarks.quality.ledger import Ledger
-from benchmarks.quality.measuring import BUDGETS, LOG, RECALL, Measured, baselines, recall_tokens, remembered
+from benchmarks.quality.measuring import BUDGETS, LOG, METHODS, RECALL, Measured, baselines, recall_tokens, remembered
 from benchmarks.quality.picture import draw
 from benchmarks.quality.report import (
     Figures,
@@ -41,13 +41,14 @@ from benchmarks.quality.report import (
     noted_table,
 )
 from benchmarks.quality.retrieval import Searched, Vectorized, searched
-from benchmarks.quality.talks import Source, Talk, asking, talks
+from benchmarks.quality.talks import Source, Split, Talk, asking, asking_each_category, talks
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "eval.md"
 SO_FAR = ROOT / "build" / "eval.jsonl"
 LANES = 2
 HAYSTACKS = 20  # each takes 40 seconds of a core
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -64,9 +65,24 @@ def main(  # noqa: PLR0913, PLR0917 - the options of a command
     locomo: Annotated[int | None, typer.Option(help="conversations of LoCoMo; default: all")] = None,
     longmemeval: Annotated[int | None, typer.Option(help="haystacks that are searched; default: all")] = None,
     haystacks: Annotated[int, typer.Option(help="haystacks that a memory is made of")] = HAYSTACKS,
-    questions: Annotated[int, typer.Option(help="of each conversation about its context, spread evenly over all")] = 40,
+    split: Annotated[Split | None, typer.Option(help="conversations of this split alone")] = None,
+    questions: Annotated[
+        int,
+        typer.Option(
+            help="of each conversation about its context, spread evenly over all; for answers, over the categories"
+        ),
+    ] = 40,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=f"how the contexts of answers are made: of {', '.join(METHODS)}; default: {', '.join(USUAL)}"
+        ),
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="the provider's that answers; default: a mid-sized one")] = None,
+    timeout: Annotated[float, typer.Option(help="seconds of a call of that model")] = LlmConfig().timeout_seconds,
+    observer: Annotated[Provider, typer.Option(help="who makes the memory of part answers")] = Provider.EXTRACTIVE,
     embeddings: Annotated[EmbeddingProvider | None, typer.Option(help="who makes the vectors of part vectors")] = None,
-    lanes: Annotated[int, typer.Option(help="conversations at once")] = LANES,
+    lanes: Annotated[int, typer.Option(help="conversations at once, and calls of the model that answers")] = LANES,
     data: Annotated[Path, typer.Option(help="where the conversations are")] = DATA,
     so_far: Annotated[Path, typer.Option(help="where a run keeps what it has, for --resume")] = SO_FAR,
     resume: Annotated[bool, typer.Option(help="go on with a run that was broken off")] = False,  # noqa: FBT002 - typer's
@@ -75,13 +91,15 @@ def main(  # noqa: PLR0913, PLR0917 - the options of a command
     """How much of what is asked later is found, stands in a compiled context, and is answered from it."""
     provider = default_provider(os.environ)
     parts = runnable(part, provider, embeddings)
+    if unknown := set(method or USUAL) - set(METHODS):
+        raise typer.BadParameter(f"no method: {', '.join(sorted(unknown))}; there are {', '.join(METHODS)}")
     if not data.is_dir():
         raise typer.BadParameter(f"the conversations are not here: {data.parent.name}/{data.name}")
     ledger = Ledger(so_far, resume=resume)
     earlier: dict[str, Any] = orjson.loads(found) if (found := _read(DOCUMENT.with_suffix(".json"))) else {}
-    remembering = _told(data, locomo, haystacks)
-    chosen = [asking(talk, questions) for talk in remembering if talk.questions]
-    told = _told(data, locomo, longmemeval)
+    remembering = [talk for talk in _told(data, locomo, haystacks, split) if talk.questions]
+    chosen = [asking(talk, questions) for talk in remembering]
+    told = _told(data, locomo, longmemeval, split)
     for one in parts:
         match one:
             case Part.RETRIEVAL:
@@ -93,7 +111,10 @@ def main(  # noqa: PLR0913, PLR0917 - the options of a command
             case Part.FACTS:
                 made = report.noted(facts(chosen, ledger, lanes=lanes))
             case Part.ANSWERS:
-                made = report.judged(answers(chosen, ledger, provider))
+                of_each = [asking_each_category(talk, questions) for talk in remembering]
+                answering = build_model(provider, model or MID_MODELS[provider], LlmConfig(timeout_seconds=timeout))
+                verdicts = answers(of_each, ledger, answering, methods=method or USUAL, observer=observer, lanes=lanes)
+                made = report.judged(verdicts)
             case _:
                 assert_never(one)
         earlier[one] = {"run": f"Run of {datetime.now(UTC):%-d %B %Y}.", "figures": made}
@@ -103,9 +124,10 @@ def main(  # noqa: PLR0913, PLR0917 - the options of a command
         _write(figures)
 
 
-def _told(data: Path, locomo: int | None, longmemeval: int | None) -> list[Talk]:
+def _told(data: Path, locomo: int | None, longmemeval: int | None, split: Split | None) -> list[Talk]:
     limits = {Source.LOCOMO: locomo, Source.LONGMEMEVAL: longmemeval}
-    return [talk for source, limit in limits.items() for talk in talks(source, limit=limit, data=data)]
+    found = [talk for source, limit in limits.items() for talk in talks(source, limit=limit, data=data)]
+    return [talk for talk in found if split in {None, talk.split}]
 
 
 def runnable(asked: list[Part] | None, provider: Provider, embeddings: EmbeddingProvider | None) -> list[Part]:
@@ -180,20 +202,26 @@ def facts(chosen: Sequence[Talk], ledger: Ledger, *, lanes: int) -> list[Known]:
         return list(_each(note, chosen, Part.FACTS, lanes=lanes))
 
 
-def answers(chosen: Sequence[Talk], ledger: Ledger, provider: Provider) -> list[Verdict]:
-    """Every talk by the provider's model, which also makes its memory."""
-    settings = _settings(recall=recall_tokens(BUDGET), provider=provider)
-    with asyncio.Runner() as runner, running_service(settings) as http:
-        model = build_model(provider, MID_MODELS[provider], LlmConfig())
-        given = (
-            verdict
-            for talk in chosen
-            for verdict in verdicts(http, talk, lambda asked: runner.run(patiently(model, asked)), ledger)
+def answers(
+    chosen: Sequence[Talk], ledger: Ledger, model: Model, *, methods: Sequence[str], observer: Provider, lanes: int
+) -> list[Verdict]:
+    """Every talk by every method; the memory is made by ``observer``. The model ends with it."""
+    questions: list[Asked] = []
+    with running_service(_settings(recall=recall_tokens(BUDGET), provider=observer)) as http:
+        for method in methods:
+            read = partial(asked, http, method=method, ledger=ledger)
+            questions += [one for some in _each(read, chosen, method, lanes=lanes) for one in some]
+    with start_blocking_portal() as portal:
+
+        def ask(request: ModelRequest) -> ModelReply:
+            return portal.call(patiently, model, request)
+
+        answer, judge = partial(answered, ask=ask, ledger=ledger), partial(judged, ask=ask, ledger=ledger)
+        given = list(_each(answer, questions, "answers", lanes=lanes))
+        found = list(
+            _each(lambda pair: judge(*pair), list(zip(questions, given, strict=True)), "verdicts", lanes=lanes)
         )
-        with _progress() as progress:
-            total = sum(len(talk.questions) for talk in chosen)
-            found = list(progress.track(given, total=total, description=Part.ANSWERS))
-        runner.run(model.close())
+        portal.call(model.close)
     return found
 
 
@@ -205,7 +233,7 @@ def _settings(*, enabled: bool = True, recall: int = 1, provider: Provider = Pro
     }
 
 
-def _each(work: Callable[[Talk], T], chosen: Sequence[Talk], description: str, *, lanes: int) -> Iterator[T]:
+def _each(work: Callable[[S], T], chosen: Sequence[S], description: str, *, lanes: int) -> Iterator[T]:
     with _progress() as progress, ThreadPoolExecutor(lanes) as pool:
         yield from progress.track(pool.map(work, chosen), total=len(chosen), description=description)
 

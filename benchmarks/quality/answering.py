@@ -1,10 +1,12 @@
-"""The usual measure: a model answers each question from the compiled context, and judges the answer by the right one.
+"""The usual measure: a model answers each question from a context, and judges the answer by the right one.
 
-It takes a key of a provider and costs money; what each question cost stands beside its verdict.
+It takes a key of a provider and costs money; what each question cost stands beside its verdict. Contexts are made
+first, then all answers, then all verdicts; each is kept, so that a run that was broken off pays for nothing twice.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
@@ -14,6 +16,7 @@ import httpx2
 from pydantic import TypeAdapter
 
 from app.llm.port import Model, ModelError, ModelReply, ModelRequest
+from benchmarks.quality.baselines import BASELINES, BM25, NEWEST, within, written
 from benchmarks.quality.ledger import Ledger
 from benchmarks.quality.measuring import LOG_SHARE, RECALL, config
 from benchmarks.quality.memory import Memory
@@ -22,15 +25,33 @@ from benchmarks.quality.talks import Question, Source, Talk
 Ask: TypeAlias = Callable[[ModelRequest], ModelReply]
 
 BUDGET = 4_000  # of a context
+USUAL = (NEWEST, BM25, RECALL)  # methods
 ANSWER_TOKENS, VERDICT_TOKENS = 300, 16
 TRIES, WAIT_SECONDS = 4, 5.0
 
 ANSWER = """\
 You answer a question about an earlier conversation. Use only what the conversation below says; work out dates from \
-the days it was said on. Answer in one short sentence. If it does not say, answer "I don't know"."""
+the days it was said on. Answer in one short sentence. If it does not say, answer "I don't know". If the question asks \
+for advice, give the advice that suits what the conversation says of the user."""
 JUDGE = """\
 You grade an answer to a question about a conversation. It is right if it says what the expected answer says, in \
-whatever words, and contradicts nothing of it; a date counts in any form. Answer with one word: yes or no."""
+whatever words, and contradicts nothing of it; a date counts in any form. Where the expected answer tells what the \
+user would prefer, an answer is right that goes by it, though it need not have all of it. Answer with one word: \
+yes or no."""
+YES = re.compile(r"\W*yes\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question with all that a model is shown of it: a context, the day, and the question itself."""
+
+    talk: str
+    source: Source
+    category: str
+    method: str
+    question: str
+    expected: str
+    prompt: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +60,7 @@ class Verdict:
 
     source: Source
     category: str
+    method: str
     question: str
     answer: str
     is_right: bool
@@ -48,32 +70,67 @@ class Verdict:
     cost_usd: float | None
 
 
+ASKED = TypeAdapter(tuple[Asked, ...])
+REPLY = TypeAdapter(ModelReply)
 VERDICT = TypeAdapter(Verdict)
 
 
-def verdicts(http: httpx2.Client, talk: Talk, ask: Ask, ledger: Ledger) -> Iterator[Verdict]:
-    """Of every question of the talk; a model is asked of those only that the ledger does not know."""
-    keys = [f"answers/{talk.name}/{question.text}" for question in talk.questions]
+def asked(http: httpx2.Client, talk: Talk, method: str, ledger: Ledger) -> tuple[Asked, ...]:
+    """Every question of the talk, with a context by the method; a memory tells the talk to the service."""
+    key = f"asked/{talk.name}/{method}/{len(talk.questions)}"
+    return ledger.once(key, ASKED, partial(_asked, http, talk, method))
+
+
+def _asked(http: httpx2.Client, talk: Talk, method: str) -> tuple[Asked, ...]:
+    text = _contexts(http, talk, method)
+    return tuple(
+        Asked(
+            talk=talk.name,
+            source=talk.source,
+            category=question.category,
+            method=method,
+            question=question.text,
+            expected=question.answer,
+            prompt=f"{text(question)}\n\nIt is {question.now[:10]}. Question: {question.text}",
+        )
+        for question in talk.questions
+    )
+
+
+def _contexts(http: httpx2.Client, talk: Talk, method: str) -> Callable[[Question], str]:
+    if method in BASELINES:
+        order = BASELINES[method](talk)
+        return lambda question: written(talk, within(talk, order(question.text), BUDGET))
     memory = Memory(http, uuid4().hex, talk)
-    if not all(map(ledger.knows, keys)):
-        memory.tell(config(BUDGET, LOG_SHARE[RECALL]))
-    for key, question in zip(keys, talk.questions, strict=True):
-        yield ledger.once(key, VERDICT, partial(_verdict, memory, talk.source, question, ask))
+    memory.tell(config(BUDGET, LOG_SHARE[method]))
+    return partial(memory.text, recall=method == RECALL)
 
 
-def _verdict(memory: Memory, source: Source, question: Question, ask: Ask) -> Verdict:
-    asked = f"{memory.text(question.text)}\n\nIt is {question.now[:10]}. Question: {question.text}"
-    answer = ask(ModelRequest(system=ANSWER, prompt=asked, max_output_tokens=ANSWER_TOKENS))
-    graded = f"Question: {question.text}\nExpected answer: {question.answer}\nGiven answer: {answer.text.strip()}"
+def answered(asked: Asked, ask: Ask, ledger: Ledger) -> ModelReply:
+    request = ModelRequest(system=ANSWER, prompt=asked.prompt, max_output_tokens=ANSWER_TOKENS)
+    return ledger.once(_key("answers", asked), REPLY, partial(ask, request))
+
+
+def judged(asked: Asked, answer: ModelReply, ask: Ask, ledger: Ledger) -> Verdict:
+    return ledger.once(_key("verdicts", asked), VERDICT, partial(_judged, asked, answer, ask))
+
+
+def _key(step: str, asked: Asked) -> str:
+    return f"{step}/{asked.talk}/{asked.method}/{asked.question}"
+
+
+def _judged(asked: Asked, answer: ModelReply, ask: Ask) -> Verdict:
+    graded = f"Question: {asked.question}\nExpected answer: {asked.expected}\nGiven answer: {answer.text.strip()}"
     grade = ask(ModelRequest(system=JUDGE, prompt=graded, max_output_tokens=VERDICT_TOKENS))
     both = (answer.usage, grade.usage)
     costs = [usage.cost_usd for usage in both if usage.cost_usd is not None]
     return Verdict(
-        source=source,
-        category=question.category,
-        question=question.text,
+        source=asked.source,
+        category=asked.category,
+        method=asked.method,
+        question=asked.question,
         answer=answer.text.strip(),
-        is_right=grade.text.strip().casefold().startswith("yes"),
+        is_right=YES.match(grade.text) is not None,
         input_tokens=sum(usage.input_tokens for usage in both),
         cached_input_tokens=sum(usage.cached_input_tokens for usage in both),
         output_tokens=sum(usage.output_tokens for usage in both),

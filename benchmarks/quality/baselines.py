@@ -1,7 +1,7 @@
 """What other ways of filling a budget would show: messages as they were said, chosen without a memory."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import log
 from typing import TypeAlias
@@ -26,6 +26,11 @@ def within(talk: Talk, order: Sequence[int], budget: int) -> frozenset[int]:
             budget -= cost
             kept.add(seq)
     return frozenset(kept)
+
+
+def written(talk: Talk, seqs: Iterable[int]) -> str:
+    """The messages as one text, oldest first."""
+    return "\n".join(line(talk.messages[seq - 1]) for seq in sorted(seqs))
 
 
 def message_tokens(talk: Talk, seq: int) -> int:
@@ -69,8 +74,5 @@ def bm25(talk: Talk) -> Order:
     return order
 
 
-BASELINES: Mapping[str, Callable[[Talk], Order]] = {
-    "last messages": newest,
-    "uniform sample": uniform,
-    "BM25 alone": bm25,
-}
+NEWEST, UNIFORM, BM25 = "last messages", "uniform sample", "BM25 alone"
+BASELINES: Mapping[str, Callable[[Talk], Order]] = {NEWEST: newest, UNIFORM: uniform, BM25: bm25}

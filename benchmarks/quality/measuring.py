@@ -92,7 +92,7 @@ def remembered(http: httpx2.Client, talk: Talk, method: str, budget: int) -> Mea
     memory = Memory(http, uuid4().hex, talk)
     memory.tell(config(budget, LOG_SHARE[method]))
     if method == RECALL:
-        contexts = [memory.compiled(question.text) for question in talk.questions]
+        contexts = [memory.compiled(question) for question in talk.questions]
     else:
         contexts = [memory.compiled()] * len(talk.questions)
     found = zip(talk.questions, contexts, strict=True)

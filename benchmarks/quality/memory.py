@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 
 from benchmarks.cache.replay import MESSAGES_MAX, WAIT_MS
-from benchmarks.quality.talks import Talk
+from benchmarks.quality.talks import Question, Talk
 
 # As app/context/wording.py tells what the query found; the date that follows ends the last one.
 RECALLED = re.compile(r"^Recalled, #(\d+), [^:]+:\d\d, (.*?)(?=^Recalled, #|^Today is |\Z)", re.DOTALL | re.MULTILINE)
@@ -39,8 +39,8 @@ class Memory:
             batch = self._talk.messages[begin : begin + MESSAGES_MAX]
             self._ask("POST", "/messages", json={"messages": batch}, wait_ms=WAIT_MS)
 
-    def compiled(self, query: str | None = None) -> Compiled:
-        answer = self._context("neutral", query)
+    def compiled(self, question: Question | None = None) -> Compiled:
+        answer = self._context("neutral", question)
         payload = answer["payload"]
         shown = [part.get("text", "") for message in payload["messages"] for part in message["content"]]
         said = enumerate(self._talk.messages, start=1)
@@ -51,17 +51,18 @@ class Memory:
             recalled={int(seq): text for part in shown for seq, text in RECALLED.findall(part)},
         )
 
-    def text(self, query: str) -> str:
+    def text(self, question: Question, *, recall: bool) -> str:
         """The context as one text."""
-        text: str = self._context("text", query)["payload"]["text"]
+        text: str = self._context("text", question, recall=recall)["payload"]["text"]
         return text
 
-    def _context(self, shape: str, query: str | None) -> Any:
-        """As an agent asks for it that was just asked ``query``, which is shown and not stored."""
-        if query is None:
+    def _context(self, shape: str, question: Question | None, *, recall: bool = True) -> Any:
+        """As an agent asks for it that was just asked the question, which is shown and not stored."""
+        if question is None:
             return self._ask("GET", "/context", format=shape, now=self._now)
-        body = {"incoming": [{"role": "user", "content": query}], "now": self._now}
-        return self._ask("POST", "/context", json=body, format=shape, query=query)
+        body = {"incoming": [{"role": "user", "content": question.text}], "now": question.now}
+        query = {"query": question.text} if recall else {}
+        return self._ask("POST", "/context", json=body, format=shape, **query)
 
     def compression(self) -> float:
         """Tokens of what was observed to those of the log that tells of it."""

@@ -52,6 +52,7 @@ class Judged:
     """Answers to the questions of a category; of a source as a whole the accuracy is the mean of its categories'."""
 
     source: str
+    method: str
     category: str
     questions: int
     accuracy: float
@@ -176,22 +177,23 @@ def _noted(source: Source, split: Split, way: Way, some: Sequence[Known]) -> Not
 
 
 def judged(verdicts: Sequence[Verdict]) -> list[Judged]:
-    """Each source by category, then as a whole."""
+    """Each source by method and category, then by method as a whole."""
     made = []
-    for source in Source:
-        some = [one for one in verdicts if one.source is source]
+    for source, method in product(Source, METHODS):
+        some = [one for one in verdicts if (one.source, one.method) == (source, method)]
         categories = sorted({one.category for one in some})
-        each = [_judged(source, category, [one for one in some if one.category == category]) for category in categories]
+        each = [_judged(category, [one for one in some if one.category == category]) for category in categories]
         made += each
         if each:
-            made.append(_judged(source, ALL, some, accuracy=mean(one.accuracy for one in each)))
+            made.append(_judged(ALL, some, accuracy=mean(one.accuracy for one in each)))
     return made
 
 
-def _judged(source: Source, category: str, some: Sequence[Verdict], *, accuracy: float | None = None) -> Judged:
+def _judged(category: str, some: Sequence[Verdict], *, accuracy: float | None = None) -> Judged:
     costs = [one.cost_usd for one in some if one.cost_usd is not None]
     return Judged(
-        source=source.value,
+        source=some[0].source.value,
+        method=some[0].method,
         category=category,
         questions=len(some),
         accuracy=mean(one.is_right for one in some) if accuracy is None else accuracy,
@@ -254,10 +256,11 @@ def noted_table(figures: Iterable[Noted]) -> Table:
 
 
 def judged_table(figures: Iterable[Judged]) -> Table:
-    headings = ("source", "category", "questions", "accuracy", "input", "of it cached", "output", "cost")
+    headings = ("source", "method", "category", "questions", "accuracy", "input", "of it cached", "output", "cost")
     rows = [
         (
             one.source,
+            one.method,
             one.category,
             f"{one.questions}",
             f"{one.accuracy:.3f}",

@@ -85,9 +85,28 @@ def talk(
 
 def asking(talk: Talk, count: int) -> Talk:
     """The talk with at most so many of the questions that it answers, spread evenly over them."""
-    answered = [question for question in talk.questions if not question.is_adversarial]
-    kept = min(count, len(answered))
-    return replace(talk, questions=tuple(answered[at * len(answered) // kept] for at in range(kept)))
+    return replace(talk, questions=_spread(_answered(talk), count))
+
+
+def asking_each_category(talk: Talk, count: int) -> Talk:
+    """The same, but about as many of each category; where one has too few, there are more of the others."""
+    by_category: dict[str, list[Question]] = {}
+    for question in _answered(talk):
+        by_category.setdefault(question.category, []).append(question)
+    groups = sorted(by_category.values(), key=len)
+    kept: list[Question] = []
+    for at, group in enumerate(groups):
+        kept += _spread(group, (count - len(kept)) // (len(groups) - at))
+    return replace(talk, questions=tuple(kept))
+
+
+def _answered(talk: Talk) -> list[Question]:
+    return [question for question in talk.questions if not question.is_adversarial]
+
+
+def _spread(questions: Sequence[Question], count: int) -> tuple[Question, ...]:
+    kept = min(count, len(questions))
+    return tuple(questions[at * len(questions) // kept] for at in range(kept))
 
 
 def sittings(talk: Talk) -> Iterator[Sequence[int]]:

@@ -14,34 +14,29 @@ import pytest
 
 from app.llm.build import LlmConfig, build_model
 from app.llm.embedding import EmbeddingProvider
-from app.llm.port import ModelError, ModelReply, ModelRequest, Provider
+from app.llm.port import ModelError, ModelReply, ModelRequest, Provider, Stop, Usage
 from benchmarks.quality.__main__ import Part, runnable
-from benchmarks.quality.answering import VERDICT, Verdict, patiently, verdicts
+from benchmarks.quality.answering import REPLY, Asked, Verdict, answered, asked, judged, patiently
+from benchmarks.quality.baselines import BM25, NEWEST
 from benchmarks.quality.ledger import Ledger
-from benchmarks.quality.report import ALL, judged, judged_table
+from benchmarks.quality.measuring import LOG, RECALL
+from benchmarks.quality.report import ALL, judged_table
+from benchmarks.quality.report import judged as figures
 from benchmarks.quality.talks import Source, Talk
 from tests.benchmarks.test_quality import SAID, told
 from tests.conftest import Service
-from tests.model_replies import Asked
+from tests.model_replies import Asked as Request
+from tests.model_replies import PromptKind
 from tests.model_server import Fault, ModelServer
 
 KEYS = {"ANTHROPIC_API_KEY", "OPENAI_API_KEY"}
 MODEL = "claude-haiku-5-5"
+NEWS = "Then I walked along the river, saw the boats come in and bought some bread for my sister. "
 REQUEST = ModelRequest(system="Be brief", prompt="Hello", max_output_tokens=10)
-RIGHT = Verdict(
-    source=Source.LOCOMO,
-    category="1",
-    question="Where does Maria work?",
-    answer="In a bakery",
-    is_right=True,
-    input_tokens=1,
-    cached_input_tokens=0,
-    output_tokens=1,
-    cost_usd=None,
-)
+BAKERY = ModelReply(text="In a bakery", stop=Stop.END, usage=Usage(), model=MODEL)
 
 
-def replied(asked: Asked) -> str:
+def replied(asked: Request) -> str:
     """Where the context says so the bakery, and a judge who wants just that."""
     if "Given answer: " in asked.prompt:
         return "Yes." if asked.prompt.endswith("In a bakery") else "no"
@@ -67,9 +62,16 @@ def ask(request: ModelRequest) -> ModelReply:
     return asyncio.run(asked())
 
 
-async def given(service: Service, talk: Talk, ledger: Ledger) -> list[Verdict]:
-    with httpx2.Client(base_url=service.url, timeout=60) as http:
-        return await asyncio.to_thread(lambda: list(verdicts(http, talk, ask, ledger)))
+def judgement(question: Asked, ledger: Ledger) -> Verdict:
+    return judged(question, answered(question, ask, ledger), ask, ledger)
+
+
+async def given(service: Service, talk: Talk, ledger: Ledger, method: str = RECALL) -> list[Verdict]:
+    def judgements() -> list[Verdict]:
+        with httpx2.Client(base_url=service.url, timeout=60) as http:
+            return [judgement(question, ledger) for question in asked(http, talk, method, ledger)]
+
+    return await asyncio.to_thread(judgements)
 
 
 async def test_a_question_is_answered_from_the_context_and_the_answer_judged_once(
@@ -82,41 +84,70 @@ async def test_a_question_is_answered_from_the_context_and_the_answer_judged_onc
     assert (verdict.answer, verdict.is_right) == ("In a bakery", True)
     assert verdict.input_tokens > 0
     assert verdict.cost_usd is not None
-    asked = len(server.requests)
-    assert asked == 2
+    requests = len(server.requests)
+    assert requests == 2
     assert await given(service, talk, Ledger(tmp_path / "eval.jsonl", resume=True)) == [verdict]
-    assert len(server.requests) == asked  # a run that goes on asks nothing again
+    assert len(server.requests) == requests  # a run that goes on asks nothing again
 
-    category, whole = judged([verdict])
+    category, whole = figures([verdict])
     assert (category.category, whole.category, whole.accuracy, whole.cost_usd) == ("one", ALL, 1, verdict.cost_usd)
+    assert (whole.method, whole.questions) == (RECALL, 1)
     headings, rows = judged_table([category, whole])
     assert [len(row) for row in rows] == [len(headings)] * 2
 
 
-async def test_a_run_that_was_broken_off_goes_on_with_what_was_not_judged(
+async def test_a_run_that_was_broken_off_goes_on_with_what_was_not_asked(
     service: Service, server: ModelServer, tmp_path: Path
 ) -> None:
-    one = told(*SAID, question="Where does Maria work?", answer="In a bakery", evidence=(3,))
-    talk = replace(one, questions=(*one.questions, replace(one.questions[0], text="And where is that?")))
+    talk = told(*SAID, question="Where does Maria work?", answer="In a bakery", evidence=(3,))
+    broken_off = Ledger(tmp_path / "eval.jsonl", resume=False)
+    with httpx2.Client(base_url=service.url, timeout=60) as http:
+        (question,) = await asyncio.to_thread(asked, http, talk, RECALL, broken_off)
+    answer = await asyncio.to_thread(answered, question, ask, broken_off)
+    server.fail_next(Fault.UNAUTHORIZED)
+    with pytest.raises(ModelError):
+        await asyncio.to_thread(judged, question, answer, ask, broken_off)
+    assert len(server.requests) == 2  # the answer, and what was refused
 
-    def broken_off() -> Verdict:
-        with httpx2.Client(base_url=service.url, timeout=60) as http:
-            given = verdicts(http, talk, ask, Ledger(tmp_path / "eval.jsonl", resume=False))
-            first = next(given)
-            server.fail_next(Fault.UNAUTHORIZED)
-            with pytest.raises(ModelError):
-                next(given)
-        return first
+    (verdict,) = await given(service, talk, Ledger(tmp_path / "eval.jsonl", resume=True))
 
-    first = await asyncio.to_thread(broken_off)
-    asked = len(server.requests)
-    assert asked == 3  # the answer, its verdict, and what was refused
+    assert verdict.is_right
+    assert len(server.requests) == 3
 
-    again = await given(service, talk, Ledger(tmp_path / "eval.jsonl", resume=True))
 
-    assert [verdict.question for verdict in again] == ["Where does Maria work?", "And where is that?"]
-    assert again[0] == first
-    assert len(server.requests) == asked + 2
+@pytest.mark.parametrize("method", [NEWEST, BM25, LOG, RECALL])
+async def test_a_model_is_shown_the_context_of_the_method_on_the_day_of_the_question(
+    service: Service, tmp_path: Path, method: str
+) -> None:
+    talk = told(*SAID, NEWS * 20, "Good night", question="Where does Maria work?", answer="In a bakery", evidence=(3,))
+    later = replace(talk.questions[0], now="2026-12-24T10:00:00Z")
+    with httpx2.Client(base_url=service.url, timeout=60) as http:
+        ledger = Ledger(tmp_path / "eval.jsonl", resume=False)
+        (question,) = await asyncio.to_thread(asked, http, replace(talk, questions=(later,)), method, ledger)
+
+    assert "found work in a bakery" in question.prompt
+    assert question.prompt.endswith("It is 2026-12-24. Question: Where does Maria work?")
+    assert ("Today is Thursday, December 24, 2026." in question.prompt) == (method in {LOG, RECALL})
+
+
+@pytest.mark.parametrize(
+    ("grade", "is_right"), [("Yes.", True), ("**yes**", True), ("no", False), ("Yesterday", False)]
+)
+def test_a_verdict_is_read_whatever_stands_around_it(
+    server: ModelServer, tmp_path: Path, grade: str, *, is_right: bool
+) -> None:
+    server.answers[PromptKind.OTHER] = lambda _asked: grade
+    question = Asked(
+        talk="c",
+        source=Source.LOCOMO,
+        category="one",
+        method=BM25,
+        question="Where does Maria work?",
+        expected="In a bakery",
+        prompt="",
+    )
+
+    assert judged(question, BAKERY, ask, Ledger(tmp_path / "eval.jsonl", resume=False)).is_right is is_right
 
 
 def test_what_cannot_be_run_is_left_out_and_said(capsys: pytest.CaptureFixture[str]) -> None:
@@ -162,7 +193,7 @@ def test_the_command_goes_on_with_what_is_left_by_the_provider_whose_key_is_set(
 ) -> None:
     put(tmp_path, "Where does Maria work?", "And where is that?")
     so_far = tmp_path / "eval.jsonl"
-    Ledger(so_far, resume=False).once("answers/conv-1/Where does Maria work?", VERDICT, lambda: RIGHT)
+    Ledger(so_far, resume=False).once(f"answers/conv-1/{BM25}/Where does Maria work?", REPLY, lambda: BAKERY)
     command = [
         sys.executable,
         "-m",
@@ -175,17 +206,21 @@ def test_the_command_goes_on_with_what_is_left_by_the_provider_whose_key_is_set(
         "0",
     ]
     places = ["--data", str(tmp_path), "--so-far", str(so_far), "--no-write", "--resume"]
+    of = ["--method", BM25, "--method", RECALL, "--model", "small"]
     environment = {name: value for name, value in os.environ.items() if name != "ANTHROPIC_API_KEY"}
 
     ended = subprocess.run(
-        [*command, *places], env=environment, capture_output=True, text=True, check=False, timeout=240
+        [*command, *places, *of], env=environment, capture_output=True, text=True, check=False, timeout=240
     )
 
     assert ended.returncode == 0, ended.stderr
-    assert [one.api for one in server.requests] == ["openai"] * 2  # an answer, and its verdict
-    assert len(so_far.read_bytes().splitlines()) == 2
-    figures = ended.stdout.partition("answers: Run of")[2]
-    assert "1.000" in figures
+    assert [one.api for one in server.requests] == ["openai"] * 7  # all but the answer that was known
+    assert {one.asked.model for one in server.requests} == {"small"}
+    assert len(so_far.read_bytes().splitlines()) == 10  # two contexts, and two answers and verdicts by each method
+    shown = ended.stdout.partition("answers: Run of")[2]
+    rows = [[cell.strip() for cell in line.split("│")] for line in shown.splitlines() if ALL in line]
+    # "And where is that?" has no word of what was said.
+    assert [row[2:6] for row in rows] == [[BM25, ALL, "2", "0.500"], [RECALL, ALL, "2", "1.000"]]
 
 
 @pytest.mark.usefixtures("server")

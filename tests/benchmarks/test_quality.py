@@ -19,7 +19,7 @@ from benchmarks.quality.measuring import BUDGETS, LOG, Measured, baselines
 from benchmarks.quality.memory import RECALLED
 from benchmarks.quality.report import figures, found, found_table, held_table
 from benchmarks.quality.retrieval import WRITTEN, Searched, Vectorized, ranks, share
-from benchmarks.quality.talks import Source, Split, Talk, asking, talk, talks
+from benchmarks.quality.talks import Source, Split, Talk, asking, asking_each_category, talk, talks
 
 SAID = (
     "I moved to Lisbon with my sister Anna",
@@ -229,6 +229,16 @@ def test_a_part_of_the_questions_is_spread_evenly_over_them(count: int, kept: st
     five = replace(one, questions=tuple(replace(one.questions[0], text=text) for text in "01234"))
 
     assert "".join(question.text for question in asking(five, count).questions) == kept
+
+
+@pytest.mark.parametrize(
+    ("count", "kept"), [(2, "ab"), (3, "abc"), (6, "aabbcc"), (7, "aaabbcc"), (8, "aaabbbcc"), (99, "aaaaabbbcc")]
+)
+def test_questions_are_spread_over_the_categories(count: int, kept: str) -> None:
+    one = told(*SAID)
+    mixed = replace(one, questions=tuple(replace(one.questions[0], category=name) for name in "abaacabcba"))
+
+    assert "".join(sorted(question.category for question in asking_each_category(mixed, count).questions)) == kept
 
 
 def test_the_report_has_a_row_for_every_method_and_budget_that_was_measured() -> None:
