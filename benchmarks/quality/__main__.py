@@ -234,8 +234,13 @@ def _settings(*, enabled: bool = True, recall: int = 1, provider: Provider = Pro
 
 
 def _each(work: Callable[[S], T], chosen: Sequence[S], description: str, *, lanes: int) -> Iterator[T]:
-    with _progress() as progress, ThreadPoolExecutor(lanes) as pool:
-        yield from progress.track(pool.map(work, chosen), total=len(chosen), description=description)
+    """In their order. A run that ends before that waits for none that was begun: a model may take minutes."""
+    pool = ThreadPoolExecutor(lanes)
+    try:
+        with _progress() as progress:
+            yield from progress.track(pool.map(work, chosen), total=len(chosen), description=description)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _tables(known: dict[str, Any]) -> Iterator[tuple[Part, str, Table]]:

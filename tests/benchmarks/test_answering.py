@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from benchmarks.quality.measuring import LOG, RECALL
 from benchmarks.quality.report import ALL, judged_table
 from benchmarks.quality.report import judged as figures
 from benchmarks.quality.talks import Source, Talk
+from benchmarks.waiting import wait_until
 from tests.benchmarks.test_quality import SAID, told
 from tests.conftest import Service
 from tests.model_replies import Asked as Request
@@ -221,6 +223,19 @@ def test_the_command_goes_on_with_what_is_left_by_the_provider_whose_key_is_set(
     rows = [[cell.strip() for cell in line.split("│")] for line in shown.splitlines() if ALL in line]
     # "And where is that?" has no word of what was said.
     assert [row[2:6] for row in rows] == [[BM25, ALL, "2", "0.500"], [RECALL, ALL, "2", "1.000"]]
+
+
+def test_the_command_ends_when_told_though_a_model_has_not_answered(server: ModelServer, tmp_path: Path) -> None:
+    put(tmp_path, "Where does Maria work?", "And where is that?")
+    server.fail_next(Fault.HANG, times=9)
+    places = ["--data", str(tmp_path), "--so-far", str(tmp_path / "eval.jsonl"), "--no-write"]
+    command = [sys.executable, "-m", "benchmarks.quality", "--part", "answers", *places]
+    running = subprocess.Popen([*command, "--haystacks", "0", "--longmemeval", "0", "--method", BM25])
+    wait_until(lambda: server.in_flight == 2, seconds=120)
+
+    running.terminate()
+
+    assert running.wait(20) == 128 + signal.SIGTERM
 
 
 @pytest.mark.usefixtures("server")
