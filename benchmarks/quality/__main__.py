@@ -119,7 +119,7 @@ def main(  # noqa: PLR0913, PLR0917 - the options of a command
                 assert_never(one)
         earlier[one] = {"run": f"Run of {datetime.now(UTC):%-d %B %Y}.", "figures": made}
     figures = orjson.loads(orjson.dumps(earlier, option=orjson.OPT_NON_STR_KEYS))
-    _show(figures)
+    _show({one: figures[one] for one in parts})
     if write:
         _write(figures)
 
