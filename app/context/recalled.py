@@ -1,11 +1,11 @@
 """What a search found, for the volatile part: the best within a budget, told oldest first. Pure."""
 
-from collections.abc import Sequence
-from dataclasses import replace
-from datetime import tzinfo
+from collections.abc import Iterator, Sequence
+from datetime import date, tzinfo
+from itertools import groupby
 
 from app.context.model import Recalled
-from app.context.wording import BARE_MARK, recalled
+from app.context.wording import BARE_MARK, recalled, recalled_from
 from app.kit.tokens import text_tokens
 from app.recall.model import Hit
 
@@ -13,30 +13,46 @@ LEAST_CHARS = 80  # of a text that is cut: less tells nothing
 
 
 def within(hits: Sequence[Hit], *, tokens_max: int, zone: tzinfo) -> tuple[Recalled, ...]:
-    """The best of ``hits``, which come best first, in no more than ``tokens_max``; each once, by their seqs.
+    """The best of ``hits``, which come best first, in no more than ``tokens_max``; each once, by their days and seqs.
 
-    They are dated in ``zone``, as the notes are. A text that is longer than what is left keeps its beginning.
+    They are dated in ``zone``, as the notes are; the day stands above its first message, for every message with its own
+    date would spend a third of the budget on dates. A text that is longer than what is left keeps its beginning.
     """
-    kept: list[Recalled] = []
+    kept: list[tuple[date, Recalled]] = []
     left = tokens_max
-    for hit in (replace(hit, created_at=hit.created_at.astimezone(zone)) for hit in hits):
-        told = _fitting(Recalled(seq=hit.from_seq, text=_text(hit, hit.text)), hit, tokens_max=left)
+    for hit in hits:
+        day = hit.created_at.astimezone(zone).date()
+        heading = 0 if any(day == other for other, _ in kept) else _cost(recalled_from(day))
+        told = _fitting(hit, tokens_max=left - heading, zone=zone)
         if told is not None:
-            kept.append(told)
-            left -= text_tokens(told.text) + 1  # the line's end
-    return tuple(sorted(kept, key=lambda one: one.seq))
+            kept.append((day, told))
+            left -= heading + _cost(told.text)
+    return tuple(_headed(kept))
 
 
-def _fitting(told: Recalled, hit: Hit, *, tokens_max: int) -> Recalled | None:
+def _headed(kept: Sequence[tuple[date, Recalled]]) -> Iterator[Recalled]:
+    by_day = sorted(kept, key=lambda pair: (pair[0], pair[1].seq))
+    for day, of_day in groupby(by_day, key=lambda pair: pair[0]):
+        (_, first), *others = of_day
+        yield Recalled(seq=first.seq, text=f"{recalled_from(day)}\n{first.text}")
+        yield from (told for _, told in others)
+
+
+def _cost(text: str) -> int:
+    return text_tokens(text) + 1  # the line's end
+
+
+def _fitting(hit: Hit, *, tokens_max: int, zone: tzinfo) -> Recalled | None:
     """As it is, or with as much of its text as fits; None where that is too little."""
-    length = len(hit.text)
-    while text_tokens(told.text) >= tokens_max:
+    length, told = len(hit.text), _told(hit, hit.text, zone)
+    while _cost(told) > tokens_max:
         length = length * 3 // 4
         if length < LEAST_CHARS:
             return None
-        told = replace(told, text=_text(hit, hit.text[:length] + BARE_MARK))
-    return told
+        told = _told(hit, hit.text[:length] + BARE_MARK, zone)
+    return Recalled(seq=hit.from_seq, text=told)
 
 
-def _text(hit: Hit, text: str) -> str:
-    return recalled(seq=hit.from_seq, said_at=hit.created_at, by=hit.name or str(hit.role), text=text)
+def _told(hit: Hit, text: str, zone: tzinfo) -> str:
+    said_at = hit.created_at.astimezone(zone)
+    return recalled(seq=hit.from_seq, said_at=said_at, by=hit.name or str(hit.role), text=text)

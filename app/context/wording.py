@@ -138,9 +138,14 @@ def preview_text(*, handle: str, media_type: str, size: int, head: str, end: str
     )
 
 
+def recalled_from(day: date) -> str:
+    """Above the messages of a day that the query of the call found; what "last Friday" means depends on the weekday."""
+    return f"Recalled from {day:%A}, {_day(day)}:"
+
+
 def recalled(*, seq: int, said_at: datetime, by: str, text: str) -> str:
-    """An earlier message that the query of the call found."""
-    return _hanging(f"Recalled, {said(seq=seq, said_at=said_at, by=by, text=text)}")
+    """One of these messages."""
+    return _hanging(f"#{seq}, {said_at:%H:%M}, {by}: {text}")
 
 
 def left_out(messages: int) -> str:

@@ -10,8 +10,10 @@ import httpx2
 from benchmarks.cache.replay import MESSAGES_MAX, WAIT_MS
 from benchmarks.quality.talks import Question, Talk
 
-# As app/context/wording.py tells what the query found; the date that follows ends the last one.
-RECALLED = re.compile(r"^Recalled, #(\d+), [^:]+:\d\d, (.*?)(?=^Recalled, #|^Today is |\Z)", re.DOTALL | re.MULTILINE)
+# As app/context/wording.py tells what the query found.
+RECALLED = re.compile(
+    r"^#(\d+), \d\d:\d\d, (.*?)(?=^#\d+, \d\d:\d\d, |^Recalled from |^</context>)", re.DOTALL | re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

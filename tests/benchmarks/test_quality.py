@@ -1,5 +1,5 @@
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from app.context.wording import recalled, today
+from app.context.wording import in_context, recalled, recalled_from, today
 from benchmarks.cache.conversations import DATA
 from benchmarks.quality.baselines import BASELINES, bm25, message_tokens, newest, uniform, within
 from benchmarks.quality.coverage import Held, held, shown
@@ -117,11 +117,13 @@ def test_what_was_recalled_is_held_by_as_much_of_it_as_is_told() -> None:
 
 def test_what_a_context_recalled_is_read_from_its_text() -> None:
     by = datetime(2026, 8, 1, 10, 5, tzinfo=UTC)
-    lines = [recalled(seq=seq, said_at=by, by="Ana", text=text) for seq, text in ((3, "Very\nwarm"), (12, "Porto: 1"))]
+    said = ((3, "Very\nwarm"), (12, "Porto: 1"), (14, "At 10:05"))
+    three, twelve, fourteen = (recalled(seq=seq, said_at=by, by="Ana", text=text) for seq, text in said)
+    day, later = recalled_from(by.date()), recalled_from(date(2026, 8, 2))
 
-    found = RECALLED.findall("\n".join([*lines, today(by.date())]))
+    found = RECALLED.findall(in_context("\n".join([today(date(2026, 8, 3)), day, three, twelve, later, fourteen])))
 
-    assert found == [("3", "Ana: Very\n  warm\n"), ("12", "Ana: Porto: 1\n")]
+    assert found == [("3", "Ana: Very\n  warm\n"), ("12", "Ana: Porto: 1\n"), ("14", "Ana: At 10:05\n")]
 
 
 def test_evidence_has_its_places_among_the_hits_and_among_their_chats() -> None:
