@@ -33,7 +33,7 @@ from app.state.templates import Scope, names_of, read
 
 POLL_SECONDS = 0.02
 MESSAGES = frozenset({HitKind.MESSAGE})
-RECALLED_MAX = 50  # hits considered for one context
+RECALLED_MAX = 100  # hits considered for one context
 PART_BYTES = 64  # compiling one part of a message takes as long as reading so many bytes: some 25 ms for a thousand
 CHARACTERS_PER_TOKEN = 4
 WAITED = "the wait ended before the memory caught up with this session"

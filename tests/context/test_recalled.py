@@ -143,6 +143,14 @@ async def test_the_budget_is_a_setting(start_service: StartService) -> None:
         assert "Recalled" not in shown(await service.context("s", query="bees"))
 
 
+async def test_a_large_budget_is_filled_with_many_short_messages(start_service: StartService) -> None:
+    async with start_service(recall={"tokens": 5_000}) as service:
+        await service.configure("s", **SMALL)
+        await service.append("s", *({"role": "user", "content": f"Bee number {n}."} for n in range(99)))
+        found = shown(await service.context("s", query="bees"))
+    assert found.count("Bee number") == 99
+
+
 @pytest.mark.parametrize("query", ["", "q" * 10_001, "\x00"])
 async def test_a_query_that_cannot_be_searched_for_is_refused(service: Service, query: str) -> None:
     answer = await service.client.get("/sessions/s/context", params={"query": query})
