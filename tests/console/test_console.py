@@ -171,6 +171,21 @@ async def test_a_citation_leads_to_the_message_behind_it(service: Service, brows
         await expect(page.locator(f"#message-{number}.marked")).to_be_visible()
 
 
+async def test_who_has_gone_on_from_a_cited_message_is_not_taken_back_to_it(service: Service, browser: Browser) -> None:
+    """Each message that came took the keyboard from whoever had followed a citation before."""
+    await talked(service)
+    async with page_of(browser, f"{service.url}/#/support-1/log") as page:
+        await page.locator(".log .cite").first.click()
+        await expect(page.locator(".message.marked").first).to_be_focused()
+        await page.get_by_label("Search").focus()
+        await service.append("support-1", {"role": "user", "content": "My new address is Rua Augusta 12."})
+        await expect(figure(page, "Messages")).to_have_text("41")
+        async with page.expect_request(re.compile("/messages")):
+            await service.append("support-1", {"role": "user", "content": "The bell is broken."})
+        await expect(figure(page, "Messages")).to_have_text("42")
+        await expect(page.get_by_label("Search")).to_be_focused()
+
+
 async def test_a_shared_log_says_whose_its_lines_are_and_leads_there(service: Service, browser: Browser) -> None:
     rules = {"scope": "resource", "message_tokens": 60, "retain_tokens": 0, "buffer_every": None}
     for key in ("mail-2", "chat-1"):
@@ -189,6 +204,7 @@ async def test_a_shared_log_says_whose_its_lines_are_and_leads_there(service: Se
         await page.goto(f"{service.url}/#/chat-1/log")
         await page.get_by_role("link", name="#mail-2:1").first.click()
         await expect(page.get_by_role("heading", name="mail-2")).to_be_visible()
+        await expect(page.locator("#message-1.marked")).to_be_focused()
 
 
 async def test_the_log_is_shown_as_it_was_at_each_version(service: Service, browser: Browser) -> None:

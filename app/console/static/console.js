@@ -11,8 +11,8 @@ import { OverviewPage } from "./overview.js";
 const SENDABLE = /^[ -~]+$/; // in a header
 
 function place() {
-  const [, name = "", tab = "timeline"] = location.hash.replace(/^#/, "").split("/");
-  return { name: decoded(name), tab };
+  const [, name = "", tab = "timeline", seqs = ""] = location.hash.replace(/^#/, "").split("/");
+  return { name: decoded(name), tab, cite: messages(seqs) };
 }
 
 function decoded(name) {
@@ -21,6 +21,12 @@ function decoded(name) {
   } catch {
     return name; // typed by hand, with a % of its own: there is no such session
   }
+}
+
+// Which messages are shown, as in `#/chat-7/timeline/12-15`.
+function messages(seqs) {
+  const [, from, to] = /^(\d+)(?:-(\d+))?$/.exec(seqs) ?? [];
+  return from ? { from: Number(from), to: Number(to ?? from) } : null;
 }
 
 function usePlace() {
@@ -79,7 +85,7 @@ function App() {
       <aside aria-label="Sessions"><${SessionList} chosen=${at.name} status=${status} onStatus=${setStatus} /></aside>
       <main tabindex="-1">
         ${at.name
-          ? html`<${SessionPage} key=${at.name} name=${at.name} tab=${at.tab} />`
+          ? html`<${SessionPage} key=${at.name} name=${at.name} tab=${at.tab} cite=${at.cite} />`
           : html`<${OverviewPage} onStatus=${show} />`}
       </main>
     </div>

@@ -107,6 +107,9 @@ export function useSeen() {
   return seen;
 }
 
+// The address of messages of a session.
+export const inTimeline = (name, from, to = from) => `#/${encodeURIComponent(name)}/timeline/${from}-${to}`;
+
 export const isShared = (memory) => memory.scope === "resource";
 
 // Numbers `#12` and `#12-15` of a text as links to the messages they cite. In a shared memory they name a conversation,
@@ -117,7 +120,7 @@ export function cited(text, onCite, { name, memory }) {
     if (index % 2 === 0) return piece;
     const [, of, first, last] = /^#(?:(.+):)?(\d+)(?:-(\d+))?$/.exec(piece);
     if (of && of !== name)
-      return html`<a class="cite" title=${`Show conversation ${of}`} href=${`#/${encodeURIComponent(of)}`}>${piece}</a>`;
+      return html`<a class="cite" title=${`Show conversation ${of}`} href=${inTimeline(of, first, last)}>${piece}</a>`;
     const [from, to] = [Number(first), Number(last ?? first)];
     return html`<button class="cite" title=${`Show message ${piece}`} onClick=${() => onCite(from, to)}>${piece}</button>`;
   });

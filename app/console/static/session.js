@@ -2,7 +2,7 @@
 
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { call, get, listen, session } from "./api.js";
-import { Ask, Figure, Notice, Status, ago, count, dollars, many, short, useLoaded, useSeen, when } from "./parts.js";
+import { Ask, Figure, Notice, Status, ago, count, dollars, inTimeline, many, short, useLoaded, useSeen, when } from "./parts.js";
 import { CoverageMap } from "./coverage.js";
 import { Timeline } from "./timeline.js";
 import { LogView } from "./log.js";
@@ -46,14 +46,14 @@ function useEvents(name) {
   return { told, live, change, again };
 }
 
-export function SessionPage({ name, tab }) {
+export function SessionPage({ name, tab, cite }) {
   const events = useEvents(name);
-  const [cite, setCite] = useState(null);
   const [memory, error] = useLoaded((signal) => get(`${session(name)}/memory`, {}, signal), [name, events.change]);
   const [, View] = VIEWS[tab] ?? VIEWS.timeline;
   const show = (from, to) => {
-    setCite({ from, to });
-    location.hash = `#/${encodeURIComponent(name)}/timeline`;
+    const hash = inTimeline(name, from, to);
+    if (hash === location.hash) dispatchEvent(new Event("hashchange")); // and has been left by the pager since
+    else location.hash = hash;
   };
   const back = html`<a class="back" href="#/">All sessions</a>`;
   if (error && !memory) return html`${back}<h1>${name}</h1><${Notice} kind="error">${error}<//>`;

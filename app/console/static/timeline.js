@@ -13,15 +13,16 @@ const NOTES_MAX = 2000; // of each kind, for the chart
 
 export function Timeline({ name, memory, change, cite, onCite }) {
   const [before, setBefore] = useState(null);
+  const around = cite && cite.from + 1 + PAGE / 2; // the page with what is cited in its middle
   useEffect(() => {
-    if (cite) setBefore(cite.to + 1 + PAGE / 2);
+    if (cite) setBefore(around);
   }, [cite]);
   const [found, error] = useLoaded(
     async (signal) => {
       const path = session(name);
       const query = { order: "desc", limit: PAGE, before_seq: before && before <= memory.cursor.last_seq ? before : null };
       const page = await get(`${path}/messages`, query, signal);
-      return { messages: page.items, older: page.next_cursor !== null };
+      return { messages: page.items, older: page.next_cursor !== null, before };
     },
     [name, change, before],
   );
@@ -31,8 +32,11 @@ export function Timeline({ name, memory, change, cite, onCite }) {
     const [observations, reflections] = await Promise.all(lists);
     return { observations: observations.flat(), reflections: reflections.flat() };
   }, [name, change]);
+  const led = useRef(null); // to what was cited, once: who has gone on since is not taken back by what comes
   useEffect(() => {
-    if (cite && found) document.getElementById(`message-${cite.from}`)?.focus();
+    if (!cite || cite === led.current || found?.before !== around) return;
+    led.current = cite;
+    document.getElementById(`message-${cite.from}`)?.focus();
   }, [cite, found]);
   if (error && !found) return html`<${Notice} kind="error">${error}<//>`;
   if (!found) return html`<p aria-busy="true">Loading</p>`;
@@ -49,7 +53,7 @@ export function Timeline({ name, memory, change, cite, onCite }) {
     </div>
     <div class="sides">
       <ol class="messages" aria-label="Messages">${messages.map(
-        (message) => html`<${Message} message=${message} marked=${cite && message.seq >= cite.from && message.seq <= cite.to} />`,
+        (message) => html`<${Message} key=${message.seq} message=${message} marked=${cite && message.seq >= cite.from && message.seq <= cite.to} />`,
       )}</ol>
       <${Notes} name=${name} memory=${memory} notes=${notes} oldest=${oldest} newest=${newest} onCite=${onCite} />
     </div>
