@@ -224,7 +224,9 @@ async def test_every_format_of_the_context_is_shown_with_its_segments(service: S
     async with page_of(browser, f"{service.url}/#/support-1/context") as page:
         options = await page.get_by_label("Format").locator("option").all_inner_texts()
         for shape in options:
-            await page.get_by_label("Format").select_option(shape)
+            async with page.expect_request(re.compile(rf"\?format={shape}&")):
+                await page.get_by_label("Format").select_option(label=shape)
+            await expect(page.get_by_label("Format").locator("option:checked")).to_have_text(shape)
             context = await service.context("support-1", format=shape, explain=True)
             await expect(page.locator("tbody tr")).to_have_count(len(context["segments"]))
             await expect(page.get_by_text(context["cache"]["epoch"])).to_be_visible()
@@ -260,6 +262,10 @@ async def test_a_stalled_memory_is_redriven_and_its_failures_are_told(
             failed = page.locator("tr.failed")
             await expect(failed.first).to_be_visible()
             await expect(page.get_by_role("alert").first).to_contain_text("observe:")
+            await page.get_by_label("Outcome").select_option(label="recorded")
+            await expect(page.get_by_text("No call was made.")).to_be_visible()
+            await page.get_by_label("Outcome").select_option(label="failed")
+            await expect(failed.first).to_be_visible()
             before = await failed.count()
             await page.get_by_role("button", name="Redrive").click()
             await expect(failed.nth(before)).to_be_visible()

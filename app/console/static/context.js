@@ -16,7 +16,7 @@ export function ContextView({ name, memory }) {
   );
   return html`
     <div class="filters"><label>Format <select onChange=${(event) => setFormat(event.target.value)}>
-      ${FORMATS.map((each) => html`<option selected=${each === format}>${each}</option>`)}</select></label></div>
+      ${FORMATS.map((each) => html`<option value=${each} selected=${each === format}>${each}</option>`)}</select></label></div>
     ${error && html`<${Notice} kind="error">${error}<//>`}
     ${found && html`<${Compiled} found=${found} />`}
   `;

@@ -15,7 +15,7 @@ export function RunsView({ name, change }) {
   if (!found) return html`<p aria-busy="true">Loading</p>`;
   return html`
     <div class="filters"><label>Outcome <select onChange=${(event) => setOutcome(event.target.value)}>
-      <option value="">any</option>${["recorded", "rejected", "failed"].map((each) => html`<option selected=${each === outcome}>${each}</option>`)}</select></label></div>
+      <option value="">any</option>${["recorded", "rejected", "failed"].map((each) => html`<option value=${each} selected=${each === outcome}>${each}</option>`)}</select></label></div>
     <div class="scroll" role="region" aria-label="Table of runs" tabindex="0"><table><caption>Newest first</caption>
       <thead><tr><th>At</th><th>Step</th><th>Messages</th><th>Model</th><th class="number">In</th><th class="number">Cached</th>
         <th class="number">Out</th><th class="number">Cost</th><th class="number">ms</th><th>Outcome</th></tr></thead>
