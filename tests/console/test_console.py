@@ -498,6 +498,7 @@ async def test_no_view_has_a_serious_fault_of_accessibility(
     service: Service, browser: Browser, scheme: str, width: int
 ) -> None:
     await talked(service, messages=24)
+    await service.append("support-1", {"role": "user", "content": "Ana waits for a parcel.\n" * 200})
     screen = {"color_scheme": scheme, "viewport": {"width": width, "height": 850}}
     async with page_of(browser, f"{service.url}/#/support-1", **screen) as page:
         for view in ("Timeline", "Log", "Context", "Versions", "Runs"):

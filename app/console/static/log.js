@@ -2,7 +2,7 @@
 
 import { html, useState } from "./vendor/htm-preact.js";
 import { all, call, session } from "./api.js";
-import { Ask, Notice, cited, count, span, useLoaded, when } from "./parts.js";
+import { Ask, Notice, Text, cited, count, span, useLoaded, when } from "./parts.js";
 
 export function LogView({ name, memory, change, again, onCite }) {
   const [asking, setAsking] = useState(null);
@@ -27,7 +27,7 @@ export function LogView({ name, memory, change, again, onCite }) {
       <div class="line"><b>${note.of.slice(0, -1)} ${note.id}</b>
         ${note.level && html`<span class="tag">level ${note.level}</span>`}
         <span class="right">${span(note, memory)} · ${count.format(note.tokens)} tokens · ${when(note.created_at)}</span></div>
-      <pre>${cited(note.text, onCite, { name, memory })}</pre>
+      <${Text}>${cited(note.text, onCite, { name, memory })}<//>
       <div class="buttons"><button onClick=${() => setAsking({ note, edit: true })}>Edit</button>
         <button class="danger" onClick=${() => setAsking({ note })}>Delete</button></div>
     </li>`)}</ol>

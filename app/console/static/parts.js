@@ -107,6 +107,8 @@ export function useSeen() {
   return seen;
 }
 
+export const numbers = ({ from, to }) => (from === to ? `#${from}` : `#${from}-${to}`);
+
 // The address of messages of a session.
 export const inTimeline = (name, from, to = from) => `#/${encodeURIComponent(name)}/timeline/${from}-${to}`;
 
@@ -133,6 +135,20 @@ export function span(note, memory) {
   return note.level ? `places ${note.from_seq}-${note.to_seq}` : `${note.session} ${range}`;
 }
 
+// Text as it was written. Where it is longer than its place it is scrolled by keyboard too.
+export function Text({ children, ...more }) {
+  const place = useRef();
+  useEffect(() => {
+    const resized = new ResizeObserver(([{ target }]) => {
+      if (target.scrollHeight > target.clientHeight) target.setAttribute("tabindex", "0");
+      else target.removeAttribute("tabindex");
+    });
+    resized.observe(place.current); // also when it is seen for the first time
+    return () => resized.disconnect();
+  });
+  return html`<pre ref=${place} ...${more}>${children}</pre>`;
+}
+
 function partText(part) {
   if (part.type === "text") return part.text;
   if (part.type === "reasoning") return part.text || "(reasoning)";
@@ -149,5 +165,5 @@ export const Message = ({ message, marked }) => html`
       ${message.erased_at ? html`<span class="tag" title=${`Erased ${when(message.erased_at)}`}>erased</span>`
         : message.sealed && html`<span class="tag" title="An observation covers it">sealed</span>`}
       <span class="right">${count.format(message.tokens)} tokens · ${when(message.created_at)}</span></div>
-    ${(message.content ?? []).map((part) => html`<pre>${partText(part)}</pre>`)}
+    ${(message.content ?? []).map((part) => html`<${Text}>${partText(part)}<//>`)}
   </li>`;

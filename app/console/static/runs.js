@@ -2,7 +2,7 @@
 
 import { html, useState } from "./vendor/htm-preact.js";
 import { session, some } from "./api.js";
-import { Notice, count, dollars, useLoaded, when } from "./parts.js";
+import { Notice, Text, count, dollars, useLoaded, when } from "./parts.js";
 
 export function RunsView({ name, change }) {
   const [outcome, setOutcome] = useState("");
@@ -26,7 +26,7 @@ export function RunsView({ name, change }) {
         <td class="number">${run.cost_usd === null ? "unknown" : dollars.format(run.cost_usd)}</td>
         <td class="number">${count.format(run.latency_ms)}</td>
         <td>${run.outcome}${run.error && html`<span class="wrong">${run.error}</span>`}
-          ${run.rejected_output && html`<details><summary>Output</summary><pre>${run.rejected_output}</pre></details>`}</td></tr>`)}</tbody>
+          ${run.rejected_output && html`<details><summary>Output</summary><${Text}>${run.rejected_output}<//></details>`}</td></tr>`)}</tbody>
     </table></div>
     ${found.items.length === 0 && html`<p class="hint">No call was made.</p>`}
     ${found.more && html`<button onClick=${() => setPages(pages + 1)}>More</button>`}

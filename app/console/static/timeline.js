@@ -3,7 +3,7 @@
 import { html, useEffect, useMemo, useRef, useState } from "./vendor/htm-preact.js";
 import uPlot from "./vendor/uplot.js";
 import { all, get, session, some } from "./api.js";
-import { Message, Notice, cited, count, isShared, short, span, useLoaded } from "./parts.js";
+import { Message, Notice, Text, cited, count, isShared, short, span, useLoaded } from "./parts.js";
 import { growth } from "./growth.js";
 
 const PAGE = 60;
@@ -73,7 +73,7 @@ function Notes({ name, memory, notes, oldest, newest, onCite }) {
       <div class="line"><b>${note.kind} ${note.id}</b> <span class="tag">${note.status}</span>
         ${note.level && html`<span class="tag">level ${note.level}</span>`}
         <span class="right">${span(note, memory)} · ${count.format(note.tokens)} tokens</span></div>
-      <pre>${cited(note.text, onCite, { name, memory })}</pre></li>`)}
+      <${Text}>${cited(note.text, onCite, { name, memory })}<//></li>`)}
   </ol>`;
 }
 

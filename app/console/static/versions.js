@@ -2,7 +2,7 @@
 
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { all, get, session } from "./api.js";
-import { Notice, cited, count, useLoaded, when } from "./parts.js";
+import { Notice, Text, cited, count, numbers, useLoaded, when } from "./parts.js";
 
 export function VersionsView({ name, memory, change, onCite }) {
   const newest = memory.log.version;
@@ -31,11 +31,11 @@ export function VersionsView({ name, memory, change, onCite }) {
     ${diff && html`<${Diff} diff=${diff} />`}
     ${diffError && html`<${Notice} kind="error">${diffError}<//>`}
     ${log && html`<h2>The log at version ${log.version}</h2><p class="hint">${count.format(log.tokens)} tokens</p>
-      <pre class="payload">${cited(log.text, onCite, { name, memory })}</pre>`}
+      <${Text} class="payload">${cited(log.text, onCite, { name, memory })}<//>`}
   `;
 }
 
-const ranges = (found) => found.map((range) => (range.from === range.to ? `#${range.from}` : `#${range.from}-${range.to}`)).join(", ");
+const ranges = (found) => found.map(numbers).join(", ");
 
 function Diff({ diff }) {
   const { entered, left } = diff.messages;
@@ -47,7 +47,7 @@ function Diff({ diff }) {
     <ul class="log">${changes.map((change) => html`<li class=${`note change ${change.how}`}>
       <div class="line"><b>${change.how === "left" ? "−" : "+"} ${change.kind} ${change.id}</b> <span class="tag">${change.why}</span>
         <span class="right">#${change.from_seq}-${change.to_seq} · ${count.format(change.tokens)} tokens</span></div>
-      <details><summary>Text</summary><pre>${change.text}</pre></details></li>`)}</ul>
+      <details><summary>Text</summary><${Text}>${change.text}<//></details></li>`)}</ul>
     ${left.length > 0 && html`<p class="hint">No longer shown as messages: ${ranges(left)}</p>`}
     ${entered.length > 0 && html`<p class="hint">Shown as messages again, or new: ${ranges(entered)}</p>`}`;
 }
