@@ -20,7 +20,7 @@ _NAME: Final = re.compile("#[0-9]+")
 REASONS: Final = {
     "repetitive": "the reply repeated itself over and over",
     "cut_off": "the reply was cut off at the output limit; write less",
-    "empty": "the reply held no log lines in the format asked for",
+    "empty": "the reply held no log lines; each begins with `*`, between <observations> and </observations>",
     "not_smaller": "the log was too long",
 }
 

@@ -86,7 +86,7 @@ def read_bullet(line: str) -> Bullet | None:
         return None
     if match := _BULLET.match(text):
         text = match["text"]
-    elif not text.startswith((*Priority, "->", "→")):
+    elif not text.lstrip("*_`").startswith((*Priority, "->", "→")):
         return None
     arrows = _ARROWS.match(text)
     return Bullet(text=text[arrows.end() :] if arrows else text, indent=indent, arrow=arrows is not None)

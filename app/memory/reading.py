@@ -133,7 +133,8 @@ def _source_of(words: frozenset[str], sources: Iterable[tuple[tuple[Cite, ...], 
 
 def _fact(item: Item, reading: Reading, loaded: Loaded, said: dict[int, Message], timezone: ZoneInfo) -> NewFact:
     cites = item.cited
-    text = "; ".join([item.text, *(detail.text for detail in item.details)])
+    *firsts, last = [item.text, *(detail.text for detail in item.details)]
+    text = "; ".join([*(one.rstrip(".;") for one in firsts), last])
     told = _CATEGORIES[item.tag]
     category = Category.INSIGHT if item.trust in FOREIGN and told in OWN_WORD else told
     valid_from = min(_true_from(item, cites, said, timezone) or loaded.now, loaded.now)

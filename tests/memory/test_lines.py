@@ -18,7 +18,7 @@ def test_every_kind_of_bullet_is_read(line: str) -> None:
     assert bullet.text == "said"
 
 
-@pytest.mark.parametrize("line", ["🔴 said", "✅(10:00) said", "-> said"])
+@pytest.mark.parametrize("line", ["🔴 said", "✅(10:00) said", "-> said", "**🔴 (10:00)** said"])
 def test_a_mark_or_an_arrow_makes_a_bullet_of_a_line(line: str) -> None:
     assert read_bullet(line) is not None
 

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from app.memory.model import Cite, Item
+from app.memory.model import Cite, Detail, Item
 from app.memory.reading import Reading, new_facts
 from app.memory.spans import safe_span
 from tests.memory.building import EMPTY, NOW, observation
@@ -27,6 +27,14 @@ def test_a_fact_is_true_from_the_day_of_its_line(day: str, expected: datetime) -
     (fact,) = new_facts([line], Reading(from_seq=1, to_seq=2), EMPTY, timezone=ZoneInfo("Asia/Tokyo"), facts_max=1)
 
     assert fact.valid_from.astimezone(UTC) == expected
+
+
+def test_a_fact_says_what_the_details_of_its_line_say() -> None:
+    line = Item(text="User stays in Porto.", details=(Detail(text="by the river;"), Detail(text="for a week.")))
+
+    (fact,) = new_facts([line], Reading(from_seq=1, to_seq=2), EMPTY, timezone=ZoneInfo("UTC"), facts_max=1)
+
+    assert fact.text == "User stays in Porto; by the river; for a week."
 
 
 SAID = ("I live in Lisbon.", "I prefer a window seat.", "I still live in Lisbon, you know.", "リスボンに住んでいます。")
