@@ -173,7 +173,7 @@ def _among(old: Said, new: Said) -> Relation | None:
             return Relation.SAME
         if one < other and _says_it(new, old):
             return Relation.REFINES
-    return Relation.CONTRADICTS if old.spoken.tells & new.spoken.ends else None
+    return Relation.CONTRADICTS if new.spoken.replaces(old.spoken) else None
 
 
 def _says_it(larger: Said, smaller: Said) -> bool:

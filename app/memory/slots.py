@@ -8,7 +8,7 @@ frame, the sentence says nothing of such a thing.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, Self, TypeAlias
 
 from app.kit.words import terms
 
@@ -155,6 +155,7 @@ _FRAMES: Final = (
         ),
     ),
 )
+_VALUE: Final = re.compile(r"[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*")
 _COPULA: Final = re.compile(r"['’](?:m|re|s)\b|\b(?:am|is|are)\b")
 _PERFECT: Final = re.compile(r"['’]ve\b|\b(?:have|has)\b")
 _OF_NONE: Final = frozenset({"", "my", "our", "the", "a", "s", "new", "current", "total", "whole", "overall", "is"})
@@ -162,10 +163,19 @@ _OF_NONE: Final = frozenset({"", "my", "our", "the", "a", "s", "new", "current",
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """``ends``: where another sentence told one of these, this one took its place; among them what it ``tells``."""
+    """``ends``: where another sentence told one of these, this one took its place; among them what it ``tells``.
+
+    ``values``: of some of them the name that it gives, by which two sentences may tell the same.
+    """
 
     tells: frozenset[Slot]
     ends: frozenset[Slot]
+    values: frozenset[tuple[Slot, str]]
+
+    def replaces(self, earlier: Self) -> bool:
+        """Whether this tells another value of what the earlier one told."""
+        same = {slot for slot, _ in self.values & earlier.values}
+        return bool((earlier.tells & self.ends) - same)
 
 
 def spoken_of(text: str, words: Sequence[str]) -> Spoken:
@@ -173,7 +183,13 @@ def spoken_of(text: str, words: Sequence[str]) -> Spoken:
     found = [(frame, match) for frame in _FRAMES if (match := _found(frame, text))]
     tells = {(kind, *_whose(match)) for frame, match in found for kind in frame.kinds} | set(_early(words))
     ends = {(kind, *_whose(match)) for frame, match in found for kind in frame.ends}
-    return Spoken(frozenset(tells), frozenset(tells | ends))
+    values = {
+        ((kind, *_whose(match)), value)
+        for frame, match in found
+        for kind in frame.kinds
+        if (value := _value(text, match))
+    }
+    return Spoken(frozenset(tells), frozenset(tells | ends), frozenset(values))
 
 
 def other(words: Sequence[str]) -> str:
@@ -202,6 +218,12 @@ def _whose(match: re.Match[str]) -> tuple[str, str]:
     who = _ALIKE.get(kin, kin) or held.get("named", "")
     of = held.get("of", "")
     return " ".join(filter(None, ["" if of in _OF_NONE else of, held.get("called", "")])), who
+
+
+def _value(text: str, match: re.Match[str]) -> str:
+    """The name that the frame leads to: a frame ends in its first letter. "" where it is none."""
+    name = _VALUE.match(text, match.end() - 1)
+    return "" if name is None else name[0].casefold()
 
 
 def _early(words: Sequence[str]) -> Iterator[Slot]:

@@ -38,6 +38,7 @@ REFINES = [
 ]
 CONTRADICTS = [
     ("User lives in Lisbon.", "User moved to Porto."),
+    ("User lives in New York with two cats.", "User lives in New Orleans, near the river."),
     ("User works at a bank.", "User started to work as a nurse in Lyon."),
     ("User prefers a window seat.", "User prefers an aisle seat."),
     ("User prefers Python over Java.", "User prefers Java over Python."),
@@ -116,6 +117,8 @@ NEITHER = [
     ("User works in the morning before noon.", "User works in the morning after noon."),
     ("User met Ana at the bank where Tom works.", "User works at the bank."),
     # Of one time, or in one person: both are true.
+    ("User lives in Lisbon with two cats.", "User lives in Lisbon, near the river."),
+    ("User works at Acme with three others.", "User works at Acme, in sales."),
     ("User lives in Lisbon.", "User lived in Tokyo for three years."),
     ("User lives in Lisbon.", "User used to live in Rome."),
     ("User lives in Lisbon.", "User wants to move to Rome."),
