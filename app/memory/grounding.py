@@ -177,7 +177,8 @@ class Grounds:
     def __init__(self, sources: Sequence[Source], *, known: Sequence[Source] = ()) -> None:
         self.anywhere = Ground(sources=[source for source in (*sources, *known) if not source.uncertain])
         self._cited = Cited(sources)
-        self._all = Ground(sources=sources)
+        self._sources = sources
+        self._all = _ground(sources)
         self._by_cite: dict[Cite, Ground] = {}
         self._speakers = frozenset(source.speaker for source in sources if len(source.speaker) >= NAME_LETTERS)
 
@@ -203,8 +204,13 @@ class Grounds:
     def _by(self, cite: Cite) -> Ground:
         found = self._by_cite.get(cite)
         if found is None:
-            found = self._by_cite[cite] = Ground(sources=[self._all.sources[at] for at in self._cited.places(cite)])
+            found = self._by_cite[cite] = _ground([self._sources[at] for at in self._cited.places(cite)])
         return found
+
+
+def _ground(sources: Sequence[Source]) -> Ground:
+    """Without the uncertain ones, unless there are no others: what they say is no ground for another line."""
+    return Ground(sources=[source for source in sources if not source.uncertain] or sources)
 
 
 def message_source(message: Message, timezone: ZoneInfo) -> Source:

@@ -36,7 +36,7 @@ def reflector_instructions() -> Prompt:
 def reflector_prompt(source: ReflectorInput) -> str:
     """All but the fixed instructions: the log, then how far to condense it."""
     tenths = round(COMPRESSION_SHARES[source.compression - 1] * 10)
-    share = 100 * source.target_tokens // max(1, source.source_tokens)
+    share = round(100 * source.target_tokens / max(1, source.source_tokens))
     asked = (
         f"Condense this log to less than {share}% of its length: it has about {source.source_tokens:,} tokens, your"
         f" text must have fewer than {source.target_tokens:,}. Keep about {tenths}/10 of what it tells:"

@@ -280,6 +280,20 @@ def test_what_rests_on_uncertain_lines_only_stays_uncertain() -> None:
     assert verdict.grounded_share == 1.0
 
 
+def test_what_only_an_uncertain_line_says_stays_uncertain_though_a_certain_one_has_its_citation() -> None:
+    paid = Item(text="User paid 40 euros.", cites=(Cite(1, 1),))
+    doubted = Item(text="User paid 500 euros.", uncertain=True, cites=(Cite(1, 1),))
+    verdict = judge_reflection(
+        Parsed(items=(line("User paid 40, then 500 euros.", (1, 1)), line("User paid 40.", (1, 1)))),
+        items=(paid, doubted),
+        source_tokens=100,
+        limit_tokens=None,
+        cut_off=False,
+    )
+
+    assert [item.uncertain for item in verdict.items] == [True, False]
+
+
 def test_lost_lines_are_restored_verbatim() -> None:
     restored = restore(reflected(line("User paid 40 euros.")), CONDENSED, limit_tokens=None)
 
