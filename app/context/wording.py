@@ -122,9 +122,10 @@ def _hanging(text: str) -> str:
     return "\n  ".join(text.splitlines())
 
 
-def current_task(task: str) -> str:
+def current_task(task: str, *, messages_since: int) -> str:
     """Messages since the newest note may have changed it."""
-    return f"Current task, as of the newest note: {_hanging(task)}"
+    ago = f" ({messages_since} {'message' if messages_since == 1 else 'messages'} ago)" if messages_since else ""
+    return f"Current task, as of the newest note{ago}: {_hanging(task)}"
 
 
 def suggested_response(response: str) -> str:

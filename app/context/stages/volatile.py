@@ -20,12 +20,15 @@ def volatile(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
     Absent if the assistant spoke last, unless something was searched for (docs/decisions/0035).
     """
     date = ask.now.astimezone(snapshot.rules.zone).date()
-    lines = (Line(TODAY, today(date)), *_of_memory(snapshot), *elsewhere(snapshot), *of_caller(ask))
+    lines = (Line(TODAY, today(date)), *_of_memory(snapshot, ask), *elsewhere(snapshot), *of_caller(ask))
     if _has_place(draft, ask) or (ask.recalled and not _calls(draft)):
         draft, verdict, reason = replace(draft, volatile=lines), Verdict.KEPT, "changes by the turn"
     else:
         verdict, reason = Verdict.DROPPED, "no message of the user or of a tool comes last"
-    return noting(draft, ask, (decision("volatile", verdict, line, reason) for line in lines))
+    decisions = [decision("volatile", verdict, line, reason) for line in lines]
+    if outdated := _suggested(snapshot) if _is_answered(snapshot, ask) else None:
+        decisions.append(decision("volatile", Verdict.DROPPED, outdated, "the assistant has spoken since"))
+    return noting(draft, ask, decisions)
 
 
 def _has_place(draft: Draft, ask: Ask) -> bool:
@@ -39,11 +42,24 @@ def _calls(draft: Draft) -> bool:
     return any(part["type"] == PartType.TOOL_CALL for message in draft.tail.messages[-1:] for part in message.parts)
 
 
-def _of_memory(snapshot: Snapshot) -> Iterator[Line]:
+def _of_memory(snapshot: Snapshot, ask: Ask) -> Iterator[Line]:
     if snapshot.rules.enabled and snapshot.current_task:
-        yield Line("current_task", current_task(snapshot.current_task))
-    if snapshot.rules.enabled and snapshot.suggested_response:
-        yield Line("suggested_response", suggested_response(snapshot.suggested_response))
+        since = snapshot.last_seq - snapshot.observed_seq + len(ask.incoming)
+        yield Line("current_task", current_task(snapshot.current_task, messages_since=since))
+    if (suggested := _suggested(snapshot)) and not _is_answered(snapshot, ask):
+        yield suggested
+
+
+def _suggested(snapshot: Snapshot) -> Line | None:
+    if not snapshot.rules.enabled or not snapshot.suggested_response:
+        return None
+    return Line("suggested_response", suggested_response(snapshot.suggested_response))
+
+
+def _is_answered(snapshot: Snapshot, ask: Ask) -> bool:
+    """Whether the assistant has spoken since the newest note: what it might say then has been said, or was not."""
+    since = (message for message in snapshot.tail if message.seq > snapshot.observed_seq)
+    return any(message.role is Role.ASSISTANT for message in (*since, *ask.incoming))
 
 
 def of_caller(ask: Ask) -> Iterator[Line]:
