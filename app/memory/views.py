@@ -31,6 +31,8 @@ NAME_CHARS_MAX = 60
 NAME_MARKS = " ._@-"  # with letters and digits all that a speaker's name may hold inside a label
 HEAD_SHARE = 2 / 3  # of what is kept of a cut text; the rest is its end
 SHRINK = 0.9  # a cut that is still too long is tried again at so much of it
+MEDIA = frozenset({PartType.IMAGE, PartType.FILE, "audio", "document", "image_url", "input_file", "input_image"})
+READ_LEVELS = 6  # so deep in an output is looked for what nobody can read
 # Possessive: many blanks behind a bracket would else be divided among both stars in every way there is.
 OWN_TAGS = re.compile(
     r"<(?=\s*+/?\s*+(?:(?:earlier-)?observations|messages|conversation|notes|log|current-task|suggested-response|rules)\b)",
@@ -186,9 +188,33 @@ def _pieces(part: Part, name: str | None, *, unanswered: bool) -> Iterator[Piece
 
 
 def value_text(value: Any) -> str:
-    """A tool's arguments or output as text: a string as it is, a list of text parts joined, else JSON."""
+    """A tool's arguments or output as text: a string as it is, a list of parts each as its own, else JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, list) and value and all(isinstance(one, dict) and "type" in one for one in value):
-        return "\n".join(str(one.get("text", f"[{one['type']}]")) for one in value)
-    return json.dumps(value, ensure_ascii=False)
+        return "\n".join(map(_part_text, value))
+    return json.dumps(_readable(value), ensure_ascii=False)
+
+
+def _part_text(part: dict[str, Any]) -> str:
+    """A part of a tool's output: its text, that there is an image or a file, or all it tells: a hit of a web search."""
+    if "text" in part:
+        return str(part["text"])
+    source = part.get("source")
+    if part["type"] not in MEDIA or (isinstance(source, dict) and source.get("type") == "text"):
+        return json.dumps(_readable(part), ensure_ascii=False)
+    names = (part[key] for key in ("title", "name", "filename", "media_type") if isinstance(part.get(key), str))
+    return f"[{' '.join((str(part['type']), *names))}]"
+
+
+def _readable(value: Any, levels: int = READ_LEVELS) -> Any:
+    """The value without what only its provider can read, and without bytes."""
+    if not levels:
+        return value
+    if isinstance(value, list):
+        return [_readable(one, levels - 1) for one in value]
+    if not isinstance(value, dict):
+        return value
+    unread = {"data"} if value.get("type") == "base64" else set()
+    told = {key: one for key, one in value.items() if key not in unread and not key.startswith("encrypted_")}
+    return {key: _readable(one, levels - 1) for key, one in told.items()}

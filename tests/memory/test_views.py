@@ -213,6 +213,22 @@ def test_a_late_result_is_shown_though_its_call_is_not_there() -> None:
         ([], "[]"),
         (None, "null"),
         ([{"type": "text", "text": "one"}, {"type": "image", "data": "AAAA"}], "one\nresult| [image]"),
+        (
+            [{"type": "web_search_result", "title": "Oslo", "url": "https://no.example", "encrypted_content": "EqgB"}],
+            '{"type": "web_search_result", "title": "Oslo", "url": "https://no.example"}',
+        ),
+        (
+            [{"type": "tool_reference", "tool_name": "refund"}, {"type": "document", "title": "Terms", "source": {}}],
+            '{"type": "tool_reference", "tool_name": "refund"}\nresult| [document Terms]',
+        ),
+        (
+            [{"type": "document", "source": {"type": "text", "data": "No refunds."}}],
+            '{"type": "document", "source": {"type": "text", "data": "No refunds."}}',
+        ),
+        (
+            {"url": "https://no.example", "content": {"source": {"type": "base64", "data": "AAAA"}}, "data": [1]},
+            '{"url": "https://no.example", "content": {"source": {"type": "base64"}}, "data": [1]}',
+        ),
         ([{"type": "text", "text": "one"}, 2], '[{"type": "text", "text": "one"}, 2]'),
         ([{"text": "one"}], '[{"text": "one"}]'),
     ],
