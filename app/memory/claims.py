@@ -11,7 +11,7 @@ from typing import Final
 
 from app.kit.days import DatePhrase, date_phrases, days_apart, figure_phrases
 from app.kit.words import normalized
-from app.memory.numbers import NUMBER, TIME, clock
+from app.memory.numbers import CODE, NUMBER, TIME, clock
 
 DAY_OFFSETS: Final = {"today": 0, "tonight": 0, "yesterday": -1, "tomorrow": 1}
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -41,7 +41,7 @@ class Claims:
     """What a text claims. ``numbers`` are as written, with a ``#`` or a scale (``10k``); ``times`` are ``HH:MM``.
 
     ``figures``: dates in figures alone, each as it may be read. ``named``: a date with the day before it, ``yesterday``
-    or a weekday.
+    or a weekday. ``codes`` are whole numbers of four digits or more that nothing tells to be amounts.
     """
 
     quotes: tuple[str, ...]
@@ -50,6 +50,7 @@ class Claims:
     named: tuple[tuple[str, DatePhrase], ...]
     identifiers: tuple[str, ...]
     times: tuple[str, ...]
+    codes: tuple[str, ...]
     numbers: tuple[str, ...]
 
 
@@ -62,6 +63,7 @@ def claims(text: str) -> Claims:
         rest = rest[: phrase.start] + " " * (phrase.end - phrase.start) + rest[phrase.end :]
     identifiers, rest = _taken(rest, _WORD, _identifier)
     times, rest = _taken(rest, TIME, clock)
+    codes, rest = _taken(rest, CODE, lambda match: match[0])
     numbers, _ = _taken(rest, NUMBER, lambda match: match[0])
     return Claims(
         quotes=quotes,
@@ -70,6 +72,7 @@ def claims(text: str) -> Claims:
         named=named,
         identifiers=identifiers,
         times=times,
+        codes=codes,
         numbers=numbers,
     )
 

@@ -15,7 +15,7 @@ from app.kit.days import DatePhrase, date_phrases, days_alone, parse_day, partia
 from app.memory.cited import Cited
 from app.memory.claims import BEFORE, DAY_OFFSETS, WEEKDAYS, Claims, claims, named_days, normal
 from app.memory.model import Cite, Item, Ranges, seqs_of
-from app.memory.numbers import clock_times, numerals
+from app.memory.numbers import clock_times, listed_numerals, numerals
 from app.memory.spans import merged
 from app.sessions.model import Message, Part, PartType, Role
 
@@ -71,7 +71,7 @@ class Source:
 
     @cached_property
     def numbers(self) -> frozenset[str]:
-        return numerals(self.text)
+        return listed_numerals(self.text)
 
     @cached_property
     def times(self) -> frozenset[str]:
@@ -264,6 +264,7 @@ def _unheld(found: Claims, grounds: Sequence[Ground], *, named: Sequence[Ground]
         (found.named, _named, grounds),
         (found.identifiers, _names, named),
         (found.times, _times, grounds),
+        (found.codes, _counts, named),
         (found.numbers, _counts, grounds),
     )
     for values, holds, among in checks:

@@ -20,6 +20,9 @@ _DIGITS: Final = r"\d+(?:[.,]\d+)*"
 NUMBER: Final = re.compile(
     rf"#{_DIGITS}|{_DIGITS}(?:[ -]?(?:{'|'.join(_SCALES)})\b|\s?[{''.join(_LARGE)}]{{1,3}})?", re.IGNORECASE
 )
+# No amount and no part of a number, but what a thing is called: an order, a port, an issue.
+_AMOUNT: Final = rf"[%$€£¥₩원円元{''.join(_LARGE)}]|(?:EUR|USD|GBP|euros?|dollars?|pounds?|{'|'.join(_SCALES)})\b"
+CODE: Final = re.compile(rf"(?<![$€£¥₩\d])(?<!\d[.,])#?\d{{4,}}(?![.,]?\d)(?![ -]?(?:{_AMOUNT}))", re.IGNORECASE)
 _BY_COMMAS: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _BY_DOTS: Final = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?")
 
@@ -100,6 +103,17 @@ def numerals(text: str) -> frozenset[str]:
     """
     written = (form for number in NUMBER.findall(text) for form in _forms(number.lstrip("#")))
     return frozenset([*written, *_in_words(text.casefold())])
+
+
+def listed_numerals(text: str) -> frozenset[str]:
+    """The numbers of a text, and those that its rows and lists hold: of ``[10,20]`` and ``8841,12.50`` each one."""
+    lists = (written.split(",") for written in NUMBER.findall(text) if "," in written and not _is_grouped(written))
+    return numerals(text).union(form for pieces in lists for piece in pieces for form in _forms(piece.lstrip("#")))
+
+
+def _is_grouped(written: str) -> bool:
+    """Whether its commas can only be those between thousands; of several it may be a list as well."""
+    return written.count(",") == 1 and _BY_COMMAS.fullmatch(written) is not None
 
 
 def clock_times(text: str) -> frozenset[str]:

@@ -177,7 +177,9 @@ def _keys(item: Item) -> _Keys:
         names = {name for name in names if not _WEEKDAY.fullmatch(name)}
     plain = normal(undated)
     return _Keys(
-        values=frozenset(form for n in found.numbers for form in numerals(n)) | _days(text) | set(found.times),
+        values=frozenset(form for n in (*found.codes, *found.numbers) for form in numerals(n))
+        | _days(text)
+        | set(found.times),
         names=frozenset(names - _SPEAKERS) | set(found.identifiers),
         words=_words(plain),
         caseless=_CASELESS.search(plain) is not None,

@@ -44,13 +44,14 @@ def test_quotes_are_found_in_every_kind_of_marks(text: str) -> None:
 
 
 def test_each_character_counts_to_one_claim_only() -> None:
-    found = claims('On May 20, 2023 at 10:30 "5 of 6" took build42 for 7 days, see #12.')
+    found = claims('On May 20, 2023 at 10:30 "5 of 6" took build42 for 7 days and order 8841, see #12.')
 
     assert [(phrase.year, phrase.month, phrase.day) for phrase in found.dates] == [(2023, 5, 20)]
-    assert (found.quotes, found.times, found.identifiers, found.numbers) == (
+    assert (found.quotes, found.times, found.identifiers, found.codes, found.numbers) == (
         ("5 of 6",),
         ("10:30",),
         ("build42",),
+        ("8841",),
         ("7", "#12"),
     )
 
@@ -78,6 +79,17 @@ def test_dates_in_figures_are_read_both_ways(text: str, expected: list[set[tuple
 )
 def test_a_date_right_behind_the_word_for_its_day_is_told_with_it(text: str, words: list[str]) -> None:
     assert [word for word, _ in claims(text).named] == words
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("order 8841, issue #42117 on port 8080.", ("8841", "#42117", "8080")),
+        ("$1500, 1500 EUR, 1500 euros, 20000%, 1,500, 1500.25, 1500k, 12345 million, #123 and 999", ()),
+    ],
+)
+def test_a_code_is_a_whole_number_that_is_no_amount(text: str, codes: tuple[str, ...]) -> None:
+    assert claims(text).codes == codes
 
 
 def test_texts_are_compared_without_case_width_and_spacing() -> None:

@@ -148,7 +148,7 @@ def test_a_line_whose_claims_are_not_in_its_source_is_kept_as_uncertain(item: It
 
 
 EARLIER = (
-    Item(text="User ordered part KX7 from shop_west for 90 euros.", cites=(Cite(3, 3),)),
+    Item(text="User ordered part KX7 from shop_west for 90 euros, order 8841.", cites=(Cite(3, 3),)),
     Item(text="The spare is ZQ9.", uncertain=True, cites=(Cite(4, 4),)),
 )
 
@@ -159,6 +159,8 @@ EARLIER = (
         pytest.param(line("The lamp LX5 was paid.", (11, 11)), True, id="in a message not cited"),
         pytest.param(line("Part KX7 was paid, 40 euros.", (11, 11)), True, id="in an earlier line"),
         pytest.param(line("Part `KX7` was paid.", (11, 11)), True, id="in quotation marks"),
+        pytest.param(line("Order 8841 was paid.", (11, 11)), True, id="the number of an order"),
+        pytest.param(line("Order 8842 was paid.", (11, 11)), False, id="of another order"),
         pytest.param(line("Part KX8 was paid.", (11, 11)), False, id="nowhere"),
         pytest.param(line("Part ZQ9 was paid.", (11, 11)), False, id="in an uncertain line only"),
         pytest.param(line("Part KX7 was paid, 90 euros.", (11, 11)), False, id="a number is no name"),
