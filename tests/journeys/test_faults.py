@@ -28,7 +28,7 @@ MEMORY: dict[str, Any] = {
 }
 LIMITS = Limits(message_budget=1_000, memory_budget=1_200)
 OBSERVE_AT = 8  # messages of plain_talk: over 400 tokens
-PROMPT_SECONDS = 2.0  # an answer that takes longer waited for the model
+PROMPT_SECONDS = 10.0  # on a busy machine; an answer that waited for the model would take its time-out, which is 90
 
 
 def talk(first: int, last: int) -> list[Json]:

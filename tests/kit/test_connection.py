@@ -127,7 +127,7 @@ async def test_an_answer_is_given_before_the_body_is_there_and_is_the_only_one(s
 
 
 async def test_an_idle_connection_is_closed_after_its_time(start_service: StartService) -> None:
-    async with start_service(http={"keep_alive_seconds": 1, "head_seconds": 0.1}) as service:
+    async with start_service(http={"keep_alive_seconds": 1, "head_seconds": 0.5}) as service:
         began = time.monotonic()
         answer = await said(service, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
         assert answer.startswith(b"HTTP/1.1 200 ")
