@@ -497,14 +497,31 @@ async def test_a_key_that_is_revoked_is_asked_for_again(
 async def test_no_view_has_a_serious_fault_of_accessibility(
     service: Service, browser: Browser, scheme: str, width: int
 ) -> None:
+    await service.client.put("/sessions/support-1", json={"resource_id": "ana"})
     await talked(service, messages=24)
     await service.append("support-1", {"role": "user", "content": "Ana waits for a parcel.\n" * 200})
+    for valid_to in (None, "2100-01-01T00:00:00Z"):
+        fact = {"text": "Ana has a parcel. " * 80, "category": "profile", "valid_to": valid_to}
+        sources = [{"session": "support-1", "cites": [1, 3, 4]}]
+        await service.client.post("/resources/ana/facts", json=fact | {"sources": sources})
     screen = {"color_scheme": scheme, "viewport": {"width": width, "height": 850}}
     async with page_of(browser, f"{service.url}/#/support-1", **screen) as page:
         for view in ("Timeline", "Log", "Context", "Versions", "Runs"):
             await page.get_by_role("link", name=view, exact=True).click()
             await expect(page.locator("main section:not(:has([aria-busy]))")).to_be_visible()
             await fit_and_faultless(page, view)
+        await page.get_by_role("link", name="Facts", exact=True).click()
+        await expect(page.locator(".fact")).to_have_count(2)
+        await fit_and_faultless(page, "Facts")
+        await page.get_by_role("button", name="Add").click()
+        await fit_and_faultless(page, "Add")
+        await page.get_by_role("button", name="Cancel").click()
+        await page.get_by_role("link", name="Recall", exact=True).click()
+        await page.get_by_label("Query").fill("parcel")
+        await page.get_by_label("Neighbours").select_option("1")
+        await page.get_by_label("Query").press("Enter")
+        await expect(page.locator(".hit.fact")).to_have_count(2)
+        await fit_and_faultless(page, "Recall")
 
 
 async def fit_and_faultless(page: Page, view: str) -> None:

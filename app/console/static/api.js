@@ -62,6 +62,7 @@ export async function some(path, query, pages, signal) {
 export const all = async (path, query, signal) => (await some(path, { limit: 500, ...query }, 10, signal)).items;
 
 export const session = (name) => `/sessions/${encodeURIComponent(name)}`;
+export const resource = (id) => `/resources/${encodeURIComponent(id)}`;
 
 const pause = (ms, signal) =>
   new Promise((resolve) => {

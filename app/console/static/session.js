@@ -6,6 +6,8 @@ import { Ask, Figure, Notice, Status, ago, count, dollars, inTimeline, many, sho
 import { CoverageMap } from "./coverage.js";
 import { Timeline } from "./timeline.js";
 import { LogView } from "./log.js";
+import { FactsView } from "./facts.js";
+import { RecallView } from "./recall.js";
 import { ContextView } from "./context.js";
 import { RunsView } from "./runs.js";
 import { VersionsView } from "./versions.js";
@@ -13,6 +15,8 @@ import { VersionsView } from "./versions.js";
 const VIEWS = {
   timeline: ["Timeline", Timeline],
   log: ["Log", LogView],
+  facts: ["Facts", FactsView],
+  recall: ["Recall", RecallView],
   context: ["Context", ContextView],
   versions: ["Versions", VersionsView],
   runs: ["Runs", RunsView],
@@ -48,7 +52,10 @@ function useEvents(name) {
 
 export function SessionPage({ name, tab, cite }) {
   const events = useEvents(name);
-  const [memory, error] = useLoaded((signal) => get(`${session(name)}/memory`, {}, signal), [name, events.change]);
+  const [found, error] = useLoaded(async (signal) => {
+    const [memory, { resource_id }] = await Promise.all(["/memory", ""].map((of) => get(session(name) + of, {}, signal)));
+    return { memory, resourceId: resource_id };
+  }, [name, events.change]);
   const [, View] = VIEWS[tab] ?? VIEWS.timeline;
   const show = (from, to) => {
     const hash = inTimeline(name, from, to);
@@ -56,25 +63,26 @@ export function SessionPage({ name, tab, cite }) {
     else location.hash = hash;
   };
   const back = html`<a class="back" href="#/">All sessions</a>`;
-  if (error && !memory) return html`${back}<h1>${name}</h1><${Notice} kind="error">${error}<//>`;
-  if (!memory) return html`${back}<p aria-busy="true">Loading</p>`;
+  if (error && !found) return html`${back}<h1>${name}</h1><${Notice} kind="error">${error}<//>`;
+  if (!found) return html`${back}<p aria-busy="true">Loading</p>`;
+  const { memory, resourceId } = found;
   return html`
     ${back}
-    <${Head} name=${name} memory=${memory} events=${events} />
+    <${Head} name=${name} memory=${memory} resourceId=${resourceId} events=${events} />
     <${CoverageMap} memory=${memory} onShow=${show} />
     <nav class="tabs" aria-label="Views">
-      ${Object.entries(VIEWS).map(
+      ${Object.entries(VIEWS).filter(([id]) => id !== "facts" || resourceId).map(
         ([id, [label]]) => html`<a href=${`#/${encodeURIComponent(name)}/${id}`}
           aria-current=${id === tab ? "page" : undefined}>${label}</a>`,
       )}
     </nav>
     <section aria-label=${(VIEWS[tab] ?? VIEWS.timeline)[0]}>
-      <${View} name=${name} memory=${memory} change=${events.change} again=${events.again} cite=${cite} onCite=${show} />
+      <${View} name=${name} memory=${memory} resourceId=${resourceId} change=${events.change} again=${events.again} cite=${cite} onCite=${show} />
     </section>
   `;
 }
 
-function Head({ name, memory, events }) {
+function Head({ name, memory, resourceId, events }) {
   const [done, setDone] = useState(null);
   const [asking, setAsking] = useState(null);
   const act = async (step) => {
@@ -91,6 +99,7 @@ function Head({ name, memory, events }) {
   return html`
     <div class="head">
       <h1>${name}</h1> <${Status} of=${memory.status} />
+      ${resourceId && html`<span class="tag" title="Its resource">${resourceId}</span>`}
       <span class=${`live ${events.live ? "on" : ""}`} role="status">${events.live ? "live" : "not live"}</span>
       <div class="buttons">
         <button onClick=${() => act("observe")}>Observe</button>
@@ -136,5 +145,5 @@ function told(data) {
   if (data.error) return data.session ? `${data.session}: ${data.error}` : data.error;
   if (data.version !== undefined) return `version ${data.version}`;
   if (data.from_seq === undefined) return "";
-  return `${data.session ?? ""} #${data.from_seq}-${data.to_seq}`;
+  return `${data.session ?? ""} #${data.from_seq}-${data.to_seq}${data.facts ? `: ${many(data.facts, "fact")}` : ""}`;
 }

@@ -19,7 +19,7 @@ export function SessionList({ chosen, status, onStatus }) {
   useLooks(look, [search, status, pages], 150);
   return html`
     <div class="filters" role="search">
-      <label>Search <input type="search" value=${search} placeholder="part of a key"
+      <label class="wide">Search <input type="search" value=${search} placeholder="part of a key"
         onInput=${(event) => (setSearch(event.target.value.trim()), setPages(1))} /></label>
       <label>Status <select id="status" value=${status} onChange=${(event) => onStatus(event.target.value)}>
         <option value="">any</option>

@@ -1,0 +1,81 @@
+// What is known of the session's resource, by category: what holds, and what held.
+
+import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { call, resource, some } from "./api.js";
+import { CATEGORIES, Fact, FactFields, noted } from "./fact.js";
+import { TimeField, fromField, toField } from "./fields.js";
+import { Ask, Notice, useLoaded } from "./parts.js";
+
+const VALIDITIES = { current: "what holds", past: "what held", all: "all" };
+const AT_FIRST = { category: "", validity: "current", at: null, words: "" };
+
+export function FactsView(props) {
+  if (!props.resourceId) return html`<p>This session is of no resource, and facts are known of a resource.</p>`;
+  return html`<${Facts} ...${props} />`;
+}
+
+function Facts({ name, resourceId, change, again, onCite }) {
+  const path = `${resource(resourceId)}/facts`;
+  const [wanted, setWanted] = useState(AT_FIRST);
+  const [pages, setPages] = useState(1);
+  const want = (field, value) => (setWanted({ ...wanted, [field]: value }), setPages(1));
+  const [asking, setAsking] = useState(null);
+  const { category, validity, at } = wanted;
+  const words = wanted.words.trim().toLocaleLowerCase();
+  const isLooking = words !== ""; // the service looks for none, so all are read
+  const [found, error] = useLoaded(
+    (signal) => some(path, { category, validity, at, limit: isLooking ? 500 : 50 }, isLooking ? 10 : pages, signal),
+    [path, change, category, validity, at, pages, isLooking],
+  );
+  const [led, lead] = useLed(found);
+  const show = (id) => (setWanted({ ...AT_FIRST, validity: "all" }), setPages(Infinity), lead({ id }));
+  if (error && !found) return html`<${Notice} kind="error">${error}<//>`;
+  if (!found) return html`<p aria-busy="true">Loading</p>`;
+  const shown = found.items.filter((fact) => fact.text.toLocaleLowerCase().includes(words));
+  return html`
+    <${Filters} wanted=${wanted} onWant=${want} />
+    <div class="head"><p class="hint">What is known of ${resourceId} beyond a single session, the oldest note first.</p>
+      <div class="buttons"><button onClick=${() => setAsking("add")}>Add</button>
+        <button class="danger" disabled=${!found.items.length} onClick=${() => setAsking("delete")}>Delete all</button></div></div>
+    ${error && html`<${Notice} kind="error">${error}<//>`}
+    ${shown.length === 0 && html`<p>${isNarrowed(wanted) ? "There is none." : `Nothing is known of ${resourceId} now.`}</p>`}
+    ${Object.entries(CATEGORIES).map(([id, heading]) => {
+      const those = shown.filter((fact) => fact.category === id);
+      return those.length > 0 && html`<h2>${heading} <span class="tag">${those.length}${found.more && "+"}</span></h2>
+        <ol class="log" aria-label=${heading}>${those.map((fact) => html`<${Fact} key=${fact.id} fact=${fact} path=${path} at=${at}
+          name=${name} marked=${fact.id === led?.id} again=${again} onCite=${onCite} onShow=${show} />`)}</ol>`;
+    })}
+    ${found.more && html`<button onClick=${() => setPages(pages + 1)}>More</button>`}
+    ${asking === "add" && html`<${Ask} title=${`Add a fact about ${resourceId}`} does="Add" onClose=${() => setAsking(null)}
+        onDo=${async (form) => (await call("POST", path, { body: noted(form, name) }), again())}>
+        <${FactFields} session=${name} /><//>`}
+    ${asking === "delete" && html`<${Ask} title=${`Delete all facts of ${resourceId}?`} does="Delete all" danger onClose=${() => setAsking(null)}
+        onDo=${async () => (await call("DELETE", path), again())}>
+        <p>Also those that hold no longer, and whatever is filtered out. The sessions stay, and are not read again for facts.</p><//>`}
+  `;
+}
+
+const isNarrowed = ({ category, validity, at, words }) => category || validity !== "current" || at || words.trim();
+
+// The fact that another one names as what ended it: focused once it is there.
+function useLed(found) {
+  const [led, lead] = useState(null);
+  const done = useRef(null);
+  useEffect(() => {
+    const fact = led !== done.current && document.getElementById(`fact-${led.id}`);
+    if (!fact) return;
+    done.current = led;
+    fact.focus();
+  }, [led, found]);
+  return [led, lead];
+}
+
+const Filters = ({ wanted, onWant }) => html`<div class="filters" role="search" aria-label="Facts">
+  <label class="words">Contains <input type="search" value=${wanted.words} placeholder="part of a fact"
+    onInput=${(event) => onWant("words", event.target.value)} /></label>
+  <label>Category <select onChange=${(event) => onWant("category", event.target.value)}><option value="">any</option>
+    ${Object.keys(CATEGORIES).map((id) => html`<option value=${id} selected=${id === wanted.category}>${id}</option>`)}</select></label>
+  <label>Show <select onChange=${(event) => onWant("validity", event.target.value)}>
+    ${Object.entries(VALIDITIES).map(([id, label]) => html`<option value=${id} selected=${id === wanted.validity}>${label}</option>`)}</select></label>
+  <${TimeField} label="At (empty: now)" value=${toField(wanted.at)} onChange=${(event) => onWant("at", fromField(event.target.value))} />
+</div>`;

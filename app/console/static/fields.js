@@ -1,0 +1,27 @@
+// Times and numbers of messages in the fields of a form, and back.
+
+import { html } from "./vendor/htm-preact.js";
+
+// In the reader's own zone, as far as a field shows it: to the minute.
+export function toField(text) {
+  if (!text) return "";
+  const at = new Date(text);
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+export const fromField = (value) => (value ? new Date(value).toISOString() : null);
+
+export const TimeField = ({ label, ...field }) => html`<label>${label}
+  <input type="datetime-local" max="9999-12-31T23:59" ...${field} /></label>`;
+
+const SEQS_MAX = 1000; // the service takes fewer; a slip of the hand is not to fill the memory
+
+export const SEQS = String.raw`\s*#?\d+(-\d+)?(\s*,\s*#?\d+(-\d+)?)*\s*`; // a pattern of `3, 5-7`
+
+// The numbers of `3, 5-7`.
+export function seqsOf(text) {
+  return [...text.matchAll(/(\d+)(?:-(\d+))?/g)].flatMap(([, first, last]) => {
+    const [from, to] = [Number(first), Number(last ?? first)].sort((one, other) => one - other);
+    return Array.from({ length: Math.min(to - from + 1, SEQS_MAX) }, (_, at) => from + at);
+  });
+}

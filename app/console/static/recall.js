@@ -1,0 +1,92 @@
+// Whether something can be found: in a session, or in all sessions of its resource.
+
+import { html, useState } from "./vendor/htm-preact.js";
+import { call, key, resource, session } from "./api.js";
+import { TimeField, fromField, toField } from "./fields.js";
+import { Notice, Text, many, useLoaded, when } from "./parts.js";
+import { Source } from "./sources.js";
+
+const KINDS = ["messages", "observations", "facts"];
+const NEIGHBOURS = [0, 1, 2, 5];
+const LIMITS = [20, 100]; // the service answers no more
+const score = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
+
+let last = null; // the last search of this tab: who followed a hit and comes back finds it again
+
+const formerly = (name) => (last?.name === name && last.key === key.get() ? last.search : null);
+
+export function RecallView({ name, resourceId, onCite }) {
+  const [search, setSearch] = useState(formerly(name));
+  const [found, error] = useLoaded((signal) => searched({ name, resourceId, search }, signal), [search]);
+  const ask = (next) => {
+    last = { name, key: key.get(), search: next };
+    setSearch(next);
+  };
+  const isAsking = search !== null && found?.search !== search && !error;
+  const hits = error ? [] : (found?.hits ?? []);
+  return html`
+    <${Form} resourceId=${resourceId} search=${search ?? {}} onSearch=${(form) => ask({ ...asked(form), limit: LIMITS[0] })} />
+    <p class="hint" role="status" aria-busy=${isAsking ? "true" : undefined}>${isAsking ? "Searching" : !error && found && outcome(found, { name, resourceId })}</p>
+    ${error && html`<${Notice} kind="error">${error}<//>`}
+    <ol class="log" aria-label="Hits">${hits.map((hit) => html`<${Hit} hit=${hit} name=${name} onCite=${onCite} />`)}</ol>
+    ${hits.length === found?.search?.limit && hits.length < LIMITS.at(-1) &&
+      html`<button onClick=${() => ask({ ...search, limit: LIMITS.at(-1) })}>More</button>`}
+  `;
+}
+
+async function searched({ name, resourceId, search }, signal) {
+  if (!search) return null;
+  const { everywhere, ...body } = search;
+  const begun = performance.now();
+  const { hits } = await call("POST", `${everywhere ? resource(resourceId) : session(name)}/recall`, { body, signal });
+  return { hits, search, ms: Math.round(performance.now() - begun) };
+}
+
+function asked(form) {
+  const given = new FormData(form);
+  return {
+    query: given.get("query"),
+    everywhere: given.get("in") === "resource",
+    kinds: given.get("kind") ? [given.get("kind")] : KINDS,
+    neighbours: Number(given.get("neighbours")),
+    since: fromField(given.get("since")),
+    until: fromField(given.get("until")),
+  };
+}
+
+function outcome({ hits, search, ms }, { name, resourceId }) {
+  const where = search.everywhere ? `the sessions of ${resourceId}` : name;
+  return hits.length ? `${many(hits.length, "hit")} in ${where}, best first, in ${ms} ms` : `Nothing was found in ${where}, in ${ms} ms.`;
+}
+
+function Form({ resourceId, search, onSearch }) {
+  return html`<form role="search" aria-label="Recall" onSubmit=${(event) => (event.preventDefault(), onSearch(event.target))}>
+    <div class="filters"><label class="wide">Query <input type="search" name="query" required maxlength="10000"
+        placeholder="words, or a question" defaultValue=${search.query} /></label>
+      <button class="main">Search</button></div>
+    <div class="filters">
+      ${resourceId && html`<label>In <select name="in"><option value="session">this session</option>
+        <option value="resource" selected=${search.everywhere}>all sessions of ${resourceId}</option></select></label>`}
+      <label>Kind <select name="kind"><option value="">any</option>
+        ${KINDS.map((kind) => html`<option value=${kind} selected=${search.kinds?.length === 1 && search.kinds[0] === kind}>${kind}</option>`)}</select></label>
+      <label>Neighbours <select name="neighbours">${NEIGHBOURS.map(
+        (number) => html`<option value=${number} selected=${number === search.neighbours}>${number || "none"}</option>`)}</select></label>
+      <${TimeField} label="Since" name="since" defaultValue=${toField(search.since)} />
+      <${TimeField} label="Until" name="until" defaultValue=${toField(search.until)} />
+    </div>
+  </form>`;
+}
+
+const Hit = ({ hit, name, onCite }) => html`<li class=${`note hit ${hit.kind} ${hit.role ?? ""}`}>
+  <div class="line"><b>${hit.kind}</b> <span>${[hit.role, hit.name].filter(Boolean).join(" ")}</span>
+    ${hit.trust && hit.trust !== "user" && html`<span class="tag" title="Whose word it is">${hit.trust}</span>`}
+    ${hit.session ? html`<${Source} of=${hit.session} ...${hit} name=${name} onCite=${onCite} />`
+      : html`<a href=${`#/${encodeURIComponent(name)}/facts`}>noted by hand</a>`}
+    <span class="right"><span title="Comparable within one answer only">score ${score.format(hit.score)}</span> · ${
+      hit.kind === "fact" && "since "}${when(hit.created_at)}</span></div>
+  <${Beside} those=${hit.neighbours.filter(({ seq }) => seq < hit.from_seq)} />
+  <${Text}>${hit.text}<//>
+  <${Beside} those=${hit.neighbours.filter(({ seq }) => seq > hit.from_seq)} />
+</li>`;
+
+const Beside = ({ those }) => those.map((message) => html`<${Text} class="beside">#${message.seq} ${message.role}: ${message.text}<//>`);
