@@ -81,7 +81,7 @@ def protected(items: Sequence[Item]) -> tuple[Item, ...]:
     """The lines that have to survive: open issues and next steps, and 🔴 lines with numbers, names or identifiers.
 
     A line is open until a later line that tells of something done says what it said. Names are told by their capital;
-    in a script that has none every 🔴 line is protected.
+    in a script that has none every 🔴 line is protected. No uncertain line is.
     """
     guarded: list[Item] = []
     done: list[_Said] = []
@@ -91,7 +91,7 @@ def protected(items: Sequence[Item]) -> tuple[Item, ...]:
             continue
         keys = _keys(item)
         matters = item.tag in _OPEN or (item.priority is Priority.HIGH and keys)
-        if matters and not any(said.holds(keys) for said in done):
+        if matters and not item.uncertain and not any(said.holds(keys) for said in done):
             guarded.append(item)
     return tuple(reversed(guarded))
 

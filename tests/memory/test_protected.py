@@ -33,6 +33,7 @@ def done(text: str, first: int, last: int) -> Item:
         pytest.param(Item(text="User pays 40 euros.", priority=Priority.MEDIUM), False, id="not important"),
         pytest.param(Item(text="The build is red.", tag=Tag.ISSUE), True, id="an open issue"),
         pytest.param(Item(text="Call back.", tag=Tag.NEXT_STEP), True, id="a next step"),
+        pytest.param(Item(text="Call back.", tag=Tag.NEXT_STEP, uncertain=True), False, id="an uncertain next step"),
         pytest.param(Item(text="Paid 40 euros.", priority=Priority.DONE, tag=Tag.NEXT_STEP), False, id="done"),
     ],
 )
