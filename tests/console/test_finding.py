@@ -44,7 +44,7 @@ def fact(page: Page, text: str) -> Locator:
 
 async def test_what_was_said_is_found_and_leads_to_its_messages(service: Service, browser: Browser) -> None:
     await two_sessions(service)
-    query = {"query": "Velopost parcel", "neighbours": 1}
+    query: dict[str, Any] = {"query": "Velopost parcel", "neighbours": 1}
     here = (await service.client.post("/sessions/chat-7/recall", json=query)).json()["hits"]
     everywhere = (await service.client.post("/resources/ines/recall", json=query)).json()["hits"]
     assert len(everywhere) > len(here)
@@ -59,7 +59,7 @@ async def test_what_was_said_is_found_and_leads_to_its_messages(service: Service
         await expect(texts).to_have_text([hit["text"] for hit in here])
         await expect(page.locator(".hit").first.locator(".beside")).to_have_text(["#2 user: The bell is broken."])
         await expect(
-            page.get_by_role("status").get_by_text(f"{len(here)} hits in chat-7, best first, in ")
+            page.get_by_role("status").get_by_text(f"{len(here)} hits in chat-7, best first (")
         ).to_be_visible()
         assert asked == [f"{service.url}/sessions/chat-7/recall"]
 

@@ -56,7 +56,7 @@ function asked(form) {
 
 function outcome({ hits, search, ms }, { name, resourceId }) {
   const where = search.everywhere ? `the sessions of ${resourceId}` : name;
-  return hits.length ? `${many(hits.length, "hit")} in ${where}, best first, in ${ms} ms` : `Nothing was found in ${where}, in ${ms} ms.`;
+  return hits.length ? `${many(hits.length, "hit")} in ${where}, best first (${ms} ms)` : `Nothing was found in ${where} (${ms} ms).`;
 }
 
 function Form({ resourceId, search, onSearch }) {
