@@ -137,10 +137,11 @@ def _in_words(text: str) -> Iterator[str]:
         yield from _spoken(words)
     for word in _OTHER_WORD.findall(text):
         yield str(_OTHER_WORDS[word])
-    for part in _PART.findall(text):
-        yield from _PARTS[part]
-    for whole in _AND_A_HALF.findall(text):
-        yield f"{_NUMBER_WORDS.get(whole, whole)}.5"
+    if any(part in text for part in _PARTS):  # hardly any text holds one
+        for part in _PART.findall(text):
+            yield from _PARTS[part]
+        for whole in _AND_A_HALF.findall(text):
+            yield f"{_NUMBER_WORDS.get(whole, whole)}.5"
     for year, decade in _SHORT_YEAR.findall(text):
         yield from (f"{century}{year or decade}" for century in (19, 20))
     if text.isascii():
