@@ -1,6 +1,6 @@
 """The log as text and as JSON. ``parse`` reads back what ``render`` writes (memory-rules.md sections 4 and 6)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import groupby
 from typing import Any, Final
@@ -10,6 +10,7 @@ from app.memory.model import Cite, Detail, Item, Origin, Priority, Tag
 
 UNCERTAIN: Final = "(uncertain)"
 HAPPENED: Final = "(likely already happened)"
+_LASTING: Final = {"week of ": 6, "weekend of ": 1}  # days after the one that is named
 
 
 def render(items: Sequence[Item], *, anchor: date | None = None) -> str:
@@ -86,15 +87,26 @@ def _header(day: str, anchor: date | None) -> str:
 def _has_passed(item: Item, anchor: date) -> bool:
     """Whether the line tells of something planned for a day before ``anchor``.
 
-    That is a next step with a date in it, or any open line that names a day after its own.
+    That is any open line that names a day after its own, or a next step for its own day. "Pay the bill of July 10",
+    said in August, is planned for no day; of a line without a day nobody knows, and a next step is taken for planned.
     """
     if item.priority is Priority.DONE or item.tag is Tag.OUTCOME:
         return False
-    planned = max((phrase.full for phrase in date_phrases(item.text) if phrase.full), default=None)
+    planned = max(_days_named(item.text), default=None)
     if planned is None or planned >= anchor:
         return False
     said = parse_day(item.day)
-    return item.tag is Tag.NEXT_STEP or (said is not None and planned > said)
+    if item.tag is Tag.NEXT_STEP:
+        return said is None or planned >= said
+    return said is not None and planned > said
+
+
+def _days_named(text: str) -> Iterator[date]:
+    """The days of a text; of "week of 14 Aug 2023", as the built-in observer calls a week, the last one."""
+    for phrase in date_phrases(text):
+        if phrase.full is not None:
+            lasting = next((days for words, days in _LASTING.items() if text.endswith(words, 0, phrase.start)), 0)
+            yield date.fromordinal(min(phrase.full.toordinal() + lasting, date.max.toordinal()))
 
 
 def _cites(cites: Iterable[Cite]) -> str:
