@@ -124,12 +124,16 @@ def _hanging(text: str) -> str:
 
 def current_task(task: str, *, messages_since: int) -> str:
     """Messages since the newest note may have changed it."""
-    ago = f" ({messages_since} {'message' if messages_since == 1 else 'messages'} ago)" if messages_since else ""
-    return f"Current task, as of the newest note{ago}: {_hanging(task)}"
+    return f"Current task, as of the newest note{_ago(messages_since)}: {_hanging(task)}"
 
 
-def suggested_response(response: str) -> str:
-    return f"Suggested next response, as of the newest note: {_hanging(response)}"
+def suggested_response(response: str, *, messages_since: int) -> str:
+    """What the assistant has said since may have been just this."""
+    return f"Suggested next response, as of the newest note{_ago(messages_since)}: {_hanging(response)}"
+
+
+def _ago(messages: int) -> str:
+    return f" ({messages} {'message' if messages == 1 else 'messages'} ago)" if messages else ""
 
 
 def preview_text(*, handle: str, media_type: str, size: int, head: str, end: str, left_out: int) -> str:

@@ -124,7 +124,7 @@ def test_what_changes_by_the_turn_is_the_last_part_of_the_users_message() -> Non
         "<context>\n"
         "Today is Saturday, November 21, 2026.\n"
         "Current task, as of the newest note (1 message ago): Plan the move\n"
-        "Suggested next response, as of the newest note: Ask for the date\n"
+        "Suggested next response, as of the newest note (1 message ago): Ask for the date\n"
         "Channel: sms\n"
         'State temp:page = "billing"\n'
         "\n## Hours\n\nOpen till 6.\n"
@@ -210,18 +210,16 @@ def test_the_preset_compact_shows_five_reflections_and_twenty_observations() -> 
     assert (context.omitted.reflections, context.omitted.observations) == (3, 10)
 
 
-def test_a_suggested_response_is_gone_once_the_assistant_has_spoken_and_the_task_says_how_old_it_is() -> None:
+def test_task_and_suggested_response_say_how_many_messages_have_come_since() -> None:
     fields: dict[str, Any] = {"current_task": "Plan the move", "suggested_response": "Ask for the date"}
     log = (user("Plan my move."), assistant("When is it?"), user("On May 3."))
 
-    assert "Current task, as of the newest note: Plan the move\n" in last_text(compiled(*log, observed_seq=3, **fields))
-    asked = last_text(compiled(*log, observed_seq=2, **fields))
-    assert "as of the newest note (1 message ago): Plan the move\nSuggested next response" in asked
+    assert "as of the newest note: Plan the move\n" in last_text(compiled(*log, observed_seq=3, **fields))
     answered = last_text(compiled(*log, observed_seq=1, **fields))
-    assert "as of the newest note (2 messages ago): Plan the move\n</context>" in answered
-    incoming = log_of(*log, assistant("Noted."), user("And then?"))[3:]
-    answering = last_text(compiled(*log, asked={"incoming": incoming}, observed_seq=3, **fields))
-    assert "as of the newest note (2 messages ago): Plan the move\n</context>" in answering
+    assert "as of the newest note (2 messages ago): Plan the move\n" in answered
+    assert "as of the newest note (2 messages ago): Ask for the date\n" in answered
+    asking = log_of(*log, user("And then?"))[3:]
+    assert "(1 message ago): Ask" in last_text(compiled(*log, asked={"incoming": asking}, observed_seq=3, **fields))
 
 
 def test_no_text_of_anothers_can_pose_as_a_line_of_the_context_or_end_it() -> None:

@@ -25,10 +25,7 @@ def volatile(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
         draft, verdict, reason = replace(draft, volatile=lines), Verdict.KEPT, "changes by the turn"
     else:
         verdict, reason = Verdict.DROPPED, "no message of the user or of a tool comes last"
-    decisions = [decision("volatile", verdict, line, reason) for line in lines]
-    if outdated := _suggested(snapshot) if _is_answered(snapshot, ask) else None:
-        decisions.append(decision("volatile", Verdict.DROPPED, outdated, "the assistant has spoken since"))
-    return noting(draft, ask, decisions)
+    return noting(draft, ask, (decision("volatile", verdict, line, reason) for line in lines))
 
 
 def _has_place(draft: Draft, ask: Ask) -> bool:
@@ -43,23 +40,11 @@ def _calls(draft: Draft) -> bool:
 
 
 def _of_memory(snapshot: Snapshot, ask: Ask) -> Iterator[Line]:
+    since = snapshot.last_seq - snapshot.observed_seq + len(ask.incoming)
     if snapshot.rules.enabled and snapshot.current_task:
-        since = snapshot.last_seq - snapshot.observed_seq + len(ask.incoming)
         yield Line("current_task", current_task(snapshot.current_task, messages_since=since))
-    if (suggested := _suggested(snapshot)) and not _is_answered(snapshot, ask):
-        yield suggested
-
-
-def _suggested(snapshot: Snapshot) -> Line | None:
-    if not snapshot.rules.enabled or not snapshot.suggested_response:
-        return None
-    return Line("suggested_response", suggested_response(snapshot.suggested_response))
-
-
-def _is_answered(snapshot: Snapshot, ask: Ask) -> bool:
-    """Whether the assistant has spoken since the newest note: what it might say then has been said, or was not."""
-    since = (message for message in snapshot.tail if message.seq > snapshot.observed_seq)
-    return any(message.role is Role.ASSISTANT for message in (*since, *ask.incoming))
+    if snapshot.rules.enabled and snapshot.suggested_response:
+        yield Line("suggested_response", suggested_response(snapshot.suggested_response, messages_since=since))
 
 
 def of_caller(ask: Ask) -> Iterator[Line]:
