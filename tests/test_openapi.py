@@ -192,7 +192,7 @@ async def remembered(service: Service) -> Service:
     for example, steps in (("neutral", ("observe", "reflect")), ("tools", ("observe",))):
         await service.append("s1", *appended[example]["messages"])
         for step in steps:
-            answer = await service.client.post(f"/sessions/s1/memory/{step}", params={"wait_ms": 20_000})
+            answer = await service.client.post(f"/sessions/s1/memory/{step}", params={"wait_ms": 50_000})
             assert answer.status_code == 200
     answer = await service.client.put(path_of("putArtifact"), content=requests("putArtifact")["csv"])
     assert answer.status_code == 201

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, Page, async_playwright
+from playwright.async_api import Browser, Page, async_playwright, expect
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 # A page of ours calls nobody else; nor is the browser to call home.
@@ -19,6 +19,8 @@ QUIET = (
     "--disable-component-update",
     "--disable-sync",
 )
+PATIENCE_MS = 20_000  # on a busy machine; Playwright's own is 5 s for what is expected of a page
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @pytest.fixture(scope="session")
@@ -47,7 +49,7 @@ async def page_of(browser: Browser, url: str, **options: Any) -> AsyncIterator[P
     origin = "/".join(url.split("/")[:3])
     context = await browser.new_context(**{"viewport": {"width": 1300, "height": 900}} | options)
     page = await context.new_page()
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(PATIENCE_MS)
     wrong: list[str] = []
     page.on("console", lambda said: wrong.append(said.text) if said.type in {"error", "warning"} else None)
     page.on("pageerror", lambda error: wrong.append(str(error)))

@@ -32,7 +32,7 @@ WAITING: dict[str, Any] = {"message_tokens": 400, "observation_tokens": 100, "bu
 async def talked(service: Service, key: str = "support-1", messages: int = 40) -> None:
     await service.configure(key, **SMALL)
     for message in plain_talk(messages):
-        await service.append(key, message, wait_ms=20_000)
+        await service.append(key, message, wait_ms=50_000)
 
 
 def figure(page: Page, name: str) -> Locator:
@@ -192,7 +192,7 @@ async def test_a_shared_log_says_whose_its_lines_are_and_leads_there(service: Se
         await service.client.put(f"/sessions/{key}", json={"resource_id": "ana", "config": rules})
     for number, key in enumerate(("mail-2", "chat-1", "mail-2"), start=1):
         paid = f"Ana paid invoice {number} of {number}20 euros for the shop in Porto, and we keep it open. " * 4
-        await service.append(key, {"role": "user", "content": paid}, wait_ms=20_000)
+        await service.append(key, {"role": "user", "content": paid}, wait_ms=50_000)
     async with page_of(browser, f"{service.url}/#/chat-1/log") as page:
         told = page.locator(".log .note .right")
         await expect(told).to_have_count(3)
@@ -375,7 +375,7 @@ async def test_a_service_that_comes_back_is_shown_as_it_is_then(service: Service
     await expect(page.get_by_text("not live")).to_be_visible()
     await service.append("support-1", {"role": "user", "content": "My new address is Rua Augusta 12."})
     await page.unroute_all()
-    await expect(page.get_by_role("status").get_by_text("live", exact=True)).to_be_visible(timeout=20_000)
+    await expect(page.get_by_role("status").get_by_text("live", exact=True)).to_be_visible()
     await expect(page.get_by_text("My new address is Rua Augusta 12.")).to_be_visible()
     await page.route("**/*", lambda route: route.abort())
     await page.get_by_role("link", name="Runs").click()
@@ -486,7 +486,7 @@ async def test_a_key_that_is_revoked_is_asked_for_again(
         await page.get_by_role("button", name="Open").click()
         await expect(page.get_by_role("heading", name="Overview")).to_be_visible()
         await asyncio.to_thread(revoke, settings, made.id, None)
-        await expect(page.get_by_role("alert")).to_have_text("The service does not know this key.", timeout=20_000)
+        await expect(page.get_by_role("alert")).to_have_text("The service does not know this key.")
         await page.get_by_label("Key").fill(KEY)
         await page.get_by_role("button", name="Open").click()
         await expect(page.get_by_role("heading", name="Overview")).to_be_visible()

@@ -25,7 +25,7 @@ from tests.memory.test_retaining import after
 
 EXAMPLES = 200 if "LONG" in os.environ else 3
 SESSION = uuid4()
-WAIT = {"wait_ms": 20_000}
+WAIT = {"wait_ms": 50_000}
 BUDGETS = Budgets(asked=None, presets={}, service=45_000, enabled=True)
 NAMES: Names = dict.fromkeys(Scope, ())
 

@@ -29,7 +29,7 @@ EXAMPLES = 100 if "LONG" in os.environ else 4
 BEGAN = START + timedelta(days=4)
 UTC_ZONE = ZoneInfo("UTC")
 FACTS = "/resources/ana/facts"
-WAIT = {"wait_ms": 20_000}
+WAIT = {"wait_ms": 50_000}
 
 
 def standing(*facts: StandingFact) -> Standing:

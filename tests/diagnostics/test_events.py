@@ -30,7 +30,7 @@ async def say(service: Service, text: str) -> None:
 
 
 async def observe(service: Service) -> None:
-    answer = await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": 20_000})
+    answer = await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": 50_000})
     assert answer.status_code == 200, answer.text
 
 
@@ -81,7 +81,7 @@ async def test_a_listener_hears_of_messages_and_of_each_version(service: Service
         assert heard[-1][2]["version"] == 1
         assert heard[-1][2]["pending_tokens"] == 0
         assert heard[-1][2]["observation_tokens"] > 0
-        await service.client.post("/sessions/s1/memory/reflect", params={"wait_ms": 20_000})
+        await service.client.post("/sessions/s1/memory/reflect", params={"wait_ms": 50_000})
         assert (await until(stream, "reflected"))[-1][2]["version"] == 2
         await service.client.delete("/sessions/s1/memory/reflections")
         assert (await until(stream, "deleted"))[-1][2]["version"] == 3
@@ -117,7 +117,7 @@ async def test_a_listener_that_begins_at_the_beginning_hears_the_whole_history(s
         await service.append(
             "s1",
             {"role": "user", "content": f"Plan {number}: I bought {number + 3} tickets to Porto for May {number + 1}."},
-            wait_ms=20_000,
+            wait_ms=50_000,
         )
     async with listening(service, BEGINNING) as stream:
         told = [name for name, _, _ in await until(stream, "activated")]
@@ -129,7 +129,7 @@ async def test_a_listener_from_before_an_older_backup_was_restored_hears_all_tha
     await service.configure("s1", preset="compact", message_tokens=200, buffer_every=0.2, retain_tokens=20)
     for number in range(12):
         said = f"Plan {number}: I bought {number + 3} tickets to Porto for May {number + 1}."
-        await service.append("s1", {"role": "user", "content": said}, wait_ms=20_000)
+        await service.append("s1", {"role": "user", "content": said}, wait_ms=50_000)
     lost = Place(seq=99, version=99, observation=10**9, run=10**9)
     async with listening(service, str(lost)) as stream:
         told = [name for name, _, _ in await until(stream, "activated")]

@@ -30,7 +30,7 @@ MORE = {"cache_write_tokens", "output_tokens", "cost_usd"}  # of the agent, beyo
 
 MEMORY = "/sessions/s1/memory"
 FACTS = ["I moved to Lisbon.", "I work at a bank in Porto.", "My dog is called Rex."]
-WAIT = {"wait_ms": 20_000}
+WAIT = {"wait_ms": 50_000}
 
 
 async def talk(service: Service, text: str) -> None:

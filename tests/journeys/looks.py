@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 PAGE = 500
 POLL_SECONDS = 0.02
-WAIT_MS = 20_000
+WAIT_MS = 50_000
 FORMATS = ("neutral", "openai", "anthropic")
 
 
@@ -80,7 +80,7 @@ async def items(service: Service, path: str, **parameters: Any) -> list[Json]:
         cursor = {"cursor": page["next_cursor"]}
 
 
-async def until(ask: Callable[[], Awaitable[T]], holds: Callable[[T], bool], *, seconds: float = 30.0) -> T:
+async def until(ask: Callable[[], Awaitable[T]], holds: Callable[[T], bool], *, seconds: float = 90.0) -> T:
     """What ``ask`` answers as soon as ``holds`` says yes to it; fails after ``seconds`` with the last answer."""
     end = time.monotonic() + seconds
     while not holds(answer := await ask()):

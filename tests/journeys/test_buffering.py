@@ -21,7 +21,7 @@ async def fill(service: Service, key: str, *, until_pending: int, first: int = 1
     number = first
     pending = 0
     while pending < until_pending:
-        answer = await service.append(key, turn(number), wait_ms=20_000, **more)
+        answer = await service.append(key, turn(number), wait_ms=50_000, **more)
         pending = answer["memory"]["pending_tokens"]
         number += 1
         assert number < first + 400
@@ -51,7 +51,7 @@ async def test_the_context_changes_once_per_threshold_and_not_once_per_call(serv
     versions: list[int] = []
     number = 1
     while len(versions) < 150:
-        await service.append("once", turn(number), wait_ms=20_000)
+        await service.append("once", turn(number), wait_ms=50_000)
         context = await service.context("once")
         versions.append(context["memory_version"])
         number += 1
@@ -72,10 +72,10 @@ async def test_a_topic_that_is_closed_is_observed_from_half_a_step_on_and_up_to_
     number = await fill(service, "topic", until_pending=550)
     assert (await service.memory("topic"))["buffered"]["observations"] == 0
     closed = {"role": "system", "kind": "boundary", "content": "The invoices are done."}
-    answer = await service.append("topic", closed, wait_ms=20_000)
+    answer = await service.append("topic", closed, wait_ms=50_000)
     end = answer["messages"][0]["seq"]
     for _ in range(4):
-        await service.append("topic", turn(number), wait_ms=20_000)
+        await service.append("topic", turn(number), wait_ms=50_000)
         number += 1
     memory = await service.memory("topic")
     assert (memory["buffered"]["observations"], memory["cursor"]["buffered_seq"]) == (1, end)
@@ -112,7 +112,7 @@ async def test_a_change_of_the_agents_model_activates_early(service: Service) ->
 
 async def report(service: Service, number: int, model: str) -> None:
     body = {"messages": [turn(number)], "usage": {"model": model, "input_tokens": 10}}
-    answer = await service.client.post("/sessions/model/messages", json=body, params={"wait_ms": 20_000})
+    answer = await service.client.post("/sessions/model/messages", json=body, params={"wait_ms": 50_000})
     assert answer.status_code == 201
 
 
@@ -120,14 +120,14 @@ async def test_an_idle_gap_activates_early(service: Service) -> None:
     await service.configure("idle", **CONFIG)
     number = await fill(service, "idle", until_pending=3_000)
     await service.configure("idle", cache_ttl=0)
-    await service.append("idle", turn(number), wait_ms=20_000)
+    await service.append("idle", turn(number), wait_ms=50_000)
     assert (await service.memory("idle"))["log"]["version"] == 1
 
 
 async def test_who_asks_for_an_observation_gets_everything_live(service: Service) -> None:
     await service.configure("asked", **CONFIG)
     await fill(service, "asked", until_pending=2_500)
-    answer = await service.client.post("/sessions/asked/memory/observe", params={"wait_ms": 20_000})
+    answer = await service.client.post("/sessions/asked/memory/observe", params={"wait_ms": 50_000})
     memory = answer.json()["memory"]
     assert memory["buffered"]["observations"] == 0
     assert memory["pending"]["tokens"] == 0
@@ -139,7 +139,7 @@ async def test_any_number_of_messages_to_skip_holds_nothing_up(service: Service)
     for _ in range(21):
         await service.append("skips", *({"role": "system", "content": "Stay brief."} for _ in range(100)))
     for number in range(1, 31):
-        await service.append("skips", turn(number), wait_ms=20_000)
+        await service.append("skips", turn(number), wait_ms=50_000)
     memory = await service.memory("skips")
     assert memory["cursor"]["observed_seq"] > 2_100
     assert memory["coverage"]["gaps"] == []

@@ -13,7 +13,7 @@ from tests.model_server import Fault, ModelServer
 
 EDITED = "* 🔴 [fact] User wants it forgotten. #1"
 PLAIN = ("neutral",)
-ENGINE = {"sweep_seconds": 0.1, "lease_seconds": 1.0}
+ENGINE = {"sweep_seconds": 0.1, "lease_seconds": 60.0}  # a machine that is busy keeps it
 
 
 async def live(service: Service, kind: str = "observations") -> list[Json]:
@@ -31,7 +31,7 @@ async def test_a_step_in_flight_records_nothing_after_an_edit_and_is_done_again(
     start_service: StartService, models: ModelServer, provider: str
 ) -> None:
     async with start_service(provider=provider, memory=MEMORY, engine=ENGINE) as service:
-        await service.append(KEY, *plain_talk(OBSERVE_AT), wait_ms=20_000)
+        await service.append(KEY, *plain_talk(OBSERVE_AT), wait_ms=50_000)
         (first,) = await live(service)
         models.fail_next(Fault.HANG)
         await service.append(KEY, *plain_talk(2 * OBSERVE_AT)[OBSERVE_AT:])
@@ -87,7 +87,7 @@ async def test_a_step_in_flight_records_nothing_of_what_was_compacted_meanwhile(
             f"/sessions/{KEY}/compact", json={"up_to_seq": OBSERVE_AT - 1, "summary": "They talked."}
         )
         models.release()
-        await service.append(KEY, *plain_talk(2 * OBSERVE_AT)[OBSERVE_AT:], wait_ms=20_000)
+        await service.append(KEY, *plain_talk(2 * OBSERVE_AT)[OBSERVE_AT:], wait_ms=50_000)
         await memory_where(service, status="idle", attempts=0)
         now = await look(service, KEY)
 
@@ -104,8 +104,8 @@ async def test_the_current_task_goes_with_its_note_where_a_compaction_has_moved_
     del models  # asked for its variables
     talk = plain_talk(OBSERVE_AT + 4)
     async with start_service(provider="openai", memory=MEMORY) as service:
-        await service.append(KEY, *talk[:OBSERVE_AT], wait_ms=20_000)
-        await service.append(KEY, *talk[OBSERVE_AT:], wait_ms=20_000)
+        await service.append(KEY, *talk[:OBSERVE_AT], wait_ms=50_000)
+        await service.append(KEY, *talk[OBSERVE_AT:], wait_ms=50_000)
         (newest,) = await live(service)
         answer = await service.client.post(f"/sessions/{KEY}/compact", json={"up_to_seq": len(talk) - 1})
         kept = await memory_where(service, status="idle")
@@ -123,7 +123,7 @@ async def test_what_the_newest_note_said_of_the_current_task_goes_with_it(
     del models  # asked for its variables
     async with start_service(provider="openai", memory=MEMORY | {"observation_tokens": 10_000}) as service:
         for first in (0, OBSERVE_AT):
-            await service.append(KEY, *plain_talk(OBSERVE_AT + first)[first:], wait_ms=20_000)
+            await service.append(KEY, *plain_talk(OBSERVE_AT + first)[first:], wait_ms=50_000)
         older, newer = await live(service)
         await control(service, "DELETE", f"observations/{older['id']}")
         kept = await service.memory(KEY)
@@ -141,7 +141,7 @@ async def test_the_current_task_stays_when_an_older_note_of_another_session_of_t
         for key in (KEY, "other"):
             place = {"resource_id": "ana", "config": {"scope": "resource"}}
             assert (await service.client.put(f"/sessions/{key}", json=place)).status_code == 201
-            await service.append(key, *plain_talk(OBSERVE_AT), wait_ms=20_000)
+            await service.append(key, *plain_talk(OBSERVE_AT), wait_ms=50_000)
         older, *_, newer = sorted(await live(service), key=lambda note: note["place"])
         await control(service, "DELETE", f"observations/{older['id']}")
         kept = await service.memory(KEY)
@@ -157,7 +157,7 @@ async def test_the_laws_hold_while_somebody_edits_and_deletes_after_every_turn(s
     before: Look | None = None
     async with start_service(memory=config) as service:
         for turn, messages in enumerate(mixed_talk(7, scenes=26)):
-            await service.append(KEY, *messages, wait_ms=20_000)
+            await service.append(KEY, *messages, wait_ms=50_000)
             said = await look(service, KEY, formats=PLAIN, before=before)
             check_all(LIMITS, said, before)
             await meddle(service, turn)

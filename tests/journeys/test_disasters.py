@@ -289,7 +289,7 @@ async def test_a_process_whose_clock_is_ahead_removes_nothing_too_early(
     async with process(environment) as service:
         for key in ("fresh", "old", "older"):
             await service.append(key, *plain_talk(8))
-            observed = await service.client.post(f"/sessions/{key}/memory/observe", params={"wait_ms": 20_000})
+            observed = await service.client.post(f"/sessions/{key}/memory/observe", params={"wait_ms": 50_000})
             assert observed.is_success
         for key in ("old", "older"):  # one sweep after the other: that one was done is seen by the next
             await connection.execute(BACKDATED, key)

@@ -101,9 +101,9 @@ async def leaked(service: Service, *, branch: bool) -> None:
     await service.client.put(f"/sessions/{KEY}/artifacts/plan", content=b"of the caller")
     await service.client.patch(f"/sessions/{KEY}/state", json={"page": "billing"})
     for number in range(1, 11):
-        await service.append(KEY, message(number), wait_ms=20_000)
-    await service.client.post(f"/sessions/{KEY}/memory/observe", params={"wait_ms": 20_000})
-    await service.client.post(f"/sessions/{KEY}/memory/reflect", params={"wait_ms": 20_000})
+        await service.append(KEY, message(number), wait_ms=50_000)
+    await service.client.post(f"/sessions/{KEY}/memory/observe", params={"wait_ms": 50_000})
+    await service.client.post(f"/sessions/{KEY}/memory/reflect", params={"wait_ms": 50_000})
     fact = {"text": f"The code is {SECRET}.", "category": "profile", "sources": [{"session": KEY, "cites": [3, 4]}]}
     assert (await service.client.post(f"/resources/{RESOURCE}/facts", json=fact)).status_code == 201
     if branch:
@@ -111,7 +111,7 @@ async def leaked(service: Service, *, branch: bool) -> None:
         assert answer.status_code == 201
     summary = {"up_to_seq": 8, "summary": f"It was about {SECRET}."}
     assert (await service.client.post(f"/sessions/{KEY}/compact", json=summary)).status_code == 200
-    await service.append(KEY, message(20), message(21), wait_ms=20_000)
+    await service.append(KEY, message(20), message(21), wait_ms=50_000)
 
 
 async def leaked_among_two(service: Service) -> None:
@@ -120,11 +120,11 @@ async def leaked_among_two(service: Service) -> None:
         body = {"resource_id": RESOURCE, "config": MEMORY | {"scope": "resource"}}
         assert (await service.client.put(f"/sessions/{key}", json=body)).status_code == 201
     for number in range(1, 9):
-        await service.append(KEY, message(number), wait_ms=20_000)
-        await service.append(OTHER, message(number + 10), wait_ms=20_000)
-    await service.client.post(f"/sessions/{KEY}/memory/observe", params={"wait_ms": 20_000})
-    await service.client.post(f"/sessions/{KEY}/memory/reflect", params={"wait_ms": 20_000})
-    await service.append(OTHER, message(20), wait_ms=20_000)
+        await service.append(KEY, message(number), wait_ms=50_000)
+        await service.append(OTHER, message(number + 10), wait_ms=50_000)
+    await service.client.post(f"/sessions/{KEY}/memory/observe", params={"wait_ms": 50_000})
+    await service.client.post(f"/sessions/{KEY}/memory/reflect", params={"wait_ms": 50_000})
+    await service.append(OTHER, message(20), wait_ms=50_000)
     fact = {"text": f"The code is {SECRET}.", "category": "profile", "sources": [{"session": KEY, "cites": [3, 4]}]}
     assert (await service.client.post(f"/resources/{RESOURCE}/facts", json=fact)).status_code == 201
 
@@ -288,7 +288,7 @@ async def test_a_receipt_counts_what_was_refused_where_it_is_emptied(
     models.answers[PromptKind.OBSERVER] = Leaking(refused=1)
     emptied = []
     async with start_service(provider="openai", memory={"message_tokens": 100, "buffer_every": None}) as service:
-        await service.append(KEY, message(1), message(4), message(7), wait_ms=20_000)
+        await service.append(KEY, message(1), message(4), message(7), wait_ms=50_000)
         for id_ in ("m-1", "m-7"):
             receipt = (await service.client.delete(f"/sessions/{KEY}/messages/{id_}")).json()
             emptied.append(receipt["rows"]["runs"])

@@ -35,7 +35,7 @@ def turn(number: int) -> list[dict[str, Any]]:
 
 
 async def observe(service: Service) -> None:
-    answer = await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": 20_000})
+    answer = await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": 50_000})
     assert answer.status_code == 200, answer.text
 
 
@@ -131,7 +131,7 @@ async def test_no_call_of_the_observer_is_shown_more_than_its_limit(
     memory = {"preset": "compact", "observer_input_tokens": limit}
     async with start_service(provider="anthropic", memory=memory) as service:
         await service.append("s1", *talk)
-        answer = await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": 20_000})
+        answer = await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": 50_000})
 
     shown = [block(asked.prompt, "messages") or "" for asked in models.asked(PromptKind.OBSERVER)]
     assert answer.json()["memory"]["cursor"]["observed_seq"] == len(talk)

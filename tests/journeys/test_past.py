@@ -16,7 +16,7 @@ from tests.memory.test_branching import check, facts
 
 KEY = "s"
 FORMATS = ("neutral", "anthropic", "openai", "openai-responses", "gemini", "text")
-WAIT_MS = 20_000
+WAIT_MS = 50_000
 NOW = "2099-01-01T10:00:00Z"  # later than any anchor, which a caller's ``now`` would move otherwise
 MEMORY = {
     "message_tokens": 200,

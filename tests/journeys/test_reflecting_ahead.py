@@ -28,7 +28,7 @@ async def reflections(service: Service, status: str) -> list[Json]:
 async def talk_until(service: Service, status: str, first: int) -> int:
     """Append turns until there is a reflection of this status; answers the number of the next turn."""
     for number in range(first, first + TURNS_MAX):
-        await service.append(KEY, turn(number), wait_ms=20_000)
+        await service.append(KEY, turn(number), wait_ms=50_000)
         if await reflections(service, status):
             return number + 1
     raise AssertionError(f"no reflection was ever {status}")

@@ -39,7 +39,7 @@ async def test_a_step_that_read_the_former_content_records_nothing_and_is_done_a
         await replace(service, said[0], SECRET)
         models.release()
         await memory_where(service, status="idle", attempts=0)
-        await service.append(KEY, *plain_talk(2 * OBSERVE_AT)[OBSERVE_AT:], wait_ms=20_000)
+        await service.append(KEY, *plain_talk(2 * OBSERVE_AT)[OBSERVE_AT:], wait_ms=50_000)
         now = await look(service, KEY)
 
     check_all(LIMITS, now, None)

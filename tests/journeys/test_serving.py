@@ -227,7 +227,7 @@ async def use_what_is_used_most(service: Running, key: str) -> None:
     assert (await service.client.put(f"/sessions/{key}", json={"resource_id": "user-1"})).is_success
     for message in plain_talk(2):
         await service.append(key, message)
-    answer = await service.client.post(f"/sessions/{key}/memory/observe", params={"wait_ms": 20_000})
+    answer = await service.client.post(f"/sessions/{key}/memory/observe", params={"wait_ms": 50_000})
     assert answer.json()["memory"]["last_error"] is None
     assert (await service.context(key, query="anything"))["memory_version"] > 0
     await items(service, f"/sessions/{key}/messages")

@@ -100,7 +100,7 @@ async def call(service: Service, chance: random.Random, number: int) -> None:
 
 async def ask(service: Service, chance: random.Random, _number: int) -> None:
     step = chance.choice(("observe", "reflect"))
-    await service.client.post(f"/sessions/{chance.choice(KEYS)}/memory/{step}", params={"wait_ms": 20_000})
+    await service.client.post(f"/sessions/{chance.choice(KEYS)}/memory/{step}", params={"wait_ms": 50_000})
 
 
 async def rule(service: Service, chance: random.Random, _number: int) -> None:

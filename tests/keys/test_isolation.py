@@ -47,7 +47,7 @@ async def first(start_service: StartService, make_key: MakeKey) -> AsyncIterator
             said = [{"id": f"m-{number}-{index}", "role": "user", "content": SAID} for index in range(8)]
             await service.append("s1", *said)
             for step in ("observe", "reflect")[: 2 - number]:
-                asked = await service.client.post(f"/sessions/s1/memory/{step}", params={"wait_ms": 20_000})
+                asked = await service.client.post(f"/sessions/s1/memory/{step}", params={"wait_ms": 50_000})
                 assert asked.status_code == 200
         state = {"city": SECRET, "user:city": SECRET, "app:city": SECRET}
         assert (await service.client.patch("/sessions/s1/state", json=state)).status_code == 200

@@ -17,7 +17,7 @@ from tests.fuzz import laws
 
 PARENT, BRANCHED = "s1", "s2"
 FACTS = ("I moved to Lisbon.", "I work at a bank in Porto.", "My dog is called Rex.", "I like green tea.")
-WAIT = {"wait_ms": 20_000}
+WAIT = {"wait_ms": 50_000}
 AHEAD = {"message_tokens": 1_000, "buffer_every": 0.1, "retain_tokens": 0}
 
 # What a branch begins anew: its lease, its errors, its costs, what its agent reported, how far retention is.

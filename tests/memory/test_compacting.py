@@ -79,7 +79,7 @@ async def test_what_left_is_pending_no_more_and_never_observed(service: Service)
     memory = await service.memory("s1")
     assert (memory["pending"]["tokens"], memory["pending"]["messages"]) == (left, 2)
     assert (memory["cursor"]["observed_seq"], memory["cursor"]["tail_from_seq"]) == (3, 4)
-    await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": 20_000})
+    await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": 50_000})
     (observation,) = await items(service, "/sessions/s1/memory/observations")
     assert (observation["from_seq"], observation["to_seq"]) == (4, 6)
     assert [by for _, _, by in await coverage(service)] == ["summary:6", f"observation:{observation['id']}", "skip"]
@@ -96,7 +96,7 @@ async def test_without_a_summary_what_no_note_tells_is_condensed_without_a_model
 
 async def test_what_the_notes_tell_is_not_told_again(service: Service) -> None:
     await service.configure("s1", **OBSERVING)
-    await service.append("s1", *(said(FACT.format(n=n)) for n in range(1, 7)), wait_ms=20_000)
+    await service.append("s1", *(said(FACT.format(n=n)) for n in range(1, 7)), wait_ms=50_000)
     observed = (await service.memory("s1"))["cursor"]["observed_seq"]
     await service.append("s1", said("Good morning."), said("The train leaves at 9:15."), said("Bye."))
     noted = await compacted(service, observed)
@@ -182,7 +182,7 @@ async def test_an_empty_session_has_nothing_to_compact(service: Service) -> None
 
 async def test_chunks_observed_ahead_become_live_with_it(service: Service) -> None:
     await service.configure("s1", message_tokens=400, buffer_every=0.25, keep_last=0)
-    await service.append("s1", *(said(FACT.format(n=n)) for n in range(1, 9)), wait_ms=20_000)
+    await service.append("s1", *(said(FACT.format(n=n)) for n in range(1, 9)), wait_ms=50_000)
     memory = await service.memory("s1")
     buffered = memory["cursor"]["buffered_seq"]
     done = await compacted(service, 2, "Short.")
@@ -232,7 +232,7 @@ async def test_what_left_does_not_come_back_with_a_later_activation(service: Ser
     await service.configure("s1", **OBSERVING | {"keep_last": 12, "message_tokens": 500})
     await five(service)
     await compacted(service, 4, "Short.")
-    await service.append("s1", *(said(FACT.format(n=n) * 8) for n in range(6, 10)), wait_ms=20_000)
+    await service.append("s1", *(said(FACT.format(n=n) * 8) for n in range(6, 10)), wait_ms=50_000)
     cursor = (await service.memory("s1"))["cursor"]
     assert cursor["observed_seq"] > 6
     assert cursor["tail_from_seq"] == 5  # the last 12 would be all of them
@@ -251,7 +251,7 @@ async def test_a_disabled_memory_still_shows_what_a_caller_made_of_the_messages(
 
 async def test_a_disabled_memory_shows_the_messages_that_only_notes_stood_for(service: Service) -> None:
     await service.configure("s1", **OBSERVING, compact_on_observe=True)
-    await service.append("s1", *(said(FACT.format(n=n)) for n in range(1, 7)), wait_ms=20_000)
+    await service.append("s1", *(said(FACT.format(n=n)) for n in range(1, 7)), wait_ms=50_000)
     enabled = await tail(service)
     await service.configure("s1", enabled=False)
     assert enabled[1] == IN_NOTES
@@ -260,7 +260,7 @@ async def test_a_disabled_memory_shows_the_messages_that_only_notes_stood_for(se
 
 async def test_where_no_notes_are_shown_a_summary_points_to_none(service: Service) -> None:
     await service.configure("s1", **OBSERVING)
-    await service.append("s1", *(said(FACT.format(n=n)) for n in range(1, 7)), said("Bye."), wait_ms=20_000)
+    await service.append("s1", *(said(FACT.format(n=n)) for n in range(1, 7)), said("Bye."), wait_ms=50_000)
     done = await compacted(service, 6)
     pointed = await tail(service)
     over_budget = await tail(service, memory_budget=1)
@@ -290,10 +290,10 @@ async def test_the_past_before_a_compaction_is_as_it_was(service: Service) -> No
 async def test_with_compact_on_observe_what_is_observed_is_shown_no_longer(start_service: StartService) -> None:
     memory = OBSERVING | {"keep_last": 12, "compact_on_observe": True}
     async with start_service(memory=memory) as service:
-        await service.append("s1", *(said(FACT.format(n=n)) for n in range(1, 5)), said("Hello."), wait_ms=20_000)
+        await service.append("s1", *(said(FACT.format(n=n)) for n in range(1, 5)), said("Hello."), wait_ms=50_000)
         first = await service.memory("s1")
         shown = await tail(service)
-        await service.append("s1", *(said(FACT.format(n=n)) for n in range(5, 9)), said("Bye."), wait_ms=20_000)
+        await service.append("s1", *(said(FACT.format(n=n)) for n in range(5, 9)), said("Bye."), wait_ms=50_000)
         second = await service.memory("s1")
         versions = [note["born_version"] for note in await items(service, "/sessions/s1/memory/observations")]
         last = await tail(service)

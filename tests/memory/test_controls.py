@@ -17,7 +17,7 @@ from tests.conftest import Service, StartService
 
 KEY = "s1"
 MEMORY = f"/sessions/{KEY}/memory"
-WAIT = {"wait_ms": 20_000}
+WAIT = {"wait_ms": 50_000}
 FACTS = ("I moved to Lisbon.", "I work at a bank in Porto.", "My dog is called Rex.")
 TURIN = "Date: Aug 1, 2026\n* 🔴 (10:00) [fact] User moved to Turin. #1"
 AHEAD = {"message_tokens": 1_000, "buffer_every": 0.1, "retain_tokens": 0, "observation_tokens": 50_000}

@@ -21,7 +21,7 @@ FACTS = (
     "My dog is called Rex.",
     "I like green tea.",
 )
-WAIT = {"wait_ms": 20_000}
+WAIT = {"wait_ms": 50_000}
 
 
 async def say(service: Service, text: str, key: str = "s1", **fields: Any) -> None:
@@ -49,7 +49,7 @@ async def erase(service: Service, key: str = "s1", message: str = "m-3") -> dict
 
 async def rest(service: Service, key: str = "s1") -> dict[str, Any]:
     """The memory once it has nothing to do."""
-    await service.context(key, wait_ms=20_000)
+    await service.context(key, wait_ms=50_000)
     return await service.memory(key)
 
 

@@ -317,7 +317,7 @@ async def test_what_was_removed_and_is_lost_from_what_a_branch_has_ahead_is_pend
     text = " ".join(f"I paid invoice {number} for Rex in Lisbon." for number in range(14))
     async with start_service(memory=AHEAD | {"keep_last": 0}) as service:
         for number in range(6):
-            await service.append("s1", {"role": "user", "content": text, "id": f"m-{number}"}, wait_ms=20_000)
+            await service.append("s1", {"role": "user", "content": text, "id": f"m-{number}"}, wait_ms=50_000)
         await ask(service, "observe")
         await after(service, 31, rule=MONTH)
         branched = await service.client.post("/sessions/s1/branch", json={"key": "s2", "at_seq": 4})

@@ -41,7 +41,7 @@ async def share(service: Service, *keys: str, **config: Any) -> None:
 async def say(service: Service, key: str, *numbers: int, who: str = "Ana") -> httpx.Response:
     messages = [said(FACT.format(who=who, n=number)) for number in numbers]
     answer = await service.client.post(
-        f"/sessions/{key}/messages", json={"messages": messages}, params={"wait_ms": 20_000}
+        f"/sessions/{key}/messages", json={"messages": messages}, params={"wait_ms": 50_000}
     )
     assert answer.status_code == 201, answer.text
     return answer
@@ -205,7 +205,7 @@ async def test_a_branch_has_its_messages_and_a_memory_of_its_own(service: Servic
 
 async def test_what_is_erased_in_a_session_is_erased_in_its_branches_too(service: Service) -> None:
     await share(service, "one", "two", **SMALL)
-    await service.append("one", said("My code is XYZZY.", id="m-1"), said("Hello"), wait_ms=20_000)
+    await service.append("one", said("My code is XYZZY.", id="m-1"), said("Hello"), wait_ms=50_000)
     await service.client.post("/sessions/one/branch", json={"key": "apart"})
     answer = await service.client.delete("/sessions/one/messages/m-1")
     assert answer.json()["sessions"] == ["one", "apart"]
@@ -232,7 +232,7 @@ async def test_reflections_condense_what_several_conversations_said(service: Ser
     for number in range(1, 10, 3):
         await say(service, "one", number, number + 1, number + 2)
         await say(service, "two", number, number + 1, number + 2, who="Boris")
-    answer = await service.client.post("/sessions/one/memory/reflect", params={"wait_ms": 20_000})
+    answer = await service.client.post("/sessions/one/memory/reflect", params={"wait_ms": 50_000})
     assert answer.status_code == 200
     log = (await service.get("/sessions/one/memory/log"))["text"]
     assert "### Condensed, of one, two" in log
@@ -350,9 +350,9 @@ async def test_a_run_is_of_the_conversation_it_observed_and_a_reflection_of_none
     await share(service, "one", "two", **SMALL)
     await say(service, "one", 1, 2, 3)
     await say(service, "two", 4, 5, 6)
-    await service.client.post("/sessions/one/memory/reflect", params={"wait_ms": 20_000})
+    await service.client.post("/sessions/one/memory/reflect", params={"wait_ms": 50_000})
     await service.append("apart", said("I moved to Lisbon."))
-    await service.client.post("/sessions/apart/memory/observe", params={"wait_ms": 20_000})
+    await service.client.post("/sessions/apart/memory/observe", params={"wait_ms": 50_000})
     runs = (await service.get("/sessions/one/memory/runs"))["items"]
     (own,) = (await service.get("/sessions/apart/memory/runs"))["items"]
     told = [(run["kind"], run["session"]) for run in runs]
@@ -366,7 +366,7 @@ async def test_facts_are_taken_from_a_session_that_ends_while_the_other_goes_on(
     await service.append("one", said("I prefer a window seat on every train."))
     await service.append("two", said("I prefer tea."))
     await service.client.post("/sessions/one/end")
-    await service.context("one", wait_ms=20_000)
+    await service.context("one", wait_ms=50_000)
     facts = (await service.get("/resources/ana/facts"))["items"]
     (noted,) = (await service.get("/sessions/two/memory/runs"))["items"]
     assert (noted["kind"], noted["session"]) == ("note_facts", "one")
@@ -386,7 +386,7 @@ async def test_a_session_that_has_ended_is_read_for_facts_however_many_wait_to_b
         )
     await service.append("one", said("I prefer a window seat on every train."))
     await service.client.post("/sessions/one/end")
-    await service.context("one", wait_ms=20_000)
+    await service.context("one", wait_ms=50_000)
     facts = (await service.get("/resources/ana/facts"))["items"]
     assert [source["session"] for fact in facts for source in fact["sources"]] == ["one"]
 

@@ -26,13 +26,13 @@ async def fill(service: Service, key: str, **fields: Any) -> None:
     await service.configure(key, **MEMORY)
     for first in range(1, 25, 6):
         body = {"messages": [said(FACT.format(n=n)) for n in range(first, first + 6)], **fields}
-        await service.client.post(f"/sessions/{key}/messages", json=body, params={"wait_ms": 20_000})
+        await service.client.post(f"/sessions/{key}/messages", json=body, params={"wait_ms": 50_000})
     await service.client.put(f"/sessions/{key}/artifacts/plan", content=b"first")
     await service.client.patch(f"/sessions/{key}/state", json={"page": "billing"})
     await service.client.put(f"/resources/{fields['resource_id']}", json={"metadata": {"plan": "pro"}})
     fact = {"text": "Ana pays.", "category": "insight", "sources": [{"session": key, "cites": [1, 2]}]}
     await service.client.post(f"/resources/{fields['resource_id']}/facts", json=fact)
-    await service.client.post(f"/sessions/{key}/memory/reflect", params={"wait_ms": 20_000})
+    await service.client.post(f"/sessions/{key}/memory/reflect", params={"wait_ms": 50_000})
 
 
 async def counts(database_url: str) -> dict[str, int]:

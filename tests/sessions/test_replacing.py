@@ -76,7 +76,7 @@ async def test_replacing_with_the_same_is_answered_the_same(service: Service) ->
 @pytest.mark.parametrize("config", [{"buffer_every": None}, {"buffer_every": 0.2, "message_tokens": 400}])
 async def test_what_is_observed_or_buffered_is_sealed(service: Service, config: dict[str, Any]) -> None:
     await service.configure("s1", **{"message_tokens": 100, "keep_last": 0, **config})
-    await service.append("s1", said(LONG[:530], id="a"), said("new", id="b"), wait_ms=20_000)
+    await service.append("s1", said(LONG[:530], id="a"), said("new", id="b"), wait_ms=50_000)
     sealed = (await service.get(f"{MESSAGES}/a"))["sealed"]
     refused = await put(service, "a", said("other"))
     assert sealed
@@ -118,18 +118,18 @@ async def test_a_message_may_not_grow_past_its_limit(start_service: StartService
 
 async def test_growing_past_a_threshold_has_the_memory_observe(service: Service) -> None:
     await service.configure("s1", message_tokens=100, buffer_every=None, retain_tokens=0)
-    await service.append("s1", said("one", id="a"), said("two"), wait_ms=20_000)
+    await service.append("s1", said("one", id="a"), said("two"), wait_ms=50_000)
     await replaced(service, "a", said(LONG))
-    memory = await service.get("/sessions/s1/context", min_seq=2, wait_ms=20_000)
+    memory = await service.get("/sessions/s1/context", min_seq=2, wait_ms=50_000)
     assert memory["memory_version"] == 1
 
 
 async def test_a_call_that_turns_into_words_holds_nothing_up_any_more(service: Service) -> None:
     await service.configure("s1", message_tokens=100, buffer_every=None, retain_tokens=0, block_after=100_000)
-    await service.append("s1", CALL | {"id": "call"}, {"role": "assistant", "content": LONG}, wait_ms=20_000)
+    await service.append("s1", CALL | {"id": "call"}, {"role": "assistant", "content": LONG}, wait_ms=50_000)
     waiting = await service.memory("s1")
     await replaced(service, "call", {"role": "assistant", "content": "No."})
-    await service.context("s1", min_seq=2, wait_ms=20_000)
+    await service.context("s1", min_seq=2, wait_ms=50_000)
     assert (waiting["log"]["version"], waiting["status"]) == (0, "idle")
     assert (await service.memory("s1"))["log"]["version"] == 1
 
@@ -138,10 +138,10 @@ async def test_a_result_that_becomes_that_of_the_call_lets_it_be_observed(servic
     await service.configure("s1", message_tokens=100, buffer_every=None, retain_tokens=0, block_after=100_000)
     output = {"type": "tool_result", "output": LONG}
     other, own = ({"role": "tool", "content": [{**output, "tool_call_id": call}]} for call in ("c9", "c1"))
-    await service.append("s1", CALL, other | {"id": "result"}, wait_ms=20_000)
+    await service.append("s1", CALL, other | {"id": "result"}, wait_ms=50_000)
     waiting = await service.memory("s1")
     await replaced(service, "result", own)
-    await service.context("s1", min_seq=2, wait_ms=20_000)
+    await service.context("s1", min_seq=2, wait_ms=50_000)
     assert (waiting["log"]["version"], waiting["status"]) == (0, "idle")
     assert (await service.memory("s1"))["log"]["version"] == 1
 
@@ -149,7 +149,7 @@ async def test_a_result_that_becomes_that_of_the_call_lets_it_be_observed(servic
 async def test_a_message_that_shrinks_puts_off_nothing_that_comes_behind_it(service: Service) -> None:
     """What waits for a call is looked at with the next message, whatever was waiting before."""
     await service.configure("s1", message_tokens=100, buffer_every=None, retain_tokens=0, block_after=100_000)
-    await service.append("s1", CALL, {"role": "assistant", "content": LONG * 2, "id": "a"}, wait_ms=20_000)
+    await service.append("s1", CALL, {"role": "assistant", "content": LONG * 2, "id": "a"}, wait_ms=50_000)
     await replaced(service, "a", {"role": "assistant", "content": LONG})
-    await service.append("s1", said("Never mind."), wait_ms=20_000)
+    await service.append("s1", said("Never mind."), wait_ms=50_000)
     assert (await service.memory("s1"))["log"]["version"] == 1

@@ -94,7 +94,7 @@ async def test_messages_are_stored_in_their_order_with_their_kinds(service: Serv
 async def test_an_append_tells_where_the_memory_stands(service: Service) -> None:
     await service.configure("s1", message_tokens=1_000, observation_tokens=2_000)
     system = {"role": "system", "content": "not observed"}
-    body = await service.append("s1", said("one two three"), system, wait_ms=20_000)  # the config is looked at first
+    body = await service.append("s1", said("one two three"), system, wait_ms=50_000)  # the config is looked at first
     assert body["memory"] == {
         "status": "idle",
         "pending_tokens": body["messages"][0]["tokens"],
@@ -369,7 +369,7 @@ async def test_the_agents_calls_are_priced_each_by_its_own_model(service: Servic
 
 async def test_an_append_may_wait_for_the_memory(service: Service) -> None:
     await service.configure("s1", message_tokens=1, buffer_every=None)
-    answer = await service.append("s1", said("I moved to Lisbon."), wait_ms=20_000)
+    answer = await service.append("s1", said("I moved to Lisbon."), wait_ms=50_000)
     assert (answer["memory"]["status"], answer["memory"]["pending_tokens"]) == ("idle", 0)
     assert answer["memory"]["observation_tokens"] > 0
     [message] = await stored(service)
@@ -528,7 +528,7 @@ async def test_nothing_to_merge_changes_nothing(service: Service) -> None:
 
 async def test_the_changes_of_a_config_are_listed_with_where_they_begin(service: Service) -> None:
     await put(service, config={"preset": "compact"})
-    await service.append("s1", said(), wait_ms=20_000)
+    await service.append("s1", said(), wait_ms=50_000)
     await put(service, config={"keep_last": 3})
     await put(service, config={"keep_last": 3}, metadata={"a": 1})  # which changes nothing of it
     await put(service, config={"keep_last": None})

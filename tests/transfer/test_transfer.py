@@ -236,7 +236,7 @@ async def test_an_imported_session_keeps_the_laws_and_goes_on(service: Service, 
     await export(service, tmp_path / "s1.ndjson")
     await bring(service, tmp_path / "s1.ndjson", "s2")
     await service.append(
-        "s2", *(said(f"I paid invoice {n} in Turin, and we keep it. " * 4) for n in range(4)), wait_ms=20_000
+        "s2", *(said(f"I paid invoice {n} in Turin, and we keep it. " * 4) for n in range(4)), wait_ms=50_000
     )
     facts = await laws.read_facts(service.app.state.database, session_id("default", "s2"))
     assert facts is not None
@@ -253,7 +253,7 @@ async def test_an_imported_session_is_read_for_facts_and_brings_back_none_that_w
     await service.client.put("/sessions/s1", json={"resource_id": "ana"})
     await service.append("s1", *map(said, texts))
     await service.client.post("/sessions/s1/end")
-    await service.context("s1", min_seq=1, wait_ms=20_000)
+    await service.context("s1", min_seq=1, wait_ms=50_000)
     noted = {fact["text"]: f"{facts}/{fact['id']}" for fact in (await service.get(facts))["items"]}
     lisbon, dog, seat, _ = noted.values()
     await service.client.delete(dog)
@@ -267,7 +267,7 @@ async def test_an_imported_session_is_read_for_facts_and_brings_back_none_that_w
         moved = json.dumps(lines).replace('"ana"', json.dumps(resource))
         rewritten(json.loads(moved), tmp_path / "moved")
         await bring(service, tmp_path / "moved", f"s-{resource}")
-    await service.context("s-boris", min_seq=1, wait_ms=20_000)
+    await service.context("s-boris", min_seq=1, wait_ms=50_000)
     found = (await service.get("/resources/boris/facts"))["items"]
     assert [(fact["text"], fact["category"], fact["valid_to"]) for fact in found] == [
         ("User: I prefer a window seat.", "decision", "2100-01-01T00:00:00Z"),
@@ -286,14 +286,14 @@ async def test_what_was_corrected_of_a_fact_that_cites_no_message_holds_where_it
         await service.client.put("/sessions/s1", json={"resource_id": "ana"})
         await service.append("s1", said("I live in Lisbon."))
         await service.client.post("/sessions/s1/end")
-        await service.context("s1", min_seq=1, wait_ms=20_000)
+        await service.context("s1", min_seq=1, wait_ms=50_000)
         (fact,) = (await service.get("/resources/ana/facts"))["items"]
         assert [source["cites"] for source in fact["sources"]] == [[]]
         await service.client.patch(f"/resources/ana/facts/{fact['id']}", json={"category": "decision"})
         lines = await export(service, tmp_path / "s1.ndjson")
         rewritten(json.loads(json.dumps(lines).replace('"ana"', '"boris"')), tmp_path / "moved")
         await bring(service, tmp_path / "moved", "s2")
-        await service.context("s2", min_seq=1, wait_ms=20_000)
+        await service.context("s2", min_seq=1, wait_ms=50_000)
         found = (await service.get("/resources/boris/facts"))["items"]
     assert [(fact["text"], fact["category"]) for fact in found] == [("User is Portuguese.", "decision")]
 
@@ -304,13 +304,13 @@ async def test_a_session_of_a_shared_memory_comes_with_its_messages_alone(servic
         body = {"resource_id": "user-1", "config": {"scope": "resource"} | rules}
         await service.client.put(f"/sessions/{key}", json=body)
         paid = (said(f"{key} paid invoice {number} in Turin, and we keep it. " * 4) for number in range(4))
-        await service.append(key, *paid, wait_ms=20_000)
+        await service.append(key, *paid, wait_ms=50_000)
     observed = (await service.memory("s1"))["cursor"]["observed_seq"]
     lines = await export(service, tmp_path / "s1.ndjson")
     whole = told((await service.client.get("/resources/user-1/export")).text)
     await bring(service, tmp_path / "s1.ndjson", "s2")
     begun = await service.memory("s2")
-    await service.append("s2", said("And what else?"), wait_ms=20_000)
+    await service.append("s2", said("And what else?"), wait_ms=50_000)
     facts = await laws.read_facts(service.app.state.database, session_id("default", "s2"))
     assert observed == 4
     assert {"memories", "observations", "memory_versions", "session_cursors"}.isdisjoint(line["type"] for line in lines)
