@@ -20,6 +20,8 @@ install_project = $(UV) install --quiet --python $(BIN)/python --no-deps --build
 	|| $(PIP) install --quiet --no-deps -e .
 # What Python compiles is kept, for the workers and all that they start, where this machine keeps nothing by itself too.
 pytest = env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX="$(CURDIR)/.venv/compiled" $(BIN)/python -m pytest
+# Neighbours go to one worker, so that what a module shares is made once; who has none left takes half of another's.
+workers = -n auto --dist worksteal
 compile = $(UV) compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" $(UPGRADE)
 
 help: ## list the commands
@@ -32,7 +34,7 @@ demo: .venv/run.stamp ## replay the sample conversation and print the compiled c
 	@exec $(BIN)/daybook demo $(or $(URL),$(if $(PORT),http://127.0.0.1:$(PORT)))
 
 test: .venv/dev.stamp ## set up and run the whole test suite (ARGS= for pytest)
-	@$(pytest) -n auto $(ARGS)
+	@$(pytest) $(workers) $(ARGS)
 
 fuzz: .venv/dev.stamp ## random histories and deaths, at length (SEEDS=2000)
 	@$(BIN)/python -m tests.fuzz --seeds $(or $(SEEDS),2000)
@@ -54,7 +56,7 @@ lint: .venv/dev.stamp ## style, types and floors
 check: lint test ## what CI runs: lint, then the tests
 
 coverage: .venv/dev.stamp ## the tests, and which lines and branches none of them takes
-	@$(pytest) -n auto --cov $(ARGS)
+	@$(pytest) $(workers) --cov $(ARGS)
 
 bench: .venv/bench.stamp ## throughput, latency and CPU beside a floor, into docs/benchmarks/speed.* (ARGS="--quick")
 	@$(BIN)/python -m benchmarks.speed $(ARGS)

@@ -80,7 +80,7 @@ def test_the_tests_run_on_the_versions_that_are_served() -> None:
     [
         (["run"], ".venv/bin/daybook serve"),
         (["run", "PORT=9000"], ".venv/bin/daybook serve --port 9000"),
-        (["test"], ".venv/bin/python -m pytest -n auto"),
+        (["test"], ".venv/bin/python -m pytest -n auto --dist worksteal"),
         (["check"], ".venv/bin/lint-imports"),
         (["bench", "ARGS=--no-write"], ".venv/bin/python -m benchmarks.speed --no-write"),
         (["bench-cache", "ARGS=--all"], ".venv/bin/python -m benchmarks.cache --all"),
