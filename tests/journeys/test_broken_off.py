@@ -20,10 +20,7 @@ LONG = [{"role": "user", "content": "x" * 20_000}] * 50
 SENT_BYTES, DECLARED_BYTES = 1_000_000, 5_000_000
 UPLOAD = f"PUT /sessions/s/artifacts/a.bin HTTP/1.1\r\nhost: x\r\ncontent-length: {DECLARED_BYTES}\r\n\r\n"
 EXPORT = "GET /resources/r/export HTTP/1.1\r\nhost: x\r\n\r\n"
-IDLE = """
-SELECT pid FROM pg_stat_activity WHERE state = 'idle in transaction' AND datname = current_database()
-  AND xact_start < clock_timestamp() - interval '0.5 s'  -- not one of the service's own, as of its index
-"""
+EXPORTING = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '/* export_%'"
 THERE = "SELECT count(*) FROM pg_stat_activity WHERE pid = $1"
 EVENTS = "GET /sessions/s/memory/events HTTP/1.1\r\nhost: x\r\n\r\n"
 MCP = "POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{"
@@ -103,7 +100,7 @@ async def test_an_export_that_nobody_reads_ends_without_its_end_and_with_a_line_
 ) -> None:
     caplog.set_level(logging.WARNING)
     watching = await asyncpg.connect(database_url)
-    settings: dict[str, Any] = {"memory": {"enabled": False}, "export": {"stall_seconds": 1}}
+    settings: dict[str, Any] = {"memory": {"enabled": False}, "export": {"stall_seconds": 3}}
     async with start_service(provider="extractive", **settings) as service:
         await service.client.put("/sessions/s", json={"resource_id": "r"})
         for _ in range(12):  # more than all buffers between hold
@@ -112,7 +109,7 @@ async def test_an_export_that_nobody_reads_ends_without_its_end_and_with_a_line_
         reader, writer = await asyncio.open_connection(host, int(port))
         writer.write(EXPORT.encode())
         assert b" 200 " in await reader.readline()
-        exporting = await until(lambda: watching.fetchval(IDLE), bool)
+        exporting = await until(lambda: watching.fetchval(EXPORTING), bool)
         await until(lambda: watching.fetchval(THERE, exporting), (0).__eq__)
         read = await reader.read()
         writer.close()
