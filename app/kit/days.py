@@ -7,35 +7,39 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
+from app.kit import month_names
+from app.kit.words import any_of, plain_digits
+
 LABEL_CHARACTERS_MAX: Final = 80
 
 SHORT_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-# English, German, French, Spanish, Portuguese, Italian; CJK dates carry their month as a number.
-MONTH_NAMES: Final = (
-    "jan january januar janvier enero janeiro gennaio",
-    "feb february februar février febrero fevereiro febbraio",
-    "mar march märz mars marzo março",
-    "apr april avril abril aprile",
-    "may mai mayo maio maggio",
-    "jun june juni juin junio junho giugno",
-    "jul july juli juillet julio julho luglio",
-    "aug august août agosto",
-    "sep sept september septembre septiembre setembro settembre",
-    "oct october oktober octobre octubre outubro ottobre",
-    "nov november novembre noviembre novembro",
-    "dec december dezember décembre diciembre dezembro dicembre",
+_DOTTED: Final = str.maketrans("ıİ", "ii")
+
+
+def _read(said: str) -> str:
+    """A name as it is looked up: a pattern that ignores case takes ``ı`` for an i, and ``ſ`` for an s."""
+    return said.translate(_DOTTED).casefold()
+
+
+def _names(*lines: str) -> dict[str, int]:
+    """The names, each in the normal forms that texts have."""
+    months = (enumerate(one.strip().splitlines(), start=1) for one in lines)
+    said = ((name.replace("_", " "), at) for one in months for at, names in one for name in names.split())
+    return {unicodedata.normalize(form, name): at for name, at in said for form in ("NFC", "NFKC", "NFKD")}
+
+
+_FIRST: Final = _names(month_names.NAMES)
+MONTHS: Final = _FIRST | _names(
+    month_names.NAMES_BEHIND, month_names.NAMES_BEHIND_EASTERN, month_names.NAMES_BEHIND_SOUTHERN
 )
-MONTHS: Final = {name: number for number, names in enumerate(MONTH_NAMES, start=1) for name in names.split()}
+_MONTH_NUMBERS: Final = {_read(name): number for name, number in MONTHS.items()}
 
 
-def _any_of(words: Collection[str]) -> str:
-    """A pattern of these words, decided letter by letter: trying one after the other costs five times as much."""
-    firsts = sorted({word[0] for word in words if word})
-    choices = [first + _any_of({word[1:] for word in words if word.startswith(first)}) for first in firsts]
-    return f"(?:{'|'.join(choices)}){'?' if '' in words else ''}" if choices else ""
-
-
-_MONTH: Final = _any_of(MONTHS)
+_MONTH: Final = any_of(_FIRST)
+_ANY_MONTH: Final = any_of(MONTHS)
+_MONTH_ONLY: Final = any_of([name for name in MONTHS if name in _FIRST or len(name) > len("ago")])
+_OVER: Final = r"(?!\w)\.?"  # no \b: what a word of Hindi ends with is no letter to it
+_OF_YEAR: Final = r"(?:\s?(?:года|году|року|г\.|г\b|р\.))?"
 # Hardly any place of a text begins a date, so digits and letters are told apart first.
 _DATE: Final = re.compile(
     rf"""
@@ -43,12 +47,15 @@ _DATE: Final = re.compile(
       (?<![0-9])(?P<y1>[0-9]{{4}})(?P<sep>[-/.])\s?(?P<m1>[0-9]{{1,2}})(?P=sep)\s?(?P<d1>[0-9]{{1,2}})(?![0-9])
       | (?<![0-9])(?:(?P<y2>[0-9]{{4}})\s?[年년]\s?)?(?P<m2>[0-9]{{1,2}})\s?[月월]\s?(?P<d2>[0-9]{{1,2}})\s?[日일号號]
       | (?<![0-9])(?P<y3>[0-9]{{4}})\s?[年년]\s?(?P<m3>[0-9]{{1,2}})\s?[月월]
-      | (?<![0-9.:])(?P<d5>[0-9]{{1,2}})(?:st|nd|rd|th|er|º|\.)?(?:\s(?:of|de))?\s{{0,3}}(?P<m5>{_MONTH})\b\.?
-        (?:(?:,|\sde)?\s{{1,3}}(?P<y5>[0-9]{{4}})\b)?
+      | (?<![0-9.])(?P<d7>[0-9]{{1,2}})\.\s?(?P<m7>[0-9]{{1,2}})\.\s?(?P<y7>[0-9]{{4}})(?![0-9])
+      | (?<![0-9])(?P<y8>[0-9]{{4}})\.?\s(?P<m8>{_ANY_MONTH})\s{{1,3}}(?P<d8>[0-9]{{1,2}})(?![0-9:])
+      | (?<![0-9.:])(?P<d9>[0-9]{{1,2}})\stháng\s(?P<m9>[0-9]{{1,2}})(?:,?\snăm\s(?P<y9>[0-9]{{4}}))?(?![0-9])
+      | (?<![0-9.:])(?P<d5>[0-9]{{1,2}})(?:st|nd|rd|th|er|º|\.|-го)?(?:\s(?:of|de))?\s{{0,3}}(?P<m5>{_ANY_MONTH}){_OVER}
+        (?:(?:,|\sdel?)?\s{{1,3}}(?P<y5>[0-9]{{4}})\b{_OF_YEAR})?
     )
     | \b(?:
       (?P<m4>{_MONTH})\b\.?\s{{1,3}}(?P<d4>[0-9]{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s{{1,3}}(?P<y4>[0-9]{{4}})\b)?
-      | (?P<m6>{_MONTH})\b\.?,?(?:\sde)?\s{{1,3}}(?P<y6>[0-9]{{4}})\b
+      | (?P<m6>{_MONTH_ONLY}){_OVER},?(?:\sdel?)?\s{{1,3}}(?P<y6>[0-9]{{4}})\b{_OF_YEAR}
     )
     """,
     re.IGNORECASE | re.VERBOSE,
@@ -58,9 +65,18 @@ _RANGE: Final = re.compile(
     r"(?P<year>,?\s{1,3}[0-9]{4}\b)?",
     re.IGNORECASE,
 )
-_MONTH_ALONE: Final = re.compile(rf"\b(?:{_MONTH})\b|(?<![0-9])[0-9]{{1,2}}\s?[月월]", re.IGNORECASE)
+_RANGE_BEFORE: Final = re.compile(
+    r"(?<![0-9.:-])(?P<first>[0-9]{1,2})\.?\s?[-–]\s?(?P<last>[0-9]{1,2}\.?)"
+    rf"(?P<month>(?:\sde)?\s{{1,3}}(?:{_ANY_MONTH}){_OVER})(?P<year>(?:,|\sdel?)?\s{{1,3}}[0-9]{{4}}\b)?",
+    re.IGNORECASE,
+)
+_RANGE_UNSPACED: Final = re.compile(
+    r"(?P<month>[0-9]{1,2}\s?[月월]\s?)(?P<first>[0-9]{1,2})\s?[日일号號]?\s?[-–~〜]\s?(?P<last>[0-9]{1,2})\s?(?P<day>[日일号號])"
+)
+_MONTH_ALONE: Final = re.compile(rf"\b(?:{_MONTH_ONLY})(?!\w)|(?<![0-9])[0-9]{{1,2}}\s?[月월]", re.IGNORECASE)
 _DAY_ALONE: Final = re.compile(
-    r"(?<![0-9])([0-9]{1,2})(?:(?:st|nd|rd|th)\b|\s?[日일号號])|\b(?:the|on|am|zum|le|el|il|dia|día)\s([0-9]{1,2})\b",
+    r"(?<![0-9])([0-9]{1,2})(?:(?:st|nd|rd|th)\b|-(?:го|е)\b|\s?(?:[日일号號]|तारीख))"
+    r"|\b(?:the|on|am|den|dem|vom|zum|le|au|du|el|al|del|il|dia|día|ngày|tanggal)\s([0-9]{1,2})\b",
     re.IGNORECASE,
 )
 _FIGURES: Final = re.compile(r"(?<![0-9./-])([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{4})(?![0-9./-]*[0-9])")
@@ -69,7 +85,23 @@ _IN_FIGURES: Final = re.compile(
 )
 CENTURY: Final = 2_000  # of a year in two figures
 _DIGIT: Final = re.compile("[0-9]")
-_DOTTED: Final = str.maketrans("ıİ", "ii")
+_WORD: Final = re.compile(r"(?=\w)[^\s,.;:!?*#_~|，、。]+")
+_DECORATION: Final = " *#_\u3000"
+_COLON: Final = str.maketrans("：", ":")
+_LABELS: Final = """
+date datum fecha data dato dátum päivä päivämäärä tarih tanggal ngày дата день ημερομηνία التاريخ تاريخ תאריך
+दिनांक तारीख तिथि 日期 日付 日 날짜 일자
+"""
+_ERAS: Final = {
+    "明治": 1867,
+    "大正": 1911,
+    "昭和": 1925,
+    "平成": 1988,
+    "令和": 2018,
+    "民國": 1911,
+    "民国": 1911,
+}  # year 0
+_ERA_YEAR: Final = re.compile(rf"(?P<era>{'|'.join(_ERAS)})\s?(?P<number>元|[0-9]{{1,3}})\s?年")
 _PARENTHESIS: Final = re.compile(r"\([^()]*\)")
 
 
@@ -98,6 +130,7 @@ class DatePhrase:
 
 def date_phrases(text: str) -> Iterator[DatePhrase]:
     """The calendar dates a text names, in order: ``May 20, 2023``, ``20 mai``, ``2023-05-20``, ``2023年5月20日``."""
+    text = plain_digits(text)
     if not _DIGIT.search(text):
         return
     for match in _DATE.finditer(text):
@@ -115,13 +148,15 @@ def date_phrases(text: str) -> Iterator[DatePhrase]:
 
 
 def _month(said: str) -> int:
-    """Of a name or a number as a pattern found it: one that ignores case takes ``ı`` for an i, and ``ſ`` for an s."""
-    return MONTHS.get(said.translate(_DOTTED).casefold()) or int(said)
+    """Of a name or a number as a pattern found it."""
+    return _MONTH_NUMBERS.get(_read(said)) or int(said)
 
 
 def days_apart(text: str) -> str:
     """The text with each range of days, ``Aug 8-9, 2026``, written as its two days."""
-    return _RANGE.sub(r"\g<month> \g<first>\g<year> \g<month> \g<last>\g<year>", text)
+    apart = _RANGE.sub(r"\g<month> \g<first>\g<year> \g<month> \g<last>\g<year>", text)
+    apart = _RANGE_BEFORE.sub(r"\g<first>\g<month>\g<year> \g<last>\g<month>\g<year>", apart)
+    return _RANGE_UNSPACED.sub(r"\g<month>\g<first>\g<day> \g<month>\g<last>\g<day>", apart)
 
 
 def figure_phrases(text: str) -> Iterator[tuple[DatePhrase, ...]]:
@@ -164,18 +199,54 @@ def parse_day(label: str) -> date | None:
     """The day a header names, or None. Weekdays, decoration and a relative time beside the date are passed over."""
     if len(label) > LABEL_CHARACTERS_MAX:
         return None
-    plain = _PARENTHESIS.sub("", unicodedata.normalize("NFKC", label))
+    plain = _plain(label)
     days = [phrase.full for phrase in date_phrases(plain)]
     return days[0] if len(days) == 1 else None
 
 
 def is_day_alone(line: str) -> bool:
     """Whether a line says a day and nothing else, except for one word such as a weekday."""
-    if parse_day(line) is None:
+    return parse_day(line) is not None and _is_date_alone(line)
+
+
+def _is_date_alone(line: str) -> bool:
+    """The same of a date without its year."""
+    plain = _plain(line)
+    found = list(date_phrases(plain))
+    if len(found) != 1 or found[0].day is None:
         return False
-    plain = _PARENTHESIS.sub("", unicodedata.normalize("NFKC", line))
-    phrase = next(date_phrases(plain))
-    return len(re.findall(r"\w+", plain[: phrase.start] + " " + plain[phrase.end :])) <= 1
+    return len(_WORD.findall(plain[: found[0].start] + " " + plain[found[0].end :])) <= 1
+
+
+def day_behind_label(line: str) -> str | None:
+    """The rest of a line that begins with a word for "date" in some language and says a day: ``日付：2026年8月1日``."""
+    label, colon, rest = line.translate(_COLON).partition(":")
+    if not colon or label.strip(_DECORATION).casefold() not in _LABELS.split():
+        return None
+    rest = rest.strip(_DECORATION)
+    short = len(rest) <= LABEL_CHARACTERS_MAX
+    return rest if short and (_is_date_alone(rest) or _IN_FIGURES.fullmatch(_plain(rest).strip())) else None
+
+
+def days_meant(label: str, among: Collection[date]) -> frozenset[date]:
+    """Which of some days a label may mean that leaves the year out, or is in figures: ``Aug 1``, ``01/08/2026``."""
+    plain = _plain(label)
+    phrases = [phrase for phrase in (*date_phrases(plain), *partial_phrases(plain)) if phrase.day]
+    return frozenset(day for day in among for phrase in phrases if phrase.on(phrase.year or day.year) == day)
+
+
+def _plain(label: str) -> str:
+    return _PARENTHESIS.sub("", plain_digits(in_common_era(unicodedata.normalize("NFKC", label))))
+
+
+def in_common_era(text: str) -> str:
+    """The text with the years of Japanese eras, and of the Republic of China, as those of the common era."""
+    return _ERA_YEAR.sub(_common, text)
+
+
+def _common(match: re.Match[str]) -> str:
+    number = 1 if match["number"] == "元" else int(match["number"])
+    return f"{_ERAS[match['era']] + number}年"
 
 
 def relative(day: date, anchor: date) -> str:

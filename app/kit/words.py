@@ -8,7 +8,7 @@ hand.
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, TypeAlias
@@ -41,6 +41,9 @@ MARKS_MAX = 30
 _MARKS_ALONE = "\uff9e\uff9f"  # those of half a kana's width: letters by themselves, marks in a normal form
 _CROWD = re.compile(rf"[^\w\s\x00-\x7f]{{{MARKS_MAX + 1},}}")  # told at its first character: most have none
 _CROWD_OF_KANA = re.compile(rf"(?:[^\w\s\x00-\x7f]|[{_MARKS_ALONE}]){{{MARKS_MAX + 1},}}")
+
+_ZEROS = "٠۰०০੦૦୦௦౦೦൦๐໐၀០０"  # the first of ten digits in a row, of each script that has its own
+_PLAIN_DIGITS = str.maketrans({chr(ord(zero) + digit): str(digit) for zero in _ZEROS for digit in range(10)})
 
 STOP_WORDS = frozenset(
     """a about above after again all also always am an and any are aren't as at be because been before being below
@@ -81,6 +84,18 @@ def _thinned(crowd: re.Match[str]) -> str:
         if marks <= MARKS_MAX:
             kept.append(one)
     return "".join(kept)
+
+
+def any_of(words: Collection[str]) -> str:
+    """A pattern of these words, decided letter by letter: trying one after the other costs five times as much."""
+    firsts = sorted({word[0] for word in words if word})
+    choices = [re.escape(first) + any_of({word[1:] for word in words if word.startswith(first)}) for first in firsts]
+    return f"(?:{'|'.join(choices)}){'?' if '' in words else ''}" if choices else ""
+
+
+def plain_digits(text: str) -> str:
+    """The text with the digits of every script as ASCII's, each in its place."""
+    return text if text.isascii() else text.translate(_PLAIN_DIGITS)
 
 
 def terms(text: str) -> Iterator[str]:

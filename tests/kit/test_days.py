@@ -4,7 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.kit.days import date_phrases, day_label, is_day_alone, parse_day, partial_phrases, relative
+from app.kit.days import (
+    date_phrases,
+    day_behind_label,
+    day_label,
+    days_apart,
+    days_meant,
+    is_day_alone,
+    parse_day,
+    partial_phrases,
+    relative,
+)
 
 ANCHOR = date(2026, 8, 15)
 
@@ -56,6 +66,16 @@ def test_a_day_is_told_relative_to_the_anchor_in_buckets(days_ago: int, expected
         "1. August 2026",
         "1er août 2026",
         "1 de agosto de 2026",
+        "sábado, 1 de ago. de 2026",
+        "01.08.2026",
+        "1 августа 2026 г.",
+        "1 sierpnia 2026",
+        "1 Ağustos 2026 Cumartesi",
+        "١ أغسطس ٢٠٢٦",
+        "1 अगस्त 2026",
+        "2026. augusztus 1.",
+        "ngày 1 tháng 8 năm 2026",
+        "令和8年8月1日",
     ],
 )
 def test_a_header_is_read_as_the_day_it_names(label: str) -> None:
@@ -84,6 +104,10 @@ def test_a_label_reads_back_as_its_day(day: date) -> None:
         ("5月20日に", [(None, 5, 20)]),
         ("2023년 5월부터", [(2023, 5, None)]),
         ("you may 99 times", []),
+        ("3 out of 5, 2 ago", [(None, 8, 2)]),
+        ("5 जनवरी को", [(None, 1, 5)]),
+        ("10 تشرين الأول 2026", [(2026, 10, 10)]),
+        ("3 Kasım'da", [(None, 11, 3)]),
         ("version 1.2.3 of 10:30", []),
         ("1 aprıl, ſept 2", [(None, 4, 1), (None, 9, 2)]),  # letters that are others in another case
     ],
@@ -110,3 +134,41 @@ def test_every_text_can_be_searched_for_dates(text: str) -> None:
 )
 def test_a_bare_date_is_told_from_a_sentence_with_one(line: str, alone: bool) -> None:
     assert is_day_alone(line) is alone
+
+
+@pytest.mark.parametrize(
+    ("line", "label"),
+    [
+        ("Datum: Montag, 3. August 2026", "Montag, 3. August 2026"),
+        ("**Fecha:** lunes, 3 de agosto de 2026", "lunes, 3 de agosto de 2026"),
+        ("日付：2026年8月3日（月）", "2026年8月3日（月）"),
+        ("Дата: 3 августа 2026 года, понедельник", "3 августа 2026 года, понедельник"),
+        ("Fecha: 03/08/2026", "03/08/2026"),
+        ("Datum: nächste Woche", None),
+        ("Frist: Montag, 3. August 2026", None),
+        ("Datum der Reise: 3. August 2026", None),
+    ],
+)
+def test_a_date_is_told_behind_the_word_for_it(line: str, label: str | None) -> None:
+    assert day_behind_label(line) == label
+
+
+def test_a_label_that_may_mean_several_days_means_one_of_those_at_hand() -> None:
+    days = {date(2026, 8, 3), date(2026, 8, 5)}
+
+    assert days_meant("03/08/2026", days) == {date(2026, 8, 3)}
+    assert days_meant("3 août", days) == {date(2026, 8, 3)}
+    assert days_meant("soon", days) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("text", "apart"),
+    [
+        ("Aug 8-9, 2026", "Aug 8, 2026 Aug 9, 2026"),
+        ("8.-9. August 2026", "8 August 2026 9. August 2026"),
+        ("8月8~9日", "8月8日 8月9日"),
+        ("16:8-9 august", "16:8-9 august"),
+    ],
+)
+def test_a_range_of_days_is_two_days(text: str, apart: str) -> None:
+    assert days_apart(text) == apart
