@@ -8,26 +8,41 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from app.kit.days import LABEL_CHARACTERS_MAX, day_label, is_day_alone, parse_day
+from app.kit.days import LABEL_CHARACTERS_MAX, day_behind_label, day_label, is_day_alone, parse_day
+from app.kit.words import plain_digits
 from app.memory.log import HAPPENED, UNCERTAIN, detail_line, item_line, one_line
 from app.memory.model import Cite, Detail, Item, Origin, Priority, Tag
 
 LINE_CHARACTERS_MAX: Final = 10_000
 
 _RULED: Final = re.compile(r"[\s`*_=~#+•–—-]*|\s*```\w*\s*")
-_BULLET: Final = re.compile(r"(?:[*+\-–—][ ]|[•◦▪●○‣]|[0-9]{1,3}[.)][ ])\s*(?P<text>\S.*)")
+_MARKS: Final = "|".join(Priority)
+_BULLET: Final = re.compile(rf"(?:[*+\-–—](?:[ ]|(?={_MARKS}))|[•◦▪●○‣・·]|[0-9]{{1,3}}[.)][ ])\s*(?P<text>\S.*)")
 _ARROW: Final = r"(?:->|→|⇒|=>|-&gt;)"
 _ARROWS: Final = re.compile(rf"(?:{_ARROW}\s*)+")
-_MARKS: Final = "|".join(Priority)
 _TAGS: Final = "|".join(tag.replace("_", "[_ -]") for tag in Tag)
+# How a keyboard for Chinese, Japanese or Arabic writes the signs of a line, each in the place of one of ours.
+_SIGNS: Final = str.maketrans("（）［］【】〔〕：，；、。．－–—〜～＊＋＃｜＞،؛।＿", "()[][][]:,;,..-----*+#|>,;._")
+_MORNING: Final = "上午|早上|凌晨|午前|오전|새벽|아침|صباحا|صباحًا|ص|सुबह"
+_EVENING: Final = "下午|晚上|傍晚|午後|夜|오후|저녁|밤|مساء|مساءً|عصرًا|عصرا|م|दोपहर|शाम|रात"
+# A time as it is written in other countries; only in brackets, where it can hardly be anything else.
+_LOCAL_TIME: Final = rf"""
+    [(\[]\s?(?:(?:{_MORNING})|(?P<late>{_EVENING}))?\s?(?P<local_hour>[01]?[0-9]|2[0-3])
+      (?: \s?[:.hH]\s?(?P<local_minute>[0-5][0-9])(?:\s?(?:h|hs|uhr|ч\.?))?
+        | \s?[時时点點시]\s?(?:(?P<cjk_minute>[0-5]?[0-9])\s?[分분]|(?P<cjk_half>[半반]))?
+        | \s?(?:uhr|часов|बजे)
+      )
+      \s?(?:(?:{_MORNING})|(?P<late_behind>{_EVENING}))?\s?[)\]]
+"""
 _HEAD: Final = re.compile(
     rf"""
     (?P<bold>[*_`]*+)
     (?: (?P<priority>{_MARKS})\ufe0f?
-      | (?P<open>[(\[（])?(?P<hour>[01]?[0-9]|2[0-3]):(?P<minute>[0-5][0-9])(?:\s?(?P<half>[ap])\.?m\b\.?)?
-        (?(open)(?::[0-5][0-9])?(?:\s?[-–—~～]\s?[0-9]{{1,2}}:[0-9]{{2}}(?:\s?(?P<end_half>[ap])\.?m\b\.?)?)?[)\]）]
+      | (?P<open>[(\[])?(?P<hour>[01]?[0-9]|2[0-3]):(?P<minute>[0-5][0-9])(?:\s?(?P<half>[ap])\.?m\b\.?)?
+        (?(open)(?::[0-5][0-9])?(?:\s?[-–—~]\s?[0-9]{{1,2}}:[0-9]{{2}}(?:\s?(?P<end_half>[ap])\.?m\b\.?)?)?[)\]]
           |(?=[\s,|–—-]\s|\s|:\s|\*\*|$))
-      | [\[【](?P<tag>{_TAGS})(?:\s?[,/|]\s?(?:{_TAGS}))*[\]】]
+      | {_LOCAL_TIME}
+      | \[(?P<tag>{_TAGS})(?:\s?[,/|]\s?(?:{_TAGS}))*\]
       | (?P<uncertain>{re.escape(UNCERTAIN)})
       | \((?P<origin>{"|".join(Origin)})\)
       | (?P<arrow>{_ARROW})
@@ -35,21 +50,26 @@ _HEAD: Final = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_BREAK: Final = re.compile(r"(?:\s?[-–—:：|,](?=\s|$))*\s?")
-_BREAK_IN_BOLD: Final = re.compile(r"(?:(?P<closed>[*_`])|\s?[-–—:：|,](?=[\s*_`]|$))*\s?")
+_BREAK: Final = re.compile(r"(?:\s?[-–—:|,](?=\s|$))*\s?")
+_BREAK_IN_BOLD: Final = re.compile(r"(?:(?P<closed>[*_`])|\s?[-–—:|,](?=[\s*_`]|$))*\s?")
 _DAY_PREFIX: Final = re.compile(r"[\s*#_]*date\s*[:：](?P<label>.*)", re.IGNORECASE)
-_LABEL_START: Final = re.compile(r"(?:[\s*#_:]|date\s*[:：])*", re.IGNORECASE)
-_CITE: Final = r"#[0-9]{1,9}(?:[-–—]#?[0-9]{1,9})?"
+_LABEL_START: Final = re.compile(r"(?:[\s*#_:：]|date\s*[:：])*", re.IGNORECASE)
+_CITE: Final = r"#[0-9]{1,9}(?:-#?[0-9]{1,9})?"
 _CITE_WORD: Final = re.compile(rf"(?P<open>[(\[])?{_CITE}(?:[,;]{_CITE})*(?P<close>[)\]])?[.,;:]?")
-_AND: Final = frozenset({"and", "&", "und", "et", "y", "e", "и"})  # between citations
-_CITE_START: Final = re.compile(r"[*_`\\(\[（【]*#")
-_CITE_CHARACTERS: Final = "#0123456789()[]（）【】,;、，；.。:/ -–—~～〜*_`\\"
+_CITE_START: Final = re.compile(r"[*_`\\(\[]*#")
+_CITE_CHARACTERS: Final = "#0123456789()[],;.:/ -~*_`\\"
+# What may stand between two citations, from one to the other or beside it.
+_TO: Final = "to|bis|à|a|até|al|do|до|tot|から|到|至"
+_AND: Final = "and|&|und|et|y|e|и|та|i|oraz|en|ve|dan|og|och|și|και|و|और|と|和|及|与|與|및|와|과"
+_JOINED: Final = re.compile(
+    rf"(?P<one>{_CITE}[.,;)\]*_`]*+)(?P<by>\s?(?:(?P<to>{_TO})|{_AND})\s?)(?=[(\[*_`\\]{{0,9}}#[0-9])", re.IGNORECASE
+)
 # However they are divided, and whatever they are set in: **#12**, #12、#13, #12, 14, #12#13.
-_PLAIN: Final = str.maketrans("（）【】、，；/。～〜~", "()[],,;,.---", "*_`\\")
+_PLAIN: Final = str.maketrans("/~", ",-", "*_`\\")
 _UNMARKED: Final = re.compile(r"(?<=[0-9]), (?=[0-9])")
 _RUN_ON: Final = re.compile(r"(?<=[0-9])(?=#)")
 _DASHES: Final = frozenset("-–—")
-_CITE_ENDS: Final = re.compile(r"#([0-9]+)(?:[-–—]#?([0-9]+))?")
+_CITE_ENDS: Final = re.compile(r"#([0-9]+)(?:-#?([0-9]+))?")
 _HAPPENED_WORDS: Final = HAPPENED.split()
 
 
@@ -74,6 +94,8 @@ def read_day(line: str) -> str | None:
     """
     if match := _DAY_PREFIX.match(line):
         return _label(match["label"])
+    if rest := day_behind_label(line):
+        return _label(rest)
     return _label(line) if is_day_alone(line) else None
 
 
@@ -84,8 +106,8 @@ def read_bullet(line: str) -> Bullet | None:
     indent = len(columns) - len(columns.lstrip())
     if text[:1].isdigit() and is_day_alone(text):  # "1. August 2026" is no first point of a list
         return None
-    if match := _BULLET.match(text):
-        text = match["text"]
+    if match := _BULLET.match(_in_our_signs(text)):
+        text = text[match.start("text") :]
     elif not text.lstrip("*_`").startswith((*Priority, "->", "→")):
         return None
     arrows = _ARROWS.match(text)
@@ -141,8 +163,8 @@ def _head(text: str) -> tuple[dict[str, str], str, str]:
     Last the signs that made it bold, where they go on behind it.
     """
     head: dict[str, str] = {}
-    at, bold = 0, ""
-    while match := _HEAD.match(text, at):
+    at, bold, signs = 0, "", _in_our_signs(text)
+    while match := _HEAD.match(signs, at):
         name, value = _head_token(match)
         if name in head:
             break
@@ -150,9 +172,9 @@ def _head(text: str) -> tuple[dict[str, str], str, str]:
             head[name] = value
         bold = match["bold"] or bold
         at = match.end()
-        if bold and (end := _BREAK_IN_BOLD.match(text, at)):
+        if bold and (end := _BREAK_IN_BOLD.match(signs, at)):
             at, bold = end.end(), "" if end["closed"] else bold
-        elif end := _BREAK.match(text, at):
+        elif end := _BREAK.match(signs, at):
             at = end.end()
     return head, text[at:], bold
 
@@ -160,6 +182,10 @@ def _head(text: str) -> tuple[dict[str, str], str, str]:
 def _head_token(match: re.Match[str]) -> tuple[str, str]:
     if match["hour"]:
         return "time", _clock(int(match["hour"]), match["minute"], match["half"] or match["end_half"])
+    if match["local_hour"]:
+        late = match["late"] or match["late_behind"]
+        minute = match["local_minute"] or match["cjk_minute"] or ("30" if match["cjk_half"] else "0")
+        return "time", _clock(int(match["local_hour"]), f"{int(minute):02d}", "p" if late else None)
     if match["tag"]:
         return "tag", re.sub("[ -]", "_", match["tag"].lower())
     if match["origin"]:
@@ -188,8 +214,6 @@ def _tail(text: str) -> tuple[str, tuple[Cite, ...]]:
         elif match := _CITE_WORD.fullmatch(words[start - 1]):
             start -= 1
             depth += bool(match["close"]) - bool(match["open"])
-        elif 1 < start < len(words) and words[start - 1] in _AND and _CITE_WORD.fullmatch(words[start - 2]):
-            start -= 1
         else:
             break
         end = start if depth == 0 else end
@@ -204,14 +228,26 @@ def _with_plain_cites(text: str) -> str:
 
     Behind a letter or a sign of a path it is a name: ``acme/app#12``. Chinese and Japanese have no blanks.
     """
-    start = _CITE_START.search(text, len(text.rstrip(_CITE_CHARACTERS)))
+    signs = _JOINED.sub(_beside, _in_our_signs(text))
+    start = _CITE_START.search(signs, len(signs.rstrip(_CITE_CHARACTERS)))
     if start is None:
         return text
-    said, cited = text[: start.start()], text[start.start() :].translate(_PLAIN)
+    said, cited = text[: start.start()], signs[start.start() :].translate(_PLAIN)
     before = said[-1:]
     if before.isascii() and (before.isalnum() or before in {"/", "_", "-", "&"}):
         return text
     return f"{said.rstrip()} {_RUN_ON.sub(' ', _UNMARKED.sub(',#', cited))}".strip()
+
+
+def _beside(match: re.Match[str]) -> str:
+    """Two citations without the word between them, and all else in its place."""
+    by = "-" if match["to"] and match["one"][-1].isdigit() else " "
+    return match["one"] + by + "*" * (len(match["by"]) - 1)
+
+
+def _in_our_signs(text: str) -> str:
+    """The text, each character in its place, with the signs of a line's head and end as we write them."""
+    return text if text.isascii() else plain_digits(text).translate(_SIGNS)
 
 
 def _cites(text: str) -> tuple[Cite, ...]:

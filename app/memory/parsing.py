@@ -21,13 +21,15 @@ CURRENT_TASK: Final = "current-task"
 SUGGESTED_RESPONSE: Final = "suggested-response"
 NAMES: Final = frozenset({OBSERVATIONS, CURRENT_TASK, SUGGESTED_RESPONSE})
 
+# Which way a text runs; a model for Arabic or Hebrew puts one before a bullet and behind a number.
+_UNSEEN: Final = dict.fromkeys((0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF))
 _TAG: Final = re.compile(r"\s*<(/?)(observations|current[-_]task|suggested[-_]response)\s*>", re.IGNORECASE)
 _ESCAPED: Final = re.compile("&lt;observations&gt;", re.IGNORECASE)
 _GLUED: Final = re.compile(
     r"(#[0-9]+(?:[-–—]#?[0-9]+)?[\])]?[.,;]?\s*(?:</observations\s*>\s*)?)<(current[-_]task|suggested[-_]response)\s*>",
     re.IGNORECASE,
 )
-_CITES: Final = re.compile("#[0-9]")
+_CITES: Final = re.compile(r"[#＃]\d")
 _NOTHING: Final = re.compile(r"[\s*_([-]*(?:none|nothing|n/a)[\s*_.)\]-]*", re.IGNORECASE)
 _CLOSES_AT_END: Final = re.compile(r"</(observations|current[-_]task|suggested[-_]response)\s*>\s*$", re.IGNORECASE)
 
@@ -39,7 +41,7 @@ def parse(raw: str) -> Parsed:
     one; without a block every list line of the reply counts.
     """
     plain = html.unescape(raw) if _ESCAPED.search(raw) and not _TAG.search(raw) else raw
-    lines = [line[:LINE_CHARACTERS_MAX] for line in storable(plain).split("\n")]
+    lines = [line[:LINE_CHARACTERS_MAX] for line in storable(plain).translate(_UNSEEN).split("\n")]
     if is_repetitive("\n".join(lines)):
         return Parsed(items=(), complete=False, repetitive=True)
     blocks, rest = _blocks(_closed([piece for line in lines for piece in _pieces(line)]))

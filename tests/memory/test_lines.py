@@ -11,14 +11,20 @@ def item(line: str) -> Item:
     return read
 
 
-@pytest.mark.parametrize("line", ["* said", "- said", "+ said", "• said", "•said", "1. said", "12) said", "  * said"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("* said", "- said", "+ said", "• said", "•said", "1. said", "12) said", "  * said"),
+        *("＊ said", "・said", "● said", "－ said"),
+    ],
+)
 def test_every_kind_of_bullet_is_read(line: str) -> None:
     bullet = read_bullet(line)
     assert bullet is not None
     assert bullet.text == "said"
 
 
-@pytest.mark.parametrize("line", ["🔴 said", "✅(10:00) said", "-> said", "**🔴 (10:00)** said"])
+@pytest.mark.parametrize("line", ["🔴 said", "✅(10:00) said", "-> said", "**🔴 (10:00)** said", "*🔴 said"])
 def test_a_mark_or_an_arrow_makes_a_bullet_of_a_line(line: str) -> None:
     assert read_bullet(line) is not None
 
@@ -73,6 +79,12 @@ def test_headers_are_read_as_their_day(line: str, day: str | None) -> None:
         "**🔴** *(10:00)* **[fact]:** said #12",
         "**🔴 (10:00) [fact] said** #12",
         "**🔴 (10:00) [fact] said #12**",
+        "🔴（10：00）【fact】said ＃１２",
+        "🔴 ［fact］ (上午10:00) said （#12）",
+        "🔴 (오전 10시) [fact] said #12",
+        "🔴 (10h00) [fact] said 【#12】",
+        "🔴 (10.00 Uhr) [fact] said #12。",
+        "🔴 (१०:००) [fact] said #१२।",
     ],
 )
 def test_mark_time_and_tag_are_read_however_they_are_written(line: str) -> None:
@@ -88,6 +100,12 @@ def test_mark_time_and_tag_are_read_however_they_are_written(line: str) -> None:
         ("12:00 AM", "00:00"),
         ("12:30 PM", "12:30"),
         ("22:15 PM", "22:15"),
+        ("(下午3:05)", "15:05"),
+        ("(3:05 م)", "15:05"),
+        ("(午後3時半)", "15:30"),
+        ("(오후 3시 5분)", "15:05"),
+        ("(9h05)", "09:05"),
+        ("(9.05)", "09:05"),
         ("23:59", "23:59"),
     ],
 )
@@ -99,7 +117,7 @@ def test_times_are_read_as_24_hours(written: str, time: str) -> None:
     "text",
     [
         *("(24:00) said", "10:60 said", "10:30-11:00 said", "16:9 said", "[todo] said", "(sure) said", "(10) said"),
-        *("**said** so", "10 am said"),
+        *("**said** so", "10 am said", "(2h) said", "(3.5) said"),
     ],
 )
 def test_what_is_no_time_and_no_tag_stays_text(text: str) -> None:
@@ -133,6 +151,12 @@ def test_an_uncertain_line_is_low_whatever_its_mark() -> None:
         ("#12–14", [(12, 14)]),
         ("#12-#14", [(12, 14)]),
         ("#14-12", [(12, 14)]),
+        ("#12、#14", [(12, 12), (14, 14)]),
+        ("＃12～14", [(12, 14)]),
+        ("#12 à #14", [(12, 14)]),
+        ("#12 ve #14", [(12, 12), (14, 14)]),
+        ("#12 및 #14", [(12, 12), (14, 14)]),
+        ("#١٢، #١٤", [(12, 12), (14, 14)]),
         ("#12.", [(12, 12)]),
         ("#12 #12", [(12, 12)]),
         ("(likely already happened) #12", [(12, 12)]),
@@ -179,6 +203,22 @@ def test_only_an_and_between_citations_goes_with_them(text: str) -> None:
 )
 def test_what_is_no_citation_stays_text(text: str) -> None:
     assert item(text) == Item(text=text)
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("搬到里斯本。#12", "搬到里斯本。"),
+        ("搬到里斯本#12", "搬到里斯本"),
+        ("갔다.#12、#14", "갔다."),
+        ("Fin.(#12)", "Fin."),
+    ],
+)
+def test_a_citation_needs_no_space_behind_the_end_of_a_sentence_or_a_script_without_spaces(
+    line: str, text: str
+) -> None:
+    assert item(line).text == text
+    assert item(line).cites[0] == Cite(12, 12)
 
 
 @pytest.mark.parametrize("text", ["", "🔴", "🔴 (10:00) [fact]", "#12", "---", "(likely already happened)"])

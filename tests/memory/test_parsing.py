@@ -255,6 +255,76 @@ def test_deeper_bullets_and_arrows_are_details(raw: str, details: list[list[str]
     assert [[detail.text for detail in item.details] for item in parse(raw).items] == details
 
 
+LOCAL = {
+    "Chinese": (
+        "日期：2026年8月1日",
+        "* 🔴（10:00）【fact】用户搬到里斯本。＃1",
+        "日期：2026年8月2日",
+        "* ✅（晚上8:00）【outcome】退款已到账。#2、#3",
+    ),
+    "Japanese": (
+        "日付：2026年8月1日（土）",
+        "＊ 🔴（10：00）［fact］引っ越した。＃１",
+        "日付：令和8年8月2日",
+        "・✅（20：00）［outcome］返金された。＃2～3",
+    ),
+    "Korean": (
+        "날짜: 2026년 8월 1일 토요일",
+        "- 🔴 (오전 10:00) [fact] 이사했다.#1",
+        "날짜: 2026. 8. 2. (일)",
+        "- ✅ (20:00) [outcome] 환불됨. #2 및 #3",
+    ),
+    "German": (
+        "Datum: Samstag, 1. August 2026",
+        "* 🔴 (10:00 Uhr) [fact] umgezogen. #1",
+        "Datum: 02.08.2026",
+        "* ✅ (20.00) [outcome] erstattet (#2 und #3)",
+    ),
+    "Portuguese": (
+        "Data: sábado, 1 de ago. de 2026",
+        "* 🔴 (10h00) [fact] mudou. #1",
+        "Data: 2 de agosto de 2026",
+        "* ✅ (20h00) [outcome] pago. #2 e #3",
+    ),
+    "Russian": (
+        "Дата: 1 августа 2026 г.",
+        "* 🔴 (10:00) [fact] переезд. #1",
+        "Дата: 2 августа 2026 года, воскресенье",
+        "* ✅ (20:00) [outcome] готово. #2 и #3",
+    ),
+    "Turkish": (
+        "Tarih: 1 Ağustos 2026 Cumartesi",
+        "* 🔴 (10.00) [fact] taşındı. #1",
+        "Tarih: 2 Ağustos 2026",
+        "* ✅ (20:00) [outcome] ödendi. #2 ve #3",
+    ),
+    "Arabic": (
+        "\u200fالتاريخ: ١ أغسطس ٢٠٢٦",
+        "\u200f* 🔴 (١٠:٠٠) [fact] انتقلت. #١\u200f",
+        "\u200fالتاريخ: الأحد 2 أغسطس 2026",
+        "\u200f* ✅ (20:00) [outcome] تم. \u200e#2، #3",
+    ),
+    "Hindi": (
+        "दिनांक: शनिवार, 1 अगस्त 2026",
+        "* 🔴 (१०:००) [fact] चले गए। #१",
+        "तारीख: २ अगस्त २०२६",
+        "* ✅ (20:00) [outcome] मिला। #२-३",
+    ),
+}
+
+
+@pytest.mark.parametrize("lines", LOCAL.values(), ids=LOCAL)
+def test_a_log_with_the_signs_dates_and_times_of_another_language_is_read_whole(lines: tuple[str, ...]) -> None:
+    items = parse("\n".join(("<observations>", *lines, "</observations>"))).items
+
+    assert [(item.day, item.time, item.tag) for item in items] == [
+        ("Aug 1, 2026", "10:00", Tag.FACT),
+        ("Aug 2, 2026", "20:00", Tag.OUTCOME),
+    ]
+    assert [item.cites[0].first for item in items] == [1, 2]
+    assert [item.cites[-1].last for item in items] == [1, 3]
+
+
 def test_lines_without_a_header_have_no_day() -> None:
     assert [(item.day, item.text) for item in parse("* a\n## Aug 1, 2026\n* b\nDate: then\n* c").items] == [
         ("", "a"),
@@ -378,6 +448,20 @@ FRAGMENTS = (
         "\x00",
         "\ud800",
         "次の",
+        "。#4",
+    ),
+    *(
+        "（10：00）",
+        "【fact】",
+        "(下午3:00)",
+        "＃１２",
+        "、#3",
+        "・",
+        "＊ ",
+        "日期：2026年8月1日",
+        "Datum: 1. August 2026",
+        "\u200f",
+        " 및 #3",
     ),
 )
 replies = st.text() | st.lists(st.sampled_from(FRAGMENTS), max_size=40).map("".join)
@@ -399,6 +483,8 @@ HOSTILE = {
     "crossed tags": "\n".join(f"<observations>\n{n}\n<current-task>\n</observations>\n" for n in range(16_000)),
     "citations": "\n".join(f"* {n} " + "#1 " * 3_000 for n in range(100)),
     "brackets": "\n".join(f"* {n} " + "(#1 " * 2_500 for n in range(100)),
+    "glued citations": "\n".join(f"* {n}" + "。#1" * 3_300 for n in range(100)),
+    "unspaced": "\n".join(f"* {n} " + "次" * 9_900 for n in range(100)),
     "arrows": "\n".join("* " + "-> " * 3_000 + str(n) for n in range(100)),
     "headers": "\n".join("Date: " + "date:" * 2_000 + str(n) for n in range(100)),
     "dates": "\n".join("Date: " + "Aug 1, 2026 " * 800 + str(n) for n in range(100)),
