@@ -79,7 +79,11 @@ _DAY_ALONE: Final = re.compile(
     r"|\b(?:the|on|am|den|dem|vom|zum|le|au|du|el|al|del|il|dia|día|ngày|tanggal)\s([0-9]{1,2})\b",
     re.IGNORECASE,
 )
-_FIGURES: Final = re.compile(r"(?<![0-9./-])([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{4})(?![0-9./-]*[0-9])")
+_FIGURES: Final = re.compile(
+    r"(?<![0-9./-])([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{4})(?![0-9./-]*[0-9])"
+    r"|(?<![\w./,])([0-3]?[0-9])(?:\.(0?[1-9]|1[0-2])\.(?=[\s,;:)\]–-]|$)|/(0[1-9]|1[0-2])(?![\w/]))"
+    r"|(?<![0-9年년])(?<![年년]\s)([0-9]{1,2})\s?[月월](?!\s?[0-9]{1,2}\s?[日일号號])"
+)
 _IN_FIGURES: Final = re.compile(
     r"(?<![0-9./-])([0-9]{1,2})[/.]\s?([0-9]{1,2})(?:[/.]\s?([0-9]{4}|[0-9]{2}))?\.?(?![0-9/.-])"
 )
@@ -160,14 +164,16 @@ def days_apart(text: str) -> str:
 
 
 def figure_phrases(text: str) -> Iterator[tuple[DatePhrase, ...]]:
-    """The dates a text names in figures with the year last, ``3.5.2026``, each as it may be read: twice, or once."""
+    """The dates a text names in figures, ``3.5.2026``, ``20/08``, ``9月``, each as it may be read: twice, or once."""
     for match in _FIGURES.finditer(text):
-        one, other, year = int(match[1]), int(match[3]), int(match[4])
+        year = int(match[4]) if match[4] else None
+        one, other = match[1] or match[5], int(match[3] or match[6] or match[7] or match[8])
+        both_ways = ((other, int(one)), (int(one), other)) if one else ((other, None),)
         read = (
             DatePhrase(start=match.start(), end=match.end(), year=year, month=month, day=day)
-            for month, day in dict.fromkeys(((other, one), (one, other)))
+            for month, day in dict.fromkeys(both_ways)
         )
-        if found := tuple(phrase for phrase in read if phrase.full):
+        if found := tuple(phrase for phrase in read if phrase.on(2000 if year is None else year)):
             yield found
 
 

@@ -4,24 +4,35 @@ import re
 from bisect import bisect_right
 from calendar import monthrange
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property, partial
 from math import inf
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from app.kit.days import DatePhrase, date_phrases, days_alone, parse_day, partial_phrases
+from app.kit.days import DatePhrase, date_phrases, days_alone, figure_phrases, parse_day, partial_phrases
+from app.memory import time_words
 from app.memory.cited import Cited
-from app.memory.claims import BEFORE, DAY_OFFSETS, WEEKDAYS, Claims, claims, named_days, normal
+from app.memory.claims import (
+    BEFORE,
+    DAY_OFFSETS,
+    PHONE_DIGITS_MIN,
+    TRIMMED,
+    WEEKDAYS,
+    Claims,
+    claims,
+    named_days,
+    normal,
+)
+from app.memory.clock import clock_times
 from app.memory.model import Cite, Item, Ranges, seqs_of
-from app.memory.numbers import clock_times, listed_numerals, numerals
+from app.memory.numbers import NUMBER, forms, groups, listed_numerals
 from app.memory.spans import merged
 from app.sessions.model import Message, Part, PartType, Role
 
 COMPUTED_DAYS_MAX: Final = 366  # how far "last May", "next week" and the like may lead from the day they are said on
 DAY_ALONE_DAYS_MAX: Final = 31  # and "the 14th"
-PHONE_DIGITS_MIN: Final = 7  # a number of so many is the same however its digits are grouped
 NAME_LETTERS: Final = 3
 _BEFORE_NAMES: Final = (
     "about|and|are|asked|at|but|by|called|for|from|is|like|met|named|of|or|saw|than|that|to|told|was|were|with"
@@ -40,18 +51,10 @@ _VERSION: Final = re.compile(r"v[0-9][0-9.]*")
 _JOINT: Final = re.compile(r"(?<=[a-z])[ -](?=[0-9])")  # in LH 123, covid-19
 _GROUPING: Final = str.maketrans("", "", " ().-/")
 
-# Words that place something in time from the day they are said on. Of a language missing here only the computed dates
-# are affected: their lines are kept as uncertain.
+# Of a language whose words are missing there only the computed dates are affected: their lines are kept as uncertain.
 _RELATIVE: Final = re.compile(
-    r"\b(?:today|tonight|yesterday|tomorrow|ago|last|past|next|this|coming|since|recently|lately|later|soon|before|after"
-    r"|previous|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekends?|weeks?|months?|years?|days|morning|evening"
-    r"|heute|gestern|morgen|vorgestern|letzte[nrs]?|nächste[nrs]?|vor|seit"
-    r"|aujourd'hui|hier|demain|prochaine?s?|derni(?:er|ère)s?"
-    r"|hoy|ayer|mañana|pasad[oa]s?|próxim[oa]s?|hace"
-    r"|hoje|ontem|amanhã|passad[oa]s?|oggi|ieri|domani|scors[oa]|prossim[oa])\b"
-    r"|오늘|어제|그제|내일|모레|지난|작년|올해|내년|다음|이번|전에|후에|뒤"
-    r"|今天|今日|昨天|昨日|前天|明天|明日|后天|後天|[上下]个|[上下]個|[上下]周|[上下]週|[去今明]年|[来來]年|[先今来][週月]"
-    r"|前に|後に|之前|之后|之後"
+    rf"(?<![\w\u0900-\u0963])(?:{'|'.join(time_words.RELATIVE.split(chr(10))[1:-1])})(?![\w\u0900-\u0963])"
+    rf"|{'|'.join(time_words.RELATIVE_UNSPACED.split(chr(10))[1:-1])}"
 )
 
 
@@ -79,7 +82,10 @@ class Source:
 
     @cached_property
     def dates(self) -> tuple[DatePhrase, ...]:
-        return (*date_phrases(self.text), *partial_phrases(self.text))
+        """With a day alone it may be of the month of another: "from October 3 to the 24th"."""
+        named = tuple(date_phrases(self.text))
+        beside = (replace(said, day=day) for said in named if said.day for day in self.days)
+        return (*named, *partial_phrases(self.text), *beside)
 
     @cached_property
     def days(self) -> frozenset[int]:
@@ -261,9 +267,11 @@ def _unheld(found: Claims, grounds: Sequence[Ground], *, named: Sequence[Ground]
         (found.quotes, _quotes, grounds),
         (found.dates, _dates, grounds),
         (found.figures, _figures, grounds),
+        (found.short, _short, grounds),
         (found.named, _named, grounds),
         (found.identifiers, _names, named),
         (found.times, _times, grounds),
+        (found.hours, _hours, grounds),
         (found.codes, _counts, named),
         (found.numbers, _counts, grounds),
     )
@@ -275,7 +283,7 @@ def _unheld(found: Claims, grounds: Sequence[Ground], *, named: Sequence[Ground]
 
 def _quotes(quote: str, ground: Ground) -> bool:
     """Whether one source says the quote, or each piece of it between dots of omission, word by word."""
-    pieces = [piece.strip(" .,;:!?'") for piece in quote.split("...")]
+    pieces = [piece.strip(TRIMMED) for piece in quote.split("...")]
     if not all(piece in ground.text for piece in pieces):
         return False
     return len(pieces) == 1 or any(all(piece in source.text for piece in pieces) for source in ground.sources)
@@ -305,13 +313,22 @@ def _times(time: str, ground: Ground) -> bool:
     return time in ground.times
 
 
+def _hours(hours: str, ground: Ground) -> bool:
+    return bool(clock_times(hours) & ground.times) or all(_counts(number, ground) for number in NUMBER.findall(hours))
+
+
 def _counts(number: str, ground: Ground) -> bool:
+    """Whether it is there in some form; several that stand together, if each of them is."""
     if number.startswith("#") and _is_seq(number[1:], ground.seqs):
         return True
-    forms = numerals(number)
-    if forms & ground.numbers or any(_YEAR.fullmatch(form) and form in ground.years for form in forms):
+    meant = forms(number)
+    if meant & ground.numbers or any(_YEAR.fullmatch(form) and form in ground.years for form in meant):
         return True
-    return len(number) >= PHONE_DIGITS_MIN and number.isdecimal() and number in ground.ungrouped
+    digits = number.translate(_GROUPING)
+    if len(digits) >= PHONE_DIGITS_MIN and digits.isdecimal() and digits in ground.ungrouped:
+        return True
+    parts = groups(number) or [part for part in NUMBER.findall(number) if part != number]
+    return bool(parts) and all(_counts(part, ground) for part in parts)
 
 
 def _is_seq(number: str, seqs: Ranges) -> bool:
@@ -329,6 +346,13 @@ def _dates(phrase: DatePhrase, ground: Ground) -> bool:
 
 def _figures(read: Sequence[DatePhrase], ground: Ground) -> bool:
     return any(_dates(phrase, ground) for phrase in read)
+
+
+def _short(written: str, ground: Ground) -> bool:
+    """Whether it is there as a date or, as it may be none, by its numbers."""
+    if any(_figures(read, ground) for read in figure_phrases(written)):
+        return True
+    return _counts(written.rstrip(".月월 "), ground)
 
 
 def _named(named: tuple[str, DatePhrase], ground: Ground) -> bool:

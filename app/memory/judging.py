@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import date
 from zoneinfo import ZoneInfo
 
-from app.kit.days import day_label, parse_day
+from app.kit.days import day_label, days_meant, parse_day
 from app.memory.gates import Verdict, judge_facts, judge_observation, judge_reflection
 from app.memory.model import Draft, ExtractorInput, Item, Parsed
 from app.memory.parsing import parse
@@ -39,25 +39,34 @@ def judged_observation(
 def dated(parsed: Parsed, messages: Sequence[Message], timezone: ZoneInfo) -> Parsed:
     """With the lines under no ``Date:`` under the days on which the first messages that they cite were said.
 
-    A header that names no date is none: its lines stay where they are.
+    A header that may mean several days (``01/08/2026``, ``Aug 1``) means that of them on which something was said. One
+    that names no date is none: its lines stay where they are.
     """
+    said = [message.created_at.astimezone(timezone).date() for message in messages]
+    all_days = frozenset(said)
     days: list[tuple[date, Item]] = []
     rest: list[Item] = []
-    for item in parsed.items:
-        cited = (one for cite in item.cites for one in messages if cite.first <= one.seq <= cite.last)
+    for item in (_on_day_meant(item, all_days) for item in parsed.items):
+        cited = (at for cite in item.cites for at, one in enumerate(messages) if cite.first <= one.seq <= cite.last)
         first = None if parse_day(item.day) else next(cited, None)
         if first is None:
             rest.append(item)
             continue
-        day = first.created_at.astimezone(timezone).date()
-        found = replace(item, day=day_label(day))
+        found = replace(item, day=day_label(said[first]))
         if item.day:
             rest.append(found)
         else:
-            days.append((day, found))
+            days.append((said[first], found))
     undated = [item for item in rest if not item.day]
     told = [item for _, item in sorted(days, key=lambda one: one[0])]
     return replace(parsed, items=(*undated, *told, *(item for item in rest if item.day)))
+
+
+def _on_day_meant(item: Item, said: frozenset[date]) -> Item:
+    if not item.day or parse_day(item.day):
+        return item
+    meant = days_meant(item.day, said)
+    return replace(item, day=day_label(*meant)) if len(meant) == 1 else item
 
 
 def judged_reflection(draft: Draft, items: Sequence[Item], *, tokens: int, limit_tokens: int | None) -> Verdict:

@@ -1,114 +1,127 @@
-"""Numbers and times of day as texts say them, in figures or in words, each in one form. Pure."""
+"""The numbers of a text in one form, however it writes or says them: ``1.234,50``, ``1,2 Mio.``, ``3万5千``, ``zwölf``.
+
+What may be read in two ways is given in both: ``1.000``, ``10k`` and each word of ``twenty-five``.
+"""
 
 import re
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from math import prod
-from string import ascii_letters
 from typing import Final
 
-TIME: Final = re.compile(
-    r"(?<![0-9:.])(?<![0-9],)(?P<hour>[01]?[0-9]|2[0-3])"
-    r"(?:(?::(?P<minute>[0-5][0-9]))(?::[0-5][0-9])?(?![0-9:])|(?=\s?[ap]\.?m\b))(?:\s?(?P<half>[ap])\.?m\b\.?)?",
-    re.IGNORECASE,
-)
-_SCALES: Final = {"hundred": 100, "k": 1_000, "thousand": 1_000, "m": 10**6, "million": 10**6, "billion": 10**9}
-_HAN_SCALES: Final = {"十": 10, "百": 100, "千": 1_000, "万": 10**4, "萬": 10**4, "億": 10**8, "亿": 10**8}
-_HANGUL_SCALES: Final = {"천": 1_000, "만": 10**4, "억": 10**8}
-_LARGE: Final = {**_HAN_SCALES, **_HANGUL_SCALES}
-_DIGITS: Final = r"\d+(?:[.,]\d+)*"
-NUMBER: Final = re.compile(
-    rf"#{_DIGITS}|{_DIGITS}(?:[ -]?(?:{'|'.join(_SCALES)})\b|\s?[{''.join(_LARGE)}]{{1,3}})?", re.IGNORECASE
-)
-# No amount and no part of a number, but what a thing is called: an order, a port, an issue.
-_AMOUNT: Final = rf"[%$€£¥₩원円元{''.join(_LARGE)}]|(?:EUR|USD|GBP|euros?|dollars?|pounds?|{'|'.join(_SCALES)})\b"
-CODE: Final = re.compile(rf"(?<![$€£¥₩\d])(?<!\d[.,])#?\d{{4,}}(?![.,]?\d)(?![ -]?(?:{_AMOUNT}))", re.IGNORECASE)
-_BY_COMMAS: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-_BY_DOTS: Final = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?")
+from app.kit.words import any_of, plain_digits
+from app.memory import number_words as words
 
-_ENGLISH: Final = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
-    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
+_GROUP: Final = r"[ '’\u00a0\u202f]"
+_BY_SPACES: Final = rf"\d{{1,3}}(?:{_GROUP}\d{{3}})+(?:[.,]\d+)?(?!\d)"
+_DIGITS: Final = rf"(?:{_BY_SPACES}|\d+(?:[.,]\d+)*)"
+_BY_COMMAS: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?")
+_BY_DOTS: Final = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?")
+_LIST: Final = re.compile(r"#?\d+(?:[.,]\d+)*")
+_ARABIC_MARKS: Final = str.maketrans("٫٬", ".,")
+
+
+def _values(lines: str, first: int, step: int = 1) -> dict[str, int]:
+    return {
+        word.replace("_", " "): first + step * at
+        for at, line in enumerate(lines.strip().splitlines())
+        for word in line.split()
+    }
+
+
+def _in_one_word() -> Iterator[tuple[str, int]]:
+    for joint, ones, tens in words.ONES_BEFORE_TENS:
+        for ten, tens_word in enumerate(tens.split(), start=2):
+            for one, word in enumerate(ones.split(), start=1):
+                joined = "ën" if joint == "en" and word.endswith("e") else joint
+                yield word + joined + tens_word, 10 * ten + one
+
+
+def _in_forms(values: Mapping[str, int]) -> dict[str, int]:
+    return {unicodedata.normalize(form, word): value for word, value in values.items() for form in ("NFC", "NFKC")}
+
+
+_SCALES: Final = _in_forms({word: scale for scale, said in words.SCALES.items() for word in said.split()})
+_VALUES: Final = _in_forms(
+    dict(_in_one_word())
+    | _values(words.ORDINALS, 1)
+    | _values(words.COUNTS, 0)
+    | _values(words.TENS, 30, 10)
+    | words.OTHERS
+    | {"сто": 100}
 )
-_TENS: Final = ("thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_ORDINALS: Final = (
-    *("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"),
-    *("eleventh", "twelfth"),
-)
-# German, French, Spanish, Portuguese and Italian from two to twelve, without those that are English words.
-_OTHERS: Final = (
-    *("zwei deux dos dois duas", "drei trois tres três tre", "vier quatre cuatro quatro quattro"),
-    *("fünf cinq cinco cinque", "sechs seis", "sieben sept siete sete sette", "acht huit ocho oito otto"),
-    *("neun neuf nueve nove", "zehn dix diez dez dieci", "elf onze undici", "zwölf douze doce doze dodici"),
-)
-_NUMBER_WORDS: Final = (
-    {word: number for number, word in enumerate(_ENGLISH)}
-    | {word: number for number, word in enumerate(_ORDINALS, start=1)}
-    | {word: 10 * number for number, word in enumerate(_TENS, start=3)}
-    | {"once": 1, "twice": 2, "both": 2, "couple": 2, "dozen": 12, "thirds": 3}
-)
-_OTHER_WORDS: Final = {word: number for number, words in enumerate(_OTHERS, start=2) for word in words.split()}
-_PARTS: Final = {"half": ("0.5", "50", "30"), "quarter": ("0.25", "25", "15")}  # also percent, and minutes
-_SPOKEN: Final = "|".join(sorted(_NUMBER_WORDS, key=len, reverse=True))
-_NUMBER_WORD: Final = re.compile(
-    rf"\b(?:{_SPOKEN})(?:[ -](?:and )?(?:{_SPOKEN}|hundred|thousand|million|billion))*\b"
-    r"|\b(?:hundred|thousand|million|billion)\b"
-)
-_OTHER_WORD: Final = re.compile(rf"\b(?:{'|'.join(_OTHER_WORDS)})\b")
-_PART: Final = re.compile(rf"\b(?:{'|'.join(_PARTS)})\b")
-_AND_A_HALF: Final = re.compile(rf"\b([0-9]+|{_SPOKEN}) and a half\b")
+_ALONE: Final = _in_forms(dict.fromkeys(words.SCALES_ALONE.split(), 0))
+_END: Final = r"(?![\w\u0900-\u0963])"
+_START: Final = r"(?<![\w\u0900-\u0963])"
+
+
+def _spoken_in(*, ascii_only: bool) -> re.Pattern[str]:
+    values, scales, alone = (
+        any_of([word for word in said if word.isascii() or not ascii_only]) for said in (_VALUES, _SCALES, _ALONE)
+    )
+    return re.compile(
+        rf"{_START}(?:{values}{_END}(?:[ -](?:(?:{words.JOINED_BY})[ -])?(?:{values}|{scales}){_END})*|{alone}{_END})"
+    )
+
+
+_SPOKEN: Final = _spoken_in(ascii_only=False)
+_SPOKEN_ASCII: Final = _spoken_in(ascii_only=True)  # most texts need no more, and it takes half the time
+_VALUE, _SCALE = any_of(_VALUES), rf"{any_of(_SCALES)}{_END}"
+_SPOKEN_WORD: Final = re.compile(rf"{_START}(?:(?P<value>{_VALUE}){_END}|(?P<scale>{_SCALE}))")
+_PART: Final = re.compile(rf"\b(?:{'|'.join(words.PARTS)})\b")
+_AND_A_HALF: Final = re.compile(rf"\b([0-9]+|{_VALUE}) and a half\b")
 _SHORT_YEAR: Final = re.compile(r"(?<!\w)'([0-9]{2})\b|\b'?([0-9]0)s\b")  # '89, the 90s
 
-_HAN_DIGITS: Final = {
-    sign: digit
-    for digit, signs in enumerate(("〇零", "一壱", "二两兩弐", "三参", "四", "五", "六", "七", "八", "九"))
-    for sign in signs
-}
-_HAN: Final = re.compile(rf"(?<![0-9])[{''.join([*_HAN_DIGITS, *_HAN_SCALES])}]{{1,20}}")
-_KOREAN_ONES: Final = {
-    word: number
-    for number, word in enumerate(["한", "두", "세", "네", "다섯", "여섯", "일곱", "여덟", "아홉"], start=1)
-}
-_KOREAN_TENS: Final = {
-    word: 10 * number
-    for number, words in enumerate(("열", "스물 스무", "서른", "마흔", "쉰", "예순", "일흔", "여든", "아흔"), start=1)
-    for word in words.split()
-}
+_SIGNS, _UNITS, _MYRIADS = ("".join(signs) for signs in (words.SIGNS, words.UNITS, words.MYRIADS))
+_PLAIN: Final = r"\d+(?:,\d{3})*(?:\.\d+)?"
+_LARGER: Final = f"[{_UNITS}{_MYRIADS}]"
+_REST: Final = rf"(?:[{_SIGNS}{_UNITS}{_MYRIADS}]|(?<={_LARGER})(?: ?{_PLAIN}(?={_LARGER})|{_PLAIN}(?![.,]?\d)))"
+# Bounded: a text of nothing else would be one number.
+_EAST_ASIAN: Final = re.compile(
+    rf"(?<!\d){_PLAIN}(?=[{_UNITS}{_MYRIADS}]){_REST}{{1,20}}|[{_SIGNS}十百千]{_REST}{{0,20}}"
+)
+_EAST_ASIAN_SIGN: Final = re.compile(rf"{_PLAIN}|.")
 _KOREAN: Final = re.compile(
-    rf"(?<![가-힣])(?:(?P<tens>{'|'.join(_KOREAN_TENS)})?(?P<ones>{'|'.join(_KOREAN_ONES)})|(?P<round>{'|'.join(_KOREAN_TENS)}))"
-    r"(?=\s?(?:명|살|개|마리|번|시|달|권|잔|병|대|장|가지|분|사람|배|곳|쌍|켤레|송이|그루|주))"
+    rf"(?<![가-힣])(?:(?P<tens>{'|'.join(words.KOREAN_TENS)})?(?P<ones>{'|'.join(words.KOREAN_ONES)})?"
+    rf"(?= ?(?:{words.KOREAN_COUNTED}))|(?P<days>{'|'.join(words.KOREAN_DAYS)}))"
 )
-
-_HOUR: Final = rf"(?:2[0-3]|1[0-9]|[1-9]|{'|'.join(_ENGLISH[1:13])})"
-_SPOKEN_TIME: Final = re.compile(
-    rf"\b(?P<part>half|quarter) (?P<turn>past|after|to|before|till) (?P<of>{_HOUR})\b"
-    rf"|\b(?:at|a las?|às|alle|um)(?: about| around)? (?P<at>{_HOUR})\b(?![:.,]?[0-9]| uhr)"
-    rf"|\b(?P<clock>{_HOUR})(?: ?o'clock| uhr\b(?: (?P<uhr>[0-5][0-9])\b)?| ?h(?: ?(?P<h>[0-5][0-9]))?\b)"
-    rf"|\b(?P<begin>{_HOUR})(?: ?[ap]\.?m\.?)? ?(?:-|–|to|till|until) ?(?P<end>{_HOUR})\b(?![:.,]?[0-9])"
-    r"|\b(?P<noon>noon|midday)\b|\bmidnight\b"
+NUMBER: Final = re.compile(
+    rf"#\d+(?:[.,]\d+)*|{_PLAIN}(?=[{_UNITS}{_MYRIADS}]){_REST}{{1,20}}|{_DIGITS}(?:[ -]?{_SCALE}){{0,2}}",
+    re.IGNORECASE,
 )
-_HAN_TO_60: Final = f"[{''.join([*_HAN_DIGITS, '十'])}]{{1,3}}"
-_KOREAN_HOURS: Final = _KOREAN_ONES | {"열": 10, "열한": 11, "열두": 12}
-_ASIAN_TIME: Final = re.compile(
-    rf"(?P<hour>[0-9]{{1,2}}|{_HAN_TO_60}|{'|'.join(sorted(_KOREAN_HOURS, key=len, reverse=True))})\s?[点點時时시]"
-    rf"(?![间間간])(?:\s?(?:(?P<half>半|반)|(?P<minute>[0-9]{{1,2}}|{_HAN_TO_60})\s?[分분]))?"
+# No amount and no part of a number, but what a thing is called: an order, a port, an issue.
+_AMOUNT: Final = rf"[%$€£¥₩₽₹₺円元{_UNITS}{_MYRIADS}]|(?:EUR|USD|GBP|euros?|dollars?|pounds?)\b|{_SCALE}"
+CODE: Final = re.compile(rf"(?<![$€£¥₩₽₹₺\d])(?<!\d[.,])#?\d{{4,}}(?![.,]?\d)(?![ -]?(?:{_AMOUNT}))", re.IGNORECASE)
+SCALED_DIGITS_MAX: Final = 40
+_HOURS: Final = range(1, 25)
+_SIGNS_OF_HOURS: Final = "一 二 三 四 五 六 七 八 九 十 十一 十二"
+KOREAN_HOURS: Final = {"열한": 11, "열두": 12, "열": 10} | words.KOREAN_ONES
+# The words that an hour of the day may be said by.
+HOURS_SAID: Final = (
+    {word: value for word, value in _VALUES.items() if value in _HOURS}
+    | {sign: value for value, sign in enumerate(_SIGNS_OF_HOURS.split(), start=1)}
+    | {"两": 2, "兩": 2}
 )
-_PART_MINUTES: Final = {"half": 30, "quarter": 15}
 
 
 def numerals(text: str) -> frozenset[str]:
-    """The numbers of a text in one form: ``1,000`` and ``1000.0`` are ``1000``, ``08`` is ``8``, ``third`` is ``3``.
+    """The numbers of a text: ``1,000`` and ``1000.0`` are ``1000``, ``08`` is ``8``, ``third`` is ``3``.
 
-    What may be read in two ways is given in both: ``1.000``, ``10k``, ``half`` and each word of ``twenty-five``.
+    Of one in groups, ``3 400``, each group is given too: two numbers may stand side by side.
     """
-    written = (form for number in NUMBER.findall(text) for form in _forms(number.lstrip("#")))
-    return frozenset([*written, *_in_words(text.casefold())])
+    text = plain_digits(text).translate(_ARABIC_MARKS)
+    written = (form for number in NUMBER.findall(text) for part in (number, *groups(number)) for form in forms(part))
+    said = _in_words(text.casefold())
+    if text.isascii():
+        return frozenset([*said, *written])
+    return frozenset([*said, *written, *_east_asian(text), *_korean(text)])
 
 
 def listed_numerals(text: str) -> frozenset[str]:
     """The numbers of a text, and those that its rows and lists hold: of ``[10,20]`` and ``8841,12.50`` each one."""
-    lists = (written.split(",") for written in NUMBER.findall(text) if "," in written and not _is_grouped(written))
-    return numerals(text).union(form for pieces in lists for piece in pieces for form in _forms(piece.lstrip("#")))
+    lists = (written.split(",") for written in _LIST.findall(text) if "," in written and not _is_grouped(written))
+    return numerals(text).union(form for pieces in lists for piece in pieces for form in forms(piece))
 
 
 def _is_grouped(written: str) -> bool:
@@ -116,134 +129,107 @@ def _is_grouped(written: str) -> bool:
     return written.count(",") == 1 and _BY_COMMAS.fullmatch(written) is not None
 
 
-def clock_times(text: str) -> frozenset[str]:
-    """The times of day of a text as ``HH:MM``; ``3:30 pm`` is given as ``03:30`` too, for whoever drops the half."""
-    found = {(clock(match), f"{int(match['hour']):02d}:{match['minute'] or '00'}") for match in TIME.finditer(text)}
-    spoken = {time for match in _SPOKEN_TIME.finditer(text.casefold()) for time in _spoken_times(match)}
-    asian = {time for match in _ASIAN_TIME.finditer(text) for time in _asian_times(match)}
-    return frozenset(time for both in found for time in both) | spoken | asian
+def forms(number: str) -> set[str]:
+    """What one number with digits may mean; with a scale behind it, ``10k``, it is given without it too.
+
+    Nothing where it is more than one number.
+    """
+    number = plain_digits(number).translate(_ARABIC_MARKS).lstrip("#")
+    if not number.isascii() and _EAST_ASIAN.fullmatch(number):
+        return {_decimal(f"{value:f}") for value in _composed(number)}
+    match = re.match(_DIGITS, number)
+    scales = (
+        [_SCALES.get(word) for word in re.split("[ -]+", number[match.end() :].casefold()) if word] if match else []
+    )
+    if match is None or None in scales:
+        return set()
+    found = _plain_forms(match[0])
+    if scales and len(match[0]) <= SCALED_DIGITS_MAX:
+        scale = prod(filter(None, scales[:2]))
+        found |= {_decimal(f"{Decimal(form) * scale:f}") for form in found if form.count(".") <= 1}
+    return found
 
 
-def clock(match: re.Match[str]) -> str:
-    """A match of ``TIME`` as ``HH:MM``."""
-    hour = int(match["hour"])
-    if match["half"]:
-        hour = hour % 12 + (12 if match["half"] in "pP" else 0)
-    return f"{hour:02d}:{match['minute'] or '00'}"
+def groups(number: str) -> list[str]:
+    """The groups of a number that spaces divide, ``3 400``; none of others."""
+    found = re.match(_BY_SPACES, number)
+    return re.split(_GROUP, found[0]) if found else []
 
 
 def _in_words(text: str) -> Iterator[str]:
-    for words in _NUMBER_WORD.findall(text):
-        yield from _spoken(words)
-    for word in _OTHER_WORD.findall(text):
-        yield str(_OTHER_WORDS[word])
-    if any(part in text for part in _PARTS):  # hardly any text holds one
+    for match in (_SPOKEN_ASCII if text.isascii() else _SPOKEN).finditer(text):
+        yield from _spoken(match[0])
+    if any(part in text for part in words.PARTS):  # hardly any text holds one
         for part in _PART.findall(text):
-            yield from _PARTS[part]
+            yield from words.PARTS[part]
         for whole in _AND_A_HALF.findall(text):
-            yield f"{_NUMBER_WORDS.get(whole, whole)}.5"
+            yield f"{_VALUES.get(whole, whole)}.5"
     for year, decade in _SHORT_YEAR.findall(text):
         yield from (f"{century}{year or decade}" for century in (19, 20))
-    if text.isascii():
-        return
-    for signs in _HAN.findall(text):
-        yield from _han(signs)
-    for match in _KOREAN.finditer(text):
-        tens = _KOREAN_TENS.get(match["tens"] or match["round"], 0)
-        yield str(tens + _KOREAN_ONES.get(match["ones"], 0))
 
 
-def _spoken(words: str) -> Iterator[str]:
+def _spoken(said: str) -> Iterator[str]:
     """The number that the words say together, and those that they say one by one."""
     total = current = 0
-    for word in re.split("[ -]", words):
-        if word in _NUMBER_WORDS:
-            current += _NUMBER_WORDS[word]
-            yield str(_NUMBER_WORDS[word])
-        elif word == "hundred":
-            current = max(current, 1) * _SCALES[word]
-        elif word in _SCALES:
-            total, current = total + max(current, 1) * _SCALES[word], 0
+    for match in _SPOKEN_WORD.finditer(said):
+        if match["value"]:
+            current += _VALUES[match["value"]]
+            yield str(_VALUES[match["value"]])
+        elif _SCALES[match["scale"]] == 100:  # noqa: PLR2004 - two hundred thousand
+            current = max(current, 1) * 100
+        else:
+            total, current = total + max(current, 1) * _SCALES[match["scale"]], 0
     yield str(total + current)
 
 
-def _han(signs: str) -> Iterator[str]:
-    """The number that the signs say together, ``三千五`` also as 3500, and those that they say one by one."""
-    yield from (str(_HAN_DIGITS.get(sign, _HAN_SCALES.get(sign))) for sign in signs)
-    if any(sign in _HAN_SCALES for sign in signs):
-        whole, digit, last = _han_number(signs)
-        yield from (str(whole), str(whole - digit + digit * max(1, last // 10)))
-    else:
-        yield str(int("".join(str(_HAN_DIGITS[sign]) for sign in signs)))
+def _east_asian(text: str) -> Iterator[str]:
+    """Numbers with a sign of Chinese, Japanese or Korean in them: ``三十五``, ``38万6千``; and each sign by itself."""
+    for match in _EAST_ASIAN.finditer(text):
+        yield from (_decimal(f"{value:f}") for value in _composed(match[0]))
+        yield from (str(words.SIGNS.get(sign, 10)) for sign in match[0] if sign in words.SIGNS or sign == "十")
 
 
-def _han_number(signs: str) -> tuple[int, int, int]:
-    """The number, the digit it ends with, and the scale before that."""
-    whole = section = digit = 0
-    last = 1
-    for sign in signs:
-        scale = _HAN_SCALES.get(sign)
-        if scale is None:
-            digit = _HAN_DIGITS[sign]
-            last = last if digit else 1
-        elif scale < _HAN_SCALES["万"]:
-            section, digit, last = section + max(digit, 1) * scale, 0, scale
+def _composed(run: str) -> set[Decimal]:
+    """What the signs mean together. The last one may stand for tens or thousands: 两万五 is 25,000."""
+    total = section = Decimal(0)
+    number: Decimal | None = None
+    last, before = 1, ""
+    for sign in _EAST_ASIAN_SIGN.findall(run.replace(" ", "")):
+        if sign in words.SIGNS:
+            value = words.SIGNS[sign]
+            number = Decimal(value) if number is None else number * 10 + value
+        elif sign in words.UNITS:
+            last = words.UNITS[sign]
+            section, number = section + (1 if number is None else number) * last, None
+        elif sign in words.MYRIADS:
+            last = words.MYRIADS[sign]
+            section += number or 0
+            total, section, number = total + (section or 1) * last, Decimal(0), None
         else:
-            whole, section, digit, last = whole + max(section + digit, 1) * scale, 0, 0, scale
-    return whole + section + digit, digit, last
+            number = Decimal(sign.replace(",", ""))
+        before += sign
+    found = {total + section + (number or 0)}
+    if number is not None and last >= 100 and before[-1] in words.SIGNS and before[-2] not in words.SIGNS:  # noqa: PLR2004
+        found.add(total + section + number * last / 10)
+    return found
 
 
-def _spoken_times(match: re.Match[str]) -> Iterator[str]:
-    if match["part"]:
-        minute, back = _PART_MINUTES[match["part"]], match["turn"] in {"to", "before", "till"}
-        yield from _either_half(_hour(match["of"]) - back, 60 - minute if back else minute)
-        return
-    hours = [_hour(said) for said in match.group("at", "clock", "begin", "end") if said]
-    for hour in hours:
-        yield from _either_half(hour, int(match["uhr"] or match["h"] or 0))
-    if not hours:
-        yield "12:00" if match["noon"] else "00:00"
-
-
-def _asian_times(match: re.Match[str]) -> Iterator[str]:
-    minute = 30 if match["half"] else _to_60(match["minute"] or "0")
-    yield from _either_half(_to_60(match["hour"]), minute)
-
-
-def _either_half(hour: int, minute: int) -> Iterator[str]:
-    yield f"{hour % 24:02d}:{minute:02d}"
-    if hour <= 12:  # noqa: PLR2004 - the clock's own twelve
-        yield f"{(hour + 12) % 24:02d}:{minute:02d}"
-
-
-def _hour(said: str) -> int:
-    return int(said) if said.isdecimal() else _NUMBER_WORDS[said]
-
-
-def _to_60(said: str) -> int:
-    if said.isdecimal():
-        return int(said)
-    return _KOREAN_HOURS[said] if said in _KOREAN_HOURS else _han_number(said)[0]
-
-
-def _forms(written: str) -> set[str]:
-    """What a number with digits may mean; with a scale behind it, ``10k``, it is given without it too."""
-    number = written.rstrip(ascii_letters + " -" + "".join(_LARGE))
-    forms = _plain_forms(number)
-    named = written[len(number) :].lstrip(" -").casefold()
-    scale = prod(map(_LARGE.__getitem__, named)) if named and named[0] in _LARGE else _SCALES.get(named)
-    if scale:
-        forms |= {_decimal(f"{Decimal(form) * scale:f}") for form in forms if form.count(".") <= 1}
-    return forms
+def _korean(text: str) -> Iterator[str]:
+    for match in _KOREAN.finditer(text):
+        if match["days"]:
+            yield str(words.KOREAN_DAYS[match["days"]])
+        elif match[0]:
+            yield str(words.KOREAN_TENS.get(match["tens"], 0) + words.KOREAN_ONES.get(match["ones"], 0))
 
 
 def _plain_forms(number: str) -> set[str]:
-    forms = {_decimal(number.replace(",", "."))}
+    number = re.sub(_GROUP, "", number)
+    found = {_decimal(number.replace(",", "."))}
     if _BY_COMMAS.fullmatch(number):
-        forms = {_decimal(number.replace(",", ""))}
+        found = {_decimal(number.replace(",", ""))}
     if _BY_DOTS.fullmatch(number):
-        forms.add(_decimal(number.replace(".", "").replace(",", ".")))
-    return forms
+        found.add(_decimal(number.replace(".", "").replace(",", ".")))
+    return found
 
 
 def _decimal(number: str) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 
 from app.kit.days import DatePhrase, date_phrases, days_apart, parse_day
 from app.kit.words import terms
-from app.memory.claims import claims, normal
+from app.memory.claims import BEFORE, claims, normal, without
 from app.memory.log import in_time_order
 from app.memory.model import Item, Priority, Tag, seqs_of, touches
 from app.memory.numbers import numerals
@@ -22,6 +22,11 @@ DONE_SHARE: Final = 0.4  # of the numbers and names, where a line tells as done 
 
 _NAME: Final = re.compile(r"(?<=[^\s.!?:;*] )[^\W\d_][\w'-]+")  # not the first word of a sentence
 _CASELESS: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0590-\u06ff\u0900-\u0dff\u0e00-\u0e7f]+")
+# German: a capital tells a noun.
+_NOUNS_CAPITALISED: Final = re.compile(
+    r"\b(?:und|für|nicht|eine[nrm]?|keine[nr]?|wird|wurde|statt|vom|zum|zur|beim|mit|seit|über|Nutzer(?:in)?|Benutzer(?:in)?)\b"
+)
+_ENDING: Final = re.compile(r"['’]\w{1,5}$")  # Maria's, Kerem'in
 _WEEKDAY: Final = re.compile(
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?:mon|diens|donners|frei|sams|sonn)tags?|mittwochs?"
 )
@@ -81,7 +86,7 @@ def protected(items: Sequence[Item]) -> tuple[Item, ...]:
     """The lines that have to survive: open issues and next steps, and 🔴 lines with numbers, names or identifiers.
 
     A line is open until a later line that tells of something done says what it said. Names are told by their capital;
-    in a script that has none every 🔴 line is protected. No uncertain line is.
+    in a script that has none, and in German, where each noun has one, every 🔴 line is protected. No uncertain line is.
     """
     guarded: list[Item] = []
     done: list[_Said] = []
@@ -168,32 +173,24 @@ def _together(said: Sequence[_Said]) -> _Said:
 
 
 def _keys(item: Item) -> _Keys:
-    """A weekday beside a date, and how long ago a year was, say nothing that the date and the year do not."""
-    text = _AGO.sub(" ", item.text) if _YEAR.search(item.text) else item.text
+    """What was so before is gone, and a weekday beside a date and how long ago a year was say nothing of their own."""
+    text = BEFORE.sub("", item.text)
+    text = _AGO.sub(" ", text) if _YEAR.search(text) else text
     found = claims(text)
-    undated = _without(text, date_phrases(text))
-    names = {_name(word.group()) for word in _NAME.finditer(undated) if word.group()[0].isupper()}
+    undated = without(text, date_phrases(text))
+    caseless = _CASELESS.search(undated) is not None or _NOUNS_CAPITALISED.search(undated) is not None
+    named = () if caseless else (word.group() for word in _NAME.finditer(undated) if word.group()[0].isupper())
+    names = {_ENDING.sub("", name.casefold()) for name in named}
     if found.dates:
         names = {name for name in names if not _WEEKDAY.fullmatch(name)}
-    plain = normal(undated)
     return _Keys(
-        values=frozenset(form for n in (*found.codes, *found.numbers) for form in numerals(n))
+        values=frozenset(form for n in (*found.short, *found.codes, *found.numbers) for form in numerals(n))
         | _days(text)
         | set(found.times),
         names=frozenset(names - _SPEAKERS) | set(found.identifiers),
-        words=_words(plain),
-        caseless=_CASELESS.search(plain) is not None,
+        words=_words(normal(undated)),
+        caseless=caseless,
     )
-
-
-def _name(word: str) -> str:
-    return word.casefold().removesuffix("'s")
-
-
-def _without(text: str, dates: Iterable[DatePhrase]) -> str:
-    for phrase in dates:
-        text = text[: phrase.start] + " " * (phrase.end - phrase.start) + text[phrase.end :]
-    return text
 
 
 def _said(item: Item) -> _Said:

@@ -21,6 +21,8 @@ from app.memory.claims import claims, normal
         ("edit config.yaml", ("config.yaml",)),
         ('read `src/main.py` and "a3f9c21"', ("src/main.py", "a3f9c21")),
         ("May 13/14", ()),
+        ("95 €/month, 96 m²/flat, Größe/Preis, 2×/jour, 880元/晚", ()),
+        ("修改/etc/hosts", ("/etc/hosts",)),
         ("and/or, e.g. the 12-year-old, 3rd, 10k, 30min, 24/7, U.S., C++, ~5", ()),
     ],
 )
@@ -37,6 +39,7 @@ def test_identifiers_are_told_from_words(text: str, expected: tuple[str, ...]) -
         "« hello there »",
         "`hello there`",
         "「hello there」",
+        "»hello there«",
     ],
 )
 def test_quotes_are_found_in_every_kind_of_marks(text: str) -> None:

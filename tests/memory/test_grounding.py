@@ -92,6 +92,36 @@ def holds(source: str, line: str) -> bool:
         pytest.param("meet at 3:30pm", "Meeting at 15:30.", True, id="a time in another form"),
         pytest.param("meet at 3:30pm", "Meeting at 16:30.", False, id="another time"),
         pytest.param("hello", "Said at 23:30.", True, id="the time of the message"),
+        pytest.param("es kostet 1.234,50 €", "Kostet 1234,50 €.", True, id="a number in German"),
+        pytest.param("es kostet 1.234,50 €", "Kostet 1235,50 €.", False, id="another number in German"),
+        pytest.param("Deckung 10 Mio. Euro", "Deckung 10.000.000 €.", True, id="a short scale in German"),
+        pytest.param("Deckung 10 Mio. Euro", "Deckung 100.000.000 €.", False, id="another scale in German"),
+        pytest.param("el precio: 1 847,60 €", "1847,60 €.", True, id="groups divided by spaces"),
+        pytest.param("el precio: 1 847,60 €", "1 848,60 €.", False, id="another group"),
+        pytest.param("报价38万6千", "报价38.6万元", True, id="a number in Chinese"),
+        pytest.param("报价38万6千", "报价38.6亿元", False, id="another scale in Chinese"),
+        pytest.param("报价35元", "报价35万元", False, id="a scale that nobody said"),
+        pytest.param("최대 3천만 원", "최대 3,000만 원", True, id="a number in Korean with a scale"),
+        pytest.param("двадцать три ученика", "23 ученика", True, id="a number in Russian words"),
+        pytest.param("двадцать три ученика", "24 ученика", False, id="another number than in Russian words"),
+        pytest.param("الميزانية ٤٫٥ مليون", "الميزانية 4.5 مليون", True, id="Arabic digits"),
+        pytest.param("الميزانية ٤٫٥ مليون", "الميزانية 4.6 مليون", False, id="other Arabic digits"),
+        pytest.param("96 metros cuadrados", "96 m².", True, id="a unit with a small figure"),
+        pytest.param("95 € im Monat", "95 €/Monat.", True, id="a rate is no path"),
+        pytest.param(
+            "0341 / 55 87 12-30", "Tel. 0341/558712-30", True, id="a number for a telephone grouped otherwise"
+        ),
+        pytest.param("0341 / 55 87 12-30", "Tel. 0341/558713-30", False, id="a number for another telephone"),
+        pytest.param("um halb vier", "Um 15:30 Uhr.", True, id="a time in German words"),
+        pytest.param("um halb vier", "Um 16:30 Uhr.", False, id="another time than in German words"),
+        pytest.param("下午3点", "15:00开会", True, id="a time in Chinese"),
+        pytest.param("下午3点", "16:00开会", False, id="another time than in Chinese"),
+        pytest.param("a las 15:30", "A las 15h30.", True, id="a time with an h"),
+        pytest.param("a las 15:30", "A las 15h45.", False, id="another time with an h"),
+        pytest.param("创办于昭和58年", "创办于1983年", True, id="a year of an era"),
+        pytest.param("创办于昭和58年", "创办于1984年", False, id="another year of an era"),
+        pytest.param("قال: «لن نبدأ»", "«لن نبدأ\u200f»", True, id="a quote with a mark of direction"),
+        pytest.param("قال: «لن نبدأ»", "«سوف نبدأ»", False, id="a quote that nobody said"),
     ],
 )
 def test_what_a_line_claims_has_to_be_in_its_source(source: str, line: str, expected: bool) -> None:
@@ -135,6 +165,20 @@ def test_what_a_line_claims_has_to_be_in_its_source(source: str, line: str, expe
         pytest.param("I went last Friday", "Went last Friday (May 4, 2023).", False, id="a weekday, a day off"),
         pytest.param("I go on Friday", "Goes on Friday, May 12.", True, id="a weekday, without a year"),
         pytest.param("on Friday, May 11", "On Friday, May 11.", True, id="a weekday as it was said"),
+        pytest.param("nos vemos anoche", "El 7 de mayo de 2023.", True, id="anoche"),
+        pytest.param("я приеду послезавтра", "Приедет 10 мая 2023 г.", True, id="послезавтра"),
+        pytest.param("я приеду", "Приедет 10 мая 2023 г.", False, id="in Russian, nothing relative said"),
+        pytest.param("yarın geliyorum", "9 Mayıs 2023'te gelecek.", True, id="yarın"),
+        pytest.param("كان أمس", "كان ٧ مايو ٢٠٢٣", True, id="أمس"),
+        pytest.param("अगले शुक्रवार", "12 मई 2023 को", True, id="अगले"),
+        pytest.param("来週の金曜日", "5月12日", True, id="来週"),
+        pytest.param("다음 주 금요일", "5월 12일", True, id="다음 주"),
+        pytest.param("am Dienstag in zwei Wochen", "Am 23.05.2023.", True, id="a computed date in figures"),
+        pytest.param("ab dem 12.9.", "Ab dem 12.09.2023.", True, id="a date in figures, with its year"),
+        pytest.param("ab dem 12.9.", "Ab dem 13.09.2023.", False, id="another date in figures"),
+        pytest.param("le 3 octobre, retour le 24", "Retour le 24 octobre 2023.", True, id="of the month named before"),
+        pytest.param("le 3 octobre, retour le 24", "Retour le 25 octobre 2023.", False, id="another day of that month"),
+        pytest.param("next week for sure", "It costs 12.5 euros.", False, id="an amount is no date"),
         pytest.param("I went last May", "Went in May 2022.", True, id="within 366 days of the message"),
         pytest.param("I went last week", "Went on May 6, 2022.", False, id="367 days before the message"),
         pytest.param("I went last week", "Went on May 7, 2022.", True, id="366 days before the message"),
@@ -164,6 +208,19 @@ def test_the_day_of_a_message_is_that_of_the_sessions_time_zone() -> None:
 )
 def test_calls_results_and_files_are_sources_too(part: Part) -> None:
     assert is_grounded("8841 in src/app/main.py", [message_source(said(part), SEOUL)])
+
+
+def test_what_was_so_before_may_be_said_in_any_source() -> None:
+    said_now, said_before = (
+        message_source(said(text, seq=seq), SEOUL) for seq, text in ((2, "make it 5"), (1, "it is 8"))
+    )
+    now, before = (Ground(sources=[source]) for source in (said_now, said_before))
+
+    for line in ("It is 5 (before: 8).", "Es sind 5 (vorher: 8).", "现在是5（之前8）", "الآن 5 (قبل: 8)"):
+        assert stands_on(line, [now], anywhere=before)
+        assert not stands_on(line, [now])
+        assert not stands_on(line.replace("8", "9"), [now], anywhere=before)
+    assert not stands_on("It is 8.", [now], anywhere=before)
 
 
 def test_reasoning_is_no_source() -> None:

@@ -46,6 +46,25 @@ def test_lines_under_no_date_get_the_day_on_which_what_they_cite_was_said() -> N
     assert judged(reply, said(1, 1, 23), said(2, 2, 1), said(3, 3), zone="Asia/Seoul").startswith("Date: Aug 2, 2026")
 
 
+def test_a_date_in_figures_is_the_day_of_it_on_which_something_was_said() -> None:
+    reply = """\
+        <observations>
+        Date: 03/08/2026
+        * The harbour is closed. #1
+        Fecha: 5 de agosto
+        * The harbour is closed still. #2
+        Date: 06/08/2026
+        * The harbour is closed again.
+        </observations>
+        """
+
+    assert judged(reply, said(1, 3), said(2, 5)).split("\n")[::2] == [
+        "Date: Aug 3, 2026",
+        "Date: Aug 5, 2026",
+        "Date: 06/08/2026",
+    ]
+
+
 def test_lines_under_a_date_keep_it_and_those_that_cite_nothing_have_none() -> None:
     reply = """\
         <observations>
@@ -72,7 +91,7 @@ def test_lines_under_a_header_that_names_no_date_get_the_day_of_what_they_cite_i
         <observations>
         Date: Aug 1, 2026
         * The harbour is closed. #1
-        Date: 02/08/2026
+        Date: after the storm
         * The harbour is closed again. #2
         * The harbour stays closed.
         Date: Aug 3, 2026
@@ -85,7 +104,7 @@ def test_lines_under_a_header_that_names_no_date_get_the_day_of_what_they_cite_i
         "* The harbour is closed. #1",
         "Date: Aug 2, 2026",
         "* The harbour is closed again. #2",
-        "Date: 02/08/2026",
+        "Date: after the storm",
         "* The harbour stays closed.",
         "Date: Aug 3, 2026",
         "* The harbour is closed still. #3",

@@ -29,6 +29,7 @@ def done(text: str, first: int, last: int) -> Item:
         pytest.param(high("User leaves on May 3."), True, id="a date"),
         pytest.param(high("사용자는 차를 좋아한다."), True, id="a script without capitals"),
         pytest.param(high("User likes tea."), False, id="plain words"),
+        pytest.param(high("Nutzer trinkt gern Tee mit Honig."), True, id="German"),
         pytest.param(high("Maria likes tea. Then coffee."), False, id="capitals that begin a sentence"),
         pytest.param(Item(text="User pays 40 euros.", priority=Priority.MEDIUM), False, id="not important"),
         pytest.param(Item(text="The build is red.", tag=Tag.ISSUE), True, id="an open issue"),
@@ -215,6 +216,33 @@ def test_a_line_is_open_until_a_later_one_says_that_it_is_done() -> None:
         ),
         pytest.param(high("사용자는 차를 좋아한다."), [high("사용자는 차를 좋아함")], True, id="Korean, reworded"),
         pytest.param(high("사용자는 차를 좋아한다."), [high("내일 회의가 있다")], False, id="Korean, another line"),
+        pytest.param(
+            high("User pays Ann 40 euros (before: 35, to Bob)."),
+            [high("Ann is paid 40 euros.")],
+            True,
+            id="what is gone",
+        ),
+        pytest.param(
+            high("The bill of Maria's is due."), [high("Maria: bill is due")], True, id="a name with an ending"
+        ),
+        pytest.param(
+            high("Nutzer zieht mit der Ehefrau nach Leipzig in die Südvorstadt."),
+            [high("Umzug nach Leipzig, Südvorstadt, mit der Ehefrau.")],
+            True,
+            id="German, where a capital tells a noun",
+        ),
+        pytest.param(
+            high("Nutzer zieht mit der Ehefrau nach Leipzig."),
+            [high("Das Auto ist verkauft.")],
+            False,
+            id="German, lost",
+        ),
+        pytest.param(
+            high("공사는 9월 1일부터 9월 10일까지 한다."),
+            [high("공사는 9월 1~10일에 한다.")],
+            True,
+            id="a range of days",
+        ),
         pytest.param(high("东京会议改到下周三下午"), [high("下周三下午的东京会议")], True, id="Chinese, reordered"),
         pytest.param(high("上海会议"), [high("海上议会")], False, id="Chinese, other words of the same signs"),
     ],

@@ -1,0 +1,154 @@
+"""The words by which people say numbers, in the languages of the months (kit/days.py) that are spoken most. Only words.
+
+Left out are the words that are more common as another word, in whatever language: "on" is ten in Turkish, "due" two in
+Italian, "once" eleven in Spanish. A ``_`` stands for a space.
+"""
+
+from typing import Final
+
+# From 0 to 20: English, German, French, Spanish, Portuguese, Italian, Dutch; Russian with its cases; Turkish, Arabic,
+# Hindi.
+COUNTS: Final = """
+zero null cero ноль sıfır صفر शून्य
+one eins ein eine einem einen einer eines un une uno una uma een één один одна одно одного одной bir واحد واحدة एक
+two zwei zwo deux dos dois duas twee два две двое двух двумя iki اثنان اثنين اثنتان اثنتين दो
+three drei trois tres três tre drie три трое трёх трех üç ثلاث ثلاثة तीन
+four vier quatre cuatro quatro quattro четыре четверо четырёх четырех dört أربع أربعة चार
+five fünf cinq cinco cinque vijf пять пятеро пяти beş خمس خمسة पाँच पांच
+six sechs seis zes шесть шестеро шести altı ست ستة छह छः
+seven sieben sept siete sete sette zeven семь семеро семи yedi سبع سبعة सात
+eight acht huit ocho oito otto восемь восьми sekiz ثمان ثماني ثمانية आठ
+nine neun neuf nueve nove negen девять девяти dokuz تسع تسعة नौ
+ten zehn dix diez dez dieci tien десять десяти عشر عشرة दस
+eleven elf onze undici одиннадцать одиннадцати on_bir أحد_عشر إحدى_عشرة ग्यारह
+twelve zwölf douze doce doze dodici twaalf двенадцать двенадцати on_iki اثنا_عشر اثنتا_عشرة बारह
+thirteen dreizehn treize trece treze tredici dertien тринадцать тринадцати on_üç ثلاثة_عشر तेरह
+fourteen vierzehn quatorze catorce quattordici veertien четырнадцать четырнадцати on_dört أربعة_عشر चौदह
+fifteen fünfzehn quinze quince quindici vijftien пятнадцать пятнадцати on_beş خمسة_عشر पंद्रह पन्द्रह
+sixteen sechzehn seize dieciséis dezesseis dezasseis sedici zestien шестнадцать шестнадцати on_altı ستة_عشر सोलह
+seventeen siebzehn dix-sept diecisiete dezessete diciassette zeventien семнадцать семнадцати on_yedi سبعة_عشر सत्रह
+eighteen achtzehn dix-huit dieciocho dezoito diciotto achttien восемнадцать восемнадцати on_sekiz ثمانية_عشر अठारह
+nineteen neunzehn dix-neuf diecinueve dezenove diciannove negentien девятнадцать девятнадцати on_dokuz تسعة_عشر उन्नीस
+twenty zwanzig vingt veinte vinte venti twintig двадцать двадцати yirmi عشرون عشرين बीस
+"""
+# From 30 to 90.
+TENS: Final = """
+thirty dreißig dreissig trente treinta trinta trenta dertig тридцать тридцати otuz ثلاثون ثلاثين तीस
+forty vierzig quarante cuarenta quarenta quaranta veertig сорок сорока kırk أربعون أربعين चालीस
+fifty fünfzig cinquante cincuenta cinquenta cinquanta vijftig пятьдесят пятидесяти elli خمسون خمسين पचास
+sixty sechzig soixante sesenta sessenta sessanta zestig шестьдесят шестидесяти altmış ستون ستين साठ
+seventy siebzig setenta settanta zeventig семьдесят семидесяти yetmiş سبعون سبعين सत्तर
+eighty achtzig quatre-vingt quatre-vingts ochenta oitenta ottanta tachtig восемьдесят seksen ثمانون ثمانين अस्सी
+ninety neunzig noventa novanta negentig девяносто doksan تسعون تسعين नब्बे
+"""
+# From first to twelfth. Those of Russian and Arabic are hours, too.
+ORDINALS: Final = """
+first erste ersten erster erstes premier première primero primera primeiro primeira первый первая первого первой الأولى
+second zweite zweiten zweiter zweites deuxième segundo segunda secondo второй вторая второго الثانية
+third dritte dritten dritter drittes troisième tercero tercera terceiro terceira terzo третий третья третьего الثالثة
+fourth vierte vierten vierter viertes quatrième четвёртый четвёртая четвёртого четвертого الرابعة
+fifth fünfte fünften fünfter fünftes cinquième quinto quinta пятый пятая пятого الخامسة
+sixth sechste sechsten sechster sechstes sixième sexto sexta шестой шестая шестого السادسة
+seventh siebte siebten siebter siebtes septième séptimo sétimo седьмой седьмая седьмого السابعة
+eighth achte achten achter achtes huitième octavo oitavo восьмой восьмая восьмого الثامنة
+ninth neunte neunten neunter neuntes neuvième noveno nono девятый девятая девятого التاسعة
+tenth zehnte zehnten zehnter zehntes dixième décimo десятый десятая десятого العاشرة
+eleventh одиннадцатого الحادية_عشرة
+twelfth двенадцатого الثانية_عشرة
+"""
+OTHERS: Final = {
+    "once": 1,
+    "twice": 2,
+    "both": 2,
+    "couple": 2,
+    "dozen": 12,
+    "dutzend": 12,
+    "douzaine": 12,
+    "docena": 12,
+} | {
+    "dúzia": 12,
+    "дюжина": 12,
+    "düzine": 12,
+    "thirds": 3,
+    "دزينة": 12,
+    "दर्जन": 12,
+    "двадцать пять": 25,
+    "पच्चीस": 25,
+    "पचहत्तर": 75,
+}
+PARTS: Final = {"half": ("0.5", "50", "30"), "quarter": ("0.25", "25", "15")}  # also percent, and minutes
+# German and Dutch say the ones before the tens, in one word: dreiundzwanzig, drieëntwintig.
+ONES_BEFORE_TENS: Final = (
+    (
+        "und",
+        "ein zwei drei vier fünf sechs sieben acht neun",
+        "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig",
+    ),
+    (
+        "en",
+        "een twee drie vier vijf zes zeven acht negen",
+        "twintig dertig veertig vijftig zestig zeventig tachtig negentig",
+    ),
+)
+JOINED_BY: Final = "and|und|et|y|e|en|и|ve|و"  # tens and ones, hundreds and tens
+
+SCALES: Final = {
+    100: "hundred hundert cents cientos cento honderd yüz सौ مئة مائة",
+    1_000: "k thousand tausend tsd mille mil mila duizend tusen тыс тысяча тысячи тысяч тысячу bin ألف الف آلاف"
+    " हज़ार हजार tys ribu nghìn",
+    100_000: "lakh lakhs lac lacs लाख",
+    1_000_000: "m million millions millionen mio mill millón millones milhão milhões milione milioni miljoen mln"
+    " миллион миллиона миллионов млн milyon مليون ملايين juta triệu",
+    10_000_000: "crore crores करोड़",
+    1_000_000_000: "billion billions bn mrd milliarde milliarden milliard milliards miliardo miliardi miljard bilhão"
+    " bilhões миллиард миллиарда миллиардов млрд milyar مليار अरब",
+}
+# Of these no number is meant where none stands before them: a cent, a mil, ich bin, a lakh.
+SCALES_ALONE: Final = "hundred thousand million billion hundert tausend mille сто тысяча тысячу миллион ألف हज़ार"
+
+SIGNS: Final = dict(zip("〇零一二三四五六七八九", (0, *range(10)), strict=True)) | {
+    "两": 2,
+    "兩": 2,
+    "壱": 1,
+    "弐": 2,
+    "参": 3,
+}
+UNITS: Final = {"十": 10, "百": 100, "千": 1_000, "십": 10, "백": 100, "천": 1_000}
+MYRIADS: Final = {
+    "万": 10**4,
+    "萬": 10**4,
+    "만": 10**4,
+    "億": 10**8,
+    "亿": 10**8,
+    "억": 10**8,
+    "兆": 10**12,
+    "조": 10**12,
+}
+
+# Korean: the tens, the ones, and what they are said before; and days, which have words of their own.
+KOREAN_TENS: Final = {"열": 10, "스물": 20, "스무": 20, "서른": 30, "마흔": 40, "쉰": 50, "예순": 60} | {
+    "일흔": 70,
+    "여든": 80,
+    "아흔": 90,
+}
+KOREAN_ONES: Final = {
+    "하나": 1,
+    "한": 1,
+    "두": 2,
+    "세": 3,
+    "네": 4,
+    "다섯": 5,
+    "여섯": 6,
+    "일곱": 7,
+    "여덟": 8,
+    "아홉": 9,
+}
+KOREAN_COUNTED: Final = (
+    "명|개|시|달|번|살|마리|대|잔|권|장|분|곳|가지|주|배|병|채|사람|차례|끼|군데|팀|곡|편|쌍|벌|켤레|그루|송이|판|테이블|해"
+    "|자리|줄|통"
+)
+KOREAN_DAYS: Final = {"하루": 1, "이틀": 2, "사흘": 3, "나흘": 4, "닷새": 5, "엿새": 6, "이레": 7, "여드레": 8} | {
+    "아흐레": 9,
+    "열흘": 10,
+    "보름": 15,
+}
