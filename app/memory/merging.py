@@ -15,6 +15,7 @@ from app.facts.model import FOREIGN, Fact, NewFact
 from app.kit.words import overlap, terms
 from app.memory.claims import BEFORE
 from app.memory.slots import Spoken, other, spoken_of
+from app.memory.trust import USERS
 
 SAME_SHARE: Final = 0.8  # of the words of both in common, with no number or name between them
 DENIED_SHARE: Final = 0.5  # of the words in common, where one says it and the other denies it
@@ -22,11 +23,19 @@ BEFORE_SHARE: Final = 0.5  # of the words of a "(before: ...)" that a fact has w
 HELD_WORDS_MIN: Final = 2
 TURNED_WORDS_MAX: Final = 6  # in what is longer they mostly are of no weight
 
-_FRAME: Final = frozenset(terms("user assistant currently today recently lately these days anymore longer before"))
+# What denies and is no content of its own.
+_DENIALS: Final = "nicht ne pas não non niet не нет değil لا لم ليس ليست नहीं"
+_FRAME: Final = frozenset(
+    terms(f"assistant currently today recently lately these days anymore longer before {USERS} {_DENIALS}")
+)
 _DENIED: Final = re.compile(
     r"\b(?:not|never|no longer|no more|cannot|stopped|quit|gave up|without|hates?|dislikes?)\b|n't\b"
     r"|\b(?:ha[sd]|have|got|is|are|was|were|with|in|of|eats?|drinks?|uses?|owns?|wants?|needs?|takes?|speaks?) no\b"
-    r"|\b(?:nicht|kein\w*|nie|jamais|pas|nunca|nicht mehr|non)\b|않|안 |못 |그만|不|没|沒|ない|ません"
+    r"|\b(?:nicht|kein\w*|nie|jamais|pas|ne|nunca|nicht mehr|non|não|jamás|tampoco|niet|geen|не|нет|никогда)\b"
+    r"|\b(?:ya|usuari[oa]|él|ella|que|y|pero) no\b|^(?:[A-ZÁÉÍÓÚÑ]\w+ ){1,3}no (?=[a-záéíóúñ]+\b)(?!longer|more)"
+    r"|\b(?:değil|yok|hiç)\b|\b\w+m[ıiuü]yor\w*|\b\w+m[ae]z\b|\b(?:لا|لم|لن|ليس|ليست)\b|(?<!\w)(?:नहीं|मत)(?!\w)"
+    r"|않|(?<![가-힣])안 |(?<![가-힣])못 |그만|(?<!差)不(?![错錯但仅僅过過断斷少同管])|没|沒"
+    r"|(?<!なら)(?<!しれ)(?<!いけ)(?<!少)(?<!危)ない|(?<!なり)(?<!しれ)(?<!いけ)ません"
 )
 _CEASED: Final = re.compile(r"\b(?:no longer|no more|any ?more|any longer|stopped|quit|gave up)\b|nicht mehr|그만|不再")
 _ATTITUDES: Final = frozenset(terms("like likes love loves enjoy enjoys hate hates dislike dislikes"))
@@ -42,6 +51,17 @@ _SIDES: Final = re.compile(
     r"|((?:\S+ ){1,3})(?:over|than|instead of) ((?:\S+ ?){1,3})"
 )
 _SIDED: Final = (" over ", " than ", " instead of ", "from ", "refer")  # one of these is in all of them
+# Of whom it may be instead, in other languages than slots.py knows.
+_RELATIVE: Final = re.compile(
+    r"\b(?:mutter|vater|eltern|schwester|bruder|sohn|tochter|ehefrau|ehemann|mère|père|sœur|frère|fille"
+    r"|épouse|madre|padre|padres|hermana|hermano|hijo|hija|esposa|esposo|marido|mãe|irmã|irmão|filho|filha"
+    r"|sogra|sogro|sorella|fratello|figlio|figlia|moglie|marito|genitori|мать|матери|мама|мамы|отец|отца|папа|родители"
+    r"|сестра|сестры|брат|брата|сын|сына|дочь|дочери|муж|мужа|жена|жены|annesi|babası|kardeşi|ablası|abisi|oğlu|kızı|eşi"
+    r"|أمها?|أمه|والدها?|والدته|والدتها|أخته|أختها|أخوه|أخوها|ابنه|ابنها|ابنته|ابنتها|زوجها|زوجته)\b"
+    r"|(?<!\w)(?:माँ|मां|पिता|बहन|भाई|बेटा|बेटी|पति|पत्नी)(?!\w)"
+    r"|妈妈|爸爸|母亲|父亲|父母|姐姐|妹妹|哥哥|弟弟|儿子|女儿|妻子|老婆|丈夫|老公|媽媽|母親|父親|兒子|女兒|両親|息子|娘|妻|夫|兄|姉|弟|妹"
+    r"|어머니|아버지|부모님?|엄마|아빠|언니|누나|오빠|형님|남동생|여동생|동생|아들|딸|아내|남편"
+)
 _TOGETHER: Final = re.compile(r"\band (?:i|user)\b", re.IGNORECASE)
 # Of what is nobody's alone it does not matter who says it: "the budget", "our deadline".
 _SPEAKER: Final = re.compile(r"^([\w .@'’-]{1,60}): (?!(?:the|our)\b)", re.IGNORECASE)
@@ -68,7 +88,8 @@ def said(text: str) -> Said:
     ordered = tuple(_words(text))
     now = BEFORE.sub("", text)
     spoken = spoken_of(_PREFIX.sub("", now), ordered)
-    whose = (_speaker(text), "" if _TOGETHER.search(text) else other(ordered))
+    relative = _RELATIVE.search(text.casefold())
+    whose = (_speaker(text), "" if _TOGETHER.search(text) else other(ordered) or (relative[0] if relative else ""))
     return Said(
         words=frozenset(ordered),
         denies=_DENIED.search(text.lower()) is not None,
@@ -150,11 +171,16 @@ def relation(old: str, new: str, *, read: Read = said) -> Relation | None:
         return None
     if before and (gone := read(before[1]).words):
         held = read(BEFORE.sub("", old)).words  # what was before in both is no news
-        if _held(gone, held) >= BEFORE_SHARE:
+        if _held(gone, held) >= BEFORE_SHARE and _are_of_one(held - gone, other.words - gone, gone):
             return Relation.CONTRADICTS
     if one.denies != other.denies and _is_denied(*((other, one) if other.denies else (one, other))):
         return Relation.CONTRADICTS
     return _among(one, other)
+
+
+def _are_of_one(old: frozenset[str], new: frozenset[str], gone: frozenset[str]) -> bool:
+    """Whether the rest of the words is of one thing: so many others may have been four hours, or on September 4."""
+    return not any(map(_is_exact, gone)) or not old or bool(old & new)
 
 
 def _is_denied(denial: Said, claim: Said) -> bool:

@@ -28,14 +28,18 @@ PASSAGE_CHARACTERS: Final = 800
 OWN_SHARE: Final = 0.1  # of its words: with fewer in trusted messages, nobody who may said it
 
 _REPORTED: Final = frozenset({Tag.FACT, Tag.ISSUE, Tag.OUTCOME, None})
-_USER: Final = (
-    *("user", "the user", "el usuario", "la usuaria", "o usuário", "l'utente", "l'utilisateur", "der nutzer"),
-    *("der benutzer", "nutzer", "benutzer", "пользователь", "사용자", "用户", "用戶", "使用者", "ユーザー"),
+# The user, as logs in the languages of most conversations call them.
+USERS: Final = (
+    "user usuario usuaria usuário usuária nutzer nutzerin benutzer benutzerin utilisateur utilisatrice utente gebruiker"
+    " пользователь пользовательница користувач użytkownik kullanıcı المستخدم المستخدمة उपयोगकर्ता pengguna"
+    " 用户 用戶 使用者 ユーザー 사용자"
 )
+_ARTICLES: Final = ("", "the ", "el ", "la ", "o ", "l'", "l’", "der ", "die ", "de ")
+_USER: Final = (*(article + user for article in _ARTICLES for user in USERS.split()), "a usuária")
 _FRAME: Final = frozenset(
     terms(
-        "user assistant prefers preferred preference wants wanted wishes says said asks asked told requests requested"
-        " decides decided decision needs likes instructs instructed states stated 사용자 用户 ユーザー usuario nutzer"
+        "assistant prefers preferred preference wants wanted wishes says said asks asked told requests requested"
+        f" decides decided decision needs likes instructs instructed states stated {USERS}"
     )
 )
 

@@ -37,6 +37,14 @@ REFINES = [
     ("User has a sister in Faro.", "User has a sister in Faro, called Ana, who works at a bank."),
 ]
 CONTRADICTS = [
+    ("El usuario come carne.", "El usuario no come carne."),
+    ("Пользователь ест мясо.", "Пользователь не ест мясо."),
+    ("المستخدمة تشرب القهوة.", "المستخدمة لا تشرب القهوة."),
+    ("उपयोगकर्ता मांस खाता है।", "उपयोगकर्ता मांस नहीं खाता है।"),
+    ("Nutzer wohnt in Köln.", "Nutzer wohnt in Leipzig (vorher: Köln)."),
+    ("Пользователь живёт в Казани.", "Пользователь живёт в Перми (раньше: в Казани)."),
+    ("用户住在杭州。", "用户住在上海（之前：杭州）。"),
+    ("Umzug ist am 4. September 2026.", "Umzug ist am 11. September 2026 (vorher: 4. September 2026)."),
     ("User lives in Lisbon.", "User moved to Porto."),
     ("User lives in New York with two cats.", "User lives in New Orleans, near the river."),
     ("User works at a bank.", "User started to work as a nurse in Lyon."),
@@ -116,6 +124,17 @@ NEITHER = [
     ("User may have diabetes.", "User has diabetes."),
     ("User works in the morning before noon.", "User works in the morning after noon."),
     ("User met Ana at the bank where Tom works.", "User works at the bank."),
+    # Denials that are stop words, or no words, of English; and what only looks like one.
+    ("El usuario vive en Burgos.", "El usuario ya no vive en Burgos."),
+    ("Nutzer trinkt gern Kaffee.", "Nutzer trinkt keinen Kaffee mehr."),
+    ("用户觉得酒店的位置不错。", "用户觉得酒店的位置很好。"),
+    ("사용자는 그동안 안경을 썼다.", "사용자는 안경을 새로 샀다."),
+    ("사용자는 안동에 산다.", "사용자는 안동에 부모님이 산다."),
+    ("Nutzer zieht nach Leipzig.", "Die Schwester zieht nach Leipzig."),
+    # So many, or that day, of something else.
+    ("Dima takes insulin every 4 hours.", "The nurse comes every 6 hours (before: every 4 hours)."),
+    ("公司年会订20桌。", "妈妈的寿宴订16桌（之前：20桌）。"),
+    ("Ummeldung bis 4. September 2026.", "Umzug am 11. September 2026 (vorher: 4. September 2026)."),
     # Of one time, or in one person: both are true.
     ("User lives in Lisbon with two cats.", "User lives in Lisbon, near the river."),
     ("User works at Acme with three others.", "User works at Acme, in sales."),

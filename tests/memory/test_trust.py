@@ -103,6 +103,8 @@ def test_a_reflector_cannot_promote_what_the_observer_took_back(citing: Citing) 
         ),
         pytest.param(line("Ship order 8841.", 3, tag=Tag.NEXT_STEP), ("🟢", "fact", True, "tool"), id="no task"),
         pytest.param(line("User lives in Oslo.", 3), ("🟢", "fact", True, "tool"), id="nothing of the user"),
+        pytest.param(line("Kullanıcı Oslo, 8841.", 3), ("🟢", "fact", True, "tool"), id="nothing of them in Turkish"),
+        pytest.param(line("المستخدم: Oslo, 8841.", 3), ("🟢", "fact", True, "tool"), id="nothing of them in Arabic"),
         pytest.param(
             line("User wants a summary of the invoices.", 1, tag=Tag.DECISION),
             ("🔴", "decision", False, None),
