@@ -5,7 +5,7 @@ from datetime import date
 from itertools import groupby
 from typing import Any, Final
 
-from app.kit.days import date_phrases, parse_day, relative
+from app.kit.days import DatePhrase, date_phrases, parse_day, relative
 from app.memory.model import Cite, Detail, Item, Origin, Priority, Tag
 
 UNCERTAIN: Final = "(uncertain)"
@@ -92,21 +92,29 @@ def _has_passed(item: Item, anchor: date) -> bool:
     """
     if item.priority is Priority.DONE or item.tag is Tag.OUTCOME:
         return False
-    planned = max(_days_named(item.text), default=None)
+    said = parse_day(item.day)
+    planned = max(_days_named(item.text, said if item.tag is Tag.NEXT_STEP else None), default=None)
     if planned is None or planned >= anchor:
         return False
-    said = parse_day(item.day)
     if item.tag is Tag.NEXT_STEP:
         return said is None or planned >= said
     return said is not None and planned > said
 
 
-def _days_named(text: str) -> Iterator[date]:
+def _days_named(text: str, said: date | None) -> Iterator[date]:
     """The days of a text; of "week of 14 Aug 2023", as the built-in observer calls a week, the last one."""
     for phrase in date_phrases(text):
-        if phrase.full is not None:
+        if day := _meant(phrase, said):
             lasting = next((days for words, days in _LASTING.items() if text.endswith(words, 0, phrase.start)), 0)
-            yield date.fromordinal(min(phrase.full.toordinal() + lasting, date.max.toordinal()))
+            yield date.fromordinal(min(day.toordinal() + lasting, date.max.toordinal()))
+
+
+def _meant(phrase: DatePhrase, said: date | None) -> date | None:
+    """The day; where its year is left out the next such day from that of its saying, if that is known."""
+    if phrase.full or said is None or phrase.day is None or phrase.year is not None:
+        return phrase.full
+    days = (phrase.on(year) for year in (said.year, said.year + 1))
+    return next((day for day in days if day and day >= said), None)
 
 
 def _cites(cites: Iterable[Cite]) -> str:

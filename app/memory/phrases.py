@@ -39,6 +39,7 @@ CLOSING: Final = frozenset(
             "就這些",
             "今天就到這裡",
         ),
+        *("bu kadar", "hepsi bu", "hepsi bu kadar", "şimdilik bu kadar", "هذا كل شيء", "هذا كل ما لدي", "बस इतना ही"),
         *("以上です", "それだけです", "それで全部です", "今日はここまで", "今日はここまでです", "もう大丈夫です"),
     }
 )
@@ -66,6 +67,7 @@ OPENING: Final = frozenset(
             "新話題",
             "下一個話題",
         ),
+        *("başka bir konu", "yeni konu", "konuyu değiştirelim", "موضوع آخر", "موضوع جديد", "दूसरी बात", "नया विषय"),
         *("話は変わりますが", "話は変わるけど", "話を変えますが", "別の話題", "別の話ですが", "次の話題", "新しい話題"),
     }
 )
@@ -76,6 +78,7 @@ COURTESIES: Final = frozenset(
     bye|goodbye|see you|have a nice day|gracias|muchas gracias|vale|bueno|bien|perfecto|no gracias|adiós
     danke|vielen dank|danke schön|gut|super|nein|nein danke|tschüss|merci|merci beaucoup|d'accord|très bien|non|bon
     grazie|grazie mille|va bene|obrigado|obrigada|muito obrigado|está bem|спасибо|большое спасибо|хорошо|ладно|нет
+    teşekkürler|teşekkür ederim|tamam|sağ ol|شكرا|شكرا لك|شكرًا|حسنا|धन्यवाद|शुक्रिया|ठीक है
     네|예|아니요|좋아요|좋아|알겠어요|알겠습니다|감사합니다|고마워요|고마워|고맙습니다|그럼|자
     好|好的|好了|谢谢|谢谢你|多谢|不用了|没有|嗯|那|謝謝|謝謝你|沒有|はい|いいえ|わかりました|了解です
     ありがとう|ありがとうございます|ありがとうございました|では|じゃあ|さて|それでは""".replace("\n", "|")
@@ -85,7 +88,7 @@ COURTESIES: Final = frozenset(
 
 CHARS_MAX: Final = 200  # of a message that does nothing but close a topic, and of the head of one that opens another
 _COURTEOUS: Final = re.compile("|".join(map(re.escape, sorted(COURTESIES, key=len, reverse=True))))
-_CLAUSE: Final = re.compile(r"[^.,;:!?\n…。、，；：！？—–]+[.,;:!?\n…。、，；：！？—–]?")
+_CLAUSE: Final = re.compile(r"[^.,;:!?\n…。、，；：！？—–،؛؟।]+[.,;:!?\n…。、，；：！？—–،؛؟।]?")
 
 
 def closes(text: str) -> bool:
@@ -109,8 +112,8 @@ def _is_courteous(clause: str) -> bool:
 
 def _clauses(text: str) -> list[str]:
     """The clauses in lower case and without punctuation; one that asks keeps its mark, and so is no phrase."""
-    said = (found.strip().rstrip(".,;:!…。、，；：！—–").rstrip() for found in _CLAUSE.findall(_plain(text)))
-    return [clause.replace("？", "?") for clause in said if clause]
+    said = (found.strip().rstrip(".,;:!…。、，；：！—–،؛।").rstrip() for found in _CLAUSE.findall(_plain(text)))
+    return [clause.replace("？", "?").replace("؟", "?") for clause in said if clause]
 
 
 def _plain(text: str) -> str:
