@@ -13,11 +13,11 @@ from zoneinfo import ZoneInfo
 from app.facts.model import FOREIGN, OWN_WORD, Author, Category, NewFact, Source
 from app.kit.days import parse_day
 from app.kit.words import terms
-from app.memory.grounding import texts_of
 from app.memory.model import Cite, Item, Observation, Reflection, Tag
 from app.memory.narrowing import Narrowing
 from app.memory.records import Loaded
 from app.memory.rules import Rules
+from app.memory.sources import texts_of
 from app.memory.spans import Span, safe_span
 from app.memory.steps import NEVER
 from app.memory.trust import WITHHELD

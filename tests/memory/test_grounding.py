@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.memory.cited import Cited
-from app.memory.grounding import Ground, Grounds, Source, item_source, message_source, stands_on, unfounded
+from app.memory.grounding import stands_on, unfounded
 from app.memory.model import Cite, Item, Ranges
+from app.memory.sources import Ground, Grounds, Source, item_source, message_source
 from app.sessions.model import Kind, Message, Part, Role
 
 SAID = datetime(2023, 5, 8, 23, 30, tzinfo=UTC)
