@@ -91,9 +91,9 @@ NUMBER: Final = re.compile(
     re.IGNORECASE,
 )
 # No amount and no part of a number, but what a thing is called: an order, a port, an issue.
-_AMOUNT: Final = rf"[%$€£¥₩₽₹₺円元{_UNITS}{_MYRIADS}]|(?:EUR|USD|GBP|euros?|dollars?|pounds?)\b|{_SCALE}"
+_AMOUNT: Final = rf"[%$€£¥₩₽₹₺원円元{_UNITS}{_MYRIADS}]|(?:EUR|USD|GBP|euros?|dollars?|pounds?)\b|{_SCALE}"
 CODE: Final = re.compile(rf"(?<![$€£¥₩₽₹₺\d])(?<!\d[.,])#?\d{{4,}}(?![.,]?\d)(?![ -]?(?:{_AMOUNT}))", re.IGNORECASE)
-SCALED_DIGITS_MAX: Final = 40
+SCALED_DIGITS_MAX: Final = 40  # nobody says a scale behind more of them, and Decimal has its limits
 _HOURS: Final = range(1, 25)
 _SIGNS_OF_HOURS: Final = "一 二 三 四 五 六 七 八 九 十 十一 十二"
 KOREAN_HOURS: Final = {"열한": 11, "열두": 12, "열": 10} | words.KOREAN_ONES

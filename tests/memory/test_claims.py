@@ -88,7 +88,7 @@ def test_a_date_right_behind_the_word_for_its_day_is_told_with_it(text: str, wor
     ("text", "codes"),
     [
         ("order 8841, issue #42117 on port 8080.", ("8841", "#42117", "8080")),
-        ("$1500, 1500 EUR, 1500 euros, 20000%, 1,500, 1500.25, 1500k, 12345 million, #123 and 999", ()),
+        ("$1500, 1500 EUR, 1500 euros, 1500원, 20000%, 1,500, 1500.25, 1500k, 12345 million, #123 and 999", ()),
     ],
 )
 def test_a_code_is_a_whole_number_that_is_no_amount(text: str, codes: tuple[str, ...]) -> None:
