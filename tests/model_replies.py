@@ -162,7 +162,7 @@ def _kept(lines: list[str], *, chars: float) -> set[int]:
 
 
 def _target_share(prompt: str) -> float:
-    found = re.search(r"has about ([\d,]+) tokens; your text must have fewer than ([\d,]+) tokens", prompt)
+    found = re.search(r"has about ([\d,]+) tokens, your text must have fewer than ([\d,]+)\.", prompt)
     if found is None:
         return 0.5
     has, target = (int(number.replace(",", "")) for number in found.groups())

@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from typing import Final
 
 from app.kit import month_names
@@ -40,9 +41,13 @@ _ANY_MONTH: Final = any_of(MONTHS)
 _MONTH_ONLY: Final = any_of([name for name in MONTHS if name in _FIRST or len(name) > len("ago")])
 _OVER: Final = r"(?!\w)\.?"  # no \b: what a word of Hindi ends with is no letter to it
 _OF_YEAR: Final = r"(?:\s?(?:года|году|року|г\.|г\b|р\.))?"
-# Hardly any place of a text begins a date, so digits and letters are told apart first.
-_DATE: Final = re.compile(
-    rf"""
+
+
+@cache  # a start of the service needs none of these, and it takes a tenth of a second to make them
+def _date() -> re.Pattern[str]:
+    """Hardly any place of a text begins a date, so digits and letters are told apart first."""
+    return re.compile(
+        rf"""
     (?=[0-9])(?:
       (?<![0-9])(?P<y1>[0-9]{{4}})(?P<sep>[-/.])\s?(?P<m1>[0-9]{{1,2}})(?P=sep)\s?(?P<d1>[0-9]{{1,2}})(?![0-9])
       | (?<![0-9])(?:(?P<y2>[0-9]{{4}})\s?[年년]\s?)?(?P<m2>[0-9]{{1,2}})\s?[月월]\s?(?P<d2>[0-9]{{1,2}})\s?[日일号號]
@@ -57,23 +62,37 @@ _DATE: Final = re.compile(
       (?P<m4>{_MONTH})\b\.?\s{{1,3}}(?P<d4>[0-9]{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s{{1,3}}(?P<y4>[0-9]{{4}})\b)?
       | (?P<m6>{_MONTH_ONLY}){_OVER},?(?:\sdel?)?\s{{1,3}}(?P<y6>[0-9]{{4}})\b{_OF_YEAR}
     )
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
+        """,
+        re.IGNORECASE | re.VERBOSE,
+    )
+
+
 _RANGE: Final = re.compile(
     rf"\b(?P<month>(?:{_MONTH})\b\.?)\s{{1,3}}(?P<first>[0-9]{{1,2}})\s?[-–/]\s?(?P<last>[0-9]{{1,2}})\b"
     r"(?P<year>,?\s{1,3}[0-9]{4}\b)?",
     re.IGNORECASE,
 )
-_RANGE_BEFORE: Final = re.compile(
-    r"(?<![0-9.:-])(?P<first>[0-9]{1,2})\.?\s?[-–]\s?(?P<last>[0-9]{1,2}\.?)"
-    rf"(?P<month>(?:\sde)?\s{{1,3}}(?:{_ANY_MONTH}){_OVER})(?P<year>(?:,|\sdel?)?\s{{1,3}}[0-9]{{4}}\b)?",
-    re.IGNORECASE,
-)
+
+
+@cache
+def _range_before() -> re.Pattern[str]:
+    return re.compile(
+        r"(?<![0-9.:-])(?P<first>[0-9]{1,2})\.?\s?[-–]\s?(?P<last>[0-9]{1,2}\.?)"
+        rf"(?P<month>(?:\sde)?\s{{1,3}}(?:{_ANY_MONTH}){_OVER})(?P<year>(?:,|\sdel?)?\s{{1,3}}[0-9]{{4}}\b)?",
+        re.IGNORECASE,
+    )
+
+
 _RANGE_UNSPACED: Final = re.compile(
     r"(?P<month>[0-9]{1,2}\s?[月월]\s?)(?P<first>[0-9]{1,2})\s?[日일号號]?\s?[-–~〜]\s?(?P<last>[0-9]{1,2})\s?(?P<day>[日일号號])"
 )
-_MONTH_ALONE: Final = re.compile(rf"\b(?:{_MONTH_ONLY})(?!\w)|(?<![0-9])[0-9]{{1,2}}\s?[月월]", re.IGNORECASE)
+
+
+@cache
+def _month_alone() -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{_MONTH_ONLY})(?!\w)|(?<![0-9])[0-9]{{1,2}}\s?[月월]", re.IGNORECASE)
+
+
 _DAY_ALONE: Final = re.compile(
     r"(?<![0-9])([0-9]{1,2})(?:(?:st|nd|rd|th)\b|-(?:го|е)\b|\s?(?:[日일号號]|तारीख))"
     r"|\b(?:the|on|am|den|dem|vom|zum|le|au|du|el|al|del|il|dia|día|ngày|tanggal)\s([0-9]{1,2})\b",
@@ -137,7 +156,7 @@ def date_phrases(text: str) -> Iterator[DatePhrase]:
     text = plain_digits(text)
     if not _DIGIT.search(text):
         return
-    for match in _DATE.finditer(text):
+    for match in _date().finditer(text):
         found = {name[0]: value for name, value in match.groupdict().items() if value and name != "sep"}
         month = _month(found["m"])
         phrase = DatePhrase(
@@ -159,7 +178,7 @@ def _month(said: str) -> int:
 def days_apart(text: str) -> str:
     """The text with each range of days, ``Aug 8-9, 2026``, written as its two days."""
     apart = _RANGE.sub(r"\g<month> \g<first>\g<year> \g<month> \g<last>\g<year>", text)
-    apart = _RANGE_BEFORE.sub(r"\g<first>\g<month>\g<year> \g<last>\g<month>\g<year>", apart)
+    apart = _range_before().sub(r"\g<first>\g<month>\g<year> \g<last>\g<month>\g<year>", apart)
     return _RANGE_UNSPACED.sub(r"\g<month>\g<first>\g<day> \g<month>\g<last>\g<day>", apart)
 
 
@@ -180,7 +199,7 @@ def figure_phrases(text: str) -> Iterator[tuple[DatePhrase, ...]]:
 def partial_phrases(text: str) -> Iterator[DatePhrase]:
     """The dates a text names by a month alone, ``in September``, or in figures alone, ``3/14``: these both ways."""
     found: list[tuple[int | None, int, int | None]] = [
-        (None, _month(name.rstrip("월月").rstrip()), None) for name in _MONTH_ALONE.findall(text)
+        (None, _month(name.rstrip("월月").rstrip()), None) for name in _month_alone().findall(text)
     ]
     for one, other, written in _IN_FIGURES.findall(text):
         year = int(written) + CENTURY * (len(written) == len("26")) if written else None

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from functools import cache
 from math import prod
 from typing import Final
 
@@ -56,7 +57,9 @@ _END: Final = r"(?![\w\u0900-\u0963])"
 _START: Final = r"(?<![\w\u0900-\u0963])"
 
 
-def _spoken_in(*, ascii_only: bool) -> re.Pattern[str]:
+@cache  # a start of the service needs neither, and it takes a twentieth of a second to make one
+def _spoken_words(*, ascii_only: bool) -> re.Pattern[str]:
+    """Most texts are ASCII, and need half of the words."""
     values, scales, alone = (
         any_of([word for word in said if word.isascii() or not ascii_only]) for said in (_VALUES, _SCALES, _ALONE)
     )
@@ -65,12 +68,20 @@ def _spoken_in(*, ascii_only: bool) -> re.Pattern[str]:
     )
 
 
-_SPOKEN: Final = _spoken_in(ascii_only=False)
-_SPOKEN_ASCII: Final = _spoken_in(ascii_only=True)  # most texts need no more, and it takes half the time
 _VALUE, _SCALE = any_of(_VALUES), rf"{any_of(_SCALES)}{_END}"
-_SPOKEN_WORD: Final = re.compile(rf"{_START}(?:(?P<value>{_VALUE}){_END}|(?P<scale>{_SCALE}))")
+
+
+@cache
+def _spoken_word() -> re.Pattern[str]:
+    return re.compile(rf"{_START}(?:(?P<value>{_VALUE}){_END}|(?P<scale>{_SCALE}))")
+
+
+@cache
+def _and_a_half() -> re.Pattern[str]:
+    return re.compile(rf"\b([0-9]+|{_VALUE}) and a half\b")
+
+
 _PART: Final = re.compile(rf"\b(?:{'|'.join(words.PARTS)})\b")
-_AND_A_HALF: Final = re.compile(rf"\b([0-9]+|{_VALUE}) and a half\b")
 _SHORT_YEAR: Final = re.compile(r"(?<!\w)'([0-9]{2})\b|\b'?([0-9]0)s\b")  # '89, the 90s
 
 _SIGNS, _UNITS, _MYRIADS = ("".join(signs) for signs in (words.SIGNS, words.UNITS, words.MYRIADS))
@@ -157,12 +168,12 @@ def groups(number: str) -> list[str]:
 
 
 def _in_words(text: str) -> Iterator[str]:
-    for match in (_SPOKEN_ASCII if text.isascii() else _SPOKEN).finditer(text):
+    for match in _spoken_words(ascii_only=text.isascii()).finditer(text):
         yield from _spoken(match[0])
     if any(part in text for part in words.PARTS):  # hardly any text holds one
         for part in _PART.findall(text):
             yield from words.PARTS[part]
-        for whole in _AND_A_HALF.findall(text):
+        for whole in _and_a_half().findall(text):
             yield f"{_VALUES.get(whole, whole)}.5"
     for year, decade in _SHORT_YEAR.findall(text):
         yield from (f"{century}{year or decade}" for century in (19, 20))
@@ -171,7 +182,7 @@ def _in_words(text: str) -> Iterator[str]:
 def _spoken(said: str) -> Iterator[str]:
     """The number that the words say together, and those that they say one by one."""
     total = current = 0
-    for match in _SPOKEN_WORD.finditer(said):
+    for match in _spoken_word().finditer(said):
         if match["value"]:
             current += _VALUES[match["value"]]
             yield str(_VALUES[match["value"]])
