@@ -39,6 +39,7 @@ async def test_a_step_in_flight_records_nothing_after_an_edit_and_is_done_again(
         await until(partial(service.memory, KEY), lambda _: len(models.requests) == 2)
         edited = await control(service, "PATCH", f"observations/{first['id']}", text=EDITED)
         models.release()
+        await until(partial(service.memory, KEY), lambda _: len(models.requests) > 2)  # idle it may be until then
         settled = await memory_where(service, status="idle", attempts=0)
         calls = await runs(service)
         now = await look(service, KEY)

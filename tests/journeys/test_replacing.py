@@ -60,6 +60,7 @@ async def test_whatever_a_step_was_shown_of_a_message_is_to_be_the_same_when_it_
         path, message = f"/sessions/{KEY}/messages/{said[0]['id']}", {**said[0], **change}
         answer = await service.client.put(path, json={name: message[name] for name in message if name != "id"})
         models.release()
+        await until(partial(service.memory, KEY), lambda _: len(models.requests) > 1)  # idle it may be until then
         await memory_where(service, status="idle", attempts=0)
 
     assert answer.status_code == 200, answer.text

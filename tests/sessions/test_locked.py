@@ -79,8 +79,8 @@ async def test_others_are_answered_while_one_session_is_kept_locked(
             await holding.execute("SELECT FROM sessions FOR UPDATE")
             acting = [asyncio.ensure_future(act(service, number)) for number in range(MANY)]
             await until(partial(looking.fetchval, WAITING), bool)
-            async with asyncio.timeout(ANSWER_SECONDS):
-                for number in range(MANY):  # as long as any of them is on its way to its connection
+            for number in range(MANY):  # as long as any of them is on its way to its connection
+                async with asyncio.timeout(ANSWER_SECONDS):
                     await service.append("other", said(id=f"o-{number}"))
         await asyncio.gather(*acting)
     finally:
@@ -111,8 +111,8 @@ async def test_others_are_answered_while_several_sessions_are_kept_locked(
             for number in range(OF_EACH):
                 appending += [asyncio.ensure_future(service.append(key, said(id=f"n-{number}"))) for key in SEVERAL]
             await until(partial(looking.fetchval, HELD_UP), lambda number: number >= ALL_BUT_ONE)
-            async with asyncio.timeout(ANSWER_SECONDS):
-                for number in range(ROUNDS):
+            for number in range(ROUNDS):
+                async with asyncio.timeout(ANSWER_SECONDS):
                     await service.append("other", said(id=f"o-{number}"))
                     await service.context("other")
         await asyncio.gather(*appending)
