@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -23,6 +22,7 @@ from app.llm.port import Provider
 from app.main import create_app
 from app.memory.rules import PRESETS, MemoryConfig
 from app.settings import Settings, setting_names
+from tests.journeys.processes import free_port
 from tests.model_replies import Asked
 from tests.model_server import ModelServer
 
@@ -70,13 +70,6 @@ def table(head: str) -> list[list[str]]:
     """The cells of the rows of the table with this header line."""
     lines = README[README.index(head) :].partition("\n\n")[0].splitlines()
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
-
-
-def free_port() -> int:
-    """Not the printed one: another run of the tests, or a service, may take it meanwhile."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        found: int = probe.getsockname()[1]
-        return found
 
 
 @pytest.fixture(name="running", scope="module")

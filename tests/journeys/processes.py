@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -9,7 +10,7 @@ import sys
 import tempfile
 from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 import httpx2 as httpx
@@ -103,9 +104,11 @@ def surroundings(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port: int = found.getsockname()[1]
-        return port
+    """A port that nobody has, and below those the system gives to whoever asks for any before the service has it."""
+    while True:
+        port = random.randint(15_000, 30_000)  # noqa: S311 - a choice, no secret
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 @contextmanager
