@@ -14,6 +14,7 @@ from app.kit.words import any_of, plain_digits
 LABEL_CHARACTERS_MAX: Final = 80
 
 SHORT_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _DOTTED: Final = str.maketrans("ıİ", "ii")
 
 

@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from app.kit.days import DatePhrase, date_phrases, days_apart, figure_phrases, in_common_era
+from app.kit.days import WEEKDAYS, DatePhrase, date_phrases, days_apart, figure_phrases, in_common_era
 from app.kit.words import normalized, plain_digits
 from app.memory.clock import HOURS, TIME, WITH_H, clock
 from app.memory.numbers import CODE, NUMBER
 
 DAY_OFFSETS: Final = {"today": 0, "tonight": 0, "yesterday": -1, "tomorrow": 1}
-WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 # Marks of the way a text runs, which nobody sees, are no part of it, and the small figure of m² is no number.
 _SOFT_QUOTES: Final = str.maketrans(
     "’‘´", "'''", "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069²³"

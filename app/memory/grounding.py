@@ -9,8 +9,8 @@ from functools import partial
 from math import inf
 from typing import Any, Final
 
-from app.kit.days import DatePhrase, figure_phrases
-from app.memory.claims import BEFORE, DAY_OFFSETS, PHONE_DIGITS_MIN, TRIMMED, WEEKDAYS, Claims, claims
+from app.kit.days import WEEKDAYS, DatePhrase, figure_phrases
+from app.memory.claims import BEFORE, DAY_OFFSETS, PHONE_DIGITS_MIN, TRIMMED, Claims, claims
 from app.memory.clock import clock_times
 from app.memory.model import Ranges
 from app.memory.numbers import NUMBER, forms, groups

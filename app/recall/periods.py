@@ -3,9 +3,10 @@
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
+from app.kit.days import WEEKDAYS
+
 Stretch: TypeAlias = tuple[datetime, datetime]  # its end excluded
 
-WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 SATURDAY: Final = WEEKDAYS.index("saturday")
 SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "winter": 12}  # the month that begins it, in the north
 _SEASON_MONTHS: Final = 3

@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
-from app.kit.days import MONTHS
+from app.kit.days import MONTHS, WEEKDAYS
 from app.recall import time_words as words
 from app.recall.periods import (
-    WEEKDAYS,
     Stretch,
     ago,
     around_last_year,

@@ -1,5 +1,6 @@
 """A real browser: Debian's Chromium, driven by Playwright."""
 
+import asyncio
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -7,6 +8,10 @@ from typing import Any
 
 import pytest
 from playwright.async_api import Browser, Page, async_playwright, expect
+
+from app.issuing import create, wanted
+from app.keys.model import ApiKey
+from app.settings import Settings
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 # A page of ours calls nobody else; nor is the browser to call home.
@@ -41,6 +46,12 @@ async def browser(started_browser: Browser) -> AsyncIterator[Browser]:
     yield started_browser
     for context in started_browser.contexts:
         await context.close()
+
+
+async def reading_key(database_url: str, *, tenant: str = "default") -> tuple[str, ApiKey]:
+    """A new key that may only read, as it is sent and as it is kept."""
+    asked_for = wanted(tenant=tenant, scopes=["read"], name="", expires=None)
+    return await asyncio.to_thread(create, Settings(database_url=database_url), asked_for)
 
 
 @asynccontextmanager

@@ -9,10 +9,10 @@ import pytest
 from axe_playwright_python.async_playwright import Axe  # type: ignore[import-untyped] # is untyped
 from playwright.async_api import Browser, Locator, Page, expect
 
-from app.issuing import create, revoke, wanted
+from app.issuing import revoke
 from app.settings import Settings
 from tests.conftest import Service, StartService
-from tests.console.conftest import page_of
+from tests.console.conftest import page_of, reading_key
 from tests.journeys.looks import items, until_stalled
 from tests.journeys.talk import plain_talk
 from tests.model_server import Fault, ModelServer
@@ -410,9 +410,8 @@ async def test_the_overview_has_no_serious_fault_of_accessibility_however_bad_it
 async def test_a_key_that_is_no_admins_is_told_of_its_sessions_alone(
     start_service: StartService, database_url: str, browser: Browser
 ) -> None:
-    asked_for = wanted(tenant="acme", scopes=["read"], name="", expires=None)
     async with start_service(bootstrap_key=KEY) as service:
-        secret, _ = await asyncio.to_thread(create, Settings(database_url=database_url), asked_for)
+        secret, _ = await reading_key(database_url, tenant="acme")
         context = await browser.new_context()
         page = await context.new_page()
         await page.goto(service.url)
@@ -447,9 +446,8 @@ async def test_a_note_is_edited_and_deleted_only_after_a_question(service: Servi
 async def test_a_key_is_asked_for_once_and_kept_in_the_tab_only(
     start_service: StartService, database_url: str, browser: Browser
 ) -> None:
-    asked_for = wanted(tenant="default", scopes=["read"], name="", expires=None)
     async with start_service(bootstrap_key=KEY) as service:
-        secret, _ = await asyncio.to_thread(create, Settings(database_url=database_url), asked_for)
+        secret, _ = await reading_key(database_url)
         service.client.headers["Authorization"] = f"Bearer {KEY}"
         await service.append("s", *plain_talk(2))
         context = await browser.new_context()
@@ -475,17 +473,15 @@ async def test_a_key_is_asked_for_once_and_kept_in_the_tab_only(
 async def test_a_key_that_is_revoked_is_asked_for_again(
     start_service: StartService, database_url: str, browser: Browser
 ) -> None:
-    settings = Settings(database_url=database_url)
-    asked_for = wanted(tenant="default", scopes=["read"], name="", expires=None)
     async with start_service(bootstrap_key=KEY, keys={"cache_seconds": 0}) as service:
-        secret, made = await asyncio.to_thread(create, settings, asked_for)
+        secret, made = await reading_key(database_url)
         context = await browser.new_context()
         page = await context.new_page()
         await page.goto(service.url)
         await page.get_by_label("Key").fill(secret)
         await page.get_by_role("button", name="Open").click()
         await expect(page.get_by_role("heading", name="Overview")).to_be_visible()
-        await asyncio.to_thread(revoke, settings, made.id, None)
+        await asyncio.to_thread(revoke, Settings(database_url=database_url), made.id, None)
         await expect(page.get_by_role("alert")).to_have_text("The service does not know this key.")
         await page.get_by_label("Key").fill(KEY)
         await page.get_by_role("button", name="Open").click()

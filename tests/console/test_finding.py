@@ -1,14 +1,11 @@
 """What is known of a user, and whether something can be found, on the operator's page: as the API says it."""
 
-import asyncio
 from typing import Any
 
 from playwright.async_api import Browser, Locator, Page, expect
 
-from app.issuing import create, wanted
-from app.settings import Settings
 from tests.conftest import Service, StartService
-from tests.console.conftest import page_of
+from tests.console.conftest import page_of, reading_key
 from tests.journeys.looks import WAIT_MS
 
 FACTS = "/resources/ines/facts"
@@ -172,9 +169,8 @@ async def test_facts_are_found_by_words_and_by_when_they_held_and_noted_ones_app
 async def test_a_key_that_may_only_read_finds_and_is_told_what_it_may_not(
     start_service: StartService, database_url: str, browser: Browser
 ) -> None:
-    asked_for = wanted(tenant="default", scopes=["read"], name="", expires=None)
     async with start_service(bootstrap_key=KEY) as service:
-        secret, _ = await asyncio.to_thread(create, Settings(database_url=database_url), asked_for)
+        secret, _ = await reading_key(database_url)
         service.client.headers["Authorization"] = f"Bearer {KEY}"
         await two_sessions(service)
         await note(service, "Ines prefers mail.")
