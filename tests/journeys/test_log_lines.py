@@ -60,6 +60,7 @@ def loud(capfd: pytest.CaptureFixture[str]) -> Iterator[pytest.CaptureFixture[st
     handlers, level = logging.root.handlers[:], logging.root.level
     before = structlog.get_config()
     configure(json=True, level="debug")
+    structlog.configure(cache_logger_on_first_use=False)  # a logger first used here would write to stderr for ever
     for name in LIBRARIES:
         logging.getLogger(name).setLevel(logging.DEBUG)
     yield capfd
