@@ -15,7 +15,7 @@ from sqlmodel import SQLModel
 
 from app.keys.model import hashed, id_of, new_secret
 from app.keys.store import KeyStore
-from app.kit.auth import Access
+from app.kit.auth import DEFAULT_TENANT, Access
 from app.kit.db import EVERY_TENANT, TENANT_SETTING, Database, DatabaseConfig, acting_for
 from app.kit.errors import StartError
 from app.recall.store import GUARDED, GUARDED_SIGNATURE, check_search
@@ -82,6 +82,15 @@ async def filled(url: str) -> AsyncIterator[tuple[Service, dict[str, str]]]:
         await connection.execute(f"INSERT INTO tenant_spending (tenant, day) VALUES ('{OWN}', current_date)")  # noqa: S608 - our own
         await connection.close()
         yield service, headers
+
+
+@pytest.fixture
+async def stranger(url: str) -> AsyncIterator[dict[str, str]]:
+    """A key of another tenant, for one test: the other tests are about a tenant that has nothing."""
+    yield await new_key(url, OTHER)
+    connection = await asyncpg.connect(url)
+    await connection.execute("DELETE FROM api_keys WHERE tenant = $1", OTHER)
+    await connection.close()
 
 
 @asynccontextmanager
@@ -198,10 +207,9 @@ async def test_a_service_that_may_not_search_is_told_when_it_starts(url: str) ->
 
 
 async def test_the_service_works_as_ever_and_its_statements_see_their_callers_rows_alone(
-    url: str, filled: tuple[Service, dict[str, str]]
+    filled: tuple[Service, dict[str, str]], stranger: dict[str, str]
 ) -> None:
     service, _ = filled
-    stranger = await new_key(url, OTHER)
     memory = await service.memory("s1")
     assert memory["coverage"]["gaps"] == []
     assert memory["log"]["observations"] + memory["log"]["reflections"] > 0
@@ -234,6 +242,8 @@ async def test_the_first_key_ends_local_mode_for_an_open_event_stream_too_whosev
                 async with asyncio.timeout(30):
                     assert not [line async for line in stream.aiter_lines() if line.startswith("event:")]
             assert (await service.client.get("/sessions/local")).status_code == 401
+            own = await new_key(url, DEFAULT_TENANT)
+            assert (await service.client.delete("/sessions/local", headers=own)).status_code == 200
 
 
 async def test_behind_a_pooler_no_transaction_has_the_tenant_of_another(
@@ -253,6 +263,8 @@ async def test_behind_a_pooler_no_transaction_has_the_tenant_of_another(
                         return int(await connection.fetchval("SELECT count(*) FROM sessions WHERE key LIKE 'pooled-%'"))
 
             found = await asyncio.gather(*(sessions(tenant) for tenant in (OWN, OTHER) * 10))
+            for number in range(8):
+                assert (await service.client.delete(f"/sessions/pooled-{number}")).status_code == 200
     assert found == [8, 0] * 10
 
 
