@@ -9,13 +9,14 @@ from app.kit.db import Database, Row
 from app.memory.model import Observation, Reflection
 from app.memory.moments import cursor
 from app.memory.rows import CONVERSATION, LIVE_NOW, LIVE_THEN, REFLECTION, observation_of, reflection_of
+from app.sessions.waking import DUE
 
-MEMORY = """/* diagnose */
+MEMORY = f"""/* diagnose */
 SELECT s.id, s.memory_id, s.key, s.next_seq - 1 AS last_seq, s.expired_seq, s.observed_seq, s.buffered_seq,
   s.tail_from_seq, s.config, s.anchor_date, s.actor_turns, s.actor_input_tokens, s.actor_cached_tokens,
   s.actor_written_tokens, s.actor_output_tokens, s.actor_cost_usd,
   m.scope, m.pending_tokens, m.observation_tokens, m.log_version, m.generation, m.due_at,
-  coalesce(m.due_at <= now(), false) AS due, m.lease_owner, m.lease_epoch, m.lease_step, m.attempts, m.last_error,
+  {DUE}, m.lease_owner, m.lease_epoch, m.lease_step, m.attempts, m.last_error,
   m.paused, m.current_task, m.suggested_response, m.usage, coalesce(m.rebuilding, '[]') AS rebuilding,
   (s.summary_seq > s.observed_seq)::int AS pending_summaries,
   (SELECT jsonb_build_object('seq', seq, 'covers', covers) FROM messages
@@ -45,7 +46,7 @@ SELECT s.id, s.memory_id, s.key, s.next_seq - 1 AS last_seq, s.expired_seq, s.ob
      (SELECT * FROM runs WHERE memory_id = m.id AND kind = 'consolidate' ORDER BY id DESC LIMIT 1)
      ORDER BY id DESC LIMIT 1) r) AS reflector_run
 FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id WHERE s.id = $1
-"""
+"""  # noqa: S608 - our own text
 
 VERSION = """/* version */
 SELECT s.memory_id, coalesce(m.log_version, 0) AS log_version, v.anchor_date, s.anchor_date AS anchor_now

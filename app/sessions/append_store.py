@@ -28,7 +28,7 @@ from app.kit.json import dumps
 from app.sessions.model import ActorUsage, Kind, MemoryCounters, MemoryDefaults, NewMessage
 from app.sessions.store import counters_of, session_id
 from app.sessions.together import Together
-from app.sessions.waking import woken
+from app.sessions.waking import DUE, woken
 
 APPEND_TRIES = 3
 SEEN_TOO_EARLY = (asyncpg.UniqueViolationError, asyncpg.NotNullViolationError)  # of messages' ids; of their session
@@ -75,8 +75,8 @@ _OF_RESOURCE = "($15::text IS NULL OR s.resource_id = $15 OR s.next_seq = 1 AND 
 _PUT = """s.next_seq, s.total_tokens, s.resource_id, s.config, s.anchor_date,
             coalesce(s.cold_at = now(), false) AS cold"""
 
-_MEMORY = """m.pending_tokens, m.observation_tokens, m.reflection_tokens, m.due_at,
-       coalesce(m.due_at <= now(), false) AS due, m.lease_owner, m.lease_step, m.attempts, m.paused"""
+_MEMORY = f"""m.pending_tokens, m.observation_tokens, m.reflection_tokens, m.due_at,
+       {DUE}, m.lease_owner, m.lease_step, m.attempts, m.paused"""
 _COLUMNS = """(session_id, seq, id, kind, role, name, parts, tokens, tokens_before, content_hash,
                         created_at, metadata, observe, trust, anchor_date)"""
 

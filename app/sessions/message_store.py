@@ -6,7 +6,7 @@ from uuid import UUID
 from app.kit.db import Database, Row, Tx
 from app.sessions.model import Kind, Message, MessageFilter, NewMessage, Role, Trust
 from app.sessions.store import SessionRecord
-from app.sessions.waking import woken
+from app.sessions.waking import DUE, woken
 
 # By their values: a look-up takes a fifth of an enum's call, and a context makes three for each message.
 KINDS = {kind.value: kind for kind in Kind}
@@ -53,7 +53,7 @@ SELECT id AS session_id, memory_id, ended_at IS NOT NULL AS ended FROM sessions 
 # A look is asked for where an append would make none, as nothing grew: what waited may be no longer what it was.
 RECOUNT = f"""/* recount */
 UPDATE memories m SET pending_tokens = m.pending_tokens + $2,{woken(grown="$2", look="$3")}
-WHERE id = $1 RETURNING coalesce(due_at <= now(), false) AS due
+WHERE id = $1 RETURNING {DUE}
 """  # noqa: S608 - our own text
 
 REPLACE = """/* replace */

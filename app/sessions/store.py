@@ -12,6 +12,7 @@ from app.sessions.errors import SessionMoved
 from app.sessions.lineage import family, hold
 from app.sessions.merging import check_metadata, off_of, set_of, unset_of
 from app.sessions.model import Gone, MemoryCounters
+from app.sessions.waking import DUE
 
 NAMESPACE = UUID("6f2e6f0e-5c43-4a0c-9d2b-6c0f7a1f9b5e")
 LOOKED_AT_ONCE = 200  # sessions that one statement of a list looks at
@@ -54,7 +55,7 @@ SESSION = "/* session */ SELECT * FROM sessions WHERE id = $1"
 # The number is told, as the plan takes an unknown limit for a tenth of all; the tenant is not (context/store.py).
 SESSIONS = f"""/* sessions */
 SELECT s.*, coalesce(m.pending_tokens, 0) AS pending_tokens, coalesce(m.observation_tokens, 0) AS observation_tokens,
-       coalesce(m.reflection_tokens, 0) AS reflection_tokens, m.due_at, coalesce(m.due_at <= now(), false) AS due,
+       coalesce(m.reflection_tokens, 0) AS reflection_tokens, m.due_at, {DUE},
        m.lease_owner, m.lease_step, coalesce(m.attempts, 0) AS attempts, m.last_error,
        coalesce(m.paused, false) AS paused,
        coalesce((SELECT extract(epoch FROM now() - ingested_at) FROM messages
@@ -85,11 +86,11 @@ SELECT number, changed_at, from_seq, version, config FROM session_configs
 WHERE session_id = $1 AND number > $2 ORDER BY number LIMIT $3
 """
 
-COUNTERS = """/* counters */
+COUNTERS = f"""/* counters */
 SELECT m.id AS memory_id, s.config, m.pending_tokens, m.observation_tokens, m.reflection_tokens, m.due_at,
-       coalesce(m.due_at <= now(), false) AS due, m.lease_owner, m.lease_step, m.attempts, m.paused
+       {DUE}, m.lease_owner, m.lease_step, m.attempts, m.paused
 FROM memories m JOIN sessions s ON s.memory_id = m.id WHERE m.id = $1 LIMIT 1
-"""
+"""  # noqa: S608 - our own text
 
 # Before its sessions, as by everybody who changes what they share. Made where there is none, or who makes it meanwhile
 # would have it, and want sessions that are held here.

@@ -4,6 +4,10 @@ A reason to look is also noted as a wish, for the engine that has already looked
 but neither a lease nor a back-off.
 """
 
+# Not now(), which is from before the rows are looked at: a memory that came due in between would be neither due nor at
+# work, and told as idle.
+DUE = "coalesce(m.due_at <= clock_timestamp(), false) AS due"
+
 
 def woken(*, grown: str = "0", look: str = "true", early: str = "false") -> str:
     """What an UPDATE of the memory ``m`` sets, of expressions of SQL, of which the planner drops what is constant.

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 import pytest
 
+from app.diagnostics.store import MEMORY as DIAGNOSED
 from app.facts.rereading import Told
 from app.facts.store import FactStore
 from app.kit.db import Database, acting_for
@@ -13,7 +14,7 @@ from app.sessions.append_store import AppendStore
 from app.sessions.ending import END
 from app.sessions.message_store import MessageStore
 from app.sessions.model import Kind
-from app.sessions.store import session_id
+from app.sessions.store import COUNTERS, SESSIONS, session_id
 from tests.sessions.test_append_store import DEFAULTS, FIRST, TENANT
 from tests.sessions.test_together import opened
 
@@ -119,3 +120,22 @@ async def test_as_many_tokens_as_it_waits_for_have_it_looked_at(
     found = await _after(database, fore, by(grown=grown))
     asked = "observe" if "requested" in fore else None
     assert found == {"due": due, "requested": asked, "asked": False, "pending_tokens": WAITED + grown}
+
+
+@pytest.mark.parametrize(
+    ("statement", "values"),
+    [
+        (DIAGNOSED, [SESSION]),
+        (COUNTERS, [SESSION]),
+        (SESSIONS, [TENANT, None, "", None, False, 10]),
+    ],
+)
+async def test_a_memory_that_came_due_since_a_look_began_is_told_as_due(
+    database: Database, statement: str, values: list[object]
+) -> None:
+    """Its ``due_at`` is later than the ``now()`` of the look, which sees the row all the same."""
+    async with database.tx() as looking:
+        await looking.execute("SELECT now()")
+        async with database.connection() as working:
+            await working.execute("UPDATE memories SET due_at = now()")
+        assert (await looking.fetchrow(statement, *values))["due"]
