@@ -122,7 +122,7 @@ def numerals(text: str) -> frozenset[str]:
     Of one in groups, ``3 400``, each group is given too: two numbers may stand side by side.
     """
     text = plain_digits(text).translate(_ARABIC_MARKS)
-    written = (form for number in NUMBER.findall(text) for part in (number, *groups(number)) for form in forms(part))
+    written = (form for number in set(NUMBER.findall(text)) for part in (number, *groups(number)) for form in forms(part))
     said = _in_words(text.casefold())
     if text.isascii():
         return frozenset([*said, *written])
@@ -168,8 +168,8 @@ def groups(number: str) -> list[str]:
 
 
 def _in_words(text: str) -> Iterator[str]:
-    for match in _spoken_words(ascii_only=text.isascii()).finditer(text):
-        yield from _spoken(match[0])
+    for said in set(_spoken_words(ascii_only=text.isascii()).findall(text)):
+        yield from _spoken(said)
     if any(part in text for part in words.PARTS):  # hardly any text holds one
         for part in _PART.findall(text):
             yield from words.PARTS[part]
