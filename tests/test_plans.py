@@ -274,6 +274,7 @@ async def shared(planner: asyncpg.Connection) -> AsyncIterator[UUID]:
         "UPDATE observations SET status = 'active', retired_version = NULL WHERE session_id = ANY ($1::uuid[])",
         [session_id(TENANT, key) for key in WAITING],
     )
+    await planner.execute("ANALYZE observations")  # two indexes would be as good by what was there before
     yield memory
     await begun.rollback()
 
