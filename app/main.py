@@ -38,12 +38,12 @@ from app.keys.store import KeyStore
 from app.kit.clock import SystemClock
 from app.kit.rates import RateConfig, Rates
 from app.kit.tracing import Tracing, build_tracing
-from app.memory.branching import BranchConfig, Branching
-from app.memory.compacting import Compacting
-from app.memory.controls import Controls
-from app.memory.erasing import Erasing
-from app.memory.erasing_store import ErasingStore
-from app.memory.parting import Parting
+from app.memory.changing.branching import BranchConfig, Branching
+from app.memory.changing.compacting import Compacting
+from app.memory.changing.controls import Controls
+from app.memory.changing.erasing import Erasing
+from app.memory.changing.erasing_store import ErasingStore
+from app.memory.changing.parting import Parting
 from app.recall.index_store import IndexStore
 from app.routing import route
 from app.sessions.append_store import AppendStore

@@ -15,8 +15,8 @@ from app.llm.embedding import EmbeddingConfig
 from app.llm.embedding_build import GuardedEmbedder, build_embedder
 from app.llm.guard import Guard, GuardConfig, GuardedModel, ModelRole
 from app.llm.port import Model, Provider
+from app.memory.extracting.extractor import ModelExtractor
 from app.memory.extractive.roles import ExtractiveExtractor, ExtractiveObserver, ExtractiveReflector
-from app.memory.extractor import ModelExtractor
 from app.memory.model import Extractor, Observer, Reflector
 from app.memory.observer import ModelObserver
 from app.memory.reflector import ModelReflector

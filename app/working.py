@@ -17,17 +17,17 @@ from app.facts.store import FactStore
 from app.kit.clock import SystemClock
 from app.kit.db import Database
 from app.memory.activating import Activating
+from app.memory.changing.erasing_store import ErasingStore
+from app.memory.changing.rebuilding import Rebuilding
+from app.memory.changing.retaining import Retaining, RetainingConfig
+from app.memory.changing.retaining_store import RetainingStore
 from app.memory.charging import Charging
 from app.memory.engine import Engine, EngineConfig
-from app.memory.erasing_store import ErasingStore
+from app.memory.extracting.noting import Noting
 from app.memory.metrics import MemoryMetrics
-from app.memory.noting import Noting
 from app.memory.observing import Observing
 from app.memory.queue_store import QueueStore
-from app.memory.rebuilding import Rebuilding
 from app.memory.reflecting import Reflecting
-from app.memory.retaining import Retaining, RetainingConfig
-from app.memory.retaining_store import RetainingStore
 from app.memory.service import MemoryService
 from app.memory.spending_store import SpendingStore
 from app.memory.stepping import Stepping

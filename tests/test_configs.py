@@ -13,8 +13,8 @@ from app.kit.connection import ConnectionConfig
 from app.kit.http import HttpConfig
 from app.llm.build import LlmConfig
 from app.llm.guard import GuardConfig
+from app.memory.changing.retaining import RetainingConfig
 from app.memory.engine import EngineConfig
-from app.memory.retaining import RetainingConfig
 from app.recall.indexer import IndexConfig
 from app.recall.service import RecallConfig
 from app.recall.vectorizing import VectorConfig

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from app.context.diff import Change, Span
 from app.kit.db import Database, Row
-from app.memory.moments import cursor
+from app.memory.changing.moments import cursor
 
 CURSOR = cursor(version="v", session="a.id")
 

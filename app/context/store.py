@@ -26,8 +26,8 @@ from app.context.model import Elsewhere
 from app.facts.standing import Standing, standing, standing_mark, standing_of
 from app.kit.db import Database, Row
 from app.kit.offload import offloaded
+from app.memory.changing.moments import moment
 from app.memory.model import Observation, Reflection
-from app.memory.moments import moment
 from app.memory.rows import CONVERSATION, LIVE_NOW, LIVE_THEN, REFLECTION, observation_of, reflection_of
 from app.sessions.message_store import message_of
 from app.sessions.model import Kind, Message

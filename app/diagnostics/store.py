@@ -6,8 +6,8 @@ from uuid import UUID
 
 from app.diagnostics.events import Place
 from app.kit.db import Database, Row
+from app.memory.changing.moments import cursor
 from app.memory.model import Observation, Reflection
-from app.memory.moments import cursor
 from app.memory.rows import CONVERSATION, LIVE_NOW, LIVE_THEN, REFLECTION, observation_of, reflection_of
 from app.sessions.waking import DUE
 

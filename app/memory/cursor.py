@@ -4,12 +4,12 @@ from datetime import date, datetime
 from uuid import UUID
 
 from app.kit.db import Tx
-from app.memory import summary_store
+from app.memory.changing import summary_store
+from app.memory.changing.summary import new_summary
 from app.memory.records import Fenced
 from app.memory.rules import Rules
 from app.memory.spans import group_start
 from app.memory.store import LOOK_BACK, MemoryStore
-from app.memory.summary import new_summary
 
 
 async def advance(store: MemoryStore, tx: Tx, session_id: UUID, rules: Rules, fenced: Fenced, *, to_seq: int) -> None:

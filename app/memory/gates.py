@@ -8,12 +8,12 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from app.kit.tokens import text_tokens
-from app.memory.grounding import stands_on
+from app.memory.grounding.checking import stands_on
+from app.memory.grounding.sources import Grounds, Source, item_source, message_source
 from app.memory.log import detail_line, item_line, render
 from app.memory.model import Cite, Item, Parsed, Priority, Ranges
 from app.memory.protected import irreplaceable, lost, with_lines
 from app.memory.rules import SHRINK_FROM_TOKENS
-from app.memory.sources import Grounds, Source, item_source, message_source
 from app.memory.spans import merged
 from app.sessions.model import Message
 

@@ -9,10 +9,10 @@ from typing import Final
 
 from app.kit.days import DatePhrase, date_phrases, days_apart, parse_day
 from app.kit.words import terms
-from app.memory.claims import BEFORE, claims, normal, without
+from app.memory.grounding.claims import BEFORE, claims, normal, without
+from app.memory.grounding.numbers import numerals
 from app.memory.log import in_time_order
 from app.memory.model import Item, Priority, Tag, seqs_of, touches
-from app.memory.numbers import numerals
 
 KEPT_SHARE: Final = 0.8  # of a line's numbers, dates, names and identifiers: with so many left it may have survived
 WORDS_SHARE: Final = 0.5  # and of its words: a name that is left in some other line proves nothing

@@ -6,11 +6,11 @@ from app.kit.auth import Guarded, Tenant
 from app.kit.direct import Sent
 from app.kit.errors import Invalid
 from app.kit.problems import problem_responses
-from app.memory.branching import Branching
-from app.memory.compacting import Compacting
-from app.memory.controls import Controls, Deleted
-from app.memory.erasing import Erasing
-from app.memory.note_store import OBSERVATIONS, REFLECTIONS
+from app.memory.changing.branching import Branching
+from app.memory.changing.compacting import Compacting
+from app.memory.changing.controls import Controls, Deleted
+from app.memory.changing.erasing import Erasing
+from app.memory.changing.note_store import OBSERVATIONS, REFLECTIONS
 from app.memory.schemas import (
     CompactIn,
     CompactOut,

@@ -17,14 +17,14 @@ from app.kit.db import Database, is_away
 from app.kit.tracing import UNTRACED, traced
 from app.llm.port import CIRCUIT_OPEN
 from app.memory.activating import Activating
+from app.memory.changing.rebuilding import Rebuilding
 from app.memory.charging import Charging
+from app.memory.extracting.noting import Noting
 from app.memory.metrics import MemoryMetrics
-from app.memory.noting import Noting
 from app.memory.observing import Observing
 from app.memory.outcomes import Outcome, StepFailed, add_usage
 from app.memory.policy import backoff
 from app.memory.queue_store import QueueStore
-from app.memory.rebuilding import Rebuilding
 from app.memory.records import Lease, Loaded, Run
 from app.memory.redacting import redacted_memory
 from app.memory.reflecting import Reflecting

@@ -17,8 +17,8 @@ from app.kit.words import terms
 from app.memory.cited import Cited
 from app.memory.commands import commands
 from app.memory.disguises import readings
+from app.memory.grounding.sources import texts_of
 from app.memory.model import WISHES, Cite, Detail, Item, Origin, Parsed, Priority, Ranges, Tag, seqs_of
-from app.memory.sources import texts_of
 from app.sessions.model import Message, Part, PartType, Trust
 
 WITHHELD: Final = "Text that gives orders to the assistant; it is left out here."

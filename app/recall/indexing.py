@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from itertools import accumulate
 from typing import Final, TypeAlias
 
-from app.memory.sources import texts_of
+from app.memory.grounding.sources import texts_of
 from app.memory.views import value_text
 from app.recall.tokens import CHARACTERS_READ, terms
 from app.sessions.model import Kind, Message, Part, PartType, Role

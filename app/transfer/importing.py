@@ -19,7 +19,7 @@ from app.facts.store import FactStore
 from app.kit.db import Database, Tx
 from app.kit.errors import first_line, invalid_detail
 from app.kit.json import loads
-from app.memory.apart import begin_anew
+from app.memory.changing.apart import begin_anew
 from app.memory.rules import MemoryConfig
 from app.sessions.errors import SessionExists
 from app.sessions.store import session_id

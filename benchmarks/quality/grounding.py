@@ -7,10 +7,10 @@ from typing import Any
 
 from app.kit.days import day_label
 from app.kit.words import names
-from app.memory.grounding import stands_on
+from app.memory.grounding.checking import stands_on
+from app.memory.grounding.sources import Ground, item_source
 from app.memory.model import Item
 from app.memory.parsing import parse
-from app.memory.sources import Ground, item_source
 from benchmarks.quality.talks import Talk
 
 # A date is checked as a date, which may be computed: "yesterday (7 May 2023)".

@@ -21,7 +21,7 @@ from app.sessions.store import session_id
 from app.state.templates import Scope
 from tests.conftest import Service, StartService
 from tests.context.building import NOW, ask, log_of, snapshot, user
-from tests.memory.test_retaining import after
+from tests.memory.changing.test_retaining import after
 
 EXAMPLES = 200 if "LONG" in os.environ else 3
 SESSION = uuid4()

@@ -16,12 +16,12 @@ from app.kit.db import Database
 from app.kit.tokens import text_tokens
 from app.kit.tracing import UNTRACED
 from app.main import create_app, provide_services
+from app.memory.changing.retaining import Retaining, RetainingConfig
+from app.memory.changing.retaining_store import RetainingStore
 from app.memory.charging import Charging
 from app.memory.extractive.roles import ExtractiveExtractor
 from app.memory.queue_store import QueueStore
 from app.memory.records import Lease
-from app.memory.retaining import Retaining, RetainingConfig
-from app.memory.retaining_store import RetainingStore
 from app.memory.spending import Amount, Caps
 from app.memory.spending_store import SpendingStore
 from app.recall.index_store import IndexStore

@@ -17,7 +17,7 @@ import pytest
 from app.kit.openapi import operations
 from tests.conftest import Service, StartService
 from tests.journeys.looks import FORMATS, Json, items, until
-from tests.memory.test_erasing import rest
+from tests.memory.changing.test_erasing import rest
 from tests.model_replies import Asked, PromptKind, observe, reflect
 from tests.model_server import Fault, ModelServer
 

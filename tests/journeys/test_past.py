@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import Service, StartService
 from tests.journeys.looks import Json, items
 from tests.journeys.talk import Requests, mixed_talk
-from tests.memory.test_branching import check, facts
+from tests.memory.changing.test_branching import check, facts
 
 KEY = "s"
 FORMATS = ("neutral", "anthropic", "openai", "openai-responses", "gemini", "text")

@@ -10,14 +10,14 @@ import pytest
 from app.kit.db import Database, DatabaseConfig, Tx
 from app.kit.tokens import text_tokens
 from app.llm.port import Usage
+from app.memory.changing.erasing_store import ErasingStore
+from app.memory.changing.rebuilding import Rebuilding
 from app.memory.charging import Charging
-from app.memory.erasing_store import ErasingStore
 from app.memory.extractive.roles import ExtractiveObserver
 from app.memory.model import Call, Draft, ObserverInput
 from app.memory.observing import Observing
 from app.memory.outcomes import Outcome
 from app.memory.queue_store import QueueStore
-from app.memory.rebuilding import Rebuilding
 from app.memory.records import Gap, Lease
 from app.memory.rules import Rules
 from app.memory.spending import Amount, Cap, Caps

@@ -9,7 +9,7 @@ from app.context.fitting import NoteLimits, Notes, TailStarts, effective, fittin
 from app.context.model import Ask, Block, Snapshot, Turn, Verdict, count_before
 from app.context.stages.volatile import TODAY, of_caller
 from app.context.wording import left_out
-from app.memory.summary import without_pointer
+from app.memory.changing.summary import without_pointer
 
 
 def budget(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:

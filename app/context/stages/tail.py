@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from app.context.draft import Draft, Tail
 from app.context.model import Ask, Snapshot
-from app.memory.summary import with_heading
+from app.memory.changing.summary import with_heading
 
 
 def tail(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:

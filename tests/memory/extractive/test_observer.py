@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from app.memory.extractive import cues
 from app.memory.extractive.observer import current_task, observations
 from app.memory.extractive.roles import ExtractiveObserver
-from app.memory.grounding import stands_on
+from app.memory.grounding.checking import stands_on
+from app.memory.grounding.sources import Ground, message_source
 from app.memory.model import UTC, Cite, Item, ObserverInput, Priority, Tag
 from app.memory.parsing import parse
-from app.memory.sources import Ground, message_source
 from app.sessions.model import Kind, Message, Role, Trust
 from tests.memory.extractive.conversations import MONDAY, called, count, ended, noted, of_parts, said
 

@@ -1,0 +1,206 @@
+"""Compaction: messages leave the tail for a summary, in one transaction and one new version (docs/decisions/0020).
+
+Like the controls on the log it takes a new epoch, because what a step is thinking about may no longer be pending. The
+messages stay stored. Those observed ahead become live, since the work is done; those that nobody has observed are told
+by the summary alone, and the cursor passes them. They are condensed before anything is locked, because that takes time,
+and the result is recorded only if the same messages are still to be condensed.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from zoneinfo import ZoneInfo
+
+from app.kit.db import Database, Tx
+from app.kit.errors import FieldError, Invalid, Unavailable
+from app.kit.tokens import text_tokens
+from app.memory.changing import summary_store
+from app.memory.changing.summary import Summary, new_summary
+from app.memory.cursor import anchor_date, start_of_group
+from app.memory.errors import AlreadyCompacted
+from app.memory.extractive.observer import observations
+from app.memory.log import render
+from app.memory.model import ObserverInput, Ranges
+from app.memory.parsing import parse
+from app.memory.records import Derived, Locked, StoredSummary, Told
+from app.memory.redacting import redacted_messages
+from app.memory.rules import EXTRACT_TOKENS_MAX
+from app.memory.service import MemoryService
+from app.memory.store import COMPACTED, MemoryStore
+from app.redaction.model import OFF, Redact, Redaction
+from app.sessions.errors import SessionNotFound
+from app.sessions.model import Message
+from app.sessions.store import session_id
+
+TRIES = 5  # where a message is replaced while it is condensed, or one more is observed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compacted:
+    """The summary that the tail begins with, and the version of the log."""
+
+    version: int
+    summary: Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaving:
+    """What a compaction to the message ``end`` moves the cursor over: ``chunks``, and then what is in none of them.
+
+    That is ``untold`` (one range, or none), and what is to be observed ``again``; ``tokens`` of both are observable.
+    """
+
+    end: int
+    chunks: tuple[Derived, ...]
+    again: Ranges
+    untold: Ranges
+    tokens: int
+
+    @property
+    def ends(self) -> list[int]:
+        """Where the chunks and ranges end over which the cursor moves as a whole."""
+        return [*(chunk.to_seq for chunk in self.chunks), *(last for _, last in self.again)]
+
+    @property
+    def ahead(self) -> list[Derived]:
+        return [chunk for chunk in self.chunks if chunk.buffered]
+
+
+class Compacting:
+    def __init__(
+        self, *, database: Database, store: MemoryStore, memory: MemoryService, redaction: Redaction = OFF
+    ) -> None:
+        self._database = database
+        self._store = store
+        self._memory = memory
+        self._redaction = redaction
+
+    async def compact(self, tenant: str, key: str, *, up_to_seq: int, text: str | None) -> Compacted:
+        """Put a summary, the caller's ``text`` or one made here, in the place of the messages up to a group's end.
+
+        Said again it is answered the same. Raises SessionNotFound, Invalid, AlreadyCompacted, Unavailable.
+        """
+        redact = self._redaction.of(tenant)
+        if redact is not None and text is not None:
+            text = await asyncio.to_thread(redact, text)
+        told: Sequence[Message] = ()
+        lines = ""
+        for _ in range(TRIES):
+            async with self._database.tx(of=session_id(tenant, key)) as tx:
+                locked = await self._store.lock(tx, session_id(tenant, key))
+                if locked is None:
+                    raise SessionNotFound(key)
+                end = await self._end(tx, locked, up_to_seq)
+                former = await summary_store.summary(tx, locked.session_id)
+                if former is not None and _stands(former, end, text):
+                    return Compacted(version=locked.version, summary=former.message)
+                leaving = await self._leaving(tx, locked, end)
+                untold = () if text is not None else await self._untold(tx, locked, leaving)
+                if untold == told:
+                    stored = await self._record(tx, locked, leaving, _summary(leaving, former, text, lines))
+                    break
+            told, lines = untold, await _lines(untold, self._memory.rules(locked.config).zone, redact)
+        else:
+            raise Unavailable(f"messages of session '{key}' changed each time they were condensed")
+        self._memory.wake(locked.memory_id)
+        return Compacted(version=locked.version + 1, summary=stored)
+
+    async def _end(self, tx: Tx, locked: Locked, up_to_seq: int) -> int:
+        """The end of the last whole group up to there, but for the newest group, which stays. Raises Invalid."""
+        if up_to_seq > locked.last_seq:
+            raise _wrong("/up_to_seq", f"the newest message is {locked.last_seq}")
+        newest = await start_of_group(self._store, tx, locked.session_id, locked.newest_seq)
+        wanted = min(up_to_seq, newest - 1)
+        end = await start_of_group(self._store, tx, locked.session_id, wanted + 1) - 1
+        if end < 1:
+            raise _wrong("/up_to_seq", "no group of messages ends up to there and before the newest one")
+        return end
+
+    async def _leaving(self, tx: Tx, locked: Locked, end: int) -> Leaving:
+        first = locked.buffered_seq + 1
+        again = tuple((start, last) for start, last in locked.gaps if locked.observed_seq < start <= end)
+        passed = [*again, (first, end)]
+        return Leaving(
+            end=end,
+            chunks=tuple(await summary_store.derived(tx, locked, up_to_seq=end)),
+            again=again,
+            untold=((first, end),) if first <= end else (),
+            tokens=sum([await self._tokens(tx, locked, first, last) for first, last in passed]),
+        )
+
+    async def _tokens(self, tx: Tx, locked: Locked, first: int, last: int) -> int:
+        return await summary_store.observable_tokens(tx, locked.session_id, from_seq=first, to_seq=last)
+
+    async def _untold(self, tx: Tx, locked: Locked, leaving: Leaving) -> tuple[Message, ...]:
+        """What only the summary is to tell. Raises Invalid where it is too much to be condensed without a model."""
+        if leaving.tokens > EXTRACT_TOKENS_MAX:
+            detail = (
+                f"{leaving.tokens} tokens of messages are in no note; more than {EXTRACT_TOKENS_MAX} need a summary"
+            )
+            raise _wrong("/summary", detail)
+        found = [
+            message
+            for first, last in leaving.untold
+            for message in await summary_store.observable(tx, locked.session_id, from_seq=first, to_seq=last)
+        ]
+        return tuple(found)
+
+    async def _record(self, tx: Tx, locked: Locked, leaving: Leaving, summary: Summary) -> Message:
+        rules = self._memory.rules(locked.config)
+        version, ahead = locked.version + 1, leaving.ahead
+        await self._store.make_live(tx, locked.memory_id, [chunk.id for chunk in ahead], version=version)
+        await self._store.advance_cursor(
+            tx,
+            locked.session_id,
+            observed_seq=max([locked.observed_seq, leaving.end, *leaving.ends]),
+            tail_from_seq=leaving.end + 1,
+            anchor_date=anchor_date(rules, locked.now, locked.newest_created_at),
+        )
+        stored = await summary_store.add_summary(tx, locked.session_id, summary)
+        await self._store.record_control(tx, locked, COMPACTED, told=_told(ahead), left_tokens=leaving.tokens)
+        return stored
+
+
+async def _lines(messages: Sequence[Message], zone: ZoneInfo, redact: Redact | None) -> str:
+    """Condensed without a model."""
+    seen = await asyncio.to_thread(redacted_messages, messages, redact)
+    return await asyncio.to_thread(extracted, seen, zone)
+
+
+def extracted(messages: Sequence[Message], zone: ZoneInfo) -> str:
+    """The lines of a log for messages that no observer has seen."""
+    source = ObserverInput(messages=tuple(messages), timezone=zone)
+    return render(parse(observations(source, count=text_tokens)).items)
+
+
+def _summary(leaving: Leaving, former: StoredSummary | None, text: str | None, lines: str) -> Summary:
+    return new_summary(
+        text,
+        up_to_seq=leaving.end,
+        untold=(*(former.untold if former else ()), *leaving.untold),
+        former=former.message.parts if former else (),
+        lines=lines,
+    )
+
+
+def _stands(former: StoredSummary, end: int, text: str | None) -> bool:
+    """Whether the existing summary is the one asked for. Raises AlreadyCompacted if it stands for more messages."""
+    if end > former.up_to_seq:
+        return False
+    if text is None:
+        return True
+    if end < former.up_to_seq:
+        detail = f"message {former.message.seq} stands for the messages up to {former.up_to_seq} already"
+        raise AlreadyCompacted.at("/up_to_seq", detail)
+    return [part["text"] for part in former.message.parts] == [text]
+
+
+def _told(ahead: Sequence[Derived]) -> Told | None:
+    """The current task as the newest chunk that becomes live tells it."""
+    if not ahead:
+        return None
+    return Told(current_task=ahead[-1].current_task, suggested_response=ahead[-1].suggested_response)
+
+
+def _wrong(pointer: str, detail: str) -> Invalid:
+    return Invalid(f"{pointer}: {detail}", errors=[FieldError(pointer, detail)])

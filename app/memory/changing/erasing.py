@@ -1,0 +1,135 @@
+"""A message is erased with everything that was derived from it (api.md, Messages; docs/decisions/0028).
+
+It is one transaction over the session and its branches. Each gets a new version and a new epoch, so that a step that
+has the message in view records nothing. The other messages of the erased notes are then due to be observed again.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from app.facts.store import FactStore
+from app.kit.db import Database, Tx
+from app.memory.changing.erasing_store import Blanked, ErasingStore
+from app.memory.changing.erasure import repair
+from app.memory.records import FORGOTTEN, Locked, Told
+from app.memory.service import MemoryService
+from app.memory.store import ERASED, MemoryStore
+from app.sessions import erasing as log
+from app.sessions.erasing import Copy
+from app.sessions.metrics import SessionMetrics
+from app.sessions.model import SearchIndex
+from app.sessions.store import session_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erased:
+    """A receipt: the keys of the sessions that held the message, the rows that were emptied, by their tables.
+
+    ``rebuilding``: notes are gone that are to be made again of the other messages.
+    """
+
+    seq: int
+    sessions: tuple[str, ...]
+    rows: dict[str, int]
+    rebuilding: bool
+
+
+class Mending:
+    """Makes the log of a memory one without blank notes."""
+
+    def __init__(self, *, store: MemoryStore, erasing: ErasingStore) -> None:
+        self._store = store
+        self._erasing = erasing
+
+    async def mend(
+        self, tx: Tx, locked: Locked, *, since: Mapping[UUID, int], told: Told | None = None, left_tokens: int = 0
+    ) -> bool:
+        """Make the next version, in which blank notes are none; answers whether something is to be observed again.
+
+        What is remembered may be other than it was of the sessions in ``since``, from a seq of each on. ``left_tokens``
+        of messages are pending no more, and ``told`` is what the current task is now (None: as it was).
+        """
+        observations, reflections, waiting = await self._erasing.lineage(tx, locked.memory_id)
+        plan = repair(observations, reflections)
+        await self._erasing.mend(tx, locked, plan)
+        rebuilding = await self._erasing.rebuild(tx, locked, since=since)
+        # What waited to become live is pending still: only the count of what is observed ahead goes down.
+        unbuffered = sum(waiting.get(id_, 0) for id_ in plan.leaving_observations)
+        await self._store.record_control(tx, locked, ERASED, told=told, left_tokens=left_tokens - unbuffered)
+        return rebuilding
+
+
+class Erasing:
+    def __init__(
+        self,
+        *,
+        database: Database,
+        store: MemoryStore,
+        erasing: ErasingStore,
+        facts: FactStore,
+        index: SearchIndex,
+        memory: MemoryService,
+        metrics: SessionMetrics | None = None,
+    ) -> None:
+        self._database = database
+        self._store = store
+        self._erasing = erasing
+        self._facts = facts
+        self._index = index
+        self._mending = Mending(store=store, erasing=erasing)
+        self._memory = memory
+        self._metrics = metrics or SessionMetrics()
+
+    async def erase(self, tenant: str, key: str, message_id: str) -> Erased:
+        """Erase it wherever it is. Said again it is answered the same, with no rows.
+
+        Raises SessionNotFound, MessageNotFound.
+        """
+        rows: Counter[str] = Counter(messages=0, observations=0, reflections=0, memory_versions=0, runs=0, facts=0)
+        rebuilding = False
+        async with self._database.tx(of=session_id(tenant, key)) as tx:
+            copies = await log.copies(tx, tenant, key, message_id)
+            for copy in copies:
+                if copy.observe or not copy.erased:
+                    rebuilding |= await self._erase(tx, copy, rows)
+        self._wake(copies)
+        self._metrics.erased("message")
+        keys = tuple(copy.key for copy in copies)
+        return Erased(seq=copies[0].seq, sessions=keys, rows=dict(rows), rebuilding=rebuilding)
+
+    async def _erase(self, tx: Tx, copy: Copy, rows: Counter[str]) -> bool:
+        """One copy, with what was made of it; counts what is emptied into ``rows``."""
+        locked = await self._store.lock(tx, copy.session_id)
+        if locked is None:
+            raise AssertionError  # its row is locked
+        tainted = await self._erasing.tainted(tx, copy)
+        await log.entomb(tx, copy)
+        await self._index.forget_messages(tx, copy.session_id, from_seq=copy.seq, to_seq=copy.seq)
+        blanked = await self._erasing.blank(tx, copy.memory_id, place=tainted.place)
+        summaries = await self._erasing.blank_summaries(tx, copy)
+        outputs = await self._erasing.forget_outputs(tx, copy.memory_id, since=copy.ingested_at)
+        derived_from = copy.seq if tainted.from_seq is None else tainted.from_seq
+        facts = await self._facts.forget_message(tx, copy.session_id, copy.seq, derived_from=derived_from)
+        rows.update(blanked.rows, messages=1 + summaries, runs=outputs, facts=facts)
+        return await self._mending.mend(
+            tx,
+            locked,
+            since=untold_since(locked, blanked, {copy.session_id: 1} if summaries else {}),
+            told=FORGOTTEN if blanked.live else None,
+            left_tokens=copy.tokens if tainted.pending else 0,
+        )
+
+    def _wake(self, copies: Sequence[Copy]) -> None:
+        for copy in copies:
+            self._memory.wake(copy.memory_id)
+
+
+def untold_since(locked: Locked, blanked: Blanked, *others: Mapping[UUID, int]) -> dict[UUID, int]:
+    """The message from which on the notes of a session may have changed."""
+    first: dict[UUID, int] = {}
+    gaps = ({gap.session_id: gap.first} for gap in locked.rebuilding)
+    for session, seq in (found for known in (blanked.since, *gaps, *others) for found in known.items()):
+        first[session] = min(seq, first.get(session, seq))
+    return first

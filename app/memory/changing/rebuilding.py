@@ -1,0 +1,133 @@
+"""The Rebuild step: what was erased from the notes is observed again, without what was erased (docs/decisions/0028).
+
+The observer is shown the memory as it was before those messages. So no note is ever written in view of a later one, and
+an erasure has to remove only a note and what comes after it.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+from opentelemetry.trace import Tracer
+
+from app.kit.db import Database, Tx
+from app.kit.tracing import UNTRACED, traced
+from app.memory.changing.erasing_store import ErasingStore
+from app.memory.model import Ranges
+from app.memory.narrowing import OBSERVED, Narrowing
+from app.memory.observing import Observing, new_observation
+from app.memory.outcomes import Outcome, add_usage
+from app.memory.records import Gap, Lease, Loaded, NewObservation, Run
+from app.memory.rules import Rules
+from app.memory.spans import Span, safe_span
+from app.memory.steps import NEVER
+from app.memory.store import PENDING_MESSAGES_MAX, REBUILT, MemoryStore
+from app.sessions.model import Message
+
+
+class Rebuilding:
+    def __init__(
+        self,
+        *,
+        database: Database,
+        store: MemoryStore,
+        erasing: ErasingStore,
+        observing: Observing,
+        tracer: Tracer = UNTRACED,
+    ) -> None:
+        self._database = database
+        self._store = store
+        self._erasing = erasing
+        self._observing = observing
+        self._tracer = tracer
+
+    async def run(self, lease: Lease, loaded: Loaded, rules: Rules) -> Outcome:
+        """Observe the oldest span of what is to be observed again, of the loaded session. Raises StepFailed.
+
+        A range begins with a message that can be observed, or did until the lease was taken by what erased it.
+        """
+        gap, *later = loaded.rebuilding
+        messages = await self._messages(gap)
+        want = Narrowing.of(loaded, OBSERVED).want_tokens(messages, otherwise=NEVER)
+        span = await asyncio.to_thread(
+            safe_span, messages, want_tokens=want, limit_tokens=rules.observer_input_tokens, force_closed=True
+        )
+        if span is None:
+            if await self._store.load(lease) is None:
+                return Outcome.STALE
+            raise AssertionError
+        before = as_before(loaded, gap.first)
+        runs: list[Run] = []
+        verdict = await self._observing.think(lease, before, rules, span, runs)
+        if verdict is None:
+            return Outcome.UNAFFORDABLE
+        new = new_observation(before, span, verdict)
+        rest = [replace(gap, first=first, last=last) for first, last in left_of(gap.last, span, messages)]
+        with traced(self._tracer, "record"):
+            async with self._database.tx() as tx:
+                return await self._record(tx, lease, loaded, span, new, runs, left=[*rest, *later])
+
+    async def _messages(self, gap: Gap) -> list[Message]:
+        found = await self._store.pending_messages(gap.session_id, gap.first - 1)
+        return [message for message in found if message.seq <= gap.last]
+
+    async def _record(
+        self,
+        tx: Tx,
+        lease: Lease,
+        loaded: Loaded,
+        span: Span,
+        new: NewObservation,
+        runs: list[Run],
+        *,
+        left: Sequence[Gap],
+    ) -> Outcome:
+        """Write the chunk: live at once where the cursor has passed it, else as one observed ahead."""
+        fenced = await self._store.fence(tx, lease, loaded.session_id)
+        if fenced is None:
+            return Outcome.STALE
+        bounds = {"from_seq": new.from_seq, "to_seq": new.to_seq}
+        if not await self._store.unchanged(tx, loaded.session_id, span.messages, **bounds):
+            return Outcome.STALE
+        live = new.to_seq <= fenced.observed_seq
+        version = fenced.version + live
+        await self._store.add_observation(tx, loaded, new, born_version=version if live else None)
+        await self._erasing.rebuilt(
+            tx,
+            loaded.memory_id,
+            new,
+            left,
+            version=version,
+            live=live,
+            newest=live and all(note.place[1] < new.ordinal for note in loaded.chunks),
+            usage=add_usage(fenced.usage, runs),
+        )
+        if live:
+            await self._store.add_version(tx, loaded.memory_id, REBUILT, [loaded.session_id])
+        await self._store.add_runs(tx, lease, runs, shown=loaded.conversation_id)
+        return Outcome.RECORDED
+
+
+def as_before(loaded: Loaded, seq: int) -> Loaded:
+    """The memory as it was before the message ``seq``: earlier notes, and the task that the last chunk told.
+
+    In a shared log what is observed again comes last, for all that came after it was erased: every note is earlier.
+    """
+    before = replace(loaded, buffered_seq=seq - 1)
+    place = before.next_ordinal
+    observations = tuple(chunk for chunk in loaded.observations if chunk.place[1] < place)
+    return replace(
+        before,
+        observations=observations,
+        buffered=tuple(chunk for chunk in loaded.buffered if chunk.place[1] < place),
+        reflections=tuple(note for note in loaded.reflections if note.place[1] < place),
+        current_task=observations[-1].current_task if observations else None,
+    )
+
+
+def left_of(last: int, span: Span, messages: Sequence[Message]) -> Ranges:
+    """What a span leaves of a range that ends at ``last``: from the next message on that can be observed."""
+    following = [message.seq for message in messages if message.observe and message.seq > span.to_seq]
+    unread = messages[-1].seq + 1 if len(messages) == PENDING_MESSAGES_MAX and messages[-1].seq < last else None
+    first = following[0] if following else unread
+    return () if first is None else ((first, last),)

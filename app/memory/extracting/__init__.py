@@ -1,0 +1,1 @@
+"""Facts of a session that has ended, and what each does to those that are known of its resource."""

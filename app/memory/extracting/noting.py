@@ -1,0 +1,258 @@
+"""The NoteFacts step: an ended session is read for what is worth knowing of its resource when it is over.
+
+load -> think -> record, as every step (architecture.md 1.4): how far the session is read moves in the transaction that
+writes the facts, so that what was read is read once. What of it is known already is told by ``merging``.
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import cache, partial
+from typing import Final
+from uuid import UUID
+
+import structlog
+from opentelemetry.trace import Tracer
+
+from app.facts import rereading
+from app.facts.forgetting import Correction, Left, key_of
+from app.facts.model import FOREIGN, OWN_WORD, SOURCES_MAX, Author, Fact, FactConfig, NewFact
+from app.facts.rereading import Told
+from app.facts.store import FactStore
+from app.kit.db import Database, Tx
+from app.kit.tokens import text_tokens
+from app.kit.tracing import UNTRACED, traced
+from app.memory.calling import Calling
+from app.memory.charging import Charging
+from app.memory.extracting.merging import Merge, Read, merge, said
+from app.memory.extracting.reading import Reading, new_facts, unread_chunks, unread_messages
+from app.memory.extractive.roles import ExtractiveExtractor
+from app.memory.gates import Verdict
+from app.memory.judging import judged_facts
+from app.memory.model import Extractor, ExtractorInput, Item
+from app.memory.narrowing import EXTRACTED, Narrowing
+from app.memory.outcomes import Outcome, StepFailed, add_usage
+from app.memory.records import Lease, Loaded, Run
+from app.memory.redacting import redacted_messages
+from app.memory.rules import Rules
+from app.memory.store import PENDING_MESSAGES_MAX, MemoryStore
+from app.redaction.model import OFF, Redaction
+from app.sessions.model import Message
+from app.sessions.sharing import waiting
+
+KIND = "note_facts"
+BUILT_IN: Final = ExtractiveExtractor(count=text_tokens)
+
+log = structlog.get_logger("daybook.engine")
+
+# What was read meanwhile may be to be read again, as a message was replaced or a session deleted. It is held.
+READ = "/* facts_read */ SELECT facts_seq FROM sessions WHERE id = $1"
+
+NOTED = f"""/* facts_noted */
+WITH read AS (UPDATE sessions SET facts_seq = $2, waiting = {waiting(facts_seq="$2::bigint")} WHERE id = $1)
+UPDATE memories SET usage = $4, attempts = 0, last_error = NULL WHERE id = $3
+"""  # noqa: S608 - our own statement
+
+
+class Noting:
+    def __init__(
+        self,
+        *,
+        database: Database,
+        store: MemoryStore,
+        facts: FactStore,
+        charging: Charging,
+        extractor: Extractor,
+        config: FactConfig,
+        redaction: Redaction = OFF,
+        tracer: Tracer = UNTRACED,
+    ) -> None:
+        self._database = database
+        self._store = store
+        self._facts = facts
+        self._calling = Calling(
+            role="extractor",
+            provider=extractor.name,
+            think=extractor.extract,
+            estimate=extractor.estimate,
+            charging=charging,
+            redaction=redaction,
+        )
+        self._built_in = replace(
+            self._calling, provider=BUILT_IN.name, think=BUILT_IN.extract, estimate=BUILT_IN.estimate
+        )
+        self._config = config
+        self._redaction = redaction
+        self._tracer = tracer
+
+    async def run(self, lease: Lease, loaded: Loaded, rules: Rules) -> Outcome:
+        """Read what comes next of the session. Raises StepFailed; what it raised for is recorded by the engine."""
+        narrowing = Narrowing.of(loaded, EXTRACTED)
+        # A shared log is not one session's.
+        chunks = None if loaded.is_shared else unread_chunks(loaded, rules, narrowing)
+        reading = chunks or await self._unobserved(loaded, rules, narrowing)
+        noted: list[NewFact] = []
+        runs: list[Run] = []
+        if reading.items or reading.messages:
+            with traced(self._tracer, "think"):
+                verdict = await self._think(lease, loaded, rules, reading, runs, narrowing)
+            if verdict is None:
+                return Outcome.UNAFFORDABLE
+            most = self._config.noted_max
+            noted = await asyncio.to_thread(
+                new_facts, verdict.items, reading, loaded, timezone=rules.zone, facts_max=most
+            )
+        with traced(self._tracer, "record"):
+            async with self._database.tx() as tx:
+                return await self._record(tx, lease, loaded, reading, noted, runs)
+
+    async def _unobserved(self, loaded: Loaded, rules: Rules, narrowing: Narrowing) -> Reading:
+        read = loaded.facts_seq if loaded.is_shared else max(loaded.buffered_seq, loaded.facts_seq)
+        found = await self._store.pending_messages(loaded.session_id, read)
+        more = len(found) == PENDING_MESSAGES_MAX
+        return await asyncio.to_thread(unread_messages, loaded, rules, narrowing, found, more=more)
+
+    async def _think(
+        self, lease: Lease, loaded: Loaded, rules: Rules, reading: Reading, runs: list[Run], narrowing: Narrowing
+    ) -> Verdict | None:
+        """Judged lines, as ``Calling.accepted``. What the model does not read alone is read without one."""
+        redact = self._redaction.of(loaded.tenant)
+        messages = await asyncio.to_thread(redacted_messages, reading.messages, redact)
+        source = _extractor_input(rules, reading.items, messages, narrowing)
+        judge = partial(judged_facts, source=source)
+        seqs = {"from_seq": reading.from_seq, "to_seq": reading.to_seq}
+        try:
+            return await self._calling.accepted(lease, loaded, source, judge, runs, kind=KIND, **seqs)
+        except StepFailed as failed:
+            runs[:] = await self._calling.give_up(lease, loaded, source, failed, narrowing)
+        log.warning("read_without_model", **seqs)
+        return await self._built_in.accepted(lease, loaded, source, judge, runs, kind=KIND, **seqs)
+
+    async def _record(
+        self, tx: Tx, lease: Lease, loaded: Loaded, reading: Reading, noted: Sequence[NewFact], runs: list[Run]
+    ) -> Outcome:
+        fenced = await self._store.fence(tx, lease, loaded.session_id)
+        if fenced is None or not await self._unchanged(tx, loaded.session_id, reading):
+            return Outcome.STALE
+        await self._merge(tx, loaded, noted)
+        usage = add_usage(fenced.usage, runs)
+        await tx.execute(NOTED, loaded.session_id, reading.to_seq, loaded.memory_id, usage)
+        await self._store.add_runs(tx, lease, runs, shown=loaded.conversation_id)
+        return Outcome.RECORDED
+
+    async def _unchanged(self, tx: Tx, session_id: UUID, reading: Reading) -> bool:
+        """Whether it is still to be read from there, and the messages are what was read.
+
+        Of the log a change would have taken the lease.
+        """
+        if await tx.fetchval(READ, session_id) != reading.from_seq - 1:
+            return False
+        return await self._store.still_said(tx, session_id, reading.messages)
+
+    async def _merge(self, tx: Tx, loaded: Loaded, noted: Sequence[NewFact]) -> None:
+        if not noted or loaded.resource_id is None:
+            return
+        tenant, resource = loaded.tenant, loaded.resource_id
+        known = {fact.id: fact for fact in await self._facts.locked(tx, tenant, resource)}
+        wanted, done = _as_told(noted, await rereading.told(tx, tenant, resource, loaded.session_id))
+        await rereading.done(tx, tenant, resource, done)
+        read = cache(said)
+        for new in wanted:
+            found = await asyncio.to_thread(_merged, list(known.values()), new, read)
+            if found.same is not None:
+                changed = [_said_again(found.same, new)]
+            elif await self._has_room(tx, tenant, resource, known, now=loaded.now):
+                added = await self._facts.add(tx, tenant, resource, new)
+                changed = [_ended(fact, by=added) for fact in found.ended]
+                known[added.id] = added
+                if found.ended_by is not None:
+                    changed = [_ended(added, by=found.ended_by)]
+            else:
+                continue
+            for fact in changed:
+                if fact != known[fact.id]:
+                    known[fact.id] = await self._facts.change(tx, tenant, resource, fact)
+
+    async def _has_room(self, tx: Tx, tenant: str, resource: str, known: dict[int, Fact], *, now: datetime) -> bool:
+        """Whether one more fact may be; a past one, the one that ended first, makes way for it."""
+        if len(known) < self._config.facts_max:
+            return True
+        past = [fact for fact in known.values() if fact.valid_to is not None and fact.valid_to <= now]
+        if not past:
+            return False
+        oldest = min(past, key=lambda fact: (fact.valid_to or fact.valid_from, fact.id))
+        await self._facts.leave(tx, tenant, resource, Left(deleted=(oldest.id,), changed=()))
+        del known[oldest.id]
+        return True
+
+
+def _extractor_input(
+    rules: Rules, items: tuple[Item, ...], messages: tuple[Message, ...], narrowing: Narrowing
+) -> ExtractorInput:
+    return ExtractorInput(
+        items=items,
+        messages=messages,
+        timezone=rules.zone,
+        instruction=rules.instruction,
+        input_tokens=narrowing.input_tokens(rules.observer_input_tokens),
+    )
+
+
+def _as_told(noted: Iterable[NewFact], told: Told) -> tuple[list[NewFact], list[Correction]]:
+    """The facts that somebody has not taken back, as they were corrected, and the corrections of these."""
+    left, wanted, done = list(told.corrections), [], []
+    for new in noted:
+        if _is_unwanted(new, told.unwanted):
+            continue
+        keys = {key_of(source) for source in new.sources}
+        correction = next((one for one in left if key_of(one.source) in keys), None)
+        if correction is not None:
+            left.remove(correction)
+            done.append(correction)
+        wanted.append(new if correction is None else _corrected(new, correction))
+    return wanted, done
+
+
+def _is_unwanted(new: NewFact, unwanted: frozenset[int]) -> bool:
+    """Whether somebody has deleted or changed what was noted of the same messages before."""
+    cites = {seq for source in new.sources for seq in source.cites}
+    return bool(cites) and cites <= unwanted
+
+
+def _corrected(new: NewFact, correction: Correction) -> NewFact:
+    since, ends = correction.source.valid_from or new.valid_from, correction.valid_to
+    foreign = new.trust in FOREIGN and correction.category in OWN_WORD
+    return replace(
+        new,
+        category=new.category if foreign else correction.category,
+        valid_from=since if ends is None else min(since, ends),
+        valid_to=ends,
+    )
+
+
+def _merged(known: Sequence[Fact], new: NewFact, read: Read) -> Merge:
+    """One that somebody has ended stands beside all others, as it did."""
+    if new.valid_to is None:
+        return merge(known, new, read=read)
+    said = (new.text, new.category, new.valid_to)
+    return Merge(same=next((fact for fact in known if (fact.text, fact.category, fact.valid_to) == said), None))
+
+
+def _said_again(fact: Fact, new: NewFact) -> Fact:
+    """The fact, with what says it too. In a caller's words it rests on what the caller says alone.
+
+    Where there is no more room the oldest that it was taken from makes way, but for the first, which has its words: the
+    oldest sessions are deleted first, and it goes on with the newest.
+    """
+    known = {(source.session_id, source.cites) for source in fact.sources}
+    others = tuple(source for source in new.sources if (source.session_id, source.cites) not in known)
+    over = max(0, len(fact.sources) + len(others) - SOURCES_MAX)
+    taken = [source for source in fact.sources[1:] if source.text is not None]
+    if fact.author is Author.CALLER or over > len(taken):
+        return fact
+    return replace(fact, sources=(*(source for source in fact.sources if source not in taken[:over]), *others))
+
+
+def _ended(fact: Fact, *, by: Fact) -> Fact:
+    return replace(fact, valid_to=max(fact.valid_from, by.valid_from), replaced_by=by.id)

@@ -1,0 +1,179 @@
+"""Whether what a line claims occurs in its source (memory-rules.md section 4, Gates)."""
+
+import re
+from bisect import bisect_right
+from calendar import monthrange
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date
+from functools import partial
+from math import inf
+from typing import Any, Final
+
+from app.kit.days import WEEKDAYS, DatePhrase, figure_phrases
+from app.memory.grounding.claims import BEFORE, DAY_OFFSETS, PHONE_DIGITS_MIN, TRIMMED, Claims, claims
+from app.memory.grounding.clock import clock_times
+from app.memory.grounding.numbers import NUMBER, forms, groups
+from app.memory.grounding.sources import GROUPING, JOINT, Ground
+from app.memory.model import Ranges
+
+COMPUTED_DAYS_MAX: Final = 366  # how far "last May", "next week" and the like may lead from the day they are said on
+DAY_ALONE_DAYS_MAX: Final = 31  # and "the 14th"
+_YEAR: Final = re.compile("[12][0-9]{3}")
+# Of a class or a module, ``TimeDelta._serialize``; no file. And codes that are told at once: ``HAT030/HAT223``.
+_ENDINGS: Final = "cfg|css|csv|html|ini|json|lock|log|sql|toml|txt|xml|yaml|yml"
+_MEMBER: Final = re.compile(rf"\w{{3,}}(?:\.(?!(?:{_ENDINGS})$)\w{{3,}})+")
+_CODES: Final = re.compile(r"(?=\w*\d)\w++(?:[/+](?=\w*\d)\w++)+")
+_MEMBERS: Final = re.compile(r"\.")
+_TOGETHER: Final = re.compile("[/+]")
+_VERSION: Final = re.compile(r"v[0-9][0-9.]*")
+
+
+def stands_on(text: str, grounds: Sequence[Ground], *, anywhere: Ground | None = None) -> bool:
+    """Whether every claim of ``text`` occurs in one of the sources, or is a date that follows from its day.
+
+    ``anywhere`` may hold the names and what was "(before: ...)": a line calls a thing by its name where the message
+    that it cites says "it", and the former state was told before.
+    """
+    return next(unfounded(text, grounds, anywhere=anywhere), None) is None
+
+
+def unfounded(text: str, grounds: Sequence[Ground], *, anywhere: Ground | None = None) -> Iterator[str]:
+    """The claims of ``text`` that no source holds."""
+    wide = grounds if anywhere is None else (*grounds, anywhere)
+    yield from _unheld(claims(BEFORE.sub(" ", text)), grounds, named=wide)
+    for before in BEFORE.findall(text):
+        yield from _unheld(claims(before), wide, named=wide)
+
+
+def _unheld(found: Claims, grounds: Sequence[Ground], *, named: Sequence[Ground]) -> Iterator[str]:
+    checks: tuple[tuple[Sequence[Any], Callable[[Any, Ground], bool], Sequence[Ground]], ...] = (
+        (found.quotes, _quotes, grounds),
+        (found.dates, _dates, grounds),
+        (found.figures, _figures, grounds),
+        (found.short, _short, grounds),
+        (found.named, _named, grounds),
+        (found.identifiers, _names, named),
+        (found.times, _times, grounds),
+        (found.hours, _hours, grounds),
+        (found.codes, _counts, named),
+        (found.numbers, _counts, grounds),
+    )
+    for values, holds, among in checks:
+        for value in values:
+            if not any(map(partial(holds, value), among)):
+                yield str(value)
+
+
+def _quotes(quote: str, ground: Ground) -> bool:
+    """Whether one source says the quote, or each piece of it between dots of omission, word by word."""
+    pieces = [piece.strip(TRIMMED) for piece in quote.split("...")]
+    if not all(piece in ground.text for piece in pieces):
+        return False
+    return len(pieces) == 1 or any(all(piece in source.text for piece in pieces) for source in ground.sources)
+
+
+def _names(name: str, ground: Ground) -> bool:
+    """Whether the name is there, also joined otherwise, without its dot, or in its parts.
+
+    Who says "nextjs" means Next.js, and who says "flight LH 123" LH123.
+    """
+    if name in ground.text or ("." in name and name.replace(".", "") in ground.text):
+        return True
+    if _VERSION.fullmatch(name):
+        return name[1:] in ground.text
+    if re.search(rf"(?<![a-z0-9]){re.escape(JOINT.sub('', name))}(?![a-z0-9])", ground.joined):
+        return True
+    parts = _MEMBERS.split(name) if _MEMBER.fullmatch(name) else _TOGETHER.split(name) if _CODES.fullmatch(name) else ()
+    return bool(parts) and all(_is_apart(part, ground.text) for part in parts)
+
+
+def _is_apart(part: str, text: str) -> bool:
+    """Whether the part stands there as a word of its own."""
+    return re.search(rf"(?<![\w.]){re.escape(part)}(?![\w]|\.\w)", text) is not None
+
+
+def _times(time: str, ground: Ground) -> bool:
+    return time in ground.times
+
+
+def _hours(hours: str, ground: Ground) -> bool:
+    return bool(clock_times(hours) & ground.times) or all(_counts(number, ground) for number in NUMBER.findall(hours))
+
+
+def _counts(number: str, ground: Ground) -> bool:
+    """Whether it is there in some form; several that stand together, if each of them is."""
+    if number.startswith("#") and _is_seq(number[1:], ground.seqs):
+        return True
+    meant = forms(number)
+    if meant & ground.numbers or any(_YEAR.fullmatch(form) and form in ground.years for form in meant):
+        return True
+    digits = number.translate(GROUPING)
+    if len(digits) >= PHONE_DIGITS_MIN and digits.isdecimal() and digits in ground.ungrouped:
+        return True
+    parts = groups(number) or [part for part in NUMBER.findall(number) if part != number]
+    return bool(parts) and all(_counts(part, ground) for part in parts)
+
+
+def _is_seq(number: str, seqs: Ranges) -> bool:
+    if re.fullmatch("[0-9]{1,9}", number) is None:
+        return False
+    at = bisect_right(seqs, int(number), key=lambda span: span[0]) - 1
+    return at >= 0 and int(number) <= seqs[at][1]
+
+
+def _dates(phrase: DatePhrase, ground: Ground) -> bool:
+    if any(_is_said(phrase, *said) for said in ground.dates):
+        return True
+    return any(_is_computed(phrase, day, *reach) for day, reach in ground.reaches.items())
+
+
+def _figures(read: Sequence[DatePhrase], ground: Ground) -> bool:
+    return any(_dates(phrase, ground) for phrase in read)
+
+
+def _short(written: str, ground: Ground) -> bool:
+    """Whether it is there as a date or, as it may be none, by its numbers."""
+    if any(_figures(read, ground) for read in figure_phrases(written)):
+        return True
+    return _counts(written.rstrip(".月월 "), ground)
+
+
+def _named(named: tuple[str, DatePhrase], ground: Ground) -> bool:
+    """Whether the date is that of its word, ``yesterday`` or a weekday, if it is not the source that says so."""
+    word, phrase = named
+    if (word, phrase.month, phrase.day) in ground.named or not ground.reaches:
+        return True
+    days = [day for said in ground.reaches for year in _years(phrase, said) if (day := phrase.on(year))]
+    if word in DAY_OFFSETS:
+        return any((day - said).days == DAY_OFFSETS[word] for said in ground.reaches for day in days)
+    return any(WEEKDAYS[day.weekday()] == word for day in days)
+
+
+def _is_said(phrase: DatePhrase, month: int, day: int | None, year: int | None, near: int | None) -> bool:
+    """Whether a date says this one; without a year it means one near that of its saying."""
+    if phrase.month != month or phrase.day not in {None, day}:
+        return False
+    if phrase.year is None or year is not None:
+        return phrase.year in {None, year}
+    return near is None or abs(phrase.year - near) <= 1
+
+
+def _is_computed(phrase: DatePhrase, said: date, relative: bool, alone: frozenset[int]) -> bool:  # noqa: FBT001 - of a tuple
+    """Whether the date is the day of saying, or near it where something is said relative to that."""
+    near = DAY_ALONE_DAYS_MAX if phrase.day in alone else 0
+    reach = COMPUTED_DAYS_MAX if relative else near
+    return any(_days_between(phrase, year, said) <= reach for year in _years(phrase, said))
+
+
+def _years(phrase: DatePhrase, said: date) -> Sequence[int]:
+    """Those that the date may mean."""
+    return range(said.year - 1, said.year + 2) if phrase.year is None else (phrase.year,)
+
+
+def _days_between(phrase: DatePhrase, year: int, day: date) -> float:
+    """Days from ``day`` to what the phrase means in ``year``: to the nearest day of the month if it names no day."""
+    first = phrase.on(year)
+    if first is None:
+        return inf
+    length = 0 if phrase.day else monthrange(year, phrase.month)[1] - 1
+    return max(0, (first - day).days, (day - first).days - length)

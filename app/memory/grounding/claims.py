@@ -1,0 +1,187 @@
+"""The parts of a text that can be checked against another: quotes, dates, identifiers, times, numbers.
+
+They are what a model gets wrong without anyone noticing (memory-rules.md section 4, Gates). Everything works on plain
+characters, so a script without spaces or capitals is read as well.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from app.kit.days import WEEKDAYS, DatePhrase, date_phrases, days_apart, figure_phrases, in_common_era
+from app.kit.words import normalized, plain_digits
+from app.memory.grounding.clock import HOURS, TIME, WITH_H, clock
+from app.memory.grounding.numbers import CODE, NUMBER
+
+DAY_OFFSETS: Final = {"today": 0, "tonight": 0, "yesterday": -1, "tomorrow": 1}
+# Marks of the way a text runs, which nobody sees, are no part of it, and the small figure of m² is no number.
+_SOFT_QUOTES: Final = str.maketrans(
+    "’‘´", "'''", "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069²³"
+)
+_ESCAPING: Final = re.compile(r"\\++(?![^\W_])")  # \" and \_
+_ESCAPED: Final = re.compile(r"\\{2,}+")
+_QUOTED: Final = re.compile(
+    r'"([^"]{2,300})"|“([^”]{2,300})”|„([^“”]{2,300})[“”]|«([^»]{2,300})»|»([^«]{2,300})«|`([^`]{2,300})`|「([^」]{1,300})」|『([^』]{1,300})』'
+)
+TRIMMED: Final = " .,;:!?'。、，؟،।"  # around a quote
+# Of letters alone it is the name of nothing, but in camelCase.
+_WORD: Final = re.compile(
+    r"(?<![A-Za-z0-9_./\\@~#+-])(?=[A-Za-z]*(?:[a-z][A-Z]|[0-9_./\\@~#+-]))[A-Za-z0-9_./\\@~#+-]+"
+)
+DAY_WORD_CHARACTERS: Final = 14
+_DAY_WORD: Final = re.compile(rf"\b({'|'.join((*DAY_OFFSETS, *WEEKDAYS))}),? ?\(?$", re.IGNORECASE)
+_PER: Final = re.compile(r"[^\W\d_\u0590-\uffff]|[€£¥₽₺₹¢%°×]")  # what a rate stands behind: €/month, Größe/Preis
+_NAME_OF_CODE: Final = re.compile(r"[a-z][A-Z]|\w_\w|\w@[\w-]+\.\w")  # camelCase, snake_case, an e-mail address
+_SHORT_ENDINGS: Final = frozenset({"cc", "cs", "go", "js", "kt", "md", "py", "rb", "rs", "sh", "ts"})  # of files: ui.js
+_PLAIN: Final = re.compile(r"[0-9][0-9.]*[A-Za-z]{0,4}|[A-Za-z.]*")  # 3rd, 10k, 30min, old, e.g
+# Digits that belong together however they are grouped: 0341 / 55 87 12-30.
+_RUN_OF_DIGITS: Final = re.compile(r"(?<![\w.,])\(?\d[\d ()/.-]{5,}\d(?!\w)")
+PHONE_DIGITS_MIN: Final = 7
+# What was so before, as a line tells it beside what is so now. Possessive: blanks behind one that nothing closes would
+# else be divided among the three in every way there is.
+BEFORE: Final = re.compile(
+    r"[(（](?:(?:before|früher|vorher|zuvor|bisher|antes|anteriormente|avant|auparavant"
+    r"|précédemment|prima|in precedenza|voorheen|eerder|раньше|ранее|прежде|до этого|раніше|wcześniej|önce|önceden"
+    r"|daha önce|eskiden|قبل|سابق[اًا]*|من قبل|पहले|पूर्व में|sebelumnya|trước đó|tidigare|tidligere"
+    r"|前は|元は|変更前)\s*+[:：]|(?:previously|until then|이전|기존|종전"
+    r"|之前|以前|先前|此前|原先|原来|原為|原为|从前)(?:은|는|:|：|是|は)?)"
+    r"\s*+([^)）]++)[)）]",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claims:
+    """What a text claims. ``numbers`` are as written, with a ``#`` or a scale (``10k``); ``times`` are ``HH:MM``.
+
+    ``figures``: dates in figures alone, each as it may be read; ``short`` are those without a year, as written.
+    ``named``: a date with the day before it, ``yesterday`` or a weekday. ``hours`` are as written, ``15 h``: it may be
+    for so long. ``codes`` are whole numbers of four digits or more that nothing tells to be amounts.
+    """
+
+    quotes: tuple[str, ...]
+    dates: tuple[DatePhrase, ...]
+    figures: tuple[tuple[DatePhrase, ...], ...]
+    short: tuple[str, ...]
+    named: tuple[tuple[str, DatePhrase], ...]
+    identifiers: tuple[str, ...]
+    times: tuple[str, ...]
+    hours: tuple[str, ...]
+    codes: tuple[str, ...]
+    numbers: tuple[str, ...]
+
+
+def claims(text: str) -> Claims:
+    """Each kind of claim, a character counting to one kind only, in the order quotes to numbers."""
+    rest = days_apart(_plain(text))
+    quotes, rest = _taken(rest, _QUOTED, _quote)
+    figures = tuple(figure_phrases(rest))
+    both_ways = {read[0].start for read in figures}
+    short = tuple(rest[one.start : one.end] for one, *_ in figures if one.year is None)
+    dates = tuple(phrase for phrase in date_phrases(rest) if phrase.start not in both_ways)
+    named = tuple(named_days(rest))
+    rest = without(rest, sorted((*dates, *(read[0] for read in figures)), key=lambda phrase: phrase.start))
+    local, rest = _taken(rest, WITH_H, clock)
+    identifiers, rest = _taken(rest, _WORD, _identifier)
+    times, rest = _taken(rest, TIME, clock)
+    hours, rest = _taken(rest, HOURS, lambda match: match[0])
+    runs, rest = _taken(rest, _RUN_OF_DIGITS, _run_of_digits)
+    codes, rest = _taken(rest, CODE, lambda match: match[0])
+    numbers, _ = _taken(rest, NUMBER, lambda match: match[0])
+    return Claims(
+        quotes=quotes,
+        dates=dates,
+        figures=tuple(read for read in figures if read[0].year is not None),
+        short=short,
+        named=named,
+        identifiers=identifiers,
+        times=(*local, *times),
+        hours=hours,
+        codes=codes,
+        numbers=(*runs, *numbers),
+    )
+
+
+def without(text: str, phrases: Iterable[DatePhrase]) -> str:
+    """The text with blanks in the place of dates, which are given in their order."""
+    kept, at = [], 0
+    for phrase in phrases:
+        if phrase.end > at:
+            start = max(at, phrase.start)
+            kept += [text[at:start], " " * (phrase.end - start)]
+            at = phrase.end
+    return "".join([*kept, text[at:]])
+
+
+def named_days(text: str) -> Iterator[tuple[str, DatePhrase]]:
+    """The dates right behind the word for their day: ``yesterday (May 7, 2026)``, ``Friday, May 8``."""
+    for phrase in date_phrases(text):
+        before = _DAY_WORD.search(text, max(0, phrase.start - DAY_WORD_CHARACTERS), phrase.start)
+        if phrase.day is not None and before:
+            yield before[1].casefold(), phrase
+
+
+def normal(text: str) -> str:
+    """The text in the form in which texts are compared: NFKC, no case, single spaces, straight quotes, plain digits."""
+    return " ".join(_plain(text).casefold().split())
+
+
+def _plain(text: str) -> str:
+    """Also with no more backslashes than the text had before it was shown as JSON or as Markdown."""
+    if "\\" in text:
+        text = _ESCAPED.sub(r"\\", _ESCAPING.sub("", text))
+    if text.isascii():
+        return text
+    return in_common_era(plain_digits(normalized(text.translate(_SOFT_QUOTES), "NFKC")))
+
+
+def _taken(text: str, pattern: re.Pattern[str], read: Callable[[re.Match[str]], str]) -> tuple[tuple[str, ...], str]:
+    """What ``read`` makes of each match, "" leaving it alone, and the text with the matches taken out."""
+    found: list[str] = []
+
+    def replacement(match: re.Match[str]) -> str:
+        if value := read(match):
+            found.append(value)
+            return " "
+        return match[0]
+
+    rest = pattern.sub(replacement, text)
+    return tuple(found), rest
+
+
+def _quote(match: re.Match[str]) -> str:
+    """What is quoted; "" of a name, which is one with quotation marks too."""
+    text: str = next(filter(None, match.groups()))
+    word = _WORD.fullmatch(text)
+    return "" if word and _identifier(word) else normal(text).strip(TRIMMED)
+
+
+def _identifier(match: re.Match[str]) -> str:
+    """The word if it is an address, a path, a file, a code or a name of code, else ""."""
+    word = match[0].strip(".-+#\\").rstrip("/")
+    word = word if word.startswith("~/") else word.lstrip("~")
+    rooted = word.startswith(("/", "~/")) or "//" in word or "\\" in word
+    if word.startswith("/") and _PER.fullmatch(match.string[max(0, match.start() - 1) : match.start()]):
+        rooted = False
+    if rooted and any(map(str.isalpha, word)):  # not "~/", nor what is left of "May 13/14"
+        return word.casefold()
+    return word.casefold() if any(map(_is_code, word.split("/"))) else ""
+
+
+def _is_code(piece: str) -> bool:
+    if _NAME_OF_CODE.search(piece):
+        return True
+    dotted = piece.split(".")
+    if len(dotted) > 1 and all(dotted) and (dotted[-1].casefold() in _SHORT_ENDINGS or any(map(_is_word, dotted))):
+        return True
+    return not all(_PLAIN.fullmatch(part) for part in piece.split("-"))
+
+
+def _is_word(part: str) -> bool:
+    return len(part) > 2 and part.isalpha()  # noqa: PLR2004 - not "e.g"
+
+
+def _run_of_digits(match: re.Match[str]) -> str:
+    digits = sum(map(str.isdecimal, match[0]))
+    return match[0].strip(" (.-") if digits >= PHONE_DIGITS_MIN and not NUMBER.fullmatch(match[0]) else ""

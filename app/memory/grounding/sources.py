@@ -1,0 +1,253 @@
+"""What the lines of a draft can rest on: messages, or lines that are condensed (memory-rules.md section 4, Gates)."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import cached_property
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from app.kit.days import DatePhrase, date_phrases, days_alone, parse_day, partial_phrases
+from app.memory.cited import Cited
+from app.memory.grounding import time_words
+from app.memory.grounding.claims import named_days, normal
+from app.memory.grounding.clock import clock_times
+from app.memory.grounding.numbers import listed_numerals
+from app.memory.model import Cite, Item, Ranges, seqs_of
+from app.memory.spans import merged
+from app.sessions.model import Message, Part, PartType, Role
+
+NAME_LETTERS: Final = 3
+_BEFORE_NAMES: Final = (
+    "about|and|are|asked|at|but|by|called|for|from|is|like|met|named|of|or|saw|than|that|to|told|was|were|with"
+)
+_NO_NAMES: Final = frozenset({"user", "assistant", "agent", "bot", "human"})
+_FIRST_WORD: Final = re.compile(r"[^\W\d_]+")
+_YEARS_AWAY: Final = re.compile("[0-9]{1,4}")
+JOINT: Final = re.compile(r"(?<=[a-z])[ -](?=[0-9])")  # in LH 123, covid-19
+GROUPING: Final = str.maketrans("", "", " ().-/")
+
+# Of a language whose words are missing there only the computed dates are affected: their lines are kept as uncertain.
+_RELATIVE: Final = re.compile(
+    rf"(?<![\w\u0900-\u0963])(?:{'|'.join(time_words.RELATIVE.split(chr(10))[1:-1])})(?![\w\u0900-\u0963])"
+    rf"|{'|'.join(time_words.RELATIVE_UNSPACED.split(chr(10))[1:-1])}"
+)
+
+
+@dataclass(frozen=True, kw_only=True)  # no slots: what a claim asks for is found when the first asks for it, and kept
+class Source:
+    """One message, or one line being condensed: what it says, in one form, and ``day`` and ``time``, of its saying.
+
+    ``speaker``: the first word of the name of who says it, where there is one.
+    """
+
+    seqs: Ranges
+    text: str
+    day: date | None
+    time: str | None
+    uncertain: bool = False
+    speaker: str = ""
+
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        return listed_numerals(self.text)
+
+    @cached_property
+    def times(self) -> frozenset[str]:
+        return clock_times(self.text) | ({self.time} if self.time else set())
+
+    @cached_property
+    def dates(self) -> tuple[DatePhrase, ...]:
+        """With a day alone it may be of the month of another: "from October 3 to the 24th"."""
+        named = tuple(date_phrases(self.text))
+        beside = (replace(said, day=day) for said in named if said.day for day in self.days)
+        return (*named, *partial_phrases(self.text), *beside)
+
+    @cached_property
+    def days(self) -> frozenset[int]:
+        """Those that it names without their month."""
+        return days_alone(self.text)
+
+    @cached_property
+    def relative(self) -> bool:
+        """Whether it speaks of time as seen from its day."""
+        return _RELATIVE.search(self.text) is not None
+
+    @cached_property
+    def years(self) -> frozenset[str]:
+        """Its own year, and those that "last year" or "3 years ago" lead to from it."""
+        if self.day is None:
+            return frozenset()
+        away = {0}
+        if self.relative:
+            away |= {1, *(int(number) for number in self.numbers if _YEARS_AWAY.fullmatch(number))}
+        return frozenset(str(self.day.year + sign * years) for years in away for sign in (-1, 1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ground:
+    """Sources asked as one, so that a claim costs no more where there are many of them."""
+
+    sources: Sequence[Source]
+
+    @property
+    def uncertain(self) -> bool:
+        """Whether all of them are."""
+        return all(source.uncertain for source in self.sources)
+
+    @cached_property
+    def text(self) -> str:
+        """What they say, a line each: none of them holds a line break."""
+        return "\n".join(source.text for source in self.sources)
+
+    @cached_property
+    def ungrouped(self) -> str:
+        return self.text.translate(GROUPING)
+
+    @cached_property
+    def joined(self) -> str:
+        return JOINT.sub("", self.text)
+
+    @cached_property
+    def seqs(self) -> Ranges:
+        return merged(span for source in self.sources for span in source.seqs)
+
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        return frozenset[str]().union(*(source.numbers for source in self.sources))
+
+    @cached_property
+    def times(self) -> frozenset[str]:
+        return frozenset[str]().union(*(source.times for source in self.sources))
+
+    @cached_property
+    def years(self) -> frozenset[str]:
+        return frozenset[str]().union(*(source.years for source in self.sources))
+
+    @cached_property
+    def dates(self) -> frozenset[tuple[int, int | None, int | None, int | None]]:
+        """Month, day and year of each, and where it names no year that of its saying."""
+        return frozenset(
+            (said.month, said.day, said.year, None if said.year or source.day is None else source.day.year)
+            for source in self.sources
+            for said in source.dates
+        )
+
+    @cached_property
+    def named(self) -> frozenset[tuple[str, int, int | None]]:
+        return frozenset(
+            (word, said.month, said.day) for source in self.sources for word, said in named_days(source.text)
+        )
+
+    @cached_property
+    def reaches(self) -> dict[date, tuple[bool, frozenset[int]]]:
+        """Of each day on which something was said, whether relative to it, and the days named without their month."""
+        found: dict[date, tuple[bool, frozenset[int]]] = {}
+        for source in self.sources:
+            if source.day is not None:
+                relative, days = found.get(source.day, (False, frozenset[int]()))
+                found[source.day] = (relative or source.relative, days | source.days)
+        return found
+
+
+class Grounds:
+    """What the lines of a draft can rest on, by what they cite.
+
+    ``anywhere`` is all that the model was shown: the sources and ``known``, lines that it was to go on from.
+    """
+
+    def __init__(self, sources: Sequence[Source], *, known: Sequence[Source] = ()) -> None:
+        self.anywhere = Ground(sources=[source for source in (*sources, *known) if not source.uncertain])
+        self._cited = Cited(sources)
+        self._sources = sources
+        self._all = _ground(sources)
+        self._by_cite: dict[Cite, Ground] = {}
+        self._speakers = frozenset(source.speaker for source in sources if len(source.speaker) >= NAME_LETTERS)
+
+    def misattributed(self, text: str, cites: Iterable[Cite]) -> bool:
+        """Whether the text begins with one of several speakers who neither says what it cites nor is spoken of there.
+
+        To be spoken to is not enough: "Thanks, Mel!" is no word of hers.
+        """
+        begun = _FIRST_WORD.match(normal(text))
+        if begun is None or len(self._speakers) < 2 or begun[0] not in self._speakers:  # noqa: PLR2004 - nobody else is meant
+            return False
+        cited = self.of(cites)
+        if any(source.speaker == begun[0] for ground in cited for source in ground.sources):
+            return False
+        name = rf"\b{begun[0][:NAME_LETTERS]}\w*"
+        spoken_of = re.compile(rf"{name}(?:'s| \w)|\b(?:{_BEFORE_NAMES}) {name}")
+        return not any(spoken_of.search(ground.text) for ground in cited)
+
+    def of(self, cites: Iterable[Cite]) -> Sequence[Ground]:
+        """The sources that ``cites`` name; all of them where it names none."""
+        return [ground for cite in dict.fromkeys(cites) if (ground := self._by(cite)).sources] or [self._all]
+
+    def _by(self, cite: Cite) -> Ground:
+        found = self._by_cite.get(cite)
+        if found is None:
+            found = self._by_cite[cite] = _ground([self._sources[at] for at in self._cited.places(cite)])
+        return found
+
+
+def _ground(sources: Sequence[Source]) -> Ground:
+    """Without the uncertain ones, unless there are no others: what they say is no ground for another line."""
+    return Ground(sources=[source for source in sources if not source.uncertain] or sources)
+
+
+def message_source(message: Message, timezone: ZoneInfo) -> Source:
+    """What a message says: its texts, calls and results, not the model's reasoning."""
+    said = message.created_at.astimezone(timezone)
+    told = "\n".join(text for part in message.parts for text in texts_of(part))
+    speaker = _FIRST_WORD.match(normal(message.name or "")) if message.role in {Role.USER, Role.ASSISTANT} else None
+    return Source(
+        seqs=((message.seq, message.seq),),
+        text=normal(f"{message.name or ''}\n{told}"),
+        day=said.date(),
+        time=f"{said:%H:%M}",
+        speaker=speaker[0] if speaker and speaker[0] not in _NO_NAMES else "",
+    )
+
+
+def item_source(item: Item) -> Source:
+    """What a line of the log says, with its details, its header and its own time."""
+    text = "\n".join([item.text, item.day, *(detail.text for detail in item.details)])
+    return Source(
+        seqs=seqs_of(item.all_cites),
+        text=normal(text),
+        day=parse_day(item.day),
+        time=item.time,
+        uncertain=item.uncertain,
+    )
+
+
+def texts_of(part: Part) -> Iterator[str]:
+    """Every text in what a part says."""
+    return _texts(_said(part))
+
+
+def _said(part: Part) -> tuple[Any, ...]:
+    match part.get("type"):
+        case PartType.TEXT:
+            return (part.get("text"),)
+        case PartType.TOOL_CALL:
+            return (part.get("name"), part.get("arguments"))
+        case PartType.TOOL_RESULT:
+            return (part.get("output"),)
+        case PartType.IMAGE | PartType.FILE:
+            return (part.get("url"), part.get("name"))
+    return ()
+
+
+def _texts(values: Sequence[Any]) -> Iterator[str]:
+    """Every string, number and key in JSON values, each as a text of its own."""
+    pending = list(values)
+    while pending:
+        value = pending.pop()
+        if isinstance(value, dict):
+            pending += [*value, *value.values()]
+        elif isinstance(value, list | tuple):
+            pending += value
+        elif value is not None:
+            yield str(value)

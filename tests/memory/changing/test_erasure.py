@@ -1,0 +1,63 @@
+"""What an erasure leaves of a log: blank notes leave it, and what is whole of what they condensed comes back."""
+
+import pytest
+
+from app.memory.changing.erasure import Note, Repair, repair
+from app.memory.model import Status
+
+ACTIVE, BUFFERED, RETIRED = Status.ACTIVE, Status.BUFFERED, Status.RETIRED
+
+
+def note(number: int, status: Status = ACTIVE, *, blank: bool = False, of: str = "") -> Note:
+    """``of`` names what a reflection condenses: ``o1 o2`` observations, ``r1`` a reflection."""
+    sources = {kind: tuple(int(one[1:]) for one in of.split() if one[0] == kind) for kind in "or"}
+    return Note(id=number, status=status, blank=blank, observations=sources["o"], reflections=sources["r"])
+
+
+def plan(leaving: str = "", returning: str = "") -> Repair:
+    ids = {
+        (when, kind): tuple(int(one[1:]) for one in said.split() if one[0] == kind)
+        for when, said in (("leaving", leaving), ("returning", returning))
+        for kind in "or"
+    }
+    return Repair(
+        leaving_observations=ids["leaving", "o"],
+        leaving_reflections=ids["leaving", "r"],
+        returning_observations=ids["returning", "o"],
+        returning_reflections=ids["returning", "r"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("observations", "reflections", "expected"),
+    [
+        ([note(1), note(2)], [], plan()),
+        ([note(1), note(2, blank=True), note(3, BUFFERED, blank=True)], [], plan("o2 o3")),
+        ([note(1, RETIRED, blank=True)], [], plan()),
+        ([note(1, RETIRED), note(2, blank=True)], [note(1, of="o1")], plan("o2")),
+        (
+            [note(1, RETIRED), note(2, RETIRED, blank=True)],
+            [note(1, blank=True, of="o1 o2")],
+            plan("r1", "o1"),
+        ),
+        (
+            [note(number, RETIRED, blank=number == 4) for number in (1, 2, 3, 4)],
+            [note(1, RETIRED, of="o1 o2"), note(2, RETIRED, blank=True, of="o3 o4"), note(3, blank=True, of="r1 r2")],
+            plan("r3", "o3 r1"),
+        ),
+        ([note(1, RETIRED)], [note(1, RETIRED, blank=True, of="o1")], plan()),
+        ([note(1), note(2, blank=True)], [note(1, BUFFERED, blank=True, of="o1 o2")], plan("o2")),
+    ],
+    ids=[
+        "nothing is blank",
+        "live and waiting ones leave",
+        "what has left the log already stays where it is",
+        "a whole reflection stays",
+        "what a blank reflection condensed returns",
+        "through blank reflections too, and the newest whole ones only",
+        "of a reflection that was deleted nothing returns",
+        "one made ahead is in no log",
+    ],
+)
+def test_the_plan_of_a_repair(observations: list[Note], reflections: list[Note], expected: Repair) -> None:
+    assert repair(observations, reflections) == expected

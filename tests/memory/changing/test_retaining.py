@@ -1,0 +1,374 @@
+"""What was said is removed when it is as old as the retention rule of its session says (docs/decisions/0031)."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from app.kit.db import Database
+from app.memory.changing.retaining import Retaining, RetainingConfig
+from app.memory.changing.retaining_store import Lookout, RetainingStore
+from app.memory.rules import MemoryConfig
+from app.recall.index_store import IndexStore
+from app.sessions.metrics import SessionMetrics
+from app.sessions.store import session_id
+from tests.conftest import Service, StartService
+from tests.diagnostics.test_events import listening
+from tests.diagnostics.test_events import until as heard_until
+from tests.diagnostics.test_metrics import samples, total
+from tests.journeys.looks import until
+from tests.memory.changing.test_branching import AHEAD
+from tests.memory.changing.test_erasing import FACTS, SECRET, ask, cover, erase, log, observed, rest, say
+from tests.memory.changing.test_parting import RULES
+from tests.memory.test_sharing import share
+from tests.sessions.test_routes import problem
+
+DAY = timedelta(days=1)
+MONTH: dict[str, Any] = {"days": 30}
+
+
+class Hand:
+    """A clock that is set by hand: so long after now."""
+
+    def __init__(self) -> None:
+        self.later = timedelta(0)
+
+    async def now(self) -> datetime:
+        return datetime.now(UTC) + self.later
+
+
+def retaining(
+    service: Service,
+    *,
+    clock: Hand,
+    rule: dict[str, Any] | None = None,
+    store: RetainingStore | None = None,
+    **config: Any,
+) -> Retaining:
+    database: Database = service.app.state.database
+    return Retaining(
+        database=database,
+        store=store or RetainingStore(database),
+        index=IndexStore(database),
+        deleting=service.app.state.deleting,
+        service_rules=MemoryConfig.model_validate({"retention": rule}).values(),
+        now=clock.now,
+        config=RetainingConfig(**config),
+        metrics=SessionMetrics(),
+    )
+
+
+async def after(service: Service, days: float, **options: Any) -> None:
+    """So many days later, a sweep."""
+    clock = Hand()
+    clock.later = days * DAY
+    await retaining(service, clock=clock, **options).sweep()
+
+
+async def removed(service: Service, key: str = "s1") -> list[int]:
+    listed = (await service.get(f"/sessions/{key}/messages"))["items"]
+    return [message["seq"] for message in listed if message["erased_at"] is not None]
+
+
+async def fall_silent(service: Service, key: str, *, days: int) -> None:
+    """Nothing was said in the session for so long."""
+    database: Database = service.app.state.database
+    async with database.connection() as connection:
+        await connection.execute(
+            "UPDATE sessions SET last_active_at = last_active_at - make_interval(days => $2) WHERE key = $1", key, days
+        )
+
+
+async def noted(service: Service, key: str = "s1", **config: Any) -> None:
+    """Five messages, observed together, of which the newest is shown."""
+    await service.configure(key, **{"keep_last": 0} | config)
+    await service.append(key, *({"role": "user", "content": fact, "id": f"m-{n}"} for n, fact in enumerate(FACTS, 1)))
+    await ask(service, "observe", key)
+
+
+async def test_what_is_noted_and_shown_no_more_is_removed_and_its_notes_stay(service: Service) -> None:
+    await noted(service, retention=MONTH)
+    before = await service.memory("s1"), await log(service), (await service.context("s1"))["payload"]
+    await after(service, 31)
+    memory = await service.memory("s1")
+    assert await removed(service) == [1, 2, 3, 4]
+    assert memory["retention"] == {"days": 30, "keep": "memory", "expired_seq": 4}
+    assert before == (
+        memory | {"retention": before[0]["retention"]},
+        await log(service),
+        (await service.context("s1"))["payload"],
+    )
+    problem(await service.client.get("/sessions/s1/messages/m-3"), 410, "message-erased")
+    hits = await service.client.post("/sessions/s1/recall", json={"query": SECRET, "kinds": ["messages"]})
+    assert hits.json()["hits"] == []
+
+
+async def test_nothing_that_was_said_is_left_in_the_row_of_a_removed_message(service: Service) -> None:
+    await service.configure("s1", keep_last=0, retention=MONTH)
+    said = {"role": "user", "name": "ann", "content": SECRET, "metadata": {"said": SECRET}}
+    await service.append("s1", said, {"role": "user", "content": FACTS[0]})
+    await ask(service, "observe", "s1")
+    await after(service, 31)
+    database: Database = service.app.state.database
+    async with database.connection() as connection:
+        row = await connection.fetchrow("SELECT parts, name, metadata, content_hash FROM messages WHERE seq = 1")
+
+    assert tuple(row) == ([], None, None, b"")
+
+
+@pytest.mark.parametrize(
+    ("days", "goes"),
+    [(0, False), (29.99, False), (30.01, True), (30_000, True)],
+    ids=["now", "before", "after", "long"],
+)
+async def test_a_message_is_as_old_as_it_is_stored(service: Service, days: float, goes: bool) -> None:
+    await service.configure("s1", keep_last=0, retention=MONTH)
+    await say(service, FACTS[0], created_at="1999-12-31T00:00:00Z")
+    await say(service, FACTS[1])
+    await ask(service, "observe")
+    await after(service, days)
+    assert (await removed(service) == [1]) is goes
+
+
+@pytest.mark.parametrize(
+    ("of_service", "removed_of"),
+    [
+        (None, {"month"}),
+        (MONTH, {"unset", "month"}),
+        ({"days": 90}, {"month"}),
+    ],
+)
+async def test_a_session_s_rule_stands_in_the_place_of_the_service_s(
+    service: Service, of_service: dict[str, Any] | None, removed_of: set[str]
+) -> None:
+    for key, rule in {"unset": None, "never": {"days": 0}, "month": MONTH, "quarter": {"days": 90}}.items():
+        await noted(service, key, retention=rule)
+    await after(service, 31, rule=of_service)
+    assert {key for key in ("unset", "never", "month", "quarter") if await removed(service, key)} == removed_of
+
+
+async def test_what_is_not_observed_stays_however_old_it_is(service: Service) -> None:
+    await service.configure("s1", retention=MONTH)
+    await say(service, FACTS[0])
+    await after(service, 1_000)
+    assert await removed(service) == []
+
+
+async def test_what_the_context_shows_stays_however_old_it_is(service: Service) -> None:
+    await noted(service, retention=MONTH, keep_last=3)
+    await after(service, 1_000)
+    assert await removed(service) == [1, 2]
+    assert FACTS[2] in str((await service.context("s1"))["payload"])
+
+
+async def test_what_a_memory_that_was_switched_off_shows_stays(service: Service) -> None:
+    await noted(service, retention=MONTH)
+    await service.configure("s1", enabled=False)
+    await after(service, 1_000)
+    assert FACTS[0] in str((await service.context("s1"))["payload"])
+
+
+async def test_where_nothing_is_kept_a_session_goes_after_its_days_of_silence(service: Service) -> None:
+    for key in ("s1", "s2"):
+        await service.configure(key, retention=MONTH | {"keep": "nothing"})
+        await say(service, FACTS[0], key)
+    await service.configure("s3", retention=MONTH)
+    await after(service, 29)
+    await service.append("s2", {"role": "user", "content": FACTS[1]})
+    assert len((await service.get("/sessions"))["items"]) == 3
+    await after(service, 30.0)
+    assert len((await service.get("/sessions"))["items"]) == 1
+    problem(await service.client.get("/sessions/s1"), 404, "session-not-found")
+
+
+async def test_a_silent_session_leaves_the_memory_that_others_go_on_with(service: Service) -> None:
+    await share(service, "s1", "s2", **RULES, retention=MONTH | {"keep": "nothing"})
+    for key, fact in (("s1", FACTS[2]), ("s2", FACTS[0])):
+        await say(service, fact, key)
+        await ask(service, "observe", key)
+    await fall_silent(service, "s1", days=31)
+    await after(service, 0)
+    memory = await rest(service, "s2")
+    problem(await service.client.get("/sessions/s1"), 404, "session-not-found")
+    assert SECRET not in await log(service, "s2")
+    assert FACTS[0] in await log(service, "s2")
+    assert cover(memory) == [(1, 1, "observation")]
+
+
+async def test_the_last_sessions_to_fall_silent_take_the_memory_they_shared_with_them(service: Service) -> None:
+    await share(service, "s1", "s2", **RULES, retention=MONTH | {"keep": "nothing"})
+    for key in ("s1", "s2"):
+        await say(service, FACTS[0], key)
+        await ask(service, "observe", key)
+    await after(service, 31)
+    database: Database = service.app.state.database
+    async with database.connection() as connection:
+        counts = [await connection.fetchval(f"SELECT count(*) FROM {table}") for table in ("memories", "observations")]  # noqa: S608 - our own tables
+    assert counts == [0, 0]
+    assert (await service.get("/sessions"))["items"] == []
+
+
+async def test_a_silent_session_stays_in_a_shared_memory_where_the_memory_is_kept(service: Service) -> None:
+    await share(service, "s1", "s2", **RULES, retention=MONTH)
+    for fact in FACTS:
+        await say(service, fact, "s1")
+    await ask(service, "observe", "s1")
+    await after(service, 31)
+    assert await removed(service) == [1, 2, 3, 4]
+    assert FACTS[0] in await log(service, "s2")
+    assert len((await service.get("/sessions"))["items"]) == 2
+
+
+class SpokenMeanwhile(RetainingStore):
+    """Between the look and the lock something is said everywhere."""
+
+    async def look(self, *args: Any, **options: Any) -> Lookout:
+        found = await super().look(*args, **options)
+        async with self._database.connection() as connection:
+            await connection.execute("UPDATE sessions SET last_active_at = now() + interval '31 days'")
+        return found
+
+
+async def test_a_session_that_speaks_again_before_it_is_locked_stays(service: Service) -> None:
+    await share(service, "s1", "s2", **RULES, retention=MONTH | {"keep": "nothing"})
+    await say(service, FACTS[0], "s1")
+    await after(service, 31, store=SpokenMeanwhile(service.app.state.database))
+    assert len((await service.get("/sessions"))["items"]) == 2
+
+
+async def test_a_session_that_is_held_keeps_no_other_waiting_and_goes_with_a_later_look(
+    service: Service,
+) -> None:
+    keys = sorted((f"s{number}" for number in range(4)), key=lambda key: session_id("default", key))
+    for number, key in enumerate(keys):
+        await service.configure(key, retention=MONTH | {"keep": "nothing"})
+        await say(service, FACTS[number], key)
+    database: Database = service.app.state.database
+    async with database.tx() as tx, asyncio.timeout(20):  # a statement of the service waits for 30 seconds
+        for key in keys[:2]:
+            await tx.execute("SELECT FROM sessions WHERE id = $1 FOR UPDATE", session_id("default", key))
+        await after(service, 31)
+        left = [listed["session"] for listed in (await service.get("/sessions"))["items"]]
+    await after(service, 31)
+    assert sorted(left) == sorted(keys[:2])
+    assert (await service.get("/sessions"))["items"] == []
+
+
+async def test_a_transaction_removes_a_batch_at_most_and_a_sweep_goes_on_where_the_last_one_was(
+    service: Service,
+) -> None:
+    keys = [f"s{number}" for number in range(1, 4)]
+    for key in keys:
+        await noted(service, key, retention=MONTH)
+    clock = Hand()
+    sweeping = retaining(service, clock=clock, sweep_sessions=1, batch_messages=2)
+    clock.later = 31 * DAY
+    found = [await sweeping.sweep() for _ in range(7)]
+    assert found == [1, 1, 1, 0, 0, 0, 0]
+    assert [len(await removed(service, key)) for key in keys] == [4, 4, 4]
+
+
+async def test_two_at_once_remove_a_message_once(service: Service) -> None:
+    await noted(service, retention=MONTH)
+    clock = Hand()
+    clock.later = 31 * DAY
+    one, other = (retaining(service, clock=clock, batch_messages=1) for _ in range(2))
+    await one.sweep()
+    times = [message["erased_at"] for message in (await service.get("/sessions/s1/messages"))["items"]]
+    await other.sweep()
+    assert times == [message["erased_at"] for message in (await service.get("/sessions/s1/messages"))["items"]]
+
+
+async def test_what_was_removed_is_not_observed_again_after_an_erasure(service: Service) -> None:
+    await service.configure("s1", keep_last=0, retention=MONTH)
+    await observed(service)
+    await after(service, 31)
+    gone = await removed(service)
+    await erase(service, message="m-2")
+    memory = await rest(service)
+    assert FACTS[0] in await log(service)
+    assert cover(memory)[0] == (1, 1, "observation")
+    assert cover(memory)[1] == (2, gone[-1], "erased")
+    assert FACTS[4][2:-1] in await log(service)
+
+
+async def test_nothing_is_removed_of_a_session_that_is_to_be_observed_again(service: Service) -> None:
+    await noted(service, retention=MONTH)
+    database: Database = service.app.state.database
+    async with database.connection() as connection:
+        await connection.execute("""UPDATE memories SET rebuilding = '[[2, 3]]', due_at = NULL""")
+    await after(service, 31)
+    assert await removed(service) == []
+
+
+async def test_a_branch_of_a_past_moment_observes_nothing_that_was_removed(service: Service) -> None:
+    await noted(service, retention=MONTH)
+    await after(service, 31)
+    answer = await service.client.post("/sessions/s1/branch", json={"key": "s2", "at_seq": 3})
+    assert answer.status_code == 201
+    assert (await service.memory("s2"))["pending"]["tokens"] == 0
+    assert cover(await service.memory("s2")) == [(1, 3, "erased")]
+
+
+async def test_what_was_removed_and_is_lost_from_what_a_branch_has_ahead_is_pending_there_no_more(
+    start_service: StartService,
+) -> None:
+    text = " ".join(f"I paid invoice {number} for Rex in Lisbon." for number in range(14))
+    async with start_service(memory=AHEAD | {"keep_last": 0}) as service:
+        for number in range(6):
+            await service.append("s1", {"role": "user", "content": text, "id": f"m-{number}"}, wait_ms=50_000)
+        await ask(service, "observe")
+        await after(service, 31, rule=MONTH)
+        branched = await service.client.post("/sessions/s1/branch", json={"key": "s2", "at_seq": 4})
+        assert branched.status_code == 201
+        assert (await service.memory("s2"))["buffered"]["observations"] > 1
+        await erase(service, message="m-0", key="s2")
+        assert (await service.memory("s2"))["pending"]["tokens"] == 0
+        assert cover(await rest(service, key="s2")) == [(1, 4, "erased")]
+
+
+async def test_a_summary_stays_while_the_tail_begins_with_it(service: Service) -> None:
+    await noted(service, retention=MONTH)
+    await service.client.post("/sessions/s1/compact", json={"up_to_seq": 4, "summary": "We met."})
+    await say(service, FACTS[0])
+    await ask(service, "observe")
+    await say(service, FACTS[1])
+    await after(service, 31)
+    assert "We met." in str((await service.context("s1"))["payload"])
+    await service.client.post("/sessions/s1/compact", json={"up_to_seq": 7, "summary": "We met again."})
+    await ask(service, "observe")
+    await say(service, FACTS[2])
+    await after(service, 32)
+    assert 6 in await removed(service)
+    assert "We met again." in str((await service.context("s1"))["payload"])
+
+
+async def test_what_was_refused_goes_with_what_it_was_made_of(service: Service) -> None:
+    await noted(service, retention=MONTH)
+    database: Database = service.app.state.database
+    async with database.connection() as connection:
+        await connection.execute(f"UPDATE runs SET rejected_output = '{SECRET}', error = 'failed: {SECRET}'")  # noqa: S608 - our own word
+    await after(service, 31)
+    runs = (await service.get("/sessions/s1/memory/runs"))["items"]
+    assert {(run["rejected_output"], run["error"]) for run in runs} == {(None, "failed")}
+
+
+async def test_the_service_sweeps_by_itself_and_tells_of_it(start_service: StartService) -> None:
+    moment = 0.000_001
+    async with start_service(retention={"sweep_seconds": 0.05}, events={"poll_seconds": 0.05}) as service:
+        await noted(service)
+        await say(service, FACTS[0], "s2")
+        async with listening(service) as stream:
+            await service.configure("s1", retention={"days": moment})
+            heard = await heard_until(stream, "expired")
+        await service.configure("s2", retention={"days": moment, "keep": "nothing"})
+        await until(lambda: _status(service, "/sessions/s2"), (404).__eq__)
+        counted = await samples(service)
+    assert heard[-1][2]["to_seq"] == 4
+    assert total(counted, "expired_total", what="messages") == 5
+    assert total(counted, "expired_total", what="sessions") == 1
+
+
+async def _status(service: Service, path: str) -> int:
+    return (await service.client.get(path)).status_code

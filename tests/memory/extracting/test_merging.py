@@ -1,0 +1,264 @@
+"""What a new fact says of one that is known."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.facts.model import Author, Category, Fact, NewFact
+from app.memory.extracting.merging import Merge, Relation, merge, relation
+from app.sessions.model import Trust
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+SAME = [
+    ("User lives in Lisbon.", "The user lives in Lisbon now."),
+    ("User has a dog called Rex.", "User has a dog, called Rex!"),
+    ("User lives in Porto with two dogs.", "User lives in Porto."),
+    ("사용자는 녹차를 좋아한다", "사용자는 녹차를 좋아한다."),
+    ("User lives in Lisbon (before: Porto).", "User lives in Lisbon (before: Porto)."),
+    ("User lives in Lisbon (before: Porto).", "User now lives in Lisbon (before: Porto)."),
+    ("User lives in Lisbon.", "User lives in Lisbon (before: Porto)."),
+    ("User is C.", "User is C."),
+    (
+        "User has sold 5 paintings since the classes in Porto began, and feels confident.",
+        "Since the classes in Porto began, User has sold 5 paintings and feels more confident.",
+    ),
+    ("User prefers tea over coffee in the morning.", "In the morning, user prefers tea over coffee."),
+    (
+        "User rents a small bright flat with a balcony in Porto, near the river and the station.",
+        "User rents a small bright place with a balcony in Porto, near the river and the station.",
+    ),
+]
+REFINES = [
+    ("User lives in Porto.", "User lives in Porto with two dogs."),
+    ("User has a sister in Faro.", "User has a sister in Faro, called Ana, who works at a bank."),
+]
+CONTRADICTS = [
+    ("El usuario come carne.", "El usuario no come carne."),
+    ("Пользователь ест мясо.", "Пользователь не ест мясо."),
+    ("المستخدمة تشرب القهوة.", "المستخدمة لا تشرب القهوة."),
+    ("उपयोगकर्ता मांस खाता है।", "उपयोगकर्ता मांस नहीं खाता है।"),
+    ("Nutzer wohnt in Köln.", "Nutzer wohnt in Leipzig (vorher: Köln)."),
+    ("Пользователь живёт в Казани.", "Пользователь живёт в Перми (раньше: в Казани)."),
+    ("用户住在杭州。", "用户住在上海（之前：杭州）。"),
+    ("Umzug ist am 4. September 2026.", "Umzug ist am 11. September 2026 (vorher: 4. September 2026)."),
+    ("User lives in Lisbon.", "User moved to Porto."),
+    ("User lives in New York with two cats.", "User lives in New Orleans, near the river."),
+    ("User works at a bank.", "User started to work as a nurse in Lyon."),
+    ("User prefers a window seat.", "User prefers an aisle seat."),
+    ("User prefers Python over Java.", "User prefers Java over Python."),
+    ("Ana: I live in Lisbon.", "Ana: I moved to Porto."),
+    ("Ana: I live in Lisbon.", "User: I moved to Porto."),
+    ("User prefers green tea to black coffee.", "User prefers black coffee to green tea."),
+    ("User moved from Porto to Lisbon.", "User moved back from Lisbon to Porto."),
+    ("User's talk moved from Monday to Friday.", "User's talk moved from Friday to Monday."),
+    ("User's favorite color is blue.", "User's favourite color is green."),
+    ("User lives in Porto without a car.", "User moved to Lisbon."),
+    ("User: I live in Porto with Ana.", "User: I don't live in Porto any more but in Faro."),
+    ("User has children.", "User has no children."),
+    ("User has no car.", "User has a car."),
+    ("User likes tea.", "User does not like tea any more."),
+    ("User: I love Chinese food.", "User: I hate Chinese food."),
+    ("User: I live in Lisbon.", "User: I don't live in Lisbon any more."),
+    ("User: My sister lives in Lisbon.", "User: My sister moved to Porto."),
+    ("User: My wife and I live in Lisbon.", "User: I moved to Porto."),
+    ("User: I live with my parents in Lisbon.", "Ana: I have finally moved to Porto."),
+    ("User: My dog is called Rex.", "User: My dog is named Max."),
+    ("User: My mom lives in Lisbon.", "User: My mother moved to Porto."),
+    ("Ana: The budget is 500 euros.", "Bob: The budget is 700 euros."),
+    ("The budget is 500 euros.", "The budget is 700 euros."),
+    ("The deadline of the report is 12 June.", "The deadline of the report is 14 June."),
+    ("We decided to use Postgres for storage.", "We decided to use SQLite for storage."),
+    ("User works at a bank.", "User has worked at a bakery since May."),
+    ("User works as a waiter.", "User works as a nurse at the clinic."),
+    ("User works at a bank.", "User got a new job as a nurse."),
+    ("User: I live with my wife in Lisbon.", "User: We moved to a small flat in Porto."),
+    ("User has lived in Lisbon since 2019.", "User sold the car and moved to Porto."),
+    ("User's sister Ana lives in Lisbon.", "User's sister Ana moved to Porto."),
+    ("User's name is Ana.", "User goes by the name of Anna."),
+    ("User: I'm 34.", "User: I just turned 35."),
+    ("User's phone number is 555-0100.", "User's phone number is 555-0199."),
+    ("User: My budget for food is 300.", "User: My budget for food is 400."),
+    ("User wohnt in Porto.", "User wohnt in Faro (früher: Porto)"),
+    ("用户住在里斯本", "用户搬到波尔图（之前：住在里斯本）"),
+]
+NEITHER = [
+    ("User likes green tea.", "User likes black tea."),
+    ("User's brother plays football.", "User's sister plays football."),
+    ("User lives in Lisbon.", "User works at a bank."),
+    ("The deadline of the report is 12 June.", "The deadline of the talk is 14 June."),
+    ("User prefers a window seat.", "User prefers dark mode."),
+    ("We decided to use Postgres for storage.", "We decided to use Redis for caching."),
+    ("User does not eat meat.", "User plays the piano."),
+    ("User works at a bank.", "User works on a painting of the sea."),
+    ("User is 32 years old.", "User snorkelled a lot in the past year."),
+    ("User paid invoice 8841.", "User paid invoice 8842."),
+    ("User: I live in Lisbon.", "User: My sister lives in Porto."),
+    ("User lives in Porto.", "User has a sister who lives in Porto."),
+    ("User: My sister lives in Porto.", "User: I live in Porto."),
+    ("User: I work at a bank.", "User: My wife works at a bakery."),
+    ("User: My name is Ana.", "User: My dog is called Rex."),
+    ("User: My dog is called Rex.", "User: My cat is called Tom."),
+    ("User likes tea.", "User's husband does not like tea."),
+    ("User: I prefer window seats.", "User: My wife prefers aisle seats."),
+    ("Ana: I live in Lisbon.", "Bob: I moved to Porto."),
+    ("Ana: My budget is 500 euros.", "Bob: My budget is 700 euros."),
+    ("User likes cheese.", "User does not like blue cheese."),
+    ("User does not like blue cheese.", "User likes cheese."),
+    ("User works at a bank.", "User stopped eating meat."),
+    ("User is C.", "User is D."),
+    ("User drinks coffee.", "User does not drink coffee after noon with guests."),
+    ("User's favorite color is blue.", "User's favorite food is sushi."),
+    ("User: My favorite part is the sunset.", "User: My favorite part is the food."),
+    ("User cooks vegan dinners for Tom.", "User is vegan."),
+    ("User has a dog.", "User had a dog."),
+    ("User had a dog and a cat in Porto.", "User has a dog and a cat."),
+    ("User has a dog and a cat.", "User had a dog and a cat in Porto."),
+    ("User has a dog and a cat in Porto.", "User had a dog and a cat."),
+    ("User rents flat 8841 in Porto near the river.", "User rents flat 8842 in Porto near the river."),
+    ("User prefers Python over Java.", "User prefers Java over Perl."),
+    ("User prefers Java over Perl.", "User prefers Python over Java."),
+    ("User may have diabetes.", "User has diabetes."),
+    ("User works in the morning before noon.", "User works in the morning after noon."),
+    ("User met Ana at the bank where Tom works.", "User works at the bank."),
+    # Denials that are stop words, or no words, of English; and what only looks like one.
+    ("El usuario vive en Burgos.", "El usuario ya no vive en Burgos."),
+    ("Nutzer trinkt gern Kaffee.", "Nutzer trinkt keinen Kaffee mehr."),
+    ("用户觉得酒店的位置不错。", "用户觉得酒店的位置很好。"),
+    ("사용자는 그동안 안경을 썼다.", "사용자는 안경을 새로 샀다."),
+    ("사용자는 안동에 산다.", "사용자는 안동에 부모님이 산다."),
+    ("Nutzer zieht nach Leipzig.", "Die Schwester zieht nach Leipzig."),
+    # So many, or that day, of something else.
+    ("Dima takes insulin every 4 hours.", "The nurse comes every 6 hours (before: every 4 hours)."),
+    ("公司年会订20桌。", "妈妈的寿宴订16桌（之前：20桌）。"),
+    ("Ummeldung bis 4. September 2026.", "Umzug am 11. September 2026 (vorher: 4. September 2026)."),
+    # Of one time, or in one person: both are true.
+    ("User lives in Lisbon with two cats.", "User lives in Lisbon, near the river."),
+    ("User works at Acme with three others.", "User works at Acme, in sales."),
+    ("User lives in Lisbon.", "User lived in Tokyo for three years."),
+    ("User lives in Lisbon.", "User used to live in Rome."),
+    ("User lives in Lisbon.", "User wants to move to Rome."),
+    ("User lives in Lisbon.", "User lives with two friends."),
+    ("User lives in Lisbon.", "User lives on the third floor."),
+    ("User: I live in the city of Oakdale.", "User: I've been keeping my living room tidy."),
+    ("User lives in Lisbon.", "User moved the savings to another bank."),
+    ("User lives in Lisbon.", "Eva, a friend of the user's, moved to Rome."),
+    ("User's sister Ana lives in Lisbon.", "User's sister Eva lives in Rome."),
+    ("User works at a bank.", "User worked at a bakery for ten years."),
+    ("User works at a bank.", "User works as an analyst."),
+    ("User works as a nurse.", "User works at St. Mary's Hospital."),
+    ("User works at a bank.", "User works from home on Fridays."),
+    ("User works at a bank.", "User works out every morning."),
+    ("User works at a bank.", "User has a job interview on Friday."),
+    ("User's name is Ana.", "User's company is called Acme."),
+    ("User's name is Ana.", "User called the dentist on 3 May."),
+    ("User's first name is Ana.", "User's last name is Reis."),
+    ("User: I have a labrador named Max.", "User: I've been listening to bird calls."),
+    ("User has a dog called Rex.", "User has a dog called Max."),
+    ("User is 34 years old.", "User owns an old house."),
+    ("User: My budget for food is 300.", "User: My budget for rent is 900."),
+]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        *((old, new, Relation.SAME) for old, new in SAME),
+        *((old, new, Relation.REFINES) for old, new in REFINES),
+        *((old, new, Relation.CONTRADICTS) for old, new in CONTRADICTS),
+        *((old, new, None) for old, new in NEITHER),
+    ],
+)
+def test_what_the_words_of_one_say_of_the_other(old: str, new: str, expected: Relation | None) -> None:
+    assert relation(old, new) is expected
+
+
+def known(text: str, id_: int = 1, *, days: int = 0, trust: Trust = Trust.USER) -> Fact:
+    return Fact(
+        id=id_,
+        text=text,
+        category=Category.PROFILE if trust is Trust.USER else Category.INSIGHT,
+        trust=trust,
+        author=Author.EXTRACTOR,
+        sources=(),
+        valid_from=START + timedelta(days=days),
+        valid_to=None,
+        replaced_by=None,
+        created_at=START,
+        updated_at=START,
+    )
+
+
+def new(text: str, *, days: int = 1, trust: Trust = Trust.USER) -> NewFact:
+    category = Category.PROFILE if trust is Trust.USER else Category.INSIGHT
+    at = START + timedelta(days=days)
+    return NewFact(text=text, category=category, trust=trust, author=Author.EXTRACTOR, valid_from=at)
+
+
+LISBON, PORTO = "User lives in Lisbon.", "User moved to Porto."
+
+
+def test_the_newer_ends_what_it_contradicts_and_the_older_is_ended_by_it() -> None:
+    assert merge([known(LISBON)], new(PORTO)) == Merge(ended=(known(LISBON),))
+    later = [known(LISBON, 1, days=9), known("User moved to Faro.", 2, days=7)]
+    assert merge(later, new(PORTO)) == Merge(ended_by=later[1])
+
+
+def over(fact: Fact, *, days: int, by: int) -> Fact:
+    return replace(fact, valid_to=START + timedelta(days=days), replaced_by=by)
+
+
+def test_the_older_is_ended_by_the_first_that_came_after_it_though_that_is_over_too() -> None:
+    """Sessions are read in any order."""
+    madrid, porto = over(known("User moved to Madrid.", 2, days=5), days=9, by=3), known(PORTO, 3, days=9)
+    assert merge([porto, madrid], new(LISBON)) == Merge(ended_by=madrid)
+    assert merge([porto, madrid], new(LISBON, days=6)) == Merge(ended_by=porto)
+    assert merge([replace(madrid, replaced_by=None)], new(LISBON)) == Merge()  # somebody has ended it
+
+
+def test_what_was_so_then_is_known_already_though_it_is_over() -> None:
+    porto = known(PORTO, 2, days=5)
+    for days in (0, 3):
+        assert merge([over(known(LISBON, days=days), days=5, by=2), porto], new(LISBON)).same is not None
+    for apart in (over(known(LISBON), days=0, by=2), over(known(LISBON), days=5, by=9)):
+        assert merge([apart, porto], new(LISBON)) == Merge(ended_by=porto)
+
+
+def test_what_is_past_or_of_another_category_is_left_alone() -> None:
+    past = replace(known(LISBON), valid_to=START)
+    other = replace(known(LISBON), category=Category.DECISION)
+    assert merge([past, other], new(PORTO)) == merge([past], new(LISBON)) == Merge()
+
+
+def test_a_fact_that_is_known_is_not_new_whatever_other_fact_it_contradicts() -> None:
+    assert merge([known(PORTO, 2), known(LISBON)], new(LISBON)).same == known(LISBON)
+
+
+def test_a_tools_word_ends_no_user_s() -> None:
+    users = replace(known(LISBON), category=Category.INSIGHT)
+    assert merge([users], new(PORTO, trust=Trust.TOOL)) == Merge()
+    assert merge([known(LISBON, trust=Trust.TOOL)], new(PORTO, trust=Trust.TOOL)).ended != ()
+
+
+def test_a_tools_word_is_no_user_s_and_the_user_s_takes_its_place() -> None:
+    users, tools = replace(known(LISBON), category=Category.INSIGHT), known(LISBON, trust=Trust.TOOL)
+    assert merge([users], new(LISBON, trust=Trust.TOOL)) == Merge()
+    for later in (tools, replace(tools, valid_from=START + timedelta(days=99))):
+        said = replace(new(LISBON), category=Category.INSIGHT)
+        assert merge([replace(later, category=Category.INSIGHT)], said).ended != ()
+    assert merge([tools], new(LISBON, trust=Trust.TOOL)).same == tools
+
+
+@pytest.mark.timeout(60)
+def test_a_parenthesis_that_nothing_closes_takes_no_longer_than_others() -> None:
+    text = "User lives in Lisbon (before" + " " * 100_000  # divided among three: 1,600 took 40 s
+    assert relation(text, "User lives in Porto.") is Relation.CONTRADICTS
+
+
+@given(old=st.text(max_size=60), text=st.text(max_size=60))
+def test_any_text_is_compared_and_says_of_itself_nothing_else(old: str, text: str) -> None:
+    relation(old, text)
+    assert relation(text, text) is Relation.SAME
