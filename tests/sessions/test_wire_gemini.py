@@ -40,6 +40,14 @@ def test_a_part_becomes_a_neutral_part(raw: dict[str, Any], part: Part) -> None:
     assert part_of(raw) == part
 
 
+@pytest.mark.parametrize("role", [{}, {"role": None}])
+def test_parts_without_a_role_are_whose_the_sdk_takes_them_to_be(role: dict[str, Any]) -> None:
+    asked = normalise(role | {"parts": [{"text": "hi", "function_call": None}]})
+    called = normalise(role | {"parts": [{"text": "Let me look."}, {"function_call": {"name": "search"}}]})
+    answered = normalise(role | {"parts": [{"function_response": {"name": "search", "response": {}}}]})
+    assert [message.role for message in (asked, called, answered)] == [Role.USER, Role.ASSISTANT, Role.TOOL]
+
+
 def test_calls_without_ids_meet_their_results_by_name_and_place() -> None:
     names = ["search", "fetch", "search"]
     calls = [{"functionCall": {"name": name}} for name in names]
@@ -102,7 +110,7 @@ def test_a_model_that_said_nothing_has_no_parts(raw: dict[str, Any]) -> None:
         ({"role": "model", "parts": [{"toolCall": {"args": "x"}}]}, "/parts/0/toolCall/args"),
         ({"role": "model", "parts": [{"toolResponse": {"response": "x"}}]}, "/parts/0/toolResponse/response"),
         ({"role": "assistant", "parts": []}, "/role"),
-        ({"parts": []}, "/role"),
+        ({"role": 5, "parts": []}, "/role"),
         ({"role": "user", "parts": "x"}, "/parts"),
         ({"role": "user", "parts": [{"text": "x"}], "content": "y"}, "/content"),
         ({"role": "user", "parts": ["x"]}, "/parts/0"),

@@ -33,8 +33,9 @@ from app.sessions.wire.fields import (
 
 PROVIDER = "gemini"
 ID_PREFIX = "gemini:"
-MODEL = "model"
-ROLES = {"user": Role.USER, MODEL: Role.ASSISTANT, "function": Role.TOOL, "tool": Role.TOOL}
+USER, MODEL = "user", "model"
+CALLS = ("functionCall", "function_call")
+ROLES = {USER: Role.USER, MODEL: Role.ASSISTANT, "function": Role.TOOL, "tool": Role.TOOL}
 CAMEL = {
     "code_execution_result": "codeExecutionResult",
     "display_name": "displayName",
@@ -62,7 +63,7 @@ def tool_of(part_id: str) -> str | None:
 
 
 def message(raw: Wire) -> tuple[Role, list[Part]]:
-    role = raw.get("role")
+    role = _role_of(raw)
     if not isinstance(role, str) or role not in ROLES:
         raise WireError("/role", f"with parts, one of {', '.join(ROLES)} is expected, not {shown(role)}")
     if raw.get("content") is not None:
@@ -71,6 +72,14 @@ def message(raw: Wire) -> tuple[Role, list[Part]]:
         return Role.ASSISTANT, []
     numbered = _numbering()
     return ROLES[role], [_part(_camel(item), at, numbered) for item, at in objects(raw, "parts", "")]
+
+
+def _role_of(raw: Wire) -> Any:
+    """Its role; where it was left out, whose the SDK takes the parts to be (``t_content`` of google-genai)."""
+    if raw.get("role") is not None:
+        return raw["role"]
+    calls = (item.get(name) for item, _ in objects(raw, "parts", "") for name in CALLS)
+    return USER if all(call is None for call in calls) else MODEL
 
 
 def _numbering() -> Numbered:
