@@ -293,6 +293,7 @@ async def test_without_its_database_every_route_answers_503_and_after_it_is_back
             else:
                 assert_problem(answer, 503, "unavailable")
                 assert int(answer.headers["retry-after"]) >= 1
+                assert ("stored" in answer.json()["detail"]) == (method != "GET")
         door.open()
         assert (await service.get("/readyz"))["status"] == "ready"
         assert [item["id"] for item in (await service.get("/sessions/s1/messages"))["items"]] == ["m-1"]

@@ -45,6 +45,8 @@ _PLAIN = {
 _PHRASES = {413: "Content Too Large", 414: "URI Too Long", 416: "Range Not Satisfiable", 422: "Unprocessable Content"}
 
 RETRY_DATABASE_SECONDS = 1.0
+READING = frozenset({"GET", "HEAD"})
+UNSURE = "; whether this was stored is not known: send it again with the same ids"
 
 log = structlog.get_logger("daybook.http")
 
@@ -195,11 +197,12 @@ async def _database_away(request: Request, error: Exception) -> Response:
         log.error("statement_refused", exc_info=error)
         return await bug(request, error)
     log.warning("database_away", error=type(error).__name__)
+    unsure = "" if request.method in READING else UNSURE
     return problem_response(
         slug="unavailable",
         title="The service cannot answer now",
         status=HTTPStatus.SERVICE_UNAVAILABLE,
-        detail="the database cannot be reached; whether this was stored is not known: send it again with the same ids",
+        detail=f"the database cannot be reached{unsure}",
         retry_after=RETRY_DATABASE_SECONDS,
     )
 
