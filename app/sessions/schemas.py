@@ -35,7 +35,8 @@ Cursor = Annotated[str | None, Query(max_length=400, description="`next_cursor` 
 TIME_MIN, TIME_MAX = datetime(2, 1, 1, tzinfo=UTC), datetime(9998, 12, 31, tzinfo=UTC)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 # In a query a plus that is not written %2B is read as a space: before an offset it can have been nothing else.
-_LOST_PLUS = re.compile(r"(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?) (\d\d:?\d\d)")
+_LOST_PLUS = re.compile(r"(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?) (\d\d(?::?\d\d)?)")
+_HOURS_ALONE = re.compile(r".*[Tt ].*[+-]\d\d")  # an offset as Postgres prints it
 
 
 def _dated(value: Any) -> Any:
@@ -44,7 +45,8 @@ def _dated(value: Any) -> Any:
         return value
     if isinstance(value, str) and _DATE.match(value):
         lost = _LOST_PLUS.fullmatch(value)
-        return f"{lost[1]}+{lost[2]}" if lost else value
+        told = f"{lost[1]}+{lost[2]}" if lost else value
+        return f"{told}:00" if _HOURS_ALONE.fullmatch(told) else told
     raise PydanticCustomError("time", "a time in ISO 8601 with a zone is expected")
 
 

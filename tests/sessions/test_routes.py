@@ -400,6 +400,7 @@ async def test_messages_are_filtered(service: Service) -> None:
         ({"until": "2026-08-01T10:02:00Z"}, [1]),
         ({"since": "2026-08-01T19:03:00+09:00", "until": "2026-08-01T19:04:00+09:00"}, [3]),
         ({"since": "2026-08-01T19:03:00 09:00", "until": "2026-08-01T19:04:00.0 0900"}, [3]),  # a plus, not escaped
+        ({"since": "2026-08-01T19:03:00+09", "until": "2026-08-01 19:04:00.0 09"}, [3]),  # as Postgres prints it
         ({"kind": "tool_call"}, [5]),
         ({"kind": "summary"}, []),
         ({"tool": "search"}, [5]),
