@@ -381,6 +381,7 @@ class Settings(BaseSettings):
         env_prefix=PREFIX,
         env_nested_delimiter="__",
         env_ignore_empty=True,  # a folder of no name would be the current one
+        env_parse_none_str="null",  # off, where that is a value (memory-rules.md, buffer_every)
         extra="forbid",
         frozen=True,
         env_file=None,

@@ -126,6 +126,13 @@ def test_settings_are_read_from_the_environment_nested_with_two_underscores(monk
     assert settings.memory.values() == {"preset": "compact", "buffer_every": 0}
 
 
+def test_null_switches_off_what_a_session_switches_off_by_null(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DAYBOOK_MEMORY__BUFFER_EVERY", "null")
+    monkeypatch.setenv("DAYBOOK_DATABASE_URL", "null")
+    settings = load_settings()
+    assert (settings.memory.values(), settings.database_url) == ({"buffer_every": None}, None)
+
+
 def test_an_option_stands_above_the_environment_and_one_not_given_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DAYBOOK_PORT", "9000")
     monkeypatch.setenv("DAYBOOK_HOST", "::1")

@@ -171,7 +171,7 @@ class MemoryConfig(BaseModel):
         None,
         ge=0,
         le=MESSAGE_TOKENS_MAX,
-        description="observe ahead every so many tokens, or share of message_tokens; 0: off",
+        description="observe ahead every so many tokens, or share of message_tokens; 0 or null: off",
     )
     retain_tokens: float | None = Field(
         None, ge=0, le=MESSAGE_TOKENS_MAX, description="tokens, or share of message_tokens, left unobserved"
