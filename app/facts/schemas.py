@@ -32,7 +32,7 @@ class FactIn(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     text: FactText = Field(description="One sentence that stays true by itself")
-    category: Category
+    category: Category = Field(Category.PROFILE, description="Default: profile")
     trust: Trust = Field(Trust.OPERATOR, description="Whose word it is; a tool's or a stranger's is no preference")
     valid_from: Time | None = Field(None, description="Default: now")
     valid_to: Time | None = Field(None, description="Default: until further notice")

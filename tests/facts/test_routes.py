@@ -50,6 +50,11 @@ async def test_a_resource_begins_without_facts(service: Service) -> None:
     assert_problem(await service.client.patch(f"{FACTS}/1", json={"text": "x"}), 404, "fact-not-found")
 
 
+async def test_a_fact_is_of_the_users_profile_unless_it_is_told_of_what_else(service: Service) -> None:
+    noted = (await service.client.post(FACTS, json={"text": "User lives in Lisbon."})).json()
+    assert noted["category"] == "profile"
+
+
 async def test_a_fact_is_noted_read_corrected_and_deleted(service: Service) -> None:
     fact = await note(service, valid_from=MARCH)
     path = f"{FACTS}/{fact['id']}"
