@@ -188,12 +188,15 @@ def reflect_ahead(state: State) -> Reflect | None:
 
 
 def consolidate(state: State) -> Consolidate | None:
-    """Section 3.6: a full level becomes one of the next; beyond the memory budget the two lowest levels do."""
+    """Section 3.6: a full level becomes one of the next; beyond the memory budget the two lowest levels do.
+
+    What a level has beyond ``consolidate_at`` stays: one of more would have to be shorter still (docs/decisions/0064).
+    """
     if state.rules.strategy == "rewrite" or not state.reflections or not _may_condense(state):
         return None
     full = _full_level(state)
     if full is not None:
-        return Consolidate(levels=(full,), into_level=full + 1)
+        return Consolidate(levels=(full,), into_level=full + 1, most=state.rules.consolidate_at)
     budget = state.rules.memory_budget
     if budget is None or state.reflection_tokens + state.rules.observation_tokens <= budget:
         return None

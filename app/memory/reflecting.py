@@ -107,8 +107,9 @@ def reflect_sources(loaded: Loaded, step: Reflect) -> Sources:
 
 
 def consolidate_sources(loaded: Loaded, step: Consolidate) -> Sources:
-    """All reflections of the step's levels. The result of several may be as large as the largest of them."""
-    reflections = tuple(found for found in loaded.reflections if found.level in step.levels)
+    """The step's oldest reflections of its levels. The result of several may be as large as the largest of them."""
+    found = (reflection for reflection in loaded.reflections if reflection.level in step.levels)
+    reflections = tuple(sorted(found, key=lambda reflection: reflection.place)[: step.most])
     return Sources(
         kind="consolidate",
         observations=(),
@@ -153,7 +154,7 @@ class Reflecting:
         """Condense. Raises StepFailed, which ``stepping`` records.
 
         A part that the model does not condense even alone is condensed without a model, or, if it does not get smaller
-        by itself, together with what comes after it.
+        by itself, together with what comes after it. So are reflections that it leaves too large: the log has a budget.
         """
         whole = reflect_sources(loaded, step) if isinstance(step, Reflect) else consolidate_sources(loaded, step)
         narrowing = Narrowing.of(loaded, CONDENSED)
@@ -162,6 +163,9 @@ class Reflecting:
         runs: list[Run] = []
         try:
             best = await self._condensed(self._calling, lease, loaded, rules, sources, runs)
+            if best is None and runs and isinstance(step, Consolidate) and self._calling.provider != BUILT_IN.name:
+                log.warning("consolidated_without_model", notes=len(sources.chunks))
+                best = await self._condensed(self._built_in, lease, loaded, rules, sources, runs)
         except StepFailed as failed:
             source = _reflector_input(loaded, rules, sources)
             runs = await self._calling.give_up(lease, loaded, source, failed, narrowing)

@@ -133,10 +133,11 @@ class ActivateReflection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consolidate:
-    """Condense all live reflections of these levels into one of ``into_level``."""
+    """Condense the oldest live reflections of these levels into one of ``into_level``: at most ``most``; None: all."""
 
     levels: tuple[int, ...]
     into_level: int
+    most: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,10 @@
 """Law 9: however much is observed, the live log stays within its budget, and each message is told by it."""
 
 import random
+from collections import Counter
+from dataclasses import replace
 
+from app.memory.rules import COMPRESSION_SHARES
 from tests.conftest import StartService
 from tests.journeys.laws import Limits, check_all
 from tests.journeys.looks import WAIT_MS, Json, items, look
@@ -48,3 +51,30 @@ async def test_the_live_log_stays_within_its_budget_however_much_is_observed(
 
     assert sum(one["tokens"] for one in observations) >= wanted
     assert len(generations) >= wanted // (2 * RULES["observation_tokens"])
+
+
+def write_a_third(asked: Asked) -> str:
+    """A reflector that writes every third line of what it is shown, however much less it is asked for."""
+    lines = [line for line in (block(asked.prompt, "log") or "").split("\n") if line.startswith("* ")]
+    return "\n".join(["<observations>", "Date: May 2, 2026", *lines[::3], "</observations>"])
+
+
+async def test_nor_does_it_grow_where_a_reflector_never_makes_one_of_several(
+    start_service: StartService, models: ModelServer
+) -> None:
+    """Reflections become one no larger than one of them, which takes a fifth (memory-rules.md 3.6)."""
+    models.answers |= {PromptKind.OBSERVER: tell_all, PromptKind.REFLECTOR: write_a_third}
+    budget = 4_000
+    rules = RULES | {"observation_tokens": 1_000, "memory_budget": budget}
+    async with start_service(provider="openai", memory=rules) as service:
+        for number in range(12):
+            await service.append(KEY, *request(number), wait_ms=WAIT_MS)
+            memory = await service.memory(KEY)
+            assert (memory["status"], memory["last_error"], memory["coverage"]["gaps"]) == ("idle", None, [])
+            assert memory["log"]["tokens"] <= budget
+        runs = await items(service, f"/sessions/{KEY}/memory/runs")
+        check_all(replace(LIMITS, memory_budget=budget), await look(service, KEY), None)
+
+    consolidating = Counter((run["provider"], run["outcome"]) for run in runs if run["kind"] == "consolidate")
+    assert consolidating["extractive", "recorded"] > 0
+    assert consolidating["openai", "rejected"] == len(COMPRESSION_SHARES) * consolidating["extractive", "recorded"]

@@ -256,10 +256,10 @@ def test_a_changed_config_asks_for_nothing_but_a_decision() -> None:
     ("levels", "step"),
     [
         ([1, 1], IDLE),
-        ([1, 1, 1], Consolidate(levels=(1,), into_level=2)),
-        ([1, 1, 1, 1], Consolidate(levels=(1,), into_level=2)),
-        ([2, 2, 2, 1, 1], Consolidate(levels=(2,), into_level=3)),
-        ([2, 2, 2, 1, 1, 1], Consolidate(levels=(1,), into_level=2)),
+        ([1, 1, 1], Consolidate(levels=(1,), into_level=2, most=3)),
+        ([1, 1, 1, 1], Consolidate(levels=(1,), into_level=2, most=3)),
+        ([2, 2, 2, 1, 1], Consolidate(levels=(2,), into_level=3, most=3)),
+        ([2, 2, 2, 1, 1, 1], Consolidate(levels=(1,), into_level=2, most=3)),
         ([3, 3, 2, 2, 1, 1], IDLE),
     ],
 )

@@ -45,15 +45,16 @@ def test_a_rewrite_condenses_the_reflections_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("levels", "into", "condensed", "limit"),
+    ("levels", "into", "most", "condensed", "limit"),
     [
-        ((1,), 2, [2, 3, 4], 300),
-        ((1, 2), 2, [1, 2, 3, 4], 400),
-        ((2,), 3, [1], None),  # one alone has only to become smaller
+        ((1,), 2, None, [2, 3, 4], 300),
+        ((1,), 2, 2, [2, 3], 300),  # the oldest of them
+        ((1, 2), 2, None, [1, 2, 3, 4], 400),
+        ((2,), 3, None, [1], None),  # one alone has only to become smaller
     ],
 )
 def test_reflections_become_one_no_larger_than_the_largest_of_them(
-    levels: tuple[int, ...], into: int, condensed: list[int], limit: int | None
+    levels: tuple[int, ...], into: int, most: int | None, condensed: list[int], limit: int | None
 ) -> None:
     memory = loaded(
         reflection(1, level=2, tokens=400),
@@ -62,7 +63,7 @@ def test_reflections_become_one_no_larger_than_the_largest_of_them(
         reflection(4, tokens=200),
         observation(5),
     )
-    sources = consolidate_sources(memory, Consolidate(levels=levels, into_level=into))
+    sources = consolidate_sources(memory, Consolidate(levels=levels, into_level=into, most=most))
     assert (ids(sources.reflections), ids(sources.observations)) == (condensed, [])
     assert (sources.kind, sources.into_level, sources.limit_tokens) == ("consolidate", into, limit)
 
