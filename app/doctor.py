@@ -66,7 +66,7 @@ async def examine(settings: Settings, database: Location, *, redrive: bool) -> A
             if settings.embeddings.provider is not None:
                 yield await _vectors(pool)
             if schema.verdict is not Verdict.WRONG:
-                async for finding in _memories(pool, redrive=redrive):
+                async for finding in _memories(pool, attempts_max=settings.engine.attempts_max, redrive=redrive):
                     yield finding
     except StartError as error:
         yield Finding(check="database", verdict=Verdict.WRONG, detail=str(error), advice="see DAYBOOK_DATABASE_URL")
@@ -137,10 +137,10 @@ async def _objects(settings: Settings) -> AsyncIterator[Finding]:
         yield Finding(check=check, verdict=Verdict.WRONG, detail=trouble, advice=advice)
 
 
-async def _memories(pool: Database, *, redrive: bool) -> AsyncIterator[Finding]:
-    troubled = await BacklogStore(pool).troubled(TROUBLED_MAX + 1)
+async def _memories(pool: Database, *, attempts_max: int, redrive: bool) -> AsyncIterator[Finding]:
+    troubled = await BacklogStore(pool, attempts_max=attempts_max).troubled(TROUBLED_MAX + 1)
     for memory in troubled[:TROUBLED_MAX]:
-        stalled = has_stalled(memory.attempts)
+        stalled = has_stalled(memory.attempts, attempts_max=attempts_max)
         yield Finding(
             check=f"memory of {memory.key if memory.resource_id is None else f'resource {memory.resource_id}'}",
             verdict=Verdict.WRONG if stalled else Verdict.WARNING,

@@ -249,7 +249,8 @@ def _provide_context(state: State, base: Base, memory: MemoryParts, recall: Reca
 
 
 def _provide_diagnostics(state: State, base: Base, memory: MemoryParts, recall: RecallParts) -> None:
-    database, roles, backlog = base.database, base.roles, BacklogStore(base.database)
+    database, roles = base.database, base.roles
+    backlog = BacklogStore(database, attempts_max=memory.service.attempts_max)
     state.metrics = Metrics(base.registry, database=database, store=backlog, guards=roles.guards)
     state.diagnostics = DiagnosticsService(
         store=DiagnosticsStore(database),

@@ -328,6 +328,9 @@ class EngineSettings(_Group):
     grace_seconds: float = Field(
         10.0, ge=0, le=3_600, description="for open requests, and then for a running step, when the service stops"
     )
+    attempts_max: int = Field(
+        8, ge=1, le=100, description="tries of a step before its memory is stalled, and tried every 10 minutes"
+    )
 
 
 class LlmSettings(_Group):

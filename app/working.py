@@ -109,9 +109,15 @@ def build_memory(base: Base) -> MemoryParts:
     metrics = MemoryMetrics(base.registry)
     store, queue = MemoryStore(base.database, metrics), QueueStore(base.database, metrics)
     config, rules = configured(EngineConfig, base.settings.engine), base.settings.memory.values()
-    stepping = _stepping(base, store, queue, metrics, rules, lease_seconds=config.lease_seconds)
+    stepping = _stepping(base, store, queue, metrics, rules, config)
     engine = Engine(queue=queue, stepping=stepping, config=config, owner=base.name, tracer=base.tracer)
-    service = MemoryService(queue=queue, engine=engine, service_rules=rules, guards=base.roles.guards.values())
+    service = MemoryService(
+        queue=queue,
+        engine=engine,
+        service_rules=rules,
+        attempts_max=config.attempts_max,
+        guards=base.roles.guards.values(),
+    )
     return MemoryParts(service=service, engine=engine, store=store)
 
 
@@ -121,8 +127,7 @@ def _stepping(
     queue: QueueStore,
     metrics: MemoryMetrics,
     rules: dict[str, Any],
-    *,
-    lease_seconds: float,
+    config: EngineConfig,
 ) -> Stepping:
     database, redaction, tracer = base.database, base.redaction, base.tracer
     observing = Observing(
@@ -162,7 +167,8 @@ def _stepping(
         ),
         charging=base.charging,
         service_rules=rules,
-        lease_seconds=lease_seconds,
+        lease_seconds=config.lease_seconds,
+        attempts_max=config.attempts_max,
         metrics=metrics,
         redaction=redaction,
         tracer=tracer,

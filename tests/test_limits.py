@@ -22,7 +22,6 @@ SET = [
 FIXED = {
     "tool arguments, tool result in the Observer's view": [rules.ARGUMENTS_TOKENS_MAX, rules.RESULT_TOKENS_MAX],
     "messages one observation looks at": [store.PENDING_MESSAGES_MAX],
-    "tries of a step before the memory is `stalled`": [rules.ATTEMPTS_MAX],
     "page of a list": [schemas.PAGE_DEFAULT, schemas.PAGE_MAX],
     "`wait_ms`": [schemas.WAIT_MS_MAX],
 }

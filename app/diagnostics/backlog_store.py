@@ -128,18 +128,22 @@ class Troubled:
 
 
 class BacklogStore:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, attempts_max: int) -> None:
+        """``attempts_max``: failures in a row at which a memory has stalled."""
         self._database = database
+        self._attempts_max = attempts_max
 
     async def backlog(self, *, ages: Sequence[float], limit: int) -> Backlog:
         """What is due or waits, of all tenants; ``ages`` are ascending seconds."""
         async with self._database.connection() as connection:
-            return _backlog_of(await connection.fetch(BACKLOG, limit, ages), ages)
+            rows = await connection.fetch(BACKLOG, limit, ages)
+        return _backlog_of(rows, ages, attempts_max=self._attempts_max)
 
     async def own_backlog(self, tenant: str, *, ages: Sequence[float]) -> Backlog:
         """The same for one tenant, over ``OWN_MAX`` memories that are due and as many that are not yet."""
         async with self._database.connection() as connection:
-            return _backlog_of(await connection.fetch(OWN_BACKLOG, tenant, ages), ages)
+            rows = await connection.fetch(OWN_BACKLOG, tenant, ages)
+        return _backlog_of(rows, ages, attempts_max=self._attempts_max)
 
     async def failing(self, tenant: str) -> list[Failing]:
         """Of the same memories why they fail: the causes of most of them first."""
@@ -154,7 +158,7 @@ class BacklogStore:
         return [_troubled_of(row) for row in rows]
 
 
-def _backlog_of(rows: Sequence[Row], ages: Sequence[float]) -> Backlog:
+def _backlog_of(rows: Sequence[Row], ages: Sequence[float], *, attempts_max: int) -> Backlog:
     standing, tokens = dict[MemoryStatus, Standing](), [0] * (len(ages) + 1)
     for row in rows:
         status = memory_status(
@@ -164,6 +168,7 @@ def _backlog_of(rows: Sequence[Row], ages: Sequence[float]) -> Backlog:
             lease_owner="somebody" if row["leased"] else None,
             lease_step=row["lease_step"],
             attempts=row["attempts"],
+            attempts_max=attempts_max,
             paused=row["paused"],
         )
         former = standing.get(status, Standing())

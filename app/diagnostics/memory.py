@@ -15,7 +15,7 @@ ROLES = ("observer", "reflector")
 RETRIES = frozenset({MemoryStatus.BACKING_OFF, MemoryStatus.STALLED, MemoryStatus.PAUSED})
 
 
-def memory_told(row: Row, rules: Rules) -> dict[str, Any]:
+def memory_told(row: Row, rules: Rules, *, attempts_max: int) -> dict[str, Any]:
     """As a ``MemoryOut``, but for what is not of the row: its observer, reflector and spending."""
     status = memory_status(
         enabled=rules.enabled,
@@ -24,6 +24,7 @@ def memory_told(row: Row, rules: Rules) -> dict[str, Any]:
         lease_owner=row["lease_owner"],
         lease_step=row["lease_step"],
         attempts=row["attempts"] or 0,
+        attempts_max=attempts_max,
         paused=bool(row["paused"]),
     )
     return {

@@ -62,7 +62,7 @@ class DiagnosticsService:
         row = await self._store.memory(session_id(tenant, key))
         if row is None:
             raise SessionNotFound(key)
-        answer = memory_told(row, self._memory.rules(row["config"]))
+        answer = memory_told(row, self._memory.rules(row["config"]), attempts_max=self._memory.attempts_max)
         accounts = await self._charging.accounts(row["memory_id"], tenant)
         spending = None if accounts is None else spending_of(self._charging.caps, accounts)
         return MemoryOut.model_validate(

@@ -33,12 +33,16 @@ FOUND_MAX, FOUND_OF_TENANT_MAX = 1_000, 50  # memories that are due, at one look
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineConfig:
-    """``concurrency``: memories worked on at once by this process. ``grace_seconds``: for a running step at the end."""
+    """``concurrency``: memories worked on at once by this process. ``grace_seconds``: for a running step at the end.
+
+    ``attempts_max``: failures in a row at which a memory has stalled.
+    """
 
     lease_seconds: float = 30.0
     sweep_seconds: float = 1.0
     concurrency: int = 4
     grace_seconds: float = 10.0
+    attempts_max: int = 8
 
 
 class Engine:

@@ -11,7 +11,6 @@ from itertools import accumulate
 from typing import TypeAlias
 
 from app.memory.rules import (
-    ATTEMPTS_MAX,
     BACKOFF_FIRST,
     BACKOFF_MAX,
     BOUNDARY_LOOKS,
@@ -252,17 +251,17 @@ def first_wake_tokens(rules: Rules) -> int:
     return _wake_tokens(rules, pending_tokens=0, buffered_tokens=0)
 
 
-def has_stalled(attempts: int) -> bool:
-    """Section 3.8: after 8 failures in a row, of whatever kind: a wrong key is mended as soon as an outage."""
-    return attempts >= ATTEMPTS_MAX
+def has_stalled(attempts: int, *, attempts_max: int) -> bool:
+    """Section 3.8: after so many failures in a row, of whatever kind: a wrong key is mended as soon as an outage."""
+    return attempts >= attempts_max
 
 
-def backoff(attempts: int, *, now: datetime, retry_after: float | None, jitter: float) -> Wait:
+def backoff(attempts: int, *, attempts_max: int, now: datetime, retry_after: float | None, jitter: float) -> Wait:
     """Section 3.8: after the ``attempts``-th failure wait 1 s, 2 s, 4 s ... 2 min; stalled, once every 10 min.
 
     ``jitter`` in 0..1 spreads the wait over its upper half; Retry-After is honoured where it is longer.
     """
-    if has_stalled(attempts):
+    if has_stalled(attempts, attempts_max=attempts_max):
         return Wait(until=now + timedelta(seconds=max(STALLED_EVERY, retry_after or 0)))
     full = min(BACKOFF_MAX, BACKOFF_FIRST * 2 ** (attempts - 1))
     return Wait(until=now + timedelta(seconds=max(full * (0.5 + jitter / 2), retry_after or 0)))

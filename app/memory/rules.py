@@ -110,7 +110,6 @@ PROTECTED_COVERAGE = 0.8
 RESTORED_SHARE = 0.9
 # Section 3.8: back-off of a failing step, seconds.
 BACKOFF_FIRST, BACKOFF_MAX, STALLED_EVERY = 1.0, 120.0, 600.0
-ATTEMPTS_MAX = 8
 
 MESSAGE_TOKENS_MAX = 10_000_000
 MACHINE_ZONE = "localtime"  # what some systems list beside IANA's; Postgres, which dates by the zone too, has no such

@@ -22,15 +22,25 @@ POLL_FIRST_SECONDS, POLL_MAX_SECONDS = 0.02, 0.25
 
 
 class MemoryService:
-    """Implements the message log's ``MemoryPort``; ``service_rules`` are ``MemoryConfig.values()`` of the settings."""
+    """Implements the message log's ``MemoryPort``; ``service_rules`` are ``MemoryConfig.values()`` of the settings.
+
+    ``attempts_max``: failures in a row at which a memory has stalled.
+    """
 
     def __init__(
-        self, *, queue: QueueStore, engine: Engine, service_rules: dict[str, Any], guards: Iterable[Guard] = ()
+        self,
+        *,
+        queue: QueueStore,
+        engine: Engine,
+        service_rules: dict[str, Any],
+        attempts_max: int,
+        guards: Iterable[Guard] = (),
     ) -> None:
         self._queue = queue
         self._engine = engine
         self._guards = tuple(guards)
         self._service_rules = service_rules
+        self.attempts_max = attempts_max
         self._rules = rules = Rules.resolve(service_rules, {})
         self._defaults = MemoryDefaults(
             wake_tokens=first_wake_tokens(rules),
@@ -58,6 +68,7 @@ class MemoryService:
                 lease_owner=counters.lease_owner,
                 lease_step=counters.lease_step,
                 attempts=counters.attempts,
+                attempts_max=self.attempts_max,
                 paused=counters.paused,
             ),
             "pending_tokens": counters.pending_tokens,

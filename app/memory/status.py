@@ -38,17 +38,18 @@ def memory_status(
     lease_owner: str | None,
     lease_step: str | None,
     attempts: int,
+    attempts_max: int,
     paused: bool,
 ) -> MemoryStatus:
     """``due`` is ``due_at <= now`` by the database's clock: then a lease, if any, has run out.
 
-    ``attempts`` are failures in a row.
+    ``attempts`` are failures in a row, which has stalled at ``attempts_max``.
     """
     if not enabled:
         return MemoryStatus.DISABLED
     if lease_owner is not None and not due:
         return STEPS.get(lease_step or "", MemoryStatus.DUE)
-    if has_stalled(attempts):
+    if has_stalled(attempts, attempts_max=attempts_max):
         return MemoryStatus.STALLED
     if attempts and due_at is not None:
         return MemoryStatus.BACKING_OFF

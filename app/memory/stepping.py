@@ -68,6 +68,7 @@ class Stepping:
         charging: Charging,
         service_rules: dict[str, Any],
         lease_seconds: float,
+        attempts_max: int,
         metrics: MemoryMetrics,
         redaction: Redaction = OFF,
         tracer: Tracer = UNTRACED,
@@ -83,6 +84,7 @@ class Stepping:
         self._charging = charging
         self._service_rules = service_rules
         self._lease_seconds = lease_seconds
+        self._attempts_max = attempts_max
         self._metrics = metrics
         self._redaction = redaction
         self._tracer = tracer
@@ -196,7 +198,13 @@ class Stepping:
             await self._store.add_runs(tx, lease, runs, shown=shown)
             error["at"] = fenced.now.isoformat()
             failures = 1 if untried else attempts
-            wait = backoff(failures, now=fenced.now, retry_after=failure.retry_after, jitter=jitter)
+            wait = backoff(
+                failures,
+                attempts_max=self._attempts_max,
+                now=fenced.now,
+                retry_after=failure.retry_after,
+                jitter=jitter,
+            )
             told = None if untried and loaded.attempts else error
             await self._queue.fail(tx, lease, attempts=attempts, error=told, wait=wait)
         self._metrics.stepped(name, failure.kind)

@@ -31,6 +31,7 @@ from app.sessions.model import Message
 log = structlog.get_logger("daybook.recall")
 
 FIRST = UUID(int=0)
+FAILURES_MAX = 8  # in a row; then it is tried once in ten minutes
 KNOWN_GOOD = "Hello."  # a text that no model refuses
 # What a server may answer because of one text: Ollama cannot write a vector of no numbers, and says 500.
 DOUBTFUL = frozenset({"server_error", "bad_reply"})
@@ -200,6 +201,7 @@ def _pause(error: ModelError, failures: int) -> float:
     now = datetime.now(UTC)
     until = backoff(
         failures,
+        attempts_max=FAILURES_MAX,
         now=now,
         retry_after=error.retry_after,
         jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing

@@ -88,6 +88,21 @@ async def test_what_fails_is_told_by_its_cause_with_its_sessions(
     assert observer["last_error_seconds"] >= 0
 
 
+async def test_after_how_many_tries_a_memory_is_stalled_is_a_setting_that_all_who_tell_of_it_go_by(
+    start_service: StartService, models: ModelServer
+) -> None:
+    models.always = Fault.UNAUTHORIZED
+    async with start_service(provider="openai", memory=MEMORY, engine={"attempts_max": 1}) as service:
+        await service.append("s", *plain_talk(8))
+        memory = await until(lambda: service.memory("s"), lambda memory: memory["attempts"] == 1)
+        assert memory["status"] == "stalled"
+        assert [one["session"] for one in (await service.get("/sessions", status="stalled"))["items"]] == ["s"]
+        assert [one["status"] for one in (await overview(service))["queue"]["memories"]] == ["stalled"]
+        assert 'daybook_memories{status="stalled"} 1.0' in (await service.client.get("/metrics")).text
+    async with start_service(provider="openai", memory=MEMORY, engine={"sweep_seconds": 600}) as service:
+        assert (await service.memory("s"))["status"] == "backing_off"
+
+
 async def test_an_open_circuit_and_a_provider_that_answers_again_are_told(
     start_service: StartService, models: ModelServer
 ) -> None:

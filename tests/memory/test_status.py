@@ -13,6 +13,7 @@ AT_REST: dict[str, Any] = {
     "lease_owner": None,
     "lease_step": None,
     "attempts": 0,
+    "attempts_max": 8,
     "paused": False,
 }
 
