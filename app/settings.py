@@ -331,6 +331,9 @@ class EngineSettings(_Group):
     attempts_max: int = Field(
         8, ge=1, le=100, description="tries of a step before its memory is stalled, and tried every 10 minutes"
     )
+    pending_messages_max: int = Field(
+        2_000, ge=500, le=100_000, description="messages that one observation looks at; the next one goes on"
+    )
 
 
 class LlmSettings(_Group):

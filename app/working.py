@@ -107,8 +107,9 @@ class MemoryParts:
 
 def build_memory(base: Base) -> MemoryParts:
     metrics = MemoryMetrics(base.registry)
-    store, queue = MemoryStore(base.database, metrics), QueueStore(base.database, metrics)
-    config, rules = configured(EngineConfig, base.settings.engine), base.settings.memory.values()
+    limits, rules = base.settings.engine, base.settings.memory.values()
+    store = MemoryStore(base.database, metrics, pending_messages_max=limits.pending_messages_max)
+    queue, config = QueueStore(base.database, metrics), configured(EngineConfig, limits)
     stepping = _stepping(base, store, queue, metrics, rules, config)
     engine = Engine(queue=queue, stepping=stepping, config=config, owner=base.name, tracer=base.tracer)
     service = MemoryService(

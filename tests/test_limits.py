@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from app.memory import rules, store
+from app.memory import rules
 from app.memory.rules import Rules
 from app.sessions import schemas
 from app.settings import Settings
@@ -21,7 +21,6 @@ SET = [
 ]
 FIXED = {
     "tool arguments, tool result in the Observer's view": [rules.ARGUMENTS_TOKENS_MAX, rules.RESULT_TOKENS_MAX],
-    "messages one observation looks at": [store.PENDING_MESSAGES_MAX],
     "page of a list": [schemas.PAGE_DEFAULT, schemas.PAGE_MAX],
     "`wait_ms`": [schemas.WAIT_MS_MAX],
 }

@@ -23,7 +23,6 @@ from app.sessions.message_store import message_of
 from app.sessions.model import Message
 from app.sessions.sharing import waiting
 
-PENDING_MESSAGES_MAX = 2_000  # messages one look reads; a span ends there at the latest
 CONVERSATIONS_MAX = 100  # of a shared memory, looked at for one step: those that waited longest
 UNTIL_SETTLED = 0  # wake_tokens: the step that was recorded is not the last of its run
 LOOK_BACK = 200  # messages searched for the start of a group
@@ -167,7 +166,11 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $
 class MemoryStore:
     """Statements that need a transaction take ``tx``; the others are one statement on a connection of their own."""
 
-    def __init__(self, database: Database, metrics: MemoryMetrics | None = None) -> None:
+    def __init__(
+        self, database: Database, metrics: MemoryMetrics | None = None, *, pending_messages_max: int = 2_000
+    ) -> None:
+        """``pending_messages_max``: messages that one look reads; a span ends there at the latest."""
+        self.pending_messages_max = pending_messages_max
         self._database = database
         self._metrics = metrics or MemoryMetrics()
 
@@ -190,7 +193,7 @@ class MemoryStore:
         The few before that one are read so that no call is separated from its result.
         """
         async with self._database.connection() as connection:
-            rows = await connection.fetch(PENDING_MESSAGES, session_id, after, PENDING_MESSAGES_MAX, LOOK_BACK)
+            rows = await connection.fetch(PENDING_MESSAGES, session_id, after, self.pending_messages_max, LOOK_BACK)
         return [message_of(row) for row in rows]
 
     async def around(self, tx: Tx, session_id: UUID, seq: int, count: int) -> list[Message]:

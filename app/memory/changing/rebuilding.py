@@ -21,7 +21,7 @@ from app.memory.records import Gap, Lease, Loaded, NewObservation, Run
 from app.memory.rules import Rules
 from app.memory.spans import Span, safe_span
 from app.memory.steps import NEVER
-from app.memory.store import PENDING_MESSAGES_MAX, REBUILT, MemoryStore
+from app.memory.store import REBUILT, MemoryStore
 from app.sessions.model import Message
 
 
@@ -62,7 +62,8 @@ class Rebuilding:
         if verdict is None:
             return Outcome.UNAFFORDABLE
         new = new_observation(before, span, verdict)
-        rest = [replace(gap, first=first, last=last) for first, last in left_of(gap.last, span, messages)]
+        left = left_of(gap.last, span, messages, messages_max=self._store.pending_messages_max)
+        rest = [replace(gap, first=first, last=last) for first, last in left]
         with traced(self._tracer, "record"):
             async with self._database.tx() as tx:
                 return await self._record(tx, lease, loaded, span, new, runs, left=[*rest, *later])
@@ -125,9 +126,9 @@ def as_before(loaded: Loaded, seq: int) -> Loaded:
     )
 
 
-def left_of(last: int, span: Span, messages: Sequence[Message]) -> Ranges:
+def left_of(last: int, span: Span, messages: Sequence[Message], *, messages_max: int) -> Ranges:
     """What a span leaves of a range that ends at ``last``: from the next message on that can be observed."""
     following = [message.seq for message in messages if message.observe and message.seq > span.to_seq]
-    unread = messages[-1].seq + 1 if len(messages) == PENDING_MESSAGES_MAX and messages[-1].seq < last else None
+    unread = messages[-1].seq + 1 if len(messages) == messages_max and messages[-1].seq < last else None
     first = following[0] if following else unread
     return () if first is None else ((first, last),)

@@ -36,7 +36,7 @@ from app.memory.outcomes import Outcome, StepFailed, add_usage
 from app.memory.records import Lease, Loaded, Run
 from app.memory.redacting import redacted_messages
 from app.memory.rules import Rules
-from app.memory.store import PENDING_MESSAGES_MAX, MemoryStore
+from app.memory.store import MemoryStore
 from app.redaction.model import OFF, Redaction
 from app.sessions.model import Message
 from app.sessions.sharing import waiting
@@ -110,7 +110,7 @@ class Noting:
     async def _unobserved(self, loaded: Loaded, rules: Rules, narrowing: Narrowing) -> Reading:
         read = loaded.facts_seq if loaded.is_shared else max(loaded.buffered_seq, loaded.facts_seq)
         found = await self._store.pending_messages(loaded.session_id, read)
-        more = len(found) == PENDING_MESSAGES_MAX
+        more = len(found) == self._store.pending_messages_max
         return await asyncio.to_thread(unread_messages, loaded, rules, narrowing, found, more=more)
 
     async def _think(
