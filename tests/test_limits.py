@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from app.memory import rules
 from app.memory.rules import Rules
 from app.sessions import schemas
 from app.settings import Settings
@@ -20,7 +19,6 @@ SET = [
     for pair in zip(re.findall(r"`DAYBOOK_(\w+)`", setting), default.split("; "), strict=False)
 ]
 FIXED = {
-    "tool arguments, tool result in the Observer's view": [rules.ARGUMENTS_TOKENS_MAX, rules.RESULT_TOKENS_MAX],
     "page of a list": [schemas.PAGE_DEFAULT, schemas.PAGE_MAX],
     "`wait_ms`": [schemas.WAIT_MS_MAX],
 }

@@ -10,7 +10,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from app.llm.port import Usage
-from app.memory.rules import OBSERVER_OUTPUT_TOKENS
+from app.memory.rules import OBSERVER_OUTPUT_TOKENS, TOOLS, ToolTokens
 from app.sessions.model import Message, Trust
 
 UTC = ZoneInfo("UTC")
@@ -152,7 +152,8 @@ class ObserverInput:
 
     ``earlier`` are the lines already in the log, oldest first, cut to their budget. ``rejected`` is why the last try
     at the same span was refused, None at the first. ``input_tokens`` caps the messages' view (None: no cap); it bites
-    only where one group of messages is larger than that. ``output_tokens`` is what may be written of them.
+    only where one group of messages is larger than that. ``tools`` is how much it shows of calls and results.
+    ``output_tokens`` is what may be written of them.
     ``small_model`` asks the smaller model, where there is one.
     """
 
@@ -163,6 +164,7 @@ class ObserverInput:
     instruction: str | None = None
     rejected: str | None = None
     input_tokens: int | None = None
+    tools: ToolTokens = TOOLS
     output_tokens: int = OBSERVER_OUTPUT_TOKENS
     small_model: bool = False
 
@@ -199,6 +201,7 @@ class ExtractorInput:
     instruction: str | None = None
     rejected: str | None = None
     input_tokens: int | None = None
+    tools: ToolTokens = TOOLS
     small_model: bool = False
 
 

@@ -22,7 +22,7 @@ class ModelObserver(ModelRole[ObserverInput]):
 
 def observer_prompt(source: ObserverInput) -> str:
     """All but the fixed instructions, the steadier before the newer, the task last."""
-    view = messages_view(source.messages, zone=source.timezone, limit_tokens=source.input_tokens)
+    view = messages_view(source.messages, zone=source.timezone, limit_tokens=source.input_tokens, tools=source.tools)
     return "\n\n".join(
         (
             block("earlier-observations", defused(render(source.earlier)) or "(none)"),

@@ -150,6 +150,7 @@ def _observer_input(loaded: Loaded, rules: Rules, span: Span) -> ObserverInput:
         timezone=rules.zone,
         instruction=rules.instruction,
         input_tokens=narrowing.input_tokens(rules.observer_input_tokens),
+        tools=rules.tools,
         output_tokens=rules.observer_output_tokens,
     )
 

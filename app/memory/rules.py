@@ -66,6 +66,8 @@ PRESETS: Mapping[str, dict[str, Any]] = {
 }
 
 OBSERVER_OUTPUT_TOKENS = 4_000
+# Section 4: what the observer is shown of one call's arguments, and of one result.
+OBSERVER_ARGUMENTS_TOKENS, OBSERVER_RESULT_TOKENS = 2_000, 5_000
 # Rules outside the presets, with the value they have when nobody set them. A fraction is of message_tokens
 # (retain_tokens, block_after) or of observation_tokens (reflect_keep).
 COMMON: dict[str, Any] = {
@@ -78,6 +80,8 @@ COMMON: dict[str, Any] = {
     "reflect_to": 0.5,
     "observer_input_tokens": 24_000,
     "observer_output_tokens": OBSERVER_OUTPUT_TOKENS,
+    "observer_arguments_tokens": OBSERVER_ARGUMENTS_TOKENS,
+    "observer_result_tokens": OBSERVER_RESULT_TOKENS,
     "compact_on_observe": False,
     "retention": None,
     "instruction": None,
@@ -94,9 +98,6 @@ EARLY_TOKENS_MIN = 1_000
 
 # A compaction condenses so much of what no observer has seen, at some 10 ms per 1,000 tokens, while its caller waits.
 EXTRACT_TOKENS_MAX = 50_000
-# Section 4: what the observer is shown of one message.
-ARGUMENTS_TOKENS_MAX = 2_000
-RESULT_TOKENS_MAX = 5_000
 # Section 4, gates: a span smaller than this need not shrink; its log is as long at most as the observer may write.
 SHRINK_FROM_TOKENS = 500
 # Section 3.6: reflections must fit beside observation_tokens, so these take at most this share of a memory_budget; the
@@ -200,6 +201,18 @@ class MemoryConfig(BaseModel):
         le=100_000,
         description="tokens that the observer may write of them; more in one call want more here, and a model that can",
     )
+    observer_arguments_tokens: int | None = Field(
+        None,
+        ge=50,
+        le=MESSAGE_TOKENS_MAX,
+        description="tokens that the observer is shown of a call's arguments: the beginning and end of longer ones",
+    )
+    observer_result_tokens: int | None = Field(
+        None,
+        ge=50,
+        le=MESSAGE_TOKENS_MAX,
+        description="tokens that the observer is shown of a tool's result: the beginning and end of a longer one",
+    )
     previous_observation_tokens: int | None = Field(
         None, ge=0, le=MESSAGE_TOKENS_MAX, description="tokens of the log that the observer is shown; 0: no limit"
     )
@@ -223,6 +236,17 @@ class MemoryConfig(BaseModel):
         """The keys that were set, as JSON. A None resets a key to unset, but for buffer_every, where it means off."""
         given = self.model_dump(include=self.model_fields_set)
         return {key: value for key, value in given.items() if value is not None or key == "buffer_every"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolTokens:
+    """How much is shown of one call's arguments, and of one result."""
+
+    arguments: int = OBSERVER_ARGUMENTS_TOKENS
+    result: int = OBSERVER_RESULT_TOKENS
+
+
+TOOLS = ToolTokens()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,6 +274,8 @@ class Rules:
     reflect_to: float
     observer_input_tokens: int | None
     observer_output_tokens: int
+    observer_arguments_tokens: int
+    observer_result_tokens: int
     previous_observation_tokens: int | None
     compact_on_observe: bool
     retention: Retention | None
@@ -292,12 +318,18 @@ class Rules:
             reflect_to=v["reflect_to"],
             observer_input_tokens=v["observer_input_tokens"] or None,
             observer_output_tokens=v["observer_output_tokens"],
+            observer_arguments_tokens=v["observer_arguments_tokens"],
+            observer_result_tokens=v["observer_result_tokens"],
             previous_observation_tokens=v["previous_observation_tokens"] or None,
             compact_on_observe=v["compact_on_observe"] or False,
             retention=_retention(v["retention"]),
             instruction=v["instruction"],
             timezone=v["timezone"],
         )
+
+    @property
+    def tools(self) -> "ToolTokens":
+        return ToolTokens(arguments=self.observer_arguments_tokens, result=self.observer_result_tokens)
 
     @property
     def zone(self) -> ZoneInfo:

@@ -22,7 +22,7 @@ from zoneinfo import ZoneInfo
 
 from app.kit.days import day_label
 from app.kit.tokens import text_tokens
-from app.memory.rules import ARGUMENTS_TOKENS_MAX, RESULT_TOKENS_MAX
+from app.memory.rules import TOOLS, ToolTokens
 from app.memory.spans import CLOSING
 from app.sessions.model import Message, Part, PartType
 from app.sessions.waiting import Waiting
@@ -56,14 +56,17 @@ class Piece:
         return text_tokens("\n".join(self.lines))
 
 
-def messages_view(messages: Sequence[Message], *, zone: ZoneInfo, limit_tokens: int | None = None) -> str:
+def messages_view(
+    messages: Sequence[Message], *, zone: ZoneInfo, limit_tokens: int | None = None, tools: ToolTokens = TOOLS
+) -> str:
     """The span as text, with dates and times in ``zone``. Messages with ``observe`` False are left out.
 
+    Of a call's arguments and of a result as much is shown as ``tools`` says: the beginning and end of what is longer.
     ``limit_tokens`` bounds the contents, not the labels: beyond it the short pieces stay whole, and the long ones
     are cut to one common size.
     """
     shown = [message for message in messages if message.observe]
-    contents = list(_contents(shown))
+    contents = list(_contents(shown, tools))
     if limit_tokens is not None:
         contents = _evenly_cut(contents, limit_tokens)
     lines: list[str] = []
@@ -132,12 +135,16 @@ def _speaker(name: str | None) -> str:
     return f' "{kept}"' if kept else ""
 
 
-def _contents(messages: Sequence[Message]) -> Iterator[list[Piece]]:
+def _contents(messages: Sequence[Message], tools: ToolTokens) -> Iterator[list[Piece]]:
     names, unanswered = _paired(messages)
     begin = 0
     for message in messages:
         parts = enumerate(message.parts, begin)
-        yield [piece for at, part in parts for piece in _pieces(part, names.get(at), unanswered=at in unanswered)]
+        yield [
+            piece
+            for at, part in parts
+            for piece in _pieces(part, names.get(at), tools=tools, unanswered=at in unanswered)
+        ]
         begin += len(message.parts)
 
 
@@ -168,17 +175,17 @@ def _paired(messages: Sequence[Message]) -> tuple[dict[int, str], set[int]]:
     return names, unanswered
 
 
-def _pieces(part: Part, name: str | None, *, unanswered: bool) -> Iterator[Piece]:
+def _pieces(part: Part, name: str | None, *, tools: ToolTokens, unanswered: bool) -> Iterator[Piece]:
     match part.get("type"):
         case PartType.TEXT:
             yield Piece("|", str(part.get("text", "")))
         case PartType.TOOL_CALL:
-            arguments = cut(value_text(part.get("arguments")), limit_tokens=ARGUMENTS_TOKENS_MAX)
+            arguments = cut(value_text(part.get("arguments")), limit_tokens=tools.arguments)
             yield Piece("call|", f"{part.get('name', '')} {arguments}")
             if unanswered:
                 yield Piece("result|", f"{part.get('name', '')}: no result")
         case PartType.TOOL_RESULT:
-            output = cut(value_text(part.get("output")), limit_tokens=RESULT_TOKENS_MAX)
+            output = cut(value_text(part.get("output")), limit_tokens=tools.result)
             yield Piece("error|" if part.get("is_error") else "result|", f"{name}: {output}" if name else output)
         case PartType.REASONING:
             return  # the model's own thought is no part of what was said

@@ -70,3 +70,23 @@ async def test_an_observer_may_write_as_much_as_the_session_says(
             await service.append(key, *plain_talk(8), wait_ms=WAIT_MS)
             await service.client.post(f"/sessions/{key}/memory/observe", params={"wait_ms": WAIT_MS})
     assert {one.max_tokens for one in models.asked(PromptKind.OBSERVER)} == {4_000, 700}
+
+
+async def test_an_observer_sees_as_much_of_calls_and_results_as_the_session_says(
+    start_service: StartService, models: ModelServer
+) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '"' + "ask " * 1_000 + '"'}}
+    said: list[dict[str, Any]] = [
+        {"role": "user", "content": "Look it up."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "hit " * 1_000},
+    ]
+    async with start_service(provider="openai", memory=MEMORY | {"observer_arguments_tokens": 100}) as service:
+        await service.configure("s2", observer_result_tokens=50)
+        for key in ("s1", "s2"):
+            await service.append(key, *said, *plain_talk(2), wait_ms=WAIT_MS)
+            await service.client.post(f"/sessions/{key}/memory/observe", params={"wait_ms": WAIT_MS})
+    seen = [view for one in models.asked(PromptKind.OBSERVER) if "call| look" in (view := one.prompt)]
+    assert all(view.count("ask ") < 110 for view in seen)
+    assert [view.count("hit ") >= 999 for view in seen] == [True, False]
+    assert seen[1].count("hit ") < 60

@@ -71,6 +71,8 @@ COMMON = {
     "reflect_to": 0.5,
     "observer_input_tokens": 24_000,
     "observer_output_tokens": 4_000,
+    "observer_arguments_tokens": 2_000,
+    "observer_result_tokens": 5_000,
     "instruction": None,
     "timezone": "UTC",
 }

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from app.kit.tokens import text_tokens
+from app.memory.rules import ToolTokens
 from app.memory.views import cut, defused, even_share, messages_view
 from app.sessions.model import Message, Role
 from app.sessions.wire.derived import kind_of
@@ -246,6 +247,15 @@ def test_long_arguments_and_results_keep_head_and_tail(part: dict[str, Any], mos
 
     assert re.search(r"first word .*tokens left out.* word last", view, re.DOTALL)
     assert most * 0.9 < text_tokens(view) < most + 100
+
+
+def test_how_much_is_shown_of_arguments_and_results_is_for_the_rules_to_say() -> None:
+    span = [message(1, call("c1", "write", {"text": LONG})), message(2, result("c1", LONG))]
+
+    said, answered = messages_view(span, zone=UTC_ZONE, tools=ToolTokens(arguments=100, result=300)).split("#2 ")
+
+    assert 90 < text_tokens(said) < 200
+    assert 270 < text_tokens(answered) < 400
 
 
 def test_a_long_message_is_whole_without_a_limit() -> None:

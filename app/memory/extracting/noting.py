@@ -196,6 +196,7 @@ def _extractor_input(
         timezone=rules.zone,
         instruction=rules.instruction,
         input_tokens=narrowing.input_tokens(rules.observer_input_tokens),
+        tools=rules.tools,
     )
 
 
