@@ -19,7 +19,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from app.kit.errors import StartError
 from app.llm.embedding import EmbeddingProvider
 from app.llm.port import Provider
-from app.memory.rules import MemoryConfig
+from app.memory.rules import INSTRUCTION_CHARACTERS_MOST, MemoryConfig
 from app.sessions.model import MESSAGES_MOST
 
 PREFIX = "DAYBOOK_"
@@ -123,6 +123,12 @@ class SessionSettings(_Group):
     message_bytes_max: int = Field(1024 * 1024, ge=1_024, le=1024**3, description="one message as JSON; 413 over it")
     metadata_bytes_max: int = Field(
         16 * 1024, ge=1_024, le=1024**2, description="metadata of a session as JSON; 413 over it"
+    )
+    instruction_characters_max: int = Field(
+        8_000,
+        ge=0,
+        le=INSTRUCTION_CHARACTERS_MOST,
+        description="`instruction` of a session's or a resource's config; each call of a model has it",
     )
     looked_max: int = Field(
         10_000,

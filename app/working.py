@@ -117,6 +117,7 @@ def build_memory(base: Base) -> MemoryParts:
         engine=engine,
         service_rules=rules,
         attempts_max=config.attempts_max,
+        instruction_characters_max=base.settings.sessions.instruction_characters_max,
         guards=base.roles.guards.values(),
     )
     return MemoryParts(service=service, engine=engine, store=store)

@@ -113,6 +113,7 @@ RESTORED_SHARE = 0.9
 BACKOFF_FIRST, BACKOFF_MAX, STALLED_EVERY = 1.0, 120.0, 600.0
 
 MESSAGE_TOKENS_MAX = 10_000_000
+INSTRUCTION_CHARACTERS_MOST = 100_000  # that a session may be allowed to have
 MACHINE_ZONE = "localtime"  # what some systems list beside IANA's; Postgres, which dates by the zone too, has no such
 
 
@@ -222,7 +223,9 @@ class MemoryConfig(BaseModel):
     retention: Retention | None = Field(
         None, description='days and what to keep, as in {"days": 30, "keep": "memory"}; unset: for ever'
     )
-    instruction: str | None = Field(None, max_length=8_000, description="what observer and reflector are told besides")
+    instruction: str | None = Field(
+        None, max_length=INSTRUCTION_CHARACTERS_MOST, description="what observer and reflector are told besides"
+    )
     timezone: str | None = Field(None, description="IANA time zone of dates that are shown")
 
     @field_validator("timezone")

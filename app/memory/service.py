@@ -34,6 +34,7 @@ class MemoryService:
         engine: Engine,
         service_rules: dict[str, Any],
         attempts_max: int,
+        instruction_characters_max: int,
         guards: Iterable[Guard] = (),
     ) -> None:
         self._queue = queue
@@ -41,6 +42,7 @@ class MemoryService:
         self._guards = tuple(guards)
         self._service_rules = service_rules
         self.attempts_max = attempts_max
+        self._instruction_characters_max = instruction_characters_max
         self._rules = rules = Rules.resolve(service_rules, {})
         self._defaults = MemoryDefaults(
             wake_tokens=first_wake_tokens(rules),
@@ -77,20 +79,14 @@ class MemoryService:
             "reflect_at": rules.observation_tokens,
         }
 
-    @staticmethod
-    def check_config(config: dict[str, Any]) -> dict[str, Any]:
+    def check_config(self, config: dict[str, Any]) -> dict[str, Any]:
         """A session's config, read. Raises Invalid naming each wrong key."""
-        try:
-            read = MemoryConfig.model_validate(config, strict=True)  # settings are texts, JSON has types
-        except ValidationError as error:
-            if error.error_count() > ERRORS_MAX:
-                raise Invalid.at("/config", too_many_errors(error.error_count())) from error
-            fields = [
-                FieldError(json_pointer("config", *found["loc"]), invalid_detail(found)) for found in error.errors()
-            ]
-            detail = "; ".join(f"{field.pointer}: {field.detail}" for field in fields[:3])
-            raise Invalid(detail, errors=fields) from error
-        return read.model_dump(include=read.model_fields_set)
+        read = read_config(config)
+        limit = self._instruction_characters_max
+        if len(read.get("instruction") or "") > limit:
+            detail = f"it may have at most {limit} characters (DAYBOOK_SESSIONS__INSTRUCTION_CHARACTERS_MAX)"
+            raise Invalid.at("/config/instruction", detail)
+        return read
 
     def wake(self, memory_id: UUID) -> None:
         self._engine.wake(memory_id)
@@ -116,3 +112,16 @@ class MemoryService:
             await asyncio.sleep(min(pause, left))
             pause = min(pause * 1.5, POLL_MAX_SECONDS)
         return True
+
+
+def read_config(config: dict[str, Any]) -> dict[str, Any]:
+    """A session's config, as JSON has it. Raises Invalid naming each wrong key."""
+    try:
+        read = MemoryConfig.model_validate(config, strict=True)  # settings are texts, JSON has types
+    except ValidationError as error:
+        if error.error_count() > ERRORS_MAX:
+            raise Invalid.at("/config", too_many_errors(error.error_count())) from error
+        fields = [FieldError(json_pointer("config", *found["loc"]), invalid_detail(found)) for found in error.errors()]
+        detail = "; ".join(f"{field.pointer}: {field.detail}" for field in fields[:3])
+        raise Invalid(detail, errors=fields) from error
+    return read.model_dump(include=read.model_fields_set)

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from app.kit.errors import FieldError, Invalid
 from app.memory.rules import MemoryConfig, Rules
-from app.memory.service import MemoryService
+from app.memory.service import read_config
 
 # The table of section 2, and of docs/decisions/0045; None is no limit, or off.
 TABLE: dict[str, dict[str, Any]] = {
@@ -209,13 +209,13 @@ def test_a_wrong_key_or_value_is_refused_by_its_name(config: dict[str, Any], key
 
 def test_a_wrong_config_is_told_by_a_pointer_to_each_key() -> None:
     with pytest.raises(Invalid) as refused:
-        MemoryService.check_config({"mesage_tokens": 5, "preset": "compact", "reflect_to": 2})
+        read_config({"mesage_tokens": 5, "preset": "compact", "reflect_to": 2})
     assert {error.pointer for error in refused.value.errors} == {"/config/mesage_tokens", "/config/reflect_to"}
     assert all(isinstance(error, FieldError) and error.detail for error in refused.value.errors)
 
 
 def test_a_config_keeps_its_nulls_for_they_unset_what_is_stored() -> None:
-    assert MemoryService.check_config({"message_tokens": 5, "buffer_every": None, "preset": None}) == {
+    assert read_config({"message_tokens": 5, "buffer_every": None, "preset": None}) == {
         "message_tokens": 5,
         "buffer_every": None,
         "preset": None,

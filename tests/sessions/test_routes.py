@@ -590,6 +590,17 @@ async def test_a_wrong_config_or_metadata_is_refused_with_a_pointer_and_nothing_
     assert (session["config"], session["metadata"], session["resource_id"]) == ({}, {"a": 1}, None)
 
 
+async def test_an_instruction_is_as_long_as_the_setting_says(start_service: StartService) -> None:
+    async with start_service(sessions={"instruction_characters_max": 10}) as service:
+        await put(service, config={"instruction": "x" * 10})
+        for path in ("/sessions/s1", "/resources/r1"):
+            answer = await service.client.put(path, json={"config": {"instruction": "x" * 11, "keep_last": 3}})
+            [error] = problem(answer, 422, "invalid")["errors"]
+            assert error["pointer"] == "/config/instruction"
+            assert "10 characters (DAYBOOK_SESSIONS__INSTRUCTION_CHARACTERS_MAX)" in error["detail"]
+        assert (await service.get("/sessions/s1"))["config"] == {"instruction": "x" * 10}
+
+
 async def test_sessions_are_found_by_a_part_of_their_key(service: Service) -> None:
     for key in ("chat-Lisbon-1", "chat-porto-2", "mail-lisbon"):
         await post(service, said(), key=key)
