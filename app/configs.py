@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel
 
 from app.choosing import chosen_models
+from app.context.model import ContextLimits
 from app.keys.auth import AuthConfig
 from app.kit.auth import LOOPBACK_HOSTS
 from app.kit.db import DatabaseConfig
@@ -58,6 +59,10 @@ def caps(settings: Settings) -> Caps:
         observing=chosen.observer.provider is not Provider.EXTRACTIVE,
         reflecting=chosen.reflector.provider is not Provider.EXTRACTIVE,
     )
+
+
+def context_limits(settings: Settings) -> ContextLimits:
+    return configured(ContextLimits, settings.context, template_characters_max=settings.state.template_characters_max)
 
 
 def ending_config(settings: Settings) -> EndingConfig:

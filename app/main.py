@@ -17,7 +17,7 @@ from app.artifacts.branch_store import ArtifactBranchStore
 from app.artifacts.branching import ArtifactBranching
 from app.artifacts.service import ArtifactConfig, ArtifactService
 from app.artifacts.store import ArtifactStore
-from app.configs import auth_config, configured, ending_config
+from app.configs import auth_config, configured, context_limits, ending_config
 from app.context.answers import Answers, AnswersConfig
 from app.context.diff_store import DiffStore
 from app.context.previous import PreviousCalls, PreviousConfig
@@ -244,6 +244,7 @@ def _provide_context(state: State, base: Base, memory: MemoryParts, recall: Reca
         ),
         recall=recall.service,
         recall_tokens=settings.recall.tokens,
+        limits=context_limits(settings),
         tracer=base.tracer,
     )
 

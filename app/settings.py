@@ -21,6 +21,7 @@ from app.llm.embedding import EmbeddingProvider
 from app.llm.port import Provider
 from app.memory.rules import INSTRUCTION_CHARACTERS_MOST, MemoryConfig
 from app.sessions.model import MESSAGES_MOST
+from app.state.templates import LIST_MOST, TEXT_CHARS_MOST
 
 PREFIX = "DAYBOOK_"
 
@@ -168,6 +169,9 @@ class ArtifactSettings(_Group):
         2, ge=1, le=256, description="artifacts searched at once, per process; 503 after a wait of 30 s"
     )
     grep_seconds: float = Field(10.0, gt=0, le=3_600, description="for one such search; 422 after it")
+    grep_line_characters_max: int = Field(
+        500, ge=40, le=10_000, description="of a line that such a search shows; of a longer one the piece that matches"
+    )
     url: str | None = Field(
         None, description="object store of the bytes: file:///..., s3://, gs://, az://; unset: the database"
     )
@@ -180,6 +184,9 @@ class ArtifactSettings(_Group):
     orphan_seconds: float = Field(3_600.0, ge=1, le=604_800, description="age at which such an object is deleted")
     part_bytes_inline_max: int = Field(
         10_000, ge=4_096, le=1024**3, description="a message's part of more bytes is an artifact too"
+    )
+    inserted_bytes_max: int = Field(
+        64 * 1024, ge=0, le=TEXT_CHARS_MOST, description="an artifact that a template inserts; 413 over it"
     )
 
 
@@ -203,6 +210,16 @@ class ContextSettings(_Group):
         le=1_000_000,
         description="part of a context for what was said in other sessions that share the memory and is in no note yet",
     )
+
+    system_characters_max: int = Field(
+        8 * 1024 * 1024,
+        ge=1,
+        le=1024**3,
+        description="all texts of a `system` together, with their values; 413 over it",
+    )
+    temp_values_max: int = Field(100, ge=0, le=LIST_MOST, description="`temp:` values of a context")
+    knowledge_max: int = Field(100, ge=0, le=LIST_MOST, description="`knowledge` entries of a context")
+    incoming_max: int = Field(100, ge=0, le=LIST_MOST, description="`incoming` messages of a context")
 
 
 class RecallSettings(_Group):
@@ -305,6 +322,12 @@ class StateSettings(_Group):
     scope_bytes_max: int = Field(1024 * 1024, ge=1, le=1024**3, description="their bytes together; 413 over it")
     lint_findings_max: int = Field(
         1_000, ge=1, le=100_000, description="findings listed for a template; the others are counted"
+    )
+    template_characters_max: int = Field(
+        1024 * 1024,
+        ge=1,
+        le=TEXT_CHARS_MOST,
+        description="a template, and what it becomes, or the text of a `knowledge` entry; 413 over it",
     )
 
 

@@ -7,6 +7,7 @@ import pytest
 from app import configs
 from app.artifacts.service import ArtifactConfig
 from app.artifacts.sweeping import SweepConfig
+from app.context.model import ContextLimits
 from app.diagnostics.service import EventsConfig
 from app.facts.model import FactConfig
 from app.kit.connection import ConnectionConfig
@@ -51,6 +52,7 @@ def test_what_a_part_keeps_to_by_itself_is_what_the_settings_say(config: Any, gr
 
 
 def test_what_a_part_keeps_to_by_itself_is_a_setting_of_another_name_too() -> None:
+    assert configs.context_limits(SETTINGS) == ContextLimits()
     assert configs.ending_config(SETTINGS) == EndingConfig()
     assert configs.index_config(SETTINGS) == IndexConfig()
     assert configs.recall_config(SETTINGS) == RecallConfig()

@@ -6,10 +6,12 @@ it, 80 s of 4 MB for ``a.{600}c``. So it is searched in stretches, between which
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import re2
 
+Piece: TypeAlias = Callable[[bytes, int], str]  # of a line, with the byte at a position
 Regex: TypeAlias = Any  # of re2, which has no types: compiled for bytes, with search(text, position)
 
 _BY_LINES = b"(?m)"  # put before every pattern: ^ and $ are those of a line
@@ -17,7 +19,6 @@ STRETCH_BYTES = 64 * 1024  # of whole lines, at least one, that are searched at 
 STEPS_MAX = 2_000_000_000  # of a stretch, each of a few nanoseconds: its bytes times the size of the pattern's program
 COSTLY = "it is too large for a line as long as this text has; one with fewer and shorter repetitions may do"
 SLOW = "it takes too long in this text; one with fewer and shorter repetitions may do"
-LINE_CHARS_MAX = 500  # of a line in an answer: with a match in a longer one, the piece around it
 
 
 class PatternError(ValueError):
@@ -53,16 +54,19 @@ def grep(
     limit: int,
     neighbours: int,
     ignore_case: bool,
+    line_characters_max: int,
     is_late: Callable[[], bool] = lambda: False,
 ) -> Found:
     """The first ``limit`` lines that match, each with so many lines before and after.
 
+    Of a longer line than ``line_characters_max`` the piece with the match is shown, of a neighbour its beginning.
     ``is_late`` is asked now and then, and ends it. Raises PatternError, NotText.
     """
     check_text(content)
     regex = _compiled(pattern, ignore_case=ignore_case)
     matches: list[LineMatch] = []
-    for match in _matches(regex, content, neighbours, is_late):
+    piece = partial(_piece, characters_max=line_characters_max)
+    for match in _matches(regex, content, neighbours, piece, is_late):
         if len(matches) == limit:
             return Found(matches=tuple(matches), truncated=True)
         matches.append(match)
@@ -98,7 +102,9 @@ def _reason(error: Exception) -> str:
     return said.replace(_BY_LINES, b"", 1).decode(errors="replace")
 
 
-def _matches(regex: Regex, content: bytes, neighbours: int, is_late: Callable[[], bool]) -> Iterator[LineMatch]:
+def _matches(
+    regex: Regex, content: bytes, neighbours: int, piece: Piece, is_late: Callable[[], bool]
+) -> Iterator[LineMatch]:
     line, counted = 1, 0
     for begin, last in _stretches(content):
         if is_late():
@@ -114,9 +120,9 @@ def _matches(regex: Regex, content: bytes, neighbours: int, is_late: Callable[[]
             line += content.count(b"\n", counted, start)
             yield LineMatch(
                 line=line,
-                text=_piece(content[start:end], found.start() - start),
-                before=tuple(_before(content, start, neighbours)),
-                after=tuple(_after(content, end, neighbours)),
+                text=piece(content[start:end], found.start() - start),
+                before=tuple(piece(near, 0) for near in _before(content, start, neighbours)),
+                after=tuple(piece(near, 0) for near in _after(content, end, neighbours)),
             )
             counted, position = start, end + 1
 
@@ -132,22 +138,22 @@ def _stretches(content: bytes) -> Iterator[tuple[int, int]]:
         begin = end + 1
 
 
-def _before(content: bytes, start: int, count: int) -> list[str]:
-    lines: list[str] = []
+def _before(content: bytes, start: int, count: int) -> list[bytes]:
+    lines: list[bytes] = []
     while count > len(lines) and start > 0:
         end = start - 1
         start = content.rfind(b"\n", 0, end) + 1
-        lines.append(_piece(content[start:end], 0))
+        lines.append(content[start:end])
     return lines[::-1]
 
 
-def _after(content: bytes, end: int, count: int) -> Iterator[str]:
+def _after(content: bytes, end: int, count: int) -> Iterator[bytes]:
     for _ in range(count):
         start = end + 1
         if start >= len(content):
             return
         end = _line_end(content, start)
-        yield _piece(content[start:end], 0)
+        yield content[start:end]
 
 
 def _line_end(content: bytes, position: int) -> int:
@@ -155,8 +161,8 @@ def _line_end(content: bytes, position: int) -> int:
     return len(content) if end < 0 else end
 
 
-def _piece(line: bytes, position: int) -> str:
+def _piece(line: bytes, position: int, *, characters_max: int) -> str:
     """The line, or where it is long the piece of it with the byte at ``position``, which may be within a character."""
     text, before = line.decode().removesuffix("\r"), len(line[:position].decode(errors="ignore"))
-    start = max(0, min(before - LINE_CHARS_MAX // 2, len(text) - LINE_CHARS_MAX))
-    return text[start : start + LINE_CHARS_MAX]
+    start = max(0, min(before - characters_max // 2, len(text) - characters_max))
+    return text[start : start + characters_max]

@@ -46,7 +46,6 @@ BYTE_ORDER_MARKS = {  # those of four bytes first: one of them begins as one of 
 WIDTHS = {"utf-16": 2, "utf-32": 4}  # bytes of a character, by what a charset's name begins with
 FIRST_PART = PartAt(0, -1)  # before every part of a message
 CLEAR_SECONDS = 10.0  # that a deletion waits for a store; what is not done by then is the sweep's
-INSERTED_BYTES_MAX = 64 * 1024  # of one artifact's text in a template
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +53,8 @@ class ArtifactConfig:
     """Limits: bytes of one artifact, its versions, and those of all artifacts of a session.
 
     So many of a process are searched at once, each for ``grep_seconds`` at most.
-    ``part_bytes_inline_max``: a message's part of more bytes is an artifact too (api.md).
+    ``part_bytes_inline_max``: a message's part of more bytes is an artifact too (api.md). A template may insert one of
+    ``inserted_bytes_max``. ``grep_line_characters_max`` are shown of a line that matches, or is beside one.
     """
 
     bytes_max: int = 8 * 1024 * 1024
@@ -62,7 +62,9 @@ class ArtifactConfig:
     session_max: int = 1_000
     grep_concurrency: int = 2
     grep_seconds: float = 10.0
+    grep_line_characters_max: int = 500
     part_bytes_inline_max: int = 10_000
+    inserted_bytes_max: int = 64 * 1024
 
 
 class ArtifactService:
@@ -186,6 +188,7 @@ class ArtifactService:
                 asked.pattern,
                 limit=asked.limit,
                 neighbours=asked.neighbours,
+                line_characters_max=self._config.grep_line_characters_max,
                 ignore_case=asked.ignore_case,
                 is_late=lambda: time.monotonic() > end,
             )
@@ -225,11 +228,11 @@ class ArtifactService:
     async def texts(self, session: UUID, names: Sequence[str]) -> dict[str, str]:
         """The newest texts under these names, for a template; a name under which there is nothing is left out.
 
-        Raises ArtifactNotText, and ArtifactTooLarge over INSERTED_BYTES_MAX.
+        Raises ArtifactNotText, and ArtifactTooLarge over ``inserted_bytes_max``.
         """
         found = await self._store.named(session, names)
         for artifact in found:
-            _refuse_insertion(artifact)
+            self._refuse_insertion(artifact)
         return {artifact.name: await self._text(artifact) for artifact in found}
 
     async def _text(self, artifact: Artifact) -> str:
@@ -247,6 +250,14 @@ class ArtifactService:
         limit = self._config.bytes_max
         if len(content) > limit:
             raise ArtifactTooLarge(f"an artifact may have at most {limit} bytes (DAYBOOK_ARTIFACTS__BYTES_MAX)")
+
+    def _refuse_insertion(self, artifact: Artifact) -> None:
+        limit = self._config.inserted_bytes_max
+        if artifact.size > limit:
+            raise ArtifactTooLarge(
+                f"'{artifact.name}' has {artifact.size} bytes; a template may insert one of {limit} at most"
+                " (DAYBOOK_ARTIFACTS__INSERTED_BYTES_MAX)"
+            )
 
     def _full(self, put: Put, name: str) -> ArtifactsFull:
         limit = self._config.versions_max
@@ -298,13 +309,6 @@ def charsets_of(content: bytes, media_type: str) -> tuple[str, ...]:
 def _refuse_part(name: str) -> None:
     if part_at(name) is not None:
         raise Invalid.at("name", f"'{name}' is a part of a message, which is changed and deleted with its message")
-
-
-def _refuse_insertion(artifact: Artifact) -> None:
-    if artifact.size > INSERTED_BYTES_MAX:
-        raise ArtifactTooLarge(
-            f"'{artifact.name}' has {artifact.size} bytes; a template may insert one of {INSERTED_BYTES_MAX} at most"
-        )
 
 
 def _not_found(key: str, name: str, version: int | None) -> ArtifactNotFound:

@@ -119,10 +119,29 @@ class Recalled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ContextLimits:
+    """What a caller may add to a context: ``temp:`` values, entries of knowledge, incoming messages.
+
+    A template, and what it becomes, has ``template_characters_max``; all of them together, with their values,
+    ``system_characters_max``, for each of a thousand may be of the same large value.
+    """
+
+    temp_values_max: int = 100
+    knowledge_max: int = 100
+    incoming_max: int = 100
+    template_characters_max: int = 1024 * 1024
+    system_characters_max: int = 8 * 1024 * 1024
+
+
+LIMITS = ContextLimits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
     """What the caller asked for. A budget of None is the session's own; 0 is no limit.
 
-    ``system`` are templates. ``state`` are values of this request only, by their names with ``temp:``.
+    ``system`` are templates. ``state`` are values of this request only, by their names with ``temp:``. ``limits`` is
+    what these may become.
     """
 
     format: Format
@@ -138,6 +157,7 @@ class Ask:
     max_reflections: int | None = None
     max_observations: int | None = None
     explain: bool = False
+    limits: ContextLimits = LIMITS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

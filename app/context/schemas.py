@@ -12,8 +12,7 @@ from app.recall.schemas import Query
 from app.sessions.model import SEQ_MAX
 from app.sessions.schemas import WAIT_MS_MAX, MessageIn, Time
 from app.state.schemas import Text, Texts
-
-TEMP_VALUES_MAX = 100
+from app.state.templates import LIST_MOST
 
 
 class ContextQuery(BaseModel):
@@ -59,14 +58,14 @@ class ContextIn(BaseModel):
         default_factory=list,
         description="The agent's own system prompt, before everything else; a template: `{user:name|the customer}`",
     )
-    knowledge: list[KnowledgeIn] = Field(default_factory=list, max_length=100)
+    knowledge: list[KnowledgeIn] = Field(default_factory=list, max_length=LIST_MOST)
     state: dict[str, Any] = Field(
         default_factory=dict,
-        max_length=TEMP_VALUES_MAX,
+        max_length=LIST_MOST,
         description="Values of this request, named `temp:x`: for templates, and shown after the messages",
     )
     channel: str | None = Field(None, max_length=1_000, description="Where the user writes from")
-    incoming: list[MessageIn] = Field(default_factory=list, max_length=100, description="Shown, not stored")
+    incoming: list[MessageIn] = Field(default_factory=list, max_length=LIST_MOST, description="Shown, not stored")
     now: Time | None = None
 
 

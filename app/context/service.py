@@ -13,7 +13,8 @@ from app.context.answers import NOTHING, Answer, Answers, Asked, Kept, Names, as
 from app.context.compile import compile_context
 from app.context.diff import Diff, check, diff
 from app.context.diff_store import DiffStore
-from app.context.model import Ask, Compiled, Knowledge, Recalled, Snapshot
+from app.context.limits import check_counts, check_knowledge, check_templates
+from app.context.model import Ask, Compiled, ContextLimits, Knowledge, Recalled, Snapshot
 from app.context.reading import SnapshotReader
 from app.context.recalled import within
 from app.context.schemas import ContextIn, ContextQuery
@@ -51,9 +52,10 @@ class ContextService:
         answers: Answers,
         recall: RecallService,
         recall_tokens: int,
+        limits: ContextLimits,
         tracer: Tracer = UNTRACED,
     ) -> None:
-        """``recall_tokens``: the part of a context for what ``query=`` finds."""
+        """``recall_tokens``: the part of a context for what ``query=`` finds. ``limits``: what callers may add."""
         self._reader = reader
         self._store = store
         self._diffs = diffs
@@ -62,6 +64,7 @@ class ContextService:
         self._answers = answers
         self._recall = recall
         self._recall_tokens = recall_tokens
+        self._limits = limits
         self._tracer = tracer
 
     async def context(
@@ -70,19 +73,20 @@ class ContextService:
         """The context of a session as it is now, or was in the past; an empty one for a session never seen.
 
         Large bodies, large sessions and ``explain`` are worked on in a thread. Raises VersionNotFound and
-        MessageNotFound for a version or a message that the session never had.
+        MessageNotFound for a version or a message that the session never had; Invalid and TooLarge for what is added.
         """
         of = {"daybook.session": key, "daybook.format": query.format}
         with traced(self._tracer, "context", attributes=of):
             return await self._context(tenant, key, query, body, body_bytes)
 
     async def _context(self, tenant: str, key: str, query: ContextQuery, body: ContextIn, body_bytes: int) -> Answer:
+        check_counts(body, self._limits)
         check_temp(body.state)
         session, moment = session_id(tenant, key), _moment(query)
         caught_up = await self._wait(session, query)
         question = await offloaded(partial(asked, session, query, body), size=body_bytes) if caught_up else None
         kept = self._kept(question, query, body)
-        names = await offloaded(partial(_names, body), size=body_bytes) if kept is None else kept.names
+        names = await offloaded(partial(_names, body, self._limits), size=body_bytes) if kept is None else kept.names
         known = None if kept is None else kept.mark
         read = await self._reader.read(tenant, key, moment, names, message_budget=query.message_budget, known=known)
         if not isinstance(read, Unchanged):
@@ -123,7 +127,9 @@ class ContextService:
         """The context, and the time it is told from. With ``query=`` it is compiled once more with what was found."""
         given = body.now or query.now
         now = given or _now(server, snapshot.newest_created_at)
-        ask = await offloaded(partial(_ask, query, body, snapshot, now=now, server=server), size=size)
+        ask = await offloaded(
+            partial(_ask, query, body, snapshot, limits=self._limits, now=now, server=server), size=size
+        )
         anchored = _anchored(snapshot, given)
         compiled = await offloaded(partial(compile_context, anchored, ask), size=size)
         if query.query is not None and snapshot.last_seq:
@@ -167,7 +173,10 @@ class ContextService:
         return memory is None or await self._memory.idle(memory, left)
 
 
-def _ask(query: ContextQuery, body: ContextIn, snapshot: Snapshot, *, now: datetime, server: datetime) -> Ask:
+def _ask(
+    query: ContextQuery, body: ContextIn, snapshot: Snapshot, *, limits: ContextLimits, now: datetime, server: datetime
+) -> Ask:
+    check_knowledge(body, limits)
     return Ask(
         format=query.format,
         now=now,
@@ -181,6 +190,7 @@ def _ask(query: ContextQuery, body: ContextIn, snapshot: Snapshot, *, now: datet
         max_reflections=query.max_reflections,
         max_observations=query.max_observations,
         explain=query.explain,
+        limits=limits,
     )
 
 
@@ -192,7 +202,9 @@ def work_bytes(snapshot: Snapshot) -> int:
     return notes + media // CHARACTERS_PER_TOKEN + said
 
 
-def _names(body: ContextIn) -> Names:
+def _names(body: ContextIn, limits: ContextLimits) -> Names:
+    """The names that its templates use. Raises TooLarge for one that is not to be read."""
+    check_templates(body, limits)
     return names_of(map(read, body.system))
 
 

@@ -16,13 +16,14 @@ from app.state.templates import Scope, scope_of
 class StateConfig:
     """Limits: bytes of one value as JSON; of each scope of one owner the number of values and their bytes together.
 
-    Of what is found in a template so many are told at most.
+    Of what is found in a template so many are told at most; it has ``template_characters_max``, with its values too.
     """
 
     value_bytes_max: int = 64 * 1024
     entries_max: int = 1_000
     scope_bytes_max: int = 1024 * 1024
     lint_findings_max: int = 1_000
+    template_characters_max: int = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from app.kit.errors import Invalid, json_pointer
+from app.kit.errors import Invalid, TooLarge, json_pointer
 from app.sessions.wire import first_flaw
 from app.state.templates import NAME_PATTERN, Scope, scope_of
 
@@ -12,6 +12,7 @@ NAMES = "a name has 1-100 letters, digits and _, none of the digits first, after
 STORED_TEMP = "a 'temp:' value is not stored: send it as `state` with the request for a context"
 NOT_TEMP = "only 'temp:' values, named like 'temp:page', come with a request; others are stored in the session's state"
 
+TEXT_SETTING = "DAYBOOK_STATE__TEMPLATE_CHARACTERS_MAX"
 _NAME = re.compile(NAME_PATTERN)
 
 
@@ -36,3 +37,9 @@ def check_temp(values: Mapping[str, Any]) -> None:
         if not _NAME.fullmatch(name) or scope_of(name) is not Scope.TEMP:
             raise Invalid.at(pointer, NOT_TEMP)
         check_value(value, pointer)
+
+
+def check_text(text: str, pointer: str, *, characters_max: int) -> None:
+    """A template, or a text beside templates. Raises TooLarge."""
+    if len(text) > characters_max:
+        raise TooLarge.at(pointer, f"it may have at most {characters_max} characters ({TEXT_SETTING})")

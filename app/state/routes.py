@@ -96,10 +96,9 @@ async def delete_value(
 @needs(Access.READ)
 async def lint_template(body: Sent[LintIn], tenant: Tenant, request: Request) -> LintOut:
     """What is wrong with a template, which names it uses, and from where on they make the cached prefix change."""
-    texts = [*body.template, *body.system]
-    if not texts:
+    if not body.template and not body.system:
         raise Invalid.at("/template", "there is nothing to look at: neither a template nor a system")
-    found = await _service(request).lint(tenant, texts, key=body.session)
+    found = await _service(request).lint(tenant, body)
     return LintOut(
         names={scope: list(names) for scope, names in found.names.items()},
         volatile_from=found.volatile_from and PlaceOut(text=found.volatile_from[0], position=found.volatile_from[1]),

@@ -8,7 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from app.sessions.schemas import KEY_PATTERN
 from app.state.linting import Code, Severity
-from app.state.templates import NAME_PATTERN, TEXT_CHARS_MAX, Scope
+from app.state.templates import NAME_PATTERN, TEXT_CHARS_MOST, Scope
 
 StateName = Annotated[
     str,
@@ -45,7 +45,7 @@ def _listed(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-Text = Annotated[str, Field(max_length=TEXT_CHARS_MAX)]
+Text = Annotated[str, Field(max_length=TEXT_CHARS_MOST)]
 TEXTS_MAX = 1_000  # of a system prompt: each is a block of its own
 _TextList = Annotated[list[Text], Field(max_length=TEXTS_MAX)]
 Texts = Annotated[_TextList, BeforeValidator(_listed, json_schema_input_type=Text | _TextList | None)]

@@ -1,7 +1,7 @@
 """What a caller can do with the state a session sees: read it, change it, and be sure of what is changed."""
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,8 @@ from app.sessions.store import session_id
 from app.state.errors import NoResource, StateChanged, StateNotFound, StateTooLarge
 from app.state.linting import Lint, lint
 from app.state.model import Changes, Entry, State, StateConfig, check_growth, check_size
-from app.state.reading import check_name, check_value
+from app.state.reading import check_name, check_text, check_value
+from app.state.schemas import LintIn
 from app.state.store import StateStore
 from app.state.templates import STORED
 
@@ -48,9 +49,13 @@ class StateService:
         """Those of the names that a session not seen yet can see."""
         return await self._store.tenant_values(tenant, names)
 
-    async def lint(self, tenant: str, texts: Sequence[str], *, key: str | None) -> Lint:
-        """What is to be said of templates, with a ``key`` also of the values that its session has for them."""
-        values = None if key is None else (await self.state(tenant, key)).values
+    async def lint(self, tenant: str, asked: LintIn) -> Lint:
+        """What is to be said of templates, of a session's also by the values that it has for them. Raises TooLarge."""
+        for name, given in (("template", asked.template), ("system", asked.system)):
+            for index, text in enumerate(given):
+                check_text(text, json_pointer(name, index), characters_max=self._config.template_characters_max)
+        texts = [*asked.template, *asked.system]
+        values = None if asked.session is None else (await self.state(tenant, asked.session)).values
         work = partial(lint, texts, values, findings_max=self._config.lint_findings_max)
         return await offloaded(work, size=sum(map(len, texts)))
 

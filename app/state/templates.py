@@ -16,7 +16,8 @@ from app.kit.json import dumps
 NAME_CHARS_MAX = 100
 NAME = rf"[A-Za-z_][A-Za-z0-9_]{{0,{NAME_CHARS_MAX - 1}}}"
 NAME_PATTERN = rf"^(?:(?:user|app|temp):)?{NAME}$"
-TEXT_CHARS_MAX = 1024 * 1024  # of a template, and of what it becomes
+TEXT_CHARS_MOST = 16 * 1024 * 1024  # that a template may be allowed to have
+LIST_MOST = 10_000  # values, texts or messages that a context may be allowed to be given: no more of them is read
 DIGITS_MAX = 18  # of a list's item; Python reads no number of thousands of them
 _STEP = r"\.[A-Za-z0-9_]+"
 _ARTIFACT = r"artifact\.(?P<artifact>[A-Za-z0-9._:@~=+-]{1,200})"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.artifacts.grep import LINE_CHARS_MAX, STRETCH_BYTES, Found, NotText, PatternError, grep
+from app.artifacts.grep import STRETCH_BYTES, Found, NotText, PatternError, grep
 
 LINES = st.lists(st.text(st.sampled_from("ab é🔴\r"), max_size=6), min_size=1, max_size=12)
 # Patterns that mean the same to RE2 and to Python.
@@ -15,7 +15,8 @@ PATTERNS = st.sampled_from(["a", "b$", "^a", "^$", "a+b", "é", "🔴.", "[^a]",
 
 
 def search(content: bytes, pattern: str, **asked: Any) -> Found:
-    return grep(content, pattern, **{"limit": 100, "neighbours": 0, "ignore_case": False, **asked})
+    usual = {"limit": 100, "neighbours": 0, "ignore_case": False, "line_characters_max": 500}
+    return grep(content, pattern, **usual | asked)
 
 
 @given(lines=LINES, pattern=PATTERNS, ends=st.booleans())
@@ -86,10 +87,16 @@ def test_a_match_never_goes_over_the_end_of_its_line(pattern: str) -> None:
 def test_of_a_long_line_the_piece_around_the_match_is_shown() -> None:
     line = "é" * 2_000 + "needle" + "é" * 2_000
     [match] = search(f"first\n{line}\n".encode(), "needle").matches
-    assert len(match.text) == LINE_CHARS_MAX
+    assert len(match.text) == 500
     assert match.text.strip("é") == "needle"
     [match] = search(line.encode(), "^é").matches
-    assert match.text == line[:LINE_CHARS_MAX]
+    assert match.text == line[:500]
+
+
+def test_how_much_of_a_line_is_shown_can_be_said() -> None:
+    text = b"a" * 50 + b"\n" + b"b" * 50 + b"needle\n"
+    [match] = search(text, "needle", neighbours=1, line_characters_max=40).matches
+    assert (match.text, match.before) == ("b" * 34 + "needle", ("a" * 40,))
 
 
 def test_a_match_may_begin_within_a_character() -> None:

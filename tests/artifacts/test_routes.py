@@ -381,3 +381,11 @@ async def test_a_search_that_takes_too_long_is_told_so(start_service: StartServi
         for _ in range(2):  # the place of one that was ended is the next one's
             answer = await service.client.post(f"{REPORT}/grep", json={"pattern": "a"})
             assert "/pattern: it takes too long" in problem(answer, 422, "invalid")["detail"]
+
+
+async def test_a_search_shows_as_much_of_a_line_as_the_setting_says(start_service: StartService) -> None:
+    async with start_service(artifacts={"grep_line_characters_max": 40}) as service:
+        await service.append("s1", {"role": "user", "content": "Hello"})
+        await service.client.put(REPORT, content=b"a" * 100)
+        answer = await service.client.post(f"{REPORT}/grep", json={"pattern": "a"})
+    assert [match["text"] for match in answer.json()["matches"]] == ["a" * 40]

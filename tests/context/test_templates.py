@@ -6,9 +6,9 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
-from app.context.stages.template import ALL_TOO_LARGE
+from app.context.model import LIMITS
+from app.context.stages.template import all_too_large
 from app.kit.errors import ERRORS_MAX, too_many_errors
-from app.state.templates import TEXT_CHARS_MAX
 from tests.conftest import Service
 from tests.test_problems import assert_problem
 
@@ -102,9 +102,9 @@ async def test_of_names_without_a_value_so_many_are_told(stocked: Service) -> No
 
 async def test_texts_grow_together_to_a_limit_however_large_each_may_be(stocked: Service) -> None:
     """A thousand texts of one value of a megabyte were a context of a gigabyte."""
-    answer = await ask(stocked, ["{temp:long}"] * 1_000, state={"temp:long": "x" * TEXT_CHARS_MAX})
+    answer = await ask(stocked, ["{temp:long}"] * 1_000, state={"temp:long": "x" * LIMITS.template_characters_max})
     told = assert_problem(answer, 413, "too-large")
-    assert told["errors"] == [{"pointer": "/system/8", "detail": ALL_TOO_LARGE}]
+    assert told["errors"] == [{"pointer": "/system/8", "detail": all_too_large(LIMITS)}]
 
 
 async def test_knowledge_and_messages_are_no_templates(stocked: Service) -> None:

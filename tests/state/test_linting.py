@@ -144,3 +144,13 @@ async def test_nothing_to_look_at_is_refused(service: Service, body: Any) -> Non
 @pytest.mark.parametrize("body", [{"template": 5}, {"templates": "x"}, {"template": "x", "session": "a b"}, []])
 async def test_what_is_not_a_template_is_refused(service: Service, body: Any) -> None:
     assert_problem(await service.client.post("/templates/lint", json=body), 422, "invalid")
+
+
+async def test_a_template_that_a_context_would_refuse_for_its_size_is_refused(start_service: StartService) -> None:
+    async with start_service(state={"template_characters_max": 10}) as service:
+        await linted(service, {"template": "x" * 10})
+        for body, pointer in (({"template": "x" * 11}, "/template/0"), ({"system": ["x", "x" * 11]}, "/system/1")):
+            answer = await service.client.post("/templates/lint", json=body)
+            [error] = assert_problem(answer, 413, "too-large")["errors"]
+            assert error["pointer"] == pointer
+            assert error["detail"].endswith("10 characters (DAYBOOK_STATE__TEMPLATE_CHARACTERS_MAX)")

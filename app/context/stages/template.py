@@ -7,17 +7,15 @@ from typing import Any
 from app.context.blocks import text_block
 from app.context.draft import Draft, noting
 from app.context.explain import decision
-from app.context.model import Ask, Section, Snapshot, Stability, Verdict
+from app.context.model import Ask, ContextLimits, Section, Snapshot, Stability, Verdict
 from app.kit.errors import ERRORS_MAX, FieldError, Invalid, TooLarge, too_many_errors
-from app.state.templates import TEXT_CHARS_MAX, RenderedTooLarge, render
-
-TEXTS_CHARS_MAX = 8 * TEXT_CHARS_MAX  # of all texts with their values: each of a thousand may be of the same large one
-ALL_TOO_LARGE = f"all texts with their values may have at most {TEXTS_CHARS_MAX} characters"
+from app.state.reading import TEXT_SETTING
+from app.state.templates import RenderedTooLarge, render
 
 
 def template(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
     """One block for each text that says something. Raises Invalid for names without a value, and TooLarge."""
-    texts = _filled(ask.system, {**snapshot.values, **ask.state})
+    texts = _filled(ask.system, {**snapshot.values, **ask.state}, ask.limits)
     blocks = tuple(
         text_block(f"system:{index}", Section.SYSTEM, Stability.STATIC, text)
         for index, text in enumerate(texts)
@@ -27,16 +25,21 @@ def template(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
     return noting(replace(draft, system=blocks), ask, decisions)
 
 
-def _filled(templates: Sequence[str], values: Mapping[str, Any]) -> list[str]:
+def all_too_large(limits: ContextLimits) -> str:
+    most = limits.system_characters_max
+    return f"all texts with their values may have at most {most} characters (DAYBOOK_CONTEXT__SYSTEM_CHARACTERS_MAX)"
+
+
+def _filled(templates: Sequence[str], values: Mapping[str, Any], limits: ContextLimits) -> list[str]:
     texts: list[str] = []
     missing: list[FieldError] = []
-    room = TEXTS_CHARS_MAX
+    room, most = limits.system_characters_max, limits.template_characters_max
     for index, template in enumerate(templates):
         pointer = f"/system/{index}"
         try:
-            rendered = render(template, values, chars_max=min(TEXT_CHARS_MAX, room))
+            rendered = render(template, values, chars_max=min(most, room))
         except RenderedTooLarge as error:
-            told = str(error) if room >= TEXT_CHARS_MAX else ALL_TOO_LARGE
+            told = f"{error} ({TEXT_SETTING})" if room >= most else all_too_large(limits)
             raise TooLarge(f"{pointer}: {told}", errors=[FieldError(pointer, told)]) from error
         texts.append(rendered.text)
         room -= len(rendered.text)
