@@ -100,7 +100,7 @@ def migrate(settings: Settings, *, secured_for: str | None = None) -> None:
 
 def log_to_stderr(settings: Settings) -> None:
     """Have every line of the log go there: what a command answers is alone on stdout."""
-    configure(json=_json_logs(settings), level=settings.log_level)
+    configure(json=_json_logs(settings), level=settings.log_level, waiting_bytes_max=settings.log_waiting_bytes_max)
 
 
 @contextmanager

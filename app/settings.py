@@ -441,6 +441,12 @@ class Settings(BaseSettings):
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="debug, info, warning or error")
     log_json: bool | None = Field(None, description="default: JSON unless stderr is a terminal")
+    log_waiting_bytes_max: int = Field(
+        1024 * 1024,
+        ge=64 * 1024,
+        le=1024**3,
+        description="of log lines that wait for a reader of stderr who has stopped; later ones are lost, and counted",
+    )
     provider: Provider | None = Field(
         None,
         description="anthropic, openai, extractive or scripted; default: the one whose key is set, else extractive",

@@ -1,5 +1,6 @@
 """A limit is a setting, and the part that keeps to it has the same by itself."""
 
+from inspect import signature
 from typing import Any
 
 import pytest
@@ -12,10 +13,12 @@ from app.diagnostics.service import EventsConfig
 from app.facts.model import FactConfig
 from app.kit.connection import ConnectionConfig
 from app.kit.http import HttpConfig
+from app.kit.unheld import WAITING_BYTES_MAX
 from app.llm.build import LlmConfig
 from app.llm.guard import GuardConfig
 from app.memory.changing.retaining import RetainingConfig
 from app.memory.engine import EngineConfig
+from app.memory.store import MemoryStore
 from app.recall.indexer import IndexConfig
 from app.recall.service import RecallConfig
 from app.recall.vectorizing import VectorConfig
@@ -57,6 +60,12 @@ def test_what_a_part_keeps_to_by_itself_is_a_setting_of_another_name_too() -> No
     assert configs.index_config(SETTINGS) == IndexConfig()
     assert configs.recall_config(SETTINGS) == RecallConfig()
     assert configs.vector_config(SETTINGS) == VectorConfig()
+
+
+def test_what_has_no_config_of_its_own_keeps_to_the_settings_by_itself_too() -> None:
+    by_itself = signature(MemoryStore).parameters["pending_messages_max"].default
+    assert by_itself == SETTINGS.engine.pending_messages_max
+    assert SETTINGS.log_waiting_bytes_max == WAITING_BYTES_MAX
 
 
 def test_another_value_stands_in_the_place_of_a_setting() -> None:

@@ -22,11 +22,14 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 
 from app.kit.beside_process import PLACES
 from app.kit.tracing import add_trace
-from app.kit.unheld import Unheld, may_hang, unheld
+from app.kit.unheld import WAITING_BYTES_MAX, Unheld, may_hang, unheld
 
 
-def configure(*, json: bool, level: str) -> None:
-    """Send our events and the libraries' warnings to stderr, one line each."""
+def configure(*, json: bool, level: str, waiting_bytes_max: int = WAITING_BYTES_MAX) -> None:
+    """Send our events and the libraries' warnings to stderr, one line each.
+
+    So many bytes of them wait for a reader who has stopped; what comes then is lost, and counted.
+    """
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         add_trace,
@@ -36,7 +39,7 @@ def configure(*, json: bool, level: str) -> None:
         tell_failure,
     ]
     coloured = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
-    before = _before_stderr()
+    before = _before_stderr(waiting_bytes_max)
     _configure_libraries(shared, structlog.processors.JSONRenderer() if json else coloured, before or sys.stderr)
     structlog.configure(
         processors=[*shared, _one_line if json else coloured],
@@ -46,13 +49,13 @@ def configure(*, json: bool, level: str) -> None:
     )
 
 
-def _before_stderr() -> Unheld | None:
+def _before_stderr(waiting_bytes_max: int) -> Unheld | None:
     """What stands before stderr where it may hang."""
     try:
         descriptor = sys.stderr.fileno()
     except (OSError, ValueError):  # it is no file, or is closed
         return None
-    return unheld(descriptor) if may_hang(descriptor) else None
+    return unheld(descriptor, waiting_bytes_max=waiting_bytes_max) if may_hang(descriptor) else None
 
 
 def _configure_libraries(shared: list[Processor], renderer: Processor, stream: TextIO | Unheld) -> None:

@@ -29,12 +29,12 @@ def may_hang(descriptor: int) -> bool:
 
 
 @cache
-def unheld(descriptor: int) -> "Unheld":
-    """The only one before it: two would write into each other's lines. What waits at the end of the process is written.
+def unheld(descriptor: int, *, waiting_bytes_max: int) -> "Unheld":
+    """The only one before it, of one bound: two would write into each other's lines.
 
-    But only for END_SECONDS, as who reads may have stopped.
+    What waits at the end of the process is written, but only for END_SECONDS, as who reads may have stopped.
     """
-    stream = Unheld(descriptor)
+    stream = Unheld(descriptor, waiting_bytes_max=waiting_bytes_max)
     atexit.register(stream.end, END_SECONDS)
     return stream
 

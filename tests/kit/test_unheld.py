@@ -114,3 +114,34 @@ later.info("e")
 def test_what_a_process_said_before_its_end_is_written_whole_and_in_order_however_it_was_set_up() -> None:
     ended = subprocess.run([sys.executable, "-c", LOGGING], capture_output=True, text=True, check=True)
     assert [json.loads(line)["event"] for line in ended.stderr.splitlines()] == ["a", "b", "c", "d", "e"]
+
+
+UNREAD = """
+import os
+
+read, write = os.pipe()
+os.dup2(write, 2)
+
+import structlog
+from app.serving import log_to_stderr
+from app.settings import load_settings
+
+log_to_stderr(load_settings(log_json=True))
+log = structlog.get_logger("daybook.unread")
+for _ in range(2_000):
+    log.info("line", text="x" * 100)
+log.info("last")
+seen = b""
+while not any(end in seen for end in (b"log_lines_lost", b'"last"')):
+    seen += os.read(read, 65_536)
+print("log_lines_lost" in seen.decode())
+"""
+
+
+@pytest.mark.parametrize(("most", "lost"), [(64 * 1024, "True"), (1024 * 1024, "False")])
+def test_how_much_waits_for_a_reader_is_a_setting(most: int, lost: str) -> None:
+    environment = {**os.environ, "DAYBOOK_LOG_WAITING_BYTES_MAX": str(most)}
+    ended = subprocess.run(
+        [sys.executable, "-c", UNREAD], capture_output=True, text=True, check=True, env=environment, timeout=60
+    )
+    assert ended.stdout.split() == [lost]
