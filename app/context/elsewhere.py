@@ -9,13 +9,13 @@ from app.context.fitting import newest_within
 from app.context.model import Elsewhere, Snapshot
 from app.context.wording import other_conversation, said
 from app.kit.tokens import text_tokens
-from app.sessions.model import Message, PartType
+from app.sessions.model import Message, text_of
 
 
 def elsewhere(snapshot: Snapshot) -> Iterator[Line]:
     """A block for each conversation, the newest messages of all of them that fit; in the order of their names."""
     zone = snapshot.rules.zone
-    told = [(one, _told(one.message, zone)) for one in snapshot.elsewhere if _text(one.message)]
+    told = [(one, _told(one.message, zone)) for one in snapshot.elsewhere if text_of(one.message.parts)]
     sizes = [text_tokens(text) + 1 for _, text in told]  # and the line's end
     kept = [told[at] for at in newest_within(sizes, tokens_max=snapshot.elsewhere_tokens, count_max=None)]
     for key, of_one in groupby(sorted(kept, key=_conversation), key=lambda found: found[0].conversation):
@@ -28,8 +28,4 @@ def _conversation(found: tuple[Elsewhere, str]) -> tuple[str, int]:
 
 def _told(message: Message, zone: tzinfo) -> str:
     said_at, by = message.created_at.astimezone(zone), message.name or str(message.role)
-    return said(seq=message.seq, said_at=said_at, by=by, text=_text(message))
-
-
-def _text(message: Message) -> str:
-    return "\n".join(part["text"] for part in message.parts if part.get("type") == PartType.TEXT)
+    return said(seq=message.seq, said_at=said_at, by=by, text=text_of(message.parts))

@@ -21,11 +21,11 @@ from statistics import mean, pstdev
 from typing import Final, TypeAlias
 
 from app.kit.words import terms
-from app.memory.phrases import closes, opens
 from app.memory.rules import Rules
 from app.memory.spans import Span, ended_at, safe_span
 from app.memory.steps import Buffer, Observe
-from app.sessions.model import Kind, Message, PartType, Role
+from app.sessions.model import Kind, Message, Role, text_of
+from app.sessions.phrases import closes, opens
 
 WINDOW: Final = 4  # messages on either side of a place
 WINDOW_MIN: Final = 2  # and after one near the end of the log
@@ -68,7 +68,7 @@ def span_of(step: Observe | Buffer, messages: Sequence[Message], rules: Rules) -
 
 def boundaries(messages: Sequence[Message]) -> Boundaries:
     """The boundaries among messages in the order of the log. None is before the first."""
-    spoken = [one for one in messages if one.observe and one.role in {Role.USER, Role.ASSISTANT} and _text(one)]
+    spoken = [one for one in messages if one.observe and one.role in {Role.USER, Role.ASSISTANT} and text_of(one.parts)]
     told = (seq for seq in _told(messages, spoken) if seq >= messages[0].seq)
     return Boundaries(told=frozenset(told), seen=frozenset(_shifts(spoken[:MESSAGES_MAX])))
 
@@ -78,7 +78,7 @@ def _told(messages: Sequence[Message], spoken: Sequence[Message]) -> list[int]:
     told = [message.seq for message in messages if message.kind is Kind.BOUNDARY]
     asked = [message for message in spoken if message.role is Role.USER]
     for at, message in enumerate(asked):
-        text = _text(message)
+        text = text_of(message.parts)
         if opens(text):
             told.append(message.seq - 1)
         elif closes(text):
@@ -101,7 +101,7 @@ def _least(cohesion: Mapping[int, float], at: int) -> float:
 
 def _cohesion(spoken: Sequence[Message]) -> dict[int, float]:
     """By index of each user's message: the cosine of the words before it and from it on, 0 to 1."""
-    bags = [Counter(islice(terms(_text(message)), TERMS_MAX)) for message in spoken]
+    bags = [Counter(islice(terms(text_of(message.parts)), TERMS_MAX)) for message in spoken]
     held = Counter(term for bag in bags for term in bag)
     weighted = [{term: count * log(1 + len(bags) / held[term]) for term, count in bag.items()} for bag in bags]
     scores: dict[int, float] = {}
@@ -127,7 +127,3 @@ def _cosine(one: Bag, other: Bag) -> float:
 
 def _length(bag: Bag) -> float:
     return sqrt(sum(weight * weight for weight in bag.values()))
-
-
-def _text(message: Message) -> str:
-    return "\n".join(str(part.get("text") or "") for part in message.parts if part.get("type") == PartType.TEXT)

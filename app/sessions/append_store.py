@@ -25,7 +25,8 @@ import asyncpg
 
 from app.kit.db import Database, Row
 from app.kit.json import dumps
-from app.sessions.model import ActorUsage, Kind, MemoryCounters, MemoryDefaults, NewMessage
+from app.sessions.model import ActorUsage, Kind, MemoryCounters, MemoryDefaults, NewMessage, Role, text_of
+from app.sessions.phrases import turns
 from app.sessions.store import counters_of, session_id
 from app.sessions.together import Together
 from app.sessions.waking import DUE, woken
@@ -34,7 +35,7 @@ APPEND_TRIES = 3
 SEEN_TOO_EARLY = (asyncpg.UniqueViolationError, asyncpg.NotNullViolationError)  # of messages' ids; of their session
 HOLD_SESSION = "/* hold_session */ SELECT FROM sessions WHERE id = $1 FOR NO KEY UPDATE"
 TOGETHER_CHARS = 16 * 1024  # of a message that goes with others, as JSON; what is much would have them wait
-PARTS = 4  # where it stands among the arguments
+PARTS, LOOK = 4, 11  # where they stand among the arguments
 CLOSING = frozenset({Kind.USER, Kind.TOOL_CALL, Kind.TOOL_RESULT})
 
 # Both statements have the messages' columns as $1 to $13, then $14 the session, $15 its resource, $16 the service's
@@ -42,11 +43,11 @@ CLOSING = frozenset({Kind.USER, Kind.TOOL_CALL, Kind.TOOL_RESULT})
 _INPUT = """unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int[], $7::bytea[],
               $8::timestamptz[], $9::jsonb[], $10::bool[], $11::text[], $12::bool[], $13::bigint[])
     WITH ORDINALITY AS i (id, kind, role, name, parts, tokens, content_hash, created_at, metadata, observe, trust,
-                          closes, before, ord)"""
+                          look, before, ord)"""
 # The same of one message, by its values: a list of one costs a tenth of the statement more.
 _INPUT_OF_ONE = """(SELECT $1::text AS id, $2::text AS kind, $3::text AS role, $4::text AS name, $5::text AS parts,
                        $6::int AS tokens, $7::bytea AS content_hash, $8::timestamptz AS created_at,
-                       $9::jsonb AS metadata, $10::bool AS observe, $11::text AS trust, $12::bool AS closes,
+                       $9::jsonb AS metadata, $10::bool AS observe, $11::text AS trust, $12::bool AS look,
                        $13::bigint AS before, 1 AS ord) AS i"""
 _GROWN = """
     next_seq = s.next_seq + {messages},
@@ -101,7 +102,7 @@ WITH input AS (
   WINDOW w AS (ORDER BY i.ord)
 ), total AS (
   SELECT count(*) AS n, sum(tokens) AS tokens, coalesce(sum(tokens) FILTER (WHERE observe), 0) AS pending,
-         greatest(now(), max(created_at)) AS newest, bool_or(closes) AS closes
+         greatest(now(), max(created_at)) AS newest, bool_or(look) AS look
   FROM fresh HAVING count(*) > 0
 ), put AS (
   INSERT INTO sessions AS s (id, tenant, key, resource_id, memory_id, next_seq, total_tokens, anchor_date, actor_model,
@@ -143,10 +144,10 @@ LEFT JOIN session ON true LEFT JOIN memory m ON true ORDER BY i.ord
 """
 
 # And of all messages together: $26 how many, $27 their tokens, $28 their newest time, $29 the tokens that are
-# observed, $30 whether one closes. ``m`` beside the session: without its memory nothing may be stored. What is answered
-# of the messages is known but for the first's seq, which is NULL where nothing was stored. A session that gets its
-# resource with its first message may get another memory too: that is not for this statement. A message is of no
-# session, which the table refuses, where it was not counted.
+# observed, $30 whether one is a reason to look. ``m`` beside the session: without its memory nothing may be stored.
+# What is answered of the messages is known but for the first's seq, which is NULL where nothing was stored. A session
+# that gets its resource with its first message may get another memory too: that is not for this statement. A message is
+# of no session, which the table refuses, where it was not counted.
 _OF_NEW = """/* append_new */
 WITH put AS (
   UPDATE sessions s SET {grown}
@@ -180,7 +181,7 @@ APPEND = _GENERAL.format(
     grown=_GROWN.format(
         messages="excluded.next_seq - 1", tokens="excluded.total_tokens", newest="(SELECT newest FROM total)"
     ),
-    woken=_woken(grown="excluded.pending_tokens", look="(SELECT closes FROM total)", cold="(SELECT cold FROM put)"),
+    woken=_woken(grown="excluded.pending_tokens", look="(SELECT look FROM total)", cold="(SELECT cold FROM put)"),
 )
 
 _NEW = _SHARED | {
@@ -247,7 +248,7 @@ class AppendStore:
             actor.cost_usd,
             defaults.early_tokens,
         )
-        totals = _totals(messages)
+        totals = _totals(messages, look=any(value[LOOK] for value in values))
         if len(messages) == 1:
             row = await self._one(session, (*values[0], *shared, *totals))
         else:
@@ -318,22 +319,27 @@ def _value(new: NewMessage, before: int) -> tuple[Any, ...]:
         new.metadata,
         new.observe,
         new.trust,
-        _closes(new),
+        _is_reason_to_look(new),
         before,
     )
 
 
-def _totals(messages: Sequence[NewMessage]) -> tuple[Any, ...]:
+def _totals(messages: Sequence[NewMessage], *, look: bool) -> tuple[Any, ...]:
     """What the short statement is told of all messages together."""
     return (
         len(messages),
         sum(new.tokens for new in messages),
         max((new.created_at for new in messages if new.created_at), default=None),
         sum(new.tokens for new in messages if new.observe),
-        any(map(_closes, messages)),
+        look,
     )
 
 
-def _closes(new: NewMessage) -> bool:
-    """Whether it may end the wait for a tool's result without adding a token (memory-rules.md section 3, groups)."""
-    return new.kind is Kind.BOUNDARY or (not new.observe and new.kind in CLOSING)
+def _is_reason_to_look(new: NewMessage) -> bool:
+    """Whether something may be due that its tokens do not tell of.
+
+    It may end the wait for a tool's result without adding any (memory-rules.md section 3, groups), or a topic (3.5).
+    """
+    if new.kind is Kind.BOUNDARY:
+        return True
+    return new.role is Role.USER and turns(text_of(new.parts)) if new.observe else new.kind in CLOSING

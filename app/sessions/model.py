@@ -4,6 +4,7 @@ A part is a JSON object with a ``type``; the neutral types are those of ``PartTy
 are kept as they came, so that a part survives a round trip to the provider it came from (api.md, Messages).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -28,6 +29,11 @@ class PartType(StrEnum):
 def is_part(value: Any) -> bool:
     """Whether a JSON value, in a tool's output or a file's content, is a part of its own."""
     return isinstance(value, dict) and value.get("type") in PartType.__members__.values()
+
+
+def text_of(parts: Iterable[Part]) -> str:
+    """What is said in words, without reasoning, calls and results."""
+    return "\n".join(str(part.get("text") or "") for part in parts if part.get("type") == PartType.TEXT)
 
 
 class Kind(StrEnum):

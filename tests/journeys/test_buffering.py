@@ -87,11 +87,22 @@ async def test_a_topic_that_is_closed_is_observed_from_half_a_step_on_and_up_to_
 async def test_what_a_user_closes_in_words_is_where_a_step_is_cut(service: Service, said: str) -> None:
     await service.configure("words", **CONFIG)
     number = await fill(service, "words", until_pending=600)
-    end = (await service.append("words", {"role": "user", "content": said}))["messages"][0]["seq"]
-    await service.append("words", {"role": "assistant", "content": "You are welcome."})
+    answered = {"role": "assistant", "content": "You are welcome."}
+    end = (await service.append("words", {"role": "user", "content": said}, answered))["messages"][0]["seq"]
     await fill(service, "words", until_pending=1_000, first=number)
     memory = await service.memory("words")
     assert (memory["buffered"]["observations"], memory["cursor"]["buffered_seq"]) == (1, end + 1)
+
+
+@pytest.mark.parametrize(("said", "observed"), [("That's all, thanks!", 1), ("That's all I had for lunch.", 0)])
+async def test_a_topic_that_is_closed_in_words_is_observed_though_nothing_follows(
+    service: Service, said: str, observed: int
+) -> None:
+    await service.configure("last", **CONFIG)
+    await fill(service, "last", until_pending=550)
+    await service.append("last", {"role": "user", "content": said}, wait_ms=50_000)
+    memory = await service.memory("last")
+    assert (memory["buffered"]["observations"], memory["coverage"]["gaps"]) == (observed, [])
 
 
 async def total(service: Service) -> int:

@@ -4,7 +4,7 @@ from itertools import chain
 
 import pytest
 
-from app.memory.phrases import CLOSING, COURTESIES, OPENING, closes, opens
+from app.sessions.phrases import CLOSING, COURTESIES, OPENING, closes, opens, turns
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,7 @@ from app.memory.phrases import CLOSING, COURTESIES, OPENING, closes, opens
 )
 def test_who_says_nothing_but_that_it_is_over_closes_the_topic(text: str) -> None:
     assert closes(text)
+    assert turns(text)
     assert not opens(text)
 
 
@@ -53,6 +54,7 @@ def test_who_says_nothing_but_that_it_is_over_closes_the_topic(text: str) -> Non
 )
 def test_who_says_anything_beside_it_closes_nothing(text: str) -> None:
     assert not closes(text)
+    assert not turns(text)
 
 
 @pytest.mark.parametrize(
@@ -73,6 +75,7 @@ def test_who_says_anything_beside_it_closes_nothing(text: str) -> None:
 )
 def test_who_begins_with_another_topic_opens_it(text: str) -> None:
     assert opens(text)
+    assert turns(text)
     assert not closes(text)
 
 
@@ -93,6 +96,7 @@ def test_who_begins_with_another_topic_opens_it(text: str) -> None:
 )
 def test_who_only_speaks_of_topics_opens_none(text: str) -> None:
     assert not opens(text)
+    assert not turns(text)
 
 
 def test_the_phrases_are_written_as_texts_are_compared() -> None:
@@ -105,3 +109,4 @@ def test_the_phrases_are_written_as_texts_are_compared() -> None:
     assert not CLOSING & OPENING
     assert all(closes(phrase) for phrase in CLOSING)
     assert all(opens(phrase) for phrase in OPENING)
+    assert all(turns(f"OK, no gracias! {phrase}") for phrase in CLOSING | OPENING)

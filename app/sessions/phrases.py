@@ -6,7 +6,10 @@ nor "I had bread, that's all" does. Rather a topic's end missed than a sentence 
 """
 
 import re
+from collections.abc import Iterator
 from typing import Final
+
+from app.kit.words import any_of
 
 CLOSING: Final = frozenset(
     {
@@ -87,8 +90,20 @@ COURTESIES: Final = frozenset(
 )
 
 CHARS_MAX: Final = 200  # of a message that does nothing but close a topic, and of the head of one that opens another
-_COURTEOUS: Final = re.compile("|".join(map(re.escape, sorted(COURTESIES, key=len, reverse=True))))
+_COURTEOUS: Final = re.compile(any_of(COURTESIES))
+# How every message that turns to or from a topic begins, and hardly any other: each append asks for it.
+_TURNING: Final = re.compile(
+    rf"(?:{any_of(COURTESIES)}(?!\w)|\W)*+{any_of(CLOSING | OPENING | frozenset(OPENING_WITH))}"
+)
+_BLANKS: Final = re.compile(r"[ \t]+")
 _CLAUSE: Final = re.compile(r"[^.,;:!?\n…。、，；：！？—–،؛؟।]+[.,;:!?\n…。、，；：！？—–،؛؟।]?")
+
+
+def turns(text: str) -> bool:
+    """Whether a user's message closes a topic or opens another."""
+    if _TURNING.match(_plain(text[:CHARS_MAX])) is None:
+        return False
+    return opens(text) or closes(text)
 
 
 def closes(text: str) -> bool:
@@ -110,11 +125,14 @@ def _is_courteous(clause: str) -> bool:
     return _COURTEOUS.match(clause) is not None and not _COURTEOUS.sub("", clause).strip()
 
 
-def _clauses(text: str) -> list[str]:
+def _clauses(text: str) -> Iterator[str]:
     """The clauses in lower case and without punctuation; one that asks keeps its mark, and so is no phrase."""
-    said = (found.strip().rstrip(".,;:!…。、，；：！—–،؛।").rstrip() for found in _CLAUSE.findall(_plain(text)))
-    return [clause.replace("？", "?").replace("؟", "?") for clause in said if clause]
+    for found in _CLAUSE.finditer(_plain(text)):
+        clause = found[0].strip().rstrip(".,;:!…。、，；：！—–،؛।").rstrip()
+        if clause:
+            yield clause.replace("？", "?").replace("؟", "?")
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"[ \t]+", " ", text.casefold().replace("’", "'"))
+    text = text.casefold().replace("’", "'")
+    return _BLANKS.sub(" ", text) if "  " in text or "\t" in text else text
