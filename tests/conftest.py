@@ -87,6 +87,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--row-level-security", action="store_true", help=help_text)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors: many tests wait, for a lease to end or a process to start."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Name the run; xdist's workers, which are told its name, get it before this."""
     run = os.environ.setdefault(RUN, uuid4().hex)
