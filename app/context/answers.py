@@ -70,7 +70,8 @@ class Kept:
     """An answer, and when it is the answer: as long as the session has this ``mark``, and on this ``day`` there.
 
     With no mark it is for once. ``names`` are those of the values that the mark is also of. ``prefix`` and ``causes``
-    are what the answer to the next call is held against.
+    are what the answer to the next call is held against. ``held``: it was the answer once more, and so is expected to
+    be again, as an agent's next turn is not.
     """
 
     answer: Answer
@@ -81,6 +82,7 @@ class Kept:
     names: Names
     prefix: Prefix
     causes: Mapping[int, str]
+    held: bool = False
 
     def holds_at(self, now: datetime) -> bool:
         return day_of(now, self.zone) == self.day

@@ -8,7 +8,7 @@ from uuid import UUID
 from app.artifacts.service import ArtifactService
 from app.context.answers import Names
 from app.context.model import Snapshot, count_before
-from app.context.store import PRESENT, Budgets, ContextStore, Head, Moment, Read, Unchanged
+from app.context.store import PRESENT, UNCHANGED, Budgets, ContextStore, Head, Moment, Read, Unchanged
 from app.kit.clock import Clock
 from app.memory.errors import VersionNotFound
 from app.memory.rules import PRESETS, Rules
@@ -52,14 +52,18 @@ class SnapshotReader:
         *,
         message_budget: int | None,
         known: str | None = None,
+        likely: bool = False,
     ) -> tuple[Snapshot, datetime] | Unchanged:
         """The session with the values that the templates use, and what time it is there.
 
-        ``known`` is the mark of what was read before. A session never seen sees what is its tenant's: its first prompt
-        may need it. Raises VersionNotFound and MessageNotFound for what the past has not.
+        ``known`` is the mark of what was read before; ``likely``: it is expected to hold. A session never seen sees
+        what is its tenant's: its first prompt may need it. Raises VersionNotFound and MessageNotFound for what the past
+        has not.
         """
         session = session_id(tenant, key)
         stored = [name for scope in STORED for name in names[scope]]
+        if likely and known is not None and await self._store.holds(session, known, stored):
+            return UNCHANGED
         found = await self._found(key, session, moment, self._budgets(message_budget), stored, known=known)
         if isinstance(found, Unchanged):
             return found

@@ -87,8 +87,9 @@ class ContextService:
         question = await offloaded(partial(asked, session, query, body), size=body_bytes) if caught_up else None
         kept = self._kept(question, query, body)
         names = await offloaded(partial(_names, body, self._limits), size=body_bytes) if kept is None else kept.names
-        known = None if kept is None else kept.mark
-        read = await self._reader.read(tenant, key, moment, names, message_budget=query.message_budget, known=known)
+        known, likely = (None, False) if kept is None else (kept.mark, kept.held)
+        budget = query.message_budget
+        read = await self._reader.read(tenant, key, moment, names, message_budget=budget, known=known, likely=likely)
         if not isinstance(read, Unchanged):
             snapshot, server = read
             size = UNKNOWN if query.explain else body_bytes + work_bytes(snapshot)  # explaining is always slow
@@ -96,6 +97,9 @@ class ContextService:
             if not caught_up:
                 compiled = replace(compiled, notices=(*compiled.notices, WAITED))
             kept = await offloaded(partial(kept_of, snapshot, compiled, query, names=names, now=now), size=size)
+            self._keep(question, kept)
+        elif kept is not None and not kept.held:
+            kept = replace(kept, held=True)
             self._keep(question, kept)
         if kept is None:
             raise AssertionError  # nothing was known, so nothing is unchanged

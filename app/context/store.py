@@ -7,6 +7,7 @@ the budget (``fitting.fitting_summary``).
 - The start of the tail is found by halving: seqs have no gaps and ``tokens_before`` only grows, so that a tail of any
   length costs some twenty index look-ups and the messages that are shown.
 - A caller who has read the session before passes the ``mark`` of that state; if it still holds, a single row says so.
+  Who expects it to hold asks for that alone first, by a statement of a few look-ups.
 - For a shared memory the sessions are named whose notes are shown, however many share it (docs/sharing.md).
 - ``OFFSET 0`` makes the middle a value of its own: under row-level security an index is not searched by an expression
   that might fail.
@@ -41,14 +42,14 @@ LOOK_BACK = 32  # messages read before the start, to find that of a group it fal
 STATE = (
     f"CASE WHEN cardinality((SELECT $8::text[])) > 0 THEN ({VALUES.format(session='$1', scopes='$7', names='$8')}) END"
 )
-FACTS = standing_mark(session="s", facts_max="$9")
 
 # A context depends on the session's row, the memory's row, the values that it asks for, and the facts of the session's
 # resource (docs/decisions/0032). ``xmin`` is the transaction that last wrote a row. The time is for a database that was
 # restored to an earlier state: its transactions get the numbers of lost ones.
+MARK = "concat_ws('/', s.xmin, m.xmin, s.last_active_at, {facts}, ({state})::text) AS mark"
 NOW = """
 moment AS (
-  SELECT concat_ws('/', s.xmin, m.xmin, s.last_active_at, {facts}, ({state})::text) AS mark,
+  SELECT {mark},
          s.memory_id, coalesce(m.log_version, 0) AS version, s.next_seq - 1 AS seq, m.current_task,
          m.suggested_response, s.observed_seq, s.activated_seq, s.tail_from_seq, s.compacted_seq, s.summary_seq,
          s.total_tokens, s.anchor_date, s.config, m.attempts, m.paused, m.pending_tokens,
@@ -158,7 +159,9 @@ ELSEWHERE = f""",
 SNAPSHOT = (
     READ.format(
         name="snapshot",
-        moment=NOW.format(state=STATE, facts=FACTS, rebuilding=REBUILDING),
+        moment=NOW.format(
+            mark=MARK.format(state=STATE, facts=standing_mark(session="s", facts_max="$9")), rebuilding=REBUILDING
+        ),
         changed=CHANGED,
         live=LIVE_NOW,
         elsewhere=ELSEWHERE,
@@ -168,6 +171,12 @@ SNAPSHOT = (
 )
 _WAS_LIVE = LIVE_THEN.format(version="s.version")
 PAST_SNAPSHOT = READ.format(name="past_snapshot", moment=THEN, changed="", live=_WAS_LIVE, elsewhere="", **COMMON)
+
+_MARK_NOW = "/* {name} */ SELECT {mark} FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id WHERE s.id = $1"
+_FACTS = standing_mark(session="s", facts_max="$2")
+MARK_NOW = _MARK_NOW.format(name="mark", mark=MARK.format(state="NULL", facts=_FACTS))
+_STATE = VALUES.format(session="$1", scopes="$3", names="$4")
+MARK_WITH_VALUES = _MARK_NOW.format(name="mark_with_values", mark=MARK.format(state=_STATE, facts=_FACTS))
 
 NEWEST = """/* newest */
 SELECT coalesce(m.log_version, 0) AS version, s.next_seq - 1 AS seq
@@ -268,6 +277,13 @@ class ContextStore:
         rows = await self._fetch(SNAPSHOT, *arguments, known, budgets.elsewhere)
         unchanged = len(rows) == 1 and rows[0]["head"] is None
         return UNCHANGED if unchanged else await _read(rows)
+
+    async def holds(self, session: UUID, mark: str, names: Collection[str] = ()) -> bool:
+        """Whether the mark of an earlier read with these names is still that of the session."""
+        statement = MARK_WITH_VALUES if names else MARK_NOW
+        values = scopes_and_names(names) if names else ()
+        async with self._database.connection() as connection:
+            return bool(await connection.fetchval(statement, session, self._facts_max, *values) == mark)
 
     async def past(
         self, session: UUID, budgets: Budgets, moment: Moment, *, timezone: str, names: Collection[str] = ()
