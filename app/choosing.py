@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from app.llm.build import MID_MODELS, SMALL_MODELS, default_provider
 from app.llm.port import Provider
-from app.settings import ModelSettings, Settings, SettingsError
+from app.setting_groups import ModelSettings
+from app.settings import Settings, SettingsError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,8 @@ from app.recall.index_store import IndexStore
 from app.redaction.model import OFF
 from app.roles import Roles
 from app.sessions.metrics import SessionMetrics
-from app.settings import ContextSettings, EngineSettings, HttpSettings, Settings
+from app.setting_groups import ContextSettings, EngineSettings, HttpSettings
+from app.settings import Settings
 from app.working import Base, build_memory, build_recall
 from tests.conftest import Service
 from tests.fuzz.model import FatedObserver, FatedReflector, Script
