@@ -212,6 +212,7 @@ async def test_a_mark_holds_until_something_is_written(service: Service, names: 
     await begin(service, "s1")
     session, store = session_id("default", "s1"), ContextStore(service.app.state.database, facts_max=5)
     for write in (say, note, set_state, configure):
+        await service.client.get("/sessions/s1/context", params=WAIT)  # until nothing is at work any more
         found = await store.snapshot(session, BUDGETS, names)
         assert isinstance(found, tuple)
         mark = found[0].mark or ""
