@@ -31,6 +31,7 @@ AWAY = (
     asyncpg.InvalidAuthorizationSpecificationError,  # the password was changed, the role may not log in
     asyncpg.InvalidCatalogNameError,  # the database is not there: dropped, renamed, being restored
     asyncpg.UndefinedTableError,  # its tables are not: not migrated yet, being restored
+    asyncpg.InvalidCachedStatementError,  # a newer version changed its tables: within a transaction it is for once
     asyncpg.ReadOnlySQLTransactionError,  # a standby, or a server that an operator or a full disk made read-only
     asyncpg.IdleInTransactionSessionTimeoutError,
     asyncpg.TransactionTimeoutError,
