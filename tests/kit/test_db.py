@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from app.kit.db import Database, DatabaseConfig
+from app.kit.db import Database, DatabaseConfig, is_away
 from app.kit.errors import StartError
 
 SESSIONS = "SELECT count(*) FROM sessions"
@@ -28,6 +28,29 @@ async def test_a_snapshot_sees_one_moment(database: Database) -> None:
         assert await tx.fetchval(SESSIONS) == before
     async with database.snapshot() as tx:
         assert await tx.fetchval(SESSIONS) == before + 1
+
+
+@pytest.mark.usefixtures("prepared_statements")
+async def test_a_statement_of_before_a_change_of_its_table_is_told_as_one_to_ask_again(database_url: str) -> None:
+    """Within a transaction the driver cannot prepare it anew; it does for the next one."""
+    database = Database(DatabaseConfig(url=database_url, pool_min=1, pool_max=1))
+    await database.open()
+    owner = await asyncpg.connect(database_url)
+    await owner.execute("CREATE TABLE of_today (one int)")
+    try:
+        async with database.tx() as tx:
+            await tx.fetch("SELECT * FROM of_today")
+        await owner.execute("ALTER TABLE of_today ADD COLUMN other int")
+        with pytest.raises(asyncpg.InvalidCachedStatementError) as stale:
+            async with database.tx() as tx:
+                await tx.fetch("SELECT * FROM of_today")
+        assert is_away(stale.value)
+        async with database.tx() as tx:
+            assert await tx.fetch("SELECT * FROM of_today") == []
+    finally:
+        await owner.execute("DROP TABLE of_today")
+        await owner.close()
+        await database.close()
 
 
 async def test_a_server_that_has_not_as_many_connections_as_the_pool_wants_is_told_in_one_line(
