@@ -61,7 +61,7 @@ def _date() -> re.Pattern[str]:
     )
     | \b(?:
       (?P<m4>{_MONTH})\b\.?\s{{1,3}}(?P<d4>[0-9]{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s{{1,3}}(?P<y4>[0-9]{{4}})\b)?
-      | (?P<m6>{_MONTH_ONLY}){_OVER},?(?:\sdel?)?\s{{1,3}}(?P<y6>[0-9]{{4}})\b{_OF_YEAR}
+      | (?P<m6>{_MONTH_ONLY}){_OVER},?(?:\sdel?)?\s{{1,3}}(?P<y6>[0-9]{{4}})\b(?![.,][0-9]){_OF_YEAR}
     )
         """,
         re.IGNORECASE | re.VERBOSE,

@@ -9,8 +9,8 @@ from functools import partial
 from math import inf
 from typing import Any, Final
 
-from app.kit.days import WEEKDAYS, DatePhrase, figure_phrases
-from app.memory.grounding.claims import BEFORE, DAY_OFFSETS, PHONE_DIGITS_MIN, TRIMMED, Claims, claims
+from app.kit.days import DatePhrase, figure_phrases
+from app.memory.grounding.claims import BEFORE, DAYS_AWAY, PHONE_DIGITS_MIN, TRIMMED, WEEKDAYS, Claims, claims
 from app.memory.grounding.clock import clock_times
 from app.memory.grounding.numbers import NUMBER, forms, groups
 from app.memory.grounding.sources import GROUPING, JOINT, Ground
@@ -143,10 +143,16 @@ def _named(named: tuple[str, DatePhrase], ground: Ground) -> bool:
     word, phrase = named
     if (word, phrase.month, phrase.day) in ground.named or not ground.reaches:
         return True
-    days = [day for said in ground.reaches for year in _years(phrase, said) if (day := phrase.on(year))]
-    if word in DAY_OFFSETS:
-        return any((day - said).days == DAY_OFFSETS[word] for said in ground.reaches for day in days)
-    return any(WEEKDAYS[day.weekday()] == word for day in days)
+    days = [(_nearest(phrase, said), said) for said in ground.reaches]
+    if word in DAYS_AWAY:
+        return any(day is not None and (day - said).days == DAYS_AWAY[word] for day, said in days)
+    return any(day is not None and day.weekday() == WEEKDAYS[word] for day, _ in days)
+
+
+def _nearest(phrase: DatePhrase, said: date) -> date | None:
+    """The day meant, of a year's next to that of its saying the nearest; None where there is no such day."""
+    days = [day for year in _years(phrase, said) if (day := phrase.on(year))]
+    return min(days, key=lambda day: abs(day - said), default=None)
 
 
 def _is_said(phrase: DatePhrase, month: int, day: int | None, year: int | None, near: int | None) -> bool:

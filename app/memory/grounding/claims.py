@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from app.kit.days import WEEKDAYS, DatePhrase, date_phrases, days_apart, figure_phrases, in_common_era
-from app.kit.words import normalized, plain_digits
+from app.kit.days import DatePhrase, date_phrases, days_apart, figure_phrases, in_common_era
+from app.kit.words import any_of, normalized, plain_digits
+from app.memory.grounding import time_words as words
 from app.memory.grounding.clock import HOURS, TIME, WITH_H, clock
 from app.memory.grounding.numbers import CODE, NUMBER
 
-DAY_OFFSETS: Final = {"today": 0, "tonight": 0, "yesterday": -1, "tomorrow": 1}
+DAYS_AWAY: Final = {word.replace("_", " "): away for away, said in words.DAYS_AWAY.items() for word in said.split()}
+WEEKDAYS: Final = {word: at for at, said in enumerate(words.WEEKDAYS.strip().splitlines()) for word in said.split()}
 # Marks of the way a text runs, which nobody sees, are no part of it, and the small figure of m² is no number.
 _SOFT_QUOTES: Final = str.maketrans(
     "’‘´", "'''", "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069²³"
@@ -29,8 +31,12 @@ TRIMMED: Final = " .,;:!?'。、，؟،।"  # around a quote
 _WORD: Final = re.compile(
     r"(?<![A-Za-z0-9_./\\@~#+-])(?=[A-Za-z]*(?:[a-z][A-Z]|[0-9_./\\@~#+-]))[A-Za-z0-9_./\\@~#+-]+"
 )
-DAY_WORD_CHARACTERS: Final = 14
-_DAY_WORD: Final = re.compile(rf"\b({'|'.join((*DAY_OFFSETS, *WEEKDAYS))}),? ?\(?$", re.IGNORECASE)
+DAY_WORD_CHARACTERS: Final = 32
+_DAY_WORD: Final = re.compile(
+    rf"(?:\b(?P<from>{words.NOT_FROM_TODAY}) )?(?:\b|(?<=[\u3040-\u30ff\u4e00-\u9fff]))"
+    rf"(?P<word>{any_of((*DAYS_AWAY, *WEEKDAYS))}),? ?\(?$",
+    re.IGNORECASE,
+)
 _PER: Final = re.compile(r"[^\W\d_\u0590-\uffff]|[€£¥₽₺₹¢%°×]")  # what a rate stands behind: €/month, Größe/Preis
 _NAME_OF_CODE: Final = re.compile(r"[a-z][A-Z]|\w_\w|\w@[\w-]+\.\w")  # camelCase, snake_case, an e-mail address
 _SHORT_ENDINGS: Final = frozenset({"cc", "cs", "go", "js", "kt", "md", "py", "rb", "rs", "sh", "ts"})  # of files: ui.js
@@ -118,8 +124,8 @@ def named_days(text: str) -> Iterator[tuple[str, DatePhrase]]:
     """The dates right behind the word for their day: ``yesterday (May 7, 2026)``, ``Friday, May 8``."""
     for phrase in date_phrases(text):
         before = _DAY_WORD.search(text, max(0, phrase.start - DAY_WORD_CHARACTERS), phrase.start)
-        if phrase.day is not None and before:
-            yield before[1].casefold(), phrase
+        if phrase.day is not None and before and not (before["from"] and before["word"].casefold() in DAYS_AWAY):
+            yield before["word"].casefold(), phrase
 
 
 def normal(text: str) -> str:

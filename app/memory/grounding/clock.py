@@ -7,7 +7,18 @@ from typing import Final
 
 from app.kit.words import any_of, plain_digits
 from app.memory.grounding import time_words as words
-from app.memory.grounding.numbers import HOURS_SAID, KOREAN_HOURS
+from app.memory.grounding.number_words import KOREAN_ONES
+from app.memory.grounding.spoken import VALUES
+
+_HOURS_OF_DAY: Final = range(1, 25)
+_SIGNS_OF_HOURS: Final = "一 二 三 四 五 六 七 八 九 十 十一 十二"
+_KOREAN_HOURS: Final = {"열한": 11, "열두": 12, "열": 10} | KOREAN_ONES
+# The words that an hour of the day may be said by.
+_HOURS_SAID: Final = (
+    {word: value for word, value in VALUES.items() if value in _HOURS_OF_DAY}
+    | {sign: value for value, sign in enumerate(_SIGNS_OF_HOURS.split(), start=1)}
+    | {"两": 2, "兩": 2}
+)
 
 TIME: Final = re.compile(
     r"(?<![0-9:.])(?<![0-9],)(?P<hour>[01]?[0-9]|2[0-3])"
@@ -21,16 +32,18 @@ _SIGN: Final = rf"(?:(?:{words.HOUR})(?![^\W\d_])|{words.HOUR_UNSPACED})"
 HOURS: Final = re.compile(
     rf"(?<![\w:.,])(?:[01]?[0-9]|2[0-4])\s?{_SIGN}(?:\s?[0-5]?[0-9]\s?[分분]|\s?[半반])?", re.IGNORECASE
 )
-_MINUTES: Final = r"(?:\s?(?P<minute>[0-5]?[0-9])(?:\s?[分분]|(?![0-9.,]))|\s?(?P<half>[半반])|\s?(?P<quarter>一刻))"
+_MINUTES: Final = (
+    r"(?:\s?(?P<minute>[0-5]?[0-9])(?:\s?[分분]|(?![0-9]|[.,][0-9]))|\s?(?P<half>[半반])|\s?(?P<quarter>一刻))"
+)
 
 
 @cache  # a start of the service may need none of them
 def _forms(*, ascii_only: bool) -> tuple[re.Pattern[str], ...]:
     """What names an hour in lower case: a word before it, a word or a sign behind it, and another hour."""
-    hours = any_of([word for word in HOURS_SAID if word.isascii() or not ascii_only])
+    hours = any_of([word for word in _HOURS_SAID if word.isascii() or not ascii_only])
     said = (
         rf"(?:{_START}{hours}{_END}|(?<![0-9.,:])(?:[01]?[0-9]|2[0-4])(?![0-9]|[.,:][0-9])"
-        rf"|[一二三四五六七八九十两兩]{{1,3}}|(?:{'|'.join(KOREAN_HOURS)})(?=\s?시))"
+        rf"|[一二三四五六七八九十两兩]{{1,3}}|(?:{'|'.join(_KOREAN_HOURS)})(?=\s?시))"
     )
     hour = rf"(?P<said>{said})"
     before = (
@@ -46,7 +59,7 @@ def _forms(*, ascii_only: bool) -> tuple[re.Pattern[str], ...]:
     return tuple(map(re.compile, (before, at, behind, until)))
 
 
-_HOURS: Final = HOURS_SAID | KOREAN_HOURS
+_HOURS: Final = _HOURS_SAID | _KOREAN_HOURS
 _TWELVE: Final = tuple(
     (re.compile(rf"{_START}(?:{said}){_END}|{unspaced}"), at)
     for said, unspaced, at in (

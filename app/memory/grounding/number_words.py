@@ -41,6 +41,17 @@ seventy siebzig setenta settanta zeventig семьдесят семидесят�
 eighty achtzig quatre-vingt quatre-vingts ochenta oitenta ottanta tachtig восемьдесят seksen ثمانون ثمانين अस्सी
 ninety neunzig noventa novanta negentig девяносто doksan تسعون تسعين नब्बे
 """
+# From 200 to 900, where they are words of their own: Spanish, Portuguese, Russian with its cases.
+HUNDREDS: Final = """
+doscientos doscientas duzentos duzentas двести двухсот
+trescientos trescientas trezentos trezentas триста трёхсот трехсот
+cuatrocientos cuatrocientas quatrocentos quatrocentas четыреста четырёхсот четырехсот
+quinientos quinientas quinhentos quinhentas пятьсот пятисот
+seiscientos seiscientas seiscentos seiscentas шестьсот шестисот
+setecientos setecientas setecentos setecentas семьсот семисот
+ochocientos ochocientas oitocentos oitocentas восемьсот восьмисот
+novecientos novecientas novecentos novecentas девятьсот девятисот
+"""
 # From first to twelfth. Those of Russian and Arabic are hours, too.
 ORDINALS: Final = """
 first erste ersten erster erstes premier première primero primera primeiro primeira первый первая первого первой الأولى
@@ -56,6 +67,9 @@ tenth zehnte zehnten zehnter zehntes dixième décimo десятый десят�
 eleventh одиннадцатого الحادية_عشرة
 twelfth двенадцатого الثانية_عشرة
 """
+ORDINALS_OF_YEARS: Final = """
+первом втором третьем четвёртом пятом шестом седьмом восьмом девятом десятом одиннадцатом двенадцатом
+"""  # as a year ends in Russian
 OTHERS: Final = {
     "once": 1,
     "twice": 2,
@@ -70,13 +84,33 @@ OTHERS: Final = {
     "дюжина": 12,
     "düzine": 12,
     "thirds": 3,
+    "eins": 1,
+    "ciento": 100,
+    "cien": 100,
+    "cem": 100,
+    "сто": 100,
     "دزينة": 12,
     "दर्जन": 12,
-    "двадцать пять": 25,
     "पच्चीस": 25,
     "पचहत्तर": 75,
 }
-PARTS: Final = {"half": ("0.5", "50", "30"), "quarter": ("0.25", "25", "15")}  # also percent, and minutes
+# From 20 to 90.
+DECADES: Final = "twenties thirties forties fifties sixties seventies eighties nineties"
+PARTS: Final = {
+    "half": ("0.5", "50", "30"),  # also percent, and minutes
+    "quarter": ("0.25", "25", "15"),
+    "anderthalb": ("1.5",),
+    "eineinhalb": ("1.5",),
+    "anderhalf": ("1.5",),
+    "полтора": ("1.5",),
+    "полторы": ("1.5",),
+}
+# Behind a number, or behind what is counted by it: two and a half hours, deux heures et demie.
+AND_A_HALF: Final = "and a half|y medi[ao]|et demie?|e mezz[ao]|e mei[ao]|с половиной|ونصف|و نصف"
+HALF_OF: Final = "half an? |eine halbe |medio |meio |mezzo |un demi[- ]|пол"  # a million
+# What is told with its hundredths behind it: un mètre soixante-quinze, three dollars fifty.
+WITH_HUNDREDTHS: Final = "米|メートル|미터|mètre|metro|metri|meter|块|塊|元|euro|dollar|pound|franc"
+POINT: Final = "point|komma|comma|virgule|coma|virgola|vírgula|punto|ponto"
 # German and Dutch say the ones before the tens, in one word: dreiundzwanzig, drieëntwintig.
 ONES_BEFORE_TENS: Final = (
     (
@@ -90,10 +124,18 @@ ONES_BEFORE_TENS: Final = (
         "twintig dertig veertig vijftig zestig zeventig tachtig negentig",
     ),
 )
+# Italian behind them, and without their last letter before a vowel: ventitré, ventotto.
+TENS_BEFORE_ONES: Final = (
+    "venti trenta quaranta cinquanta sessanta settanta ottanta novanta",
+    "uno due tre quattro cinque sei sette otto nove",
+)
+# All three say hundreds and thousands in one word too, with what is before and behind them: zweihundertfünf.
+HUNDRED_IN_WORD: Final = "hundert|honderd|cento|cent"
+THOUSAND_IN_WORD: Final = "tausend|duizend|mila|mille"
 JOINED_BY: Final = "and|und|et|y|e|en|и|ve|و"  # tens and ones, hundreds and tens
 
 SCALES: Final = {
-    100: "hundred hundert cents cientos cento honderd yüz सौ مئة مائة",
+    100: "hundred hundert cent cents cientos cento honderd yüz सौ مئة مائة",
     1_000: "k thousand tausend tsd mille mil mila duizend tusen тыс тысяча тысячи тысяч тысячу bin ألف الف آلاف"
     " हज़ार हजार tys ribu nghìn",
     100_000: "lakh lakhs lac lacs लाख",
@@ -104,7 +146,7 @@ SCALES: Final = {
     " bilhões миллиард миллиарда миллиардов млрд milyar مليار अरब",
 }
 # Of these no number is meant where none stands before them: a cent, a mil, ich bin, a lakh.
-SCALES_ALONE: Final = "hundred thousand million billion hundert tausend mille сто тысяча тысячу миллион ألف हज़ार"
+SCALES_ALONE: Final = "hundred thousand million billion hundert tausend mille тысяча тысячу миллион ألف हज़ार"
 
 SIGNS: Final = dict(zip("〇零一二三四五六七八九", (0, *range(10)), strict=True)) | {
     "两": 2,
@@ -125,7 +167,13 @@ MYRIADS: Final = {
     "조": 10**12,
 }
 
-# Korean: the tens, the ones, and what they are said before; and days, which have words of their own.
+# Korean of Chinese origin, as the signs, and what it is said before.
+SINO_KOREAN: Final = dict(zip("영공일이삼사오육칠팔구십백천만억", "〇〇一二三四五六七八九十百千万億", strict=True))
+SINO_KOREAN_COUNTED: Final = (
+    "원|명|년|월|일|분|초|퍼센트|프로|번|층|호|킬로|미터|센티|도|인|회"
+    "|권|장|세|주|차|대|점|배|평|개월|달러|유로|엔|만|억"
+)
+# The others of Korean: the tens, the ones, and what they are said before; and days, which have words of their own.
 KOREAN_TENS: Final = {"열": 10, "스물": 20, "스무": 20, "서른": 30, "마흔": 40, "쉰": 50, "예순": 60} | {
     "일흔": 70,
     "여든": 80,

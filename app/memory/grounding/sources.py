@@ -14,6 +14,7 @@ from app.memory.grounding import time_words
 from app.memory.grounding.claims import named_days, normal
 from app.memory.grounding.clock import clock_times
 from app.memory.grounding.numbers import listed_numerals
+from app.memory.grounding.spoken import Spoken, spoken
 from app.memory.model import Cite, Item, Ranges, seqs_of
 from app.memory.spans import merged
 from app.sessions.model import Message, Part, PartType, Role
@@ -51,23 +52,33 @@ class Source:
 
     @cached_property
     def numbers(self) -> frozenset[str]:
-        return listed_numerals(self.text)
+        return listed_numerals(self.text, self.spoken)
+
+    @cached_property
+    def spoken(self) -> Spoken:
+        return spoken(self.text)
+
+    @property
+    def _texts(self) -> tuple[str, ...]:
+        """Its text, and the same in figures where it says numbers in words: "the third of May", "ten thirty"."""
+        return (self.text,) if self.spoken.figures == self.text else (self.text, self.spoken.figures)
 
     @cached_property
     def times(self) -> frozenset[str]:
-        return clock_times(self.text) | ({self.time} if self.time else set())
+        said = frozenset[str]().union(*map(clock_times, self._texts))
+        return said | ({self.time} if self.time else set())
 
     @cached_property
     def dates(self) -> tuple[DatePhrase, ...]:
         """With a day alone it may be of the month of another: "from October 3 to the 24th"."""
-        named = tuple(date_phrases(self.text))
+        named = tuple(phrase for text in self._texts for phrase in date_phrases(text))
         beside = (replace(said, day=day) for said in named if said.day for day in self.days)
-        return (*named, *partial_phrases(self.text), *beside)
+        return (*named, *(phrase for text in self._texts for phrase in partial_phrases(text)), *beside)
 
     @cached_property
     def days(self) -> frozenset[int]:
         """Those that it names without their month."""
-        return days_alone(self.text)
+        return frozenset[int]().union(*map(days_alone, self._texts))
 
     @cached_property
     def relative(self) -> bool:

@@ -50,6 +50,30 @@ RELATIVE_UNSPACED: Final = r"""
 前に|後に|後で|之前|之后|之後|以前|以后|以後|天后|天後|天内|天前|[周週月年]后|個月|个月|か月|ヶ月|間後|日後|年前|月前|最近|近日|初[一二三四五六七八九十]
 """
 
+# A day as seen from the one on which it is spoken of, by days. Left out is what means a part of a day too: mañana.
+DAYS_AWAY: Final = {
+    -3: "大前天",
+    -2: "day_before_yesterday vorgestern avant-hier anteayer antier anteontem l'altro_ieri altroieri eergisteren"
+    " позавчера 前天 一昨日 おととい 그저께",
+    -1: "yesterday gestern hier ayer ontem ieri gisteren вчера 昨天 昨日 어제",
+    0: "today tonight heute aujourd'hui hoy hoje oggi vandaag сегодня 今天 今日 오늘",
+    1: "tomorrow demain amanhã domani завтра 明天 明日 내일",
+    2: "day_after_tomorrow übermorgen après-demain pasado_mañana depois_de_amanhã dopodomani overmorgen"
+    " послезавтра 后天 後天 明後日 あさって 모레",
+    3: "大后天 大後天 글피",
+}
+# From Monday to Sunday.
+WEEKDAYS: Final = """
+monday montag lundi lunes segunda-feira lunedì maandag понедельник 星期一 周一 週一 月曜日 月曜 월요일
+tuesday dienstag mardi martes terça-feira martedì dinsdag вторник 星期二 周二 週二 火曜日 火曜 화요일
+wednesday mittwoch mercredi miércoles quarta-feira mercoledì woensdag среда среду 星期三 周三 週三 水曜日 水曜 수요일
+thursday donnerstag jeudi jueves quinta-feira giovedì donderdag четверг 星期四 周四 週四 木曜日 木曜 목요일
+friday freitag vendredi viernes sexta-feira venerdì vrijdag пятница пятницу 星期五 周五 週五 金曜日 金曜 금요일
+saturday samstag samedi sábado sabato zaterdag суббота субботу 星期六 周六 週六 土曜日 土曜 토요일
+sunday sonntag dimanche domingo domenica zondag воскресенье 星期日 星期天 周日 週日 礼拜天 日曜日 日曜 일요일
+"""
+NOT_FROM_TODAY: Final = "from|before|after|since"  # a week from today
+
 # Of the clock. An hour stands between or beside these.
 HOUR: Final = r"uhr|o'clock|heures?|h|horas?|hs|ore|uur|часов|часа|час|ч\.|saat|बजे|giờ|godzin[ay]"
 HOUR_UNSPACED: Final = "[点點時时](?!間|间)|시(?!간|절|작|도)"

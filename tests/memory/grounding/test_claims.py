@@ -77,6 +77,10 @@ def test_dates_in_figures_are_read_both_ways(text: str, expected: list[set[tuple
     [
         ("went yesterday (May 7, 2026) and on Friday, May 8", ["yesterday", "friday"]),
         ("goes tomorrow May 9", ["tomorrow"]),
+        ("the day before yesterday (May 6, 2026), a week from today (May 15)", ["day before yesterday"]),
+        ("avant-hier (6 mai 2026), après-demain (10 mai), vendredi 8 mai", ["avant-hier", "après-demain", "vendredi"]),
+        ("我大前天（5月5日）来，上周五（5月1日）走", ["大前天", "周五"]),
+        ("ab Oktober 1200,50 Euro, heute (8. Mai)", ["heute"]),
         ("went on Mondays (May 4, 2026), this week (May 4-10, 2026), last May 2025", []),
     ],
 )

@@ -10,6 +10,7 @@ from app.memory.grounding.clock import clock_times
     [
         ("às 15h30", "15:30"),
         ("à 9 h 15", "09:15"),
+        ("à 9 heures 15, si possible", "09:15"),
         ("saat 16.30'da", "16:30"),
         ("übermorgen um halb vier", "15:30"),
         ("um Viertel nach zwei", "14:15"),

@@ -34,7 +34,7 @@ from app.memory.grounding.numbers import NUMBER, forms, numerals
         ("zwei Katzen, trois ans, doce meses", {"2", "3", "12"}),
         ("half of them", {"0.5", "50", "30"}),
         ("two and a half", {"2", "2.5", "0.5", "50", "30"}),
-        ("two thirds", {"2", "3", "5"}),
+        ("two thirds", {"2", "3"}),
         ("born in '89, in the 90s", {"89", "1989", "2089", "90", "1990", "2090"}),
         ("개 3마리", {"3"}),
         ("twenty-five", {"20", "5", "25"}),

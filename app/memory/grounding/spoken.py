@@ -1,0 +1,328 @@
+"""A text with the numbers that it says in words as figures: ``nineteen eighty-four``, ``zweihundertfünf``, ``三十五``.
+
+What is dictated has hardly any figures, and a model writes them: ``$1,250`` of "twelve fifty".
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from typing import Final
+
+from app.kit.words import any_of
+from app.memory.grounding import number_words as words
+
+_END: Final = r"(?![\w\u0900-\u0963])"
+_START: Final = r"(?<![\w\u0900-\u0963])"
+_HUNDRED: Final = 100
+_SCORES: Final = frozenset({60, 80})  # before ten to nineteen: soixante-quinze, quatre-vingt-dix
+
+
+def _values(lines: str, first: int, step: int = 1) -> dict[str, int]:
+    """Of a table of words, a line for each value."""
+    return {
+        word.replace("_", " "): first + step * at
+        for at, line in enumerate(lines.strip().splitlines())
+        for word in line.split()
+    }
+
+
+def _ones_before_tens() -> Iterator[tuple[str, int]]:
+    for joint, ones, tens in words.ONES_BEFORE_TENS:
+        for ten, tens_word in enumerate(tens.split(), start=2):
+            for one, word in enumerate(ones.split(), start=1):
+                joined = "ën" if joint == "en" and word.endswith("e") else joint
+                yield word + joined + tens_word, 10 * ten + one
+
+
+def _tens_before_ones() -> Iterator[tuple[str, int]]:
+    tens, ones = words.TENS_BEFORE_ONES
+    for ten, tens_word in enumerate(tens.split(), start=2):
+        for one, word in enumerate(ones.split(), start=1):
+            yield (tens_word[:-1] if word[0] in "uo" else tens_word) + word, 10 * ten + one
+
+
+def _in_forms(said: Mapping[str, int]) -> dict[str, int]:
+    return {unicodedata.normalize(form, word): value for word, value in said.items() for form in ("NFC", "NFKC")}
+
+
+SCALES: Final = _in_forms({word: scale for scale, said in words.SCALES.items() for word in said.split()})
+VALUES: Final = _in_forms(
+    dict(_ones_before_tens())
+    | dict(_tens_before_ones())
+    | _values(words.ORDINALS, 1)
+    | _values(words.COUNTS, 0)
+    | _values(words.TENS, 30, 10)
+    | _values(words.HUNDREDS, 200, 100)
+    | {word: 20 + 10 * at for at, word in enumerate(words.DECADES.split())}
+    | {word: at for at, word in enumerate(words.ORDINALS_OF_YEARS.split(), start=1)}
+    | words.OTHERS
+)
+_ALONE: Final = _in_forms(dict.fromkeys(words.SCALES_ALONE.split(), 0))
+SCALE: Final = rf"{any_of(SCALES)}{_END}"
+_VALUE: Final = any_of(VALUES)
+
+
+@cache  # a start of the service needs none of these, and it takes a twentieth of a second to make them
+def _run(*, ascii_only: bool) -> re.Pattern[str]:
+    """Words of numbers side by side. Most texts are ASCII, and need half of the words."""
+    value, scale, alone = (
+        any_of([word for word in said if word.isascii() or not ascii_only]) for said in (VALUES, SCALES, _ALONE)
+    )
+    joint = rf"[ -](?:(?:{words.JOINED_BY}|{words.POINT})[ -])?"
+    return re.compile(
+        rf"{_START}(?:(?:{value}{_END}|{scale}{_END}(?={joint}{value}{_END}))(?:{joint}(?:{value}|{scale}){_END})*"
+        rf"|{alone}{_END})"
+    )
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    return re.compile(rf"{_START}(?:(?P<value>{_VALUE}){_END}|(?P<scale>{SCALE})|(?P<point>{words.POINT}){_END})")
+
+
+@cache
+def _oh() -> re.Pattern[str]:
+    return re.compile(rf"(?<=\w) oh (?={_VALUE}{_END})")  # two oh four
+
+
+@cache
+def _half_of() -> re.Pattern[str]:
+    return re.compile(rf"{_START}(?:{words.HALF_OF})(?={SCALE})")
+
+
+_JOINTS: Final = (*words.HUNDRED_IN_WORD.split("|"), *words.THOUSAND_IN_WORD.split("|"), "einhalb")
+_HALF: Final = ("half", "halb", "medi", "meio", "meia", "mezz", "demi", "пол", "نصف")
+_HANGUL: Final = re.compile("[가-힣]")
+_PART: Final = re.compile(rf"{_START}(?:{'|'.join(words.PARTS)}){_END}")
+_TIME: Final = re.compile("(1?[0-9]|2[0-4]) ([1-5][0-9])")  # ten thirty
+_IN_ONE_WORD: Final = re.compile(
+    rf"{_START}[^\W\d_]{{0,40}}(?:{words.HUNDRED_IN_WORD}|{words.THOUSAND_IN_WORD}|einhalb)[^\W\d_]{{0,40}}{_END}"
+)
+_AND_A_HALF: Final = re.compile(
+    rf"(?:(?<![\d.,])(?P<whole>\d+) )?(?:an? )?(?P<counted>[^\W\d_]{{1,20}} )?(?:{words.AND_A_HALF}){_END}"
+)
+_HALVES: Final = re.compile(r"(?<![\d.,])(\d+)(\s?[^\W\d_]{1,3}?)\s?[半반](?![가-힣])")  # 1个半, 2 시간 반
+# 1米75
+_HUNDREDTHS: Final = re.compile(rf"(?<![\d.,])(\d+) ?((?:{words.WITH_HUNDREDTHS})s?) ?(\d{{1,2}})(?!\d|[.,]\d)")
+_TENTHS: Final = re.compile(r"(?<![\d.,])([1-9]) ?[成割]")  # 三成 is 30%
+
+_SIGNS, _UNITS, _MYRIADS = ("".join(signs) for signs in (words.SIGNS, words.UNITS, words.MYRIADS))
+PLAIN: Final = r"\d+(?:,\d{3})*(?:\.\d+)?"
+LARGER: Final = f"[{_UNITS}{_MYRIADS}]"
+REST: Final = rf"(?:[{_SIGNS}{_UNITS}{_MYRIADS}]|(?<={LARGER})(?: ?{PLAIN}(?={LARGER})|{PLAIN}(?![.,]?\d)))"
+# Bounded: a text of nothing else would be one number.
+EAST_ASIAN: Final = re.compile(rf"(?<!\d){PLAIN}(?={LARGER}){REST}{{1,20}}|[{_SIGNS}十百千]{REST}{{0,20}}")
+_EAST_ASIAN_SIGN: Final = re.compile(rf"{PLAIN}|.")
+_KOREAN: Final = re.compile(
+    rf"(?<![가-힣])(?:(?P<tens>{'|'.join(words.KOREAN_TENS)})?(?P<ones>{'|'.join(words.KOREAN_ONES)})?"
+    rf"(?= ?(?:{words.KOREAN_COUNTED}))|(?P<days>{'|'.join(words.KOREAN_DAYS)}))"
+)
+_SINO_KOREAN_SIGNS: Final = "".join(words.SINO_KOREAN)
+_SINO_KOREAN: Final = re.compile(
+    rf"(?<![가-힣\d])[{_SINO_KOREAN_SIGNS}십백천]{{1,8}}(?:[만억] ?[{_SINO_KOREAN_SIGNS}십백천]{{0,8}})?"
+    rf"(?= ?(?:{words.SINO_KOREAN_COUNTED}))|(?<![가-힣\d])[만억][{_SINO_KOREAN_SIGNS}십백천]{{0,8}}(?= ?원)"
+)
+_AS_CHINESE: Final = str.maketrans(words.SINO_KOREAN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spoken:
+    """A text in figures, ``2.5 thousand``, ``10:30``, and what else its words for numbers may mean.
+
+    ``readings``: each by itself, and several side by side as one. "Twenty-five" is 20 and 5 too, "nineteen eighty-four"
+    1984, "one seventy-five" 1.75.
+    """
+
+    figures: str
+    readings: frozenset[str]
+
+
+def spoken(text: str) -> Spoken:
+    """Of a text in lower case. Hardly any holds all of it, so what is rare is looked for where it is."""
+    runs: set[str] = set()
+
+    def written(run: re.Match[str]) -> str:
+        runs.add(run[0])
+        return _written(run[0])
+
+    said = _oh().sub(" zero ", text) if " oh " in text else text
+    if _holds(text, _JOINTS):
+        said = _IN_ONE_WORD.sub(lambda word: _of_one_word(word[0]) or word[0], said)
+    said = _run(ascii_only=said.isascii()).sub(written, _half_of().sub("0.5 ", said) if _holds(text, _HALF) else said)
+    readings = {reading for run in runs for reading in _readings(run)}
+    if _holds(text, words.PARTS):
+        readings.update(reading for part in _PART.findall(text) for reading in words.PARTS[part])
+    if not said.isascii():
+        said = _eastern(said, readings)
+    if _holds(text, _HALF):
+        said = _AND_A_HALF.sub(_and_a_half, said)
+    if _holds(said, words.WITH_HUNDREDTHS.split("|")):
+        said = _HUNDREDTHS.sub(r"\1.\3 \2", said)
+    return Spoken(figures=said, readings=frozenset(readings))
+
+
+def _holds(text: str, parts: Iterable[str]) -> bool:
+    return any(part in text for part in parts)
+
+
+def _eastern(text: str, readings: set[str]) -> str:
+    """In figures where it says numbers in signs or in Korean; what the signs may mean otherwise is added."""
+    if _HANGUL.search(text):
+        text = _KOREAN.sub(_korean, _SINO_KOREAN.sub(_sino_korean, text))
+    for signs in EAST_ASIAN.findall(text):
+        readings.update(map(_plainly, composed(signs)))
+        readings.update(str(words.SIGNS.get(sign, 10)) for sign in signs if sign in words.SIGNS or sign == "十")
+    text = EAST_ASIAN.sub(lambda signs: _plainly(max(composed(signs[0]))), text)
+    return _TENTHS.sub(r"\g<1>0%", _HALVES.sub(r"\1.5\2", text))
+
+
+def _readings(run: str) -> Iterator[str]:
+    yield from (str(VALUES[word["value"]]) for word in _word().finditer(run) if word["value"])
+    found = _numbers(run)
+    yield from found
+    if len(found) > 2 or any(len(number) == 2 for number in found[1:]):  # noqa: PLR2004 - not "two thirds"
+        yield "".join(found)
+        yield f"{found[0]}.{''.join(found[1:])}"
+
+
+def composed(signs: str) -> set[Decimal]:
+    """What signs mean together. The last one may stand for tens or thousands: 两万五 is 25,000."""
+    total = section = Decimal(0)
+    number: Decimal | None = None
+    last, before = 1, ""
+    for sign in _EAST_ASIAN_SIGN.findall(signs.replace(" ", "")):
+        if sign in words.SIGNS:
+            value = words.SIGNS[sign]
+            number = Decimal(value) if number is None else number * 10 + value
+        elif sign in words.UNITS:
+            last = words.UNITS[sign]
+            section, number = section + (1 if number is None else number) * last, None
+        elif sign in words.MYRIADS:
+            last = words.MYRIADS[sign]
+            section += number or 0
+            total, section, number = total + (section or 1) * last, Decimal(0), None
+        else:
+            number = Decimal(sign.replace(",", ""))
+        before += sign
+    found = {total + section + (number or 0)}
+    if number is not None and last >= _HUNDRED and before[-1] in words.SIGNS and before[-2] not in words.SIGNS:
+        found.add(total + section + number * last / 10)
+    return found
+
+
+@dataclass(slots=True)
+class _Number:
+    """One number as it is said: the thousands and millions of it, what is below them, and the digits behind a point."""
+
+    total: Decimal = Decimal(0)
+    below: Decimal = Decimal(0)
+    fraction: str | None = None
+    begun: bool = False
+
+    def takes(self, value: int) -> bool:
+        """Whether the next word belongs to it, which is then added."""
+        if self.fraction is not None:
+            return self._takes_behind_point(value)
+        if self.begun and not self._has_room_for(value):
+            return False
+        self.below, self.begun = self.below + value, True
+        return True
+
+    def _takes_behind_point(self, value: int) -> bool:
+        digits = self.fraction or ""
+        if digits[1:] == "0" and value < 10:  # noqa: PLR2004 - seventy five
+            self.fraction = digits[0] + str(value)
+        elif not digits or value < 10:  # noqa: PLR2004 - one four
+            self.fraction = digits + str(value)
+        else:
+            return False
+        return True
+
+    def _has_room_for(self, value: int) -> bool:
+        if not self.below:
+            return bool(self.total and value)
+        ones = int(self.below % _HUNDRED)
+        is_round = self.below % 10 ** len(str(value)) == 0 and ones != 10  # noqa: PLR2004 - ten five
+        return is_round or (ones in _SCORES and 10 <= value < 20)  # noqa: PLR2004
+
+    def scale(self, scale: int) -> None:
+        number = Decimal(f"{self.below}.{self.fraction}") if self.fraction else self.below
+        if scale == _HUNDRED:  # two hundred thousand
+            self.below = max(number, Decimal(1)) * scale
+        else:
+            self.total, self.below = self.total + (number or 1) * scale, Decimal(0)
+        self.fraction, self.begun = None, True
+
+    def __str__(self) -> str:
+        return _plainly(self.total + self.below) + (f".{self.fraction}" if self.fraction else "")
+
+
+def _numbers(run: str) -> list[str]:
+    """The numbers that words side by side say: of "twenty-five ten thirty" 25, 10 and 30."""
+    found = [_Number()]
+    for word in _word().finditer(run):
+        if word["point"]:
+            found[-1].fraction = ""
+        elif word["scale"]:
+            found[-1].scale(SCALES[word["scale"]])
+        elif not found[-1].takes(value := VALUES[word["value"]]):
+            found.append(_Number(below=Decimal(value), begun=True))
+    return [str(number) for number in found]
+
+
+def _written(run: str) -> str:
+    """A scale alone stays a word: it may stand behind figures."""
+    figures = run if run in _ALONE else " ".join(_numbers(run))
+    return figures.replace(" ", ":") if _TIME.fullmatch(figures) else figures
+
+
+def _of_one_word(word: str) -> str | None:
+    if word in VALUES:
+        return None
+    before, half, behind = word.partition("einhalb")
+    if half and not behind and before in VALUES:
+        return f"{VALUES[before]}.5"
+    for scale in words.THOUSAND_IN_WORD.split("|"):
+        before, found, behind = word.partition(scale)
+        thousands, rest = _hundreds(before or "ein"), _hundreds(behind)
+        if found and before + behind and thousands is not None and rest is not None:
+            return str(1_000 * thousands + rest)
+    number = _hundreds(word)
+    return None if number is None else str(number)
+
+
+def _hundreds(word: str) -> int | None:
+    """What a word of less than a thousand says, and one of none 0; None where it says something else."""
+    for scale in words.HUNDRED_IN_WORD.split("|"):
+        before, found, behind = word.partition(scale)
+        hundreds, rest = VALUES.get(before or "ein"), _below_hundred(behind)
+        if found and before + behind and hundreds is not None and rest is not None:
+            return _HUNDRED * hundreds + rest
+    return _below_hundred(word)
+
+
+def _below_hundred(word: str) -> int | None:
+    return VALUES.get(word.removeprefix("und").removeprefix("en")) if word else 0
+
+
+def _plainly(value: Decimal) -> str:
+    return f"{value.normalize():f}"
+
+
+def _and_a_half(match: re.Match[str]) -> str:
+    return f"{match['whole'] or 1}.5 {match['counted'] or ''}".rstrip()
+
+
+def _korean(match: re.Match[str]) -> str:
+    if match["days"]:
+        return str(words.KOREAN_DAYS[match["days"]]) + "일"
+    number = words.KOREAN_TENS.get(match["tens"], 0) + words.KOREAN_ONES.get(match["ones"], 0)
+    return str(number) if match[0] else ""
+
+
+def _sino_korean(match: re.Match[str]) -> str:
+    """Unlike that of Chinese the last sign is always of ones: 백오 is 105."""
+    return _plainly(min(composed(match[0].translate(_AS_CHINESE)))) + " " * match[0].endswith(" ")
