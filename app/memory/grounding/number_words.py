@@ -107,6 +107,8 @@ PARTS: Final = {
 }
 # Behind a number, or behind what is counted by it: two and a half hours, deux heures et demie.
 AND_A_HALF: Final = "and a half|y medi[ao]|et demie?|e mezz[ao]|e mei[ao]|с половиной|ونصف|و نصف"
+AND_A_QUARTER: Final = "and a quarter|y cuarto|et quart|e un quarto"
+AND_THREE_QUARTERS: Final = "(?:and )?3 quarters|(?:y )?3 cuartos|(?:et )?3 quarts|(?:e )?3 quarti"
 HALF_OF: Final = "half an? |eine halbe |medio |meio |mezzo |un demi[- ]|пол"  # a million
 # What is told with its hundredths behind it: un mètre soixante-quinze, three dollars fifty.
 WITH_HUNDREDTHS: Final = "米|メートル|미터|mètre|metro|metri|meter|块|塊|元|euro|dollar|pound|franc"
@@ -171,7 +173,7 @@ MYRIADS: Final = {
 SINO_KOREAN: Final = dict(zip("영공일이삼사오육칠팔구십백천만억", "〇〇一二三四五六七八九十百千万億", strict=True))
 SINO_KOREAN_COUNTED: Final = (
     "원|명|년|월|일|분|초|퍼센트|프로|번|층|호|킬로|미터|센티|도|인|회"
-    "|권|장|세|주|차|대|점|배|평|개월|달러|유로|엔|만|억"
+    "|권|장|세|주|차|대|점|배|평|개월|달러|유로|엔|밀리|그램|리터|만|억"
 )
 # The others of Korean: the tens, the ones, and what they are said before; and days, which have words of their own.
 KOREAN_TENS: Final = {"열": 10, "스물": 20, "스무": 20, "서른": 30, "마흔": 40, "쉰": 50, "예순": 60} | {
@@ -193,7 +195,7 @@ KOREAN_ONES: Final = {
 }
 KOREAN_COUNTED: Final = (
     "명|개|시|달|번|살|마리|대|잔|권|장|분|곳|가지|주|배|병|채|사람|차례|끼|군데|팀|곡|편|쌍|벌|켤레|그루|송이|판|테이블|해"
-    "|자리|줄|통"
+    "|자리|줄|통|알"
 )
 KOREAN_DAYS: Final = {"하루": 1, "이틀": 2, "사흘": 3, "나흘": 4, "닷새": 5, "엿새": 6, "이레": 7, "여드레": 8} | {
     "아흐레": 9,

@@ -31,7 +31,9 @@ _LIST: Final = re.compile(r"#?\d+(?:[.,]\d+)*")
 _ARABIC_MARKS: Final = str.maketrans("٫٬", ".,")
 
 
-_SHORT_YEAR: Final = re.compile(r"(?<!\w)'([0-9]{2})\b|\b'?([0-9]0)s\b")  # '89, the 90s
+_SHORT_YEAR: Final = re.compile(
+    r"(?:(?<!\w)'|\bin )([0-9]{2})\b|\b'?([0-9]0)s\b|(?<![0-9])([0-9]{2})年"
+)  # '89, the 90s
 
 NUMBER: Final = re.compile(
     rf"#\d+(?:[.,]\d+)*|{PLAIN}(?={LARGER}){REST}{{1,20}}|{_DIGITS}(?:[ -]?{SCALE}){{0,2}}",
@@ -61,7 +63,7 @@ def listed_numerals(text: str, said: Spoken) -> frozenset[str]:
 def _numerals(text: str, said: Spoken) -> frozenset[str]:
     found = {number for written in {text, said.figures} for number in NUMBER.findall(written.translate(_ARABIC_MARKS))}
     written = (form for number in found for part in (number, *groups(number)) for form in forms(part))
-    return frozenset([*written, *said.readings, *_short_years(text)])
+    return frozenset([*written, *said.readings, *_short_years(said.figures)])
 
 
 def _is_grouped(written: str) -> bool:
@@ -95,8 +97,8 @@ def groups(number: str) -> list[str]:
 
 
 def _short_years(text: str) -> Iterator[str]:
-    for year, decade in _SHORT_YEAR.findall(text):
-        yield from (f"{century}{year or decade}" for century in (19, 20))
+    for found in _SHORT_YEAR.findall(text):
+        yield from (f"{century}{''.join(found)}" for century in (19, 20))
 
 
 def _plain_forms(number: str) -> set[str]:

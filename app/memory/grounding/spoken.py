@@ -60,6 +60,7 @@ VALUES: Final = _in_forms(
     | {word: at for at, word in enumerate(words.ORDINALS_OF_YEARS.split(), start=1)}
     | words.OTHERS
 )
+_IN_RUNS: Final = VALUES | {"oh": 0}  # two oh four
 _ALONE: Final = _in_forms(dict.fromkeys(words.SCALES_ALONE.split(), 0))
 SCALE: Final = rf"{any_of(SCALES)}{_END}"
 _VALUE: Final = any_of(VALUES)
@@ -73,19 +74,14 @@ def _run(*, ascii_only: bool) -> re.Pattern[str]:
     )
     joint = rf"[ -](?:(?:{words.JOINED_BY}|{words.POINT})[ -])?"
     return re.compile(
-        rf"{_START}(?:(?:{value}{_END}|{scale}{_END}(?={joint}{value}{_END}))(?:{joint}(?:{value}|{scale}){_END})*"
+        rf"{_START}(?:(?:{value}{_END}|{scale}{_END}(?={joint}{value}{_END}))(?:{joint}(?:{value}|{scale}|oh){_END})*"
         rf"|{alone}{_END})"
     )
 
 
 @cache
 def _word() -> re.Pattern[str]:
-    return re.compile(rf"{_START}(?:(?P<value>{_VALUE}){_END}|(?P<scale>{SCALE})|(?P<point>{words.POINT}){_END})")
-
-
-@cache
-def _oh() -> re.Pattern[str]:
-    return re.compile(rf"(?<=\w) oh (?={_VALUE}{_END})")  # two oh four
+    return re.compile(rf"{_START}(?:(?P<value>{_VALUE}|oh){_END}|(?P<scale>{SCALE})|(?P<point>{words.POINT}){_END})")
 
 
 @cache
@@ -94,15 +90,16 @@ def _half_of() -> re.Pattern[str]:
 
 
 _JOINTS: Final = (*words.HUNDRED_IN_WORD.split("|"), *words.THOUSAND_IN_WORD.split("|"), "einhalb")
-_HALF: Final = ("half", "halb", "medi", "meio", "meia", "mezz", "demi", "пол", "نصف")
+_HALF: Final = ("half", "quart", "halb", "medi", "meio", "meia", "mezz", "demi", "пол", "نصف")
 _HANGUL: Final = re.compile("[가-힣]")
 _PART: Final = re.compile(rf"{_START}(?:{'|'.join(words.PARTS)}){_END}")
 _TIME: Final = re.compile("(1?[0-9]|2[0-4]) ([1-5][0-9])")  # ten thirty
 _IN_ONE_WORD: Final = re.compile(
     rf"{_START}[^\W\d_]{{0,40}}(?:{words.HUNDRED_IN_WORD}|{words.THOUSAND_IN_WORD}|einhalb)[^\W\d_]{{0,40}}{_END}"
 )
-_AND_A_HALF: Final = re.compile(
-    rf"(?:(?<![\d.,])(?P<whole>\d+) )?(?:an? )?(?P<counted>[^\W\d_]{{1,20}} )?(?:{words.AND_A_HALF}){_END}"
+_AND_A_PART: Final = re.compile(
+    r"(?:(?<![\d.,])(?P<whole>\d+) )?(?:an? )?(?P<counted>[^\W\d_]{1,20} )?"
+    rf"(?:(?P<half>{words.AND_A_HALF})|(?P<quarter>{words.AND_A_QUARTER})|{words.AND_THREE_QUARTERS}){_END}"
 )
 _HALVES: Final = re.compile(r"(?<![\d.,])(\d+)(\s?[^\W\d_]{1,3}?)\s?[半반](?![가-힣])")  # 1个半, 2 시간 반
 # 1米75
@@ -118,7 +115,7 @@ EAST_ASIAN: Final = re.compile(rf"(?<!\d){PLAIN}(?={LARGER}){REST}{{1,20}}|[{_SI
 _EAST_ASIAN_SIGN: Final = re.compile(rf"{PLAIN}|.")
 _KOREAN: Final = re.compile(
     rf"(?<![가-힣])(?:(?P<tens>{'|'.join(words.KOREAN_TENS)})?(?P<ones>{'|'.join(words.KOREAN_ONES)})?"
-    rf"(?= ?(?:{words.KOREAN_COUNTED}))|(?P<days>{'|'.join(words.KOREAN_DAYS)}))"
+    rf"(?:(?= ?(?:{words.KOREAN_COUNTED}))|(?(tens)(?(ones)|(?!))|(?!)))|(?P<days>{'|'.join(words.KOREAN_DAYS)}))"
 )
 _SINO_KOREAN_SIGNS: Final = "".join(words.SINO_KOREAN)
 _SINO_KOREAN: Final = re.compile(
@@ -148,9 +145,7 @@ def spoken(text: str) -> Spoken:
         runs.add(run[0])
         return _written(run[0])
 
-    said = _oh().sub(" zero ", text) if " oh " in text else text
-    if _holds(text, _JOINTS):
-        said = _IN_ONE_WORD.sub(lambda word: _of_one_word(word[0]) or word[0], said)
+    said = _IN_ONE_WORD.sub(lambda word: _of_one_word(word[0]) or word[0], text) if _holds(text, _JOINTS) else text
     said = _run(ascii_only=said.isascii()).sub(written, _half_of().sub("0.5 ", said) if _holds(text, _HALF) else said)
     readings = {reading for run in runs for reading in _readings(run)}
     if _holds(text, words.PARTS):
@@ -158,7 +153,7 @@ def spoken(text: str) -> Spoken:
     if not said.isascii():
         said = _eastern(said, readings)
     if _holds(text, _HALF):
-        said = _AND_A_HALF.sub(_and_a_half, said)
+        said = _AND_A_PART.sub(_and_a_part, said)
     if _holds(said, words.WITH_HUNDREDTHS.split("|")):
         said = _HUNDREDTHS.sub(r"\1.\3 \2", said)
     return Spoken(figures=said, readings=frozenset(readings))
@@ -180,7 +175,7 @@ def _eastern(text: str, readings: set[str]) -> str:
 
 
 def _readings(run: str) -> Iterator[str]:
-    yield from (str(VALUES[word["value"]]) for word in _word().finditer(run) if word["value"])
+    yield from (str(_IN_RUNS[word["value"]]) for word in _word().finditer(run) if word["value"])
     found = _numbers(run)
     yield from found
     if len(found) > 2 or any(len(number) == 2 for number in found[1:]):  # noqa: PLR2004 - not "two thirds"
@@ -268,7 +263,7 @@ def _numbers(run: str) -> list[str]:
             found[-1].fraction = ""
         elif word["scale"]:
             found[-1].scale(SCALES[word["scale"]])
-        elif not found[-1].takes(value := VALUES[word["value"]]):
+        elif not found[-1].takes(value := _IN_RUNS[word["value"]]):
             found.append(_Number(below=Decimal(value), begun=True))
     return [str(number) for number in found]
 
@@ -312,8 +307,9 @@ def _plainly(value: Decimal) -> str:
     return f"{value.normalize():f}"
 
 
-def _and_a_half(match: re.Match[str]) -> str:
-    return f"{match['whole'] or 1}.5 {match['counted'] or ''}".rstrip()
+def _and_a_part(match: re.Match[str]) -> str:
+    hundredths = 5 if match["half"] else 25 if match["quarter"] else 75
+    return f"{match['whole'] or 1}.{hundredths} {match['counted'] or ''}".rstrip()
 
 
 def _korean(match: re.Match[str]) -> str:

@@ -90,7 +90,7 @@ HALF_BEFORE: Final = "साढ़े|साढे"
 QUARTER_PAST: Final = "viertel nach|(?:a )?quarter (?:past|after)|kwart over|सवा|четверть после"
 QUARTER_BEHIND: Final = "y cuarto|e um quarto|e un quarto|et quart|والربع|وربع|一刻|çeyrek geçe"
 QUARTER_TO: Final = (
-    "viertel vor|dreiviertel|(?:a )?quarter (?:to|before|till)|kwart voor|पौने|без четверти|um quarto para as"
+    "viertel vor|dreiviertel|(?:a )?quarter (?:to|before|till|of)|kwart voor|पौने|без четверти|um quarto para as"
 )
 QUARTER_TO_BEHIND: Final = "menos cuarto|moins le quart|meno un quarto|إلا ربعا|إلا ربعًا|çeyrek kala"
 NOON: Final = (

@@ -52,6 +52,8 @@ def test_numbers_are_compared_in_one_form(text: str, expected: set[str]) -> None
     ("text", "number"),
     [
         ("1 234,50 €", "1234.5"),
+        ("back in ninety-eight", "1998"),
+        ("98年", "1998"),
         ("1\u202f234,50 €", "1234.5"),
         ("CHF 3'890.–", "3890"),
         ("12,5 %", "12.5"),
