@@ -1,8 +1,8 @@
 """What a person has one of at a time, as a sentence says it: home, work, name, age, a wish (docs/facts.md). Pure.
 
-Told from English frames of a subject, a verb and what must follow it, not from a word alone: "I live in Porto" says
-where somebody lives; "my living room", "I lived in Tokyo" and "I live with two friends" do not. Where there is no
-frame, the sentence says nothing of such a thing.
+Told from frames of a subject, a verb and what must follow it, not from a word alone: "I live in Porto" says where
+somebody lives; "my living room", "I lived in Tokyo" and "I live with two friends" do not. Where there is no frame, the
+sentence says nothing of such a thing. Those of other languages than English (frames.py) are fewer, and of the user.
 """
 
 import re
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Self, TypeAlias
 
 from app.kit.words import terms
+from app.memory.extracting import frames
 
 Slot: TypeAlias = tuple[str, str, str]  # what it is, of which of them, and whose: "" the user's, or a name's, or kin's
 
@@ -83,7 +84,8 @@ _YEARS: Final = r"(?:about |almost |nearly )?\d{1,3}(?: years?[ -]old\b|[.!]?$)"
 class _Frame:
     """``kinds`` of what is told; ``ends`` more where it is news: who started as a nurse is no longer at the bank.
 
-    ``verbs``: every sentence of the frame holds one, which is quick to see. ``copula``: only behind "is" or "am".
+    ``verbs``: every sentence of the frame holds one, which is quick to see; none are named where they are too many.
+    ``copula``: only behind "is" or "am".
     """
 
     kinds: tuple[str, ...]
@@ -154,8 +156,12 @@ _FRAMES: Final = (
             r"(?: is|:| has changed to)(?: now)? \S*[\d@/]"
         ),
     ),
+    _Frame(("home",), (), re.compile(frames.HOME)),
+    _Frame(("work at",), (), re.compile(frames.WORKPLACE)),
+    _Frame(("age",), (), re.compile(frames.AGE)),
+    _Frame(("name",), (), re.compile(frames.CALLED)),
 )
-_VALUE: Final = re.compile(r"[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*")
+_VALUE: Final = re.compile(rf"{frames.NAME}[\w'’-]*(?: {frames.NAME}[\w'’-]*)*")
 _COPULA: Final = re.compile(r"['’](?:m|re|s)\b|\b(?:am|is|are)\b")
 _PERFECT: Final = re.compile(r"['’]ve\b|\b(?:have|has)\b")
 _OF_NONE: Final = frozenset({"", "my", "our", "the", "a", "s", "new", "current", "total", "whole", "overall", "is"})
@@ -201,7 +207,7 @@ def other(words: Sequence[str]) -> str:
 
 def _found(frame: _Frame, text: str) -> re.Match[str] | None:
     """What was, and is no more, is not told: "lived in Tokyo", but "has lived in Tokyo"."""
-    match = frame.pattern.search(text) if any(verb in text for verb in frame.verbs) else None
+    match = frame.pattern.search(text) if not frame.verbs or any(verb in text for verb in frame.verbs) else None
     if match is None:
         return None
     held = match.groupdict()
