@@ -96,15 +96,18 @@ OTHERS: Final = {
 }
 # From 20 to 90.
 DECADES: Final = "twenties thirties forties fifties sixties seventies eighties nineties"
+# Of one, of a hundred, and of an hour.
 PARTS: Final = {
-    "half": ("0.5", "50", "30"),  # also percent, and minutes
-    "quarter": ("0.25", "25", "15"),
-    "anderthalb": ("1.5",),
-    "eineinhalb": ("1.5",),
-    "anderhalf": ("1.5",),
-    "полтора": ("1.5",),
-    "полторы": ("1.5",),
+    (
+        "0.5",
+        "50",
+        "30",
+    ): "half halb halbe halben halber halbes hälfte demi demie moitié media medio mitad meia meio metade"
+    " mezza mezzo metà helft пол половина половину половины полчаса yarım yarısı نصف आधा आधी 절반 반",
+    ("0.25", "25", "15"): "quarter viertel quart cuarto quarto kwart четверть çeyrek ربع",
+    ("1.5", "150", "90"): "anderthalb eineinhalb anderhalf полтора полторы डेढ़",
 }
+PARTS_UNSPACED: Final = {("0.5", "50", "30"): "半", ("0.25", "25", "15"): "一刻"}
 # Behind a number, or behind what is counted by it: two and a half hours, deux heures et demie.
 AND_A_HALF: Final = "and a half|y medi[ao]|et demie?|e mezz[ao]|e mei[ao]|с половиной|ونصف|و نصف"
 AND_A_QUARTER: Final = "and a quarter|y cuarto|et quart|e un quarto"

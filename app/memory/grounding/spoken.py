@@ -90,9 +90,29 @@ def _half_of() -> re.Pattern[str]:
 
 
 _JOINTS: Final = (*words.HUNDRED_IN_WORD.split("|"), *words.THOUSAND_IN_WORD.split("|"), "einhalb")
-_HALF: Final = ("half", "quart", "halb", "medi", "meio", "meia", "mezz", "demi", "пол", "نصف")
+# One of these is in every word for a part.
+_STEMS_OF_PARTS: Final = (
+    *(
+        "half",
+        "halb",
+        "hälft",
+        "helft",
+        "demi",
+        "moiti",
+        "medi",
+        "mei",
+        "meta",
+        "mitad",
+        "mezz",
+        "metà",
+        "quart",
+        "viertel",
+    ),
+    *("cuarto", "kwart", "пол", "четверт", "yarı", "çeyrek", "نصف", "ربع", "आध", "डेढ़", "절반", "반"),
+)
 _HANGUL: Final = re.compile("[가-힣]")
-_PART: Final = re.compile(rf"{_START}(?:{'|'.join(words.PARTS)}){_END}")
+_PARTS: Final = {word: parts for parts, said in words.PARTS.items() for word in said.split()}
+_PART: Final = re.compile(rf"{_START}{any_of(_PARTS)}{_END}")
 _TIME: Final = re.compile("(1?[0-9]|2[0-4]) ([1-5][0-9])")  # ten thirty
 _IN_ONE_WORD: Final = re.compile(
     rf"{_START}[^\W\d_]{{0,40}}(?:{words.HUNDRED_IN_WORD}|{words.THOUSAND_IN_WORD}|einhalb)[^\W\d_]{{0,40}}{_END}"
@@ -146,14 +166,16 @@ def spoken(text: str) -> Spoken:
         return _written(run[0])
 
     said = _IN_ONE_WORD.sub(lambda word: _of_one_word(word[0]) or word[0], text) if _holds(text, _JOINTS) else text
-    said = _run(ascii_only=said.isascii()).sub(written, _half_of().sub("0.5 ", said) if _holds(text, _HALF) else said)
+    said = _run(ascii_only=said.isascii()).sub(
+        written, _half_of().sub("0.5 ", said) if _holds(text, _STEMS_OF_PARTS) else said
+    )
     readings = {reading for run in runs for reading in _readings(run)}
-    if _holds(text, words.PARTS):
-        readings.update(reading for part in _PART.findall(text) for reading in words.PARTS[part])
+    if _holds(text, _STEMS_OF_PARTS):
+        readings.update(reading for part in _PART.findall(text) for reading in _PARTS[part])
+        readings.update(str(_minutes(match)) for match in _AND_A_PART.finditer(said))
+        said = _AND_A_PART.sub(_and_a_part, said)
     if not said.isascii():
         said = _eastern(said, readings)
-    if _holds(text, _HALF):
-        said = _AND_A_PART.sub(_and_a_part, said)
     if _holds(said, words.WITH_HUNDREDTHS.split("|")):
         said = _HUNDREDTHS.sub(r"\1.\3 \2", said)
     return Spoken(figures=said, readings=frozenset(readings))
@@ -170,7 +192,9 @@ def _eastern(text: str, readings: set[str]) -> str:
     for signs in EAST_ASIAN.findall(text):
         readings.update(map(_plainly, composed(signs)))
         readings.update(str(words.SIGNS.get(sign, 10)) for sign in signs if sign in words.SIGNS or sign == "十")
+    readings.update(part for parts, said in words.PARTS_UNSPACED.items() if said in text for part in parts)
     text = EAST_ASIAN.sub(lambda signs: _plainly(max(composed(signs[0]))), text)
+    readings.update(str(60 * int(whole) + 30) for whole, _ in _HALVES.findall(text))
     return _TENTHS.sub(r"\g<1>0%", _HALVES.sub(r"\1.5\2", text))
 
 
@@ -308,8 +332,12 @@ def _plainly(value: Decimal) -> str:
 
 
 def _and_a_part(match: re.Match[str]) -> str:
-    hundredths = 5 if match["half"] else 25 if match["quarter"] else 75
-    return f"{match['whole'] or 1}.{hundredths} {match['counted'] or ''}".rstrip()
+    return f"{_plainly(Decimal(_minutes(match)) / 60)} {match['counted'] or ''}".rstrip()
+
+
+def _minutes(match: re.Match[str]) -> int:
+    """Of so many hours and a part, which a model writes in minutes."""
+    return 60 * int(match["whole"] or 1) + (30 if match["half"] else 15 if match["quarter"] else 45)
 
 
 def _korean(match: re.Match[str]) -> str:
