@@ -12,7 +12,7 @@ from typing import Any, Final
 from app.kit.days import DatePhrase, figure_phrases
 from app.memory.grounding.claims import BEFORE, DAYS_AWAY, PHONE_DIGITS_MIN, TRIMMED, WEEKDAYS, Claims, claims
 from app.memory.grounding.clock import clock_times
-from app.memory.grounding.numbers import NUMBER, forms, groups
+from app.memory.grounding.numbers import NUMBER, forms, groups, is_shortened
 from app.memory.grounding.sources import GROUPING, JOINT, Ground
 from app.memory.model import Ranges
 
@@ -109,6 +109,8 @@ def _counts(number: str, ground: Ground) -> bool:
         return True
     digits = number.translate(GROUPING)
     if len(digits) >= PHONE_DIGITS_MIN and digits.isdecimal() and digits in ground.ungrouped:
+        return True
+    if not number.startswith("#") and is_shortened(number, ground.numbers):
         return True
     parts = groups(number) or [part for part in NUMBER.findall(number) if part != number]
     return bool(parts) and all(_counts(part, ground) for part in parts)

@@ -4,7 +4,8 @@ What may be read in two ways is given in both: ``1.000``, ``10k`` and each word 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from decimal import Decimal
 from math import prod
 from typing import Final
@@ -42,6 +43,8 @@ NUMBER: Final = re.compile(
 # No amount and no part of a number, but what a thing is called: an order, a port, an issue.
 _AMOUNT: Final = rf"[%$€£¥₩₽₹₺원円元{LARGER[1:]}|(?:EUR|USD|GBP|euros?|dollars?|pounds?)\b|{SCALE}"
 CODE: Final = re.compile(rf"(?<![$€£¥₩₽₹₺\d])(?<!\d[.,])#?\d{{4,}}(?![.,]?\d)(?![ -]?(?:{_AMOUNT}))", re.IGNORECASE)
+_MEASURE: Final = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,20})?")
+SHORTENED_DIGITS_MIN: Final = 2
 SCALED_DIGITS_MAX: Final = 40  # nobody says a scale behind more of them, and Decimal has its limits
 
 
@@ -88,6 +91,51 @@ def forms(number: str) -> set[str]:
         scale = prod(filter(None, scales[:2]))
         found |= {_decimal(f"{Decimal(form) * scale:f}") for form in found if form.count(".") <= 1}
     return found
+
+
+def is_shortened(number: str, longer: Iterable[str]) -> bool:
+    """Whether a number is one of the ``longer`` in fewer digits, or by another power of ten.
+
+    So ``3.1`` (%) is of ``0.0312``, ``1.2M`` of ``1234567``, ``$120.50`` of ``12050`` (cents), ``1.53`` (s) of
+    ``1534.29`` (ms). A single digit is of too many, and a whole number of no other whole number.
+    """
+    digits = re.match(_DIGITS, plain_digits(number).translate(_ARABIC_MARKS))
+    if digits is None or len(number) > SCALED_DIGITS_MAX:
+        return False
+    plain = [form for form in _plain_forms(digits[0]) if _MEASURE.fullmatch(form)]
+    told = [
+        _Told(
+            value=Decimal(value), unit=Decimal(value) / Decimal(form) * Decimal(1).scaleb(-len(form.partition(".")[2]))
+        )
+        for form in plain
+        if len(form.replace(".", "").lstrip("0")) >= SHORTENED_DIGITS_MIN
+        for value in ({form} if digits[0] == number else forms(number) - {form})
+        if _MEASURE.fullmatch(value)
+    ]
+    is_price = re.search(r"[.,][0-9]{2}$", number) is not None
+    return any(
+        one.is_of(Decimal(long), is_price=is_price) for one in told for long in longer if _MEASURE.fullmatch(long)
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Told:
+    """A number as it is told: ``unit`` is one of its last digit."""
+
+    value: Decimal
+    unit: Decimal
+
+    def is_of(self, long: Decimal, *, is_price: bool) -> bool:
+        broken, rounded = long % 1 != 0, self.unit != 1
+        if (broken or rounded) and self._is_rounded(long):
+            return True
+        if broken and (self._is_rounded(100 * long) or self._is_rounded(1_000 * long)):
+            return True
+        return (is_price and 100 * self.value == long) or (self.unit < 1 and self._is_rounded(long / 1_000))
+
+    def _is_rounded(self, long: Decimal) -> bool:
+        """Or cut off."""
+        return -self.unit / 2 <= long - self.value < self.unit
 
 
 def groups(number: str) -> list[str]:

@@ -46,6 +46,11 @@ def holds(source: str, line: str) -> bool:
         pytest.param("it cost 1000", "It cost 1,001.", False, id="another number"),
         pytest.param("I have two kids", "User has 2 kids.", True, id="a number in words"),
         pytest.param("twenty-five people, twelve hundred dollars", "25 people, $1,200.", True, id="spoken numbers"),
+        pytest.param(
+            '{"rate": 0.0312, "p95": 1534.2871}', "3.1% failed, p95 1.53 s.", True, id="measures told shorter"
+        ),
+        pytest.param('{"rate": 0.0312}', "3.3% failed.", False, id="another share"),
+        pytest.param("see #31.2", "see #31", False, id="a name is not told shorter"),
         pytest.param("at ten thirty, or half past two", "At 10:30, or at 14:30.", True, id="times in words"),
         pytest.param("at ten thirty", "At 10:40.", False, id="another time than in words"),
         pytest.param("à quinze heures trente, oui", "À 15h30.", True, id="a time in words of French"),

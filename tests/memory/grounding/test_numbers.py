@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.memory.grounding.numbers import NUMBER, forms, numerals
+from app.memory.grounding.numbers import NUMBER, forms, is_shortened, numerals
 
 
 @pytest.mark.parametrize(
@@ -116,8 +116,39 @@ def test_a_number_of_several_has_no_form() -> None:
     assert forms("3 400") == {"3400"}
 
 
+@pytest.mark.parametrize(
+    ("number", "longer", "expected"),
+    [
+        pytest.param("1,534.29", "1534.2871", True, id="rounded"),
+        pytest.param("3.14", "3.149", True, id="cut off"),
+        pytest.param("3.15", "3.14159", False, id="rounded otherwise"),
+        pytest.param("72", "71.6", True, id="rounded to a whole number"),
+        pytest.param("12,300", "12345", False, id="of two whole numbers each is its own"),
+        pytest.param("7", "7.4", False, id="a single digit is of too many"),
+        pytest.param("0.9", "0.8731", False, id="a single digit behind the point"),
+        pytest.param("1.2M", "1234567", True, id="in millions"),
+        pytest.param("1,23 Mio", "1234567", True, id="in millions of German"),
+        pytest.param("1.3 million", "1234567", False, id="in other millions"),
+        pytest.param("12k", "12345", True, id="in thousands"),
+        pytest.param("13k", "12345", False, id="in other thousands"),
+        pytest.param("3.1", "0.0312", True, id="a share as a percentage"),
+        pytest.param("87", "0.8731", True, id="a share as a whole percentage"),
+        pytest.param("88", "0.8731", False, id="another percentage"),
+        pytest.param("50", "5000", False, id="a whole number is no hundredth"),
+        pytest.param("120.50", "12050", True, id="cents"),
+        pytest.param("120.51", "12050", False, id="other cents"),
+        pytest.param("1.53", "1534.29", True, id="milliseconds as seconds"),
+        pytest.param("153", "0.1534", True, id="seconds as milliseconds"),
+        pytest.param("1" * 50, "1" * 60 + ".5", False, id="no measure"),
+    ],
+)
+def test_a_number_may_be_told_in_fewer_digits(number: str, longer: str, expected: bool) -> None:
+    assert is_shortened(number, {longer, "text"}) is expected
+
+
 @given(st.text(alphabet="0123 .,'万億千百十三两만천억,.k#MiolakhलाखБ", max_size=16))
 def test_every_text_can_be_searched_for_numbers(text: str) -> None:
     numerals(text)
     for number in NUMBER.findall(text):
         forms(number)
+        is_shortened(number, numerals(text))
