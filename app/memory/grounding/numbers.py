@@ -45,6 +45,7 @@ _AMOUNT: Final = rf"[%$€£¥₩₽₹₺원円元{LARGER[1:]}|(?:EUR|USD|GBP|e
 CODE: Final = re.compile(rf"(?<![$€£¥₩₽₹₺\d])(?<!\d[.,])#?\d{{4,}}(?![.,]?\d)(?![ -]?(?:{_AMOUNT}))", re.IGNORECASE)
 _MEASURE: Final = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,20})?")
 SHORTENED_DIGITS_MIN: Final = 2
+WHOLE_PRICE_MIN: Final = 100  # $1,299 of 129900 cents; of fewer 5000 may be another thing than 50
 SCALED_DIGITS_MAX: Final = 40  # nobody says a scale behind more of them, and Decimal has its limits
 
 
@@ -131,7 +132,8 @@ class _Told:
             return True
         if broken and (self._is_rounded(100 * long) or self._is_rounded(1_000 * long)):
             return True
-        return (is_price and 100 * self.value == long) or (self.unit < 1 and self._is_rounded(long / 1_000))
+        in_hundredths = is_price or self.value >= WHOLE_PRICE_MIN
+        return (in_hundredths and 100 * self.value == long) or (self.unit < 1 and self._is_rounded(long / 1_000))
 
     def _is_rounded(self, long: Decimal) -> bool:
         """Or cut off."""

@@ -137,6 +137,8 @@ def test_a_number_of_several_has_no_form() -> None:
         pytest.param("50", "5000", False, id="a whole number is no hundredth"),
         pytest.param("120.50", "12050", True, id="cents"),
         pytest.param("120.51", "12050", False, id="other cents"),
+        pytest.param("1,299", "129900", True, id="cents of a whole price"),
+        pytest.param("1,299", "129950", False, id="cents of another price"),
         pytest.param("1.53", "1534.29", True, id="milliseconds as seconds"),
         pytest.param("153", "0.1534", True, id="seconds as milliseconds"),
         pytest.param("1" * 50, "1" * 60 + ".5", False, id="no measure"),
