@@ -10,6 +10,12 @@ from app.memory.trust import USERS
 
 _U: Final = rf"\b(?i:{'|'.join(USERS.split())})\b"
 NAME: Final = r"[A-ZÀ-ÖØ-ÞА-ЯЁ]"
+# German nouns have capitals that name nothing: in Scheidung, für Geld.
+_NAME_DE: Final = (
+    r"(?!(?:Frieden|Ruhe|Harmonie|Angst|Sorge|Armut|Not|Trennung|Scheidung|Beziehung|Partnerschaft|Miete|Untermiete|Eigentum"
+    r"|WG|Wohngemeinschaft|Gemeinschaft|Zeiten|Gefahr|Erwartung|Nacht|Tag|Tage|Bedarf|Regen|Kälte|Geld|Freunde|Kunden)\b)"
+    + NAME
+)
 _UP_TO: Final = r"(?: \w+){0,2}?"
 _I_ZH: Final = (
     "(?:^|[，。；！ ])(?:我们?|我們|本人|用户|用戶|使用者)家?(?:现在|現在|目前|已经|已經|刚刚?|剛剛?"
@@ -34,8 +40,8 @@ HOME: Final = "|".join(
         rf"{_U}{_UP_TO} si è trasferit[oa] (?:ad?|in) {NAME}",
         rf"\b[Jj](?:['’]habite|e vis|e réside|['’]ai (?:dé|em)ménagé){_UP_TO} (?:à|en|au|aux) {NAME}",
         rf"{_U}{_UP_TO} (?:habite|vit|réside|a déménagé|a emménagé){_UP_TO} (?:à|en|au|aux) {NAME}",
-        rf"\b[Ii]ch (?:wohne|lebe){_UP_TO} in {NAME}|\b[Ii]ch bin{_UP_TO} nach {NAME}(?=[\w-]* (?:um)?gezogen)",
-        rf"{_U} (?:wohnt|lebt){_UP_TO} in {NAME}|{_U} ist{_UP_TO} nach {NAME}(?=[\w-]* (?:um)?gezogen)",
+        rf"\b[Ii]ch (?:wohne|lebe){_UP_TO} in {_NAME_DE}|\b[Ii]ch bin{_UP_TO} nach {NAME}(?=[\w-]* (?:um)?gezogen)",
+        rf"{_U} (?:wohnt|lebt){_UP_TO} in {_NAME_DE}|{_U} ist{_UP_TO} nach {NAME}(?=[\w-]* (?:um)?gezogen)",
         rf"\b[Ii]k (?:woon|leef){_UP_TO} in {NAME}|\b[Ii]k ben{_UP_TO} verhuisd naar {NAME}",
         rf"{_U} (?:woont|leeft){_UP_TO} in {NAME}|{_U} is{_UP_TO} verhuisd naar {NAME}",
         rf"(?:\b[Ii]k ben|{_U} is){_UP_TO} naar {NAME}(?=[\w-]* verhuisd)",
@@ -53,7 +59,7 @@ WORKPLACE: Final = "|".join(
         rf"\b[Tt]rabalho (?:n[ao]|em|para [ao]?) ?{NAME}|{_U}{_UP_TO} trabalha (?:n[ao]|em|para) {NAME}",
         rf"\b[Ll]avoro (?:per|presso|in|alla|da) {NAME}|{_U}{_UP_TO} lavora (?:per|presso|in|alla|da) {NAME}",
         rf"\b[Jj]e travaille (?:chez|à|pour) {NAME}|{_U}{_UP_TO} travaille (?:chez|à|pour) {NAME}",
-        rf"\b[Ii]ch arbeite{_UP_TO} (?:bei|für) {NAME}|{_U} arbeitet{_UP_TO} (?:bei|für) {NAME}",
+        rf"\b[Ii]ch arbeite{_UP_TO} (?:bei|für) {_NAME_DE}|{_U} arbeitet{_UP_TO} (?:bei|für) {_NAME_DE}",
         rf"\b[Ii]k werk{_UP_TO} (?:bij|voor) {NAME}|{_U} werkt{_UP_TO} (?:bij|voor) {NAME}",
         rf"\b[Рр]аботаю{_UP_TO} в {NAME}|{_U} работает{_UP_TO} в {NAME}",
         rf"{_I_ZH}在(?!家|找|里面|裡面|那|这|這|同一|哪)[^，。在？]{{1,20}}(?:工作|上班|任职|任職)(?!过|過|时|時|的)",

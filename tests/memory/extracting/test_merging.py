@@ -205,6 +205,8 @@ NEITHER = [
     ("Ich wohne in Köln.", "Meine Schwester wohnt in Leipzig."),
     ("Ich wohne in Köln.", "Ich habe in Leipzig gewohnt."),
     ("Ich wohne in Köln.", "Ich wohne in einer WG."),
+    ("Ich wohne in Köln.", "Ich lebe in Scheidung."),
+    ("Ich arbeite bei Siemens.", "Ich arbeite für Geld, nicht zum Spaß."),
     ("Ich wohne in Köln.", "Ich möchte nach Leipzig ziehen."),
     ("J'habite à Lyon.", "Mon frère habite à Nantes."),
     ("J'habite à Lyon.", "J'ai habité à Nantes."),
