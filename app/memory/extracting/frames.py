@@ -53,18 +53,19 @@ HOME: Final = "|".join(
         rf"{_I_KO}\S+(?:로|으로) (?:이사|이주)(?:했|왔|갔|하였)",
     )
 )
+_EMPLOYER_ZH: Final = "(?:公司|集团|集團|银行|銀行|医院|醫院|学校|學校|大学|大學|工厂|工廠|酒店)"
+# Only what cannot be a place: who works in Madrid, 在北京工作, may work at Acme too.
 WORKPLACE: Final = "|".join(
     (
-        rf"\b[Tt]rabajo (?:en|para) {NAME}|{_U}{_UP_TO} trabaja (?:en|para) {NAME}",
-        rf"\b[Tt]rabalho (?:n[ao]|em|para [ao]?) ?{NAME}|{_U}{_UP_TO} trabalha (?:n[ao]|em|para) {NAME}",
-        rf"\b[Ll]avoro (?:per|presso|in|alla|da) {NAME}|{_U}{_UP_TO} lavora (?:per|presso|in|alla|da) {NAME}",
-        rf"\b[Jj]e travaille (?:chez|à|pour) {NAME}|{_U}{_UP_TO} travaille (?:chez|à|pour) {NAME}",
+        rf"\b[Tt]rabajo para {NAME}|{_U}{_UP_TO} trabaja para {NAME}",
+        rf"\b[Tt]rabalho para (?:[ao] )?{NAME}|{_U}{_UP_TO} trabalha para (?:[ao] )?{NAME}",
+        rf"\b[Ll]avoro (?:per|presso) {NAME}|{_U}{_UP_TO} lavora (?:per|presso) {NAME}",
+        rf"\b[Jj]e travaille{_UP_TO} (?:chez|pour) {NAME}|{_U}{_UP_TO} travaille{_UP_TO} (?:chez|pour) {NAME}",
         rf"\b[Ii]ch arbeite{_UP_TO} (?:bei|für) {_NAME_DE}|{_U} arbeitet{_UP_TO} (?:bei|für) {_NAME_DE}",
         rf"\b[Ii]k werk{_UP_TO} (?:bij|voor) {NAME}|{_U} werkt{_UP_TO} (?:bij|voor) {NAME}",
-        rf"\b[Рр]аботаю{_UP_TO} в {NAME}|{_U} работает{_UP_TO} в {NAME}",
-        rf"{_I_ZH}在(?!家|找|里面|裡面|那|这|這|同一|哪)[^，。在？]{{1,20}}(?:工作|上班|任职|任職)(?!过|過|时|時|的)",
-        rf"{_I_JA}(?!家|自宅|どこ|そこ|それ)[^はがも。]{{1,20}}(?:で(?:働いて|勤務して)|に勤めて)い?(?:る|ます)",
-        rf"{_I_KO}(?!집)\S+에서 (?:일해요|일하고 있|일한다|근무)",
+        rf"{_I_ZH}在(?!找|同一|一家|当前)[^，。在？]{{1,16}}{_EMPLOYER_ZH}(?:工作|上班|任职|任職)(?!过|過|时|時|的)",
+        rf"{_I_ZH}(?:就职于|就職於|供职于|任职于|任職於)",
+        rf"{_I_JA}[^はがも。]{{1,20}}に勤めてい?(?:る|ます)",
         rf"{_I_KO}(?!\S*(?:학교|스쿨|대학|학원|교회))\S+에 (?:다녀요|다니고 있|다닌다)",
     )
 )
