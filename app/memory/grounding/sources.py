@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import UTC, date, datetime, tzinfo
 from functools import cached_property
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -26,6 +27,10 @@ _BEFORE_NAMES: Final = (
 _NO_NAMES: Final = frozenset({"user", "assistant", "agent", "bot", "human"})
 _FIRST_WORD: Final = re.compile(r"[^\W\d_]+")
 _YEARS_AWAY: Final = re.compile("[0-9]{1,4}")
+_MOMENT: Final = re.compile(
+    r"(?<![0-9])[0-9]{4}-[0-9]{2}-[0-9]{2}[t ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?"
+    r"(?:z|[+-][0-9]{2}:?[0-9]{2})|(?<![\w.,-])1[0-9]{9}(?:[0-9]{3})?(?![\w.,-])"
+)
 JOINT: Final = re.compile(r"(?<=[a-z])[ -](?=[0-9])")  # in LH 123, covid-19
 GROUPING: Final = str.maketrans("", "", " ().-/")
 
@@ -40,7 +45,7 @@ _RELATIVE: Final = re.compile(
 class Source:
     """One message, or one line being condensed: what it says, in one form, and ``day`` and ``time``, of its saying.
 
-    ``speaker``: the first word of the name of who says it, where there is one.
+    ``speaker``: the first word of the name of who says it, where there is one. ``timezone``: that of its day and time.
     """
 
     seqs: Ranges
@@ -49,6 +54,7 @@ class Source:
     time: str | None
     uncertain: bool = False
     speaker: str = ""
+    timezone: ZoneInfo | None = None
 
     @cached_property
     def numbers(self) -> frozenset[str]:
@@ -66,12 +72,23 @@ class Source:
     @cached_property
     def times(self) -> frozenset[str]:
         said = frozenset[str]().union(*map(clock_times, self._texts))
-        return said | ({self.time} if self.time else set())
+        return said | {f"{moment:%H:%M}" for moment in self.moments} | ({self.time} if self.time else set())
+
+    @cached_property
+    def moments(self) -> tuple[datetime, ...]:
+        """Those that a machine tells, ``2026-08-14T14:30:00Z`` or in (milli)seconds, as people there say them."""
+        if self.timezone is None:
+            return ()
+        zones = (self.timezone, UTC)
+        return tuple(moment for written in set(_MOMENT.findall(self.text)) for moment in _in_zones(written, zones))
 
     @cached_property
     def dates(self) -> tuple[DatePhrase, ...]:
         """With a day alone it may be of the month of another: "from October 3 to the 24th"."""
-        named = tuple(phrase for text in self._texts for phrase in date_phrases(text))
+        named = (
+            *(phrase for text in self._texts for phrase in date_phrases(text)),
+            *(DatePhrase(start=0, end=0, year=at.year, month=at.month, day=at.day) for at in self.moments),
+        )
         beside = (replace(said, day=day) for said in named if said.day for day in self.days)
         return (*named, *(phrase for text in self._texts for phrase in partial_phrases(text)), *beside)
 
@@ -217,8 +234,15 @@ def message_source(message: Message, timezone: ZoneInfo) -> Source:
         text=normal(f"{message.name or ''}\n{told}"),
         day=said.date(),
         time=f"{said:%H:%M}",
+        timezone=timezone,
         speaker=speaker[0] if speaker and speaker[0] not in _NO_NAMES else "",
     )
+
+
+def _in_zones(written: str, zones: Sequence[tzinfo]) -> Iterator[datetime]:
+    with suppress(ValueError, OverflowError):  # there is no such day, or it is the first of all, seen from the west
+        at = float(written[:10]) if written.isdecimal() else datetime.fromisoformat(written.upper()).timestamp()
+        yield from (datetime.fromtimestamp(at, tz=zone) for zone in zones)
 
 
 def item_source(item: Item) -> Source:

@@ -222,8 +222,32 @@ def test_dates_are_said_or_follow_from_the_day_of_the_message(source: str, line:
     assert holds(source, line) is expected
 
 
+def test_the_first_moment_of_all_is_told_nowhere_in_the_west() -> None:
+    assert is_grounded("Never expires.", [message_source(said("0001-01-01T00:00:00Z"), ZoneInfo("America/Lima"))])
+    assert not is_grounded("At 19:00.", [message_source(said("0001-01-01T00:00:00Z"), ZoneInfo("America/Lima"))])
+
+
 def test_the_day_of_a_message_is_that_of_the_sessions_time_zone() -> None:
     assert is_grounded("On May 9, 2023 at 08:30.", [message_source(said("hello"), SEOUL)])
+
+
+@pytest.mark.parametrize(
+    ("told", "line", "expected"),
+    [
+        ('{"departs": "2023-06-14T23:30:00Z"}', "Departs on Jun 14, 2023 at 23:30.", True),
+        ('{"departs": "2023-06-14T23:30:00Z"}', "Departs on Jun 15, 2023 at 08:30.", True),
+        ('{"departs": "2023-06-14T23:30:00+02:00"}', "Departs on Jun 15, 2023 at 06:30.", True),
+        ('{"departs": "2023-06-14T23:30:00Z"}', "Departs on Jun 15, 2023 at 07:30.", False),
+        ('{"departs": "2023-06-14T23:30:00"}', "Departs on Jun 15, 2023.", False),
+        ('{"created": 1686785400}', "Created on Jun 14, 2023 at 23:30.", True),
+        ('{"created": 1686785400123}', "Created on Jun 15, 2023 at 08:30.", True),
+        ('{"created": 1686785400123}', "Created on Jun 16, 2023.", False),
+        ('{"departs": "2023-06-31T23:30:00Z"}', "Departs on Jul 1, 2023.", False),
+        ('{"departs": "0001-01-01T00:00:00Z"}', "Departs.", True),
+    ],
+)
+def test_a_moment_that_a_machine_tells_may_be_told_as_people_there_say_it(told: str, line: str, expected: bool) -> None:
+    assert is_grounded(line, [message_source(said(told), SEOUL)]) is expected
 
 
 @pytest.mark.parametrize(
