@@ -6,7 +6,6 @@ What is found goes into docs/benchmarks/growth.*.
 """
 
 import asyncio
-import json
 import multiprocessing
 import time
 from collections.abc import Iterator
@@ -23,7 +22,7 @@ import typer
 from app.kit.migrate import upgrade
 from app.memory.queue_store import DUE
 from app.sessions.store import session_id
-from benchmarks.document import markdown_table, with_figures
+from benchmarks.document import markdown_table, write_figures
 from benchmarks.speed.filling import TENANT
 from benchmarks.speed.filling import fill as fill_sessions
 from benchmarks.speed.load import Load, Plan, run
@@ -94,9 +93,7 @@ def write(found: dict[str, Any], document: Path) -> None:
     lines = ["", *markdown_table(("machine", ""), list(found["machine"].items()))]
     for title, columns, rows in tables(found):
         lines += ["", f"### {title}", "", *markdown_table(columns, [[_cell(value) for value in row] for row in rows])]
-    document.with_suffix(".json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
-    text = with_figures(document.read_text(encoding="utf-8"), "\n".join(lines) + "\n\n")
-    document.write_text(text, encoding="utf-8")
+    write_figures(document, "\n".join(lines) + "\n\n", found)
 
 
 def _cell(value: Any) -> str:
