@@ -10,11 +10,11 @@ from app.choosing import Chosen, chosen_models
 from app.configs import configured
 from app.kit.tokens import text_tokens
 from app.kit.tracing import UNTRACED
-from app.llm.build import LlmConfig, build_model
+from app.llm.build import build_model
 from app.llm.embedding import EmbeddingConfig
 from app.llm.embedding_build import GuardedEmbedder, build_embedder
 from app.llm.guard import Guard, GuardConfig, GuardedModel, ModelRole
-from app.llm.port import Model, Provider
+from app.llm.port import LlmConfig, Model, Provider
 from app.memory.extracting.extractor import ModelExtractor
 from app.memory.extractive.roles import ExtractiveExtractor, ExtractiveObserver, ExtractiveReflector
 from app.memory.model import Extractor, Observer, Reflector

@@ -14,9 +14,9 @@ import typer
 from anyio.from_thread import start_blocking_portal
 from pydantic import TypeAdapter
 
-from app.llm.build import MID_MODELS, LlmConfig, build_model, default_provider
+from app.llm.build import MID_MODELS, build_model, default_provider
 from app.llm.embedding import EmbeddingProvider
-from app.llm.port import Model, ModelReply, ModelRequest, Provider
+from app.llm.port import LlmConfig, Model, ModelReply, ModelRequest, Provider
 from benchmarks.cache.conversations import DATA
 from benchmarks.cache.service import running_service
 from benchmarks.document import write_figures
