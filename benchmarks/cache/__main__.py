@@ -18,10 +18,10 @@ from benchmarks.cache.picture import draw
 from benchmarks.cache.rates import ANTHROPIC
 from benchmarks.cache.replay import Agent, Turn, replayed
 from benchmarks.cache.report import as_json, markdown, tables
-from benchmarks.cache.service import led_to, running_service
 from benchmarks.cache.strategies import BASELINES, DAYBOOK
 from benchmarks.cache.summary import SCHEMES, Replayed
 from benchmarks.document import write_figures
+from benchmarks.service import running_service
 from benchmarks.terminal import progress_bar, show
 from tests.model_server import ModelServer
 
@@ -54,7 +54,7 @@ def replay_all(talks: Sequence[Conversation], configs: Mapping[str, dict[str, An
     found = [baseline(talk, name) for talk in talks for name in BASELINES]
     with (
         ModelServer(observer=observed, reflector=reflected) as server,
-        running_service(led_to(server, ANTHROPIC)) as http,
+        running_service(_led_to(server)) as http,
         progress_bar() as progress,
         ThreadPoolExecutor(lanes) as pool,
     ):
@@ -65,6 +65,16 @@ def replay_all(talks: Sequence[Conversation], configs: Mapping[str, dict[str, An
             return daybook(http, *of, configs[of[1]], lambda _: progress.advance(task))
 
         return found + list(pool.map(replay, product(talks, configs)))  # none begins any more where one fails
+
+
+def _led_to(server: ModelServer) -> dict[str, str]:
+    """The settings of a service whose memory asks ``server``."""
+    return {
+        **server.environment(),
+        "DAYBOOK_PROVIDER": ANTHROPIC.provider.value,
+        "DAYBOOK_OBSERVER__MODEL": ANTHROPIC.memory,
+        "DAYBOOK_REFLECTOR__MODEL": ANTHROPIC.memory,
+    }
 
 
 def baseline(talk: Conversation, name: str) -> Replayed:

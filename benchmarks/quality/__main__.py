@@ -18,7 +18,6 @@ from app.llm.build import MID_MODELS, build_model, default_provider
 from app.llm.embedding import EmbeddingProvider
 from app.llm.port import LlmConfig, Model, ModelReply, ModelRequest, Provider
 from benchmarks.cache.conversations import DATA
-from benchmarks.cache.service import running_service
 from benchmarks.document import write_figures
 from benchmarks.quality import report
 from benchmarks.quality.answering import BUDGET, USUAL, Asked, Verdict, answered, asked, judged, patiently
@@ -39,6 +38,7 @@ from benchmarks.quality.report import (
 )
 from benchmarks.quality.retrieval import Searched, Vectorized, searched
 from benchmarks.quality.talks import Source, Split, Talk, asking, asking_each_category, talks
+from benchmarks.service import running_service
 from benchmarks.terminal import progress_bar, show, table
 
 ROOT = Path(__file__).parents[2]

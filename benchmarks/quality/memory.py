@@ -7,8 +7,8 @@ from typing import Any
 
 import httpx2
 
-from benchmarks.cache.replay import MESSAGES_MAX, WAIT_MS
 from benchmarks.quality.talks import Question, Talk
+from benchmarks.service import WAIT_MS, ask, batches
 
 # As app/context/wording.py tells what the query found.
 RECALLED = re.compile(
@@ -37,8 +37,7 @@ class Memory:
 
     def tell(self, config: dict[str, Any]) -> None:
         self._ask("PUT", "", json={"config": config})
-        for begin in range(0, len(self._talk.messages), MESSAGES_MAX):
-            batch = self._talk.messages[begin : begin + MESSAGES_MAX]
+        for batch in batches(self._talk.messages):
             self._ask("POST", "/messages", json={"messages": batch}, wait_ms=WAIT_MS)
 
     def compiled(self, question: Question | None = None) -> Compiled:
@@ -72,6 +71,4 @@ class Memory:
         return ratio
 
     def _ask(self, method: str, path: str, *, json: Any = None, **params: Any) -> Any:
-        answer = self._http.request(method, self._path + path, json=json, params=params)
-        answer.raise_for_status()
-        return answer.json()
+        return ask(self._http, method, self._path + path, json=json, **params)

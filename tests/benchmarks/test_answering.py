@@ -24,7 +24,7 @@ from benchmarks.quality.measuring import LOG, RECALL
 from benchmarks.quality.report import ALL, judged_table
 from benchmarks.quality.report import judged as figures
 from benchmarks.quality.talks import Source, Talk
-from benchmarks.waiting import wait_until
+from benchmarks.service import wait_until
 from tests.benchmarks.test_quality import SAID, told
 from tests.conftest import Service
 from tests.model_replies import Asked as Request
