@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.timing import Timings, save, show
-from tests.fuzz.__main__ import server
+from tests.databases import own_server
 from tests.journeys.looks import Json, until
 from tests.journeys.processes import Running, process
 from tests.journeys.talk import plain_talk
@@ -134,7 +134,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=10.0, help="of a phase")
     parser.add_argument("--json", type=Path, help="where to write the figures")
     asked = parser.parse_args()
-    with server() as dsn:
+    with own_server("bench") as dsn:
         found = asyncio.run(measure(dsn, rounds=asked.rounds, sessions=asked.sessions, seconds=asked.seconds))
     tell(found)
     save(asked.json, found)

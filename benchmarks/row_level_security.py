@@ -17,8 +17,7 @@ import asyncpg
 
 from benchmarks.speed.filling import fill
 from benchmarks.timing import Timings, save, show
-from tests.conftest import _clone, _database
-from tests.fuzz.__main__ import server
+from tests.databases import clone, own_server
 from tests.journeys.looks import until
 from tests.journeys.processes import Running, process
 from tests.journeys.talk import plain_talk
@@ -43,8 +42,7 @@ UNINDEXED = "SELECT (SELECT count(*) FROM messages) > (SELECT count(*) FROM mess
 
 async def prepared(dsn: str) -> str:
     """The owner's DSN of a database in which the role is known."""
-    await _clone(dsn, NAME)
-    url = _database(dsn, NAME)
+    url = await clone(dsn, NAME)
     connection = await asyncpg.connect(url)
     await connection.execute(
         "INSERT INTO sessions (id, tenant, key, memory_id) SELECT g, 'other', 'o' || n, g"
@@ -109,7 +107,7 @@ def main() -> int:
     parser.add_argument("--clients", type=int, default=2)
     parser.add_argument("--json", type=Path, help="where to write the figures")
     given = parser.parse_args()
-    with server() as dsn:
+    with own_server("bench") as dsn:
         found = asyncio.run(measure(dsn, rounds=given.rounds, requests=given.requests, clients=given.clients))
     rows = [
         [operation, name, values[OFF][name], values[ON][name], values["ratio"][name], values[ON]["requests"]]
