@@ -39,6 +39,7 @@ _TOLD: Final = re.compile(
 _REQUEST: Final = re.compile(r"\b(?:can|could|would|will) you\b")
 
 
+@cache  # and not at import: stemming loads a library
 def asking_terms() -> Alternatives:
     """The terms that the words of asking are in the index."""
     return frozenset[str]().union(*query_terms(_WORDS))

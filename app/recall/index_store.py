@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from app.kit.db import Database, Row, Tx
-from app.recall.indexing import Entry, Last
-from app.recall.scope import resource_term, session_term
+from app.recall.indexing import Entry, Last, resource_term, session_term
 from app.recall.vector_store import forget_message_vectors, forget_vectors, forget_vectors_from
 from app.sessions.message_store import message_of
 from app.sessions.model import Gone, Message

@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from hashlib import blake2b
 from itertools import accumulate
 from typing import Final, TypeAlias
+from uuid import UUID
 
 from app.memory.grounding.sources import texts_of
 from app.memory.views import value_text
@@ -43,6 +45,16 @@ class Entry:
     created_at: datetime
     content_hash: bytes
     terms: Counts = field(default_factory=dict)
+
+
+def session_term(session: UUID) -> str:
+    """The term by which all messages of a session are found. It has a space, which no word has."""
+    return f" s{session.hex}"
+
+
+def resource_term(tenant: str, resource_id: str) -> str:
+    """The same of all sessions of a resource."""
+    return f" r{blake2b(f'{tenant}/{resource_id}'.encode(), digest_size=16).hexdigest()}"
 
 
 def entries(messages: Iterable[Message], last: Last) -> Iterator[Entry]:

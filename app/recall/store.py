@@ -16,7 +16,6 @@ from app.recall.index_store import last_of
 from app.recall.indexing import Last
 from app.recall.model import Edit, Indexed, Place, Searched, Span
 from app.recall.ranking import KIN, NEAR_MAX
-from app.recall.scope import quoted
 from app.recall.tokens import Alternatives
 from app.sessions.message_store import message_of
 from app.sessions.model import Message, Role
@@ -297,6 +296,11 @@ class RecallStore:
             Noted(session=row["session_id"], note=observation_of(row), edits=tuple(edits[row["memory_id"], row["id"]]))
             for row in rows
         ]
+
+
+def quoted(term: str) -> str:
+    """A term as tsquery reads it."""
+    return "'" + term.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 def _any_of(terms: Alternatives) -> str:

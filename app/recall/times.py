@@ -20,25 +20,14 @@ from app.recall.time_words import WEEKDAYS
 
 CHARACTERS_MAX: Final = 1_000  # of a query that is searched for dates
 
+_NAMED_DAYS: Final = """
+yesterday today tonight tomorrow gestern heute morgen hier demain ayer hoy ontem hoje ieri oggi domani gisteren vandaag
+вчера сегодня завтра
+"""
 # A word alone that names a time: one of these, or one with a capital within a sentence; CJK has no capitals.
-_PLAIN: Final = frozenset(
-    {
-        "yesterday",
-        "today",
-        "tonight",
-        "tomorrow",
-        "gestern",
-        "heute",
-        "morgen",
-        "hier",
-        "demain",
-        "ayer",
-        "hoy",
-        "ontem",
-    }
-    | {name for names in WEEKDAYS for name in names.split("|") if name.isalpha()}
-    | {"hoje", "ieri", "oggi", "domani", "gisteren", "vandaag", "вчера", "сегодня", "завтра"}
-)
+_PLAIN: Final = frozenset(_NAMED_DAYS.split()) | {
+    name for names in WEEKDAYS for name in names.split("|") if name.isalpha()
+}
 # English words beside, which a short word next to them does not make a time: "may we".
 _AMBIGUOUS: Final = frozenset({"may", "march", "mar", "sun", "sat", "second"})
 _YEARS: Final = range(2, 9_999)  # in whatever zone, and the year after it, is a date still
