@@ -4,19 +4,18 @@ Two services on one database, one as its owner and one as a role that Postgres s
 turns, so that what else the machine does meets both. Sessions are half of other tenants.
 """
 
-import argparse
 import asyncio
-import sys
 from functools import partial
 from operator import not_
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from uuid import uuid4
 
 import asyncpg
+import typer
 
 from benchmarks.speed.filling import fill
-from benchmarks.timing import Timings, save, show
+from benchmarks.timing import Timings, save, show_compared
 from tests.databases import clone, own_server
 from tests.journeys.looks import until
 from tests.journeys.processes import Running, process
@@ -92,32 +91,21 @@ async def measure(dsn: str, *, rounds: int, requests: int, clients: int) -> dict
             for phase, service in services.items():
                 each = [asked(service, phase, timings, requests=requests, client=client) for client in range(clients)]
                 await asyncio.gather(*each)
-    return {operation: _compared(timings, operation) for operation in timings.operations()}
+    return {operation: timings.compared(operation, OFF, ON) for operation in timings.operations()}
 
 
-def _compared(timings: Timings, operation: str) -> dict[str, Any]:
-    off, on = timings.summary(OFF, operation), timings.summary(ON, operation)
-    return {OFF: off, ON: on, "ratio": {name: on[name] / off[name] for name in ("p50_ms", "p95_ms")}}
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Appends and contexts with row-level security and without.")
-    parser.add_argument("--rounds", type=int, default=6, help="of one phase each")
-    parser.add_argument("--requests", type=int, default=25, help="of a client in a phase, of each kind")
-    parser.add_argument("--clients", type=int, default=2)
-    parser.add_argument("--json", type=Path, help="where to write the figures")
-    given = parser.parse_args()
+def main(
+    rounds: Annotated[int, typer.Option(help="of one phase each")] = 6,
+    requests: Annotated[int, typer.Option(help="of a client in a phase, of each kind")] = 25,
+    clients: Annotated[int, typer.Option(help="at once")] = 2,
+    json: Annotated[Path | None, typer.Option(help="where to write the figures")] = None,
+) -> None:
+    """Appends and contexts with row-level security and without."""
     with own_server("bench") as dsn:
-        found = asyncio.run(measure(dsn, rounds=given.rounds, requests=given.requests, clients=given.clients))
-    rows = [
-        [operation, name, values[OFF][name], values[ON][name], values["ratio"][name], values[ON]["requests"]]
-        for operation, values in found.items()
-        for name in ("p50_ms", "p95_ms")
-    ]
-    show("Row-level security", ["operation", "", OFF, ON, "ratio", "requests"], rows)
-    save(given.json, found)
-    return 0
+        found = asyncio.run(measure(dsn, rounds=rounds, requests=requests, clients=clients))
+    show_compared("Row-level security", found, OFF, ON)
+    save(json, found)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    typer.run(main)
