@@ -44,7 +44,7 @@ def of_sessions(sessions: Iterable[UUID]) -> Callable[[Source], bool]:
 
 
 def of_message(session: UUID, seq: int, *, derived_from: int) -> Callable[[Source], bool]:
-    """What rests on a message: it was cited, or an extractor saw it or what was derived from it, from a seq on."""
+    """What rests on a message: a caller cites it, or an extractor saw it or what was derived from it, from a seq on."""
     return lambda source: (
         source.session_id == session and (seq in source.cites if source.text is None else source.to_seq >= derived_from)
     )
@@ -81,7 +81,7 @@ def corrections(facts: Sequence[Fact], is_gone: Callable[[Source], bool]) -> lis
 
 
 def key_of(source: Source) -> tuple[UUID, tuple[int, ...], Category | None]:
-    """By what a fact that is noted again is known as the same."""
+    """What tells that a fact that is noted again is the same."""
     return source.session_id, source.cites, source.category
 
 

@@ -123,10 +123,4 @@ def fact_out(fact: Fact, resource_id: str) -> FactOut:
 
 
 def _source_out(source: Source) -> SourceOut:
-    return SourceOut(
-        session=source.session,
-        from_seq=source.from_seq,
-        to_seq=source.to_seq,
-        cites=list(source.cites),
-        observations=list(source.observations),
-    )
+    return SourceOut.model_validate(source, from_attributes=True)
