@@ -15,7 +15,7 @@ from app.facts.store import FactFilter, FactStore
 from app.kit.clock import Clock
 from app.kit.db import Database, Tx
 from app.kit.errors import Invalid
-from app.redaction.model import OFF, Redaction
+from app.redaction.model import Redaction
 from app.sessions.model import Trust
 from app.sessions.store import session_id
 
@@ -34,7 +34,7 @@ class Noted:
 
 class FactService:
     def __init__(
-        self, *, database: Database, store: FactStore, clock: Clock, config: FactConfig, redaction: Redaction = OFF
+        self, *, database: Database, store: FactStore, clock: Clock, config: FactConfig, redaction: Redaction
     ) -> None:
         self._database = database
         self._store = store

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 import httpx2
 
@@ -27,11 +28,11 @@ class Compiled:
 
 
 class Memory:
-    """The memory of one talk. ``name`` is its session's."""
+    """The memory of one talk, in a session of its own."""
 
-    def __init__(self, http: httpx2.Client, name: str, talk: Talk) -> None:
+    def __init__(self, http: httpx2.Client, talk: Talk) -> None:
         self._http = http
-        self._path = f"/sessions/{name}"
+        self._path = f"/sessions/{uuid4().hex}"
         self._talk = talk
         self._now = talk.messages[-1]["created_at"]
 

@@ -14,12 +14,13 @@ from pathlib import Path
 import hypothesis
 from hypothesis import HealthCheck, Phase, Verbosity, settings
 from hypothesis.reporting import with_reporter
+from hypothesis.stateful import run_state_machine_as_test
 
 from app.kit.logging import configure
 from tests.databases import clone, own_server
 from tests.fuzz.crashes import Lanes, single, unreached
 from tests.fuzz.engine_laws import EngineLaws
-from tests.fuzz.running import PHASES, machine, run_state_machine_as_test
+from tests.fuzz.running import PHASES, machine
 
 # Hypothesis begins each run with the simplest history there is, which is the same for all seeds.
 EXAMPLES = 2

@@ -42,7 +42,7 @@ class Assertion:
     terms: tuple[str, ...]
     specifics: int
     factor: float
-    corrects: bool = False
+    corrects: bool
 
     def value(self, noted: Counter[str]) -> float:
         """What it says in words, the less of each the oftener ``noted`` has it, and more for what is specific.
