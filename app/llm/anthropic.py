@@ -42,7 +42,7 @@ class AnthropicModel:
         self._effort = THINKS_UNASKED.match(name) is not None
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        """Read in a thread, and not by the SDK: 20,000 blocks would hold up every request."""
+        """The reply is read in a thread, and not by the SDK: 20,000 blocks would hold up every request."""
         call = self._asked(request)
         body = await answered(call, provider=self.provider, errors=ERRORS, timeout_seconds=self._timeout_seconds)
         message = await asyncio.to_thread(understood, body, read_message, provider=self.provider)

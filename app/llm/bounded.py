@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx2
 
-# Of the bytes as they came, where those that are handed on are not the same.
+# They tell of the bytes as they came; those that are handed on are unpacked.
 OF_THE_WIRE = ("content-encoding", "content-length", "transfer-encoding")
 
 
@@ -17,7 +17,7 @@ class TooLargeError(Exception):
 
 
 class BoundedReplies(httpx2.AsyncClient):
-    """Set before the client's own class, as each SDK has a default of its own. ``reply_bytes_max`` are unpacked."""
+    """To be named before an SDK's own client among the bases of a class. ``reply_bytes_max`` counts unpacked bytes."""
 
     def __init__(self, *, reply_bytes_max: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)

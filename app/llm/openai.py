@@ -80,7 +80,7 @@ class OpenAIModel:
         self._parameters = Parameters.of(name, own=is_own(self._client))
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        """Read in a thread, and not by the SDK: 20,000 choices would hold up every request for a second."""
+        """The reply is read in a thread, and not by the SDK: 20,000 choices would hold up all requests for a second."""
         call = self._asked(request)
         body = await answered(call, provider=self.provider, errors=ERRORS, timeout_seconds=self._timeout_seconds)
         completion = await asyncio.to_thread(understood, body, read_completion, provider=self.provider)

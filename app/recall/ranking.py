@@ -149,7 +149,7 @@ def _share(word: Alternatives) -> float:
 
 
 def _rarity(total: int, having: int) -> float:
-    """Two statements count them, so with messages that come or go between them more may have a word than there are."""
+    """Two statements count: if messages come or go between them, more may have a word than there are messages."""
     common = min(having, total)
     return float(log(1 + (total - common + 0.5) / (common + 0.5)) ** RARITY)
 
