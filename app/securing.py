@@ -76,19 +76,24 @@ async def _steps(connection: Tx, role: str) -> list[Sequence[str]]:
 
 
 async def _patiently(connection: Tx, statements: Sequence[str]) -> None:
-    """Execute the statements in one transaction, again and again while a table is locked. Raises StartError."""
+    """Execute the statements at once, again and again while a table is locked. Raises StartError."""
     for left in reversed(range(TRIES_MAX)):
         try:
-            async with connection.transaction():
-                await connection.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
-                for statement in (ONE_AT_A_TIME, *statements):
-                    await connection.execute(statement)
+            await _at_once(connection, statements)
         except asyncpg.PostgresError as error:
             if not (left and isinstance(error, asyncpg.LockNotAvailableError)):
                 raise StartError(f"not done, nor what comes after it: {statements[0]}: {first_line(error)}") from error
         else:
             return
         await asyncio.sleep(LOCK_SECONDS)
+
+
+async def _at_once(connection: Tx, statements: Sequence[str]) -> None:
+    """In one transaction. Raises LockNotAvailableError where a table is locked for longer than it waits."""
+    async with connection.transaction():
+        await connection.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
+        for statement in (ONE_AT_A_TIME, *statements):
+            await connection.execute(statement)
 
 
 def _view(owner: str) -> str:

@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from enum import StrEnum
 from functools import partial
@@ -244,21 +244,22 @@ def worker_app(settings: Settings, database: Location) -> FastAPI:
     gc.set_threshold(GARBAGE_EVERY)
     gc.freeze()  # what is there now stays; to look through it again and again holds all requests up (profile.md)
     diagnostics: DiagnosticsService = app.state.diagnostics
-
-    def chain(ending: signal.Signals) -> None:
-        uvicorns = signal.getsignal(ending)
-
-        def leave(number: int, frame: FrameType | None) -> None:
-            diagnostics.leave()
-            if callable(uvicorns):
-                uvicorns(number, frame)
-
-        signal.signal(ending, leave)
-
     for ending in (signal.SIGINT, signal.SIGTERM):
-        chain(ending)
+        _call_first(ending, diagnostics.leave)
     hang_up_as_told()
     return app
+
+
+def _call_first(ending: signal.Signals, called: Callable[[], None]) -> None:
+    """At this signal, before the handler that it has now."""
+    handler = signal.getsignal(ending)
+
+    def first(number: int, frame: FrameType | None) -> None:
+        called()
+        if callable(handler):
+            handler(number, frame)
+
+    signal.signal(ending, first)
 
 
 def _end_with_parent() -> None:

@@ -9,6 +9,7 @@ with nobody asking for it.
 import asyncio
 import time
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -99,11 +100,10 @@ async def measure(dsn: str, *, rounds: int, sessions: int, seconds: float) -> di
         environment = {**models.environment(), **SETTINGS, "DAYBOOK_DATABASE_URL": dsn}
         async with process(environment) as service:
             await converse(service, "warm-up", "warm-up", timings, seconds=seconds / 4)
-            for number in range(rounds):
-                for phase in (HEALTHY, DOWN):
-                    keys = [f"{phase}-{number}-{session}" for session in range(sessions)]
-                    found = await phase_of(service, models, phase, keys, timings, seconds=seconds)
-                    lags += found if phase == DOWN else []
+            for number, phase in product(range(rounds), (HEALTHY, DOWN)):
+                keys = [f"{phase}-{number}-{session}" for session in range(sessions)]
+                found = await phase_of(service, models, phase, keys, timings, seconds=seconds)
+                lags += found if phase == DOWN else []
     return figures(timings, lags)
 
 

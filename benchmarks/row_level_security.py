@@ -6,6 +6,7 @@ turns, so that what else the machine does meets both. Sessions are half of other
 
 import asyncio
 from functools import partial
+from itertools import product
 from operator import not_
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +15,7 @@ from uuid import uuid4
 import asyncpg
 import typer
 
+from benchmarks.service import batches
 from benchmarks.speed.filling import fill
 from benchmarks.timing import Timings, save, show_compared
 from tests.databases import clone, own_server
@@ -82,15 +84,13 @@ async def measure(dsn: str, *, rounds: int, requests: int, clients: int) -> dict
     ):
         services = {OFF: owner, ON: role}
         for phase, service in services.items():
-            for client in range(clients):
-                for first in range(0, LONG, 100):
-                    await service.append(f"long-{phase}-{client}", *plain_talk(LONG)[first : first + 100])
+            for client, part in product(range(clients), batches(plain_talk(LONG))):
+                await service.append(f"long-{phase}-{client}", *part)
             await asked(service, phase, Timings(), requests=requests, client=clients)
         await indexed(url)
-        for _ in range(rounds):
-            for phase, service in services.items():
-                each = [asked(service, phase, timings, requests=requests, client=client) for client in range(clients)]
-                await asyncio.gather(*each)
+        for _, (phase, service) in product(range(rounds), services.items()):
+            each = [asked(service, phase, timings, requests=requests, client=client) for client in range(clients)]
+            await asyncio.gather(*each)
     return {operation: timings.compared(operation, OFF, ON) for operation in timings.operations()}
 
 

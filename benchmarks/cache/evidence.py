@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from app.kit.words import terms
 from app.memory.model import Item
@@ -51,10 +52,8 @@ def items_of(log: str) -> tuple[Item, ...]:
 def cited_words(system: Sequence[str]) -> dict[int, list[frozenset[str]]]:
     """The words of the lines that cite a message, by its seq."""
     found = defaultdict(list)
-    for text in system:
-        for item in items_of(text):
-            words = frozenset(terms(" ".join([item.text, *(detail.text for detail in item.details)])))
-            for cite in item.all_cites:
-                for seq in range(cite.first, cite.last + 1):
-                    found[seq].append(words)
+    for item in chain.from_iterable(map(items_of, system)):
+        words = frozenset(terms(" ".join([item.text, *(detail.text for detail in item.details)])))
+        for seq in {seq for cite in item.all_cites for seq in range(cite.first, cite.last + 1)}:
+            found[seq].append(words)
     return found

@@ -41,7 +41,7 @@ class Agent:
         self._path = f"/sessions/{session}"
 
     def replay(self, conversation: Conversation, config: dict[str, Any]) -> Iterator[Turn]:
-        """The turns as they are made, their memory's calls still missing: see ``with_memory``.
+        """The turns as they are made, their memory's calls still missing: see ``replayed``.
 
         The service's clock does not see the days between two talks, so the gap is told it by a ``cache_ttl`` of 0.
         """

@@ -53,10 +53,9 @@ async def measure(cases: list[Case], how: How, peer: str | None) -> Report:
         async with postgres() as database:
             starts = await _starts(database)
             cells: list[Cell] = []
-            for down in (False, True):
+            for down in sorted({case.down for case in cases}):
                 chosen = [case for case in cases if case.down is down]
-                if chosen:
-                    cells += await _measure(chosen, how, database, sender, progress, down=down, peer=peer)
+                cells += await _measure(chosen, how, database, sender, progress, down=down, peer=peer)
             compared = {}
             for one in COMPARISONS:
                 shared = [case for case in cases if case.name in one.cases]
