@@ -184,6 +184,7 @@ class FactStore:
         return fact_of(row)
 
     async def leave(self, tx: Tx, tenant: str, resource_id: str, left: Left) -> None:
+        """Write what is left of facts: some are deleted, others changed."""
         await tx.execute(DELETE_FACTS, tenant, resource_id, left.deleted)
         for fact in left.changed:
             await self.change(tx, tenant, resource_id, fact)

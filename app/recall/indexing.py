@@ -94,14 +94,14 @@ def message_text(message: Message) -> str:
     return "\n".join(text for part in message.parts for text in texts_of(part))
 
 
-def told(message: Message) -> str:
-    """The same as a reader is shown it: a call by its name and arguments, a result as it came."""
+def shown_text(message: Message) -> str:
+    """What a reader is shown of a message: a call by its name and arguments, a result as it came."""
     if message.kind in UNSEARCHED:
         return ""
-    return "\n".join(text for part in message.parts for text in _told(part))
+    return "\n".join(text for part in message.parts for text in _shown(part))
 
 
-def _told(part: Part) -> Iterator[str]:
+def _shown(part: Part) -> Iterator[str]:
     match part.get("type"):
         case PartType.TOOL_CALL:
             yield f"{part.get('name', '')} {value_text(part.get('arguments'))}"

@@ -17,7 +17,7 @@ from app.recall.facts import fact_hits
 from app.recall.figures import LOOKED_AT_MAX, preferred, telling, wanted_figure
 from app.recall.fusion import fused
 from app.recall.indexer import Indexer
-from app.recall.indexing import Entry, entries, resource_term, session_term, told
+from app.recall.indexing import Entry, entries, resource_term, session_term, shown_text
 from app.recall.kin import kin_of
 from app.recall.model import Hit, HitKind, Indexed, Neighbour, Place, Scope, Searched, Span
 from app.recall.notes import Note, note_hits
@@ -108,7 +108,7 @@ class RecallService:
         """``vectors`` None: words alone."""
         self._store = store
         self._vectors = vectors
-        self._facts_of = facts
+        self._fact_store = facts
         self._indexer = indexer
         self._clock = clock
         self._config = config
@@ -174,7 +174,7 @@ class RecallService:
         return await self._read_hits(sessions, [Ranked(place=place, score=0.0) for place in places], search.neighbours)
 
     async def _facts(self, tenant: str, resource_id: str, query: _Query, search: Search) -> list[Hit]:
-        known = await self._facts_of.all(tenant, resource_id)
+        known = await self._fact_store.all(tenant, resource_id)
         work = partial(fact_hits, now=query.now, named=query.named, session=search.session)
         return await asyncio.to_thread(work, query.words, known)
 
@@ -226,7 +226,7 @@ class RecallService:
         most, said = self._config.hit_characters_max, dict[Place, _Said]()
         for at in range(0, len(places), READ_AT_ONCE):
             for place, message in (await self._store.messages(places[at : at + READ_AT_ONCE])).items():
-                said[place] = _Said(replace(message, parts=()), _beginning(told(message), most))
+                said[place] = _Said(replace(message, parts=()), _beginning(shown_text(message), most))
         return said
 
     async def _notes(self, sessions: Sequence[Searched], query: _Query) -> list[Hit]:

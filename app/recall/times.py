@@ -15,7 +15,7 @@ from app.kit.days import date_phrases
 from app.recall.languages import language_codes
 from app.recall.model import Span
 from app.recall.periods import Stretch, calendar_stretch
-from app.recall.relative import told_times
+from app.recall.relative import time_phrases
 from app.recall.time_words import WEEKDAYS
 
 CHARACTERS_MAX: Final = 1_000  # of a query that is searched for dates
@@ -73,12 +73,12 @@ def named_time(query: str, now: datetime) -> Named:
     phrases: list[tuple[str, Stretch]] = []
     stretches: list[Stretch] = []
     base = _day_named(text, now) or now
-    for told in told_times(text, base):
-        text = text.replace(told.phrase, "\n", 1)
-        if told.stretch is not None and told.is_word:
-            stretches.append(told.stretch)
-        elif told.stretch is not None:
-            phrases.append((told.phrase, told.stretch))
+    for found in time_phrases(text, base):
+        text = text.replace(found.phrase, "\n", 1)
+        if found.stretch is not None and found.is_word:
+            stretches.append(found.stretch)
+        elif found.stretch is not None:
+            phrases.append((found.phrase, found.stretch))
     for phrase, stretch, _ in list(_dates(text, now)):
         text = text.replace(phrase, "\n", 1)
         stretches.append(stretch)
