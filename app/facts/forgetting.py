@@ -1,8 +1,9 @@
 """What is left of a resource's facts when some of what they rest on goes (docs/facts.md). Pure.
 
 A fact that an extractor took from two sessions keeps what the other one said; if a caller noted it too, in the same
-words, it keeps these. One in a caller's own words goes with the first of its sources: nobody knows from which source
-the words are. Corrections of anything but its words are kept without the words, for when the fact is noted again.
+words, it keeps these. A fact in a caller's own words is deleted with the first of its sources that goes: nobody knows
+which of them the words came from. Corrections of anything but its words are kept without the words, for when the fact
+is noted again.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

@@ -118,8 +118,8 @@ async def refuse(tx: Tx, tenant: str, resource_id: str, sources: Iterable[Source
     former = [one for one in map(_correction_of, rows) if _is_refusal(one)]
     await done(tx, tenant, resource_id, former)
     for session, source in sessions.items():
-        of = [*taken, *(one.source for one in former)]
-        cites = sorted({seq for one in of if one.session_id == session for seq in one.cites})
+        refused = [*taken, *(one.source for one in former)]
+        cites = sorted({seq for one in refused if one.session_id == session for seq in one.cites})
         await add(tx, tenant, resource_id, [_refusal(session, source.session, cites)])
 
 

@@ -90,7 +90,9 @@ class FactService:
             old = next((fact for fact in known if fact.id == fact_id), None)
             if old is None:
                 raise _not_found(resource_id, fact_id)
-            new = _unworded(replace(old, **fields)) if "text" in fields else replace(old, **fields)
+            new = replace(old, **fields)
+            if "text" in fields:
+                new = _unworded(new)
             _check(new.category, new.trust, valid_from=new.valid_from, valid_to=new.valid_to)
             if new == old:
                 return old

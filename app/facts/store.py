@@ -78,7 +78,7 @@ SELECT m.session_id, m.seq FROM unnest($1::uuid[], $2::bigint[]) AS c (session_i
 JOIN messages m USING (session_id, seq) WHERE m.erased_at IS NULL
 """
 
-# Who shares a memory is looked for by ``waiting``.
+# A session that shares a memory is found by its ``waiting``.
 AGAIN = "least(facts_seq, $2::bigint)"
 READ_AGAIN = f"""/* read_again */
 UPDATE sessions SET facts_seq = {AGAIN}, waiting = {waiting(facts_seq=AGAIN)} WHERE id = $1 AND facts_seq > $2::bigint
@@ -91,7 +91,8 @@ JOIN sessions s ON s.tenant = p.tenant AND s.branched_from = p.key AND s.created
 WHERE p.id = $1 AND s.resource_id = p.resource_id ORDER BY s.id
 """
 
-# What was removed from the session alone, by its rule of retention, is not known to be another.
+# Messages that say the same in both. One that retention removed from the session alone counts as the same too: nothing
+# tells that it is not.
 SAID_ALIKE = """/* said_alike */
 SELECT b.seq FROM messages p JOIN messages b ON b.session_id = $2 AND b.seq = p.seq
 WHERE p.session_id = $1 AND p.seq = ANY($3::bigint[]) AND p.seq <= $4

@@ -46,9 +46,9 @@ def asking_terms() -> Alternatives:
 
 
 def is_grammar(word: Alternatives) -> bool:
-    """Whether a word of a query in a script without spaces only makes it a sentence: its pairs are not stop words.
+    """Whether a word of a query, in a script without spaces, is grammar alone.
 
-    A word of content may be in Hiragana too: so they weigh less, and are not left out.
+    It weighs less, and is not left out as a stop word is: a word of content may be in Hiragana too.
     """
     return all(_HIRAGANA.fullmatch(term) for term in word) or word <= _grammar()
 

@@ -79,8 +79,8 @@ def condensed(items: Sequence[Item], *, share: float) -> list[Item]:
 def kept(items: Sequence[Item], *, budget: int, count: Callable[[str], int]) -> list[Item]:
     """The lines worth most by the token within the budget, in their order; the best one whatever it costs.
 
-    What a line says counts by what no line that is already taken says. So a line's worth only falls as others are
-    taken, and the first one whose worth is still the highest when it is asked for again is the best.
+    A line's words count less where lines that were already taken say them. So its worth only falls as others are taken,
+    and the first one whose worth is still the highest when it is computed again is the best.
     """
     costs = [count(item.text) + sum(count(detail.text) for detail in item.details) + LINE_TOKENS for item in items]
     said = [assertion(" ".join((item.text, *(detail.text for detail in item.details)))) for item in items]
