@@ -48,7 +48,7 @@ def auth_config(settings: Settings) -> AuthConfig:
 
 
 def caps(settings: Settings) -> Caps:
-    """The caps on cost, with the rungs that there are: no smaller model is one less."""
+    """The caps on cost, and which rungs stand before them: where no smaller model is set there is one less."""
     caps, chosen = settings.caps, chosen_models(settings)
     roles = (chosen.observer, chosen.reflector)
     return Caps(

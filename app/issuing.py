@@ -61,7 +61,7 @@ def expiry(text: str, now: datetime) -> datetime:
 
 
 def create(settings: Settings, asked: Wanted) -> tuple[str, ApiKey]:
-    """The key itself, which nobody can tell again, and what is stored of it. Raises StartError."""
+    """A new key: its secret, which is stored hashed and never shown again, and what is stored. Raises StartError."""
     secret = new_secret()
     key_id = id_of(secret)
     assert key_id is not None  # noqa: S101 - it was made so

@@ -122,6 +122,7 @@ def provide_services(state: State, base: Base, memory: MemoryParts, recall: Reca
     state.recall = recall.service
     _provide_kept(state, base)
     _provide_sessions(state, base, memory, recall)
+    _provide_ends(state, base, memory)
     _provide_memory(state, base, memory)
     _provide_context(state, base, memory, recall)
     _provide_diagnostics(state, base, memory, recall)
@@ -172,9 +173,17 @@ def _provide_sessions(state: State, base: Base, memory: MemoryParts, recall: Rec
         bytes_max=limits.message_bytes_max,
         redaction=redaction,
     )
+
+
+def _provide_ends(state: State, base: Base, memory: MemoryParts) -> None:
+    """How sessions end, and how sessions and resources are deleted."""
+    database, limits = base.database, base.settings.sessions
     state.ending = Ending(database=database, memory=memory.service, config=ending_config(base.settings))
     state.resources = Resources(
-        database=database, memory=memory.service, metadata_bytes_max=limits.metadata_bytes_max, redaction=redaction
+        database=database,
+        memory=memory.service,
+        metadata_bytes_max=limits.metadata_bytes_max,
+        redaction=base.redaction,
     )
     state.deleting = Deleting(
         database=database,

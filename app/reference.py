@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from app.memory.rules import COMMON, PRESETS
-from app.settings import PREFIX, setting_groups
+from app.settings import PREFIX, settings_by_group
 
 Setting = tuple[str, FieldInfo]
 
@@ -45,12 +45,12 @@ BOUNDS = {
 
 def env_example() -> str:
     """The text of .env.example: every setting with its default and a line about it, all of them commented out."""
-    return "\n".join([EXAMPLE_HEAD, *(_example(head, settings) for head, settings in setting_groups())])
+    return "\n".join([EXAMPLE_HEAD, *(_example(head, settings) for head, settings in settings_by_group())])
 
 
 def settings_page() -> str:
     """The text of docs/settings.md: a table for each group, and one of what the presets set."""
-    tables = [_table(head, settings) for head, settings in setting_groups()]
+    tables = [_table(head, settings) for head, settings in settings_by_group()]
     return "\n".join([PAGE_HEAD, *tables, _preset_table()])
 
 
@@ -86,7 +86,7 @@ def _quoted(value: str) -> str:
 
 
 def _allowed(field: FieldInfo) -> str:
-    """The words that a closed set has, or the bounds of a number or of a text's length; "" where any will do."""
+    """The values of a closed set, or the bounds of a number or of a text's length; "" where any value will do."""
     words = [word for kind in _kinds(field.annotation) for word in _words(kind)]
     if words:
         return ", ".join(f"`{word}`" for word in words)
@@ -105,7 +105,7 @@ def _words(kind: Any) -> tuple[str, ...]:
 
 
 def _kinds(annotation: Any) -> tuple[Any, ...]:
-    """The members of a union, itself where it is none."""
+    """The members of a union; of any other type the type itself."""
     return (annotation,) if get_origin(annotation) is Literal else (annotation, *get_args(annotation))
 
 

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 from opentelemetry.trace import Tracer
 
-from app.choosing import Chosen, chosen_models
+from app.choosing import Chosen, ChosenModels, chosen_models
 from app.configs import configured
 from app.kit.tokens import text_tokens
 from app.kit.tracing import UNTRACED
-from app.llm.build import LlmConfig, build_model
+from app.llm.build import build_model
 from app.llm.embedding import EmbeddingConfig
 from app.llm.embedding_build import GuardedEmbedder, build_embedder
 from app.llm.guard import Guard, GuardConfig, GuardedModel, ModelRole
-from app.llm.port import Model, Provider
+from app.llm.port import LlmConfig, Model, Provider
 from app.memory.extracting.extractor import ModelExtractor
 from app.memory.extractive.roles import ExtractiveExtractor, ExtractiveObserver, ExtractiveReflector
 from app.memory.model import Extractor, Observer, Reflector
@@ -22,7 +22,7 @@ from app.memory.observer import ModelObserver
 from app.memory.reflector import ModelReflector
 from app.settings import Settings
 
-EMBEDDINGS = "embeddings"  # stopped by themselves: what fails there need not fail for the other models of a provider
+EMBEDDINGS = "embeddings"  # their guard: what fails there need not fail for the other models of the same provider
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,11 +69,7 @@ def build_roles(settings: Settings, tracer: Tracer = UNTRACED) -> Roles:
         observer, extractor = ModelObserver(*models_of_observer), ModelExtractor(*models_of_observer)
     if chosen.reflector.provider is not Provider.EXTRACTIVE:
         reflector = ModelReflector(*both(chosen.reflector))
-    embedder = None
-    if settings.embeddings.provider is not None:
-        guards[EMBEDDINGS] = Guard(configured(GuardConfig, settings.embeddings))
-        embedding = configured(EmbeddingConfig, settings.embeddings)
-        embedder = GuardedEmbedder(build_embedder(embedding), guards[EMBEDDINGS], embedding)
+    embedder = _embedder(settings, guards)
     return Roles(
         observer=observer,
         reflector=reflector,
@@ -81,21 +77,32 @@ def build_roles(settings: Settings, tracer: Tracer = UNTRACED) -> Roles:
         models=models,
         embedder=embedder,
         guards=guards,
-        told=[
-            *(_told(role, chosen.observer, guards) for role in ("observer", "extractor")),
-            _told("reflector", chosen.reflector, guards),
-            *([] if embedder is None else [_told_of_embeddings(embedder, guards)]),
-        ],
+        told=_told(chosen, embedder, guards),
     )
 
 
-def _told(role: str, chosen: Chosen, guards: Mapping[str, Guard]) -> ModelRole:
-    guard = guards.get(chosen.provider)
-    return ModelRole(
-        role=role, provider=chosen.provider, model=chosen.model, small_model=chosen.small_model, guard=guard
-    )
+def _embedder(settings: Settings, guards: dict[str, Guard]) -> GuardedEmbedder | None:
+    """What makes vectors, behind a guard of its own, which joins ``guards``; None where recall is by words alone."""
+    if settings.embeddings.provider is None:
+        return None
+    guards[EMBEDDINGS] = Guard(configured(GuardConfig, settings.embeddings))
+    config = configured(EmbeddingConfig, settings.embeddings)
+    return GuardedEmbedder(build_embedder(config), guards[EMBEDDINGS], config)
 
 
-def _told_of_embeddings(embedder: GuardedEmbedder, guards: Mapping[str, Guard]) -> ModelRole:
-    provider, _, model = embedder.label.partition(" ")
-    return ModelRole(role=EMBEDDINGS, provider=provider, model=model, guard=guards[EMBEDDINGS])
+def _told(chosen: ChosenModels, embedder: GuardedEmbedder | None, guards: Mapping[str, Guard]) -> Sequence[ModelRole]:
+    roles = {"observer": chosen.observer, "extractor": chosen.observer, "reflector": chosen.reflector}
+    told = [
+        ModelRole(
+            role=role,
+            provider=one.provider,
+            model=one.model,
+            small_model=one.small_model,
+            guard=guards.get(one.provider),
+        )
+        for role, one in roles.items()
+    ]
+    if embedder is not None:
+        provider, _, model = embedder.label.partition(" ")
+        told.append(ModelRole(role=EMBEDDINGS, provider=provider, model=model, guard=guards[EMBEDDINGS]))
+    return told

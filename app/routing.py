@@ -33,38 +33,40 @@ from app.state.examples import EXAMPLES as STATE_EXAMPLES
 from app.transfer import routes as transfer_routes
 from app.transfer.examples import EXAMPLES as TRANSFER_EXAMPLES
 
+ROUTERS = (
+    sessions_routes.router,
+    artifacts_routes.router,
+    recall_routes.router,
+    context_routes.router,
+    state_routes.router,
+    facts_routes.router,
+    memory_routes.router,
+    memory_routes.session_router,
+    diagnostics_routes.router,
+    transfer_routes.router,
+    diagnostics_routes.metrics_router,
+    diagnostics_routes.health_router,
+)
+EXAMPLES = (
+    SESSIONS_EXAMPLES
+    | ARTIFACTS_EXAMPLES
+    | STATE_EXAMPLES
+    | FACTS_EXAMPLES
+    | RECALL_EXAMPLES
+    | CONTEXT_EXAMPLES
+    | MEMORY_EXAMPLES
+    | DIAGNOSTICS_EXAMPLES
+    | TRANSFER_EXAMPLES
+)
+CONFIGS = {Field(schema, "config"): MemoryConfig for schema in ("SessionIn", "ResourceIn")}
+
 
 def route(app: FastAPI, settings: Settings, registry: CollectorRegistry, tracer: Tracer) -> None:
     """The routes, and what stands around them."""
-    for router in (
-        sessions_routes.router,
-        artifacts_routes.router,
-        recall_routes.router,
-        context_routes.router,
-        state_routes.router,
-        facts_routes.router,
-        memory_routes.router,
-        memory_routes.session_router,
-        diagnostics_routes.router,
-        transfer_routes.router,
-        diagnostics_routes.metrics_router,
-        diagnostics_routes.health_router,
-    ):
+    for router in ROUTERS:
         app.router.routes.extend(router.routes)  # FastAPI matches those of an included router twice
     app.router.routes.sort(key=is_frequent, reverse=True)  # they are tried one after the other
-    documented(
-        app,
-        SESSIONS_EXAMPLES
-        | ARTIFACTS_EXAMPLES
-        | STATE_EXAMPLES
-        | FACTS_EXAMPLES
-        | RECALL_EXAMPLES
-        | CONTEXT_EXAMPLES
-        | MEMORY_EXAMPLES
-        | DIAGNOSTICS_EXAMPLES
-        | TRANSFER_EXAMPLES,
-        {Field(schema, "config"): MemoryConfig for schema in ("SessionIn", "ResourceIn")},
-    )
+    documented(app, EXAMPLES, CONFIGS)
     install_console(app)
     install_mcp(app, request_bytes_max=settings.http.request_bytes_max)
     install_problems(app)

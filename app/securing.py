@@ -14,11 +14,14 @@ from app.kit.db import EVERY_TENANT, TENANT_SETTING, DatabaseConfig, Tx, plain_d
 from app.kit.errors import StartError, first_line
 from app.recall.store import GUARDED_FUNCTION, GUARDED_SIGNATURE
 
-# A table is locked for its policies while the service may be at work on it, and each in a transaction of its own: who
-# holds one lock and waits for none is in no deadlock. Others wait behind who waits: it gives way soon, for as long, and
-# tries again, but not before ``deadlock_timeout``, 1 s, after which Postgres ends an autovacuum that is waited for.
+# To change its policies locks a table, on which the service may be at work. Each table has a transaction of its own:
+# who holds a lock and waits for no other is in no deadlock. While a lock is waited for, everybody else waits behind it:
+# so the wait is short, and as long a pause follows before the next try. It is longer than ``deadlock_timeout``, 1 s,
+# after which Postgres ends an autovacuum that stands in the way.
 LOCK_SECONDS: Final = 1.5
-ONE_AT_A_TIME: Final = "SELECT pg_advisory_xact_lock(7235013)"  # two that grant at once would meet at a row of Postgres
+ONE_AT_A_TIME: Final = (
+    "SELECT pg_advisory_xact_lock(7235013)"  # of two GRANTs at once one fails, at a row of a catalogue
+)
 TRIES_MAX: Final = 20
 
 KEPT_OUT = ("alembic_version",)  # it has no tenant's rows, and every process reads it
@@ -32,16 +35,16 @@ GROUP BY t.table_name ORDER BY t.table_name
 
 NAMED = f"(SELECT current_setting('{TENANT_SETTING}', true))"
 
-# By which column a row is its tenant's, and where else that is told. A view reads with its owner's rights. The memory
-# comes first: a row that has both may be of no one session, and would be anybody's.
+# By which column a row belongs to a tenant, and the table that knows its tenant, which is read by a view: that has the
+# rights of its owner. The memory comes first: a row with both columns may have no session, and would be everybody's.
 OWNERS = {"memory_id": "memories", "session_id": "sessions"}
 
 
 async def secure(config: DatabaseConfig, role: str) -> list[str]:
     """Make the policies anew, table by table, and let ``role`` use the tables. Answers the statements.
 
-    Raises StartError where the role is none, the user of the database may not, or a table is never free. What was done
-    before stays, and a table keeps its policies until it has new ones.
+    Raises StartError if there is no such role, if the user of the database lacks a right, or if a table is never free.
+    What was done before stays, and a table keeps its policies until it has new ones.
     """
     try:
         connection = await asyncpg.connect(plain_dsn(config.url), statement_cache_size=0)
@@ -73,19 +76,24 @@ async def _steps(connection: Tx, role: str) -> list[Sequence[str]]:
 
 
 async def _patiently(connection: Tx, statements: Sequence[str]) -> None:
-    """In one transaction. Raises StartError."""
+    """Execute the statements at once, again and again while a table is locked. Raises StartError."""
     for left in reversed(range(TRIES_MAX)):
         try:
-            async with connection.transaction():
-                await connection.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
-                for statement in (ONE_AT_A_TIME, *statements):
-                    await connection.execute(statement)
+            await _at_once(connection, statements)
         except asyncpg.PostgresError as error:
             if not (left and isinstance(error, asyncpg.LockNotAvailableError)):
                 raise StartError(f"not done, nor what comes after it: {statements[0]}: {first_line(error)}") from error
         else:
             return
         await asyncio.sleep(LOCK_SECONDS)
+
+
+async def _at_once(connection: Tx, statements: Sequence[str]) -> None:
+    """In one transaction. Raises LockNotAvailableError where a table is locked for longer than it waits."""
+    async with connection.transaction():
+        await connection.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
+        for statement in (ONE_AT_A_TIME, *statements):
+            await connection.execute(statement)
 
 
 def _view(owner: str) -> str:
@@ -103,16 +111,16 @@ def _policies(table: str, columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def _own(table: str, columns: Sequence[str]) -> str:
-    """Whether a row is the named tenant's.
+    """Whether a row is the named tenant's, as a test for NULL.
 
-    Nearly every row that is looked at is, and Postgres expects that of a test of NULL: of a comparison it would expect
-    one in two hundred, and rather sort a session than read it from its end (docs/decisions/0044).
+    Nearly every row that is looked at is. Postgres expects so of such a test; of a comparison it would expect one row
+    in two hundred, and sort a session rather than read it from its end (docs/decisions/0044).
     """
     return f"CASE WHEN {_owner(table, columns)} = {NAMED} THEN true END IS NOT NULL"
 
 
 def _owner(table: str, columns: Sequence[str]) -> str:
-    """Whose a row is. One that comes in the same statement as its session is of the tenant that is named."""
+    """Whose a row is: the named tenant's too if it comes in the same statement as its session, which it cannot see."""
     if "tenant" in columns:
         return "tenant"
     column = next(column for column in OWNERS if column in columns)
@@ -121,7 +129,7 @@ def _owner(table: str, columns: Sequence[str]) -> str:
 
 
 def _grants(role: str, schema: str) -> tuple[str, ...]:
-    """The views are tables to Postgres, and what is written into one is written by its owner: they are for reading."""
+    """Rights are given on views as on tables, but what is written into one its owner writes: they are for reading."""
     views = ", ".join(f"{owner}_tenants" for owner in OWNERS.values())
     return (
         f"GRANT USAGE ON SCHEMA {schema} TO {role}",

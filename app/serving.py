@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from enum import StrEnum
 from functools import partial
@@ -51,8 +51,8 @@ KEEP_UP_SECONDS = 1.0
 # How long a thread may keep the interpreter from the event loop, which asks for it anew after each wait: the built-in
 # memory observes in threads. With Python's own 5 ms the p95 of an append beside such work is twice as long.
 SWITCH_SECONDS = 0.0005
-# The collector of garbage looks once in so many objects made and kept. At Python's own 700 a step of the memory has it
-# look many times over, and at each hundredth time at all that was made since the start (docs/benchmarks/profile.md).
+# The garbage collector runs once in so many objects that were made and kept. At Python's own 700 it runs many times in
+# one step of the memory, each hundredth time over all that was made since the start (docs/benchmarks/profile.md).
 GARBAGE_EVERY = 10_000
 WORKER_SECONDS = 60  # for one of several processes to start, or to answer, on a machine that is busy
 WORKER_SPARE_SECONDS = 4  # for one to end, beyond what its requests and then its steps get: 26 of an orchestrator's 30
@@ -100,7 +100,8 @@ def migrate(settings: Settings, *, secured_for: str | None = None) -> None:
 
 def log_to_stderr(settings: Settings) -> None:
     """Have every line of the log go there: what a command answers is alone on stdout."""
-    configure(json=_json_logs(settings), level=settings.log_level, waiting_bytes_max=settings.log_waiting_bytes_max)
+    json = not sys.stderr.isatty() if settings.log_json is None else settings.log_json
+    configure(json=json, level=settings.log_level, waiting_bytes_max=settings.log_waiting_bytes_max)
 
 
 @contextmanager
@@ -233,7 +234,8 @@ def _supervise(settings: Settings, config: uvicorn.Config) -> None:
 def worker_app(settings: Settings, database: Location) -> FastAPI:
     """The service as one process runs it, made within that process once uvicorn's signal handlers are in place.
 
-    Uvicorn waits for the answers it still owes: those that never end by themselves are told to, before it begins to.
+    At the end uvicorn waits for the answers it still owes. Streams of events, which never end by themselves, are told
+    to end before that.
     """
     log_to_stderr(settings)
     sys.setswitchinterval(SWITCH_SECONDS)
@@ -242,25 +244,26 @@ def worker_app(settings: Settings, database: Location) -> FastAPI:
     gc.set_threshold(GARBAGE_EVERY)
     gc.freeze()  # what is there now stays; to look through it again and again holds all requests up (profile.md)
     diagnostics: DiagnosticsService = app.state.diagnostics
-
-    def chain(ending: signal.Signals) -> None:
-        uvicorns = signal.getsignal(ending)
-
-        def leave(number: int, frame: FrameType | None) -> None:
-            diagnostics.leave()
-            if callable(uvicorns):
-                uvicorns(number, frame)
-
-        signal.signal(ending, leave)
-
     for ending in (signal.SIGINT, signal.SIGTERM):
-        chain(ending)
+        _call_first(ending, diagnostics.leave)
     hang_up_as_told()
     return app
 
 
+def _call_first(ending: signal.Signals, called: Callable[[], None]) -> None:
+    """At this signal, before the handler that it has now."""
+    handler = signal.getsignal(ending)
+
+    def first(number: int, frame: FrameType | None) -> None:
+        called()
+        if callable(handler):
+            handler(number, frame)
+
+    signal.signal(ending, first)
+
+
 def _end_with_parent() -> None:
-    """One of several processes ends when the one that supervises them was killed: it would hold the socket for ever."""
+    """End this process when the one that supervises it was killed: it would hold the socket for ever."""
     parent = multiprocessing.parent_process()
     if parent is None:
         return
@@ -297,7 +300,7 @@ def _refuse_open_host(settings: Settings, keys: Keys) -> None:
 
 
 def _refuse_taken_port(settings: Settings) -> None:
-    """Told before a database is started for nothing, and in one line, which uvicorn, who binds it later, has not."""
+    """Before a database is started for nothing. Uvicorn binds the port later, and does not tell of it in one line."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
         socket.create_server((settings.host, settings.port), family=family).close()
@@ -306,7 +309,3 @@ def _refuse_taken_port(settings: Settings) -> None:
             f"cannot listen on {settings.host} port {settings.port}: {error.strerror}:"
             " set DAYBOOK_PORT, or DAYBOOK_HOST, to one that is free"
         ) from error
-
-
-def _json_logs(settings: Settings) -> bool:
-    return settings.log_json if settings.log_json is not None else not sys.stderr.isatty()

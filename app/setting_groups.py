@@ -189,7 +189,6 @@ class ContextSettings(_Group):
         le=1_000_000,
         description="part of a context for what was said in other sessions that share the memory and is in no note yet",
     )
-
     system_characters_max: int = Field(
         8 * 1024 * 1024,
         ge=1,

@@ -125,7 +125,7 @@ class Settings(BaseSettings):
     @field_validator("bootstrap_key")
     @classmethod
     def _is_sendable(cls, key: SecretStr | None) -> SecretStr | None:
-        """Another would be asked for, and no client's header has it."""
+        """No HTTP header could carry another key: nobody would be let in."""
         if key is None or re.fullmatch(r"[!-~]([ -~]*[!-~])?", key.get_secret_value()):
             return key
         raise PydanticCustomError("unsendable", "ASCII characters only, and no space at its ends")
@@ -155,30 +155,28 @@ def refuse_unknown(environ: Mapping[str, str]) -> None:
 
 def setting_names() -> set[str]:
     """The names of all settings as environment variables."""
-    return {name for _, settings in setting_groups() for name, _ in settings}
+    return {name for _, settings in settings_by_group() for name, _ in settings}
 
 
-def setting_groups() -> Iterator[tuple[str, list[tuple[str, FieldInfo]]]]:
+def settings_by_group() -> Iterator[tuple[str, list[tuple[str, FieldInfo]]]]:
     """The settings as variables: first those without a group, then each group with what it is about."""
-    groups = {name: field for name, field in Settings.model_fields.items() if _members(field)}
-    yield (
-        "",
-        [(f"{PREFIX}{name}".upper(), field) for name, field in Settings.model_fields.items() if name not in groups],
-    )
+    fields = Settings.model_fields
+    groups = {name: field for name, field in fields.items() if _members(field)}
+    yield "", [(f"{PREFIX}{name}".upper(), field) for name, field in fields.items() if name not in groups]
     for name, field in groups.items():
         of_group = (_variables(f"{PREFIX}{name}__{key}".upper(), own) for key, own in _members(field).items())
         yield field.description or "", [variable for variables in of_group for variable in variables]
 
 
 def _variables(name: str, field: FieldInfo) -> Iterator[tuple[str, FieldInfo]]:
-    """One that is an object can be given as JSON, or each of its keys by itself."""
+    """A setting that is an object can be given as JSON, or key by key."""
     yield name, field
     for key, own in _members(field).items():
         yield f"{name}__{key}".upper(), own
 
 
 def _members(field: FieldInfo) -> Mapping[str, FieldInfo]:
-    """The settings of a group, or the keys of an object; none of what is a setting itself."""
+    """The settings of a group, or the keys of an object; of a plain setting there are none."""
     for kind in (field.annotation, *get_args(field.annotation)):
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             return kind.model_fields

@@ -27,7 +27,7 @@ class Worker(Process):
         super().__init__(config, sockets)
         self.began = time.monotonic()
         self.has_served = False
-        self.ends_until = 0.0  # then it is killed; of one that was told to end
+        self.ends_until = 0.0  # when it is killed, if it was told to end
         self.ended_at = 0.0  # when it was first seen to have
         self.known_at = 0.0  # when it was asked what it answered last
         self._asked: float | None = None  # since when an answer is waited for
@@ -52,8 +52,8 @@ class Worker(Process):
 class Supervisor(Multiprocess):
     """Processes that serve. SIGHUP replaces one after the other, SIGTTIN and SIGTTOU make it one more or less.
 
-    Who is told to end has ``end_seconds``. From the start of one that never served, or could not be started, to the
-    next one's there are ``again_seconds``.
+    A process that is told to end has ``end_seconds``, then it is killed. In the place of one that never served, or
+    could not be started, another is started ``again_seconds`` after it.
     """
 
     def __init__(self, config: uvicorn.Config, *, end_seconds: float, again_seconds: float = AGAIN_SECONDS) -> None:
@@ -64,11 +64,11 @@ class Supervisor(Multiprocess):
         self._old: list[Worker] = []  # to be replaced though they are well
         self._next: Worker | None = None  # takes the place of the first of them once it serves
         self._leaving: list[Worker] = []
-        self._has_served = False  # whether any is known to have: then what keeps one from it may pass
+        self._has_served = False  # any process, ever: then what keeps another from it may pass
         self._has_given_up = False
 
     def serve(self) -> bool:
-        """Until told to end. Answers whether it did so, and not because no process could start.
+        """Serve until told to end. False if it gave up before that, as no process could serve.
 
         Raises StartError: the system lets none be started.
         """
@@ -103,7 +103,7 @@ class Supervisor(Multiprocess):
         self._roll(now)
 
     def restart_all(self) -> None:
-        """Also those, once more, that are only just coming."""
+        """Replace every process, also those that have only just been started."""
         self._old = list(self._workers)
         self._drop_next()
 
@@ -156,12 +156,12 @@ class Supervisor(Multiprocess):
             self._workers[self._workers.index(self._old[0])] = self._next
             self._let_go(self._old[0])
             self._next = None
-        elif self._next is not None and not self._comes(self._next, now):
+        elif self._next is not None and not self._may_yet_serve(self._next, now):
             log.error("worker_not_started", pid=self._next.pid, exit_code=self._next.exitcode)
             self._old = []
             self._drop_next()
 
-    def _comes(self, worker: Worker, now: float) -> bool:
+    def _may_yet_serve(self, worker: Worker, now: float) -> bool:
         return worker.is_well(now) and now < worker.began + self.config.timeout_worker_healthcheck
 
     def _drop_next(self) -> None:

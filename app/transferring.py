@@ -70,13 +70,17 @@ async def _import(settings: Settings, tenant: str, key: str, path: Path) -> int:
 async def _opened(settings: Settings) -> AsyncIterator[Database]:
     with located(settings, exclusive=False) as location:
         async with opened(settings, location) as database:
-            async with database.connection() as connection:
-                if wrong := lacking(await current_revision(connection)):
-                    raise TransferError(wrong)
+            await _check_schema(database)
             try:
                 yield database
             except DomainError as error:
                 raise TransferError(error.detail) from error
+
+
+async def _check_schema(database: Database) -> None:
+    async with database.connection() as connection:
+        if wrong := lacking(await current_revision(connection)):
+            raise TransferError(wrong)
 
 
 def _progress() -> Progress:

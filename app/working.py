@@ -3,7 +3,6 @@
 import os
 import socket
 from dataclasses import dataclass
-from typing import Any
 
 from opentelemetry.trace import Tracer
 from prometheus_client import CollectorRegistry
@@ -107,15 +106,15 @@ class MemoryParts:
 
 def build_memory(base: Base) -> MemoryParts:
     metrics = MemoryMetrics(base.registry)
-    limits, rules = base.settings.engine, base.settings.memory.values()
+    limits = base.settings.engine
     store = MemoryStore(base.database, metrics, pending_messages_max=limits.pending_messages_max)
     queue, config = QueueStore(base.database, metrics), configured(EngineConfig, limits)
-    stepping = _stepping(base, store, queue, metrics, rules, config)
+    stepping = _stepping(base, store, queue, metrics, config)
     engine = Engine(queue=queue, stepping=stepping, config=config, owner=base.name, tracer=base.tracer)
     service = MemoryService(
         queue=queue,
         engine=engine,
-        service_rules=rules,
+        service_rules=base.settings.memory.values(),
         attempts_max=config.attempts_max,
         instruction_characters_max=base.settings.sessions.instruction_characters_max,
         guards=base.roles.guards.values(),
@@ -124,56 +123,63 @@ def build_memory(base: Base) -> MemoryParts:
 
 
 def _stepping(
-    base: Base,
-    store: MemoryStore,
-    queue: QueueStore,
-    metrics: MemoryMetrics,
-    rules: dict[str, Any],
-    config: EngineConfig,
+    base: Base, store: MemoryStore, queue: QueueStore, metrics: MemoryMetrics, config: EngineConfig
 ) -> Stepping:
-    database, redaction, tracer = base.database, base.redaction, base.tracer
-    observing = Observing(
-        database=database,
-        store=store,
-        charging=base.charging,
-        observer=base.roles.observer,
-        redaction=redaction,
-        tracer=tracer,
-    )
+    database = base.database
+    observing = _observing(base, store)
     return Stepping(
         database=database,
         queue=queue,
         store=store,
         activating=Activating(database=database, store=store),
         observing=observing,
-        reflecting=Reflecting(
-            database=database,
-            store=store,
-            charging=base.charging,
-            reflector=base.roles.reflector,
-            redaction=redaction,
-            tracer=tracer,
-        ),
+        reflecting=_reflecting(base, store),
         rebuilding=Rebuilding(
-            database=database, store=store, erasing=ErasingStore(), observing=observing, tracer=tracer
+            database=database, store=store, erasing=ErasingStore(), observing=observing, tracer=base.tracer
         ),
-        noting=Noting(
-            database=database,
-            store=store,
-            facts=FactStore(database),
-            charging=base.charging,
-            extractor=base.roles.extractor,
-            config=configured(FactConfig, base.settings.facts),
-            redaction=redaction,
-            tracer=tracer,
-        ),
+        noting=_noting(base, store),
         charging=base.charging,
-        service_rules=rules,
+        service_rules=base.settings.memory.values(),
         lease_seconds=config.lease_seconds,
         attempts_max=config.attempts_max,
         metrics=metrics,
-        redaction=redaction,
-        tracer=tracer,
+        redaction=base.redaction,
+        tracer=base.tracer,
+    )
+
+
+def _observing(base: Base, store: MemoryStore) -> Observing:
+    return Observing(
+        database=base.database,
+        store=store,
+        charging=base.charging,
+        observer=base.roles.observer,
+        redaction=base.redaction,
+        tracer=base.tracer,
+    )
+
+
+def _reflecting(base: Base, store: MemoryStore) -> Reflecting:
+    return Reflecting(
+        database=base.database,
+        store=store,
+        charging=base.charging,
+        reflector=base.roles.reflector,
+        redaction=base.redaction,
+        tracer=base.tracer,
+    )
+
+
+def _noting(base: Base, store: MemoryStore) -> Noting:
+    return Noting(
+        database=base.database,
+        store=store,
+        facts=FactStore(base.database),
+        charging=base.charging,
+        extractor=base.roles.extractor,
+        config=configured(FactConfig, base.settings.facts),
+        redaction=base.redaction,
+        tracer=base.tracer,
     )
 
 

@@ -2,8 +2,18 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
 
 REGION = re.compile(r"(?<=<!-- figures -->\n).*?(?=<!-- end of figures -->)", re.DOTALL)
+
+
+def write_figures(document: Path, text: str, figures: Any) -> None:
+    """``text`` into the region of the document that is for figures, and ``figures`` as JSON beside the document."""
+    document.with_suffix(".json").write_bytes(orjson.dumps(figures, option=orjson.OPT_INDENT_2) + b"\n")
+    document.write_text(with_figures(document.read_text(encoding="utf-8"), text), encoding="utf-8")
 
 
 def with_figures(document: str, text: str) -> str:

@@ -6,16 +6,17 @@ phase B ``/memory`` tells the lag; then the model returns, and the time is taken
 with nobody asking for it.
 """
 
-import argparse
 import asyncio
-import sys
 import time
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from benchmarks.timing import Timings, save, show
-from tests.fuzz.__main__ import server
+import typer
+
+from benchmarks.timing import Timings, save, show, show_compared
+from tests.databases import own_server
 from tests.journeys.looks import Json, until
 from tests.journeys.processes import Running, process
 from tests.journeys.talk import plain_talk
@@ -99,47 +100,31 @@ async def measure(dsn: str, *, rounds: int, sessions: int, seconds: float) -> di
         environment = {**models.environment(), **SETTINGS, "DAYBOOK_DATABASE_URL": dsn}
         async with process(environment) as service:
             await converse(service, "warm-up", "warm-up", timings, seconds=seconds / 4)
-            for number in range(rounds):
-                for phase in (HEALTHY, DOWN):
-                    keys = [f"{phase}-{number}-{session}" for session in range(sessions)]
-                    found = await phase_of(service, models, phase, keys, timings, seconds=seconds)
-                    lags += found if phase == DOWN else []
+            for number, phase in product(range(rounds), (HEALTHY, DOWN)):
+                keys = [f"{phase}-{number}-{session}" for session in range(sessions)]
+                found = await phase_of(service, models, phase, keys, timings, seconds=seconds)
+                lags += found if phase == DOWN else []
     return figures(timings, lags)
 
 
 def figures(timings: Timings, lags: list[Lag]) -> dict[str, Any]:
-    latency = {
-        operation: {phase: timings.summary(phase, operation) for phase in (HEALTHY, DOWN)}
-        for operation in ("append", "context")
-    }
-    for found in latency.values():
-        found["ratio"] = {name: found[DOWN][name] / found[HEALTHY][name] for name in ("p50_ms", "p95_ms")}
+    latency = {operation: timings.compared(operation, HEALTHY, DOWN) for operation in ("append", "context")}
     return {"latency": latency, "lag": [asdict(lag) for lag in lags]}
 
 
-def tell(found: dict[str, Any]) -> None:
-    rows = [
-        [operation, name, values[HEALTHY][name], values[DOWN][name], values["ratio"][name], values[DOWN]["requests"]]
-        for operation, values in found["latency"].items()
-        for name in ("p50_ms", "p95_ms")
-    ]
-    show("Latency", ["operation", "", HEALTHY, DOWN, "ratio", "requests (down)"], rows)
+def main(
+    rounds: Annotated[int, typer.Option(help="of one phase each")] = 3,
+    sessions: Annotated[int, typer.Option(help="conversations at once")] = 4,
+    seconds: Annotated[float, typer.Option(help="of a phase")] = 10.0,
+    json: Annotated[Path | None, typer.Option(help="where to write the figures")] = None,
+) -> None:
+    """Latency of appends and contexts while the observer is down."""
+    with own_server("bench") as dsn:
+        found = asyncio.run(measure(dsn, rounds=rounds, sessions=sessions, seconds=seconds))
+    show_compared("Latency", found["latency"], HEALTHY, DOWN)
     show("Lag at the end of a phase without a model", list(found["lag"][0]), [lag.values() for lag in found["lag"]])
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Latency of appends and contexts while the observer is down.")
-    parser.add_argument("--rounds", type=int, default=3, help="of one phase each")
-    parser.add_argument("--sessions", type=int, default=4, help="conversations at once")
-    parser.add_argument("--seconds", type=float, default=10.0, help="of a phase")
-    parser.add_argument("--json", type=Path, help="where to write the figures")
-    asked = parser.parse_args()
-    with server() as dsn:
-        found = asyncio.run(measure(dsn, rounds=asked.rounds, sessions=asked.sessions, seconds=asked.seconds))
-    tell(found)
-    save(asked.json, found)
-    return 0
+    save(json, found)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    typer.run(main)

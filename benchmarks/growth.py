@@ -6,13 +6,14 @@ What is found goes into docs/benchmarks/growth.*.
 """
 
 import asyncio
-import json
 import multiprocessing
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Annotated, Any, TypeAlias
@@ -23,7 +24,7 @@ import typer
 from app.kit.migrate import upgrade
 from app.memory.queue_store import DUE
 from app.sessions.store import session_id
-from benchmarks.document import markdown_table, with_figures
+from benchmarks.document import markdown_table, write_figures
 from benchmarks.speed.filling import TENANT
 from benchmarks.speed.filling import fill as fill_sessions
 from benchmarks.speed.load import Load, Plan, run
@@ -94,9 +95,7 @@ def write(found: dict[str, Any], document: Path) -> None:
     lines = ["", *markdown_table(("machine", ""), list(found["machine"].items()))]
     for title, columns, rows in tables(found):
         lines += ["", f"### {title}", "", *markdown_table(columns, [[_cell(value) for value in row] for row in rows])]
-    document.with_suffix(".json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
-    text = with_figures(document.read_text(encoding="utf-8"), "\n".join(lines) + "\n\n")
-    document.write_text(text, encoding="utf-8")
+    write_figures(document, "\n".join(lines) + "\n\n", found)
 
 
 def _cell(value: Any) -> str:
@@ -142,16 +141,13 @@ async def _fill(dsn: str, keys: list[str]) -> None:
 async def _compare(asked: list[tuple[Server, list[str]]], *, rounds: int, seconds: float) -> list[Ratio]:
     """``asked``: which sessions of which service, the empty one's first."""
     loop = asyncio.get_running_loop()
-    found: dict[str, list[list[float]]] = {operation: [] for operation in OPERATIONS}
+    found: dict[str, list[list[float]]] = defaultdict(list)
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as sender:
-        for number in range(rounds + 1):
-            for operation in OPERATIONS:
-                loads = [
-                    await loop.run_in_executor(sender, run, _plan(server, keys, operation, seconds))
-                    for server, keys in asked
-                ]
-                if number:  # the first is the warm-up
-                    found[operation].append([_p50(load) for load in loads])
+        for number, operation in product(range(rounds + 1), OPERATIONS):
+            plans = [_plan(server, keys, operation, seconds) for server, keys in asked]
+            loads = [await loop.run_in_executor(sender, run, plan) for plan in plans]
+            if number:  # the first is the warm-up
+                found[operation].append([_p50(load) for load in loads])
     return [_ratio(operation, pairs) for operation, pairs in found.items()]
 
 

@@ -4,21 +4,21 @@ Two services on one database, one as its owner and one as a role that Postgres s
 turns, so that what else the machine does meets both. Sessions are half of other tenants.
 """
 
-import argparse
 import asyncio
-import sys
 from functools import partial
+from itertools import product
 from operator import not_
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from uuid import uuid4
 
 import asyncpg
+import typer
 
+from benchmarks.service import batches
 from benchmarks.speed.filling import fill
-from benchmarks.timing import Timings, save, show
-from tests.conftest import _clone, _database
-from tests.fuzz.__main__ import server
+from benchmarks.timing import Timings, save, show_compared
+from tests.databases import clone, own_server
 from tests.journeys.looks import until
 from tests.journeys.processes import Running, process
 from tests.journeys.talk import plain_talk
@@ -43,8 +43,7 @@ UNINDEXED = "SELECT (SELECT count(*) FROM messages) > (SELECT count(*) FROM mess
 
 async def prepared(dsn: str) -> str:
     """The owner's DSN of a database in which the role is known."""
-    await _clone(dsn, NAME)
-    url = _database(dsn, NAME)
+    url = await clone(dsn, NAME)
     connection = await asyncpg.connect(url)
     await connection.execute(
         "INSERT INTO sessions (id, tenant, key, memory_id) SELECT g, 'other', 'o' || n, g"
@@ -85,41 +84,28 @@ async def measure(dsn: str, *, rounds: int, requests: int, clients: int) -> dict
     ):
         services = {OFF: owner, ON: role}
         for phase, service in services.items():
-            for client in range(clients):
-                for first in range(0, LONG, 100):
-                    await service.append(f"long-{phase}-{client}", *plain_talk(LONG)[first : first + 100])
+            for client, part in product(range(clients), batches(plain_talk(LONG))):
+                await service.append(f"long-{phase}-{client}", *part)
             await asked(service, phase, Timings(), requests=requests, client=clients)
         await indexed(url)
-        for _ in range(rounds):
-            for phase, service in services.items():
-                each = [asked(service, phase, timings, requests=requests, client=client) for client in range(clients)]
-                await asyncio.gather(*each)
-    return {operation: _compared(timings, operation) for operation in timings.operations()}
+        for _, (phase, service) in product(range(rounds), services.items()):
+            each = [asked(service, phase, timings, requests=requests, client=client) for client in range(clients)]
+            await asyncio.gather(*each)
+    return {operation: timings.compared(operation, OFF, ON) for operation in timings.operations()}
 
 
-def _compared(timings: Timings, operation: str) -> dict[str, Any]:
-    off, on = timings.summary(OFF, operation), timings.summary(ON, operation)
-    return {OFF: off, ON: on, "ratio": {name: on[name] / off[name] for name in ("p50_ms", "p95_ms")}}
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Appends and contexts with row-level security and without.")
-    parser.add_argument("--rounds", type=int, default=6, help="of one phase each")
-    parser.add_argument("--requests", type=int, default=25, help="of a client in a phase, of each kind")
-    parser.add_argument("--clients", type=int, default=2)
-    parser.add_argument("--json", type=Path, help="where to write the figures")
-    given = parser.parse_args()
-    with server() as dsn:
-        found = asyncio.run(measure(dsn, rounds=given.rounds, requests=given.requests, clients=given.clients))
-    rows = [
-        [operation, name, values[OFF][name], values[ON][name], values["ratio"][name], values[ON]["requests"]]
-        for operation, values in found.items()
-        for name in ("p50_ms", "p95_ms")
-    ]
-    show("Row-level security", ["operation", "", OFF, ON, "ratio", "requests"], rows)
-    save(given.json, found)
-    return 0
+def main(
+    rounds: Annotated[int, typer.Option(help="of one phase each")] = 6,
+    requests: Annotated[int, typer.Option(help="of a client in a phase, of each kind")] = 25,
+    clients: Annotated[int, typer.Option(help="at once")] = 2,
+    json: Annotated[Path | None, typer.Option(help="where to write the figures")] = None,
+) -> None:
+    """Appends and contexts with row-level security and without."""
+    with own_server("bench") as dsn:
+        found = asyncio.run(measure(dsn, rounds=rounds, requests=requests, clients=clients))
+    show_compared("Row-level security", found, OFF, ON)
+    save(json, found)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    typer.run(main)

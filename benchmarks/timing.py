@@ -3,7 +3,7 @@
 import json
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Iterable, Mapping
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any, TypeVar
@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 T = TypeVar("T")
+PERCENTILES = ("p50_ms", "p95_ms")
 
 
 class Timings:
@@ -29,10 +30,25 @@ class Timings:
     def operations(self) -> list[str]:
         return list(dict.fromkeys(operation for _, operation in self._measured))
 
-    def summary(self, phase: str, operation: str) -> dict[str, float]:
+    def compared(self, operation: str, before: str, after: str) -> dict[str, dict[str, float]]:
+        """What two phases took, by their names, and the ``ratio`` of the second to the first."""
+        one, other = self._summary(before, operation), self._summary(after, operation)
+        return {before: one, after: other, "ratio": {name: other[name] / one[name] for name in PERCENTILES}}
+
+    def _summary(self, phase: str, operation: str) -> dict[str, float]:
         """Requests, and their p50 and p95 in ms."""
         found = self._measured[phase, operation]
         return {"requests": len(found), "p50_ms": median(found), "p95_ms": quantiles(found, n=20)[-1]}
+
+
+def show_compared(title: str, found: Mapping[str, Mapping[str, Any]], before: str, after: str) -> None:
+    """``found``: by operation, as ``Timings.compared`` answers it."""
+    rows = [
+        [operation, name, values[before][name], values[after][name], values["ratio"][name], values[after]["requests"]]
+        for operation, values in found.items()
+        for name in PERCENTILES
+    ]
+    show(title, ["operation", "", before, after, "ratio", f"requests ({after})"], rows)
 
 
 def show(title: str, columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:

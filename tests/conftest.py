@@ -1,18 +1,15 @@
-"""One real Postgres for the whole test run, one database per worker, and the service over real HTTP.
+"""One real Postgres for the whole test run, one database per worker (``databases.py``), and the service over real HTTP.
 
-The server is the embedded one with fsync off; a migrated template is cloned per xdist worker, and the tables are
-emptied before each test that uses them.
+The tables are emptied before each test that uses them.
 """
 
 import asyncio
 import contextlib
-import fcntl
 import gc
 import os
 import shutil
 import socket
 import ssl
-import tempfile
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import asynccontextmanager
 from functools import cache
@@ -20,7 +17,6 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import asyncpg
 import httpx2 as httpx
 import pytest
 import uvicorn
@@ -29,13 +25,10 @@ from hypothesis import settings as hypothesis_settings
 
 from app.configs import configured
 from app.kit.connection import ConnectionConfig, connection_options
-from app.kit.db import DatabaseConfig
-from app.kit.embedded import EmbeddedConfig, EmbeddedPostgres
-from app.kit.migrate import upgrade
 from app.main import Location, create_app
-from app.recall.vector_store import prepare_vectors
 from app.settings import Settings
 from tests.contract import Contract
+from tests.databases import RUN, clone, compile_once, emptied, run_folder, run_server
 from tests.model_server import ModelServer
 from tests.pooler import is_pooled, pooled
 from tests.secured import as_role, is_as_role, secured
@@ -49,35 +42,8 @@ hypothesis_settings.register_profile(
 hypothesis_settings.load_profile("daybook")
 
 SHARED = Path(__file__).parents[1].parent / "shared" / "data"
-RUN = "PYTEST_XDIST_TESTRUNUID"
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # to load the authorities takes a client of loopback 30 ms
 LEAVING_SECONDS = 0.05
-TEMPLATE = "daybook_template"
-TABLES = (
-    "api_keys",
-    "artifacts",
-    "facts",
-    "resources",
-    "messages",
-    "message_terms",
-    "message_vectors",
-    "sessions",
-    "session_configs",
-    "memories",
-    "memory_versions",
-    "session_cursors",
-    "observations",
-    "reflections",
-    "runs",
-    "spending",
-    "tenant_spending",
-    "state_entries",
-)
-
-
-def _run_folder() -> Path:
-    """Where this run's database lies: a place that the server's user can reach, unlike pytest's own folders."""
-    return Path(tempfile.gettempdir()) / f"daybook-tests-{os.getuid()}-{os.environ[RUN]}"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -112,60 +78,21 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-def compile_once() -> None:
-    """Let the processes that tests start find what the first of them compiled, where Python keeps nothing by itself.
-
-    A service then starts in less than half of the time.
-    """
-    if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
-        os.environ["PYTHONPYCACHEPREFIX"] = str(_run_folder() / "compiled")
-
-
 def pytest_unconfigure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
-        shutil.rmtree(_run_folder(), ignore_errors=True)
+        shutil.rmtree(run_folder(), ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
-    """DSN of the run's server; every worker joins it, the last one out stops it."""
-    folder = _run_folder()
-    folder.mkdir(mode=0o755, exist_ok=True)
-    folder.chmod(0o755)
-    server = EmbeddedPostgres(EmbeddedConfig(data_dir=folder / "data", fsync=False))
-    server.start()
-    try:
-        yield server.dsn
-    finally:
-        server.stop()
-
-
-def _database(dsn: str, name: str) -> str:
-    return dsn.replace("/postgres?", f"/{name}?", 1)
-
-
-async def _clone(dsn: str, name: str) -> None:
-    """A database of this worker's own, made from the migrated template; one worker at a time."""
-    with (_run_folder() / "template.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        connection = await asyncpg.connect(dsn)
-        try:
-            if not await connection.fetchval("SELECT true FROM pg_database WHERE datname = $1", TEMPLATE):
-                await connection.execute(f"CREATE DATABASE {TEMPLATE}_making")
-                making = _database(dsn, f"{TEMPLATE}_making")
-                await upgrade(making)
-                await prepare_vectors(DatabaseConfig(url=making), make=True)
-                await connection.execute(f"ALTER DATABASE {TEMPLATE}_making RENAME TO {TEMPLATE}")
-            await connection.execute(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE} STRATEGY FILE_COPY")
-        finally:
-            await connection.close()
+    """DSN of the run's server."""
+    with run_server() as dsn:
+        yield dsn
 
 
 @pytest.fixture(scope="session")
 async def worker_url(postgres: str, request: pytest.FixtureRequest) -> str:
-    name = f"daybook_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
-    await _clone(postgres, name)
-    url = _database(postgres, name)
+    url = await clone(postgres, f"daybook_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}")
     if request.config.getoption("--row-level-security"):
         await secured(url)
     return url
@@ -174,11 +101,7 @@ async def worker_url(postgres: str, request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 async def database_url(worker_url: str) -> str:
     """DSN of an empty, migrated database."""
-    connection = await asyncpg.connect(worker_url)
-    for table in TABLES:
-        await connection.execute(f"DELETE FROM {table}")  # noqa: S608 - our own table names
-    await connection.close()
-    return worker_url
+    return await emptied(worker_url)
 
 
 class QuietServer(uvicorn.Server):

@@ -14,8 +14,8 @@ from app.facts.model import FactConfig
 from app.kit.connection import ConnectionConfig
 from app.kit.http import HttpConfig
 from app.kit.unheld import WAITING_BYTES_MAX
-from app.llm.build import LlmConfig
 from app.llm.guard import GuardConfig
+from app.llm.port import LlmConfig
 from app.memory.changing.retaining import RetainingConfig
 from app.memory.engine import EngineConfig
 from app.memory.store import MemoryStore

@@ -32,7 +32,8 @@ from app.recall.store import SESSIONS as RECALLED_SESSIONS
 from app.sessions.sharing import LOCK_SHARING
 from app.sessions.store import LOOKED_AT_ONCE, SESSIONS, session_id
 from benchmarks.speed.filling import OBSERVATIONS, TENANT, VERSIONS, a_note, fill
-from tests.conftest import Service, StartService, _clone, _database, running_service
+from tests.conftest import Service, StartService, running_service
+from tests.databases import clone
 from tests.pooler import is_pooled
 from tests.secured import as_role, secured
 
@@ -123,8 +124,7 @@ STATEMENTS = _statements()
 @pytest.fixture(scope="module")
 async def url(postgres: str, worker_id: str) -> str:
     """DSN of a database with one long session and many short ones, that a role is guarded from."""
-    await _clone(postgres, f"daybook_plans_{worker_id}")
-    filled = _database(postgres, f"daybook_plans_{worker_id}")
+    filled = await clone(postgres, f"daybook_plans_{worker_id}")
     await secured(filled)
     await fill(filled, ["long"], LONG, observed=True, wake_tokens=6_000)
     await fill(filled, [f"short-{number}" for number in range(MANY)], 1, observed=True, wake_tokens=6_000)

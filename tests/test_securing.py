@@ -20,7 +20,8 @@ from app.kit.db import EVERY_TENANT, TENANT_SETTING, Database, DatabaseConfig, a
 from app.kit.errors import StartError
 from app.recall.store import GUARDED, GUARDED_SIGNATURE, check_search
 from app.securing import LOCK_SECONDS, secure
-from tests.conftest import Service, _clone, _database, running_service
+from tests.conftest import Service, running_service
+from tests.databases import clone
 from tests.journeys.looks import until
 from tests.keys.conftest import bearer
 from tests.pooler import pooled
@@ -51,8 +52,7 @@ async def new_key(url: str, tenant: str) -> dict[str, str]:
 @pytest.fixture(scope="module")
 async def url(postgres: str, worker_id: str) -> str:
     """The owner's DSN of a database that is secured for the role, twice as after an upgrade."""
-    await _clone(postgres, f"daybook_secured_{worker_id}")
-    owner = _database(postgres, f"daybook_secured_{worker_id}")
+    owner = await clone(postgres, f"daybook_secured_{worker_id}")
     for _ in range(2):
         await secured(owner)
     return owner

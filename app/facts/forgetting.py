@@ -1,8 +1,9 @@
 """What is left of a resource's facts when some of what they rest on goes (docs/facts.md). Pure.
 
 A fact that an extractor took from two sessions keeps what the other one said; if a caller noted it too, in the same
-words, it keeps these. One in a caller's own words goes with the first of its sources: nobody knows from which source
-the words are. Corrections of anything but its words are kept without the words, for when the fact is noted again.
+words, it keeps these. A fact in a caller's own words is deleted with the first of its sources that goes: nobody knows
+which of them the words came from. Corrections of anything but its words are kept without the words, for when the fact
+is noted again.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -44,7 +45,7 @@ def of_sessions(sessions: Iterable[UUID]) -> Callable[[Source], bool]:
 
 
 def of_message(session: UUID, seq: int, *, derived_from: int) -> Callable[[Source], bool]:
-    """What rests on a message: it was cited, or an extractor saw it or what was derived from it, from a seq on."""
+    """What rests on a message: a caller cites it, or an extractor saw it or what was derived from it, from a seq on."""
     return lambda source: (
         source.session_id == session and (seq in source.cites if source.text is None else source.to_seq >= derived_from)
     )
@@ -81,7 +82,7 @@ def corrections(facts: Sequence[Fact], is_gone: Callable[[Source], bool]) -> lis
 
 
 def key_of(source: Source) -> tuple[UUID, tuple[int, ...], Category | None]:
-    """By what a fact that is noted again is known as the same."""
+    """What tells that a fact that is noted again is the same."""
     return source.session_id, source.cites, source.category
 
 

@@ -58,7 +58,7 @@ DONE = f"""/* forget_hidden_fact */
 DELETE FROM facts WHERE tenant = $1 AND resource_id = $2 AND id = ANY($3::bigint[]) AND {IS_HIDDEN}
 """  # noqa: S608 - our own text
 
-# A message that is replaced says something else.
+# A message that was replaced says something else, so facts may be noted from it again.
 WANTED_AGAIN = f"""/* wanted_again */
 UPDATE facts f SET sources = jsonb_set(f.sources, '{{0,cites}}', (
   SELECT coalesce(jsonb_agg(seq), '[]') FROM jsonb_array_elements(f.sources->0->'cites') AS seq
@@ -68,7 +68,7 @@ WHERE s.id = $1 AND f.tenant = s.tenant AND f.resource_id = s.resource_id AND {I
   AND f.sources->0->>'session_id' = s.id::text AND f.sources->0->'cites' @> to_jsonb($2::bigint)
 """  # noqa: S608 - our own text
 
-# Nor does anything hold that somebody corrected of what it said.
+# Nor does a correction of what an erased or replaced message said hold any longer.
 FORGET_CORRECTED = f"""/* forget_corrected */
 DELETE FROM facts f USING sessions s
 WHERE s.id = $1 AND f.tenant = s.tenant AND f.resource_id = s.resource_id AND {IS_HIDDEN}
@@ -85,20 +85,20 @@ WHERE s.id = ANY($1::uuid[]) AND f.tenant = s.tenant AND f.resource_id = s.resou
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What holds for one session: nothing is noted again from messages ``unwanted``. ``corrections`` are in order."""
+    """What holds for one session: nothing is noted again from messages ``unwanted``; ``corrections`` are in order."""
 
     unwanted: frozenset[int] = frozenset()
     corrections: tuple[Correction, ...] = ()
 
     def of(self, session: UUID, key: str, *, within: Collection[int]) -> "Told":
-        """The same of another session that has these of the messages."""
+        """The same for another session, which has only the messages ``within``."""
         moved = (replace(one, source=replace(one.source, session_id=session, session=key)) for one in self.corrections)
         kept = tuple(one for one in moved if set(one.source.cites) <= set(within))
         return Told(unwanted=self.unwanted & set(within), corrections=kept)
 
 
 async def told(tx: Tx, tenant: str, resource_id: str, session: UUID) -> Told:
-    """Of a branch also what was taken back of the sessions before it."""
+    """What holds for a session; for a branch also what was taken back of the sessions that it came from."""
     rows = await tx.fetch(HIDDEN, tenant, resource_id, [str(session)])
     found = [_correction_of(row) for row in rows]
     former = [row["seq"] for row in await tx.fetch(OF_FORMER, session)]
@@ -118,41 +118,42 @@ async def refuse(tx: Tx, tenant: str, resource_id: str, sources: Iterable[Source
     former = [one for one in map(_correction_of, rows) if _is_refusal(one)]
     await done(tx, tenant, resource_id, former)
     for session, source in sessions.items():
-        of = [*taken, *(one.source for one in former)]
-        cites = sorted({seq for one in of if one.session_id == session for seq in one.cites})
-        await keep(tx, tenant, resource_id, [_refusal(session, source.session, cites)])
+        refused = [*taken, *(one.source for one in former)]
+        cites = sorted({seq for one in refused if one.session_id == session for seq in one.cites})
+        await add(tx, tenant, resource_id, [_refusal(session, source.session, cites)])
 
 
-async def keep(tx: Tx, tenant: str, resource_id: str, corrections: Iterable[Correction]) -> None:
+async def add(tx: Tx, tenant: str, resource_id: str, corrections: Iterable[Correction]) -> None:
+    """Write corrections, to hold when their facts are noted again."""
     for one in corrections:
         validity = (one.source.valid_from or NEVER, one.valid_to)
         columns = (one.category, one.trust, [source_to_json(one.source)])
         await tx.execute(HIDE, tenant, resource_id, *columns, *validity)
 
 
-async def hold(tx: Tx, tenant: str, resource_id: str, session: UUID, key: str, told: Told) -> None:
-    """Have all that hold of the session."""
+async def restore(tx: Tx, tenant: str, resource_id: str, session: UUID, key: str, told: Told) -> None:
+    """Write that all of ``told`` holds for the session."""
     if told.unwanted:
         await refuse(tx, tenant, resource_id, [_refusal(session, key, sorted(told.unwanted)).source])
-    await keep(tx, tenant, resource_id, told.corrections)
+    await add(tx, tenant, resource_id, told.corrections)
 
 
 async def done(tx: Tx, tenant: str, resource_id: str, corrections: Sequence[Correction]) -> None:
-    """They hold no more: what they are of is noted again."""
+    """Delete corrections that have done their work: the facts that they are of were noted again."""
     await tx.execute(DONE, tenant, resource_id, [one.id for one in corrections])
 
 
-async def want_again(tx: Tx, session: UUID, seq: int) -> None:
-    """A message was replaced, of which nothing was to be noted."""
+async def allow(tx: Tx, session: UUID, seq: int) -> None:
+    """Let facts be noted from a message again: it was replaced."""
     await tx.execute(WANTED_AGAIN, session, seq)
 
 
-async def forget_message(tx: Tx, session: UUID, seq: int) -> None:
-    """It says nothing any more, or something else."""
+async def forget_corrections(tx: Tx, session: UUID, seq: int) -> None:
+    """Delete what was corrected of facts from a message: it was erased or replaced."""
     await tx.execute(FORGET_CORRECTED, session, seq)
 
 
-async def forget(tx: Tx, sessions: Sequence[UUID]) -> None:
+async def forget_sessions(tx: Tx, sessions: Sequence[UUID]) -> None:
     await tx.execute(FORGET_HIDDEN, sessions)
 
 
@@ -199,7 +200,7 @@ def _time(written: str | None) -> datetime | None:
 
 
 def _source(session: UUID, key: str, cites: Sequence[int]) -> Source:
-    """Of a fact that cites none, as a model may leave that out, its corrections are of none either."""
+    """A source that cites these messages. None are cited where a model left that out: corrections then cite none."""
     first, last = min(cites, default=0), max(cites, default=0)
     return Source(session_id=session, session=key, from_seq=first, to_seq=last, cites=tuple(cites), text="")
 

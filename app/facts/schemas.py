@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import Path
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.facts.model import SOURCES_MAX, Author, Category, Fact, Source, Validity
+from app.facts.model import SOURCES_MAX, Author, Category, Fact, Validity
 from app.kit.paging import NUMBER_MAX
 from app.sessions.model import SEQ_MAX, Trust
 from app.sessions.schemas import KEY_PATTERN, PAGE_DEFAULT, PAGE_MAX, Time
@@ -113,20 +113,10 @@ def fact_out(fact: Fact, resource_id: str) -> FactOut:
         category=fact.category,
         trust=fact.trust,
         author=fact.author,
-        sources=[_source_out(source) for source in fact.sources],
+        sources=[SourceOut.model_validate(source, from_attributes=True) for source in fact.sources],
         valid_from=fact.valid_from,
         valid_to=fact.valid_to,
         replaced_by=fact.replaced_by,
         created_at=fact.created_at,
         updated_at=fact.updated_at,
-    )
-
-
-def _source_out(source: Source) -> SourceOut:
-    return SourceOut(
-        session=source.session,
-        from_seq=source.from_seq,
-        to_seq=source.to_seq,
-        cites=list(source.cites),
-        observations=list(source.observations),
     )

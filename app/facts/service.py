@@ -15,7 +15,7 @@ from app.facts.store import FactFilter, FactStore
 from app.kit.clock import Clock
 from app.kit.db import Database, Tx
 from app.kit.errors import Invalid
-from app.redaction.model import OFF, Redaction
+from app.redaction.model import Redaction
 from app.sessions.model import Trust
 from app.sessions.store import session_id
 
@@ -34,7 +34,7 @@ class Noted:
 
 class FactService:
     def __init__(
-        self, *, database: Database, store: FactStore, clock: Clock, config: FactConfig, redaction: Redaction = OFF
+        self, *, database: Database, store: FactStore, clock: Clock, config: FactConfig, redaction: Redaction
     ) -> None:
         self._database = database
         self._store = store
@@ -90,7 +90,9 @@ class FactService:
             old = next((fact for fact in known if fact.id == fact_id), None)
             if old is None:
                 raise _not_found(resource_id, fact_id)
-            new = _unworded(replace(old, **fields)) if "text" in fields else replace(old, **fields)
+            new = replace(old, **fields)
+            if "text" in fields:
+                new = _unworded(new)
             _check(new.category, new.trust, valid_from=new.valid_from, valid_to=new.valid_to)
             if new == old:
                 return old

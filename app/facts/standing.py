@@ -4,9 +4,9 @@ Nothing is written for them (docs/decisions/0036): what a fact was then follows 
 by then, in the words that it still has, and was true then even if something later ended it. A fact that was deleted,
 corrected or reworded since is no longer told. A branch began when its parent did.
 
-A caller's own come before what the memory noted, plans that were over come last, and of each those worth most
-(``worth.py``), the newest before others. As many are read of a caller's as of the memory's: one that is too long to be
-told keeps none of the others out.
+Facts of callers come before those that the memory noted. Of each author, plans that were over come last, and the others
+by worth (``worth.py``), of equals the newest first. ``facts_max`` are read of each author, so that one that is too long
+to be told keeps none of the others out.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ SELECT jsonb_agg(to_jsonb(f)) FROM (
 ) f WHERE place <= {facts_max}
 """
 
-# Another as soon as any fact of the resource is: whoever writes one gives it the number of another transaction
+# It is another as soon as any fact of the resource is written: that gives its row the number of another transaction
 # (docs/decisions/0032).
 STANDING_MARK: Final = """
 CASE WHEN {session}.resource_id IS NOT NULL AND {facts_max} > 0 THEN (

@@ -78,7 +78,7 @@ SELECT m.session_id, m.seq FROM unnest($1::uuid[], $2::bigint[]) AS c (session_i
 JOIN messages m USING (session_id, seq) WHERE m.erased_at IS NULL
 """
 
-# Who shares a memory is looked for by ``waiting``.
+# A session that shares a memory is found by its ``waiting``.
 AGAIN = "least(facts_seq, $2::bigint)"
 READ_AGAIN = f"""/* read_again */
 UPDATE sessions SET facts_seq = {AGAIN}, waiting = {waiting(facts_seq=AGAIN)} WHERE id = $1 AND facts_seq > $2::bigint
@@ -91,7 +91,8 @@ JOIN sessions s ON s.tenant = p.tenant AND s.branched_from = p.key AND s.created
 WHERE p.id = $1 AND s.resource_id = p.resource_id ORDER BY s.id
 """
 
-# What was removed from the session alone, by its rule of retention, is not known to be another.
+# Messages that say the same in both. One that retention removed from the session alone counts as the same too: nothing
+# tells that it is not.
 SAID_ALIKE = """/* said_alike */
 SELECT b.seq FROM messages p JOIN messages b ON b.session_id = $2 AND b.seq = p.seq
 WHERE p.session_id = $1 AND p.seq = ANY($3::bigint[]) AND p.seq <= $4
@@ -156,7 +157,7 @@ class FactStore:
 
     async def locked(self, tx: Tx, tenant: str, resource_id: str) -> list[Fact]:
         """All facts of the resource. Nobody else writes them until the transaction ends."""
-        await tx.execute(LOCK_FACTS, f"facts/{tenant}/{resource_id}")
+        await _lock(tx, tenant, resource_id)
         return [fact_of(row) for row in await tx.fetch(ALL_FACTS, tenant, resource_id)]
 
     async def cited(self, tx: Tx, resource_id: str, cites: Mapping[UUID, Collection[int]]) -> set[tuple[UUID, int]]:
@@ -174,7 +175,7 @@ class FactStore:
     async def change(self, tx: Tx, tenant: str, resource_id: str, fact: Fact, *, by_hand: bool = False) -> Fact:
         """Write what can change of a fact: all but whose word it is.
 
-        ``by_hand`` or in other words, it is no more what anybody was told of it.
+        Changed ``by_hand``, or given other words, it counts as worded now: no earlier session was told it so.
         """
         columns = (fact.text, fact.category, fact.author, _sources_json(fact.sources))
         validity = (fact.valid_from, fact.valid_to, fact.replaced_by)
@@ -184,22 +185,23 @@ class FactStore:
         return fact_of(row)
 
     async def leave(self, tx: Tx, tenant: str, resource_id: str, left: Left) -> None:
+        """Write what is left of facts: some are deleted, others changed."""
         await tx.execute(DELETE_FACTS, tenant, resource_id, left.deleted)
         for fact in left.changed:
             await self.change(tx, tenant, resource_id, fact)
 
     async def forget_message(self, tx: Tx, session: UUID, seq: int, *, derived_from: int) -> int:
-        """Forget, for good, what rests on a message, or was taken from what was derived of it, from a seq on.
+        """Forget, for good, what rests on an erased message, or on what was derived from it (from a seq on).
 
-        What else was read with it is read again when the session is read. Answers how many facts are deleted or others.
+        What else was read with it is read again when the session is. Answers how many facts were deleted or changed.
         The caller holds the session's lock, here and below.
         """
-        return await self._reread(tx, session, of_message(session, seq, derived_from=derived_from), but=seq)
+        return await self._reread(tx, session, of_message(session, seq, derived_from=derived_from), changed_seq=seq)
 
     async def forget_from(self, tx: Tx, session: UUID, seq: int) -> None:
-        """Forget what was taken from the messages from ``seq`` on, which is another now; they are read anew."""
-        await self._reread(tx, session, derived_since(session, seq), since=seq, but=seq)
-        await rereading.want_again(tx, session, seq)
+        """Forget what was taken from the messages from ``seq`` on, as that one was replaced; they are read again."""
+        await self._reread(tx, session, derived_since(session, seq), since=seq, changed_seq=seq)
+        await rereading.allow(tx, session, seq)
 
     async def _reread(
         self,
@@ -208,27 +210,31 @@ class FactStore:
         is_gone: Callable[[Source], bool],
         *,
         since: int | None = None,
-        but: int | None = None,
+        changed_seq: int | None = None,
     ) -> int:
-        """What somebody has corrected holds then, ``but`` of this message."""
+        """Forget facts, and have the session read again for what they rested on, or at least from ``since`` on.
+
+        What somebody has corrected holds again then, but for corrections of the message ``changed_seq``, which was
+        erased or replaced. Answers how many facts were deleted or changed.
+        """
         dropped = await self._drop(tx, session, is_gone)
         if dropped is None:
             return 0
-        if but is not None:
-            await rereading.forget_message(tx, session, but)
-        kept = [one for one in dropped.corrections if but not in one.source.cites]
-        await rereading.keep(tx, dropped.tenant, dropped.resource_id, kept)
+        if changed_seq is not None:
+            await rereading.forget_corrections(tx, session, changed_seq)
+        kept = [one for one in dropped.corrections if changed_seq not in one.source.cites]
+        await rereading.add(tx, dropped.tenant, dropped.resource_id, kept)
         again = min((seq for seq in (dropped.first, since) if seq is not None), default=None)
         if again is not None:
             await tx.execute(READ_AGAIN, session, again - 1)
         return dropped.facts
 
     async def _drop(self, tx: Tx, session: UUID, is_gone: Callable[[Source], bool]) -> Dropped | None:
-        """Forget what rests on sources of the session that are gone; None: it is of no resource."""
-        owner = await tx.fetchrow(OWNER, session)
+        """Forget what rests on sources of the session that are gone; None if it is of no resource."""
+        owner = await _owner(tx, session)
         if owner is None:
             return None
-        tenant, resource_id = owner["tenant"], owner["resource_id"]
+        tenant, resource_id = owner
         known = await self.locked(tx, tenant, resource_id)
         left = without(known, is_gone)
         await self.leave(tx, tenant, resource_id, left)
@@ -243,31 +249,31 @@ class FactStore:
 
     async def told(self, tx: Tx, session: UUID) -> Told:
         """What would hold if the session were read from its beginning, as after an import."""
-        owner = await tx.fetchrow(OWNER, session)
+        owner = await _owner(tx, session)
         if owner is None:
             return Told()
-        tenant, resource_id = owner["tenant"], owner["resource_id"]
+        tenant, resource_id = owner
         of_it = [{"session_id": str(session)}]
         known = [fact_of(row) for row in await tx.fetch(FACTS_OF_SESSION, tenant, resource_id, of_it)]
         told = await rereading.told(tx, tenant, resource_id, session)
         return replace(told, corrections=(*told.corrections, *corrections(known, of_sessions([session]))))
 
     async def bring(self, tx: Tx, session: UUID, key: str, told: Told) -> None:
-        """Let that hold for an imported session, and have it read if it has ended and has a resource."""
-        owner = await tx.fetchrow(OWNER, session)
+        """Have ``told`` hold for an imported session of a resource, and have the session read if it has ended."""
+        owner = await _owner(tx, session)
         if owner is not None:
-            tenant, resource_id = owner["tenant"], owner["resource_id"]
-            await tx.execute(LOCK_FACTS, f"facts/{tenant}/{resource_id}")
-            await rereading.hold(tx, tenant, resource_id, session, key, told)
+            tenant, resource_id = owner
+            await _lock(tx, tenant, resource_id)
+            await rereading.restore(tx, tenant, resource_id, session, key, told)
             await tx.execute(LOOK_AGAIN, session)
 
     async def forget(self, tx: Tx, gone: Gone) -> dict[str, int]:
         """Delete what rests on sessions that are deleted, and all facts of their resource if it is.
 
-        What branches of a session say too is noted of them.
+        What branches of a deleted session say too is noted again from these.
         """
         if gone.resource_id is not None:
-            await tx.execute(LOCK_FACTS, f"facts/{gone.tenant}/{gone.resource_id}")
+            await _lock(tx, gone.tenant, gone.resource_id)
             return {"facts": await tx.fetchval(FORGET_FACTS, gone.tenant, gone.resource_id)}
         facts = 0
         for session in gone.sessions:
@@ -275,11 +281,11 @@ class FactStore:
             if dropped is not None:
                 await self._inherit(tx, session, dropped)
                 facts += dropped.facts
-        await rereading.forget(tx, gone.sessions)
+        await rereading.forget_sessions(tx, gone.sessions)
         return {"facts": facts}
 
     async def _inherit(self, tx: Tx, session: UUID, dropped: Dropped) -> None:
-        """Have branches of a deleted session read for what was taken from it, with what holds of that."""
+        """Have the branches of a deleted session read for what was taken from it; what held of it holds of them."""
         heirs = await tx.fetch(HEIRS, session)
         if not heirs:
             return
@@ -293,12 +299,22 @@ class FactStore:
                 await self._reread(tx, branch, derived_since(branch, since), since=since)
             rows = await tx.fetch(SAID_ALIKE, session, branch, list(cited), heir["last_seq"])
             inherited = told.of(branch, heir["key"], within={row["seq"] for row in rows})
-            await rereading.hold(tx, tenant, resource_id, branch, heir["key"], inherited)
+            await rereading.restore(tx, tenant, resource_id, branch, heir["key"], inherited)
             await tx.execute(LOOK_AGAIN, branch)
 
 
+async def _lock(tx: Tx, tenant: str, resource_id: str) -> None:
+    await tx.execute(LOCK_FACTS, f"facts/{tenant}/{resource_id}")
+
+
+async def _owner(tx: Tx, session: UUID) -> tuple[str, str] | None:
+    """Tenant and resource of a session; None if it is of no resource."""
+    row = await tx.fetchrow(OWNER, session)
+    return None if row is None else (row["tenant"], row["resource_id"])
+
+
 def _weighed(fact: Fact | NewFact) -> tuple[int, datetime | None]:
-    """What its words tell of its place in a profile."""
+    """What its words tell of its place in a profile: its worth, and when it is over."""
     return worth(fact.text, fact.category), passes_at(fact.text, fact.category)
 
 

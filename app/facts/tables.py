@@ -13,11 +13,11 @@ LEAST = text("1")
 
 
 class FactRow(SQLModel, table=True):
-    """One fact of a resource. ``sources`` are ``model.Source``, the session's id beside its key: a key is used anew.
+    """One fact of a resource. ``sources`` are ``model.Source``, a session's id beside its key: keys are reused.
 
-    It reads as it does since ``worded_at``, whatever came to support it or to take its place, and rests on more than
-    one source since ``confirmed_at``. ``worth`` and ``passes_at`` are told from its words (``worth.py``). One of the
-    extractor without a text is none, but tells of which messages nothing is to be noted again (``rereading.py``).
+    ``worded_at``: since when it reads as it does, whatever came to support or to replace it. ``confirmed_at``: since
+    when it rests on more than one source. ``worth`` and ``passes_at`` are told from its words (``worth.py``). A row by
+    the extractor without a text is no fact: it tells what holds when a session is read again (``rereading.py``).
     """
 
     __tablename__ = "facts"

@@ -12,7 +12,7 @@ from app.llm.bounded import BoundedReplies
 from app.llm.calls import ModelSetupError, SdkErrors, answered, tokens, understood
 from app.llm.complaints import answer_in, complaint
 from app.llm.endings import stop_of
-from app.llm.port import ModelReply, ModelRequest, Provider, Usage
+from app.llm.port import LlmConfig, ModelReply, ModelRequest, Provider, Usage
 from app.llm.prices import priced
 from app.llm.thinking import without_thinking
 
@@ -30,22 +30,19 @@ THINKS_UNASKED = re.compile(r"claude-[a-z]+-([5-9]|\d\d)(-|$)")
 
 
 class AnthropicModel:
-    """``timeout_seconds`` bounds a whole call, ``reasoning_tokens`` the thinking, ``reply_bytes_max`` what is read.
-
-    The API counts thinking and answer to one limit, so the limit sent is the sum of both.
-    """
+    """The API counts thinking and answer to one limit, so the limit sent is the sum of both."""
 
     provider = Provider.ANTHROPIC
 
-    def __init__(self, name: str, *, timeout_seconds: float, reasoning_tokens: int, reply_bytes_max: int) -> None:
+    def __init__(self, name: str, config: LlmConfig) -> None:
         self.name = name
-        self._timeout_seconds = timeout_seconds
-        self.reasoning_tokens = reasoning_tokens
-        self._client = _client(timeout_seconds, reply_bytes_max=reply_bytes_max)
+        self.reasoning_tokens = config.reasoning_tokens
+        self._timeout_seconds = config.timeout_seconds
+        self._client = _client(config.timeout_seconds, reply_bytes_max=config.reply_bytes_max)
         self._effort = THINKS_UNASKED.match(name) is not None
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        """Read in a thread, and not by the SDK: 20,000 blocks would hold up every request."""
+        """The reply is read in a thread, and not by the SDK: 20,000 blocks would hold up every request."""
         call = self._asked(request)
         body = await answered(call, provider=self.provider, errors=ERRORS, timeout_seconds=self._timeout_seconds)
         message = await asyncio.to_thread(understood, body, read_message, provider=self.provider)

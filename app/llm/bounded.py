@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx2
 
-# Of the bytes as they came, where those that are handed on are not the same.
+# They tell of the bytes as they came; those that are handed on are unpacked.
 OF_THE_WIRE = ("content-encoding", "content-length", "transfer-encoding")
 
 
@@ -17,29 +17,34 @@ class TooLargeError(Exception):
 
 
 class BoundedReplies(httpx2.AsyncClient):
-    """Set before the client's own class, as each SDK has a default of its own. ``reply_bytes_max`` are unpacked."""
+    """To be named before an SDK's own client among the bases of a class. ``reply_bytes_max`` counts unpacked bytes."""
 
     def __init__(self, *, reply_bytes_max: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._reply_bytes_max = reply_bytes_max
 
     async def send(self, request: httpx2.Request, *, stream: bool = False, **kwargs: Any) -> httpx2.Response:
-        """Raises TooLargeError for what would be an answer; of an error enough was read to tell which."""
+        """Raises TooLargeError."""
         response = await self._led(request, **kwargs)
         if stream:
             return response
-        body = bytearray()
         try:
-            async for piece in response.aiter_bytes():
-                body += piece
-                if len(body) > self._reply_bytes_max:
-                    if response.is_success:
-                        raise TooLargeError(f"more than the {self._reply_bytes_max:,} bytes that are read")
-                    break
+            body = await self._body(response)
         finally:
             await response.aclose()
         headers = [(name, value) for name, value in response.headers.multi_items() if name not in OF_THE_WIRE]
-        return httpx2.Response(response.status_code, headers=headers, content=bytes(body), request=request)
+        return httpx2.Response(response.status_code, headers=headers, content=body, request=request)
+
+    async def _body(self, response: httpx2.Response) -> bytes:
+        """Raises TooLargeError for what would be an answer; of an error enough was read to tell which."""
+        body = bytearray()
+        async for piece in response.aiter_bytes():
+            body += piece
+            if len(body) > self._reply_bytes_max:
+                break
+        if len(body) > self._reply_bytes_max and response.is_success:
+            raise TooLargeError(f"more than the {self._reply_bytes_max:,} bytes that are read")
+        return bytes(body)
 
     async def _led(self, request: httpx2.Request, **kwargs: Any) -> httpx2.Response:
         """The response that redirects lead to. None of their bodies is read, as the client would: they need not end."""

@@ -39,13 +39,13 @@ class Complaint:
     ``names`` are its codes and types. ``retry_after`` is Google's RetryInfo, in seconds.
     """
 
-    text: str = ""
+    text: str
     names: str = ""
     status: int | None = None
     retry_after: float | None = None
 
     def is_refusal(self, status: int) -> bool:
-        """Whether it is for what was said that the request was refused."""
+        """Whether the request was refused for what was said in it."""
         return status in _REFUSES and _REFUSED.search(f"{self.names} {self.text}") is not None
 
     def is_too_long(self, status: int) -> bool:

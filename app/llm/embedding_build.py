@@ -65,12 +65,7 @@ def build_embedder(config: EmbeddingConfig) -> Embedder:
         case EmbeddingProvider.OPENAI:
             from app.llm.embedding_openai import OpenAIEmbedder
 
-            return OpenAIEmbedder(
-                name,
-                dimensions=config.dimensions,
-                timeout_seconds=config.timeout_seconds,
-                reply_bytes_max=config.reply_bytes_max,
-            )
+            return OpenAIEmbedder(name, config)
         case EmbeddingProvider.LOCAL:
             from app.llm.embedding_local import LocalEmbedder
 

@@ -13,17 +13,17 @@ from openai import omit
 
 from app.llm.calls import answered, understood
 from app.llm.complaints import answer_in
-from app.llm.embedding import EmbeddingProvider, Use
+from app.llm.embedding import EmbeddingConfig, EmbeddingProvider, Use
 from app.llm.openai import ERRORS, client
 
 
 class OpenAIEmbedder:
     provider = EmbeddingProvider.OPENAI
 
-    def __init__(self, name: str, *, dimensions: int | None, timeout_seconds: float, reply_bytes_max: int) -> None:
+    def __init__(self, name: str, config: EmbeddingConfig) -> None:
         self.name = name
-        self._dimensions = dimensions
-        self._client = client(timeout_seconds, reply_bytes_max=reply_bytes_max)
+        self._dimensions = config.dimensions
+        self._client = client(config.timeout_seconds, reply_bytes_max=config.reply_bytes_max)
 
     async def embed(self, texts: Sequence[str], use: Use, *, timeout_seconds: float) -> list[Sequence[float]]:  # noqa: ARG002 - the API knows no use
         """In plain numbers: not every server knows the SDK's own, base64.

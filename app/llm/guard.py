@@ -113,7 +113,7 @@ class Guard:
         self._answered_at: float | None = None
 
     def is_open(self) -> bool:
-        """Whether no call passes now, or only the one that is to see."""
+        """Whether no call passes now, or only a probe."""
         return self.breaker.failures >= self.breaker.config.failures_max
 
     def try_now(self) -> None:

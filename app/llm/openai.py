@@ -18,7 +18,7 @@ from app.llm.bounded import BoundedReplies
 from app.llm.calls import ModelSetupError, SdkErrors, answered, tokens, understood
 from app.llm.complaints import Complained, Complaint, answer_in, complaint
 from app.llm.endings import stop_of
-from app.llm.port import ModelReply, ModelRequest, Provider, Stop, Usage
+from app.llm.port import LlmConfig, ModelReply, ModelRequest, Provider, Stop, Usage
 from app.llm.prices import priced
 from app.llm.thinking import without_thinking
 
@@ -68,22 +68,19 @@ class Parameters:
 
 
 class OpenAIModel:
-    """``timeout_seconds`` bounds a whole call, ``reasoning_tokens`` the thinking, ``reply_bytes_max`` what is read.
-
-    The API counts thinking and answer to one limit, so the limit sent is the sum of both.
-    """
+    """The API counts thinking and answer to one limit, so the limit sent is the sum of both."""
 
     provider = Provider.OPENAI
 
-    def __init__(self, name: str, *, timeout_seconds: float, reasoning_tokens: int, reply_bytes_max: int) -> None:
+    def __init__(self, name: str, config: LlmConfig) -> None:
         self.name = name
-        self._timeout_seconds = timeout_seconds
-        self.reasoning_tokens = reasoning_tokens
-        self._client = client(timeout_seconds, reply_bytes_max=reply_bytes_max)
+        self.reasoning_tokens = config.reasoning_tokens
+        self._timeout_seconds = config.timeout_seconds
+        self._client = client(config.timeout_seconds, reply_bytes_max=config.reply_bytes_max)
         self._parameters = Parameters.of(name, own=is_own(self._client))
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        """Read in a thread, and not by the SDK: 20,000 choices would hold up every request for a second."""
+        """The reply is read in a thread, and not by the SDK: 20,000 choices would hold up all requests for a second."""
         call = self._asked(request)
         body = await answered(call, provider=self.provider, errors=ERRORS, timeout_seconds=self._timeout_seconds)
         completion = await asyncio.to_thread(understood, body, read_completion, provider=self.provider)

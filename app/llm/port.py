@@ -19,6 +19,19 @@ class Stop(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LlmConfig:
+    """``timeout_seconds`` bounds one call.
+
+    ``reasoning_tokens`` is what a model may spend on thinking beyond the answer it is asked for.
+    ``reply_bytes_max`` of a reply are read, unpacked.
+    """
+
+    timeout_seconds: float = 90.0
+    reasoning_tokens: int = 4_000
+    reply_bytes_max: int = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
     """Tokens of one call. ``input_tokens`` is the whole input, the cached part of it included."""
 

@@ -39,15 +39,16 @@ _TOLD: Final = re.compile(
 _REQUEST: Final = re.compile(r"\b(?:can|could|would|will) you\b")
 
 
+@cache  # and not at import: stemming loads a library
 def asking_terms() -> Alternatives:
     """The terms that the words of asking are in the index."""
     return frozenset[str]().union(*query_terms(_WORDS))
 
 
 def is_grammar(word: Alternatives) -> bool:
-    """Whether a word of a query in a script without spaces only makes it a sentence: its pairs are not stop words.
+    """Whether a word of a query, in a script without spaces, is grammar alone.
 
-    A word of content may be in Hiragana too: so they weigh less, and are not left out.
+    It weighs less, and is not left out as a stop word is: a word of content may be in Hiragana too.
     """
     return all(_HIRAGANA.fullmatch(term) for term in word) or word <= _grammar()
 

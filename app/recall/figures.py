@@ -67,8 +67,8 @@ _EITHER: Final = re.compile(
 )
 
 
-def wanted(query: str) -> Figure | None:
-    """What the question is answered by."""
+def wanted_figure(query: str) -> Figure | None:
+    """What answers the query, where that is a number or a time."""
     lowered = query.lower()
     if _HOW_MANY.search(lowered):
         return Figure.NUMBER

@@ -44,11 +44,10 @@ def by_likeness(found: Likenesses) -> list[Place]:
 
 
 def fused(by_words: Sequence[Ranked], by_vectors: Sequence[Place]) -> list[Ranked]:
-    """The first by words as they are; behind them best first, of equals the better by words.
+    """Both rankings as one: the ``FIRST`` by words stay where they are; the others follow, best first.
 
-    Either may lack what the other has; no place is in one twice.
-
-    The message at a place gets the score that words gave this place, so that it can be compared with facts and notes.
+    A place may be missing in either ranking; it is in none twice. Each rank keeps the score that it has by words,
+    whichever message stands there now, so that it can be compared with those of facts and notes.
     """
     shares: dict[Place, float] = defaultdict(float)
     for share, places in ((1.0, [one.place for one in by_words]), (VECTORS, by_vectors)):
@@ -61,7 +60,7 @@ def fused(by_words: Sequence[Ranked], by_vectors: Sequence[Place]) -> list[Ranke
 
 
 def _score(by_words: Sequence[Ranked], rank: int) -> float:
-    """That of the place; behind the last one less and less."""
+    """The score of a rank by words; behind the last one it falls."""
     if rank < len(by_words):
         return by_words[rank].score
     last = by_words[-1].score if by_words else 1.0

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from app.kit.db import Database, Row, Tx
-from app.recall.indexing import Entry, Last
-from app.recall.scope import resource_term, session_term
+from app.recall.indexing import Entry, Last, resource_term, session_term
 from app.recall.vector_store import forget_message_vectors, forget_vectors, forget_vectors_from
 from app.sessions.message_store import message_of
 from app.sessions.model import Gone, Message
@@ -76,7 +75,7 @@ FORGET_FROM = """/* forget_terms_from */
 DELETE FROM message_terms WHERE session_id = (SELECT $1::uuid) AND seq >= (SELECT $2::bigint)
 """
 
-# What is left is that there was a message: in its session, and in its resource.
+# What stays is that there was a message in its session and its resource: their two terms begin with a blank.
 FORGET_MESSAGES = """/* forget_message_terms */
 UPDATE message_terms SET speaker = NULL, repeated = NULL, length = 0,
   terms = array_to_tsvector(ARRAY(SELECT term FROM unnest(tsvector_to_array(terms)) AS term WHERE term LIKE ' %'))
@@ -86,7 +85,7 @@ WHERE session_id = $1 AND seq BETWEEN $2 AND $3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lookout:
-    """Sessions of which the index lacks messages, among those looked at. ``last`` is None where there are no more."""
+    """``behind``: sessions of which the index lacks messages, among those up to ``last`` (None: none was left)."""
 
     last: UUID | None
     behind: tuple[UUID, ...]

@@ -21,9 +21,9 @@ LOOKED_MAX = 500  # sessions of which it is told how many messages the index lac
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexConfig:
-    """``share``: of a process's time, at most. A batch is so many messages of one session, or so many tokens.
+    """Indexing takes at most ``share`` of a process's time. A batch is of one session, and bounded in both ways.
 
-    A session is indexed ``quiet_seconds`` after its last append, or as soon as so many messages wait.
+    A session is indexed ``quiet_seconds`` after its last append, or as soon as ``waiting_messages`` wait.
     """
 
     share: float = 0.03

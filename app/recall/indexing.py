@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from hashlib import blake2b
 from itertools import accumulate
 from typing import Final, TypeAlias
+from uuid import UUID
 
 from app.memory.grounding.sources import texts_of
 from app.memory.views import value_text
@@ -45,6 +47,16 @@ class Entry:
     terms: Counts = field(default_factory=dict)
 
 
+def session_term(session: UUID) -> str:
+    """The term by which all messages of a session are found. It has a space, which no word has."""
+    return f" s{session.hex}"
+
+
+def resource_term(tenant: str, resource_id: str) -> str:
+    """The same of all sessions of a resource."""
+    return f" r{blake2b(f'{tenant}/{resource_id}'.encode(), digest_size=16).hexdigest()}"
+
+
 def entries(messages: Iterable[Message], last: Last) -> Iterator[Entry]:
     """The messages that follow ``last``, in their order."""
     segment, length, before = last.segment, last.length, last.created_at
@@ -82,14 +94,14 @@ def message_text(message: Message) -> str:
     return "\n".join(text for part in message.parts for text in texts_of(part))
 
 
-def told(message: Message) -> str:
-    """The same as a reader is shown it: a call by its name and arguments, a result as it came."""
+def shown_text(message: Message) -> str:
+    """What a reader is shown of a message: a call by its name and arguments, a result as it came."""
     if message.kind in UNSEARCHED:
         return ""
-    return "\n".join(text for part in message.parts for text in _told(part))
+    return "\n".join(text for part in message.parts for text in _shown(part))
 
 
-def _told(part: Part) -> Iterator[str]:
+def _shown(part: Part) -> Iterator[str]:
     match part.get("type"):
         case PartType.TOOL_CALL:
             yield f"{part.get('name', '')} {value_text(part.get('arguments'))}"

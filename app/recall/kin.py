@@ -15,9 +15,9 @@ from app.recall.tokens import Alternatives
 
 
 def kin_of(query: Sequence[Alternatives], text: str) -> list[Alternatives]:
-    """Of each word of a query the terms of its kin, none where it has none; ``text`` is what the query was made of.
+    """The terms of each query word's kin, none where it has none; ``text`` is what the query was made of.
 
-    Another language has none: its words may look like English ones. Nor have words of the asking.
+    Only English words have kin: those of another language may only look like English ones. Words of asking have none.
     """
     if LATIN[ENGLISH] not in language_codes(text, telling=2):
         return [frozenset[str]()] * len(query)
@@ -27,7 +27,7 @@ def kin_of(query: Sequence[Alternatives], text: str) -> list[Alternatives]:
 
 @cache
 def kin() -> Mapping[str, Alternatives]:
-    """Of each term those of its kin, which it is kin to as well."""
+    """The kin of each term; of two, each is the other's."""
     found: dict[str, set[str]] = defaultdict(set)
     for line in files(__package__).joinpath("kin.txt").read_text(encoding="utf-8").splitlines():
         word, *others = (stem(word, ENGLISH) for word in line.split())

@@ -59,10 +59,10 @@ STEMS_KEPT: Final = 65_536
 WORDS_READ: Final = 200  # of a text, to tell its language
 
 
-def language_of(words: Iterable[str], *, telling: int = 1) -> str | None:
+def language_of(words: Iterable[str], *, telling: int) -> str | None:
     """The language of Latin letters with the most stop words among ``words``; None if there are none.
 
-    Another than English must have ``telling`` different ones: "car" is a stop word of French, "dog" of Danish.
+    Any but English must have ``telling`` different ones: "car" is a stop word of French, "dog" of Danish.
     """
     found: Counter[str] = Counter()
     known = _languages_of_stop_words()

@@ -56,7 +56,7 @@ def _words(items: Sequence[Item]) -> set[str]:
 
 
 def _dated(note: Observation, zone: ZoneInfo) -> Iterator[tuple[Item, datetime]]:
-    """Each line with its time; one without a time of day has that of the line before it on its day (observer.py)."""
+    """Each line with its time; one without a time of day has that of the line before it (extractive/observer.py)."""
     shown: datetime | None = None
     for item in note.items:
         day = parse_day(item.day)

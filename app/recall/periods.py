@@ -39,7 +39,7 @@ def calendar_stretch(at: datetime, period: str) -> Stretch:
 
 
 def ago(now: datetime, count: int, unit: str) -> Stretch:
-    """The one that was so many before that of ``now``; of seasons and days of the week only those that are over.
+    """The period ``count`` before that of ``now``; of seasons and days of the week only those that are over count.
 
     Raises OverflowError or ValueError where that is before the year 1.
     """
@@ -56,7 +56,7 @@ def ago(now: datetime, count: int, unit: str) -> Stretch:
 
 
 def this(now: datetime, unit: str) -> Stretch | None:
-    """That of ``now``; None where it has not begun."""
+    """The period that ``now`` is in; None where it has not begun."""
     if unit in SEASONS:
         begun = season(now, unit)
         return begun if begun[0].year == now.year or begun[1] > now else None
@@ -65,36 +65,36 @@ def this(now: datetime, unit: str) -> Stretch | None:
 
 
 def since(now: datetime, count: int, unit: str) -> Stretch:
-    """All from so long ago on."""
+    """All from so long ago until the end of today."""
     return midnight(now - timedelta(days=count * (_DAYS | _DAYS_ABOUT)[unit])), tomorrow(now)
 
 
 def season(now: datetime, name: str, year: int | None = None) -> Stretch:
-    """The last one that has begun, or that which began in a year."""
+    """The last of these seasons that has begun, or the one that began in ``year``."""
     first = SEASONS[name]
     return months(year or now.year - (now.month < first), first, _SEASON_MONTHS, now=now)
 
 
 def month(now: datetime, number: int, year: int | None = None) -> Stretch:
-    """The last one that has begun, or that of a year."""
+    """The last of these months that has begun, or the one of ``year``."""
     return months(year or now.year - (now.month < number), number, 1, now=now)
 
 
 def months(year: int, first: int, count: int, *, now: datetime) -> Stretch:
-    """So many from the first on, in the zone of ``now``."""
+    """``count`` months from month ``first`` of a year on, in the zone of ``now``."""
     begin = midnight(now).replace(year=year, month=first, day=1)
     over, behind = divmod(first - 1 + count, _YEAR_MONTHS)
     return begin, begin.replace(year=year + over, month=behind + 1)
 
 
 def around_last_year(now: datetime) -> Stretch:
-    """This time of it."""
+    """This time last year: some days before it and after it."""
     then = midnight(now).replace(year=now.year - 1, day=min(now.day, 28))
     return then - timedelta(days=_AROUND_DAYS), then + timedelta(days=_AROUND_DAYS + 1)
 
 
-def day_of_month(now: datetime, day: int, weekday: int | None = None) -> Stretch | None:
-    """The last one of this number, and if it is given on this day of the week; None where there was none for long."""
+def day_of_month(now: datetime, day: int, weekday: int | None) -> Stretch | None:
+    """The last day of this number, on this ``weekday`` if one is given; None if there was none in two years."""
     year, number = now.year, now.month
     for _ in range(_YEAR_MONTHS * 2):
         try:

@@ -9,7 +9,7 @@ Zaragoza and Taylor 2004); otherwise a long answer that has every word once woul
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from math import log
 from operator import attrgetter
 from typing import Final, TypeAlias
@@ -122,16 +122,15 @@ def _bonus(row: Indexed, asked: frozenset[str], named: Span | None, meant: Role 
     return time + (MEANT if row.counts and row.role is meant else 0.0)
 
 
+def word_counts(query: Sequence[Alternatives], text: Mapping[str, int]) -> dict[int, int]:
+    """How often a text, given by its terms, has each word of the query: by the word's place, without those it lacks."""
+    counted = ((word, sum(text.get(term, 0) for term in alternatives)) for word, alternatives in enumerate(query))
+    return {word: count for word, count in counted if count}
+
+
 def plain_scores(query: Sequence[Alternatives], texts: Sequence[Mapping[str, int]]) -> list[float]:
     """BM25 of each text by itself, a text being given by its terms; 0 where it has no word of the query."""
-    found = [
-        {
-            word: count
-            for word, alternatives in enumerate(query)
-            if (count := sum(text.get(term, 0) for term in alternatives))
-        }
-        for text in texts
-    ]
+    found = [word_counts(query, text) for text in texts]
     having = Counter(word for counts in found for word in counts)
     weights = {word: _share(query[word]) * _rarity(len(texts), having[word]) for word in having}
     lengths = [sum(text.values()) for text in texts]
@@ -146,14 +145,11 @@ def _share(word: Alternatives) -> float:
     """How much a word of the query counts, however rare it is."""
     if is_grammar(word):
         return GRAMMAR
-    return ASKING if word & _asking() else 1.0
-
-
-_asking = cache(asking_terms)  # at the first query: stemming loads a library
+    return ASKING if word & asking_terms() else 1.0
 
 
 def _rarity(total: int, having: int) -> float:
-    """Two statements count them, so with messages that come or go between them more may have a word than there are."""
+    """Two statements count: if messages come or go between them, more may have a word than there are messages."""
     common = min(having, total)
     return float(log(1 + (total - common + 0.5) / (common + 0.5)) ** RARITY)
 

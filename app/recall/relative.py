@@ -14,7 +14,7 @@ from app.recall.time_forms import FORMS, Meaning, units_of
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class TimePhrase:
     """A phrase of a text; ``stretch`` is None where it says how long, and not when.
 
     ``is_word`` is one that a message of then may have too: "summer".
@@ -25,12 +25,14 @@ class Told:
     is_word: bool = False
 
 
-def told_times(text: str, now: datetime) -> Iterator[Told]:
+def time_phrases(text: str, now: datetime) -> Iterator[TimePhrase]:
     """Such phrases of a text, as they stand there; none is part of another. ``now`` has a zone."""
     rest = text
     for form, meaning in FORMS:
         for match in form.finditer(rest):
-            yield Told(match[0], _stretch(meaning, match, now), is_word=not SEASONS.keys().isdisjoint(units_of(match)))
+            yield TimePhrase(
+                match[0], _stretch(meaning, match, now), is_word=not SEASONS.keys().isdisjoint(units_of(match))
+            )
         rest = form.sub("\n", rest)
 
 

@@ -1,11 +1,11 @@
 """Recall on the wire (api.md)."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.recall.model import Hit, HitKind, Neighbour, Span
+from app.recall.model import Hit, HitKind, Span
 from app.recall.service import Search
 from app.sessions.schemas import KEY_PATTERN, STORABLE_PATTERN, Time
 
@@ -15,7 +15,8 @@ QUERY_CHARACTERS_MAX = 10_000
 KINDS_MAX = 10  # one may be named twice
 
 Query = Annotated[str, Field(min_length=1, max_length=QUERY_CHARACTERS_MAX, pattern=STORABLE_PATTERN)]
-KINDS = {
+KindIn: TypeAlias = Literal["messages", "observations", "facts"]
+KINDS: dict[KindIn, HitKind] = {
     "messages": HitKind.MESSAGE,
     "observations": HitKind.OBSERVATION,
     "facts": HitKind.FACT,
@@ -27,8 +28,8 @@ class RecallIn(BaseModel):
 
     query: Query = Field(description="Words to find, in any language; a date in it narrows the time")
     limit: int = Field(LIMIT_DEFAULT, ge=1, le=LIMIT_MAX, strict=True)
-    kinds: list[Literal["messages", "observations", "facts"]] = Field(
-        default=["messages", "observations", "facts"],
+    kinds: list[KindIn] = Field(
+        default=list(KINDS),
         min_length=1,
         max_length=KINDS_MAX,
         description="What to look for; default: all",
@@ -104,9 +105,5 @@ def _hit_out(hit: Hit) -> HitOut:
         trust=hit.trust,
         created_at=hit.created_at,
         cites=list(hit.cites),
-        neighbours=[_neighbour_out(neighbour) for neighbour in hit.neighbours],
+        neighbours=[NeighbourOut.model_validate(neighbour, from_attributes=True) for neighbour in hit.neighbours],
     )
-
-
-def _neighbour_out(neighbour: Neighbour) -> NeighbourOut:
-    return NeighbourOut.model_validate(neighbour, from_attributes=True)

@@ -14,16 +14,14 @@ from app.facts.store import FactStore
 from app.kit.clock import Clock
 from app.recall.asking import meant_role
 from app.recall.facts import fact_hits
-from app.recall.figures import LOOKED_AT_MAX, preferred, telling
-from app.recall.figures import wanted as wanted_figure
+from app.recall.figures import LOOKED_AT_MAX, preferred, telling, wanted_figure
 from app.recall.fusion import fused
 from app.recall.indexer import Indexer
-from app.recall.indexing import Entry, entries, told
+from app.recall.indexing import Entry, entries, resource_term, session_term, shown_text
 from app.recall.kin import kin_of
 from app.recall.model import Hit, HitKind, Indexed, Neighbour, Place, Scope, Searched, Span
 from app.recall.notes import Note, note_hits
-from app.recall.ranking import Ranked, ranked
-from app.recall.scope import resource_term, session_term
+from app.recall.ranking import Ranked, ranked, word_counts
 from app.recall.store import Index, RecallStore
 from app.recall.times import named_time
 from app.recall.tokens import Alternatives, query_terms
@@ -110,7 +108,7 @@ class RecallService:
         """``vectors`` None: words alone."""
         self._store = store
         self._vectors = vectors
-        self._facts_of = facts
+        self._fact_store = facts
         self._indexer = indexer
         self._clock = clock
         self._config = config
@@ -176,7 +174,7 @@ class RecallService:
         return await self._read_hits(sessions, [Ranked(place=place, score=0.0) for place in places], search.neighbours)
 
     async def _facts(self, tenant: str, resource_id: str, query: _Query, search: Search) -> list[Hit]:
-        known = await self._facts_of.all(tenant, resource_id)
+        known = await self._fact_store.all(tenant, resource_id)
         work = partial(fact_hits, now=query.now, named=query.named, session=search.session)
         return await asyncio.to_thread(work, query.words, known)
 
@@ -228,7 +226,7 @@ class RecallService:
         most, said = self._config.hit_characters_max, dict[Place, _Said]()
         for at in range(0, len(places), READ_AT_ONCE):
             for place, message in (await self._store.messages(places[at : at + READ_AT_ONCE])).items():
-                said[place] = _Said(replace(message, parts=()), _beginning(told(message), most))
+                said[place] = _Said(replace(message, parts=()), _beginning(shown_text(message), most))
         return said
 
     async def _notes(self, sessions: Sequence[Searched], query: _Query) -> list[Hit]:
@@ -292,11 +290,6 @@ def _newest(index: Index, words: Sequence[Alternatives]) -> list[Indexed]:
 
 
 def indexed_of(session: UUID, entry: Entry, query: Sequence[Alternatives]) -> Indexed:
-    counts = {
-        word: count
-        for word, alternatives in enumerate(query)
-        if (count := sum(entry.terms.get(term, 0) for term in alternatives))
-    }
     return Indexed(
         session=session,
         seq=entry.seq,
@@ -305,7 +298,7 @@ def indexed_of(session: UUID, entry: Entry, query: Sequence[Alternatives]) -> In
         role=entry.role,
         created_at=entry.created_at,
         speaker=entry.speaker,
-        counts=counts,
+        counts=word_counts(query, entry.terms),
     )
 
 

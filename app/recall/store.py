@@ -16,7 +16,6 @@ from app.recall.index_store import last_of
 from app.recall.indexing import Last
 from app.recall.model import Edit, Indexed, Place, Searched, Span
 from app.recall.ranking import KIN, NEAR_MAX
-from app.recall.scope import quoted
 from app.recall.tokens import Alternatives
 from app.sessions.message_store import message_of
 from app.sessions.model import Message, Role
@@ -58,15 +57,15 @@ SELECT * FROM (
 ) AS summed WHERE tokens_of_former < $4
 """
 
-# Of all sessions, by the terms' index alone: ``OFFSET 0`` keeps out of it what else is asked of the messages. Knowing
-# their session the planner rather reads all of it.
+# Messages of all sessions, by the index of terms alone: ``OFFSET 0`` keeps all other conditions out. A planner that
+# knew the session would rather read all of it.
 HAVING = """
   SELECT session_id, seq, repeated, created_at FROM message_terms WHERE terms @@ {query} OFFSET 0
 """
 
-# Whom row-level security guards messages from can look for terms only in what the policy has let through, each message
-# at a time: a full-text search may fail, so that no index answers it before the policy has. This answers with its
-# owner's rights, and of no session but the named tenant's (app/securing.py makes it).
+# A role under row-level security could search only what the policy has let through, message by message: a full-text
+# search may fail, so Postgres lets no index answer it before the policy. This function answers with its owner's rights,
+# and for sessions of the named tenant alone (app/securing.py makes it).
 GUARDED = "terms_of_tenant"
 GUARDED_SIGNATURE = f"{GUARDED}(uuid[], tsquery)"
 GUARDED_FUNCTION = f"""
@@ -81,8 +80,8 @@ SELECT * FROM ({HAVING.format(query="$2")}) AS t WHERE t.session_id IN (SELECT i
 $$
 """  # noqa: S608 - our own names
 
-# A word is one or more terms that stand for it; its kin are asked for at once, for how often they are there does not
-# matter. What is over the limit is what has fewest and commonest of the words.
+# A word is one or more terms that stand for it; its kin are asked for together, as it does not matter how often they
+# occur. What falls behind the limit has the fewest and commonest of the words.
 # Neighbours come with what is found, because they are ranked together. No two of the parts are joined: Postgres expects
 # a row or two of each, and would compare all with all.
 _SEARCH = """/* {name} */
@@ -182,7 +181,7 @@ MAY_SEARCH = f"SELECT coalesce(has_function_privilege(to_regprocedure('{GUARDED_
 
 
 async def check_search(config: DatabaseConfig) -> None:
-    """See that a service that messages are guarded from may search them. Raises StartError."""
+    """See that a service under row-level security may search messages. Raises StartError."""
     connection = await asyncpg.connect(plain_dsn(config.url), statement_cache_size=0)
     try:
         may = await connection.fetchval(MAY_SEARCH)
@@ -297,6 +296,11 @@ class RecallStore:
             Noted(session=row["session_id"], note=observation_of(row), edits=tuple(edits[row["memory_id"], row["id"]]))
             for row in rows
         ]
+
+
+def quoted(term: str) -> str:
+    """A term as tsquery reads it."""
+    return "'" + term.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 def _any_of(terms: Alternatives) -> str:

@@ -15,30 +15,19 @@ from app.kit.days import date_phrases
 from app.recall.languages import language_codes
 from app.recall.model import Span
 from app.recall.periods import Stretch, calendar_stretch
-from app.recall.relative import told_times
+from app.recall.relative import time_phrases
 from app.recall.time_words import WEEKDAYS
 
 CHARACTERS_MAX: Final = 1_000  # of a query that is searched for dates
 
+_NAMED_DAYS: Final = """
+yesterday today tonight tomorrow gestern heute morgen hier demain ayer hoy ontem hoje ieri oggi domani gisteren vandaag
+вчера сегодня завтра
+"""
 # A word alone that names a time: one of these, or one with a capital within a sentence; CJK has no capitals.
-_PLAIN: Final = frozenset(
-    {
-        "yesterday",
-        "today",
-        "tonight",
-        "tomorrow",
-        "gestern",
-        "heute",
-        "morgen",
-        "hier",
-        "demain",
-        "ayer",
-        "hoy",
-        "ontem",
-    }
-    | {name for names in WEEKDAYS for name in names.split("|") if name.isalpha()}
-    | {"hoje", "ieri", "oggi", "domani", "gisteren", "vandaag", "вчера", "сегодня", "завтра"}
-)
+_PLAIN: Final = frozenset(_NAMED_DAYS.split()) | {
+    name for names in WEEKDAYS for name in names.split("|") if name.isalpha()
+}
 # English words beside, which a short word next to them does not make a time: "may we".
 _AMBIGUOUS: Final = frozenset({"may", "march", "mar", "sun", "sat", "second"})
 _YEARS: Final = range(2, 9_999)  # in whatever zone, and the year after it, is a date still
@@ -84,12 +73,12 @@ def named_time(query: str, now: datetime) -> Named:
     phrases: list[tuple[str, Stretch]] = []
     stretches: list[Stretch] = []
     base = _day_named(text, now) or now
-    for told in told_times(text, base):
-        text = text.replace(told.phrase, "\n", 1)
-        if told.stretch is not None and told.is_word:
-            stretches.append(told.stretch)
-        elif told.stretch is not None:
-            phrases.append((told.phrase, told.stretch))
+    for found in time_phrases(text, base):
+        text = text.replace(found.phrase, "\n", 1)
+        if found.stretch is not None and found.is_word:
+            stretches.append(found.stretch)
+        elif found.stretch is not None:
+            phrases.append((found.phrase, found.stretch))
     for phrase, stretch, _ in list(_dates(text, now)):
         text = text.replace(phrase, "\n", 1)
         stretches.append(stretch)

@@ -56,7 +56,7 @@ class VectorSearch:
 
 
 def newest(sessions: Sequence[Searched], messages_max: int) -> dict[UUID, int]:
-    """After which seq each session is looked at, so that these are so many messages in all; the sessions in order."""
+    """After which seq each session is looked at, so that no more messages are in all; the first sessions come first."""
     after: dict[UUID, int] = {}
     left = messages_max
     for session in sessions:

@@ -105,7 +105,10 @@ async def prepare_vectors(config: DatabaseConfig, *, make: bool) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lookout:
-    """Sessions that lack vectors, among those looked at, and of how many messages; ``last`` None: there are no more."""
+    """``behind``: sessions that lack vectors, among those up to ``last`` (None: none was left).
+
+    ``messages`` is how many lack one in all of them.
+    """
 
     last: UUID | None
     behind: tuple[UUID, ...]
@@ -154,7 +157,7 @@ class VectorStore:
             return len(await tx.fetch(WRITE, session, self._model, seqs, hashes, written, not found.more))
 
     async def near(self, after: Mapping[UUID, int], span: Span, vector: Vector) -> dict[Place, Likeness]:
-        """How near each message is to the vector, of each session those after a seq."""
+        """How near messages are to the vector: those of each session that come ``after`` its seq."""
         asked = (list(after), list(after.values()), self._model, _listed(vector, "[]"), len(vector))
         async with self._database.connection() as connection:
             rows = await connection.fetch(NEAR, *asked, span.since, span.until)
@@ -181,6 +184,6 @@ def _likenesses(row: Row) -> list[tuple[Place, Likeness]]:
 
 
 def _listed(vector: Vector, brackets: str) -> str:
-    """As Postgres reads a list of its own, or pgvector one of its: a number too small for its ``real`` is refused."""
+    """As Postgres reads an array, or pgvector a vector. A number too small for a ``real``, which is refused, is 0."""
     numbers = (number if abs(number) >= REAL_MIN else 0.0 for number in vector)
     return f"{brackets[0]}{','.join(f'{number:.7g}' for number in numbers)}{brackets[1]}"

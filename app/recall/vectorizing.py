@@ -79,8 +79,8 @@ class Vectorizing:
         self._now = monotonic
         self._asked: dict[UUID, None] = {}
         self._swept = uuid4()
-        self._lacking: int | None = None  # in this round so far; the first one begins anywhere, and is none
-        self._lacked: int | None = None
+        self._lacking: int | None = None  # in this round so far; None in the first one, which begins anywhere
+        self._lacked: int | None = None  # in the last whole round
         self._failures = 0
         self._repeated = Repeated(self._try, seconds=config.look_seconds, name="daybook-recall-vectors")
 
@@ -157,9 +157,9 @@ class Vectorizing:
         return [next(made) if text else None for text in texts]
 
     async def _made(self, texts: Sequence[str]) -> list[Vector | None]:
-        """Those of the texts. One that the model refuses gets none: it would keep back all that come after it.
+        """A vector for each text; None for one that the model refuses, which would hold up all that come after it.
 
-        Nor does one at which the model fails twice, and at no other: a server with a hiccup has two tries.
+        None too for one at which the model fails twice, and at no other: a server with a hiccup has two tries.
         """
         if not texts:
             return []

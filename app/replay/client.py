@@ -63,7 +63,7 @@ class Service:
     def _ask(
         self, method: str, session: str, path: str = "", *, json: Any = None, wait_ms: int = 0, **query: str | int
     ) -> dict[str, Any]:
-        """What is asked again was not done, or is known by its id."""
+        """Ask, and again while the service is busy: what was asked was not done then, or is known by its id."""
         if wait_ms:
             query["wait_ms"] = wait_ms
         request = self._http.build_request(
@@ -89,7 +89,7 @@ class Service:
 
 
 def _busy_seconds(response: httpx2.Response) -> int | None:
-    """After how many seconds, one at least, to ask again; None where the answer is one."""
+    """After how many seconds, one at least, to ask again; None if the service is not busy."""
     said = response.headers.get("retry-after", "")
     return max(1, int(said)) if response.status_code in BUSY and SECONDS.fullmatch(said) else None
 

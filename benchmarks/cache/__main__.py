@@ -10,8 +10,6 @@ from uuid import uuid4
 import httpx2
 import orjson
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from benchmarks.cache.conversations import DATA, Conversation, chosen
 from benchmarks.cache.evidence import held
@@ -20,10 +18,11 @@ from benchmarks.cache.picture import draw
 from benchmarks.cache.rates import ANTHROPIC
 from benchmarks.cache.replay import Agent, Turn, replayed
 from benchmarks.cache.report import as_json, markdown, tables
-from benchmarks.cache.service import led_to, running_service
 from benchmarks.cache.strategies import BASELINES, DAYBOOK
 from benchmarks.cache.summary import SCHEMES, Replayed
-from benchmarks.document import with_figures
+from benchmarks.document import write_figures
+from benchmarks.service import running_service
+from benchmarks.terminal import progress_bar, show
 from tests.model_server import ModelServer
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "bench-cache.md"
@@ -45,9 +44,7 @@ def main(
     talks = [one for one in chosen(per_kind=None if every else per_kind) if kind in {None, one.kind}]
     configs = {f"daybook {text}": orjson.loads(text) for text in config} if config else DAYBOOK
     replays = replay_all(talks, configs, lanes=lanes)
-    console = Console(width=None if Console().is_terminal else 180)
-    for table in tables(replays):
-        console.print(table)
+    show(tables(replays), file_width=180)
     if write:
         write_all(replays)
 
@@ -57,8 +54,8 @@ def replay_all(talks: Sequence[Conversation], configs: Mapping[str, dict[str, An
     found = [baseline(talk, name) for talk in talks for name in BASELINES]
     with (
         ModelServer(observer=observed, reflector=reflected) as server,
-        running_service(led_to(server, ANTHROPIC)) as http,
-        _progress() as progress,
+        running_service(_led_to(server)) as http,
+        progress_bar() as progress,
         ThreadPoolExecutor(lanes) as pool,
     ):
         total = sum(len(list(talk.calls)) for talk in talks) * len(configs)
@@ -68,6 +65,16 @@ def replay_all(talks: Sequence[Conversation], configs: Mapping[str, dict[str, An
             return daybook(http, *of, configs[of[1]], lambda _: progress.advance(task))
 
         return found + list(pool.map(replay, product(talks, configs)))  # none begins any more where one fails
+
+
+def _led_to(server: ModelServer) -> dict[str, str]:
+    """The settings of a service whose memory asks ``server``."""
+    return {
+        **server.environment(),
+        "DAYBOOK_PROVIDER": ANTHROPIC.provider.value,
+        "DAYBOOK_OBSERVER__MODEL": ANTHROPIC.memory,
+        "DAYBOOK_REFLECTOR__MODEL": ANTHROPIC.memory,
+    }
 
 
 def baseline(talk: Conversation, name: str) -> Replayed:
@@ -91,13 +98,7 @@ def write_all(replays: Sequence[Replayed]) -> None:
     title = f"{first.kind} {first.name}: {SCHEMES[DRAWN_SCHEME].models.actor}, {DRAWN_SCHEME}"
     own = [one for one in replays if one.conversation.name == first.name]
     draw(own, SCHEMES[DRAWN_SCHEME], title=title, path=DOCUMENT.with_suffix(".svg"))
-    DOCUMENT.with_suffix(".json").write_bytes(orjson.dumps(as_json(replays), option=orjson.OPT_INDENT_2) + b"\n")
-    DOCUMENT.write_text(with_figures(DOCUMENT.read_text(encoding="utf-8"), markdown(replays)), encoding="utf-8")
-
-
-def _progress() -> Progress:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    return Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True))
+    write_figures(DOCUMENT, markdown(replays), as_json(replays))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from app.sessions.model import Role
 
@@ -16,6 +16,8 @@ TOOLS_BYTES_MIN = 40_000  # of a transcript: shorter ones are over before anythi
 # Transcripts carry no times: an agent at work calls a tool every so often.
 TOOLS_BEGIN, TOOLS_EVERY = datetime(2026, 3, 2, 9, tzinfo=UTC), timedelta(seconds=20)
 ADVERSARIAL = 5  # LoCoMo's category of questions that have no answer, and so no evidence
+
+Rows: TypeAlias = list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,16 +47,31 @@ def chosen(*, per_kind: int | None) -> list[Conversation]:
 
 
 def longmemeval() -> Iterator[Conversation]:
-    questions = _rows(DATA / "longmemeval" / "questions.jsonl")
-    with gzip.open(DATA / "longmemeval" / "messages.jsonl.gz") as file:
-        for name, lines in groupby(map(json.loads, file), key=lambda row: str(row["conversation"])):
-            yield _conversation(name, "longmemeval", list(lines), questions)
+    questions = question_rows(DATA, "longmemeval")
+    for name, rows in longmemeval_rows(DATA):
+        yield _conversation(name, "longmemeval", rows, questions)
 
 
 def locomo() -> Iterator[Conversation]:
-    questions = [row for row in _rows(DATA / "locomo" / "questions.jsonl") if row["category"] != ADVERSARIAL]
-    for path in sorted((DATA / "locomo").glob("conv-*.jsonl")):
-        yield _conversation(path.stem, "locomo", _rows(path), questions)
+    questions = [row for row in question_rows(DATA, "locomo") if row["category"] != ADVERSARIAL]
+    for name, rows in locomo_rows(DATA):
+        yield _conversation(name, "locomo", rows, questions)
+
+
+def longmemeval_rows(data: Path) -> Iterator[tuple[str, Rows]]:
+    """Each conversation by its name, as the lines of the files have it; so the next."""
+    with gzip.open(data / "longmemeval" / "messages.jsonl.gz") as file:
+        for name, rows in groupby(map(json.loads, file), key=lambda row: str(row["conversation"])):
+            yield name, list(rows)
+
+
+def locomo_rows(data: Path) -> Iterator[tuple[str, Rows]]:
+    for path in sorted((data / "locomo").glob("conv-*.jsonl")):
+        yield path.stem, _rows(path)
+
+
+def question_rows(data: Path, source: str) -> Rows:
+    return _rows(data / source / "questions.jsonl")
 
 
 def tools() -> Iterator[Conversation]:
@@ -71,7 +88,7 @@ def tools() -> Iterator[Conversation]:
             yield Conversation(name=row["conversation"], kind="tools", messages=tuple(timed))
 
 
-def _conversation(name: str, kind: str, rows: list[dict[str, Any]], questions: list[dict[str, Any]]) -> Conversation:
+def _conversation(name: str, kind: str, rows: Rows, questions: Rows) -> Conversation:
     seqs = {row["turn_id"]: seq for seq, row in enumerate(rows, start=1)}
     messages = [{field: row[field] for field in ("role", "content", "created_at")} for row in rows]
     asked = [row["evidence_turn_ids"] for row in questions if row["conversation"] == name]
@@ -83,5 +100,5 @@ def _known(turns: Sequence[str], seqs: dict[str, int]) -> tuple[int, ...]:
     return tuple(seqs[turn] for turn in turns if turn in seqs)
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
+def _rows(path: Path) -> Rows:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

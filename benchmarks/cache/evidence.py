@@ -4,8 +4,10 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from app.kit.words import terms
+from app.memory.model import Item
 from app.memory.parsing import parse
 from benchmarks.cache.conversations import Conversation
 from benchmarks.cache.pricing import Block
@@ -42,13 +44,16 @@ def is_noted(text: str, lines: Sequence[frozenset[str]]) -> bool:
     return any(2 * len(words & line) >= len(words) for line in lines)
 
 
+def items_of(log: str) -> tuple[Item, ...]:
+    """The lines of a log, read as the service reads those of a model."""
+    return parse(f"<observations>\n{log}\n</observations>").items
+
+
 def cited_words(system: Sequence[str]) -> dict[int, list[frozenset[str]]]:
     """The words of the lines that cite a message, by its seq."""
     found = defaultdict(list)
-    for text in system:
-        for item in parse(f"<observations>\n{text}\n</observations>").items:
-            words = frozenset(terms(" ".join([item.text, *(detail.text for detail in item.details)])))
-            for cite in [*item.cites, *(cite for detail in item.details for cite in detail.cites)]:
-                for seq in range(cite.first, cite.last + 1):
-                    found[seq].append(words)
+    for item in chain.from_iterable(map(items_of, system)):
+        words = frozenset(terms(" ".join([item.text, *(detail.text for detail in item.details)])))
+        for seq in {seq for cite in item.all_cites for seq in range(cite.first, cite.last + 1)}:
+            found[seq].append(words)
     return found

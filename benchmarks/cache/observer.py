@@ -14,6 +14,7 @@ from app.memory.log import render
 from app.memory.model import Item, ObserverInput, ReflectorInput
 from app.memory.parsing import parse
 from app.sessions.model import Kind, Message, Role
+from benchmarks.cache.evidence import items_of
 from tests.model_replies import Asked, Said, block, messages
 
 COMPRESSION = 8
@@ -24,14 +25,14 @@ KINDS = {Role.USER: Kind.USER, Role.ASSISTANT: Kind.ASSISTANT, Role.TOOL: Kind.T
 
 def observed(asked: Asked) -> str:
     span = tuple(_message(said) for said in messages(block(asked.prompt, "messages") or ""))
-    earlier = parse(_wrapped(block(asked.prompt, "earlier-observations") or "")).items
+    earlier = items_of(block(asked.prompt, "earlier-observations") or "")
     lines = parse(observations(ObserverInput(messages=span, earlier=earlier), count=text_tokens)).items
     said_tokens = sum(message.tokens for message in span)
     return _condensed(lines, target_tokens=said_tokens // COMPRESSION)
 
 
 def reflected(asked: Asked) -> str:
-    lines = parse(_wrapped(block(asked.prompt, "log") or "")).items
+    lines = items_of(block(asked.prompt, "log") or "")
     found = REFLECTED_TO.search(asked.prompt)
     target = int(found[1].replace(",", "")) if found else text_tokens(render(lines)) // 2
     return _condensed(lines, target_tokens=target)
@@ -43,10 +44,6 @@ def _condensed(lines: tuple[Item, ...], *, target_tokens: int) -> str:
         items=lines, source_tokens=round(target_tokens / 0.8) + 1, target_tokens=target_tokens, now=datetime.now(UTC)
     )
     return reflections(source, count=text_tokens)
-
-
-def _wrapped(lines: str) -> str:
-    return f"<observations>\n{lines}\n</observations>"
 
 
 def _message(said: Said) -> Message:

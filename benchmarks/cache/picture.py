@@ -1,10 +1,11 @@
-"""Cost and size of the context by turn, as a picture (matplotlib, of the dependency group ``bench``)."""
+"""Cost and size of the context by turn, as a picture."""
 
 from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
 
 from benchmarks.cache.summary import Replayed, Scheme, prices
+from benchmarks.picture import drawing
 
 DRAWN = (
     "full history",
@@ -19,21 +20,15 @@ DRAWN = (
 
 def draw(replays: Sequence[Replayed], scheme: Scheme, *, title: str, path: Path) -> None:
     """The replays of one conversation, one line for each strategy that is drawn."""
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    mpl.rcParams["svg.hashsalt"] = "daybook"  # the same figures make the same file
-    from matplotlib import pyplot as plt
-
-    figure, (cost, size) = plt.subplots(1, 2, figsize=(13, 5), layout="constrained")
-    for replayed in replays:
-        if replayed.strategy in DRAWN:
-            paid = list(prices(replayed, scheme))
-            cost.plot(list(accumulate(price.actor_usd + price.memory_usd for price in paid)), label=replayed.strategy)
-            size.plot([price.tokens for price in paid], label=replayed.strategy)
-    cost.set(title="US dollars so far, the memory's own calls included", xlabel="call", yscale="log")
-    size.set(title="tokens of the context", xlabel="call", yscale="log")
-    size.legend(fontsize="small")
-    figure.suptitle(title)
-    figure.savefig(path, format=path.suffix[1:], metadata={"Date": None})
-    plt.close(figure)
+    with drawing(path, 1, 2, size=(13, 5)) as (figure, (cost, size)):
+        for replayed in replays:
+            if replayed.strategy in DRAWN:
+                paid = list(prices(replayed, scheme))
+                cost.plot(
+                    list(accumulate(price.actor_usd + price.memory_usd for price in paid)), label=replayed.strategy
+                )
+                size.plot([price.tokens for price in paid], label=replayed.strategy)
+        cost.set(title="US dollars so far, the memory's own calls included", xlabel="call", yscale="log")
+        size.set(title="tokens of the context", xlabel="call", yscale="log")
+        size.legend(fontsize="small")
+        figure.suptitle(title)

@@ -23,7 +23,7 @@ ANTHROPIC = Models(provider=Provider.ANTHROPIC, actor="claude-sonnet-4-5", memor
 OPENAI = Models(provider=Provider.OPENAI, actor="gpt-5.4", memory="gpt-5-mini")
 
 
-def rates(provider: Provider, model: str, *, hour: bool = False) -> Rates:
+def rates(provider: Provider, model: str, *, hour: bool) -> Rates:
     """``hour``: writing for one hour, not five minutes. Raises LookupError for a model the list does not know."""
     plain = _usd(provider, model, input_tokens=SAMPLE_TOKENS)
     written = "cache_write_1h_tokens" if hour else "cache_write_tokens"

@@ -10,9 +10,8 @@ import httpx2
 from benchmarks.cache.blocks import SYSTEM, moment, payload_blocks
 from benchmarks.cache.conversations import Conversation
 from benchmarks.cache.pricing import FIVE_MINUTES, Request
+from benchmarks.service import WAIT_MS, ask, batches
 
-WAIT_MS = 60_000  # for the memory, which has minutes in a real conversation
-MESSAGES_MAX = 100  # of one append
 RUNS_MAX = 500
 
 
@@ -42,7 +41,7 @@ class Agent:
         self._path = f"/sessions/{session}"
 
     def replay(self, conversation: Conversation, config: dict[str, Any]) -> Iterator[Turn]:
-        """The turns as they are made, their memory's calls still missing: see ``with_memory``.
+        """The turns as they are made, their memory's calls still missing: see ``replayed``.
 
         The service's clock does not see the days between two talks, so the gap is told it by a ``cache_ttl`` of 0.
         """
@@ -54,8 +53,7 @@ class Agent:
             before = moment(new[-1])
             if is_cold:
                 self._ask("PUT", "", json={"config": {"cache_ttl": 0}})
-            for begin in range(0, len(new), MESSAGES_MAX):
-                batch = new[begin : begin + MESSAGES_MAX]
+            for batch in batches(new):
                 self._ask("POST", "/messages", json={"messages": batch}, wait_ms=WAIT_MS)
             if is_cold:
                 self._ask("PUT", "", json={"config": {"cache_ttl": FIVE_MINUTES.total_seconds()}})
@@ -81,12 +79,8 @@ class Agent:
             if cursor is None:
                 return
 
-    def _ask(self, method: str, path: str, *, json: Any = None, **query: Any) -> dict[str, Any]:
-        answer = self._http.request(method, self._path + path, json=json, params=query)
-        if not answer.is_success:
-            raise RuntimeError(f"{method} {answer.request.url}: {answer.status_code} {answer.text}")
-        body: dict[str, Any] = answer.json()
-        return body
+    def _ask(self, method: str, path: str, *, json: Any = None, **query: Any) -> Any:
+        return ask(self._http, method, self._path + path, json=json, **query)
 
 
 def replayed(

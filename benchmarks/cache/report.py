@@ -10,6 +10,7 @@ from rich.table import Table
 from benchmarks.cache.strategies import CACHED, PLAIN
 from benchmarks.cache.summary import SCHEMES, Figures, Replayed, figures
 from benchmarks.document import markdown_table
+from benchmarks.terminal import table
 
 HEADINGS = (
     "strategy",
@@ -60,10 +61,7 @@ def rows(strategies: Mapping[str, Sequence[Replayed]], scheme: str) -> Iterator[
 
 def tables(replays: Sequence[Replayed]) -> Iterator[Table]:
     for title, found in _titled(replays):
-        shown = Table(*HEADINGS, title=title, title_justify="left")
-        for row in found:
-            shown.add_row(*row)
-        yield shown
+        yield table(title, HEADINGS, found)
 
 
 def markdown(replays: Sequence[Replayed]) -> str:

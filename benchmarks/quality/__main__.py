@@ -13,16 +13,12 @@ import orjson
 import typer
 from anyio.from_thread import start_blocking_portal
 from pydantic import TypeAdapter
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table as Shown
 
-from app.llm.build import MID_MODELS, LlmConfig, build_model, default_provider
+from app.llm.build import MID_MODELS, build_model, default_provider
 from app.llm.embedding import EmbeddingProvider
-from app.llm.port import Model, ModelReply, ModelRequest, Provider
+from app.llm.port import LlmConfig, Model, ModelReply, ModelRequest, Provider
 from benchmarks.cache.conversations import DATA
-from benchmarks.cache.service import running_service
-from benchmarks.document import with_figures
+from benchmarks.document import write_figures
 from benchmarks.quality import report
 from benchmarks.quality.answering import BUDGET, USUAL, Asked, Verdict, answered, asked, judged, patiently
 from benchmarks.quality.facts import Known, known
@@ -42,6 +38,8 @@ from benchmarks.quality.report import (
 )
 from benchmarks.quality.retrieval import Searched, Vectorized, searched
 from benchmarks.quality.talks import Source, Split, Talk, asking, asking_each_category, talks
+from benchmarks.service import running_service
+from benchmarks.terminal import progress_bar, show, table
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "eval.md"
@@ -237,7 +235,7 @@ def _each(work: Callable[[S], T], chosen: Sequence[S], description: str, *, lane
     """In their order. A run that ends before that waits for none that was begun: a model may take minutes."""
     pool = ThreadPoolExecutor(lanes)
     try:
-        with _progress() as progress:
+        with progress_bar() as progress:
             yield from progress.track(pool.map(work, chosen), total=len(chosen), description=description)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
@@ -251,34 +249,24 @@ def _tables(known: dict[str, Any]) -> Iterator[tuple[Part, str, Table]]:
         Part.FACTS: (TypeAdapter(list[Noted]), noted_table),
         Part.ANSWERS: (TypeAdapter(list[Judged]), judged_table),
     }
-    for part, (shape, table) in shapes.items():
+    for part, (shape, told) in shapes.items():
         if part in known:
-            yield part, known[part]["run"], table(shape.validate_python(known[part]["figures"]))
+            yield part, known[part]["run"], told(shape.validate_python(known[part]["figures"]))
 
 
 def _show(known: dict[str, Any]) -> None:
-    for part, run, (headings, rows) in _tables(known):
-        shown = Shown(*headings, title=f"{part}: {run}")
-        for row in rows:
-            shown.add_row(*row)
-        Console(width=None if Console().is_terminal else 160).print(shown)
+    show((table(f"{part}: {run}", *shown) for part, run, shown in _tables(known)), file_width=160)
 
 
 def _write(known: dict[str, Any]) -> None:
-    DOCUMENT.with_suffix(".json").write_bytes(orjson.dumps(known, option=orjson.OPT_INDENT_2) + b"\n")
     if Part.CONTEXT in known:
         draw(TypeAdapter(list[Figures]).validate_python(known[Part.CONTEXT]["figures"]), DOCUMENT.with_suffix(".svg"))
     text = "\n".join([*(line for each in _tables(known) for line in report.section(*each)), "", ""])
-    DOCUMENT.write_text(with_figures(DOCUMENT.read_text(encoding="utf-8"), text), encoding="utf-8")
+    write_figures(DOCUMENT, text, known)
 
 
 def _read(path: Path) -> bytes:
     return path.read_bytes() if path.exists() else b""
-
-
-def _progress() -> Progress:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    return Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
-from uuid import uuid4
 
 import httpx2
 from pydantic import TypeAdapter
@@ -18,8 +17,7 @@ from pydantic import TypeAdapter
 from app.llm.port import Model, ModelError, ModelReply, ModelRequest
 from benchmarks.quality.baselines import BASELINES, BM25, NEWEST, within, written
 from benchmarks.quality.ledger import Ledger
-from benchmarks.quality.measuring import LOG_SHARE, RECALL, config
-from benchmarks.quality.memory import Memory
+from benchmarks.quality.measuring import RECALL, told_memory
 from benchmarks.quality.talks import Question, Source, Talk
 
 Ask: TypeAlias = Callable[[ModelRequest], ModelReply]
@@ -101,9 +99,7 @@ def _contexts(http: httpx2.Client, talk: Talk, method: str) -> Callable[[Questio
     if method in BASELINES:
         order = BASELINES[method](talk)
         return lambda question: written(talk, within(talk, order(question.text), BUDGET))
-    memory = Memory(http, uuid4().hex, talk)
-    memory.tell(config(BUDGET, LOG_SHARE[method]))
-    return partial(memory.text, recall=method == RECALL)
+    return partial(told_memory(http, talk, method, BUDGET).text, recall=method == RECALL)
 
 
 def answered(asked: Asked, ask: Ask, ledger: Ledger) -> ModelReply:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -17,11 +18,11 @@ from app.kit.tokens import text_tokens
 from app.kit.words import overlap, terms
 from app.sessions.model import Role
 from app.sessions.schemas import PAGE_MAX
-from benchmarks.cache.replay import MESSAGES_MAX, WAIT_MS
 from benchmarks.quality.baselines import uniform, within
 from benchmarks.quality.coverage import Held, Shown, held, shown, told
 from benchmarks.quality.grounding import is_said
 from benchmarks.quality.talks import Source, Split, Talk, sittings
+from benchmarks.service import WAIT_MS, ask, batches
 
 SAME_SHARE = 0.6  # of the content words of two facts in common: less than what the memory itself takes for the same
 
@@ -58,7 +59,7 @@ class Resource:
     """A talk as all that one resource ever said."""
 
     def __init__(self, http: httpx2.Client, talk: Talk) -> None:
-        self._http = http
+        self._ask = partial(ask, http)
         self._talk = talk
         self._name = uuid4().hex
         self._first_seqs: dict[str, int] = {}  # of each session, in the talk
@@ -68,8 +69,7 @@ class Resource:
         for number, seqs in enumerate(sittings(self._talk)):
             session = f"{self._name}.{number}"
             self._first_seqs[session] = seqs[0]
-            for begin in range(0, len(seqs), MESSAGES_MAX):
-                batch = [self._talk.messages[seq - 1] for seq in seqs[begin : begin + MESSAGES_MAX]]
+            for batch in batches([self._talk.messages[seq - 1] for seq in seqs]):
                 body = {"messages": batch, "resource_id": self._name}
                 self._ask("POST", f"/sessions/{session}/messages", json=body, wait_ms=WAIT_MS)
             self._ask("POST", f"/sessions/{session}/end")
@@ -106,11 +106,6 @@ class Resource:
             ),
             seqs=tuple(sorted(first + seq - 1 for first, seqs in cited for seq in seqs)),
         )
-
-    def _ask(self, method: str, path: str, *, json: Any = None, **params: Any) -> Any:
-        answer = self._http.request(method, path, json=json, params=params)
-        answer.raise_for_status()
-        return answer.json()
 
 
 def known(http: httpx2.Client, talk: Talk) -> Known:

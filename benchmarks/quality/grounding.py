@@ -1,7 +1,7 @@
 """Whether the lines of a log say only what the messages that they cite say."""
 
 from calendar import day_abbr, day_name, month_abbr, month_name
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -10,7 +10,7 @@ from app.kit.words import names
 from app.memory.grounding.checking import stands_on
 from app.memory.grounding.sources import Ground, item_source
 from app.memory.model import Item
-from app.memory.parsing import parse
+from benchmarks.cache.evidence import items_of
 from benchmarks.quality.talks import Talk
 
 # A date is checked as a date, which may be computed: "yesterday (7 May 2023)".
@@ -22,18 +22,12 @@ def grounded(talk: Talk, log: Sequence[str]) -> list[bool]:
 
     What cites nothing is not counted: the memory guide beside the log has lines too.
     """
-    return [_is_grounded(talk, item) for item in _items(log) if item.cites]
-
-
-def _items(log: Sequence[str]) -> Iterator[Item]:
-    for text in log:
-        yield from parse(f"<observations>\n{text}\n</observations>").items
+    return [_is_grounded(talk, item) for text in log for item in items_of(text) if item.cites]
 
 
 def _is_grounded(talk: Talk, item: Item) -> bool:
     text = " ".join([item.text, *(detail.text for detail in item.details)])
-    cites = [*item.cites, *(cite for detail in item.details for cite in detail.cites)]
-    return is_said(talk, text, {seq for cite in cites for seq in range(cite.first, cite.last + 1)})
+    return is_said(talk, text, {seq for cite in item.all_cites for seq in range(cite.first, cite.last + 1)})
 
 
 def is_said(talk: Talk, text: str, seqs: Collection[int]) -> bool:

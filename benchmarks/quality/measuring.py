@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
-from uuid import uuid4
 
 import httpx2
 
@@ -45,7 +44,7 @@ class Measured:
     grounded: tuple[bool, ...] = ()
 
 
-def config(budget: int, share: float) -> dict[str, Any]:
+def _config(budget: int, share: float) -> dict[str, Any]:
     """Rules of a session whose whole context is to stay below ``budget`` tokens, what is recalled left out.
 
     The log is condensed as a whole (``rewrite``), a little at a time, so that it fills its part of the budget.
@@ -87,10 +86,16 @@ def baselines(talk: Talk) -> Iterator[Measured]:
             )
 
 
+def told_memory(http: httpx2.Client, talk: Talk, method: str, budget: int) -> Memory:
+    """The memory of a talk, to which it was told; its contexts, without what is recalled, stay below the budget."""
+    memory = Memory(http, talk)
+    memory.tell(_config(budget, LOG_SHARE[method]))
+    return memory
+
+
 def remembered(http: httpx2.Client, talk: Talk, method: str, budget: int) -> Measured:
     """By the memory of a session of its own, over HTTP. The service recalls ``recall_tokens(budget)``."""
-    memory = Memory(http, uuid4().hex, talk)
-    memory.tell(config(budget, LOG_SHARE[method]))
+    memory = told_memory(http, talk, method, budget)
     if method == RECALL:
         contexts = [memory.compiled(question) for question in talk.questions]
     else:

@@ -4,11 +4,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 import httpx2
 
-from benchmarks.cache.replay import MESSAGES_MAX, WAIT_MS
 from benchmarks.quality.talks import Question, Talk
+from benchmarks.service import WAIT_MS, ask, batches
 
 # As app/context/wording.py tells what the query found.
 RECALLED = re.compile(
@@ -27,18 +28,17 @@ class Compiled:
 
 
 class Memory:
-    """The memory of one talk. ``name`` is its session's."""
+    """The memory of one talk, in a session of its own."""
 
-    def __init__(self, http: httpx2.Client, name: str, talk: Talk) -> None:
+    def __init__(self, http: httpx2.Client, talk: Talk) -> None:
         self._http = http
-        self._path = f"/sessions/{name}"
+        self._path = f"/sessions/{uuid4().hex}"
         self._talk = talk
         self._now = talk.messages[-1]["created_at"]
 
     def tell(self, config: dict[str, Any]) -> None:
         self._ask("PUT", "", json={"config": config})
-        for begin in range(0, len(self._talk.messages), MESSAGES_MAX):
-            batch = self._talk.messages[begin : begin + MESSAGES_MAX]
+        for batch in batches(self._talk.messages):
             self._ask("POST", "/messages", json={"messages": batch}, wait_ms=WAIT_MS)
 
     def compiled(self, question: Question | None = None) -> Compiled:
@@ -72,6 +72,4 @@ class Memory:
         return ratio
 
     def _ask(self, method: str, path: str, *, json: Any = None, **params: Any) -> Any:
-        answer = self._http.request(method, self._path + path, json=json, params=params)
-        answer.raise_for_status()
-        return answer.json()
+        return ask(self._http, method, self._path + path, json=json, **params)

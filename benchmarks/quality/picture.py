@@ -1,8 +1,9 @@
-"""Evidence by budget as a picture (matplotlib, of the dependency group ``bench``)."""
+"""Evidence by budget as a picture."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.picture import drawing
 from benchmarks.quality.measuring import BUDGETS, METHODS
 from benchmarks.quality.report import Figures
 from benchmarks.quality.talks import Split
@@ -10,21 +11,15 @@ from benchmarks.quality.talks import Split
 
 def draw(found: Sequence[Figures], path: Path) -> None:
     """The test split, one panel for each source, one line for each method."""
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    mpl.rcParams["svg.hashsalt"] = "daybook"  # the same figures make the same file
-    from matplotlib import pyplot as plt
-
     tested = [one for one in found if one.split is Split.TEST]
     sources = list(dict.fromkeys(one.source for one in tested))
-    figure, panels = plt.subplots(1, len(sources), figsize=(6.5 * len(sources), 5), layout="constrained", squeeze=False)
-    for panel, source in zip(panels[0], sources, strict=True):
-        for method in METHODS:
-            points = [(one.budget, one.evidence) for one in tested if (one.source, one.method) == (source, method)]
-            panel.plot(*zip(*points, strict=True), marker="o", label=method)
-        panel.set(title=f"{source}: share of evidence turns", xlabel="tokens of the context", xscale="log", ylim=(0, 1))
-        panel.set_xticks(BUDGETS, [f"{budget:,}" for budget in BUDGETS], minor=False)
-        panel.legend(fontsize="small")
-    figure.savefig(path, format=path.suffix[1:], metadata={"Date": None})
-    plt.close(figure)
+    with drawing(path, 1, len(sources), size=(6.5 * len(sources), 5), squeeze=False) as (_, panels):
+        for panel, source in zip(panels[0], sources, strict=True):
+            for method in METHODS:
+                points = [(one.budget, one.evidence) for one in tested if (one.source, one.method) == (source, method)]
+                panel.plot(*zip(*points, strict=True), marker="o", label=method)
+            panel.set(
+                title=f"{source}: share of evidence turns", xlabel="tokens of the context", xscale="log", ylim=(0, 1)
+            )
+            panel.set_xticks(BUDGETS, [f"{budget:,}" for budget in BUDGETS], minor=False)
+            panel.legend(fontsize="small")

@@ -5,15 +5,14 @@ A conversation of LoCoMo is one session; the chats of a haystack of LongMemEval 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock
-from typing import Any
 from uuid import uuid4
 
 import httpx2
 
-from benchmarks.cache.replay import MESSAGES_MAX
 from benchmarks.quality.talks import Question, Source, Split, Talk, sittings
-from benchmarks.waiting import wait_until
+from benchmarks.service import ask, batches, wait_until
 
 HITS_MAX = 100  # of one answer
 TOPS = (5, 10, 20)
@@ -39,7 +38,7 @@ class Library:
     """A talk told to the service, with no memory, and searched."""
 
     def __init__(self, http: httpx2.Client, talk: Talk) -> None:
-        self._http = http
+        self._ask = partial(ask, http)
         self._talk = talk
         self._name = uuid4().hex
         self._first_seqs: dict[str, int] = {}  # of each session, in the talk
@@ -47,16 +46,17 @@ class Library:
     def tell(self) -> None:
         for session, seqs in self._sessions():
             self._first_seqs[session] = seqs[0]
-            for begin in range(0, len(seqs), MESSAGES_MAX):
-                batch = [self._talk.messages[seq - 1] for seq in seqs[begin : begin + MESSAGES_MAX]]
-                self._post(f"/sessions/{session}/messages", {"messages": batch, "resource_id": self._name})
+            for batch in batches([self._talk.messages[seq - 1] for seq in seqs]):
+                body = {"messages": batch, "resource_id": self._name}
+                self._ask("POST", f"/sessions/{session}/messages", json=body)
 
     def found(self, question: Question) -> list[int]:
         """The seqs of the hits in the talk, best first."""
         of_one = self._talk.source is Source.LOCOMO
         path = f"/sessions/{self._name}/recall" if of_one else f"/resources/{self._name}/recall"
         asked = {"query": question.text, "limit": HITS_MAX, "kinds": ["messages"], "now": question.now}
-        return [self._first_seqs[hit["session"]] + hit["from_seq"] - 1 for hit in self._post(path, asked)["hits"]]
+        hits = self._ask("POST", path, json=asked)["hits"]
+        return [self._first_seqs[hit["session"]] + hit["from_seq"] - 1 for hit in hits]
 
     def _sessions(self) -> Iterator[tuple[str, Sequence[int]]]:
         """Each session with the seqs of the talk that it is told."""
@@ -65,12 +65,6 @@ class Library:
             return
         for number, seqs in enumerate(sittings(self._talk)):
             yield f"{self._name}.{number}", seqs
-
-    def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        answer = self._http.post(path, json=body)
-        answer.raise_for_status()
-        found: dict[str, Any] = answer.json()
-        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

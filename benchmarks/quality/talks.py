@@ -1,7 +1,5 @@
 """LoCoMo and LongMemEval beside the project (../shared/data), as messages to post and questions with their evidence."""
 
-import gzip
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -9,7 +7,7 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
-from benchmarks.cache.conversations import ADVERSARIAL, DATA
+from benchmarks.cache.conversations import ADVERSARIAL, DATA, locomo_rows, longmemeval_rows, question_rows
 
 DEV_OF_FIVE = 2  # of every five conversations, the first so many are those that figures may be fitted to
 ROLES = frozenset({"user", "assistant"})  # LongMemEval names nobody: its speakers are the roles
@@ -60,8 +58,8 @@ def talks(source: Source, *, limit: int | None = None, data: Path = DATA) -> lis
     """
     if limit == 0:
         return []
-    asked = [row for row in _rows(data / source / "questions.jsonl") if not row.get("abstention")]
-    groups = _locomo(data) if source is Source.LOCOMO else _longmemeval(data)
+    asked = [row for row in question_rows(data, source) if not row.get("abstention")]
+    groups = locomo_rows(data) if source is Source.LOCOMO else longmemeval_rows(data)
     chosen = islice(groups, limit)
     return [talk(source, name, rows, asked, number) for number, (name, rows) in enumerate(chosen)]
 
@@ -133,18 +131,3 @@ def _question(row: dict[str, Any], seqs: dict[str, int], chats: Sequence[str], e
 def _message(row: dict[str, Any]) -> dict[str, Any]:
     named = {} if row["speaker"] in ROLES else {"name": row["speaker"]}
     return {field: row[field] for field in ("role", "content", "created_at")} | named
-
-
-def _locomo(data: Path) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    for path in sorted((data / Source.LOCOMO).glob("conv-*.jsonl")):
-        yield path.stem, _rows(path)
-
-
-def _longmemeval(data: Path) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    with gzip.open(data / Source.LONGMEMEVAL / "messages.jsonl.gz") as file:
-        for name, rows in groupby(map(json.loads, file), key=lambda row: str(row["conversation"])):
-            yield name, list(rows)
-
-
-def _rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

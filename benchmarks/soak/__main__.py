@@ -21,6 +21,7 @@ from benchmarks.soak.running import soaked
 from benchmarks.soak.schedule import Schedule, schedule
 from benchmarks.speed.report import machine
 from benchmarks.speed.surroundings import postgres
+from benchmarks.terminal import show
 from tests.model_server import ModelServer
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "benchmarks" / "soak.md"
@@ -44,8 +45,7 @@ def main(
 ) -> None:
     """Whether the service keeps all, leaks nothing and recovers. Exit code 1 if a law is broken."""
     report = asyncio.run(soak(schedule(minutes)))
-    for table in tables(report):
-        Console(width=None if Console().is_terminal else 150).print(table)
+    show(tables(report), file_width=150)
     if figures:
         write(report, DOCUMENT)
     raise typer.Exit(not all(law.holds for law in report.laws))

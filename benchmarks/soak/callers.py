@@ -47,7 +47,7 @@ class Turn:
 class Heard:
     """``told``: the messages of each session that were answered as stored. ``wrong``: what no answer should be."""
 
-    began: float = 0.0
+    began: float
     turns: list[Turn] = field(default_factory=list)
     told: dict[str, int] = field(default_factory=dict)
     retries: int = 0

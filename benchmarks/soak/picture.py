@@ -1,4 +1,4 @@
-"""The run as a picture (matplotlib, of the dependency group ``bench``)."""
+"""The run as a picture."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from benchmarks.picture import drawing
 from benchmarks.soak.callers import Turn
 from benchmarks.soak.laws import MOMENT_SECONDS, Recovery, p99
 from benchmarks.soak.watching import Sample
@@ -45,25 +46,19 @@ def _moment(number: int, found: Sequence[float], sample: Sample | None) -> Momen
 
 def draw(moments: Sequence[Moment], recoveries: Sequence[Recovery], path: Path) -> None:
     """Latency, memory and due work over time, with a line at each incident."""
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    mpl.rcParams["svg.hashsalt"] = "daybook"  # the same figures make the same file
-    from matplotlib import pyplot as plt
-
-    figure, (latency, memory, due) = plt.subplots(3, 1, figsize=(11, 9), sharex=True, layout="constrained")
-    times = [moment.at for moment in moments]
-    latency.plot(times, [moment.p50_ms for moment in moments], label="p50")
-    latency.plot(times, [moment.p99_ms for moment in moments], label="p99")
-    latency.set(title="a turn, from when it was due until its context was there, ms", yscale="log")
-    latency.legend(fontsize="small")
-    memory.plot(times, [moment.rss_mb for moment in moments])
-    memory.set(title="resident memory of all workers, MB", ylim=(0, None))
-    due.plot(times, [moment.due for moment in moments])
-    due.set(title="memories with work to do", xlabel="seconds of steady load", ylim=(0, None))
-    for one in recoveries:
-        for axes in (latency, memory, due):
-            axes.axvline(one.at, color="grey", linestyle=":")
-        latency.annotate(one.incident, (one.at, 1), xycoords=("data", "axes fraction"), rotation=90, va="top", size=7)
-    figure.savefig(path, format=path.suffix[1:], metadata={"Date": None})
-    plt.close(figure)
+    with drawing(path, 3, 1, size=(11, 9), sharex=True) as (_, (latency, memory, due)):
+        times = [moment.at for moment in moments]
+        latency.plot(times, [moment.p50_ms for moment in moments], label="p50")
+        latency.plot(times, [moment.p99_ms for moment in moments], label="p99")
+        latency.set(title="a turn, from when it was due until its context was there, ms", yscale="log")
+        latency.legend(fontsize="small")
+        memory.plot(times, [moment.rss_mb for moment in moments])
+        memory.set(title="resident memory of all workers, MB", ylim=(0, None))
+        due.plot(times, [moment.due for moment in moments])
+        due.set(title="memories with work to do", xlabel="seconds of steady load", ylim=(0, None))
+        for one in recoveries:
+            for axes in (latency, memory, due):
+                axes.axvline(one.at, color="grey", linestyle=":")
+            latency.annotate(
+                one.incident, (one.at, 1), xycoords=("data", "axes fraction"), rotation=90, va="top", size=7
+            )

@@ -3,12 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
-import orjson
 from rich.table import Table
 
-from benchmarks.document import markdown_table, with_figures
+from benchmarks.document import markdown_table, write_figures
 from benchmarks.soak import laws
 from benchmarks.soak.callers import MESSAGES, message_ids
 from benchmarks.soak.ground import WORKERS
@@ -16,6 +14,7 @@ from benchmarks.soak.laws import Growth, Law, Recovery
 from benchmarks.soak.picture import Moment, draw, moments
 from benchmarks.soak.running import Soaked
 from benchmarks.soak.schedule import Schedule
+from benchmarks.terminal import table
 
 LAW_HEADINGS = ("law", "seen", "holds")
 RECOVERY_HEADINGS = ("incident", "at", "p50 ms before", "after", "p99 ms before", "after", "slow for")
@@ -85,18 +84,10 @@ def growth_rows(report: Report) -> Iterator[list[str]]:
 
 
 def tables(report: Report) -> Iterator[Table]:
-    run = [[name, value] for name, value in report.run.items()]
-    yield _table("Run", ("", ""), run)
-    yield _table("Incidents", RECOVERY_HEADINGS, recovery_rows(report))
-    yield _table("Growth", GROWTH_HEADINGS, growth_rows(report))
-    yield _table("Laws", LAW_HEADINGS, law_rows(report))
-
-
-def _table(title: str, headings: Sequence[str], rows: Any) -> Table:
-    shown = Table(*headings, title=title, title_justify="left")
-    for row in rows:
-        shown.add_row(*row)
-    return shown
+    yield table("Run", ("", ""), report.run.items())
+    yield table("Incidents", RECOVERY_HEADINGS, recovery_rows(report))
+    yield table("Growth", GROWTH_HEADINGS, growth_rows(report))
+    yield table("Laws", LAW_HEADINGS, law_rows(report))
 
 
 def markdown(report: Report) -> str:
@@ -111,5 +102,4 @@ def markdown(report: Report) -> str:
 def write(report: Report, document: Path) -> None:
     """The figures into the document, the same as JSON, and a picture of them."""
     draw(report.moments, report.recoveries, document.with_suffix(".svg"))
-    document.with_suffix(".json").write_bytes(orjson.dumps(asdict(report), option=orjson.OPT_INDENT_2) + b"\n")
-    document.write_text(with_figures(document.read_text(encoding="utf-8"), markdown(report)), encoding="utf-8")
+    write_figures(document, markdown(report), asdict(report))

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress
 
 from app.kit.migrate import upgrade
 from benchmarks.speed.cases import CASES, COMPARISONS, LENGTH_MAX_QUICK, Case, Comparison
@@ -19,6 +18,7 @@ from benchmarks.speed.report import Report, machine, tables, write
 from benchmarks.speed.rounds import CLOSED, Cell, How, Rounds
 from benchmarks.speed.surroundings import Postgres, Server, daybook, floor, postgres
 from benchmarks.speed.targets import Daybook, Floor, Target
+from benchmarks.terminal import progress_bar, show
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "benchmarks" / "speed.md"
 STARTS = 5
@@ -43,21 +43,19 @@ def main(
         chosen = [one for one in chosen if one.messages <= LENGTH_MAX_QUICK]
         how = How(rounds=1, seconds=QUICK_SECONDS, warm_up_seconds=QUICK_SECONDS, connections=connections or (8,))
     report = asyncio.run(measure(chosen, how, peer))
-    for table in tables(report):
-        Console(width=None if Console().is_terminal else 150).print(table)
+    show(tables(report), file_width=150)
     if figures and not quick:
         write(report, DOCUMENT)
 
 
 async def measure(cases: list[Case], how: How, peer: str | None) -> Report:
-    with _progress() as progress, ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as sender:
+    with progress_bar() as progress, ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as sender:
         async with postgres() as database:
             starts = await _starts(database)
             cells: list[Cell] = []
-            for down in (False, True):
+            for down in sorted({case.down for case in cases}):
                 chosen = [case for case in cases if case.down is down]
-                if chosen:
-                    cells += await _measure(chosen, how, database, sender, progress, down=down, peer=peer)
+                cells += await _measure(chosen, how, database, sender, progress, down=down, peer=peer)
             compared = {}
             for one in COMPARISONS:
                 shared = [case for case in cases if case.name in one.cases]
@@ -155,11 +153,6 @@ def _peer(name: str) -> Target:
     module, _, kind = name.partition(":")
     made: Target = getattr(importlib.import_module(module), kind)()
     return made
-
-
-def _progress() -> Progress:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    return Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True))
 
 
 if __name__ == "__main__":

@@ -12,15 +12,15 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import orjson
 import psutil
 from rich.table import Table
 
-from benchmarks.document import markdown_table, with_figures
+from benchmarks.document import markdown_table, write_figures
 from benchmarks.speed.measuring import Measured
 from benchmarks.speed.picture import draw
 from benchmarks.speed.rounds import Cell, How
 from benchmarks.speed.surroundings import Server
+from benchmarks.terminal import table
 
 LIBRARIES = ("fastapi", "starlette", "uvicorn", "uvloop", "httptools", "pydantic", "asyncpg", "orjson")
 HEADINGS = ("connections", "target", "requests/s", "of the first", "p50 ms", "p95 ms", "p99 ms", "CPU ms: service")
@@ -90,18 +90,8 @@ def by_case(report: Report) -> Iterator[tuple[str, list[Cell]]]:
 
 def tables(report: Report) -> Iterator[Table]:
     for case, cells in by_case(report):
-        shown = Table(*HEADINGS, *CPU_HEADINGS, title=case, title_justify="left")
-        for row in rows(cells):
-            shown.add_row(*row)
-        yield shown
-    yield _start_table(report)
-
-
-def _start_table(report: Report) -> Table:
-    shown = Table("", "", title="Start against a warm database", title_justify="left")
-    for name, value in _starts(report):
-        shown.add_row(name, value)
-    return shown
+        yield table(case, (*HEADINGS, *CPU_HEADINGS), rows(cells))
+    yield table("Start against a warm database", ("", ""), _starts(report))
 
 
 def _starts(report: Report) -> list[tuple[str, str]]:
@@ -142,5 +132,4 @@ def as_json(report: Report) -> dict[str, Any]:
 def write(report: Report, document: Path) -> None:
     """The figures into the document, the same as JSON, and a picture of them."""
     draw(report.cells, document.with_suffix(".svg"))
-    document.with_suffix(".json").write_bytes(orjson.dumps(as_json(report), option=orjson.OPT_INDENT_2) + b"\n")
-    document.write_text(with_figures(document.read_text(encoding="utf-8"), markdown(report)), encoding="utf-8")
+    write_figures(document, markdown(report), as_json(report))

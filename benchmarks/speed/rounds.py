@@ -21,7 +21,7 @@ class How:
     rounds: int
     seconds: float
     warm_up_seconds: float
-    connections: Sequence[int] = CLOSED
+    connections: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,11 +19,12 @@ import psutil
 from app.kit.embedded import EmbeddedConfig, EmbeddedPostgres
 from app.kit.signals import leave_when_told
 from app.settings import PREFIX
+from benchmarks.service import wait_until_ready
 from benchmarks.speed.targets import KEY
 from tests.journeys.processes import free_port
 
-START_SECONDS_MAX, STOP_SECONDS_MAX = 60.0, 30.0
-POLL_SECONDS = 0.005
+STOP_SECONDS_MAX = 30.0
+LOOK_SECONDS = 0.005
 UNCOMPILED = ("PYTHONDONTWRITEBYTECODE",)  # with it each start compiles the service anew, which no operator's does
 MODEL_KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")  # a key in the surroundings would choose the provider
 
@@ -118,27 +119,16 @@ def floor(dsn: str) -> Iterator[Server]:
 
 @contextmanager
 def server(command: list[str], port: int, environment: Mapping[str, str]) -> Iterator[Server]:
-    """The command's process once it answers; ended at the end. Raises RuntimeError if it does not start."""
+    """The command's process once it answers; ended at the end. Raises as ``wait_until_ready``."""
     started = time.perf_counter()
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)  # noqa: S603 - our own modules
         try:
-            _wait_until_ready(process, port)
+            with httpx2.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client:
+                wait_until_ready(process, client, look_seconds=LOOK_SECONDS)
             seconds = time.perf_counter() - started
             idle = psutil.Process(process.pid).memory_info().rss
             yield Server(port=port, pid=process.pid, start_seconds=seconds, idle_rss=idle)
         finally:
             process.terminate()
             process.wait(STOP_SECONDS_MAX)
-
-
-def _wait_until_ready(process: subprocess.Popen[bytes], port: int) -> None:
-    until = time.monotonic() + START_SECONDS_MAX
-    with httpx2.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client:
-        while process.poll() is None and time.monotonic() < until:
-            try:
-                if client.get("/readyz").is_success:
-                    return
-            except httpx2.TransportError:
-                time.sleep(POLL_SECONDS)
-    raise RuntimeError("the server did not start")

@@ -13,9 +13,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.llm.build import LlmConfig, build_model
+from app.llm.build import build_model
 from app.llm.embedding import EmbeddingProvider
-from app.llm.port import ModelError, ModelReply, ModelRequest, Provider, Stop, Usage
+from app.llm.port import LlmConfig, ModelError, ModelReply, ModelRequest, Provider, Stop, Usage
 from benchmarks.quality.__main__ import Part, runnable
 from benchmarks.quality.answering import REPLY, Asked, Verdict, answered, asked, judged, patiently
 from benchmarks.quality.baselines import BM25, NEWEST
@@ -24,7 +24,7 @@ from benchmarks.quality.measuring import LOG, RECALL
 from benchmarks.quality.report import ALL, judged_table
 from benchmarks.quality.report import judged as figures
 from benchmarks.quality.talks import Source, Talk
-from benchmarks.waiting import wait_until
+from benchmarks.service import wait_until
 from tests.benchmarks.test_quality import SAID, told
 from tests.conftest import Service
 from tests.model_replies import Asked as Request

@@ -21,7 +21,7 @@ asyncio.run(hold())
 HOLDS_SERVICE = """
 import signal
 import psutil
-from benchmarks.cache.service import running_service
+from benchmarks.service import running_service
 
 with running_service({"DAYBOOK_MEMORY__ENABLED": "false"}):
     print(*(child.pid for child in psutil.Process().children()), flush=True)

@@ -6,26 +6,21 @@ N. The crashes then kill the service before and after each statement, and at its
 
 import argparse
 import asyncio
-import os
-import shutil
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import hypothesis
 from hypothesis import HealthCheck, Phase, Verbosity, settings
 from hypothesis.reporting import with_reporter
+from hypothesis.stateful import run_state_machine_as_test
 
-from app.kit.embedded import EmbeddedConfig, EmbeddedPostgres
 from app.kit.logging import configure
-from app.kit.signals import leave_when_told
-from tests.conftest import RUN, _clone, _database, _run_folder, compile_once
+from tests.databases import clone, own_server
 from tests.fuzz.crashes import Lanes, single, unreached
 from tests.fuzz.engine_laws import EngineLaws
-from tests.fuzz.running import PHASES, machine, run_state_machine_as_test
+from tests.fuzz.running import PHASES, machine
 
 # Hypothesis begins each run with the simplest history there is, which is the same for all seeds.
 EXAMPLES = 2
@@ -41,33 +36,14 @@ def main() -> int:
     parser.add_argument("--no-crashes", action="store_true")
     asked = parser.parse_args()
     configure(json=False, level="error")
-    with server() as dsn:
-        name = "daybook_fuzz"
-        asyncio.run(_clone(dsn, name))
+    with own_server("fuzz") as dsn:
+        url = asyncio.run(clone(dsn, "daybook_fuzz"))
         seeds = range(asked.first, asked.first + asked.seeds)
-        with machine(_database(dsn, name)) as laws:
+        with machine(url) as laws:
             failed = failing_seeds(laws, seeds, _settings(asked.steps, shrink=asked.shrink))
         wrong = {} if asked.no_crashes else asyncio.run(failing_deaths(dsn))
     sys.stdout.write(f"{len(failed)} of {asked.seeds} seeds failed: {failed}\n{len(wrong)} deaths show in the end\n")
     return bool(failed or wrong)
-
-
-@contextmanager
-def server() -> Iterator[str]:
-    """DSN of a server of this run's own."""
-    leave_when_told()
-    os.environ[RUN] = f"fuzz-{os.getpid()}"
-    folder = _run_folder()
-    folder.mkdir(mode=0o755)
-    folder.chmod(0o755)
-    compile_once()
-    postgres = EmbeddedPostgres(EmbeddedConfig(data_dir=folder / "data", fsync=False))
-    postgres.start()
-    try:
-        yield postgres.dsn
-    finally:
-        postgres.stop()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def failing_seeds(laws: type[EngineLaws], seeds: range, how: settings) -> list[int]:

@@ -18,12 +18,11 @@ from pprint import pformat
 from types import TracebackType
 from typing import Any, Self
 
-import asyncpg
 import httpx2 as httpx
 
 from app.kit.db import Database, DatabaseConfig
 from app.sessions.store import session_id
-from tests.conftest import TABLES, _clone, _database
+from tests.databases import TABLES, clone, emptied
 from tests.fuzz import laws, scenario
 from tests.fuzz.crashing import DIED, PORT, STATEMENTS, Life, Point
 from tests.fuzz.statements import writes
@@ -100,7 +99,7 @@ class Lane:
 
     async def run(self, *deaths: Point) -> End:
         """The scenario from an empty database to its end; the first life dies the first death, and so on."""
-        await self._empty()
+        await emptied(self._url)
         (self._folder / STATEMENTS).write_text("", encoding="utf-8")
         self._planned = deque(deaths)
         try:
@@ -176,12 +175,6 @@ class Lane:
             await until(gone, bool)
             self._pid = 0
 
-    async def _empty(self) -> None:
-        connection = await asyncpg.connect(self._url)
-        for table in TABLES:
-            await connection.execute(f"DELETE FROM {table}")  # noqa: S608 - our own table names
-        await connection.close()
-
 
 async def outline(url: str, client: httpx.AsyncClient) -> Outline:
     """What is the same however often a service died, with every law checked: all but ids, times and what failed."""
@@ -255,10 +248,10 @@ class Lanes:
     async def __aenter__(self) -> Self:
         for number in range(self._number):
             name = f"daybook_crash_{os.getpid()}_{number}"
-            await _clone(self._server, name)
+            url = await clone(self._server, name)
             folder = self._folder / name
             folder.mkdir()
-            self._lanes.put_nowait(Lane(self._zygote, _database(self._server, name), folder))
+            self._lanes.put_nowait(Lane(self._zygote, url, folder))
         return self
 
     async def __aexit__(

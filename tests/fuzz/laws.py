@@ -21,7 +21,7 @@ from app.memory.rules import Rules
 from app.memory.steps import Buffer, Observe, State, Wait
 from app.memory.store import ERASED
 from app.sessions.message_store import message_of
-from app.sessions.model import Kind, Message
+from app.sessions.model import Kind
 
 CONTROLS = frozenset({EDITED, DELETED})
 Row = dict[str, Any]
@@ -464,11 +464,7 @@ def nothing_is_forgotten(now: Facts, rules: Rules, state: State, *others: Facts)
 
 
 def _safe(now: Facts, rules: Rules, step: Observe | Buffer) -> bool:
-    return span_of(step, [_message(row) for row in now.messages[now.buffered_seq :]], rules) is not None
-
-
-def _message(row: Row) -> Message:
-    return message_of(row)
+    return span_of(step, [message_of(row) for row in now.messages[now.buffered_seq :]], rules) is not None
 
 
 def _end_of(rows: Sequence[Row], *, start: int) -> int:

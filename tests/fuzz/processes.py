@@ -138,9 +138,7 @@ class Process:
         database = WatchedDatabase(self.database, self.life)
         self.queue = QueueStore(database)
         # Unchecked: a lease that lapses within a step is shorter than any that a setting allows.
-        engine = EngineSettings.model_construct(
-            lease_seconds=self.lease_seconds, grace_seconds=0
-        )  # beyond what is allowed
+        engine = EngineSettings.model_construct(lease_seconds=self.lease_seconds, grace_seconds=0)
         base = Base(
             settings=SETTINGS.model_copy(update={"engine": engine}),
             database=database,

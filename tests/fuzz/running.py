@@ -5,13 +5,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from hypothesis import Phase
-from hypothesis.stateful import run_state_machine_as_test
 
 from app.kit.db import Database, DatabaseConfig
 from tests.fuzz.engine_laws import EngineLaws
 from tests.fuzz.processes import Process
-
-__all__ = ["PHASES", "machine", "run_state_machine_as_test"]
 
 PROCESSES = 3
 PHASES = (Phase.generate, Phase.shrink)  # not explain, which runs a failing history over and over

@@ -1,8 +1,9 @@
 """Exactly once, by force: a part of what ``make fuzz`` runs at length."""
 
 from hypothesis import Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
 
-from tests.fuzz.running import machine, run_state_machine_as_test
+from tests.fuzz.running import machine
 
 EXAMPLES, STEPS = 20, 40
 

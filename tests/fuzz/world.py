@@ -24,8 +24,8 @@ from app.sessions.sharing import SHARED, shared_memory_id
 from app.sessions.store import session_id
 from app.transfer.exporting import ExportConfig, Exporting
 from app.transfer.importing import Importing
-from tests.conftest import TABLES
 from tests.context.shapes import CHECKS
+from tests.databases import empty
 from tests.fuzz import laws
 from tests.fuzz.model import MARK, Fate
 from tests.fuzz.processes import Process
@@ -554,5 +554,4 @@ class World:
         for process in self.processes:
             await process.kill()
         async with self.database.connection() as connection:
-            for table in TABLES:
-                await connection.execute(f"DELETE FROM {table}")  # noqa: S608 - our own table names
+            await empty(connection)

@@ -15,7 +15,7 @@ import httpx2 as httpx
 import pytest
 
 from app.artifacts.objects import open_objects
-from tests.conftest import TEMPLATE
+from tests.databases import TEMPLATE
 from tests.journeys.looks import items, until
 from tests.journeys.processes import Running, command, free_port, process
 from tests.journeys.talk import plain_talk

@@ -9,7 +9,8 @@ import httpx2 as httpx
 import pytest
 
 from app.redaction.model import mark
-from tests.conftest import TABLES, Service, StartService
+from tests.conftest import Service, StartService
+from tests.databases import TABLES
 from tests.journeys.looks import WAIT_MS, Json, until
 from tests.model_server import ModelServer
 from tests.redaction.cases import secrets

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from app.llm.build import LlmConfig, build_model
-from app.llm.port import Model, ModelError, ModelRequest, Provider, Stop
+from app.llm.build import build_model
+from app.llm.port import LlmConfig, Model, ModelError, ModelRequest, Provider, Stop
 from tests.model_server import Fault, ModelServer
 from tests.model_wire import CACHE_WRITE_TOKENS, CACHED_TOKENS
 

@@ -4,9 +4,9 @@ import pytest
 from anthropic.types import Message
 
 from app.llm.anthropic import read_message, read_reply, read_usage
-from app.llm.build import LlmConfig, build_model
+from app.llm.build import build_model
 from app.llm.calls import TOKENS_MAX, understood
-from app.llm.port import ModelError, ModelRequest, Provider, Usage
+from app.llm.port import LlmConfig, ModelError, ModelRequest, Provider, Usage
 from tests.model_server import ModelServer, Recorded, Said
 
 ASK = ModelRequest(system="Be brief.", prompt="Hello", max_output_tokens=10)

@@ -5,9 +5,9 @@ from typing import get_args
 
 import pytest
 
-from app.llm.build import MID_MODELS, SMALL_MODELS, LlmConfig, build_model, default_provider
+from app.llm.build import MID_MODELS, SMALL_MODELS, build_model, default_provider
 from app.llm.calls import ModelSetupError
-from app.llm.port import Provider
+from app.llm.port import LlmConfig, Provider
 
 
 def models_of_the_sdk(provider: Provider) -> set[str]:

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.llm.build import LlmConfig, build_model
+from app.llm.build import build_model
 from app.llm.complaints import CHARS_MAX, complaint
-from app.llm.port import ModelError, ModelRequest, Provider
+from app.llm.port import LlmConfig, ModelError, ModelRequest, Provider
 from tests.model_server import ModelServer, Said
 
 ASK = ModelRequest(system="s", prompt="p", max_output_tokens=10)

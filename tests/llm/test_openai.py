@@ -4,11 +4,11 @@ from typing import Any
 import pytest
 from openai.types.chat import ChatCompletion
 
-from app.llm.build import LlmConfig, build_model
+from app.llm.build import build_model
 from app.llm.calls import TOKENS_MAX, understood
 from app.llm.complaints import Complaint
 from app.llm.openai import Parameters, client, is_own, read_reply, read_usage
-from app.llm.port import ModelError, ModelRequest, Provider, Stop, Usage
+from app.llm.port import LlmConfig, ModelError, ModelRequest, Provider, Stop, Usage
 from tests.model_server import ModelServer, Said
 
 ASK = ModelRequest(system="s", prompt="p", max_output_tokens=10)

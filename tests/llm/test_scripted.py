@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from app.llm.build import LlmConfig, build_model
+from app.llm.build import build_model
 from app.llm.calls import ModelSetupError
-from app.llm.port import Model, ModelError, ModelRequest, Provider, Stop
+from app.llm.port import LlmConfig, Model, ModelError, ModelRequest, Provider, Stop
 
 
 def scripted(path: Path, rules: list[dict[str, Any]]) -> Model:

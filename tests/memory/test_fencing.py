@@ -25,7 +25,7 @@ from app.memory.spending_store import SpendingStore
 from app.memory.steps import Wait
 from app.memory.store import MemoryStore
 from app.sessions.store import SessionStore, session_id
-from tests.conftest import TABLES
+from tests.databases import TABLES
 
 LEASED = [
     f"{store.__name__}.{name}"

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.llm.build import SMALL_MODELS, LlmConfig, build_model
-from app.llm.port import Model, ModelError, Provider
+from app.llm.build import SMALL_MODELS, build_model
+from app.llm.port import LlmConfig, Model, ModelError, Provider
 from app.memory.model import ObserverInput, ReflectorInput
 from app.memory.observer import ModelObserver
 from app.memory.parsing import parse

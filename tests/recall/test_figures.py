@@ -1,6 +1,6 @@
 import pytest
 
-from app.recall.figures import CHARACTERS_MAX, Figure, tells, wanted
+from app.recall.figures import CHARACTERS_MAX, Figure, tells, wanted_figure
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from app.recall.figures import CHARACTERS_MAX, Figure, tells, wanted
     ],
 )
 def test_a_question_tells_whether_a_number_or_a_time_answers_it(query: str, figure: Figure | None) -> None:
-    assert wanted(query) is figure
+    assert wanted_figure(query) is figure
 
 
 @pytest.mark.parametrize(

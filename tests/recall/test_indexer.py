@@ -10,8 +10,8 @@ import pytest
 from app.kit.db import Database
 from app.recall.index_store import IndexStore
 from app.recall.indexer import IndexConfig, Indexer
-from app.recall.indexing import entries
-from app.recall.scope import quoted, resource_term, session_term
+from app.recall.indexing import entries, resource_term, session_term
+from app.recall.store import quoted
 from app.sessions.store import session_id
 from tests.conftest import Service, StartService
 

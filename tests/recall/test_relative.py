@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from app.recall.relative import Told, told_times
+from app.recall.relative import TimePhrase, time_phrases
 from app.recall.times import named_time
 
 NOW = datetime(2026, 8, 12, 15, 30, tzinfo=UTC)  # a Wednesday
@@ -13,7 +13,7 @@ LAST_WEEK = ("2026-08-03", "2026-08-10")
 def stretches(text: str) -> list[tuple[str, str] | None]:
     return [
         told.stretch and (f"{told.stretch[0]:%Y-%m-%d}", f"{told.stretch[1]:%Y-%m-%d}")
-        for told in told_times(text, NOW)
+        for told in time_phrases(text, NOW)
     ]
 
 
@@ -77,7 +77,7 @@ def test_a_number_of_several_signs_is_not_read_by_its_last() -> None:
 
 
 def test_a_phrase_is_told_once_and_of_several_each() -> None:
-    told = list(told_times("Was it two weeks ago, or in the last 3 days?", NOW))
+    told = list(time_phrases("Was it two weeks ago, or in the last 3 days?", NOW))
     assert [one.phrase for one in told] == ["two weeks ago", "last 3 days"]
 
 
@@ -87,12 +87,12 @@ def test_words_of_a_time_are_no_words_of_the_query_and_no_particle_of_it_is_left
 
 
 def test_before_the_year_one_there_is_no_time() -> None:
-    assert list(told_times("999 years ago", datetime(500, 1, 1, tzinfo=UTC))) == [Told("999 years ago", None)]
-    assert list(told_times("前天", datetime(1, 1, 1, tzinfo=UTC))) == [Told("前天", None)]
+    assert list(time_phrases("999 years ago", datetime(500, 1, 1, tzinfo=UTC))) == [TimePhrase("999 years ago", None)]
+    assert list(time_phrases("前天", datetime(1, 1, 1, tzinfo=UTC))) == [TimePhrase("前天", None)]
     east = datetime(2, 1, 1, 12, tzinfo=timezone(timedelta(hours=12)))  # where the year 1 begins before it does in UTC
-    assert list(told_times("last year", east)) == [Told("last year", None)]
+    assert list(time_phrases("last year", east)) == [TimePhrase("last year", None)]
 
 
 @pytest.mark.parametrize("query", ["ſix weeks ago", "nıne weeks ago", "vor eİnem Jahr"])
 def test_a_number_with_a_letter_that_matches_regardless_of_case_alone_is_none(query: str) -> None:
-    assert list(told_times(query, NOW)) == [Told(query, None)]
+    assert list(time_phrases(query, NOW)) == [TimePhrase(query, None)]

@@ -5,8 +5,8 @@ import json
 import asyncpg
 import pytest
 
-from app.recall.scope import quoted, session_term
-from app.recall.store import SEARCH
+from app.recall.indexing import session_term
+from app.recall.store import SEARCH, quoted
 from app.sessions.store import session_id
 from benchmarks.speed.filling import fill
 from tests.conftest import Service, StartService

@@ -9,7 +9,8 @@ from typing import Any
 import asyncpg
 import pytest
 
-from tests.conftest import TABLES, Service, StartService
+from tests.conftest import Service, StartService
+from tests.databases import TABLES
 from tests.journeys.looks import until
 from tests.sessions.test_lineage import WAITING
 from tests.sessions.test_routes import problem, said

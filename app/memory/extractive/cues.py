@@ -27,8 +27,8 @@ def _cue(english: str, other: str) -> _Cue:
     return _Cue(re.compile(rf"\b(?:{english})\b"), re.compile(other))
 
 
-# What somebody else said or wrote, or a caption: its words say nothing of the sentence they stand in. It is no longer
-# than a sentence can be, or marks that are not closed would be looked behind to the end of a text, each of them.
+# What somebody else said or wrote, or a caption: its words say nothing of the sentence they stand in. Its length is
+# bounded: else the rest of the text would be searched for the end of each quotation that has none.
 _NOT_OWN = re.compile(
     r'"[^"]{12,400}"|“[^“”]{12,400}”|„[^“”]{12,400}[“”]|«[^«»]{12,400}»|[「『][^「」『』]{6,400}[」』]|^\[[^\[\]]*\]$'
 )

@@ -8,8 +8,13 @@ import re
 from collections.abc import Callable
 from datetime import date, timedelta
 from functools import partial
+from typing import TypeAlias
 
 from app.kit.days import SHORT_MONTHS
+
+Meaning: TypeAlias = Callable[[re.Match[str], date], str]
+"""The date that a phrase stands for, as it is written. Raises ValueError or OverflowError where it stands for none."""
+Rule: TypeAlias = tuple[re.Pattern[str], Meaning]
 
 _NUMBER_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBERS = {word: number for number, word in enumerate(_NUMBER_WORDS, start=1)}
@@ -37,7 +42,7 @@ def resolved(text: str, said_on: date) -> str:
     return text
 
 
-def _with_date(match: re.Match[str], *, meaning: "Meaning", said_on: date) -> str:
+def _with_date(match: re.Match[str], *, meaning: Meaning, said_on: date) -> str:
     try:
         return f"{match[0]} ({meaning(match, said_on)})"
     except (OverflowError, ValueError):  # outside the calendar, or it could mean two days: the phrase says all there is
@@ -48,7 +53,7 @@ def _full(day: date) -> str:
     return f"{day.day} {SHORT_MONTHS[day.month - 1]} {day.year}"
 
 
-def _by(count: int, unit: str) -> "Meaning":
+def _by(count: int, unit: str) -> Meaning:
     return lambda _match, said_on: _away(said_on, unit, count)
 
 
@@ -112,16 +117,12 @@ def _weekend(match: re.Match[str], said_on: date) -> str:
     return f"weekend of {_full(saturday)}"
 
 
-Meaning = Callable[[re.Match[str], date], str]
-Rules = tuple[tuple[re.Pattern[str], Meaning], ...]
-
-
-def _rule(pattern: str, meaning: Meaning) -> tuple[re.Pattern[str], Meaning]:
-    """A date that is given behind the phrase already ends it."""
+def _rule(pattern: str, meaning: Meaning) -> Rule:
+    """A phrase that its date follows in brackets already is left alone."""
     return re.compile(rf"(?:{pattern})(?!\s*[(（])", re.IGNORECASE), meaning
 
 
-_RULES: Rules = (
+_RULES: tuple[Rule, ...] = (
     _rule(r"\bthe day before yesterday\b", _by(-2, "day")),
     _rule(r"(?<!before )\b(?:yesterday|last night)\b", _by(-1, "day")),
     _rule(r"\bthe day after tomorrow\b", _by(2, "day")),
@@ -136,7 +137,7 @@ _RULES: Rules = (
 # Without spaces what stands beside may make another word of one: 前天 is none in 目前天气, 昨年 another in 一昨年.
 _CHINESE_DAY = "[一二三四五六日天末]?+(?![围圍边邊])"
 _KOREAN_END = "(?=[^가-힣]|$|에|엔|부터|까지|쯤|는|은)"
-_UNSPACED_RULES: Rules = (
+_UNSPACED_RULES: tuple[Rule, ...] = (
     _rule(r"(?<!엊)(?:그저께|그제(?![가-힣]))|一昨日|(?<!さき)おととい", _by(-2, "day")),
     _rule(r"(?<![大以之提目眼面先从從当當空午年月日天周週期])前天(?![天气氣])", _by(-2, "day")),
     _rule(r"어제|어젯밤|(?<!一)昨[天晚日夜]|きのう", _by(-1, "day")),

@@ -11,9 +11,9 @@ from heapq import heapify, heappop, heapreplace
 from app.kit.words import overlap, specifics, terms
 from app.memory.extractive.scoring import assertion
 from app.memory.extractive.selection import LINE_TOKENS
-from app.memory.extractive.wording import telegraphic
+from app.memory.extractive.wording import joined, telegraphic
 from app.memory.log import render
-from app.memory.model import Cite, Item, Priority, ReflectorInput
+from app.memory.model import Item, Priority, ReflectorInput
 from app.memory.rules import COMPRESSION_SHARES
 
 PRIORITY_FACTOR = {Priority.HIGH: 1.3, Priority.DONE: 1.2, Priority.MEDIUM: 1.0, Priority.LOW: 0.5}
@@ -54,7 +54,7 @@ def merged(items: Sequence[Item]) -> list[Item]:
             newest_first.append((item, words))
         else:
             newer, its_words = newest_first[twin]
-            newest_first[twin] = replace(newer, cites=_union(newer.cites + item.cites)), its_words
+            newest_first[twin] = replace(newer, cites=joined(newer.cites + item.cites)), its_words
     return [item for item, _ in reversed(newest_first)]
 
 
@@ -65,16 +65,6 @@ def _same(newer: tuple[Item, frozenset[str]], older: tuple[Item, frozenset[str]]
     if len(older[1]) < SAME_TERMS_MIN or not older[1] <= newer[1] or overlap(newer[1], older[1]) < SAME_OVERLAP:
         return False
     return all(specific in newer[0].text for specific in specifics(older[0].text))
-
-
-def _union(cites: Sequence[Cite]) -> tuple[Cite, ...]:
-    joined: list[Cite] = []
-    for cite in sorted(cites, key=lambda it: (it.first, it.last)):
-        if joined and cite.first <= joined[-1].last + 1:
-            joined[-1] = Cite(joined[-1].first, max(joined[-1].last, cite.last))
-        else:
-            joined.append(cite)
-    return tuple(joined)
 
 
 def condensed(items: Sequence[Item], *, share: float) -> list[Item]:
@@ -89,8 +79,8 @@ def condensed(items: Sequence[Item], *, share: float) -> list[Item]:
 def kept(items: Sequence[Item], *, budget: int, count: Callable[[str], int]) -> list[Item]:
     """The lines worth most by the token within the budget, in their order; the best one whatever it costs.
 
-    What a line says counts by what no line that is already taken says. So a line's worth only falls as others are
-    taken, and the first one whose worth is still the highest when it is asked for again is the best.
+    A line's words count less where lines that were already taken say them. So its worth only falls as others are taken,
+    and the first one whose worth is still the highest when it is computed again is the best.
     """
     costs = [count(item.text) + sum(count(detail.text) for detail in item.details) + LINE_TOKENS for item in items]
     said = [assertion(" ".join((item.text, *(detail.text for detail in item.details)))) for item in items]

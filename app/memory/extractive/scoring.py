@@ -42,12 +42,12 @@ class Assertion:
     terms: tuple[str, ...]
     specifics: int
     factor: float
-    corrects: bool = False
+    corrects: bool
 
     def value(self, noted: Counter[str]) -> float:
-        """What it says in words, the less of each the oftener ``noted`` has it, and more for what is specific.
+        """The weight of its words, each the less the oftener ``noted`` has it, and more for numbers and names.
 
-        What takes something back is worth its words also where all of them were said before.
+        Of a correction all words count in full, also those that were said before.
         """
         new = sum(weight(term) / (1 if self.corrects else 1 + noted[term]) for term in self.terms)
         return (new + SPECIFIC_WEIGHT * self.specifics) * self.factor

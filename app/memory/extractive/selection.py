@@ -18,7 +18,7 @@ GIST_SHARE = 0.6
 # Tokens of a line beside its words: mark, tag, speaker and citation.
 LINE_TOKENS = 10
 WEIGHTY = frozenset({Tag.DECISION, Tag.PREFERENCE})
-BRIEF_TOKENS = 8  # of a sentence that is kept for telling who somebody is: a longer one has other words that count
+BRIEF_TOKENS = 8  # of a sentence that is kept because it tells who somebody is: a longer one is judged by its words
 LINE_CHARACTERS_MAX = 600
 # Each further sentence of one message counts less than the one before it: a long answer is not a long fact.
 FURTHER_SENTENCE_FACTOR = 0.85

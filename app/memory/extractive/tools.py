@@ -8,6 +8,7 @@ from typing import Any
 
 from app.memory.extractive.cues import is_error
 from app.memory.extractive.sentences import neutral, shortened
+from app.memory.extractive.wording import joined
 from app.memory.model import Cite, Item, Origin, Priority, Tag
 from app.memory.spans import CLOSING
 from app.sessions.model import Message, Part, PartType
@@ -76,7 +77,7 @@ class Uses:
         use.outcome, use.failed = _outcome(part.get("output"), flagged=part.get("is_error") is True)
 
 
-def tool_lines(uses: Iterable[Use], *, breaks: Iterable[int] = ()) -> Iterator[tuple[int, Item]]:
+def tool_lines(uses: Iterable[Use], *, breaks: Iterable[int]) -> Iterator[tuple[int, Item]]:
     """(first seq, line) for each run of uses of one tool that ended alike; a run ends at a seq of ``breaks``."""
     stops = sorted(breaks)
     run: list[Use] = []
@@ -105,19 +106,8 @@ def _line(run: list[Use]) -> Item:
         priority=Priority.MEDIUM,
         tag=Tag.ISSUE if last.failed else Tag.OUTCOME,
         origin=Origin.TOOL,
-        cites=_cites(run),
+        cites=joined(Cite(seq, seq) for use in run for seq in (use.seq, use.last_seq)),
     )
-
-
-def _cites(run: list[Use]) -> tuple[Cite, ...]:
-    seqs = sorted({seq for use in run for seq in (use.seq, use.last_seq)})
-    cites: list[Cite] = []
-    for seq in seqs:
-        if cites and seq == cites[-1].last + 1:
-            cites[-1] = Cite(cites[-1].first, seq)
-        else:
-            cites.append(Cite(seq, seq))
-    return tuple(cites)
 
 
 def _arguments(arguments: object) -> str:

@@ -1,9 +1,12 @@
-"""Fewer words for the same statement: openings off, and for old notes the words that carry nothing.
+"""Fewer words for the same statement: openings off, for old notes the words that carry nothing, citations joined.
 
 Quoted text and code keep every letter: a quotation that was tidied is no quotation.
 """
 
 import re
+from collections.abc import Iterable
+
+from app.memory.model import Cite
 
 _OPENING = re.compile(
     r"^(?:(?:oh|wow|whoa|woah|yeah|yes|yep|yup|no way|ok|okay|sure|well|so|aw+|ha(?:ha)+|lol|hey|hi|hello"
@@ -37,3 +40,14 @@ def telegraphic(text: str) -> str:
         return text
     pieces = _KEPT.split(text)
     return "".join(piece if at % 2 else _IDLE.sub("", piece) for at, piece in enumerate(pieces)).strip()
+
+
+def joined(cites: Iterable[Cite]) -> tuple[Cite, ...]:
+    """The same messages in as few citations as there can be: those that overlap or follow one another as one."""
+    found: list[Cite] = []
+    for cite in sorted(cites, key=lambda it: (it.first, it.last)):
+        if found and cite.first <= found[-1].last + 1:
+            found[-1] = Cite(found[-1].first, max(found[-1].last, cite.last))
+        else:
+            found.append(cite)
+    return tuple(found)
