@@ -101,6 +101,11 @@ class Item:
         return Trust.USER if self.origin is None else Trust(self.origin)
 
     @property
+    def whole_text(self) -> str:
+        """Its own, then that of each detail, a line each."""
+        return "\n".join((self.text, *(detail.text for detail in self.details)))
+
+    @property
     def all_cites(self) -> tuple[Cite, ...]:
         """Its own, then those of its details."""
         return (*self.cites, *(cite for detail in self.details for cite in detail.cites))

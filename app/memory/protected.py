@@ -195,7 +195,7 @@ def _keys(item: Item) -> _Keys:
 
 def _said(item: Item) -> _Said:
     """Who says a day says its month."""
-    text = "\n".join((item.text, *(detail.text for detail in item.details)))
+    text = item.whole_text
     days = {form for phrase in _dates(text) for form in (_day(phrase), _day(replace(phrase, day=None)))}
     return _Said(
         text=normal(text),

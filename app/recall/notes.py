@@ -35,9 +35,9 @@ def note_hits(query: Sequence[Alternatives], notes: Sequence[Note]) -> list[Hit]
         (note.key, note.observation, item, at)
         for note, gone in ((note, _taken_out(note.edits)) for note in notes)
         for item, at in _dated(note.observation, note.zone)
-        if not gone or gone.isdisjoint(text_terms(_text(item)))
+        if not gone or gone.isdisjoint(text_terms(item.whole_text))
     ]
-    counted = [text_terms(_text(item)) for _, _, item, _ in lines]
+    counted = [text_terms(item.whole_text) for _, _, item, _ in lines]
     scores = plain_scores(query, counted)
     found = [_hit(*line, score) for line, score in zip(lines, scores, strict=True) if score]
     return sorted(found, key=lambda hit: -hit.score)
@@ -52,7 +52,7 @@ def _taken_out(edits: Sequence[Edit]) -> set[str]:
 
 
 def _words(items: Sequence[Item]) -> set[str]:
-    return {term for item in items for term in text_terms(_text(item))}
+    return {term for item in items for term in text_terms(item.whole_text)}
 
 
 def _dated(note: Observation, zone: ZoneInfo) -> Iterator[tuple[Item, datetime]]:
@@ -66,10 +66,6 @@ def _dated(note: Observation, zone: ZoneInfo) -> Iterator[tuple[Item, datetime]]
         if shown is None or item.time or shown.date() != day:
             shown = datetime.combine(day, time.fromisoformat(item.time) if item.time else time(), tzinfo=zone)
         yield item, shown
-
-
-def _text(item: Item) -> str:
-    return "\n".join([item.text, *(detail.text for detail in item.details)])
 
 
 @lru_cache(maxsize=LINES_KEPT)
@@ -86,7 +82,7 @@ def _hit(key: str, note: Observation, item: Item, at: datetime, score: float) ->
         from_seq=min(cites, default=note.from_seq),
         to_seq=max(cites, default=note.to_seq),
         score=round(score, 4),
-        text=_text(item),
+        text=item.whole_text,
         created_at=at,
         trust=item.trust,
         cites=cites,

@@ -119,7 +119,7 @@ def _cited(items: Sequence[Item], reading: Reading) -> Sequence[Item]:
 
 
 def _words(item: Item) -> frozenset[str]:
-    return frozenset(terms("\n".join((item.text, *(detail.text for detail in item.details))))) - _SPEAKERS
+    return frozenset(terms(item.whole_text)) - _SPEAKERS
 
 
 def _source_of(words: frozenset[str], sources: Iterable[tuple[tuple[Cite, ...], frozenset[str]]]) -> tuple[Cite, ...]:

@@ -83,7 +83,7 @@ def kept(items: Sequence[Item], *, budget: int, count: Callable[[str], int]) -> 
     and the first one whose worth is still the highest when it is computed again is the best.
     """
     costs = [count(item.text) + sum(count(detail.text) for detail in item.details) + LINE_TOKENS for item in items]
-    said = [assertion(" ".join((item.text, *(detail.text for detail in item.details)))) for item in items]
+    said = [assertion(item.whole_text.replace("\n", " ")) for item in items]
     factors = [factor / cost for factor, cost in zip(_factors(items), costs, strict=True)]
     noted: Counter[str] = Counter()
     chosen: set[int] = set()

@@ -247,10 +247,9 @@ def _in_zones(written: str, zones: Sequence[tzinfo]) -> Iterator[datetime]:
 
 def item_source(item: Item) -> Source:
     """What a line of the log says, with its details, its header and its own time."""
-    text = "\n".join([item.text, item.day, *(detail.text for detail in item.details)])
     return Source(
         seqs=seqs_of(item.all_cites),
-        text=normal(text),
+        text=normal(f"{item.whole_text}\n{item.day}"),
         day=parse_day(item.day),
         time=item.time,
         uncertain=item.uncertain,
