@@ -181,7 +181,7 @@ class ModelServer:
         """Lets every hanging request go, with the reply it would have had; later hangs hang again."""
         self._loop.call_soon_threadsafe(self._let_go)
 
-    def wait_for_requests(self, count: int, *, seconds: float = 10.0) -> bool:
+    def wait_for_requests(self, count: int, *, seconds: float = 60.0) -> bool:
         """Blocks the calling thread until ``count`` requests have come in all; False if they do not come."""
         with self._changed:
             return self._changed.wait_for(lambda: len(self.requests) >= count, timeout=seconds)
