@@ -21,6 +21,7 @@ DEFAULT_TENANT = "default"
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 SCHEME = "bearer"
 READING = frozenset({"GET", "HEAD"})
+SCOPE_HEADER = b"key-scope"  # tells a caller what its key may do, so that a page offers nothing that is refused
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
@@ -88,6 +89,7 @@ class Guarded(Direct):
         caller = await authority.caller(Headers(scope=scope))
         if caller.key is not None and PART not in scope:
             rates: Rates = scope["app"].state.rates
+            scope["answer_headers"].append((SCOPE_HEADER, caller.access.encode()))
             scope["answer_headers"] += await rates.spend(caller.key)
         if not caller.access.covers(self.needs):
             raise Forbidden(f"this needs a key with scope '{self.needs}'; the scope of this one is '{caller.access}'")

@@ -41,6 +41,7 @@ export function Timeline({ name, memory, change, cite, onCite }) {
   if (error && !found) return html`<${Notice} kind="error">${error}<//>`;
   if (!found) return html`<p aria-busy="true">Loading</p>`;
   const { messages, older } = found;
+  if (memory.cursor.last_seq === 0) return html`<p class="hint">There is no message yet.</p>`;
   const newest = messages[0]?.seq ?? 0;
   const oldest = messages.at(-1)?.seq ?? 0;
   return html`
@@ -109,7 +110,7 @@ function Growth({ name, memory, change }) {
   );
   if (!series || series.seqs.length < 2) return null;
   return html`<figure class="chart"><figcaption>Tokens by message: what was said${
-    series.seqs[0] > 1 ? ` from #${series.seqs[0]} on` : ""}, the log, and what a call would see</figcaption>
+    series.seqs[0] > 1 ? ` from #${series.seqs[0]} on` : ""}, the log, and (context) the log with the messages shown beside it, of which a call sees what fits its budgets</figcaption>
     <${Chart} series=${series} /></figure>`;
 }
 
