@@ -140,6 +140,8 @@ def _field_error(found: Mapping[str, Any]) -> FieldError:
             return FieldError("", f"not JSON, at character {position}: {reason}")
         case {"type": "model_attributes_type" | "dict_type", "loc": ("body",)}:  # so is JSON not declared as such
             return FieldError("", f"{OBJECT_EXPECTED}, sent as Content-Type: application/json")
+        case {"type": "missing", "loc": ("body",)}:
+            return FieldError("", "a body is expected, of JSON and sent as Content-Type: application/json")
         case _:
             return FieldError(_pointer(found["loc"]), invalid_detail(found))
 
@@ -161,13 +163,16 @@ async def _plain(request: Request, error: Exception) -> Response:
     phrase = _phrase(error.status_code)
     slug, title = _PLAIN.get(error.status_code, (phrase.lower().replace(" ", "-"), phrase))
     status = HTTPStatus.UNPROCESSABLE_ENTITY if error.status_code == HTTPStatus.BAD_REQUEST else error.status_code
-    headers = dict(error.headers or {})
+    headers, detail = dict(error.headers or {}), str(error.detail)
+    if status == HTTPStatus.NOT_FOUND:
+        detail = "this service has no such path: /docs has a page of all that it has, /openapi.json a list"
     if status == HTTPStatus.METHOD_NOT_ALLOWED:
         headers["Allow"] = ", ".join(_allowed(request))  # the framework names those of the first route only
+        detail = f"it takes {headers['Allow']}"
     if error.status_code == HTTPStatus.BAD_REQUEST:
         field = FieldError("", _unread(error.__cause__))
         return problem_response(slug=slug, title=title, status=status, detail=field.detail, errors=[field])
-    return problem_response(slug=slug, title=title, status=status, detail=str(error.detail), headers=headers)
+    return problem_response(slug=slug, title=title, status=status, detail=detail, headers=headers)
 
 
 def _unread(cause: BaseException | None) -> str:
