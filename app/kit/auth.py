@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from http import HTTPStatus
 from typing import Annotated, Any, Protocol, TypeVar
 
 from fastapi import Depends, Request
@@ -76,10 +77,12 @@ class Guarded(Direct):
         options["openapi_extra"] = {"security": [{SCHEME: [self.needs.value]}]} | (options.get("openapi_extra") or {})
         super().__init__(path, endpoint, **options)
         self._parameters = query_parameters(self.dependant)
+        # Not of a route that refuses nothing as invalid: what tools that scrape /metrics may add is not looked at.
+        self._checks_query = HTTPStatus.UNPROCESSABLE_ENTITY in self.responses
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["caller"] = caller = await self._admitted(scope)
-        if scope["method"] in (self.methods or ()):
+        if self._checks_query and scope["method"] in (self.methods or ()):
             check_parameters(scope["query_string"], self._parameters)
         with acting_for(caller.tenant):
             await super().handle(scope, receive, send)
