@@ -187,6 +187,19 @@ async def test_a_citation_leads_to_the_message_behind_it(service: Service, brows
         await expect(page.locator(f"#message-{number}.marked")).to_be_visible()
 
 
+async def test_a_message_is_reached_by_its_number_without_a_mouse(service: Service, browser: Browser) -> None:
+    for begin in range(1, 180, 60):
+        numbered = ({"role": "user", "content": f"Number {begin + index}."} for index in range(60))
+        await service.append("support-1", *numbered)
+    async with page_of(browser, f"{service.url}/#/support-1") as page:
+        await expect(page.locator("#message-180")).to_be_visible()
+        await page.get_by_label("Message", exact=True).focus()
+        await page.keyboard.type("7")
+        await page.keyboard.press("Enter")
+        await expect(page.locator("#message-7.marked")).to_be_focused()
+        await expect(page.locator("#message-7")).to_contain_text("Number 7.")
+
+
 async def test_who_has_gone_on_from_a_cited_message_is_not_taken_back_to_it(service: Service, browser: Browser) -> None:
     """Each message that came took the keyboard from whoever had followed a citation before."""
     await talked(service)

@@ -51,6 +51,7 @@ export function Timeline({ name, memory, change, cite, onCite }) {
       <button disabled=${newest >= memory.cursor.last_seq} onClick=${() => setBefore(newest + PAGE + 1)}>Newer</button>
       <span>#${oldest} to #${newest} of ${count.format(memory.cursor.last_seq)}</span>
       <button disabled=${!older} onClick=${() => setBefore(oldest)}>Older</button>
+      <${Leap} last=${memory.cursor.last_seq} onCite=${onCite} />
     </div>
     <div class="sides">
       <ol class="messages" aria-label="Messages">${messages.map(
@@ -59,6 +60,17 @@ export function Timeline({ name, memory, change, cite, onCite }) {
       <${Notes} name=${name} memory=${memory} notes=${notes} oldest=${oldest} newest=${newest} onCite=${onCite} />
     </div>
   `;
+}
+
+// To a message by its number: of thousands it is many pages away, and the coverage map is for the mouse.
+function Leap({ last, onCite }) {
+  const leap = (event) => {
+    event.preventDefault();
+    const seq = Number(new FormData(event.target).get("seq"));
+    onCite(seq, seq);
+  };
+  return html`<form class="leap" onSubmit=${leap}>
+    <label for="leap">Message</label> <input id="leap" name="seq" type="number" min="1" max=${last} required /> <button>Show</button></form>`;
 }
 
 function Notes({ name, memory, notes, oldest, newest, onCite }) {
