@@ -8,7 +8,6 @@ from app.kit.openapi import operations
 from tests.conftest import Service
 from tests.test_problems import OPEN, assert_problem, listed
 
-
 LENIENT = OPEN | {"/overview", "/metrics"}  # refuse nothing as invalid
 
 
