@@ -12,8 +12,8 @@ HARMLESS = "wait_ms"  # a client may send it with every request; a route that ta
 
 
 def query_parameters(dependant: Dependant) -> tuple[str, ...]:
-    """The names of the query parameters that an endpoint takes; a model's fields are one each."""
-    names: list[str] = []
+    """The names of the query parameters that an endpoint and what it depends on take; a model's fields are one each."""
+    names = [name for part in dependant.dependencies for name in query_parameters(part)]
     for field in dependant.query_params:
         kind = field.field_info.annotation
         names += kind.model_fields if isinstance(kind, type) and issubclass(kind, BaseModel) else [field.alias]
@@ -29,6 +29,6 @@ def check_parameters(query: bytes, known: Collection[str]) -> None:
         return
     given = dict.fromkeys(name for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True))
     detail = "no such query parameter; " + (f"there are {', '.join(known)}" if known else "this route takes none")
-    errors = [FieldError(name, detail) for name in given if name not in (known or {HARMLESS})]
+    errors = [FieldError(name, detail) for name in given if name not in (known or (HARMLESS,))]
     if errors:
         raise Invalid("; ".join(f"{error.pointer}: {error.detail}" for error in errors[:3]), errors=errors)
