@@ -135,6 +135,13 @@ async def test_a_body_that_cannot_be_read_is_told_where_and_why(service: Service
     assert error["pointer"] == ("/messages/0/id" if b"id" in body else "")
 
 
+async def test_a_parameter_of_the_query_that_came_in_the_body_is_told_as_one(service: Service) -> None:
+    answer = await service.client.post("/sessions/s1/context", json={"format": "openai", "mode": "x", "system": "Hi"})
+    told = {error["pointer"]: error["detail"] for error in assert_problem(answer, 422, "invalid")["errors"]}
+    assert told["/format"].endswith("?format=")
+    assert told["/mode"] == "there is no such field"
+
+
 ANY_FIELDS = {"patchState", "putStateValue", "replaceMessage"}  # whose bodies have what fields they like
 
 

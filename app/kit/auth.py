@@ -76,14 +76,14 @@ class Guarded(Direct):
         options["responses"] = problem_responses(401, 403, 429, 503) | (options.get("responses") or {})
         options["openapi_extra"] = {"security": [{SCHEME: [self.needs.value]}]} | (options.get("openapi_extra") or {})
         super().__init__(path, endpoint, **options)
-        self._parameters = query_parameters(self.dependant)
+        self.query_parameters = query_parameters(self.dependant)
         # Not of a route that refuses nothing as invalid: what tools that scrape /metrics may add is not looked at.
         self._checks_query = HTTPStatus.UNPROCESSABLE_ENTITY in self.responses
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["caller"] = caller = await self._admitted(scope)
         if self._checks_query and scope["method"] in (self.methods or ()):
-            check_parameters(scope["query_string"], self._parameters)
+            check_parameters(scope["query_string"], self.query_parameters)
         with acting_for(caller.tenant):
             await super().handle(scope, receive, send)
 

@@ -1,7 +1,7 @@
 """Errors as application/problem+json (RFC 9457, api.md)."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from http import HTTPMethod, HTTPStatus
 from typing import Any
 
@@ -121,9 +121,10 @@ async def _domain_error(_request: Request, error: Exception) -> Response:
     )
 
 
-async def _invalid_request(_request: Request, error: Exception) -> Response:
+async def _invalid_request(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - narrows the type the framework hands over
-    fields = [_field_error(found) for found in error.errors()]
+    parameters: Collection[str] = getattr(request.scope.get("route"), "query_parameters", ())
+    fields = [_field_error(found, parameters) for found in error.errors()]
     detail = "; ".join(f"{field.pointer}: {field.detail}".removeprefix(": ") for field in fields[:3])
     return problem_response(
         slug="invalid",
@@ -134,8 +135,11 @@ async def _invalid_request(_request: Request, error: Exception) -> Response:
     )
 
 
-def _field_error(found: Mapping[str, Any]) -> FieldError:
+def _field_error(found: Mapping[str, Any], parameters: Collection[str]) -> FieldError:
+    """``parameters`` are those of the route's query: what one may take for a field of the body."""
     match found:
+        case {"type": "extra_forbidden", "loc": ("body", str(name))} if name in parameters:
+            return FieldError(json_pointer(name), f"there is no such field: it is a parameter of the query, ?{name}=")
         case {"type": "json_invalid", "loc": (_, position), "ctx": {"error": reason}}:
             return FieldError("", f"not JSON, at character {position}: {reason}")
         case {"type": "model_attributes_type" | "dict_type", "loc": ("body",)}:  # so is JSON not declared as such
