@@ -13,13 +13,14 @@ from app.diagnostics.backlog_store import BacklogStore
 from app.diagnostics.health import readiness
 from app.kit.db import Database
 from app.kit.errors import StartError, Unavailable
+from app.kit.migrate import MIGRATE
 from app.llm.port import ModelError, ModelRequest, Provider
 from app.main import Location
 from app.memory.policy import has_stalled
 from app.memory.queue_store import QueueStore
 from app.recall.vector_store import HAS_EXTENSION
 from app.roles import build_roles
-from app.serving import located, opened
+from app.serving import NoDatabase, located, opened
 from app.settings import Settings
 from app.working import build_objects
 
@@ -46,13 +47,17 @@ class Finding:
 
 
 def diagnose(settings: Settings, *, redrive: bool) -> list[Finding]:
-    """Every finding. ``redrive`` has the stalled memories tried again. Raises StartError: no database to look at."""
+    """Every finding. ``redrive`` has the stalled memories tried again. Raises StartError: no database to ask."""
 
     async def found(database: Location) -> list[Finding]:
         return [finding async for finding in examine(settings, database, redrive=redrive)]
 
-    with located(settings, exclusive=False) as database:
-        return asyncio.run(found(database))
+    try:
+        with located(settings, exclusive=False) as database:
+            return asyncio.run(found(database))
+    except NoDatabase as error:
+        nothing = Finding(check="database", verdict=Verdict.WARNING, detail=str(error))
+        return [nothing, *asyncio.run(_without_database(settings))]
 
 
 async def examine(settings: Settings, database: Location, *, redrive: bool) -> AsyncIterator[Finding]:
@@ -71,10 +76,13 @@ async def examine(settings: Settings, database: Location, *, redrive: bool) -> A
     except StartError as error:
         yield Finding(check="database", verdict=Verdict.WRONG, detail=str(error), advice="see DAYBOOK_DATABASE_URL")
         return
-    async for finding in _objects(settings):
+    for finding in await _without_database(settings):
         yield finding
-    async for finding in _models(settings):
-        yield finding
+
+
+async def _without_database(settings: Settings) -> list[Finding]:
+    """What can be looked at in any case."""
+    return [finding async for finding in _objects(settings)] + [finding async for finding in _models(settings)]
 
 
 async def _database(pool: Database, database: Location) -> Finding:
@@ -91,7 +99,8 @@ async def _schema(pool: Database, database: Location) -> Finding:
     try:
         found = await readiness(pool, database.name)
     except (Unavailable, asyncpg.UndefinedTableError) as error:
-        return Finding(check="migrations", verdict=Verdict.WRONG, detail=str(error), advice="run 'daybook migrate'")
+        detail = str(error).removesuffix(f": {MIGRATE}")
+        return Finding(check="migrations", verdict=Verdict.WRONG, detail=detail, advice=MIGRATE)
     if found.migration != found.known:
         detail = f"at {found.migration}, by a newer version than this one, which has {found.known}"
         advice = "upgrade this one too: it is meant to go on only for as long as an upgrade takes"

@@ -138,6 +138,7 @@ def _provide_kept(state: State, base: Base) -> None:
         database=database,
         store=StateStore(database),
         config=configured(StateConfig, settings.state),
+        held_artifacts=state.artifacts.held,
         redaction=base.redaction,
     )
     state.facts = FactService(

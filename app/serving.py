@@ -58,6 +58,10 @@ WORKER_SECONDS = 60  # for one of several processes to start, or to answer, on a
 WORKER_SPARE_SECONDS = 4  # for one to end, beyond what its requests and then its steps get: 26 of an orchestrator's 30
 
 
+class NoDatabase(StartError):
+    """The folder has no embedded database, which a command that only looks at one does not make."""
+
+
 class Keys(StrEnum):
     """Whether callers need a key; the value is what the log says."""
 
@@ -73,7 +77,7 @@ def serve(settings: Settings) -> None:
     for ending in (signal.SIGINT, signal.SIGTERM):
         signal.signal(ending, _leave)
     hang_up_as_told()
-    with located(settings, exclusive=True) as database:
+    with located(settings, exclusive=True, begins=True) as database:
         asyncio.run(_prepare(settings, database))
         keys = asyncio.run(_keys(settings, database))
         _refuse_open_host(settings, keys)
@@ -91,7 +95,7 @@ def migrate(settings: Settings, *, secured_for: str | None = None) -> None:
     Raises StartError.
     """
     log_to_stderr(settings)
-    with located(settings, exclusive=False) as database:
+    with located(settings, exclusive=False, begins=True) as database:
         asyncio.run(_upgrade(settings, database))
         if secured_for is not None:
             done = asyncio.run(secure(database_config(settings, database.url), secured_for))
@@ -105,8 +109,11 @@ def log_to_stderr(settings: Settings) -> None:
 
 
 @contextmanager
-def located(settings: Settings, *, exclusive: bool) -> Iterator[Location]:
-    """The database to use: the one that is configured, or the embedded one, which runs as long as it is used."""
+def located(settings: Settings, *, exclusive: bool, begins: bool = False) -> Iterator[Location]:
+    """The database to use: the one that is configured, or the embedded one, which runs as long as it is used.
+
+    Raises NoDatabase where there is no embedded one yet, unless ``begins``: it is then made.
+    """
     if settings.database_url is not None:
         yield Location(url=settings.database_url, name=without_password(settings.database_url))
         return
@@ -116,8 +123,14 @@ def located(settings: Settings, *, exclusive: bool) -> Iterator[Location]:
             " set it, or DAYBOOK_ALLOW_EMBEDDED=1 to keep the data in the embedded database"
         )
     from app.kit.embedded import EmbeddedConfig, EmbeddedPostgres, default_data_dir
+    from app.kit.postgres_folder import newest_cluster
 
     folder = settings.data_dir or default_data_dir(Path.cwd())
+    if not begins and newest_cluster(folder) is None:
+        raise NoDatabase(
+            f"there is no database in {folder}: name its folder by --data-dir or DAYBOOK_DATA_DIR;"
+            " 'daybook serve' or 'daybook migrate' begins one"
+        )
     embedded = EmbeddedPostgres(
         EmbeddedConfig(data_dir=folder, binaries=settings.postgres_binaries, exclusive=exclusive)
     )

@@ -105,6 +105,14 @@ async def test_what_is_asked_wrongly_is_told_as_a_problem(service: Service) -> N
 async def test_a_path_tells_which_methods_it_takes(service: Service) -> None:
     answer = await service.client.patch("/sessions/s1")
     assert set(answer.headers["allow"].split(", ")) == {"GET", "HEAD", "PUT", "DELETE"}
+    assert assert_problem(answer, 405, "method-not-allowed")["detail"] == "it takes DELETE, GET, HEAD, PUT"
+
+
+async def test_who_asks_for_no_path_is_told_where_those_that_there_are_stand(service: Service) -> None:
+    for path in ("/nowhere", "/sessions/a/b/messages", "/console/none.js"):
+        detail = assert_problem(await service.client.get(path), 404, "not-found")["detail"]
+        assert "/docs" in detail
+    assert (await service.client.get("/docs")).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -114,7 +122,7 @@ async def test_a_path_tells_which_methods_it_takes(service: Service) -> None:
         (b'{"messages": "\xff"}', "not UTF-8, at byte 14"),
         (b"[" * 100_000, "nested too deeply"),
         (b"[]", "a JSON object is expected"),
-        (b"", "Field required"),
+        (b"", "a body is expected"),
         (b'{"messages": [{"role": "user", "content": "x", "id": 5}]}', "/messages/0/id: "),
     ],
 )
@@ -125,6 +133,13 @@ async def test_a_body_that_cannot_be_read_is_told_where_and_why(service: Service
     assert problem["detail"].startswith(detail)
     [error] = problem["errors"]
     assert error["pointer"] == ("/messages/0/id" if b"id" in body else "")
+
+
+async def test_a_parameter_of_the_query_that_came_in_the_body_is_told_as_one(service: Service) -> None:
+    answer = await service.client.post("/sessions/s1/context", json={"format": "openai", "mode": "x", "system": "Hi"})
+    told = {error["pointer"]: error["detail"] for error in assert_problem(answer, 422, "invalid")["errors"]}
+    assert told["/format"].endswith("?format=")
+    assert told["/mode"] == "there is no such field"
 
 
 ANY_FIELDS = {"patchState", "putStateValue", "replaceMessage"}  # whose bodies have what fields they like

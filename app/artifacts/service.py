@@ -225,6 +225,10 @@ class ArtifactService:
         except (TimeoutError, Unavailable):
             log.warning("objects_left", count=len(names))
 
+    async def held(self, session: UUID, names: Sequence[str]) -> frozenset[str]:
+        """Those of the names under which there is an artifact, and which a template can therefore insert."""
+        return frozenset(artifact.name for artifact in await self._store.named(session, names))
+
     async def texts(self, session: UUID, names: Sequence[str]) -> dict[str, str]:
         """The newest texts under these names, for a template; a name under which there is nothing is left out.
 

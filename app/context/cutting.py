@@ -33,6 +33,12 @@ def cut_evenly(messages: Sequence[Message], *, key: str, tokens_max: int) -> tup
     )
 
 
+def least_whole(messages: Sequence[Message]) -> list[int]:
+    """Of each message the smallest ``tokens_max`` under which ``cut_evenly`` leaves it as it is."""
+    sizes = [(message.tokens, _smallest(message)) for message in messages]
+    return [_sum_at(message.tokens, sizes) for message in messages]
+
+
 def shortened(message: Message, *, key: str, tokens_max: int) -> Message:
     """The message with its texts cut to one length, the longest that fits, in the first of the ways that fits."""
     handles = [part_handle(key, PartAt(message.seq, place)) for place in range(len(message.parts))]
@@ -60,11 +66,12 @@ def _cut_parts(parts: Sequence[Part], handles: Sequence[str | None], limit: int)
 def _share(messages: Sequence[Message], whole: int) -> int:
     """The largest share such that all, each cut to it as far as it can be, sum to no more than ``whole``; else 0."""
     sizes = [(message.tokens, _smallest(message)) for message in messages]
+    return max(bisect_right(range(whole + 1), whole, key=lambda share: _sum_at(share, sizes)) - 1, 0)
 
-    def sum_at(share: int) -> int:
-        return sum(min(size, max(share, smallest)) for size, smallest in sizes)
 
-    return max(bisect_right(range(whole + 1), whole, key=sum_at) - 1, 0)
+def _sum_at(share: int, sizes: Sequence[tuple[int, int]]) -> int:
+    """The tokens of all, each cut to the share, or to the smallest that it can be."""
+    return sum(min(size, max(share, smallest)) for size, smallest in sizes)
 
 
 def _smallest(message: Message) -> int:

@@ -1,12 +1,15 @@
 """The compiled context piece by piece, for whoever asks why it looks as it does."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
+from itertools import repeat
+from typing import Self
 
 from app.context.blocks import message_id
+from app.context.cutting import least_whole
 from app.context.draft import Line, Tail
-from app.context.fitting import NoteLimits, Notes, TailStarts
+from app.context.fitting import NoteLimits, Notes, TailStarts, budget_leaving
 from app.context.model import Block, Decision, Layout, Segment, Turn, Verdict
 from app.kit.json import canonical
 from app.kit.tokens import text_tokens
@@ -40,16 +43,16 @@ def decision(
     )
 
 
-def returning(is_kept: Callable[[int], bool], *, budget: int, enough: int) -> int:
-    """How many tokens more bring an item back, which is kept under ``enough`` and not under ``budget``.
+def least(is_kept: Callable[[int], bool], *, above: int, enough: int) -> int:
+    """The smallest budget that brings an item back, which is kept under ``enough`` and not under ``above``.
 
     Found by deciding again under budgets between the two.
     """
-    low, high = budget, enough
+    low, high = above, enough
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if is_kept(middle) else (middle, high)
-    return high - budget
+    return high
 
 
 def of_notes(blocks: Sequence[Block], notes: Notes, limits: NoteLimits) -> Iterator[Decision]:
@@ -65,8 +68,37 @@ def of_notes(blocks: Sequence[Block], notes: Notes, limits: NoteLimits) -> Itera
             yield decision(BUDGET, Verdict.DROPPED, block, reason, returns=returns)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TailBudgets:
+    """The message budget that is ``asked`` for, and what is ``left`` of it beside a summary of ``summary_tokens``."""
+
+    asked: int
+    left: int
+    summary_tokens: int
+
+    @classmethod
+    def of(cls, summary: Message | None, *, asked: int | None, left: int | None) -> Self:
+        """None is no limit, under which nothing has to return."""
+        return cls(asked=asked or 0, left=left or 0, summary_tokens=0 if summary is None else summary.tokens)
+
+    def lack(self, left: int) -> int:
+        """How many more have to be asked for, so that so many are left."""
+        return budget_leaving(left, summary_tokens=self.summary_tokens) - self.asked
+
+
+def of_summary(whole: Message | None, *, shown: Message | None, budget: int | None) -> Iterator[Decision]:
+    """What the message budget did with what stands for compacted messages: it has half of it at most."""
+    if whole is None or shown is None:
+        return
+    if shown is whole:
+        yield decision(BUDGET, Verdict.KEPT, whole, "within half of the message budget")
+    else:
+        returns = 2 * whole.tokens - (budget or 0)
+        yield decision(BUDGET, Verdict.CUT, shown, "over half of the message budget", returns=returns)
+
+
 def of_tail(
-    shown: Tail, starts: TailStarts, *, first_seq: int, last_seq: int, budget: int | None
+    shown: Tail, starts: TailStarts, *, first_seq: int, last_seq: int, budgets: TailBudgets
 ) -> Iterator[Decision]:
     """What the message budget did with each message; those after ``last_seq`` are incoming.
 
@@ -77,8 +109,7 @@ def of_tail(
         found = decision(BUDGET, verdict, message, reason, returns=returns)
         return replace(found, id=message_id(message.seq, last_seq=last_seq))
 
-    skipped, total, allowed = starts.before[0], starts.before[-1], budget or 0
-    over = total - allowed
+    skipped, total = starts.before[0], starts.before[-1]
     if skipped:
         yield Decision(
             id=f"messages:{first_seq}-{starts.messages[0].seq - 1}",
@@ -86,14 +117,15 @@ def of_tail(
             verdict=Verdict.DROPPED,
             reason=OVER_MESSAGES,
             tokens=skipped,
-            returns_with_tokens=over,
+            returns_with_tokens=budgets.lack(total),
         )
     for index, message in enumerate(shown.dropped):
-        returns = returning(_reaches(index, starts), budget=allowed, enough=total)
-        yield of(message, Verdict.DROPPED, OVER_MESSAGES, returns=returns)
-    for message in shown.messages:
+        enough = least(_reaches(index, starts), above=budgets.left, enough=total)
+        yield of(message, Verdict.DROPPED, OVER_MESSAGES, returns=budgets.lack(enough))
+    wholes = least_whole(starts.messages[len(shown.dropped) :]) if shown.cut else repeat(0)
+    for message, enough in zip(shown.messages, wholes, strict=False):
         if message.seq in shown.cut:
-            yield of(message, Verdict.CUT, "the newest group alone is over the budget", returns=over)
+            yield of(message, Verdict.CUT, "the newest group alone is over the budget", returns=budgets.lack(enough))
         else:
             yield of(message, Verdict.KEPT, "within the message budget")
 

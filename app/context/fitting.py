@@ -184,6 +184,11 @@ def fitting_summary(summary: Message | None, *, key: str, budget: int | None) ->
     return fitted, budget - share
 
 
+def budget_leaving(limit: int, *, summary_tokens: int) -> int:
+    """The smallest budget of which so much is left to the messages beside a summary (see ``fitting_summary``)."""
+    return limit + min(max(limit - 1, 0), summary_tokens)
+
+
 def fitting_tail(tail: Tail, starts: TailStarts, *, key: str, budget: int | None) -> Tail:
     """The messages from the first group start after the cut on, oldest first.
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from app.context.blocks import text_block
 from app.context.draft import Line
-from app.context.explain import decision, returning
+from app.context.explain import decision, least
 from app.context.model import Block, Decision, Section, Stability, Verdict
 from app.context.wording import known_before, known_line
 from app.facts.standing import Standing, spread
@@ -49,8 +49,9 @@ def profile_decisions(standing: Standing, *, zone: tzinfo, tokens_max: int) -> I
         if at in kept:
             yield decision(STAGE, Verdict.KEPT, line, "known before the session began")
         else:
-            returns = returning(_fits(costs[: at + 1], head_tokens), budget=tokens_max, enough=enough)
-            yield decision(STAGE, Verdict.DROPPED, line, "over the tokens of the profile", returns=returns)
+            fitting = least(_fits(costs[: at + 1], head_tokens), above=tokens_max, enough=enough)
+            reason = "over the tokens of the profile"
+            yield decision(STAGE, Verdict.DROPPED, line, reason, returns=fitting - tokens_max)
 
 
 def _fits(costs: Sequence[int], head_tokens: int) -> Callable[[int], bool]:

@@ -60,7 +60,7 @@ def read_place(text: str) -> Place:
     numbers = text.split(".")
     is_number = all(number.isascii() and number.isdecimal() and len(number) < 19 for number in numbers)  # noqa: PLR2004 - the digits of a bigint
     if len(numbers) not in NUMBERS or not is_number:
-        raise Invalid.at("Last-Event-ID", "not an event id of this stream")
+        raise Invalid.at("Last-Event-ID", "not an event id of this stream: without one it begins with what comes now")
     seq, version, observation, run, *expired = map(int, numbers)
     return Place(seq=seq, version=version, observation=observation, run=run, expired=sum(expired))
 

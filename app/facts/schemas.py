@@ -16,7 +16,7 @@ CITES_MAX = 100
 FactId = Annotated[int, Path(ge=1, le=NUMBER_MAX, description="The fact's number", examples=[7])]
 SAYS_SOMETHING = r"^[^\x00]*[^\x00\s][^\x00]*$"  # storable, and not of blanks alone
 FactText = Annotated[str, Field(min_length=1, pattern=SAYS_SOMETHING)]
-Seq = Annotated[int, Field(ge=1, le=SEQ_MAX)]
+Seq = Annotated[int, Field(ge=1, le=SEQ_MAX, strict=True)]
 
 
 class CitedIn(BaseModel):

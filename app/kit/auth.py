@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from http import HTTPStatus
 from typing import Annotated, Any, Protocol, TypeVar
 
 from fastapi import Depends, Request
@@ -21,6 +22,7 @@ DEFAULT_TENANT = "default"
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 SCHEME = "bearer"
 READING = frozenset({"GET", "HEAD"})
+SCOPE_HEADER = b"key-scope"  # tells a caller what its key may do, so that a page offers nothing that is refused
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
@@ -74,12 +76,14 @@ class Guarded(Direct):
         options["responses"] = problem_responses(401, 403, 429, 503) | (options.get("responses") or {})
         options["openapi_extra"] = {"security": [{SCHEME: [self.needs.value]}]} | (options.get("openapi_extra") or {})
         super().__init__(path, endpoint, **options)
-        self._parameters = query_parameters(self.dependant)
+        self.query_parameters = query_parameters(self.dependant)
+        # Not of a route that refuses nothing as invalid: what tools that scrape /metrics may add is not looked at.
+        self._checks_query = HTTPStatus.UNPROCESSABLE_ENTITY in self.responses
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["caller"] = caller = await self._admitted(scope)
-        if scope["method"] in (self.methods or ()):
-            check_parameters(scope["query_string"], self._parameters)
+        if self._checks_query and scope["method"] in (self.methods or ()):
+            check_parameters(scope["query_string"], self.query_parameters)
         with acting_for(caller.tenant):
             await super().handle(scope, receive, send)
 
@@ -88,6 +92,7 @@ class Guarded(Direct):
         caller = await authority.caller(Headers(scope=scope))
         if caller.key is not None and PART not in scope:
             rates: Rates = scope["app"].state.rates
+            scope["answer_headers"].append((SCOPE_HEADER, caller.access.encode()))
             scope["answer_headers"] += await rates.spend(caller.key)
         if not caller.access.covers(self.needs):
             raise Forbidden(f"this needs a key with scope '{self.needs}'; the scope of this one is '{caller.access}'")

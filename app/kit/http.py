@@ -49,6 +49,7 @@ ASKED_HEADERS = (
 TOLD_HEADERS = (
     "Content-Range",
     "ETag",
+    "Key-Scope",
     "Location",
     "Mcp-Session-Id",
     "RateLimit",

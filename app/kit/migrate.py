@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("daybook.migrate")
 
+MIGRATE = "run 'daybook migrate'"
 SCRIPTS = Path(__file__).parents[2] / "migrations"
 
 CURRENT_REVISION = "/* current_revision */ SELECT version_num FROM alembic_version"
@@ -83,7 +84,8 @@ def lacking(revision: str | None) -> str | None:
     """What is wrong with a database of this revision, and what to do; None: this code can use it."""
     if revision == head_revision() or is_newer(revision):
         return None
-    return f"the database is at migration {revision}, {head_revision()} is needed: run 'daybook migrate'"
+    found = "has no tables of Daybook" if revision is None else f"is at migration {revision}"
+    return f"the database {found}, {head_revision()} is needed: {MIGRATE}"
 
 
 @cache

@@ -8,10 +8,12 @@ from pydantic import BaseModel
 
 from app.kit.errors import FieldError, Invalid
 
+HARMLESS = "wait_ms"  # a client may send it with every request; a route that takes no parameter has nothing to wait for
+
 
 def query_parameters(dependant: Dependant) -> tuple[str, ...]:
-    """The names of the query parameters that an endpoint takes; a model's fields are one each."""
-    names: list[str] = []
+    """The names of the query parameters that an endpoint and what it depends on take; a model's fields are one each."""
+    names = [name for part in dependant.dependencies for name in query_parameters(part)]
     for field in dependant.query_params:
         kind = field.field_info.annotation
         names += kind.model_fields if isinstance(kind, type) and issubclass(kind, BaseModel) else [field.alias]
@@ -19,11 +21,14 @@ def query_parameters(dependant: Dependant) -> tuple[str, ...]:
 
 
 def check_parameters(query: bytes, known: Collection[str]) -> None:
-    """Raise Invalid for each parameter that is not ``known``; where a route takes none, none is looked at."""
-    if not (query and known):
+    """Raise Invalid for each parameter that is not ``known``.
+
+    Also where a route takes none: ``DELETE .../facts?category=`` would delete those of every category.
+    """
+    if not query:
         return
     given = dict.fromkeys(name for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True))
-    detail = f"no such query parameter; there are {', '.join(known)}"
-    errors = [FieldError(name, detail) for name in given if name not in known]
+    detail = "no such query parameter; " + (f"there are {', '.join(known)}" if known else "this route takes none")
+    errors = [FieldError(name, detail) for name in given if name not in (known or (HARMLESS,))]
     if errors:
         raise Invalid("; ".join(f"{error.pointer}: {error.detail}" for error in errors[:3]), errors=errors)

@@ -1,7 +1,7 @@
 """Errors as application/problem+json (RFC 9457, api.md)."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from http import HTTPMethod, HTTPStatus
 from typing import Any
 
@@ -121,9 +121,10 @@ async def _domain_error(_request: Request, error: Exception) -> Response:
     )
 
 
-async def _invalid_request(_request: Request, error: Exception) -> Response:
+async def _invalid_request(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - narrows the type the framework hands over
-    fields = [_field_error(found) for found in error.errors()]
+    parameters: Collection[str] = getattr(request.scope.get("route"), "query_parameters", ())
+    fields = [_field_error(found, parameters) for found in error.errors()]
     detail = "; ".join(f"{field.pointer}: {field.detail}".removeprefix(": ") for field in fields[:3])
     return problem_response(
         slug="invalid",
@@ -134,12 +135,17 @@ async def _invalid_request(_request: Request, error: Exception) -> Response:
     )
 
 
-def _field_error(found: Mapping[str, Any]) -> FieldError:
+def _field_error(found: Mapping[str, Any], parameters: Collection[str]) -> FieldError:
+    """``parameters`` are those of the route's query: what one may take for a field of the body."""
     match found:
+        case {"type": "extra_forbidden", "loc": ("body", str(name))} if name in parameters:
+            return FieldError(json_pointer(name), f"there is no such field: it is a parameter of the query, ?{name}=")
         case {"type": "json_invalid", "loc": (_, position), "ctx": {"error": reason}}:
             return FieldError("", f"not JSON, at character {position}: {reason}")
         case {"type": "model_attributes_type" | "dict_type", "loc": ("body",)}:  # so is JSON not declared as such
             return FieldError("", f"{OBJECT_EXPECTED}, sent as Content-Type: application/json")
+        case {"type": "missing", "loc": ("body",)}:
+            return FieldError("", "a body is expected, of JSON and sent as Content-Type: application/json")
         case _:
             return FieldError(_pointer(found["loc"]), invalid_detail(found))
 
@@ -161,13 +167,16 @@ async def _plain(request: Request, error: Exception) -> Response:
     phrase = _phrase(error.status_code)
     slug, title = _PLAIN.get(error.status_code, (phrase.lower().replace(" ", "-"), phrase))
     status = HTTPStatus.UNPROCESSABLE_ENTITY if error.status_code == HTTPStatus.BAD_REQUEST else error.status_code
-    headers = dict(error.headers or {})
+    headers, detail = dict(error.headers or {}), str(error.detail)
+    if status == HTTPStatus.NOT_FOUND:
+        detail = "this service has no such path: /docs has a page of all that it has, /openapi.json a list"
     if status == HTTPStatus.METHOD_NOT_ALLOWED:
         headers["Allow"] = ", ".join(_allowed(request))  # the framework names those of the first route only
+        detail = f"it takes {headers['Allow']}"
     if error.status_code == HTTPStatus.BAD_REQUEST:
         field = FieldError("", _unread(error.__cause__))
         return problem_response(slug=slug, title=title, status=status, detail=field.detail, errors=[field])
-    return problem_response(slug=slug, title=title, status=status, detail=str(error.detail), headers=headers)
+    return problem_response(slug=slug, title=title, status=status, detail=detail, headers=headers)
 
 
 def _unread(cause: BaseException | None) -> str:

@@ -88,16 +88,26 @@ class MessageIn(BaseModel):
     trust: Literal["user", "operator", "tool", "external"] | None = None
 
 
+def _no_boolean(value: Any) -> Any:
+    """Python takes true for 1; some languages write whole numbers as 1.0, so the field is not strict."""
+    if isinstance(value, bool):
+        raise PydanticCustomError("int_type", "Input should be a valid integer")
+    return value
+
+
+Tokens = Annotated[int, Field(ge=0, le=TOKENS_MAX), BeforeValidator(_no_boolean)]
+
+
 class UsageIn(BaseModel):
     """The agent's own last model call: our names, or the SDK's object as it is."""
 
     model_config = ConfigDict(extra="allow")
 
     model: str | None = Field(None, max_length=400, pattern=STORABLE_PATTERN)
-    input_tokens: int | None = Field(None, ge=0, le=TOKENS_MAX)
-    cached_input_tokens: int | None = Field(None, ge=0, le=TOKENS_MAX)
-    cache_write_tokens: int | None = Field(None, ge=0, le=TOKENS_MAX)
-    output_tokens: int | None = Field(None, ge=0, le=TOKENS_MAX)
+    input_tokens: Tokens | None = None
+    cached_input_tokens: Tokens | None = None
+    cache_write_tokens: Tokens | None = None
+    output_tokens: Tokens | None = None
 
 
 class AppendIn(BaseModel):

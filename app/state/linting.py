@@ -6,7 +6,7 @@ from enum import StrEnum
 from operator import itemgetter
 from typing import Any
 
-from app.state.templates import STORED, Placeholder, Scope, Template, read, value_at
+from app.state.templates import Placeholder, Scope, Template, read, value_at
 
 
 class Severity(StrEnum):
@@ -43,7 +43,7 @@ class Lint:
 
 
 def lint(texts: Sequence[str], values: Mapping[str, Any] | None, *, findings_max: int) -> Lint:
-    """``values`` are the state that stored names are looked for in; None: they are not.
+    """``values`` are the state and artifacts that stored names are looked for in; None: they are not.
 
     Findings are the first ``findings_max`` in their order; ``omitted`` counts the others.
     """
@@ -72,7 +72,7 @@ def _found(template: Template, values: Mapping[str, Any] | None) -> Iterator[tup
     for position in template.unpaired:
         yield position, Code.UNBALANCED_BRACE, None
     for place in template.placeholders:
-        if values is not None and place.scope in STORED and value_at(values, place) is None:
+        if values is not None and place.scope is not Scope.TEMP and value_at(values, place) is None:
             yield place.position, Code.UNKNOWN_NAME, place
         yield place.position, Code.CACHED_VALUE, place
 

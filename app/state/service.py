@@ -1,9 +1,10 @@
 """What a caller can do with the state a session sees: read it, change it, and be sure of what is changed."""
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
+from uuid import UUID
 
 from app.kit.db import Database
 from app.kit.errors import json_pointer
@@ -18,16 +19,26 @@ from app.state.model import Changes, Entry, State, StateConfig, check_growth, ch
 from app.state.reading import check_name, check_text, check_value
 from app.state.schemas import LintIn
 from app.state.store import StateStore
-from app.state.templates import STORED
+from app.state.templates import STORED, Scope, names_of, read
+
+HeldArtifacts: TypeAlias = Callable[[UUID, Sequence[str]], Awaitable[Collection[str]]]
+"""Those of the names under which a session has an artifact, which are another domain's."""
 
 
 class StateService:
     def __init__(
-        self, *, database: Database, store: StateStore, config: StateConfig, redaction: Redaction = OFF
+        self,
+        *,
+        database: Database,
+        store: StateStore,
+        config: StateConfig,
+        held_artifacts: HeldArtifacts,
+        redaction: Redaction = OFF,
     ) -> None:
         self._database = database
         self._store = store
         self._config = config
+        self._held_artifacts = held_artifacts
         self._redaction = redaction
 
     async def state(self, tenant: str, key: str) -> State:
@@ -55,9 +66,20 @@ class StateService:
             for index, text in enumerate(given):
                 check_text(text, json_pointer(name, index), characters_max=self._config.template_characters_max)
         texts = [*asked.template, *asked.system]
-        values = None if asked.session is None else (await self.state(tenant, asked.session)).values
+        values = None if asked.session is None else await self._linted_values(tenant, asked.session, texts)
         work = partial(lint, texts, values, findings_max=self._config.lint_findings_max)
         return await offloaded(work, size=sum(map(len, texts)))
+
+    async def _linted_values(self, tenant: str, key: str, texts: Sequence[str]) -> dict[str, Any]:
+        """What the session has: its state, and an empty text for each artifact that is there."""
+        values = (await self.state(tenant, key)).values
+        of_artifacts = f"{{{Scope.ARTIFACT}."
+        if not any(of_artifacts in text for text in texts):
+            return values
+        used = await offloaded(lambda: names_of(map(read, texts))[Scope.ARTIFACT], size=sum(map(len, texts)))
+        names = [name.partition(".")[2] for name in used]
+        held = await self._held_artifacts(session_id(tenant, key), names)
+        return values | {f"{Scope.ARTIFACT}.{name}": "" for name in held}
 
     async def patch(self, *, tenant: str, key: str, values: Mapping[str, Any], if_match: str | None) -> State:
         """Set the names given, delete those given as null, all or none; answers the whole state."""

@@ -58,6 +58,22 @@ async def test_a_session_is_found_and_grows_as_messages_are_appended(service: Se
         await expect(figure(page, "Messages")).to_have_text("41")
 
 
+async def test_a_session_without_a_message_says_so_and_one_that_is_gone_too(service: Service, browser: Browser) -> None:
+    await service.configure("new-1", **SMALL)
+    context = await browser.new_context()
+    page = await context.new_page()
+    await page.goto(f"{service.url}/#/new-1")
+    await expect(page.get_by_text("There is no message yet.")).to_be_visible()
+    await expect(page.locator(".pager")).to_have_count(0)
+    await service.append("new-1", {"role": "user", "content": "Hello"})
+    await expect(page.locator("#message-1")).to_be_visible()
+    await service.client.delete("/sessions/new-1")
+    await page.get_by_role("button", name="Observe").click()
+    await expect(page.get_by_role("alert").get_by_text("session 'new-1' was never seen").first).to_be_visible()
+    await expect(page.get_by_role("alert")).to_have_count(2)
+    await context.close()
+
+
 @pytest.mark.parametrize("place", ["nobody/log", "100%/log"])
 async def test_where_there_is_no_session_it_says_so_and_leads_back(
     service: Service, browser: Browser, place: str
@@ -169,6 +185,19 @@ async def test_a_citation_leads_to_the_message_behind_it(service: Service, brows
         await citation.click()
         await expect(page.locator(f"#message-{number}")).to_be_focused()
         await expect(page.locator(f"#message-{number}.marked")).to_be_visible()
+
+
+async def test_a_message_is_reached_by_its_number_without_a_mouse(service: Service, browser: Browser) -> None:
+    for begin in range(1, 180, 60):
+        numbered = ({"role": "user", "content": f"Number {begin + index}."} for index in range(60))
+        await service.append("support-1", *numbered)
+    async with page_of(browser, f"{service.url}/#/support-1") as page:
+        await expect(page.locator("#message-180")).to_be_visible()
+        await page.get_by_label("Message", exact=True).focus()
+        await page.keyboard.type("7")
+        await page.keyboard.press("Enter")
+        await expect(page.locator("#message-7.marked")).to_be_focused()
+        await expect(page.locator("#message-7")).to_contain_text("Number 7.")
 
 
 async def test_who_has_gone_on_from_a_cited_message_is_not_taken_back_to_it(service: Service, browser: Browser) -> None:
@@ -518,6 +547,34 @@ async def test_no_view_has_a_serious_fault_of_accessibility(
         await page.get_by_label("Query").press("Enter")
         await expect(page.locator(".hit.fact")).to_have_count(2)
         await fit_and_faultless(page, "Recall")
+
+
+async def test_names_of_the_greatest_length_make_no_view_wider_than_a_phone(service: Service, browser: Browser) -> None:
+    rules = {"scope": "resource", "message_tokens": 60, "retain_tokens": 0, "buffer_every": None}
+    key, other, resource = (name * 200 for name in "kor")
+    for each in (key, other):
+        await service.client.put(f"/sessions/{each}", json={"resource_id": resource, "config": rules})
+        paid = f"{resource} paid invoice 120 of 320 euros for the shop in Porto, and we keep it open. " * 4
+        await service.append(each, {"role": "user", "content": paid}, wait_ms=50_000)
+    fact = {"text": f"Has {resource}.", "category": "profile", "sources": [{"session": other, "cites": [1]}]}
+    await service.client.post(f"/resources/{resource}/facts", json=fact)
+    async with page_of(browser, f"{service.url}/#/{key}", viewport={"width": 360, "height": 740}) as page:
+        for view in ("Timeline", "Log", "Facts", "Recall", "Context", "Versions", "Runs"):
+            await page.get_by_role("link", name=view, exact=True).click()
+            await expect(page.locator("main section:not(:has([aria-busy]))")).to_be_visible()
+            assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), view
+        await page.get_by_role("link", name="Facts", exact=True).click()
+        await expect(page.locator(".fact")).to_be_visible()
+        for question in ("Add", "Delete all"):
+            await page.get_by_role("button", name=question).click()
+            dialog = page.get_by_role("dialog")
+            assert await dialog.evaluate("(one) => one.scrollWidth <= one.clientWidth"), question
+            await page.get_by_role("button", name="Cancel").click()
+        await page.get_by_role("link", name="Recall", exact=True).click()
+        await page.get_by_label("Query").fill("invoice 120")
+        await page.get_by_label("Query").press("Enter")
+        await expect(page.locator(".hit").first).to_be_visible()
+        assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "hits"
 
 
 async def fit_and_faultless(page: Page, view: str) -> None:

@@ -166,7 +166,7 @@ async def test_facts_are_found_by_words_and_by_when_they_held_and_noted_ones_app
         await expect(page.locator("#message-3.marked")).to_be_focused()
 
 
-async def test_a_key_that_may_only_read_finds_and_is_told_what_it_may_not(
+async def test_a_key_that_may_only_read_finds_and_is_offered_no_change(
     start_service: StartService, database_url: str, browser: Browser
 ) -> None:
     async with start_service(bootstrap_key=KEY) as service:
@@ -174,16 +174,24 @@ async def test_a_key_that_may_only_read_finds_and_is_told_what_it_may_not(
         service.client.headers["Authorization"] = f"Bearer {KEY}"
         await two_sessions(service)
         await note(service, "Ines prefers mail.")
+        await service.client.post("/sessions/chat-7/memory/observe", params={"wait_ms": WAIT_MS})
         context = await browser.new_context()
         page = await context.new_page()
         await page.goto(f"{service.url}/#/chat-7/facts")
         await page.get_by_label("Key").fill(secret)
         await page.get_by_role("button", name="Open").click()
-        await fact(page, "Ines prefers mail.").get_by_role("button", name="Delete").click()
-        await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
-        await expect(page.get_by_role("alert")).to_contain_text("write")
-        await page.get_by_role("button", name="Cancel").click()
-        assert len(await known(service)) == 1
+        await expect(page.get_by_text("read only")).to_be_visible()
+        await expect(fact(page, "Ines prefers mail.")).to_be_visible()
+        await expect(page.locator(".buttons")).to_have_count(0)
+        await page.get_by_role("link", name="Log").click()
+        await expect(page.locator(".log > li").first).to_be_visible()
+        await expect(page.locator(".buttons")).to_have_count(0)
+        await page.get_by_role("button", name="Forget key").click()
+        await page.get_by_label("Key").fill(KEY)
+        await page.get_by_role("button", name="Open").click()
+        await expect(page.get_by_role("button", name="Redrive")).to_be_visible()
+        await expect(page.locator(".log").get_by_role("button", name="Edit").first).to_be_visible()
+        await expect(page.get_by_text("read only")).to_have_count(0)
         await page.get_by_role("link", name="Recall").click()
         await page.get_by_label("Query").fill("bell")
         await page.get_by_label("Query").press("Enter")

@@ -1,6 +1,6 @@
 """What ``explain`` tells: every piece of a context, and what each stage did with it."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from hypothesis import given
@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from app.context.compile import STAGES, compile_context
 from app.context.model import Compiled, Decision, Format, Knowledge, Verdict
-from app.sessions.model import Message
+from app.memory.changing.summary import with_heading
+from app.sessions.counting import message_tokens
+from app.sessions.model import Kind, Message
 from tests.context.building import (
     LOGS,
     ask,
@@ -154,13 +156,39 @@ def test_a_note_returns_with_the_tokens_told_and_not_with_one_less(
             assert verdict(found.id, memory_budget + found.returns_with_tokens - 1) is Verdict.DROPPED
 
 
-@given(log=LOGS, budget=st.integers(1, 400))
-def test_a_message_returns_with_the_tokens_told(log: tuple[Message, ...], budget: int) -> None:
-    for found in decisions(explained(log, message_budget=budget)).values():
+@given(log=LOGS, budget=st.integers(1, 400), summary=st.none() | st.integers(0, 200))
+def test_a_message_returns_with_the_tokens_told(log: tuple[Message, ...], budget: int, summary: int | None) -> None:
+    taken = {} if summary is None else {"summary": summary_of(summary, seq=len(log) + 1)}
+    for found in decisions(explained(log, taken=taken, message_budget=budget)).values():
         if found.returns_with_tokens:
-            more = decisions(explained(log, message_budget=budget + found.returns_with_tokens))
-            assert more[found.id].verdict is (Verdict.KEPT if found.verdict is Verdict.CUT else more[found.id].verdict)
-            assert more[found.id].verdict is not Verdict.DROPPED
+            enough = budget + found.returns_with_tokens
+            more = decisions(explained(log, taken=taken, message_budget=enough))[found.id]
+            assert more.verdict is not Verdict.DROPPED
+            if found.verdict is Verdict.CUT:
+                less = decisions(explained(log, taken=taken, message_budget=enough - 1))[found.id]
+                assert (less.verdict, more.verdict) == (Verdict.CUT, Verdict.KEPT)
+
+
+def summary_of(words: int, *, seq: int) -> Message:
+    """A stored summary, whose tokens are counted with the heading that it is shown with."""
+    stored = log_of(user("so " * words))[0]
+    parts = with_heading(replace(stored, up_to_seq=1)).parts
+    return replace(stored, seq=seq, kind=Kind.SUMMARY, up_to_seq=1, tokens=message_tokens(parts))
+
+
+def test_a_summary_has_half_of_the_budget_and_is_told_of_like_a_message() -> None:
+    log, summary = log_of(user("Hi")), summary_of(300, seq=2)
+    for budget, verdict in ((100, Verdict.CUT), (2 * summary.tokens - 1, Verdict.CUT), (1_000, Verdict.KEPT)):
+        found = decisions(explained(log, taken={"summary": summary}, message_budget=budget))["message:2"]
+        assert found.verdict is verdict
+        assert found.returns_with_tokens == (2 * summary.tokens - budget if verdict is Verdict.CUT else None)
+
+
+def test_a_short_message_of_a_group_that_was_cut_returns_before_a_long_one() -> None:
+    log = log_of(assistant(call("c1"), call("c2")), tool(result("c1", "y " * 50)), tool(result("c2", "z " * 900)))
+    found = decisions(explained(log, message_budget=60))
+    short, long = (found[f"message:{seq}"].returns_with_tokens or 0 for seq in (2, 3))
+    assert 0 < short < long
 
 
 def test_a_group_left_out_returns_as_a_whole() -> None:

@@ -99,6 +99,18 @@ async def test_a_listener_that_comes_back_goes_on_after_the_last_it_heard(servic
     assert told == [("appended", 3), ("activated", None)]
 
 
+async def test_a_listener_that_can_send_no_header_comes_back_with_a_parameter(service: Service) -> None:
+    await say(service, "I moved to Lisbon.")
+    async with listening(service) as stream:
+        await say(service, "I work at a bank in Porto.")
+        last = (await until(stream, "appended"))[-1][1]
+    await say(service, "My dog is called Rex.")
+    async with service.client.stream("GET", EVENTS, params={"lastEventId": last}) as answer:
+        [(name, _, data)] = await until(_heard(answer), "appended")
+    assert (name, data["from_seq"]) == ("appended", 3)
+    assert (await service.client.get(EVENTS, params={"lastEventId": "nonsense"})).status_code == 422
+
+
 async def test_a_listener_of_a_session_that_was_deleted_hears_all_of_the_next_one_of_its_key(service: Service) -> None:
     await say(service, "I moved to Lisbon.")
     async with listening(service) as stream:

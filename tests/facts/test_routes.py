@@ -184,6 +184,7 @@ async def test_a_fact_ends_when_the_caller_says_and_lasts_again(service: Service
         ({"sources": [citing(1), citing(1, 9)]}, "/sources/1/cites"),
         ({"sources": [citing(1, key="other")]}, "/sources/0/cites"),
         ({"sources": [citing()]}, "/sources/0/cites"),
+        ({"sources": [{"session": "s1", "cites": [True]}]}, "/sources/0/cites/0"),
         ({"sourcs": []}, "/sourcs"),
     ],
 )

@@ -82,8 +82,26 @@ def test_models_that_cannot_be_made_are_told_beside_what_is_sound(database_url: 
 def test_a_database_that_was_not_migrated_is_told_with_what_to_do(postgres: str) -> None:
     found = findings(exit_code=MISTAKES, DAYBOOK_DATABASE_URL=postgres)
     assert found["migrations"]["verdict"] == "wrong"
-    assert "daybook migrate" in found["migrations"]["advice"]
+    assert found["migrations"]["advice"] == "run 'daybook migrate'"
+    assert "has no tables" in found["migrations"]["detail"]
+    assert "daybook migrate" not in found["migrations"]["detail"]
     assert "memories" not in found
+
+
+def test_where_there_is_no_embedded_database_yet_none_is_made(tmp_path: Path) -> None:
+    """A misspelt folder had a new cluster in it, of which 'migrate' was advised."""
+    folder = tmp_path / "misspelt"
+    found = findings("--data-dir", str(folder), exit_code=0)
+    assert [(check, finding["verdict"]) for check, finding in found.items()] == [
+        ("database", "warning"),
+        ("model", "warning"),
+    ]
+    assert f"there is no database in {folder}" in found["database"]["detail"]
+    for asked in (["keys", "list"], ["keys", "create"], ["export", "s1"]):
+        ended = command(*asked, "--data-dir", str(folder), environment={})
+        assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
+        assert f"there is no database in {folder}" in ended.stderr
+    assert not folder.exists()
 
 
 def test_a_database_that_takes_no_writes_is_told(database_url: str) -> None:

@@ -49,6 +49,7 @@ async def test_a_key_may_do_what_its_scope_covers_and_is_told_what_it_lacks(
             assert answer.status_code not in {401, 403}, operation["operationId"]
         else:
             assert f"'{wanted[SCHEME][0]}'" in assert_problem(answer, 403, "forbidden")["detail"]
+        assert answer.headers.get("Key-Scope") == (access if "security" in operation else None)
 
 
 def test_reading_needs_read_and_changing_write_but_for_what_only_asks(keyed: Service) -> None:

@@ -253,6 +253,7 @@ def refused() -> dict[str, tuple[Any, str]]:
         "observe as a number": ({"messages": [said(observe=0)]}, "/messages/0/observe"),
         "unknown trust": ({"messages": [said(trust="blind")]}, "/messages/0/trust"),
         "negative usage": ({"messages": [said()], "usage": {"output_tokens": -1}}, "/usage/output_tokens"),
+        "usage that is true": ({"messages": [said()], "usage": {"input_tokens": True}}, "/usage/input_tokens"),
         "usage of no call": ({"messages": [said()], "usage": {"output_tokens": 2**40}}, "/usage/output_tokens"),
     }
 

@@ -118,6 +118,17 @@ async def test_a_template_is_linted_against_the_state_of_a_session(service: Serv
     assert "user:name" in unknown["message"]
 
 
+async def test_an_artifact_that_is_not_there_is_told_as_a_context_would_refuse_it(service: Service) -> None:
+    await service.append("s1", {"role": "user", "content": "Hi"})
+    await service.client.put("/sessions/s1/artifacts/notes.md", content=b"Ana")
+    template = "{artifact.notes.md} {artifact.gone.md?} {artifact.gone.md}"
+    found = await linted(service, {"template": template, "session": "s1"})
+    unknown = [each for each in found["findings"] if each["code"] == "unknown-name"]
+    assert [(each["severity"], each["position"]) for each in unknown] == [("info", 20), ("error", 40)]
+    refused = await service.client.post("/sessions/s1/context", json={"system": template})
+    assert unknown[1]["message"] in assert_problem(refused, 422, "invalid")["detail"]
+
+
 @pytest.mark.parametrize(
     "body", [{"template": "a }"}, {"template": ["a }"]}, {"system": "a }"}, {"system": ["a }"], "session": None}]
 )

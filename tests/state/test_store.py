@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from app.artifacts.service import ArtifactConfig, ArtifactService
+from app.artifacts.store import ArtifactStore
 from app.kit.db import Database, DatabaseConfig
 from app.sessions.errors import SessionNotFound
 from app.sessions.store import SessionStore
@@ -24,7 +26,8 @@ async def database(database_url: str) -> Any:
 
 @pytest.fixture
 def service(database: Database) -> StateService:
-    return StateService(database=database, store=StateStore(database), config=StateConfig())
+    held = ArtifactService(ArtifactStore(database), ArtifactConfig()).held
+    return StateService(database=database, store=StateStore(database), config=StateConfig(), held_artifacts=held)
 
 
 async def a_session(database: Database, tenant: str, key: str, resource_id: str) -> None:

@@ -12,9 +12,13 @@ export class Problem extends Error {
 
 export const key = {
   get: () => sessionStorage.getItem(KEY) ?? "",
-  set: (value) => sessionStorage.setItem(KEY, value),
-  forget: () => sessionStorage.removeItem(KEY),
+  set: (value) => ((scope = null), sessionStorage.setItem(KEY, value)),
+  forget: () => ((scope = null), sessionStorage.removeItem(KEY)),
 };
+
+let scope = null; // of the key, as each answer tells it; without a key there is none
+
+export const mayChange = () => scope !== "read";
 
 const headers = (more = {}) => (key.get() ? { Authorization: `Bearer ${key.get()}`, ...more } : more);
 
@@ -29,6 +33,7 @@ async function asked(path, query, options) {
   const answer = await fetch(url(path, query), options).catch((error) => {
     throw error.name === "AbortError" ? error : new Problem(0, { detail: "the service does not answer" });
   });
+  scope = answer.headers.get("Key-Scope") ?? scope;
   if (answer.ok) return answer;
   if (answer.status === 401) dispatchEvent(new Event(REFUSED));
   throw new Problem(answer.status, await answer.json().catch(() => null));

@@ -2,7 +2,7 @@
 // is in the URL's hash.
 
 import { html, render, useEffect, useState } from "./vendor/htm-preact.js";
-import { REFUSED, get, key } from "./api.js";
+import { REFUSED, get, key, mayChange } from "./api.js";
 import { KeyAsk, Notice } from "./parts.js";
 import { SessionList } from "./sessions.js";
 import { SessionPage } from "./session.js";
@@ -78,6 +78,7 @@ function App() {
       <nav aria-label="Service">
         <a href="#/" aria-current=${at.name ? undefined : "page"}>Overview</a>
         <a href="docs">API</a>
+        ${!mayChange() && html`<span class="tag" title="The key may change nothing">read only</span>`}
         ${key.get() && html`<button class="plain" onClick=${() => (key.forget(), setAsked({ wrong: false }))}>Forget key</button>`}
       </nav>
     </header>

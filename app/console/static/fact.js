@@ -1,7 +1,7 @@
 // One fact: since when it holds, whose word it is, what it rests on; corrected, ended and deleted by hand.
 
 import { html, useState } from "./vendor/htm-preact.js";
-import { call } from "./api.js";
+import { call, mayChange } from "./api.js";
 import { SEQS, TimeField, fromField, seqsOf, toField } from "./fields.js";
 import { Ask, Text, when } from "./parts.js";
 import { Source } from "./sources.js";
@@ -31,9 +31,9 @@ export function Fact({ fact, path, at, name, marked, again, onCite, onShow }) {
       <span class="right">${interval(fact)}</span></div>
     <${Text}>${fact.text}<//>
     <div class="line"><span class="hint">${told.map((each, index) => html`${index > 0 && " · "}${each}`)}</span>
-      <div class="buttons"><button onClick=${() => setAsking("edit")}>Edit</button>
+      ${mayChange() && html`<div class="buttons"><button onClick=${() => setAsking("edit")}>Edit</button>
         ${standing === "holds" && html`<button onClick=${() => setAsking("end")}>End</button>`}
-        <button class="danger" onClick=${() => setAsking("delete")}>Delete</button></div></div>
+        <button class="danger" onClick=${() => setAsking("delete")}>Delete</button></div>`}</div>
     ${asking === "edit" && html`<${Ask} title=${`Edit fact ${fact.id}`} does="Save" onClose=${close}
         onDo=${(form) => change(corrected(form, fact))}><${FactFields} fact=${fact} /><//>`}
     ${asking === "end" && html`<${Ask} title=${`End fact ${fact.id} now?`} does="End" onClose=${close}

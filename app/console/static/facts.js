@@ -1,7 +1,7 @@
 // What is known of the session's resource, by category: what holds, and what held.
 
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
-import { call, resource, some } from "./api.js";
+import { call, mayChange, resource, some } from "./api.js";
 import { CATEGORIES, Fact, FactFields, noted } from "./fact.js";
 import { TimeField, fromField, toField } from "./fields.js";
 import { Ask, Notice, useLoaded } from "./parts.js";
@@ -35,8 +35,8 @@ function Facts({ name, resourceId, change, again, onCite }) {
   return html`
     <${Filters} wanted=${wanted} onWant=${want} />
     <div class="head"><p class="hint">What is known of ${resourceId} beyond a single session, the oldest note first.</p>
-      <div class="buttons"><button onClick=${() => setAsking("add")}>Add</button>
-        <button class="danger" disabled=${!found.items.length} onClick=${() => setAsking("delete")}>Delete all</button></div></div>
+      ${mayChange() && html`<div class="buttons"><button onClick=${() => setAsking("add")}>Add</button>
+        <button class="danger" disabled=${!found.items.length} onClick=${() => setAsking("delete")}>Delete all</button></div>`}</div>
     ${error && html`<${Notice} kind="error">${error}<//>`}
     ${shown.length === 0 && html`<p>${isNarrowed(wanted) ? "There is none." : `Nothing is known of ${resourceId} now.`}</p>`}
     ${Object.entries(CATEGORIES).map(([id, heading]) => {

@@ -1,7 +1,7 @@
 // The log as the model sees it, each line linked to the messages it cites; notes can be edited and deleted.
 
 import { html, useState } from "./vendor/htm-preact.js";
-import { all, call, session } from "./api.js";
+import { all, call, mayChange, session } from "./api.js";
 import { Ask, Notice, Text, cited, count, span, useLoaded, when } from "./parts.js";
 
 export function LogView({ name, memory, change, again, onCite }) {
@@ -28,8 +28,8 @@ export function LogView({ name, memory, change, again, onCite }) {
         ${note.level && html`<span class="tag">level ${note.level}</span>`}
         <span class="right">${span(note, memory)} · ${count.format(note.tokens)} tokens · ${when(note.created_at)}</span></div>
       <${Text}>${cited(note.text, onCite, { name, memory })}<//>
-      <div class="buttons"><button onClick=${() => setAsking({ note, edit: true })}>Edit</button>
-        <button class="danger" onClick=${() => setAsking({ note })}>Delete</button></div>
+      ${mayChange() && html`<div class="buttons"><button onClick=${() => setAsking({ note, edit: true })}>Edit</button>
+        <button class="danger" onClick=${() => setAsking({ note })}>Delete</button></div>`}
     </li>`)}</ol>
     ${asking?.edit && html`<${Ask} title=${`Edit ${asking.note.of.slice(0, -1)} ${asking.note.id}`} does="Save" onClose=${() => setAsking(null)}
         onDo=${async (form) => (await call("PATCH", path(asking.note), { body: { text: form.get("text") } }), again())}>

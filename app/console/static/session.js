@@ -1,7 +1,7 @@
 // One session: how its memory stands, and its views. Looks again whenever an event tells of something.
 
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
-import { call, get, listen, session } from "./api.js";
+import { call, get, listen, mayChange, session } from "./api.js";
 import { Ask, Figure, Notice, Status, ago, count, dollars, inTimeline, many, short, useLoaded, useSeen, when } from "./parts.js";
 import { CoverageMap } from "./coverage.js";
 import { Timeline } from "./timeline.js";
@@ -68,6 +68,7 @@ export function SessionPage({ name, tab, cite }) {
   const { memory, resourceId } = found;
   return html`
     ${back}
+    ${error && html`<${Notice} kind="error">${error}<//>`}
     <${Head} name=${name} memory=${memory} resourceId=${resourceId} events=${events} />
     <${CoverageMap} memory=${memory} onShow=${show} />
     <nav class="tabs" aria-label="Views">
@@ -101,13 +102,13 @@ function Head({ name, memory, resourceId, events }) {
       <h1>${name}</h1> <${Status} of=${memory.status} />
       ${resourceId && html`<span class="tag" title="Its resource">${resourceId}</span>`}
       <span class=${`live ${events.live ? "on" : ""}`} role="status">${events.live ? "live" : "not live"}</span>
-      <div class="buttons">
+      ${mayChange() && html`<div class="buttons">
         <button onClick=${() => act("observe")}>Observe</button>
         <button onClick=${() => act("reflect")}>Reflect</button>
         <button onClick=${() => act("redrive")}>Redrive</button>
         <button class="danger" onClick=${() => setAsking("observations")}>Clear observations</button>
         <button class="danger" onClick=${() => setAsking("reflections")}>Clear reflections</button>
-      </div>
+      </div>`}
     </div>
     ${asking && html`<${Ask} title=${`Take all ${asking} out of the log?`} does="Clear" danger
         onClose=${() => setAsking(null)}

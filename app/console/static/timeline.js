@@ -41,6 +41,7 @@ export function Timeline({ name, memory, change, cite, onCite }) {
   if (error && !found) return html`<${Notice} kind="error">${error}<//>`;
   if (!found) return html`<p aria-busy="true">Loading</p>`;
   const { messages, older } = found;
+  if (memory.cursor.last_seq === 0) return html`<p class="hint">There is no message yet.</p>`;
   const newest = messages[0]?.seq ?? 0;
   const oldest = messages.at(-1)?.seq ?? 0;
   return html`
@@ -50,6 +51,7 @@ export function Timeline({ name, memory, change, cite, onCite }) {
       <button disabled=${newest >= memory.cursor.last_seq} onClick=${() => setBefore(newest + PAGE + 1)}>Newer</button>
       <span>#${oldest} to #${newest} of ${count.format(memory.cursor.last_seq)}</span>
       <button disabled=${!older} onClick=${() => setBefore(oldest)}>Older</button>
+      <${Leap} last=${memory.cursor.last_seq} onCite=${onCite} />
     </div>
     <div class="sides">
       <ol class="messages" aria-label="Messages">${messages.map(
@@ -58,6 +60,17 @@ export function Timeline({ name, memory, change, cite, onCite }) {
       <${Notes} name=${name} memory=${memory} notes=${notes} oldest=${oldest} newest=${newest} onCite=${onCite} />
     </div>
   `;
+}
+
+// To a message by its number: of thousands it is many pages away, and the coverage map is for the mouse.
+function Leap({ last, onCite }) {
+  const leap = (event) => {
+    event.preventDefault();
+    const seq = Number(new FormData(event.target).get("seq"));
+    onCite(seq, seq);
+  };
+  return html`<form class="leap" onSubmit=${leap}>
+    <label for="leap">Message</label> <input id="leap" name="seq" type="number" min="1" max=${last} required /> <button>Show</button></form>`;
 }
 
 function Notes({ name, memory, notes, oldest, newest, onCite }) {
@@ -109,7 +122,7 @@ function Growth({ name, memory, change }) {
   );
   if (!series || series.seqs.length < 2) return null;
   return html`<figure class="chart"><figcaption>Tokens by message: what was said${
-    series.seqs[0] > 1 ? ` from #${series.seqs[0]} on` : ""}, the log, and what a call would see</figcaption>
+    series.seqs[0] > 1 ? ` from #${series.seqs[0]} on` : ""}, the log, and (context) the log with the messages shown beside it, of which a call sees what fits its budgets</figcaption>
     <${Chart} series=${series} /></figure>`;
 }
 

@@ -1,10 +1,11 @@
 """Keeps the notes and messages that fit, and removes what stood there only because of the others (section 6)."""
 
 from dataclasses import replace
+from itertools import chain
 
 from app.context.blocks import age, reflection_id
 from app.context.draft import Draft, Line, noting
-from app.context.explain import BUDGET, decision, of_notes, of_tail
+from app.context.explain import BUDGET, TailBudgets, decision, of_notes, of_summary, of_tail
 from app.context.fitting import NoteLimits, Notes, TailStarts, effective, fitting_summary, fitting_tail
 from app.context.model import Ask, Block, Snapshot, Turn, Verdict, count_before
 from app.context.stages.volatile import TODAY, of_caller
@@ -61,8 +62,16 @@ def _messages(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
         unobserved_messages=snapshot.unobserved_omitted
         + sum(not snapshot.is_told(message.seq) for message in tail.dropped),
     )
-    first_seq, last_seq = snapshot.tail_from_seq, snapshot.last_seq
-    decisions = of_tail(tail, starts, first_seq=first_seq, last_seq=last_seq, budget=limit)
+    decisions = chain(
+        of_summary(draft.tail.summary, shown=summary, budget=whole),
+        of_tail(
+            tail,
+            starts,
+            first_seq=snapshot.tail_from_seq,
+            last_seq=snapshot.last_seq,
+            budgets=TailBudgets.of(draft.tail.summary, asked=whole, left=limit),
+        ),
+    )
     return _telling(noting(replace(draft, tail=tail, omitted=omitted), ask, decisions), ask)
 
 
