@@ -56,8 +56,7 @@ SELECT s.*, coalesce(m.pending_tokens, 0) AS pending_tokens, coalesce(m.observat
        m.lease_owner, m.lease_step, coalesce(m.attempts, 0) AS attempts, m.last_error,
        coalesce(m.paused, false) AS paused,
        coalesce((SELECT extract(epoch FROM now() - ingested_at) FROM messages
-                 WHERE session_id = s.id AND seq > s.observed_seq AND erased_at IS NULL
-                   AND seq IS DISTINCT FROM s.summary_seq
+                 WHERE session_id = s.id AND seq > s.observed_seq AND erased_at IS NULL AND kind <> 'summary'
                  ORDER BY seq LIMIT 1), 0)::float8 AS pending_seconds, found.wanted
 FROM (
   SELECT *, row_number() OVER (ORDER BY key) AS number FROM (
