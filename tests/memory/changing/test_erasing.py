@@ -278,6 +278,28 @@ async def test_what_a_reflection_condensed_before_it_comes_back_as_it_was(servic
     assert memory["log"]["reflections"] == 0
 
 
+async def test_what_an_operator_took_out_of_a_reflection_does_not_come_back_with_what_it_condensed(
+    service: Service,
+) -> None:
+    await observed(service)
+    await ask(service, "reflect")
+    (note,) = (await service.get("/sessions/s1/memory/reflections"))["items"]
+    kept = "\n".join(line for line in note["text"].splitlines() if "Lisbon" not in line)
+    edited = await service.client.patch(f"/sessions/s1/memory/reflections/{note['id']}", json={"text": kept})
+    assert edited.status_code == 200, edited.text
+    before = await log(service)
+    await erase(service)
+    memory = await rest(service)
+    found = await service.client.post("/sessions/s1/recall", json={"query": "Lisbon", "kinds": ["observations"]})
+
+    assert "Lisbon" in note["text"]
+    assert "Porto" in before
+    assert "Lisbon" not in before
+    assert ("Porto" in await log(service), "Lisbon" in await log(service)) == (True, False)
+    assert found.json()["hits"] == []
+    assert cover(memory) == [(1, 1, "deleted"), (2, 2, "observation"), (3, 3, "erased"), (4, 5, "observation")]
+
+
 async def test_branches_that_hold_it_lose_it_and_the_parent_of_one_does_not(service: Service) -> None:
     await observed(service)
     for parent, key, at in (("s1", "child", 4), ("child", "grandchild", 3), ("s1", "earlier", 2)):
