@@ -91,7 +91,7 @@ def _notes(row: Row) -> dict[str, Any]:
 
 
 def _pending(row: Row) -> int:
-    """How many messages are behind the cursor, without those that are erased and a summary."""
+    """How many messages are behind the cursor, without those that are erased and summaries."""
     erased = sum(seq > row["observed_seq"] for seq in row["erased"])
     return int(row["last_seq"] - row["observed_seq"] - erased - (row["pending_summaries"] or 0))
 

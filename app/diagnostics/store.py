@@ -18,12 +18,12 @@ SELECT s.id, s.memory_id, s.key, s.next_seq - 1 AS last_seq, s.expired_seq, s.ob
   m.scope, m.pending_tokens, m.observation_tokens, m.log_version, m.generation, m.due_at,
   {DUE}, m.lease_owner, m.lease_epoch, m.lease_step, m.attempts, m.last_error,
   m.paused, m.current_task, m.suggested_response, m.usage, coalesce(m.rebuilding, '[]') AS rebuilding,
-  (s.summary_seq > s.observed_seq)::int AS pending_summaries,
+  (SELECT count(*) FROM messages
+   WHERE session_id = s.id AND kind = 'summary' AND seq > s.observed_seq AND erased_at IS NULL) AS pending_summaries,
   (SELECT jsonb_build_object('seq', seq, 'covers', covers) FROM messages
    WHERE session_id = s.id AND seq = s.summary_seq) AS summary,
   coalesce((SELECT extract(epoch FROM now() - ingested_at) FROM messages
-            WHERE session_id = s.id AND seq > s.observed_seq AND erased_at IS NULL
-              AND seq IS DISTINCT FROM s.summary_seq
+            WHERE session_id = s.id AND seq > s.observed_seq AND erased_at IS NULL AND kind <> 'summary'
             ORDER BY seq LIMIT 1), 0)::float8 AS pending_seconds,
   (SELECT coalesce(jsonb_agg(jsonb_build_object('id', id, 'status', status, 'from', from_seq, 'to', to_seq,
      'covers', covers, 'tokens', tokens, 'message_tokens', message_tokens, 'chars', length(text),

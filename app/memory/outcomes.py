@@ -7,7 +7,7 @@ from typing import Any
 from app.memory.records import Run
 from app.sessions.model import Message
 
-REFLECTED = frozenset({"reflect", "consolidate"})  # kinds of calls; the others are made by the observer's model
+REFLECTED = frozenset({"reflect", "consolidate"})  # kinds of calls by which a step is the reflector's
 _COUNTED = ("input_tokens", "cached_input_tokens", "output_tokens")
 
 
@@ -45,10 +45,14 @@ class StepFailed(Exception):
 
 
 def add_usage(usage: dict[str, Any], runs: Sequence[Run]) -> dict[str, Any]:
-    """The memory's running totals, by observer and reflector, with the calls of ``runs`` added."""
+    """The memory's running totals, by observer and reflector, with the calls of ``runs`` added, which are of one step.
+
+    So all are of one role: also the call that asks whether its model answers at all.
+    """
     totals = {role: dict(values) for role, values in usage.items()}
+    role = "reflector" if any(run.kind in REFLECTED for run in runs) else "observer"
     for run in runs:
-        total = totals.setdefault("reflector" if run.kind in REFLECTED else "observer", {})
+        total = totals.setdefault(role, {})
         total["calls"] = total.get("calls", 0) + 1
         total["cost_usd"] = round(total.get("cost_usd", 0.0) + (run.cost_usd or 0.0), 9)
         for name in _COUNTED:

@@ -30,7 +30,13 @@ _GLUED: Final = re.compile(
     re.IGNORECASE,
 )
 _CITES: Final = re.compile(r"[#＃]\d")
-_NOTHING: Final = re.compile(r"[\s*_([-]*(?:none|nothing|n/a)[\s*_.)\]-]*", re.IGNORECASE)
+# In the language of the conversation, as the observer is asked to write.
+_NOTHING: Final = re.compile(
+    r"[\s*_(（[-]*(?:none|nothing|n/a|kein[es]?|nichts|ningun[oa]|ningún|nada|nenhum(?:a)?|aucune?|rien|nessun[oa]?|niente"
+    r"|geen|niets|нет|ничего|немає|brak|yok|ingen|inget|tidak ada|không(?: có)?|无|無|没有|沒有|暂无|暫無"
+    r"|(?:特に)?(?:なし|無し)|없음|لا شيء|لا يوجد|कुछ नहीं|कोई नहीं)[\s*_.。．)）\]-]*",
+    re.IGNORECASE,
+)
 _CLOSES_AT_END: Final = re.compile(r"</(observations|current[-_]task|suggested[-_]response)\s*>\s*$", re.IGNORECASE)
 
 

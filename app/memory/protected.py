@@ -64,40 +64,59 @@ class _Said:
 
     def holds(self, keys: _Keys, *, kept_share: float = KEPT_SHARE, words_share: float = WORDS_SHARE) -> bool:
         """Whether enough of the keys and of the words are here."""
-        return self._kept(keys) >= kept_share * keys.exact and self._words(keys) >= words_share * len(keys.words)
+        return self.kept(keys) >= kept_share * keys.exact and self.words(keys) >= words_share * len(keys.words)
 
     def holds_akin(self, keys: _Keys, *, is_open: bool) -> bool:
         """The same, of lines that cite what this one does."""
-        kept, words = self._kept(keys), self._words(keys)
+        kept, words = self.kept(keys), self.words(keys)
         if kept < KEPT_SHARE * keys.exact:
             return False
         if kept == keys.exact >= EXACT_MIN or (is_open and self.is_open and words):
             return True
         return words >= WORDS_SHARE_AKIN * len(keys.words)
 
-    def _kept(self, keys: _Keys) -> int:
+    def kept(self, keys: _Keys) -> int:
         return len(keys.values & self.values) + sum(name in self.text for name in keys.names)
 
-    def _words(self, keys: _Keys) -> int:
+    def words(self, keys: _Keys) -> int:
         return sum(word in self.text for word in keys.words)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Change:
+    """A line that tells something anew: ``before``, as the observer is asked to write it, is what was so until then."""
+
+    subject: str
+    said: _Said
+    before: _Said
+
+    def replaces(self, item: Item, keys: _Keys) -> bool:
+        """Whether it is what ``item`` says, of the same subject, that was so before."""
+        exact = self.before.kept(keys) if keys.exact else self.before.words(keys)
+        return exact > 0 and _subject(item) == self.subject and self.said.holds(keys)
 
 
 def protected(items: Sequence[Item]) -> tuple[Item, ...]:
     """The lines that have to survive: open issues and next steps, and 🔴 lines with numbers, names or identifiers.
 
-    A line is open until a later line that tells of something done says what it said. Names are told by their capital;
-    in a script that has none, and in German, where each noun has one, every 🔴 line is protected. No uncertain line is.
+    A line is open until a later line that tells of something done says what it said, and holds until a later one tells
+    it as what was so before. Names are told by their capital; in a script that has none, and in German, where each noun
+    has one, every 🔴 line is protected. No uncertain line is.
     """
     guarded: list[Item] = []
     done: list[_Said] = []
+    changes: list[_Change] = []
     for item in reversed(items):
         if item.priority is Priority.DONE or item.tag is Tag.OUTCOME:
             done.append(_said(item))
             continue
         keys = _keys(item)
         matters = item.tag in _OPEN or (item.priority is Priority.HIGH and keys)
-        if matters and not item.uncertain and not any(said.holds(keys) for said in done):
+        is_over = any(said.holds(keys) for said in done) or any(change.replaces(item, keys) for change in changes)
+        if matters and not item.uncertain and not is_over:
             guarded.append(item)
+        if (change := _change(item)) is not None:
+            changes.append(change)
     return tuple(reversed(guarded))
 
 
@@ -144,6 +163,20 @@ def _place(lines: Sequence[Item], item: Item, read: Callable[[str], date | None]
 
 def _cites_later(line: Item, item: Item) -> bool:
     return bool(line.cites and item.cites) and line.cites[0].first > item.cites[0].first
+
+
+def _change(item: Item) -> _Change | None:
+    """None of a line that tells of no change, or is no word of the user's or uncertain: it takes nothing back."""
+    found = BEFORE.search(item.text)
+    if found is None or item.uncertain or item.origin is not None:
+        return None
+    before = replace(item, text=found.group(), details=())
+    return _Change(subject=_subject(item), said=_said(item), before=_said(before))
+
+
+def _subject(item: Item) -> str:
+    """Of whom or what a line tells, which as a rule it begins with."""
+    return item.text.partition(" ")[0].casefold()
 
 
 def _survives(item: Item, lines: Sequence[tuple[Item, _Said]]) -> bool:

@@ -43,7 +43,8 @@ UPDATE memories SET due_at = now() + make_interval(secs => $3), lease_step = coa
 WHERE id = $1 AND lease_epoch = $2 AND lease_owner IS NOT NULL RETURNING id
 """
 
-# A step that was asked for, and the rest of a span, is still to be done when a cap on cost forbids it now.
+# A step that was asked for, and the rest of a span, is still to be done when a cap on cost forbids it now. That the log
+# could not be condensed is no failure to be tried again, and is told until something is recorded.
 SETTLE = """/* settle */
 UPDATE memories SET
   due_at = CASE WHEN pending_tokens >= $3 OR (requested IS NOT NULL AND requested_at IS DISTINCT FROM $5)
@@ -51,7 +52,8 @@ UPDATE memories SET
   requested = CASE WHEN requested_at IS DISTINCT FROM $5 OR ($6 AND requested IN ('observe', 'reflect'))
                    THEN requested END,
   paused = $6, wake_tokens = CASE WHEN $6 AND wake_tokens = $7 THEN $7 ELSE $3 END,
-  lease_owner = NULL, lease_step = NULL, attempts = 0, last_error = NULL
+  lease_owner = NULL, lease_step = NULL, attempts = 0,
+  last_error = CASE WHEN last_error->>'kind' = 'unhelped' THEN last_error END
 WHERE id = $1 AND lease_epoch = $2
 RETURNING coalesce(due_at <= now(), false) AS due
 """

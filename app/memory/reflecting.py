@@ -283,7 +283,9 @@ class Reflecting:
         await self._store.add_runs(tx, lease, runs)
         if best is None:
             log_tokens = sum(chunk.tokens for chunk in loaded.chunks)
-            await reflection_store.record_unhelped(tx, loaded, log_tokens=log_tokens, usage=usage)
+            await reflection_store.record_unhelped(
+                tx, loaded, fenced, step=sources.kind, log_tokens=log_tokens, usage=usage
+            )
             return Outcome.UNHELPED
         new = _new_reflection(sources, best)
         if ahead:

@@ -10,9 +10,11 @@ from app.kit.db import Row, Tx
 from app.memory.changing.note_store import RETIRE_OBSERVATIONS, RETIRE_REFLECTIONS
 from app.memory.log import items_to_json
 from app.memory.model import Status
+from app.memory.outcomes import Outcome
 from app.memory.records import Fenced, Loaded, NewReflection
 
 SOURCES_CHANGED = "sources_changed"  # by which a reflection made ahead was
+KEPT_AS_IT_IS = "the reflector wrote nothing small enough: the log stays as it is until it has another size"
 
 ADD_REFLECTION = """/* add_reflection */
 INSERT INTO reflections (memory_id, level, generation, text, items, tokens, source_tokens, from_seq, to_seq,
@@ -46,8 +48,7 @@ WHERE id = $1
 MADE_AHEAD = "/* made_ahead */ UPDATE memories SET attempts = 0, last_error = NULL, usage = $2 WHERE id = $1"
 
 UNHELPED = """/* unhelped */
-UPDATE memories SET unhelped_tokens = $2, reflected_at = now(), usage = $3, attempts = 0, last_error = NULL
-WHERE id = $1
+UPDATE memories SET unhelped_tokens = $2, reflected_at = now(), usage = $3, attempts = 0, last_error = $4 WHERE id = $1
 """
 
 
@@ -80,9 +81,12 @@ async def discard_ahead(tx: Tx, memory_id: UUID) -> bool:
     return await tx.fetchval(DISCARD_AHEAD, memory_id, SOURCES_CHANGED) is not None
 
 
-async def record_unhelped(tx: Tx, loaded: Loaded, *, log_tokens: int, usage: dict[str, Any]) -> None:
-    """Note that condensing the log at this size gave nothing better."""
-    await tx.execute(UNHELPED, loaded.memory_id, log_tokens, usage)
+async def record_unhelped(
+    tx: Tx, loaded: Loaded, fenced: Fenced, *, step: str, log_tokens: int, usage: dict[str, Any]
+) -> None:
+    """Note that condensing the log at this size gave nothing better, and tell so until a step is recorded."""
+    error = {"at": fenced.now.isoformat(), "step": step, "kind": Outcome.UNHELPED, "message": KEPT_AS_IT_IS}
+    await tx.execute(UNHELPED, loaded.memory_id, log_tokens, usage, error)
 
 
 async def _add_reflection(

@@ -133,20 +133,23 @@ def affordable_step(state: State, caps: Caps, allowed: Allowance) -> Step:
         case Rung.FULL | Rung.SMALL_MODEL:
             return step
         case Rung.LARGER_BATCHES:
-            return _postponed(next_step(replace(state, rules=larger_batches(state.rules))), allowed)
+            return _postponed(next_step(replace(state, rules=larger_batches(state.rules))), state, allowed)
         case Rung.PAUSED:
             may_observe, may_reflect = not caps.observing, not caps.reflecting
             free = next_step(replace(state, may_observe=may_observe, may_reflect=may_reflect))
             if isinstance(free, Wait):
                 free = replace(free, paused=True, at_tokens=free.at_tokens if may_observe else NEVER)
-            return _postponed(free, allowed)
+            return _postponed(free, state, allowed)
     assert_never(allowed.rung)
 
 
-def _postponed(step: Step, allowed: Allowance) -> Step:
+def _postponed(step: Step, state: State, allowed: Allowance) -> Step:
+    """A wait ends with the day, and when what was observed ahead, and paid for, may become live."""
     if not isinstance(step, Wait):
         return step
-    return replace(step, until=min((moment for moment in (step.until, allowed.until) if moment), default=None))
+    until = min((moment for moment in (step.until, allowed.until) if moment), default=None)
+    at_tokens = min(step.at_tokens, state.rules.message_tokens) if state.buffered else step.at_tokens
+    return replace(step, until=until, at_tokens=at_tokens)
 
 
 def larger_batches(rules: Rules) -> Rules:

@@ -141,6 +141,7 @@ WHERE id = $1
 CONTROLLED = """/* controlled */
 UPDATE memories m SET lease_epoch = nextval('lease_epochs'), lease_owner = NULL, lease_step = NULL, due_at = now(),
   log_version = $2, unhelped_tokens = NULL,
+  last_error = CASE WHEN m.last_error->>'kind' IS DISTINCT FROM 'unhelped' THEN m.last_error END,
   pending_tokens = m.pending_tokens - m.buffered_tokens + chunks.buffered - $6, buffered_tokens = chunks.buffered,
   observation_tokens = chunks.active, reflection_tokens = condensed.active,
   current_task = CASE WHEN $3 THEN $4 ELSE m.current_task END,

@@ -36,7 +36,7 @@ USERS: Final = (
 )
 _ARTICLES: Final = ("", "the ", "el ", "la ", "o ", "l'", "l’", "der ", "die ", "de ")
 _USER: Final = (*(article + user for article in _ARTICLES for user in USERS.split()), "a usuária")
-_FRAME: Final = frozenset(
+FRAME: Final = frozenset(
     terms(
         "assistant prefers preferred preference wants wanted wishes says said asks asked told requests requested"
         f" decides decided decision needs likes instructs instructed states stated {USERS}"
@@ -119,7 +119,7 @@ def _voice(text: str, *, seqs: Ranges, origin: Origin | None) -> Voice:
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(terms(readings(text))) - _FRAME
+    return frozenset(terms(readings(text))) - FRAME
 
 
 def _vetted(item: Item, heard: "_Heard") -> Item:

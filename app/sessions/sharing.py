@@ -18,6 +18,7 @@ from app.sessions.errors import ScopeConflict, SessionMoved
 from app.sessions.lineage import family, hold
 from app.sessions.merging import off_of, set_of, unset_of
 from app.sessions.store import NAMESPACE, SessionRecord, session_id
+from app.sessions.waking import ruled_anew
 
 RESOURCE, SESSION = "resource", "session"
 MOVES_MAX = 20  # of a session by others while it is waited for, one look each; then the answer is 503
@@ -56,12 +57,11 @@ WHERE s.memory_id = $7 AND (s.next_seq = 1 OR s.memory_id = excluded.memory_id)
 RETURNING (xmax = 0) AS created
 """
 
-LOOK = """/* look_at_shared */
+LOOK = f"""/* look_at_shared */
 INSERT INTO memories AS m (id, tenant, scope, wake_tokens, requested, requested_at, due_at)
 VALUES ($1, $2, 'resource', 0, 'look', now(), now())
-ON CONFLICT (id) DO UPDATE SET requested = coalesce(m.requested, 'look'), requested_at = now(),
-  due_at = CASE WHEN m.lease_owner IS NULL THEN now() ELSE m.due_at END
-"""
+ON CONFLICT (id) DO UPDATE SET {ruled_anew(off="$3::bool")}
+"""  # noqa: S608 - our own text
 
 FOLLOW = """/* follow_rules */
 WITH put AS (
@@ -189,7 +189,7 @@ async def share(
     if created is None:
         raise moved(sharer.key)
     await tx.execute(FORGET_LONELY, sharer.session)
-    await tx.execute(LOOK, sharer.memory, sharer.tenant)
+    await tx.execute(LOOK, sharer.memory, sharer.tenant, rules.get("enabled") is False)
     await tx.execute(FOLLOW, sharer.memory, rules, [sharer.session, *(row["id"] for row in following)])
     return bool(created)
 
@@ -266,7 +266,7 @@ async def follow(tx: Tx, tenant: str, resource_id: str, rules: dict[str, Any]) -
     following = await tx.fetch(LOCK_SHARING, memory, None, rules | SHARED)
     if not following:
         return False
-    await tx.execute(LOOK, memory, tenant)
+    await tx.execute(LOOK, memory, tenant, rules.get("enabled") is False)
     await tx.execute(FOLLOW, memory, rules | SHARED, [row["id"] for row in following])
     return True
 

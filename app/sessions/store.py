@@ -12,7 +12,7 @@ from app.sessions.errors import SessionMoved
 from app.sessions.lineage import family, hold
 from app.sessions.merging import check_metadata, off_of, set_of, unset_of
 from app.sessions.model import Gone, MemoryCounters
-from app.sessions.waking import DUE
+from app.sessions.waking import DUE, ruled_anew
 
 NAMESPACE = UUID("6f2e6f0e-5c43-4a0c-9d2b-6c0f7a1f9b5e")
 LOOKED_AT_ONCE = 200  # sessions that one statement of a list looks at
@@ -20,10 +20,10 @@ IDS_KEPT = 4_096  # of the sessions that are asked for again and again, at most 
 
 # A change of the config is told from a PUT that leaves it as it was by the number it gets, so that two in flight, of
 # which the second does not see what the first stored, record one change each.
-PUT_SESSION = """/* put_session */
+PUT_SESSION = f"""/* put_session */
 WITH put AS (
   INSERT INTO sessions AS s (id, tenant, key, resource_id, memory_id, config, config_changes, metadata, anchor_date)
-  VALUES ($1, $2, $3, $4, $1, $5::jsonb || $6, ($5::jsonb || $6 <> '{}')::int, $7, (now() AT TIME ZONE $8)::date)
+  VALUES ($1, $2, $3, $4, $1, $5::jsonb || $6, ($5::jsonb || $6 <> '{{}}')::int, $7, (now() AT TIME ZONE $8)::date)
   ON CONFLICT (id) DO UPDATE SET
     resource_id = coalesce(excluded.resource_id, s.resource_id),
     config = (s.config || $5) - $9::text[] || $6,
@@ -35,10 +35,7 @@ WITH put AS (
 ), look AS (
   INSERT INTO memories AS m (id, tenant, wake_tokens, requested, requested_at, due_at)
   SELECT memory_id, $2, 0, 'look', now(), now() FROM put
-  ON CONFLICT (id) DO UPDATE SET
-    requested = coalesce(m.requested, 'look'),
-    requested_at = now(),
-    due_at = CASE WHEN m.lease_owner IS NULL THEN now() ELSE m.due_at END
+  ON CONFLICT (id) DO UPDATE SET {ruled_anew(off="(SELECT config->'enabled' = 'false' FROM put)")}
   WHERE $10::bool
   RETURNING m.id, m.log_version
 ), changed AS (
@@ -47,7 +44,7 @@ WITH put AS (
   WHERE put.config_changes > 0 ON CONFLICT DO NOTHING
 )
 SELECT put.*, (SELECT count(*) FROM look) AS due FROM put
-"""
+"""  # noqa: S608 - our own text
 
 SESSION = "/* session */ SELECT * FROM sessions WHERE id = $1"
 
@@ -59,8 +56,7 @@ SELECT s.*, coalesce(m.pending_tokens, 0) AS pending_tokens, coalesce(m.observat
        m.lease_owner, m.lease_step, coalesce(m.attempts, 0) AS attempts, m.last_error,
        coalesce(m.paused, false) AS paused,
        coalesce((SELECT extract(epoch FROM now() - ingested_at) FROM messages
-                 WHERE session_id = s.id AND seq > s.observed_seq AND erased_at IS NULL
-                   AND seq IS DISTINCT FROM s.summary_seq
+                 WHERE session_id = s.id AND seq > s.observed_seq AND erased_at IS NULL AND kind <> 'summary'
                  ORDER BY seq LIMIT 1), 0)::float8 AS pending_seconds, found.wanted
 FROM (
   SELECT *, row_number() OVER (ORDER BY key) AS number FROM (

@@ -1,4 +1,4 @@
-"""Whether and when a memory is due for what was said: the one rule of an append, a replaced message, and an end.
+"""Whether and when a memory is due for what was said or told: an append, a replaced message, an end, other rules.
 
 A reason to look is also noted as a wish, for the engine that has already looked and is about to settle. It ends a wait,
 but neither a lease nor a back-off.
@@ -23,3 +23,16 @@ def woken(*, grown: str = "0", look: str = "true", early: str = "false") -> str:
                   THEN CASE WHEN m.lease_owner IS NULL AND m.attempts = 0 THEN least(m.due_at, now())
                             ELSE coalesce(m.due_at, now()) END
                   ELSE m.due_at END"""
+
+
+def ruled_anew(*, off: str) -> str:
+    """What an UPDATE of the memory ``m`` sets when its config changes; ``off``, of SQL: whether that switches it off.
+
+    Then a step under way loses its lease: from there on nothing is derived, as if there were no memory.
+    """
+    return f"""
+    requested = coalesce(m.requested, 'look'), requested_at = now(),
+    lease_epoch = CASE WHEN {off} THEN nextval('lease_epochs') ELSE m.lease_epoch END,
+    lease_owner = CASE WHEN {off} THEN NULL ELSE m.lease_owner END,
+    lease_step = CASE WHEN {off} THEN NULL ELSE m.lease_step END,
+    due_at = CASE WHEN m.lease_owner IS NULL OR {off} THEN now() ELSE m.due_at END"""

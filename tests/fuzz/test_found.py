@@ -206,7 +206,20 @@ async def test_a_result_that_did_not_help_is_minded_until_one_does(world: World)
 
     assert unhelped["unhelped_tokens"] == unhelped["observation_tokens"] > 0
     assert unhelped["reflected_at"] is not None  # min_interval counts from it too
-    assert (helped["unhelped_tokens"], helped["observation_tokens"]) == (None, 0)
+    told = unhelped["last_error"]
+    assert (unhelped["attempts"], unhelped["due_at"], told["step"], told["kind"]) == (0, None, "reflect", "unhelped")
+    assert (helped["unhelped_tokens"], helped["observation_tokens"], helped["last_error"]) == (None, 0, None)
+
+
+async def test_that_nothing_helped_is_told_no_more_once_the_notes_are_others(world: World) -> None:
+    await world.configure(0, {**WAITS, "observation_tokens": 1, "memory_budget": 0})
+    world.processes[0].script.planned += [Fate.GOOD, *[Fate.TOO_LONG] * 4]
+    await say(world, world.message("user", LONG))
+    await world.delete(0, "observations", None)
+    await world.work(0)
+
+    memory = (await world.facts()).memory
+    assert (memory["unhelped_tokens"], memory["last_error"]) == (None, None)
 
 
 async def test_a_failure_after_a_step_that_went_well_is_the_first_again(world: World) -> None:

@@ -179,6 +179,10 @@ async def test_notes_that_a_filter_refuses_are_condensed_without_a_model_and_oth
 
     check_all(LIMITS, now, None)
     assert found["log"]["tokens"] < tokens
+    kinds = [run["kind"] for run in calls]
+    assert found["usage"]["observer"]["calls"] == kinds.count("observe") == 4
+    assert found["usage"]["reflector"]["calls"] == len(kinds) - 4
+    assert "probe" in kinds
     condensed = who_did(calls, "reflect")
     assert (condensed[0], condensed.count("extractive"), provider in condensed) == ("extractive", 1, by_model)
 

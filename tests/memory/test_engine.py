@@ -196,6 +196,28 @@ async def test_what_was_said_while_memory_was_off_for_all_is_observed_once_it_is
     assert on["cursor"]["observed_seq"] > 8
 
 
+@pytest.mark.parametrize("scope", ["session", "resource"])
+async def test_nothing_is_noted_from_when_the_memory_is_switched_off_though_a_call_is_under_way(
+    start_service: StartService, models: ModelServer, scope: str
+) -> None:
+    models.fail_next(Fault.HANG)
+    memory: dict[str, Any] = {"message_tokens": 400, "buffer_every": None, "scope": scope}
+    async with start_service(provider="openai", memory=memory) as service:
+        posted = {"messages": plain_talk(16), "resource_id": "ana"}
+        assert (await service.client.post("/sessions/s/messages", json=posted)).status_code == 201
+        assert await asyncio.to_thread(models.wait_for_requests, 1, seconds=60)
+        await service.configure("s", enabled=False)
+        models.release()
+        await service.context("s", min_seq=16, wait_ms=WAIT_MS)
+        off, noted = await service.memory("s"), await service.get("/sessions/s/memory/observations")
+        await service.configure("s", enabled=True)
+        await service.context("s", min_seq=16, wait_ms=WAIT_MS)
+        on = await service.memory("s")
+
+    assert (off["status"], off["cursor"]["observed_seq"], noted["items"]) == ("disabled", 0, [])
+    assert on["cursor"]["observed_seq"] > 0
+
+
 async def test_a_failure_that_cannot_be_recorded_as_it_is_counts_all_the_same(
     start_service: StartService, tmp_path: Path
 ) -> None:

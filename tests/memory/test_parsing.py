@@ -141,6 +141,11 @@ def test_a_whole_reply_is_read() -> None:
             "<observations>\nDate: Aug 1, 2026\na\n\nb #1\n</observations>", ["a", "b"], id="a block of no list"
         ),
         pytest.param(
+            "<observations>\n| a | b |\n|---|:--|\n| c | d |\n</observations>",
+            ["| a | b |", "| c | d |"],
+            id="the rule of a table is no line",
+        ),
+        pytest.param(
             "&lt;observations&gt;\n* a -&gt; b &amp; c\n&lt;/observations&gt;\n* no",
             ["a -> b & c"],
             id="a reply escaped as a whole",
@@ -197,6 +202,12 @@ def test_a_reply_is_complete_where_its_block_is_whole(raw: str, complete: bool) 
         ("<current-task>\n</current-task>", None),
         ("<current-task>\n(none)\n</current-task>", ""),
         ("<current-task>None.</current-task>", ""),
+        ("<current-task>Ninguna.</current-task>", ""),
+        ("<current-task>keine</current-task>", ""),
+        ("<current-task>（无）。</current-task>", ""),
+        ("<current-task>특별히 없음</current-task>", "특별히 없음"),
+        ("<current-task>없음</current-task>", ""),
+        ("<current-task>Keine Tests laufen</current-task>", "Keine Tests laufen"),
         ("<current-task>None of the tests passes</current-task>", "None of the tests passes"),
         ("<current-task>\nt", None),
         ("the <current-task>t</current-task>", None),

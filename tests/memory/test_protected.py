@@ -1,12 +1,13 @@
 from dataclasses import replace
 from datetime import date, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.kit.days import day_label
-from app.memory.model import Cite, Detail, Item, Priority, Tag
+from app.memory.model import Cite, Detail, Item, Origin, Priority, Tag
 from app.memory.protected import coverage, lost, protected, with_lines
 from tests.steps import steps
 
@@ -51,6 +52,38 @@ def test_a_line_is_open_until_a_later_one_says_that_it_is_done() -> None:
 
     assert protected([asked, issue, other, done, fixed]) == (other,)
     assert protected([done, fixed, asked, issue]) == (asked, issue)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "gone"),
+    [
+        pytest.param("User lives in Porto.", "User moved to Lisbon (before: lived in Porto).", True, id="a place"),
+        pytest.param(
+            "User meets Ann on Thursday at 10:00 in room 4.",
+            "User meets Ann on Friday at 11:00 in room 4 (before: Thursday, 10:00).",
+            True,
+            id="a time",
+        ),
+        pytest.param("사용자는 부산에 산다.", "사용자는 서울로 이사했다 (이전: 부산에 산다).", True, id="Korean"),
+        pytest.param("User lives in Porto.", "User lives in Lisbon.", False, id="nothing says that it is a change"),
+        pytest.param("User pays Bob 35 euros.", "User pays Ann 40 euros (before: 35).", False, id="more was said"),
+        pytest.param("Eva lived in Porto.", "User moved to Lisbon (before: lived in Porto).", False, id="of another"),
+        pytest.param("User was born in Lisbon.", "User moved to Lisbon (before: lived in Porto).", False, id="as is"),
+    ],
+)
+def test_a_line_is_protected_until_a_later_one_tells_it_as_what_was_so_before(
+    earlier: str, later: str, gone: bool
+) -> None:
+    old, new = high(earlier), high(later)
+
+    assert protected([old, new]) == ((new,) if gone else (old, new))
+    assert protected([new, old]) == (new, old)
+
+
+@pytest.mark.parametrize("told", [{"uncertain": True}, {"origin": Origin.TOOL}])
+def test_what_is_uncertain_or_nobodys_word_takes_nothing_back(told: dict[str, Any]) -> None:
+    old, new = high("User lives in Porto."), high("User moved to Lisbon (before: lived in Porto).")
+    assert old in protected([old, replace(new, **told)])
 
 
 @pytest.mark.parametrize(

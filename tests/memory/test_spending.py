@@ -182,6 +182,18 @@ def test_what_calls_no_model_is_done_on_every_rung(allowed: Allowance) -> None:
     assert isinstance(next_step(off), Wait)
 
 
+@pytest.mark.parametrize("allowed", [LARGER, PAUSED], ids=lambda allowed: allowed.rung.value)
+@pytest.mark.parametrize("pending", [700, 900])
+def test_what_was_observed_ahead_is_looked_at_when_it_may_become_live_on_every_rung(
+    pending: int, allowed: Allowance
+) -> None:
+    buffered = state(pending, buffered=(600,))
+    step = affordable_step(buffered, CAPS, allowed)
+    assert isinstance(next_step(buffered), Buffer)
+    assert isinstance(step, Wait)
+    assert step.at_tokens == RULES.message_tokens
+
+
 @pytest.mark.parametrize("pending", [300, 1_000, BLOCK])
 def test_a_pause_lasts_to_the_days_end_whatever_comes_meanwhile(pending: int) -> None:
     assert affordable_step(state(pending), CAPS, PAUSED) == Wait(until=MIDNIGHT, at_tokens=NEVER, paused=True)

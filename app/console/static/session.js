@@ -116,8 +116,8 @@ function Head({ name, memory, resourceId, events }) {
         <p>Past versions keep them. The messages stay, and are not observed again.</p><//>`}
     ${done && html`<${Notice} kind=${done.kind}>${done.text}<//>`}
     ${memory.last_error && html`<${Notice} kind="error">
-      ${memory.last_error.step}${memory.last_error.session && ` of ${memory.last_error.session}`}: ${memory.last_error.message} (attempt ${memory.attempts}${
-        memory.next_attempt_at ? `, next ${when(memory.next_attempt_at)}` : ""})<//>`}
+      ${memory.last_error.step}${memory.last_error.session && ` of ${memory.last_error.session}`}: ${memory.last_error.message}${
+        memory.attempts > 0 && ` (attempt ${memory.attempts}${memory.next_attempt_at ? `, next ${when(memory.next_attempt_at)}` : ""})`}<//>`}
     ${memory.coverage.gaps.length > 0 && html`<${Notice} kind="error">Messages that nothing covers:
       ${memory.coverage.gaps.map((gap) => `#${gap.from}-${gap.to}`).join(", ")}<//>`}
     <dl class="figures">

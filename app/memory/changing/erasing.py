@@ -11,8 +11,8 @@ from uuid import UUID
 
 from app.facts.store import FactStore
 from app.kit.db import Database, Tx
-from app.memory.changing.erasing_store import Blanked, ErasingStore
-from app.memory.changing.erasure import repair
+from app.memory.changing.erasing_store import Blanked, ErasingStore, Lines
+from app.memory.changing.erasure import Edit, edits_behind, left_by, repair
 from app.memory.records import FORGOTTEN, Locked, Told
 from app.memory.service import MemoryService
 from app.memory.store import ERASED, MemoryStore
@@ -44,16 +44,26 @@ class Mending:
         self._erasing = erasing
 
     async def mend(
-        self, tx: Tx, locked: Locked, *, since: Mapping[UUID, int], told: Told | None = None, left_tokens: int = 0
+        self,
+        tx: Tx,
+        locked: Locked,
+        *,
+        since: Mapping[UUID, int],
+        edits: Sequence[Edit] = (),
+        told: Told | None = None,
+        left_tokens: int = 0,
     ) -> bool:
         """Make the next version, in which blank notes are none; answers whether something is to be observed again.
 
-        What is remembered may be other than it was of the sessions in ``since``, from a seq of each on. ``left_tokens``
-        of messages are pending no more, and ``told`` is what the current task is now (None: as it was).
+        What is remembered may be other than it was of the sessions in ``since``, from a seq of each on. ``edits`` are
+        those of before the notes were emptied. ``left_tokens`` of messages are pending no more, and ``told`` is what
+        the current task is now (None: as it was).
         """
         observations, reflections, waiting = await self._erasing.lineage(tx, locked.memory_id)
         plan = repair(observations, reflections)
-        await self._erasing.mend(tx, locked, plan)
+        lines = await self._erasing.lines(tx, locked.memory_id, plan) if edits else ({}, {})
+        observed, condensed = map(_changed, lines, edits_behind(edits, reflections))
+        await self._erasing.mend(tx, locked, plan, (observed, condensed))
         rebuilding = await self._erasing.rebuild(tx, locked, since=since)
         # What waited to become live is pending still: only the count of what is observed ahead goes down.
         unbuffered = sum(waiting.get(id_, 0) for id_ in plan.leaving_observations)
@@ -105,6 +115,7 @@ class Erasing:
         if locked is None:
             raise AssertionError  # its row is locked
         tainted = await self._erasing.tainted(tx, copy)
+        edits = await self._erasing.edits(tx, copy.memory_id)
         await log.entomb(tx, copy)
         await self._index.forget_messages(tx, copy.session_id, from_seq=copy.seq, to_seq=copy.seq)
         blanked = await self._erasing.blank(tx, copy.memory_id, place=tainted.place)
@@ -117,6 +128,7 @@ class Erasing:
             tx,
             locked,
             since=untold_since(locked, blanked, {copy.session_id: 1} if summaries else {}),
+            edits=edits,
             told=FORGOTTEN if blanked.live else None,
             left_tokens=copy.tokens if tainted.pending else 0,
         )
@@ -124,6 +136,12 @@ class Erasing:
     def _wake(self, copies: Sequence[Copy]) -> None:
         for copy in copies:
             self._memory.wake(copy.memory_id)
+
+
+def _changed(lines: Lines, edits: Mapping[int, Sequence[Edit]]) -> Lines:
+    """Of these notes those that lose lines, with what is left of them."""
+    left = {id_: left_by(edits.get(id_, ()), items) for id_, items in lines.items()}
+    return {id_: items for id_, items in left.items() if items != lines[id_]}
 
 
 def untold_since(locked: Locked, blanked: Blanked, *others: Mapping[UUID, int]) -> dict[UUID, int]:

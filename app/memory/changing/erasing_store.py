@@ -3,15 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from app.kit.db import Row, Tx
 from app.kit.json import dumps
-from app.memory.changing.erasure import Note, Repair
+from app.kit.tokens import text_tokens
+from app.memory.changing.erasure import Edit, Note, Repair
 from app.memory.changing.note_store import RETIRE_OBSERVATIONS, RETIRE_REFLECTIONS
 from app.memory.changing.summary import new_summary
-from app.memory.model import Status
+from app.memory.log import items_from_json, items_to_json, render
+from app.memory.model import Item, Status
 from app.memory.records import Gap, Locked, NewObservation
 from app.memory.store import ERASED
 from app.sessions.erasing import Copy
@@ -94,19 +96,47 @@ CONDENSED = """/* condensed_lineage */
 SELECT id, status, erased_at IS NOT NULL AS blank, sources FROM reflections WHERE memory_id = $1 ORDER BY id
 """
 
-# A copy, as of an edit: in the versions between, the note has not been there.
+EDITS = """/* edits */
+SELECT e.id AS reflection, e.items AS old, n.items AS new
+FROM reflections e JOIN reflections n
+  ON n.memory_id = e.memory_id AND n.born_version = e.retired_version AND n.sources = e.sources
+WHERE e.memory_id = $1 AND e.retired_by = 'edited' AND e.erased_at IS NULL ORDER BY e.retired_version
+"""
+
+LINES = """/* lines_of_notes */
+SELECT id, items, true AS observed FROM observations WHERE memory_id = $1 AND id = ANY($2::bigint[])
+UNION ALL
+SELECT id, items, false FROM reflections WHERE memory_id = $1 AND id = ANY($3::bigint[])
+"""
+
+# A copy, as of an edit: in the versions between, the note has not been there. Of some ($5 to $8 and $9 to $12: ids,
+# texts, lines, tokens) not every line returns, as somebody took it out since: then the first text counts as edited, and
+# where no line is left the note as deleted.
 RETURN = """/* return_notes */
-WITH observed AS (
+WITH changed_observations AS (
+  SELECT * FROM unnest($5::bigint[], $6::text[], $7::text[], $8::int[]) AS c (id, text, items, tokens)
+), changed_reflections AS (
+  SELECT * FROM unnest($9::bigint[], $10::text[], $11::text[], $12::int[]) AS c (id, text, items, tokens)
+), edited AS (
+  UPDATE observations SET retired_by = 'edited' WHERE memory_id = $1 AND id = ANY($5::bigint[])
+), observed AS (
   INSERT INTO observations (memory_id, ordinal, status, text, items, tokens, message_tokens, session_id, from_seq,
-                            to_seq, covers, current_task, suggested_response, born_version)
-  SELECT memory_id, ordinal, 'active', text, items, tokens, message_tokens, session_id, from_seq, to_seq, covers,
-         current_task, suggested_response, $4
-  FROM observations WHERE memory_id = $1 AND id = ANY($2::bigint[]) ORDER BY id
+                            to_seq, covers, current_task, suggested_response, born_version, retired_version, retired_by)
+  SELECT o.memory_id, o.ordinal, CASE WHEN c.text = '' THEN 'retired' ELSE 'active' END, coalesce(c.text, o.text),
+         coalesce(c.items::jsonb, o.items), coalesce(c.tokens, o.tokens), o.message_tokens, o.session_id, o.from_seq,
+         o.to_seq, o.covers, o.current_task, o.suggested_response, $4::bigint,
+         CASE WHEN c.text = '' THEN $4::bigint END, CASE WHEN c.text = '' THEN 'deleted' END
+  FROM observations o LEFT JOIN changed_observations c USING (id)
+  WHERE o.memory_id = $1 AND o.id = ANY($2::bigint[]) ORDER BY o.id
 )
 INSERT INTO reflections (memory_id, level, generation, status, text, items, tokens, source_tokens, from_seq, to_seq,
-                         covers, sources, born_version)
-SELECT memory_id, level, generation, 'active', text, items, tokens, source_tokens, from_seq, to_seq, covers, sources, $4
-FROM reflections WHERE memory_id = $1 AND id = ANY($3::bigint[]) ORDER BY id
+                         covers, sources, born_version, retired_version, retired_by)
+SELECT r.memory_id, r.level, r.generation, CASE WHEN c.text = '' THEN 'retired' ELSE 'active' END,
+       coalesce(c.text, r.text), coalesce(c.items::jsonb, r.items), coalesce(c.tokens, r.tokens), r.source_tokens,
+       r.from_seq, r.to_seq, r.covers, r.sources, $4::bigint,
+       CASE WHEN c.text = '' THEN $4::bigint END, CASE WHEN c.text = '' THEN 'deleted' END
+FROM reflections r LEFT JOIN changed_reflections c USING (id)
+WHERE r.memory_id = $1 AND r.id = ANY($3::bigint[]) ORDER BY r.id
 """
 
 # What of sessions is behind the cursors, from a seq of each on, can be observed, and is told by no note nor by the
@@ -196,6 +226,9 @@ class Blanked:
     since: dict[UUID, int]
 
 
+Lines: TypeAlias = Mapping[int, tuple[Item, ...]]
+"""Of notes, by their ids."""
+
 NOTHING = Blanked(rows={}, live=False, since={})
 
 
@@ -248,13 +281,37 @@ class ErasingStore:
         return [_note(row, {}) for row in observed], [_note(row, row["sources"]) for row in condensed], waiting
 
     @staticmethod
-    async def mend(tx: Tx, locked: Locked, repair: Repair) -> None:
-        """Let the blank notes leave the log, and what they condensed return to it, in the version to be made."""
+    async def edits(tx: Tx, memory_id: UUID) -> list[Edit]:
+        """What somebody made of reflections, in the order in which they did, as far as its text is not erased."""
+        rows = await tx.fetch(EDITS, memory_id)
+        return [
+            Edit(reflection=row["reflection"], old=items_from_json(row["old"]), new=items_from_json(row["new"]))
+            for row in rows
+        ]
+
+    @staticmethod
+    async def lines(tx: Tx, memory_id: UUID, repair: Repair) -> tuple[Lines, Lines]:
+        """The lines of what returns to the log, by ids: observations, reflections."""
+        returning = (repair.returning_observations, repair.returning_reflections)
+        rows = [
+            (row["observed"], row["id"], items_from_json(row["items"]))
+            for row in await tx.fetch(LINES, memory_id, *returning)
+        ]
+        observed, condensed = ({id_: items for of, id_, items in rows if of is kind} for kind in (True, False))
+        return observed, condensed
+
+    @staticmethod
+    async def mend(tx: Tx, locked: Locked, repair: Repair, changed: tuple[Lines, Lines]) -> None:
+        """Let the blank notes leave the log, and what they condensed return to it, in the version to be made.
+
+        Of those ``changed``, observations and reflections, these lines return.
+        """
         memory_id, version = locked.memory_id, locked.version + 1
         await tx.execute(RETIRE_OBSERVATIONS, memory_id, repair.leaving_observations, version, ERASED)
         await tx.execute(RETIRE_REFLECTIONS, memory_id, repair.leaving_reflections, version, ERASED)
         returning = (repair.returning_observations, repair.returning_reflections)
-        await tx.execute(RETURN, memory_id, *returning, version)
+        columns = [column for lines in changed for column in _columns(lines)]
+        await tx.execute(RETURN, memory_id, *returning, version, *columns)
 
     @staticmethod
     async def rebuild(tx: Tx, locked: Locked, *, since: Mapping[UUID, int]) -> bool:
@@ -288,6 +345,13 @@ class ErasingStore:
         told = (newest, new.current_task, new.suggested_response)
         ranges = [_range(memory_id, gap.session_id, gap.first, gap.last) for gap in left]
         await tx.execute(REBUILT, memory_id, *grown, version, ranges, usage, *told)
+
+
+def _columns(lines: Lines) -> tuple[list[int], list[str], list[str], list[int]]:
+    """Ids, texts, lines as JSON and tokens."""
+    texts = [render(items) for items in lines.values()]
+    stored = [dumps(items_to_json(items)).decode() for items in lines.values()]
+    return [*lines], texts, stored, [text_tokens(text) for text in texts]
 
 
 def _range(memory_id: UUID, session_id: UUID, first: int, last: int) -> tuple[Any, ...]:

@@ -1,13 +1,17 @@
 """What an erasure leaves of a log, told from the lineage of its notes (docs/decisions/0028). Pure.
 
 A note whose text was erased is *blank*. A blank note leaves the log; if it condensed others, those of them that are not
-blank take its place again. Messages that no note covers then are observed again: they are found as gaps.
+blank take its place again. Messages that no note covers then are observed again: they are found as gaps. What somebody
+took out of a reflection does not come back with what that condensed.
 """
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.memory.model import Status
+from app.kit.words import terms
+from app.memory.model import Item, Status
+from app.memory.trust import FRAME
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +23,15 @@ class Note:
     blank: bool
     observations: tuple[int, ...] = ()
     reflections: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """What somebody made of a reflection, by its id: its lines before and after."""
+
+    reflection: int
+    old: tuple[Item, ...]
+    new: tuple[Item, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +58,38 @@ def repair(observations: Sequence[Note], reflections: Sequence[Note]) -> Repair:
         returning_observations=tuple(sorted(observed - blank)),
         returning_reflections=tuple(sorted(condensed)),
     )
+
+
+def edits_behind(
+    edits: Iterable[Edit], reflections: Sequence[Note]
+) -> tuple[Mapping[int, list[Edit]], Mapping[int, list[Edit]]]:
+    """The edits by the observations, and by the reflections, that what was edited condenses, each in their order."""
+    by_id = {note.id: note for note in reflections}
+    observed: dict[int, list[Edit]] = defaultdict(list)
+    condensed: dict[int, list[Edit]] = defaultdict(list)
+    for edit in edits:
+        left = [by_id[edit.reflection]]
+        while left:
+            note = left.pop()
+            for id_ in note.observations:
+                observed[id_].append(edit)
+            for id_ in note.reflections:
+                condensed[id_].append(edit)
+                left.append(by_id[id_])
+    return observed, condensed
+
+
+def left_by(edits: Iterable[Edit], items: Sequence[Item]) -> tuple[Item, ...]:
+    """The lines without those that have a word which the edits, in their order, took out, as recall finds them."""
+    gone: set[str] = set()
+    for edit in edits:
+        gone = (gone | _words(edit.old)) - _words(edit.new)
+    return tuple(item for item in items if gone.isdisjoint(_words([item])))
+
+
+def _words(items: Iterable[Item]) -> set[str]:
+    texts = (text for item in items for text in (item.text, *(detail.text for detail in item.details)))
+    return {term for text in texts for term in terms(text)} - FRAME  # nobody takes out "user"
 
 
 def _sources(leaving: Sequence[Note], reflections: dict[int, Note]) -> tuple[set[int], set[int]]:

@@ -79,11 +79,12 @@ class Parting:
         if locked is None:
             raise AssertionError  # its row is locked
         own = await tx.fetchrow(OF_SESSION, session)
+        edits = await self._erasing.edits(tx, locked.memory_id)
         blanked = await self._erasing.blank(tx, locked.memory_id, place=own["place"])
         outputs = await self._erasing.forget_outputs(tx, locked.memory_id, since=own["since"])
         others = untold_since(locked, blanked)
         others.pop(session, None)
         told = FORGOTTEN if blanked.live else None
-        await self._mending.mend(tx, locked, since=others, told=told, left_tokens=own["tokens"])
+        await self._mending.mend(tx, locked, since=others, edits=edits, told=told, left_tokens=own["tokens"])
         await tx.execute(PART, locked.memory_id, session)
         return blanked.rows | {"runs": outputs}

@@ -71,6 +71,19 @@ async def test_the_messages_stay_readable_and_are_sealed(service: Service) -> No
     assert [message["up_to_seq"] for message in after] == [None] * 5 + [3]
 
 
+async def test_no_summary_is_pending_however_many_came_or_were_erased(service: Service) -> None:
+    await service.configure("s1", **OBSERVING | {"message_tokens": 10_000})
+    await five(service)
+    await compacted(service, 2, "Short.")
+    newest = await compacted(service, 4, "Shorter.")
+    before = await service.memory("s1")
+    erased = await service.client.delete(f"/sessions/s1/messages/{newest['summary']['id']}")
+    after = await service.memory("s1")
+
+    assert (before["pending"]["messages"], before["cursor"]["last_seq"]) == (1, 7)
+    assert (erased.status_code, after["pending"]["messages"]) == (200, 1)
+
+
 async def test_what_left_is_pending_no_more_and_never_observed(service: Service) -> None:
     await service.configure("s1", **OBSERVING | {"message_tokens": 10_000})
     await five(service)

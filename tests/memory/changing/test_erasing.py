@@ -278,6 +278,52 @@ async def test_what_a_reflection_condensed_before_it_comes_back_as_it_was(servic
     assert memory["log"]["reflections"] == 0
 
 
+async def test_what_an_operator_took_out_of_a_reflection_does_not_come_back_with_what_it_condensed(
+    service: Service,
+) -> None:
+    await observed(service)
+    await ask(service, "reflect")
+    (note,) = (await service.get("/sessions/s1/memory/reflections"))["items"]
+    kept = "\n".join(line for line in note["text"].splitlines() if "Lisbon" not in line)
+    edited = await service.client.patch(f"/sessions/s1/memory/reflections/{note['id']}", json={"text": kept})
+    assert edited.status_code == 200, edited.text
+    before = await log(service)
+    await erase(service)
+    memory = await rest(service)
+    found = await service.client.post("/sessions/s1/recall", json={"query": "Lisbon", "kinds": ["observations"]})
+
+    assert "Lisbon" in note["text"]
+    assert "Porto" in before
+    assert "Lisbon" not in before
+    assert ("Porto" in await log(service), "Lisbon" in await log(service)) == (True, False)
+    assert found.json()["hits"] == []
+    assert cover(memory) == [(1, 1, "deleted"), (2, 2, "observation"), (3, 3, "erased"), (4, 5, "observation")]
+
+
+async def test_what_was_taken_out_of_a_reflection_of_reflections_does_not_come_back_with_these(
+    service: Service,
+) -> None:
+    await service.configure("s1", consolidate_at=2)
+    for number, fact in enumerate(FACTS, start=1):
+        await say(service, fact, id=f"m-{number}")
+        await ask(service, "observe")
+        if number in {2, 5}:
+            await ask(service, "reflect")
+    (note,) = (await service.get("/sessions/s1/memory/reflections", status="active"))["items"]
+    for text in (f"{note['text']}\n* 🔴 [fact] User: {FACTS[0]} #1", note["text"]):
+        (now,) = (await service.get("/sessions/s1/memory/reflections", status="active"))["items"]
+        edited = await service.client.patch(f"/sessions/s1/memory/reflections/{now['id']}", json={"text": text})
+        assert edited.status_code == 200, edited.text
+    await erase(service, message="m-4")
+    await rest(service)
+    notes, left = (await service.get("/sessions/s1/memory/reflections"))["items"], await log(service)
+
+    assert note["level"] == 2
+    assert [(one["level"], one["to_seq"]) for one in notes if one["status"] == "active"] == [(1, 2)]
+    assert (FACTS[0] in notes[0]["text"], FACTS[0] in left) == (True, False)
+    assert all(fact in left for fact in FACTS[1:3])
+
+
 async def test_branches_that_hold_it_lose_it_and_the_parent_of_one_does_not(service: Service) -> None:
     await observed(service)
     for parent, key, at in (("s1", "child", 4), ("child", "grandchild", 3), ("s1", "earlier", 2)):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.memory.changing.erasure import Note, Repair, repair
-from app.memory.model import Status
+from app.memory.changing.erasure import Edit, Note, Repair, edits_behind, left_by, repair
+from app.memory.model import Detail, Item, Status
 
 ACTIVE, BUFFERED, RETIRED = Status.ACTIVE, Status.BUFFERED, Status.RETIRED
 
@@ -61,3 +61,37 @@ def plan(leaving: str = "", returning: str = "") -> Repair:
 )
 def test_the_plan_of_a_repair(observations: list[Note], reflections: list[Note], expected: Repair) -> None:
     assert repair(observations, reflections) == expected
+
+
+def edit(reflection: int, old: str, new: str) -> Edit:
+    return Edit(reflection=reflection, old=(Item(text=old),), new=(Item(text=new),))
+
+
+def test_an_edit_is_of_all_that_its_reflection_condenses_and_of_nothing_that_condenses_it() -> None:
+    first, second = edit(3, "a", "b"), edit(1, "c", "d")
+    reflections = [
+        note(1, RETIRED, of="o1 o2"),
+        note(2, RETIRED, of="o3"),
+        note(3, RETIRED, of="r1 r2"),
+        note(4, of="r3"),
+    ]
+    observed, condensed = edits_behind([first, second], reflections)
+
+    assert observed == {1: [first, second], 2: [first, second], 3: [first]}
+    assert condensed == {1: [first], 2: [first]}
+
+
+@pytest.mark.parametrize(
+    ("edits", "left"),
+    [
+        ([], ["User pays 900 euros.", "User likes tea."]),
+        ([edit(1, "User pays 900 euros. Tea too.", "Tea too.")], ["User likes tea."]),
+        ([edit(1, "User pays 900 euros.", "User pays 950 euros.")], ["User likes tea."]),
+        ([edit(1, "Pays 900.", "Pays."), edit(1, "Pays.", "Pays 900.")], ["User pays 900 euros.", "User likes tea."]),
+        ([edit(1, "It is green.", "It is.")], ["User pays 900 euros."]),
+    ],
+    ids=["none", "taken out", "another number", "and put back", "of a detail"],
+)
+def test_a_line_with_a_word_that_an_edit_took_out_is_left_out(edits: list[Edit], left: list[str]) -> None:
+    items = (Item(text="User pays 900 euros."), Item(text="User likes tea.", details=(Detail(text="green"),)))
+    assert [item.text for item in left_by(edits, items)] == left
