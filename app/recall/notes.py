@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from app.kit.days import parse_day
 from app.memory.model import Item, Observation
+from app.memory.trust import FRAME
 from app.recall.model import Edit, Hit, HitKind
 from app.recall.ranking import plain_scores
 from app.recall.tokens import Alternatives, terms
@@ -44,11 +45,11 @@ def note_hits(query: Sequence[Alternatives], notes: Sequence[Note]) -> list[Hit]
 
 
 def _taken_out(edits: Sequence[Edit]) -> set[str]:
-    """The words that were in the lines and are no more."""
+    """The words that were in the lines and are no more; nobody takes out "user"."""
     gone: set[str] = set()
     for old, new in edits:
         gone = (gone | _words(old)) - _words(new)
-    return gone
+    return gone - text_terms(" ".join(FRAME)).keys() if gone else gone
 
 
 def _words(items: Sequence[Item]) -> set[str]:
