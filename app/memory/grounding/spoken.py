@@ -17,6 +17,8 @@ from app.memory.grounding import number_words as words
 _END: Final = r"(?![\w\u0900-\u0963])"
 _START: Final = r"(?<![\w\u0900-\u0963])"
 _HUNDRED: Final = 100
+WORDS_MAX: Final = 30  # of one number or several side by side: of nothing but "hundred" it would have no end
+_DECIMALS_MAX: Final = 9
 _SCORES: Final = frozenset({60, 80})  # before ten to nineteen: soixante-quinze, quatre-vingt-dix
 
 
@@ -74,7 +76,7 @@ def _run(*, ascii_only: bool) -> re.Pattern[str]:
     )
     joint = rf"[ -](?:(?:{words.JOINED_BY}|{words.POINT})[ -])?"
     return re.compile(
-        rf"{_START}(?:(?:{value}{_END}|{scale}{_END}(?={joint}{value}{_END}))(?:{joint}(?:{value}|{scale}|oh){_END})*"
+        rf"{_START}(?:(?:{value}{_END}|{scale}{_END}(?={joint}{value}{_END}))(?:{joint}(?:{value}|{scale}|oh){_END}){{0,{WORDS_MAX}}}"
         rf"|{alone}{_END})"
     )
 
@@ -118,10 +120,10 @@ _IN_ONE_WORD: Final = re.compile(
     rf"{_START}[^\W\d_]{{0,40}}(?:{words.HUNDRED_IN_WORD}|{words.THOUSAND_IN_WORD}|einhalb)[^\W\d_]{{0,40}}{_END}"
 )
 _AND_A_PART: Final = re.compile(
-    r"(?:(?<![\d.,])(?P<whole>\d+) )?(?:an? )?(?P<counted>[^\W\d_]{1,20} )?"
+    r"(?:(?<![\d.,])(?P<whole>\d{1,9}) )?(?:an? )?(?P<counted>[^\W\d_]{1,20} )?"
     rf"(?:(?P<half>{words.AND_A_HALF})|(?P<quarter>{words.AND_A_QUARTER})|{words.AND_THREE_QUARTERS}){_END}"
 )
-_HALVES: Final = re.compile(r"(?<![\d.,])(\d+)(\s?[^\W\d_]{1,3}?)\s?[半반](?![가-힣])")  # 1个半, 2 시간 반
+_HALVES: Final = re.compile(r"(?<![\d.,])(\d{1,9})(\s?[^\W\d_]{1,3}?)\s?[半반](?![가-힣])")  # 1个半, 2 시간 반
 # 1米75
 _HUNDREDTHS: Final = re.compile(rf"(?<![\d.,])(\d+) ?((?:{words.WITH_HUNDREDTHS})s?) ?(\d{{1,2}})(?!\d|[.,]\d)")
 _TENTHS: Final = re.compile(r"(?<![\d.,])([1-9]) ?[成割]")  # 三成 is 30%
@@ -236,8 +238,8 @@ def composed(signs: str) -> set[Decimal]:
 class _Number:
     """One number as it is said: the thousands and millions of it, what is below them, and the digits behind a point."""
 
-    total: Decimal = Decimal(0)
-    below: Decimal = Decimal(0)
+    total: int = 0
+    below: int = 0
     fraction: str | None = None
     begun: bool = False
 
@@ -263,20 +265,22 @@ class _Number:
     def _has_room_for(self, value: int) -> bool:
         if not self.below:
             return bool(self.total and value)
-        ones = int(self.below % _HUNDRED)
+        ones = self.below % _HUNDRED
         is_round = self.below % 10 ** len(str(value)) == 0 and ones != 10  # noqa: PLR2004 - ten five
         return is_round or (ones in _SCORES and 10 <= value < 20)  # noqa: PLR2004
 
     def scale(self, scale: int) -> None:
-        number = Decimal(f"{self.below}.{self.fraction}") if self.fraction else self.below
+        number = self.below * scale or scale
+        if self.fraction:  # one point five million
+            number = int(Decimal(f"{self.below}.{self.fraction[:_DECIMALS_MAX]}") * scale)
         if scale == _HUNDRED:  # two hundred thousand
-            self.below = max(number, Decimal(1)) * scale
+            self.below = number
         else:
-            self.total, self.below = self.total + (number or 1) * scale, Decimal(0)
+            self.total, self.below = self.total + number, 0
         self.fraction, self.begun = None, True
 
     def __str__(self) -> str:
-        return _plainly(self.total + self.below) + (f".{self.fraction}" if self.fraction else "")
+        return f"{self.total + self.below}" + (f".{self.fraction}" if self.fraction else "")
 
 
 def _numbers(run: str) -> list[str]:
@@ -288,7 +292,7 @@ def _numbers(run: str) -> list[str]:
         elif word["scale"]:
             found[-1].scale(SCALES[word["scale"]])
         elif not found[-1].takes(value := _IN_RUNS[word["value"]]):
-            found.append(_Number(below=Decimal(value), begun=True))
+            found.append(_Number(below=value, begun=True))
     return [str(number) for number in found]
 
 

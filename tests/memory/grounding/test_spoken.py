@@ -78,3 +78,22 @@ two oh four hundred thousand million point and a half five twenty e mil cento zw
 )
 def test_every_text_can_be_written_in_figures(text: str) -> None:
     spoken(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "five hundred " * 2_000,
+        "hundred " * 5_000,
+        "two million billion " * 2_000,
+        "one point " + "one " * 5_000,
+        "1" * 5_000 + " and a half",
+        "1" * 5_000 + "个半",
+        "9" * 5_000 + "万",
+        "三" * 5_000,
+        "백만" * 2_000 + " 원",
+        "zweihundert" * 500,
+    ],
+)
+def test_a_number_without_end_is_read_like_others(text: str) -> None:
+    assert spoken(text).figures
