@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -100,7 +100,12 @@ class DeafOnce:
 
     async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         from_server, to_server = await asyncio.open_unix_connection(self._server)
-        await asyncio.gather(self._asked(reader, to_server, writer), self._answered(from_server, writer))
+        try:
+            with suppress(ConnectionError):  # who asked reset its connection
+                await asyncio.gather(self._asked(reader, to_server, writer), self._answered(from_server, writer))
+        finally:
+            to_server.close()
+            writer.close()
 
     async def _asked(
         self, reader: asyncio.StreamReader, server: asyncio.StreamWriter, asking: asyncio.StreamWriter
