@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -44,7 +45,7 @@ def pooled(dsn: str) -> Iterator[str]:
     config = CONFIG.format(host=host, port=port, user=user, connections=CONNECTIONS, own_port=PORT, folder=folder)
     process = _start(program, folder, config, server=Path(host))
     try:
-        _wait_for_socket(process, folder)
+        _wait_until_it_listens(process, folder)
         yield f"postgresql://{user}@/{urlsplit(dsn).path[1:]}?host={quote(str(folder), safe='')}&port={PORT}"
     finally:
         process.send_signal(signal.SIGINT)  # SIGTERM, to it, is to go at once, and SIGINT to go safely: either ends it
@@ -78,10 +79,16 @@ def _start(program: str, folder: Path, config: str, *, server: Path) -> "subproc
     )
 
 
-def _wait_for_socket(process: "subprocess.Popen[bytes]", folder: Path) -> None:
+def _wait_until_it_listens(process: "subprocess.Popen[bytes]", folder: Path) -> None:
+    """Not until its socket is there: it binds it first and listens on it later, and refuses whoever comes between."""
     until = time.monotonic() + START_SECONDS
-    while not (folder / f".s.PGSQL.{PORT}").exists():
+    while not _listens(folder / f".s.PGSQL.{PORT}"):
         if process.poll() is not None or time.monotonic() > until:
             log = folder / "pgbouncer.log"
             raise RuntimeError(f"pgbouncer did not start: {log.read_text() if log.exists() else 'it wrote no log'}")
         time.sleep(0.01)
+
+
+def _listens(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as client:
+        return client.connect_ex(str(path)) == 0
