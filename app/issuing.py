@@ -1,7 +1,6 @@
 """``daybook keys``: makes, lists and ends the keys of callers, beside a running service or without one."""
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -13,6 +12,7 @@ from app.keys.model import ApiKey, hashed, id_of, new_secret
 from app.keys.store import KeyStore
 from app.kit.auth import Access
 from app.kit.errors import StartError
+from app.kit.patterns import lazy_pattern
 from app.main import Location
 from app.serving import located, opened
 from app.settings import Settings
@@ -20,7 +20,7 @@ from app.settings import Settings
 T = TypeVar("T")
 
 NAME_CHARS_MAX = 200
-SPAN = re.compile(r"(\d{1,5})([dh])")
+SPAN = lazy_pattern(r"(\d{1,5})([dh])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

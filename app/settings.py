@@ -17,6 +17,7 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from app.kit.errors import StartError
+from app.kit.patterns import lazy_pattern
 from app.llm.port import Provider
 from app.memory.rules import MemoryConfig
 from app.setting_groups import (
@@ -183,7 +184,7 @@ def _members(field: FieldInfo) -> Mapping[str, FieldInfo]:
     return {}
 
 
-_PASSWORDS = re.compile(r"(?<=://)([^:/?#]*):[^/?#]*@|([?&](?:ssl)?password=)[^&]*", re.IGNORECASE)
+_PASSWORDS = lazy_pattern(r"(?<=://)([^:/?#]*):[^/?#]*@|([?&](?:ssl)?password=)[^&]*", re.IGNORECASE)
 
 
 def without_password(url: str) -> str:

@@ -6,7 +6,6 @@ store's own: one that hangs would else hold up all that the service does in thre
 """
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -19,6 +18,7 @@ from uuid import UUID, uuid4
 import structlog
 
 from app.kit.errors import StartError, Unavailable, first_line
+from app.kit.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -39,8 +39,8 @@ PLACE_SECONDS = 30.0  # for a place among the calls that are made at once
 CONCURRENCY = 16
 MARK = ".daybook"
 # What a provider says where the bucket is not there, whatever was asked for in it. Google speaks as S3 does.
-NO_BUCKET = re.compile("NoSuchBucket|ContainerNotFound")
-URL = re.compile(r"[^\s\"]+://[^\s\"]*")  # the library may tell it otherwise than it was given: foo:// for Foo://
+NO_BUCKET = lazy_pattern("NoSuchBucket|ContainerNotFound")
+URL = lazy_pattern(r"[^\s\"]+://[^\s\"]*")  # the library may tell it otherwise than it was given: foo:// for Foo://
 
 
 class Stored(NamedTuple):

@@ -4,11 +4,11 @@ Nothing is copied at append, so nothing can differ from the message, outlive its
 replaces it (docs/decisions/0015-parts-are-artifacts-by-name.md).
 """
 
-import re
 from typing import Any, NamedTuple
 
 from app.artifacts.model import PartAt, handle
 from app.kit.json import dumps
+from app.kit.patterns import lazy_pattern
 from app.sessions.model import SEQ_MAX, Part, PartType
 
 VERSION = 1  # of a part: there is never another
@@ -21,7 +21,7 @@ _CONTENT: dict[str, str] = {
     PartType.TOOL_RESULT: "output",
     PartType.FILE: "content",
 }
-_NAME = re.compile(r"message:([1-9][0-9]{0,18}):(0|[1-9][0-9]{0,5})")
+_NAME = lazy_pattern(r"message:([1-9][0-9]{0,18}):(0|[1-9][0-9]{0,5})")
 
 
 class PartContent(NamedTuple):

@@ -1,10 +1,11 @@
 """The ``Range`` header of a request (RFC 9110 section 14): which bytes of a payload are asked for. Pure."""
 
-import re
 from typing import NamedTuple
 
+from app.kit.patterns import lazy_pattern
+
 # One range of bytes. Several, and any other unit, may be answered with the whole (section 14.2).
-_RANGE = re.compile(r"bytes=\s*(?:(?P<first>\d{1,18})-(?P<last>\d{1,18})?|-(?P<suffix>\d{1,18}))\s*")
+_RANGE = lazy_pattern(r"bytes=\s*(?:(?P<first>\d{1,18})-(?P<last>\d{1,18})?|-(?P<suffix>\d{1,18}))\s*")
 
 
 class Span(NamedTuple):

@@ -26,12 +26,13 @@ from app.kit.errors import FieldError, Invalid
 from app.kit.http import has_etag
 from app.kit.openapi import BYTES
 from app.kit.paging import NUMBER_MAX, not_of_this_list, paged, read_cursor
+from app.kit.patterns import lazy_pattern
 from app.kit.problems import problem_responses
 from app.sessions.schemas import PAGE_DEFAULT, Cursor, Key, Limit
 
 DEFAULT_TYPE = "application/octet-stream"
 # RFC 9110 section 8.3.1: type "/" subtype and parameters, of visible characters; nothing else is echoed in a header.
-MEDIA_TYPE = re.compile(r"[\w.+*#$&^!-]+/[\w.+*#$&^!-]+(?:\s*;[\x20-\x7e]*)?", re.ASCII)
+MEDIA_TYPE = lazy_pattern(r"[\w.+*#$&^!-]+/[\w.+*#$&^!-]+(?:\s*;[\x20-\x7e]*)?", re.ASCII)
 MEDIA_TYPE_CHARS_MAX = 200
 BINARY: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
 PAYLOAD, SENT = {BYTES: BINARY}, {DEFAULT_TYPE: BINARY}  # a client sends the type that the document names

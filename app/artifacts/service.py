@@ -23,6 +23,7 @@ from app.artifacts.schemas import GrepIn
 from app.artifacts.store import ArtifactStore, Put
 from app.kit.db import Tx
 from app.kit.errors import FieldError, Invalid, Unavailable
+from app.kit.patterns import lazy_pattern
 from app.redaction.model import OFF, Redact, Redaction
 from app.sessions.errors import SessionNotFound
 from app.sessions.model import Gone
@@ -31,7 +32,7 @@ from app.sessions.store import session_id
 log = structlog.get_logger("daybook.artifacts")
 
 BYTES = "latin-1"  # a character for each byte; secrets are ASCII, in which every charset but the wide ones agrees
-TEXTUAL = re.compile(  # types whose bytes are read, all of them text by their definition
+TEXTUAL = lazy_pattern(  # types whose bytes are read, all of them text by their definition
     r"text/|[^;]*;.*\bcharset=|[^/;]+/[^;]*\+(?:json|xml|yaml)\b|application/(?:x-)?(?:"
     r"ecmascript|graphql|javascript|json|json5|jsonlines|json-seq|jsonl|ld-json|ndjson|perl|php|python|sh|shellscript|sql|"
     r"tex|toml|typescript|www-form-urlencoded|xml|yaml)\b",

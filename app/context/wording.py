@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Final
 
+from app.kit.patterns import lazy_pattern
+
 _GUIDE = """\
 {taken}
 
@@ -53,13 +55,13 @@ NO_RESULT = "(no result)"
 NO_OUTPUT = "(no output)"
 
 # Possessive: many blanks behind a bracket would else be divided among both stars in every way there is.
-_CONTEXT_TAG: Final = re.compile(r"<(?=\s*+/?\s*+context\b)", re.IGNORECASE)
+_CONTEXT_TAG: Final = lazy_pattern(r"<(?=\s*+/?\s*+context\b)", re.IGNORECASE)
 
 LAGGING = "The memory is behind: the newest messages are not observed yet."
 PAUSED = "The memory is paused, as a cap on its cost is reached: what is new is not in its notes yet."
 
 
-_OTHER_TAG: Final = re.compile(r"<(?=\s*+/?\s*+other-conversation\b)", re.IGNORECASE)
+_OTHER_TAG: Final = lazy_pattern(r"<(?=\s*+/?\s*+other-conversation\b)", re.IGNORECASE)
 CONVERSATIONS_NAMED = 5  # in the title of a note
 
 

@@ -12,6 +12,7 @@ from typing import Final
 
 from app.facts.model import Category
 from app.kit.days import DatePhrase, date_phrases
+from app.kit.patterns import lazy_pattern
 from app.kit.words import NUMBER, names, terms
 
 CATEGORY_POINTS: Final = {
@@ -34,8 +35,8 @@ LEAST_POINTS: Final = 1
 PLAN_DAYS: Final = 7  # after the last day that it names a plan is over
 MONTH_DAYS: Final = 31  # of a month alone the last day is meant
 
-_SPEAKER: Final = re.compile(r"^[\w .@'’-]{1,60}: ")
-_LASTING: Final = re.compile(
+_SPEAKER: Final = lazy_pattern(r"^[\w .@'’-]{1,60}: ")
+_LASTING: Final = lazy_pattern(
     r"\b(?:(?:name|wife|husband|partner|son|daughter|mother|father|mom|mum|dad|brother|sister|dog|cat|pet|job|birthday|kid"
     r"|degree)s?|child(?:ren)?|family|lives?|lived|works? (?:at|as|for|in)|allerg(?:y|ies|ic)|vegan|vegetarian|married"
     r"|divorced|engaged|born|grew up|moved|graduated|years? old|owns?|diagnosed)\b"
@@ -43,12 +44,12 @@ _LASTING: Final = re.compile(
     r"|아내|남편|딸|아들|엄마|아빠|가족|강아지|고양이|알레르기|생일|이름|살고|일하",
     re.IGNORECASE,
 )
-_DONE: Final = re.compile(
+_DONE: Final = lazy_pattern(
     r"\b(?:i|we|user|he|she|they)(?:'ve|'d| have| has)? (?:just |recently |actually |also |finally )*"
     r"(?:[a-z]{2,}ed|bought|got|went|made|took|had|began|saw|met|won|found|sold|built|read|ran)\b",
     re.IGNORECASE,
 )
-_INTENDED: Final = re.compile(
+_INTENDED: Final = lazy_pattern(
     r"\b(?:going to|gonna|plan(?:s|ning)?|thinking|looking|trying|hop(?:e|es|ing)|will|would|wants?|needs?)\b"
     r"|['’](?:ll|d)\b",
     re.IGNORECASE,

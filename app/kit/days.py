@@ -5,10 +5,10 @@ import unicodedata
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import date
-from functools import cache
 from typing import Final
 
 from app.kit import month_names
+from app.kit.patterns import lazy_pattern
 from app.kit.words import any_of, plain_digits
 
 LABEL_CHARACTERS_MAX: Final = 80
@@ -42,13 +42,9 @@ _ANY_MONTH: Final = any_of(MONTHS)
 _MONTH_ONLY: Final = any_of([name for name in MONTHS if name in _FIRST or len(name) > len("ago")])
 _OVER: Final = r"(?!\w)\.?"  # no \b: what a word of Hindi ends with is no letter to it
 _OF_YEAR: Final = r"(?:\s?(?:года|году|року|г\.|г\b|р\.))?"
-
-
-@cache  # a start of the service needs none of these, and it takes a tenth of a second to make them
-def _date() -> re.Pattern[str]:
-    """Hardly any place of a text begins a date, so digits and letters are told apart first."""
-    return re.compile(
-        rf"""
+# Hardly any place of a text begins a date, so digits and letters are told apart first.
+_DATE: Final = lazy_pattern(
+    rf"""
     (?=[0-9])(?:
       (?<![0-9])(?P<y1>[0-9]{{4}})(?P<sep>[-/.])\s?(?P<m1>[0-9]{{1,2}})(?P=sep)\s?(?P<d1>[0-9]{{1,2}})(?![0-9])
       | (?<![0-9])(?:(?P<y2>[0-9]{{4}})\s?[年년]\s?)?(?P<m2>[0-9]{{1,2}})\s?[月월]\s?(?P<d2>[0-9]{{1,2}})\s?[日일号號]
@@ -63,53 +59,39 @@ def _date() -> re.Pattern[str]:
       (?P<m4>{_MONTH})\b\.?\s{{1,3}}(?P<d4>[0-9]{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s{{1,3}}(?P<y4>[0-9]{{4}})\b)?
       | (?P<m6>{_MONTH_ONLY}){_OVER},?(?:\sdel?)?\s{{1,3}}(?P<y6>[0-9]{{4}})\b(?![.,][0-9]){_OF_YEAR}
     )
-        """,
-        re.IGNORECASE | re.VERBOSE,
-    )
-
-
-_RANGE: Final = re.compile(
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_RANGE: Final = lazy_pattern(
     rf"\b(?P<month>(?:{_MONTH})\b\.?)\s{{1,3}}(?P<first>[0-9]{{1,2}})\s?[-–/]\s?(?P<last>[0-9]{{1,2}})\b"
     r"(?P<year>,?\s{1,3}[0-9]{4}\b)?",
     re.IGNORECASE,
 )
-
-
-@cache
-def _range_before() -> re.Pattern[str]:
-    return re.compile(
-        r"(?<![0-9.:-])(?P<first>[0-9]{1,2})\.?\s?[-–]\s?(?P<last>[0-9]{1,2}\.?)"
-        rf"(?P<month>(?:\sde)?\s{{1,3}}(?:{_ANY_MONTH}){_OVER})(?P<year>(?:,|\sdel?)?\s{{1,3}}[0-9]{{4}}\b)?",
-        re.IGNORECASE,
-    )
-
-
-_RANGE_UNSPACED: Final = re.compile(
+_RANGE_BEFORE: Final = lazy_pattern(
+    r"(?<![0-9.:-])(?P<first>[0-9]{1,2})\.?\s?[-–]\s?(?P<last>[0-9]{1,2}\.?)"
+    rf"(?P<month>(?:\sde)?\s{{1,3}}(?:{_ANY_MONTH}){_OVER})(?P<year>(?:,|\sdel?)?\s{{1,3}}[0-9]{{4}}\b)?",
+    re.IGNORECASE,
+)
+_RANGE_UNSPACED: Final = lazy_pattern(
     r"(?P<month>[0-9]{1,2}\s?[月월]\s?)(?P<first>[0-9]{1,2})\s?[日일号號]?\s?[-–~〜]\s?(?P<last>[0-9]{1,2})\s?(?P<day>[日일号號])"
 )
-
-
-@cache
-def _month_alone() -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{_MONTH_ONLY})(?!\w)|(?<![0-9])[0-9]{{1,2}}\s?[月월]", re.IGNORECASE)
-
-
-_DAY_ALONE: Final = re.compile(
+_MONTH_ALONE: Final = lazy_pattern(rf"\b(?:{_MONTH_ONLY})(?!\w)|(?<![0-9])[0-9]{{1,2}}\s?[月월]", re.IGNORECASE)
+_DAY_ALONE: Final = lazy_pattern(
     r"(?<![0-9])([0-9]{1,2})(?:(?:st|nd|rd|th)\b|-(?:го|е)\b|\s?(?:[日일号號]|तारीख))"
     r"|\b(?:the|on|am|den|dem|vom|zum|le|au|du|el|al|del|il|dia|día|ngày|tanggal)\s([0-9]{1,2})\b",
     re.IGNORECASE,
 )
-_FIGURES: Final = re.compile(
+_FIGURES: Final = lazy_pattern(
     r"(?<![0-9./-])([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{4})(?![0-9./-]*[0-9])"
     r"|(?<![\w./,])([0-3]?[0-9])(?:\.(0?[1-9]|1[0-2])\.(?=[\s,;:)\]–-]|$)|/(0[1-9]|1[0-2])(?![\w/]))"
     r"|(?<![0-9年년])(?<![年년]\s)([0-9]{1,2})\s?[月월](?!\s?[0-9]{1,2}\s?[日일号號])"
 )
-_IN_FIGURES: Final = re.compile(
+_IN_FIGURES: Final = lazy_pattern(
     r"(?<![0-9./-])([0-9]{1,2})[/.]\s?([0-9]{1,2})(?:[/.]\s?([0-9]{4}|[0-9]{2}))?\.?(?![0-9/.-])"
 )
 CENTURY: Final = 2_000  # of a year in two figures
-_DIGIT: Final = re.compile("[0-9]")
-_WORD: Final = re.compile(r"(?=\w)[^\s,.;:!?*#_~|，、。]+")
+_DIGIT: Final = lazy_pattern("[0-9]")
+_WORD: Final = lazy_pattern(r"(?=\w)[^\s,.;:!?*#_~|，、。]+")
 _DECORATION: Final = " *#_\u3000"
 _COLON: Final = str.maketrans("：", ":")
 _LABELS: Final = """
@@ -125,8 +107,8 @@ _ERAS: Final = {
     "民國": 1911,
     "民国": 1911,
 }  # year 0
-_ERA_YEAR: Final = re.compile(rf"(?P<era>{'|'.join(_ERAS)})\s?(?P<number>元|[0-9]{{1,3}})\s?年")
-_PARENTHESIS: Final = re.compile(r"\([^()]*\)")
+_ERA_YEAR: Final = lazy_pattern(rf"(?P<era>{'|'.join(_ERAS)})\s?(?P<number>元|[0-9]{{1,3}})\s?年")
+_PARENTHESIS: Final = lazy_pattern(r"\([^()]*\)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +139,7 @@ def date_phrases(text: str) -> Iterator[DatePhrase]:
     text = plain_digits(text)
     if not _DIGIT.search(text):
         return
-    for match in _date().finditer(text):
+    for match in _DATE.finditer(text):
         found = {name[0]: value for name, value in match.groupdict().items() if value and name != "sep"}
         month = _month(found["m"])
         phrase = DatePhrase(
@@ -179,7 +161,7 @@ def _month(said: str) -> int:
 def days_apart(text: str) -> str:
     """The text with each range of days, ``Aug 8-9, 2026``, written as its two days."""
     apart = _RANGE.sub(r"\g<month> \g<first>\g<year> \g<month> \g<last>\g<year>", text)
-    apart = _range_before().sub(r"\g<first>\g<month>\g<year> \g<last>\g<month>\g<year>", apart)
+    apart = _RANGE_BEFORE.sub(r"\g<first>\g<month>\g<year> \g<last>\g<month>\g<year>", apart)
     return _RANGE_UNSPACED.sub(r"\g<month>\g<first>\g<day> \g<month>\g<last>\g<day>", apart)
 
 
@@ -200,7 +182,7 @@ def figure_phrases(text: str) -> Iterator[tuple[DatePhrase, ...]]:
 def partial_phrases(text: str) -> Iterator[DatePhrase]:
     """The dates a text names by a month alone, ``in September``, or in figures alone, ``3/14``: these both ways."""
     found: list[tuple[int | None, int, int | None]] = [
-        (None, _month(name.rstrip("월月").rstrip()), None) for name in _month_alone().findall(text)
+        (None, _month(name.rstrip("월月").rstrip()), None) for name in _MONTH_ALONE.findall(text)
     ]
     for one, other, written in _IN_FIGURES.findall(text):
         year = int(written) + CENTURY * (len(written) == len("26")) if written else None

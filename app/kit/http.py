@@ -1,6 +1,5 @@
 """What every request passes through: its id, its limits, its line in the log, the headers of its answer."""
 
-import re
 import time
 import uuid
 from collections.abc import Mapping, Sequence
@@ -23,12 +22,13 @@ from app.kit.errors import RETRY_SECONDS
 from app.kit.headers import RawHeaders, secured
 from app.kit.metrics import HttpMetrics, method_of, route_of
 from app.kit.offload import UNKNOWN
+from app.kit.patterns import lazy_pattern
 from app.kit.problems import bug, problem_response
 from app.kit.tracing import UNTRACED, tell_answer, traced_request
 
 log = structlog.get_logger("daybook.http")
 
-_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+_REQUEST_ID = lazy_pattern(r"[A-Za-z0-9._:-]{1,128}")
 _QUIET = ("/healthz", "/readyz")
 CLIENT_GONE = 499  # nginx's status: the client closed the connection before there was an answer
 PART = "daybook.part"  # in the scope of a request that is made for another one, which is counted

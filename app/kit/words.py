@@ -13,6 +13,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
+from app.kit.patterns import lazy_pattern
+
 _HAN_KANA = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _HANGUL = r"\u1100-\u11ff\uac00-\ud7af"
 _UNSPACED = _HAN_KANA + _HANGUL + r"\u0e01-\u0e4e\u0e81-\u0ece\u1000-\u103f\u1780-\u17d3"
@@ -22,25 +24,25 @@ _MARKED = (
     r"\u0900-\u0963\u0966-\u096f\u0971-\u0df3"
 )
 
-NUMBER = re.compile(r"\d(?<![^\W\d_]\d)\d*(?:[.,:/-]\d+)*")
-_RUN = re.compile(
+NUMBER = lazy_pattern(r"\d(?<![^\W\d_]\d)\d*(?:[.,:/-]\d+)*")
+_RUN = lazy_pattern(
     rf"[{_UNSPACED}]+|[{_MARKED}]+|[^\W_{_UNSPACED}{_MARKED}][^\W{_UNSPACED}{_MARKED}]*(?:'[^\W_{_UNSPACED}]+)?"
 )
-_NAME = re.compile(r"(?<=[\w,;:)'’\"] )[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*|[\u30a0-\u30ff]{3,}")
-_NOT_NAMES = re.compile(r"^(?:I|I'm|I've|I'd|I'll|OK|AI)$")
+_NAME = lazy_pattern(r"(?<=[\w,;:)'’\"] )[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*|[\u30a0-\u30ff]{3,}")
+_NOT_NAMES = lazy_pattern(r"^(?:I|I'm|I've|I'd|I'll|OK|AI)$")
 # No longer than a sentence, or for each unclosed mark the text would be searched to its end.
-_QUOTED = re.compile(r"[\"“「『《][^\"”」』》]{2,400}[\"”」』》]|`[^`]{1,400}`")
-_IDENTIFIER = re.compile(r"\b\w+[_/@.]\w[\w/.@-]*|\b[A-Z]+-?\d+\b")
-_UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]+")
+_QUOTED = lazy_pattern(r"[\"“「『《][^\"”」』》]{2,400}[\"”」』》]|`[^`]{1,400}`")
+_IDENTIFIER = lazy_pattern(r"\b\w+[_/@.]\w[\w/.@-]*|\b[A-Z]+-?\d+\b")
+_UNSPACED_RUN = lazy_pattern(rf"[{_UNSPACED}]+")
 # Kana alone are mostly grammar (particles, endings); katakana are names and loan words.
-_HIRAGANA = re.compile(r"[\u3041-\u309f]+")
+_HIRAGANA = lazy_pattern(r"[\u3041-\u309f]+")
 
 NormalForm: TypeAlias = Literal["NFC", "NFD", "NFKC", "NFKD"]
 # No language has so many marks on a letter (the Stream-Safe Text Format of UAX 15).
 MARKS_MAX = 30
 _MARKS_ALONE = "\uff9e\uff9f"  # those of half a kana's width: letters by themselves, marks in a normal form
-_CROWD = re.compile(rf"[^\w\s\x00-\x7f]{{{MARKS_MAX + 1},}}")  # told at its first character: most have none
-_CROWD_OF_KANA = re.compile(rf"(?:[^\w\s\x00-\x7f]|[{_MARKS_ALONE}]){{{MARKS_MAX + 1},}}")
+_CROWD = lazy_pattern(rf"[^\w\s\x00-\x7f]{{{MARKS_MAX + 1},}}")  # told at its first character: most have none
+_CROWD_OF_KANA = lazy_pattern(rf"(?:[^\w\s\x00-\x7f]|[{_MARKS_ALONE}]){{{MARKS_MAX + 1},}}")
 
 _ZEROS = "٠۰०০੦૦୦௦౦೦൦๐໐၀០０"  # the first of ten digits in a row, of each script that has its own
 _PLAIN_DIGITS = str.maketrans({chr(ord(zero) + digit): str(digit) for zero in _ZEROS for digit in range(10)})
@@ -88,8 +90,13 @@ def _thinned(crowd: re.Match[str]) -> str:
 
 def any_of(words: Collection[str]) -> str:
     """A pattern of these words, decided letter by letter: trying one after the other costs five times as much."""
-    firsts = sorted({word[0] for word in words if word})
-    choices = [re.escape(first) + any_of({word[1:] for word in words if word.startswith(first)}) for first in firsts]
+    rests: dict[str, set[str]] = {}
+    for word in filter(None, words):
+        rests.setdefault(word[0], set()).add(word[1:])
+    choices = [
+        re.escape(first) + (any_of(rest) if len(rest) > 1 else re.escape(*rest))
+        for first, rest in sorted(rests.items())
+    ]
     return f"(?:{'|'.join(choices)}){'?' if '' in words else ''}" if choices else ""
 
 

@@ -2,12 +2,12 @@
 
 import asyncio
 import json
-import re
 from dataclasses import replace
 
 import anthropic
 from anthropic.types import Message, TextBlockParam
 
+from app.kit.patterns import lazy_pattern
 from app.llm.bounded import BoundedReplies
 from app.llm.calls import ModelSetupError, SdkErrors, answered, tokens, understood
 from app.llm.complaints import answer_in, complaint
@@ -25,8 +25,8 @@ ERRORS = SdkErrors(
 
 # Claude 5 and later think unless told otherwise, and accept an effort; older models do neither (whats-new-haiku-5-5,
 # "effort" in Anthropic's documentation). Observing is extraction: it wants little thought.
-EFFORT = re.compile(r"\b(output_config|effort)\b")
-THINKS_UNASKED = re.compile(r"claude-[a-z]+-([5-9]|\d\d)(-|$)")
+EFFORT = lazy_pattern(r"\b(output_config|effort)\b")
+THINKS_UNASKED = lazy_pattern(r"claude-[a-z]+-([5-9]|\d\d)(-|$)")
 
 
 class AnthropicModel:

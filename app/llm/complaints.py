@@ -10,18 +10,20 @@ from dataclasses import dataclass
 from json import dumps
 from typing import Any, Final
 
+from app.kit.patterns import lazy_pattern
+
 CHARS_MAX: Final = 200
 READ_MAX: Final = 10_000
 STATUSES: Final = range(400, 600)
 
 # By code or words: OpenAI, Azure, Anthropic, Gemini, OpenRouter, DeepSeek, DashScope, Moonshot, Zhipu, Bedrock.
-_REFUSED: Final = re.compile(
+_REFUSED: Final = lazy_pattern(
     r"content[ _]?(?:filter|policy|management)|responsibleai|invalid_prompt|\bflagged\b|\bmoderation\b|usage polic"
     r"|content exists risk|data[ _]?inspection[ _]?failed|considered high risk|guardrail|prohibited_content|\b1301\b",
     re.IGNORECASE,
 )
 _REFUSES: Final = frozenset({400, 403, 422, 451})
-_TOO_LONG: Final = re.compile(
+_TOO_LONG: Final = lazy_pattern(
     r"context[ _](?:length|window|size)|(?:prompt|input|request) (?:is )?too (?:long|large)|maximum context"
     r"|reduce the length|too many tokens|maximum number of (?:input )?tokens|context the overflows",
     re.IGNORECASE,

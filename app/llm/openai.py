@@ -14,6 +14,7 @@ import openai
 from openai.types.chat import ChatCompletion
 from openai.types.chat.chat_completion import Choice
 
+from app.kit.patterns import lazy_pattern
 from app.llm.bounded import BoundedReplies
 from app.llm.calls import ModelSetupError, SdkErrors, answered, tokens, understood
 from app.llm.complaints import Complained, Complaint, answer_in, complaint
@@ -30,9 +31,9 @@ ERRORS = SdkErrors(
 )
 OWN_HOSTS = (".openai.com", ".openai.azure.com")
 PLACEHOLDER_KEY = "none"  # the SDK insists on a key, an endpoint of one's own need not
-REASONS = re.compile(r"gpt-[5-9](?!.*(chat|pro))")  # the "chat" and "pro" models take no low effort
+REASONS = lazy_pattern(r"gpt-[5-9](?!.*(chat|pro))")  # the "chat" and "pro" models take no low effort
 NEW_LIMIT, OLD_LIMIT, EFFORT = "max_completion_tokens", "max_tokens", "reasoning_effort"
-UNKNOWN = re.compile(
+UNKNOWN = lazy_pattern(
     r"unsupported|not supported|unknown|unrecognized|unexpected|not permitted|\bextra\b", re.IGNORECASE
 )
 

@@ -3,12 +3,14 @@
 import re
 from typing import Final
 
+from app.kit.patterns import lazy_pattern
+
 # Qwen's and DeepSeek's, Gemini's by its OpenAI endpoint ("thought"), Seed's; Mistral's in brackets.
-_OPENS: Final = re.compile(r"\s*(?:<(think|thinking|thoughts?|reasoning|seed:think)>|\[(THINK)\])", re.IGNORECASE)
-_HARMONY: Final = re.compile(r"\s*<\|(?:start|channel)\|>")
+_OPENS: Final = lazy_pattern(r"\s*(?:<(think|thinking|thoughts?|reasoning|seed:think)>|\[(THINK)\])", re.IGNORECASE)
+_HARMONY: Final = lazy_pattern(r"\s*<\|(?:start|channel)\|>")
 _FINAL: Final = "<|channel|>final<|message|>"
-_HARMONY_ENDS: Final = re.compile(r"<\|(?:end|return)\|>")
-_BARE_HARMONY: Final = re.compile(r"\s*analysis(?=\S).*assistantfinal", re.DOTALL)
+_HARMONY_ENDS: Final = lazy_pattern(r"<\|(?:end|return)\|>")
+_BARE_HARMONY: Final = lazy_pattern(r"\s*analysis(?=\S).*assistantfinal", re.DOTALL)
 
 
 def without_thinking(text: str) -> str:

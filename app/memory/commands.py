@@ -7,6 +7,7 @@ are few and told by meaning, not by topic; what they miss still cannot speak for
 import re
 from typing import Final
 
+from app.kit.patterns import lazy_pattern
 from app.memory.disguises import readings, unmarked
 
 _INSTRUCTIONS: Final = (
@@ -162,8 +163,8 @@ _OTHER_LANGUAGES: Final = (
     r"ユーザーは?.{0,30}(?:好む|好み|希望|望んで|決め|決定|同意|許可|求め|承認)",
     r"覚えて(?:おいて|ください|おけ)|記憶して|(?:伝え|知らせ|言わ|尋ね|聞か)(?:ないで|ないこと|るな)",
 )
-_COMMAND: Final = re.compile("|".join(map(unmarked, (*_ENGLISH, *_POSING, *_OTHER_LANGUAGES))))
-_SPEAKER: Final = re.compile(  # at the head of a line, as in a transcript
+_COMMAND: Final = lazy_pattern("|".join(map(unmarked, (*_ENGLISH, *_POSING, *_OTHER_LANGUAGES))))
+_SPEAKER: Final = lazy_pattern(  # at the head of a line, as in a transcript
     r"(?:^|-> )[^\w\n]{0,20}(?:system|human|user|developer|operator)\s*(?:\([^)\n]{0,20}\))?:\s+\w+ \w+",
     re.IGNORECASE | re.MULTILINE,
 )

@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Final, Self
 
+from app.kit.patterns import lazy_pattern
 from app.memory.log import cite_text
 from app.memory.model import Cite, Item
 
 BEYOND: Final = 500_000_000  # where nobody who edits a log writes a number by hand
-_NUMBER: Final = re.compile(r"#([0-9]{9})(?:-([0-9]{9}))?(?![0-9])")  # one beyond
-_NAMED: Final = re.compile(r"#([A-Za-z0-9._:@~=+-]{1,200}):([0-9]{1,9})(?:-([0-9]{1,9}))?(?![0-9])")
+_NUMBER: Final = lazy_pattern(r"#([0-9]{9})(?:-([0-9]{9}))?(?![0-9])")  # one beyond
+_NAMED: Final = lazy_pattern(r"#([A-Za-z0-9._:@~=+-]{1,200}):([0-9]{1,9})(?:-([0-9]{1,9}))?(?![0-9])")
 
 
 def named(items: Iterable[Item], conversation: str) -> tuple[Item, ...]:

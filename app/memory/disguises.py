@@ -10,6 +10,7 @@ from html import unescape
 from typing import Final
 from urllib.parse import unquote
 
+from app.kit.patterns import lazy_pattern
 from app.kit.words import normalized
 
 # Letters of other scripts that look like Latin ones (the part of Unicode's confusables.txt that words are forged with).
@@ -19,8 +20,8 @@ _LOOK_ALIKES: Final = str.maketrans(
 )
 _TAGS: Final = {0xE0000 + code: code for code in range(0x20, 0x7F)}  # ASCII written in invisible "tag" characters
 _INVISIBLE: Final = frozenset({"Mn", "Cf"})
-_SPACED: Final = re.compile(r"\b(?:\w[ ._*-]){4,}\w\b")  # i g n o r e
-_BASE64: Final = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
+_SPACED: Final = lazy_pattern(r"\b(?:\w[ ._*-]){4,}\w\b")  # i g n o r e
+_BASE64: Final = lazy_pattern(r"[A-Za-z0-9+/]{24,}={0,2}")
 _CODED_MAX: Final = 20  # runs that are decoded; a file of them is no message to anyone
 
 

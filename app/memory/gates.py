@@ -1,12 +1,12 @@
 """What an observer or reflector wrote, judged before anything is recorded (memory-rules.md sections 4 and 5)."""
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from app.kit.patterns import lazy_pattern
 from app.kit.tokens import text_tokens
 from app.memory.grounding.checking import stands_on
 from app.memory.grounding.sources import Grounds, Source, item_source, message_source
@@ -17,7 +17,7 @@ from app.memory.rules import SHRINK_FROM_TOKENS
 from app.memory.spans import merged
 from app.sessions.model import Message
 
-_NAME: Final = re.compile("#[0-9]+")
+_NAME: Final = lazy_pattern("#[0-9]+")
 REASONS: Final = {
     "repetitive": "the reply repeated itself over and over",
     "cut_off": "the reply was cut off at the output limit; write less",

@@ -9,17 +9,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.kit.days import LABEL_CHARACTERS_MAX, day_behind_label, day_label, is_day_alone, parse_day
+from app.kit.patterns import lazy_pattern
 from app.kit.words import plain_digits
 from app.memory.log import HAPPENED, UNCERTAIN, detail_line, item_line, one_line
 from app.memory.model import Cite, Detail, Item, Origin, Priority, Tag
 
 LINE_CHARACTERS_MAX: Final = 10_000
 
-_RULED: Final = re.compile(r"[\s`*_=~#+•|:–—-]*|\s*```\w*\s*")
+_RULED: Final = lazy_pattern(r"[\s`*_=~#+•|:–—-]*|\s*```\w*\s*")
 _MARKS: Final = "|".join(Priority)
-_BULLET: Final = re.compile(rf"(?:[*+\-–—](?:[ ]|(?={_MARKS}))|[•◦▪●○‣・·]|[0-9]{{1,3}}[.)][ ])\s*(?P<text>\S.*)")
+_BULLET: Final = lazy_pattern(rf"(?:[*+\-–—](?:[ ]|(?={_MARKS}))|[•◦▪●○‣・·]|[0-9]{{1,3}}[.)][ ])\s*(?P<text>\S.*)")
 _ARROW: Final = r"(?:->|→|⇒|=>|-&gt;)"
-_ARROWS: Final = re.compile(rf"(?:{_ARROW}\s*)+")
+_ARROWS: Final = lazy_pattern(rf"(?:{_ARROW}\s*)+")
 _TAGS: Final = "|".join(tag.replace("_", "[_ -]") for tag in Tag)
 # How a keyboard for Chinese, Japanese or Arabic writes the signs of a line, each in the place of one of ours.
 _SIGNS: Final = str.maketrans("（）［］【】〔〕：，；、。．－–—〜～＊＋＃｜＞،؛।＿", "()[][][]:,;,..-----*+#|>,;._")
@@ -34,7 +35,7 @@ _LOCAL_TIME: Final = rf"""
       )
       \s?(?:(?:{_MORNING})|(?P<late_behind>{_EVENING}))?\s?[)\]]
 """
-_HEAD: Final = re.compile(
+_HEAD: Final = lazy_pattern(
     rf"""
     (?P<bold>[*_`]*+)
     (?: (?P<priority>{_MARKS})\ufe0f?
@@ -50,26 +51,26 @@ _HEAD: Final = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_BREAK: Final = re.compile(r"(?:\s?[-–—:|,](?=\s|$))*\s?")
-_BREAK_IN_BOLD: Final = re.compile(r"(?:(?P<closed>[*_`])|\s?[-–—:|,](?=[\s*_`]|$))*\s?")
-_DAY_PREFIX: Final = re.compile(r"[\s*#_]*date\s*[:：](?P<label>.*)", re.IGNORECASE)
-_LABEL_START: Final = re.compile(r"(?:[\s*#_:：]|date\s*[:：])*", re.IGNORECASE)
+_BREAK: Final = lazy_pattern(r"(?:\s?[-–—:|,](?=\s|$))*\s?")
+_BREAK_IN_BOLD: Final = lazy_pattern(r"(?:(?P<closed>[*_`])|\s?[-–—:|,](?=[\s*_`]|$))*\s?")
+_DAY_PREFIX: Final = lazy_pattern(r"[\s*#_]*date\s*[:：](?P<label>.*)", re.IGNORECASE)
+_LABEL_START: Final = lazy_pattern(r"(?:[\s*#_:：]|date\s*[:：])*", re.IGNORECASE)
 _CITE: Final = r"#[0-9]{1,9}(?:-#?[0-9]{1,9})?"
-_CITE_WORD: Final = re.compile(rf"(?P<open>[(\[])?{_CITE}(?:[,;]{_CITE})*(?P<close>[)\]])?[.,;:]?")
-_CITE_START: Final = re.compile(r"[*_`\\(\[]*#")
+_CITE_WORD: Final = lazy_pattern(rf"(?P<open>[(\[])?{_CITE}(?:[,;]{_CITE})*(?P<close>[)\]])?[.,;:]?")
+_CITE_START: Final = lazy_pattern(r"[*_`\\(\[]*#")
 _CITE_CHARACTERS: Final = "#0123456789()[],;.:/ -~*_`\\"
 # What may stand between two citations, from one to the other or beside it.
 _TO: Final = "to|bis|à|a|até|al|do|до|tot|から|到|至"
 _AND: Final = "and|&|und|et|y|e|и|та|i|oraz|en|ve|dan|og|och|și|και|و|और|と|和|及|与|與|및|와|과"
-_JOINED: Final = re.compile(
+_JOINED: Final = lazy_pattern(
     rf"(?P<one>{_CITE}[.,;)\]*_`]*+)(?P<by>\s?(?:(?P<to>{_TO})|{_AND})\s?)(?=[(\[*_`\\]{{0,9}}#[0-9])", re.IGNORECASE
 )
 # However they are divided, and whatever they are set in: **#12**, #12、#13, #12, 14, #12#13.
 _PLAIN: Final = str.maketrans("/~", ",-", "*_`\\")
-_UNMARKED: Final = re.compile(r"(?<=[0-9]), (?=[0-9])")
-_RUN_ON: Final = re.compile(r"(?<=[0-9])(?=#)")
+_UNMARKED: Final = lazy_pattern(r"(?<=[0-9]), (?=[0-9])")
+_RUN_ON: Final = lazy_pattern(r"(?<=[0-9])(?=#)")
 _DASHES: Final = frozenset("-–—")
-_CITE_ENDS: Final = re.compile(r"#([0-9]+)(?:-#?([0-9]+))?")
+_CITE_ENDS: Final = lazy_pattern(r"#([0-9]+)(?:-#?([0-9]+))?")
 _HAPPENED_WORDS: Final = HAPPENED.split()
 
 

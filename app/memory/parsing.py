@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Final
 
 from app.kit.days import parse_day
+from app.kit.patterns import lazy_pattern
 from app.llm.port import storable
 from app.memory.lines import LINE_CHARACTERS_MAX, Bullet, is_ruled, read_bullet, read_day, read_detail, read_item
 from app.memory.log import in_time_order
@@ -23,21 +24,21 @@ NAMES: Final = frozenset({OBSERVATIONS, CURRENT_TASK, SUGGESTED_RESPONSE})
 
 # Which way a text runs; a model for Arabic or Hebrew puts one before a bullet and behind a number.
 _UNSEEN: Final = dict.fromkeys((0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF))
-_TAG: Final = re.compile(r"\s*<(/?)(observations|current[-_]task|suggested[-_]response)\s*>", re.IGNORECASE)
-_ESCAPED: Final = re.compile("&lt;observations&gt;", re.IGNORECASE)
-_GLUED: Final = re.compile(
+_TAG: Final = lazy_pattern(r"\s*<(/?)(observations|current[-_]task|suggested[-_]response)\s*>", re.IGNORECASE)
+_ESCAPED: Final = lazy_pattern("&lt;observations&gt;", re.IGNORECASE)
+_GLUED: Final = lazy_pattern(
     r"(#[0-9]+(?:[-–—]#?[0-9]+)?[\])]?[.,;]?\s*(?:</observations\s*>\s*)?)<(current[-_]task|suggested[-_]response)\s*>",
     re.IGNORECASE,
 )
-_CITES: Final = re.compile(r"[#＃]\d")
+_CITES: Final = lazy_pattern(r"[#＃]\d")
 # In the language of the conversation, as the observer is asked to write.
-_NOTHING: Final = re.compile(
+_NOTHING: Final = lazy_pattern(
     r"[\s*_(（[-]*(?:none|nothing|n/a|kein[es]?|nichts|ningun[oa]|ningún|nada|nenhum(?:a)?|aucune?|rien|nessun[oa]?|niente"
     r"|geen|niets|нет|ничего|немає|brak|yok|ingen|inget|tidak ada|không(?: có)?|无|無|没有|沒有|暂无|暫無"
     r"|(?:特に)?(?:なし|無し)|없음|لا شيء|لا يوجد|कुछ नहीं|कोई नहीं)[\s*_.。．)）\]-]*",
     re.IGNORECASE,
 )
-_CLOSES_AT_END: Final = re.compile(r"</(observations|current[-_]task|suggested[-_]response)\s*>\s*$", re.IGNORECASE)
+_CLOSES_AT_END: Final = lazy_pattern(r"</(observations|current[-_]task|suggested[-_]response)\s*>\s*$", re.IGNORECASE)
 
 
 def parse(raw: str) -> Parsed:

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Final
 
 from app.kit.days import DatePhrase, date_phrases, days_apart, parse_day
+from app.kit.patterns import lazy_pattern
 from app.kit.words import terms
 from app.memory.grounding.claims import BEFORE, claims, normal, without
 from app.memory.grounding.numbers import numerals
@@ -20,18 +21,18 @@ WORDS_SHARE_AKIN: Final = 0.25  # where both cite the same, more may be reworded
 EXACT_MIN: Final = 2  # and all of it, where so much that is exact is left, or both are open and one word is left
 DONE_SHARE: Final = 0.4  # of the numbers and names, where a line tells as done what rests on all that is cited
 
-_NAME: Final = re.compile(r"(?<=[^\s.!?:;*] )[^\W\d_][\w'-]+")  # not the first word of a sentence
-_CASELESS: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0590-\u06ff\u0900-\u0dff\u0e00-\u0e7f]+")
+_NAME: Final = lazy_pattern(r"(?<=[^\s.!?:;*] )[^\W\d_][\w'-]+")  # not the first word of a sentence
+_CASELESS: Final = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0590-\u06ff\u0900-\u0dff\u0e00-\u0e7f]+")
 # German: a capital tells a noun.
-_NOUNS_CAPITALISED: Final = re.compile(
+_NOUNS_CAPITALISED: Final = lazy_pattern(
     r"\b(?:und|für|nicht|eine[nrm]?|keine[nr]?|wird|wurde|statt|vom|zum|zur|beim|mit|seit|über|Nutzer(?:in)?|Benutzer(?:in)?)\b"
 )
-_ENDING: Final = re.compile(r"['’]\w{1,5}$")  # Maria's, Kerem'in
-_WEEKDAY: Final = re.compile(
+_ENDING: Final = lazy_pattern(r"['’]\w{1,5}$")  # Maria's, Kerem'in
+_WEEKDAY: Final = lazy_pattern(
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?:mon|diens|donners|frei|sams|sonn)tags?|mittwochs?"
 )
-_AGO: Final = re.compile(r"\b[0-9]+ (?:day|week|month|year)s? ago\b", re.IGNORECASE)
-_YEAR: Final = re.compile(r"\b[12][0-9]{3}\b")
+_AGO: Final = lazy_pattern(r"\b[0-9]+ (?:day|week|month|year)s? ago\b", re.IGNORECASE)
+_YEAR: Final = lazy_pattern(r"\b[12][0-9]{3}\b")
 _OPEN: Final = frozenset({Tag.ISSUE, Tag.NEXT_STEP})
 _LASTING: Final = frozenset({Tag.DECISION, Tag.PREFERENCE})
 _SPEAKERS: Final = frozenset({"user", "assistant", "agent"})

@@ -21,6 +21,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from app.kit.days import day_label
+from app.kit.patterns import lazy_pattern
 from app.kit.tokens import text_tokens
 from app.memory.rules import TOOLS, ToolTokens
 from app.memory.spans import CLOSING
@@ -34,7 +35,7 @@ SHRINK = 0.9  # a cut that is still too long is tried again at so much of it
 MEDIA = frozenset({PartType.IMAGE, PartType.FILE, "audio", "document", "image_url", "input_file", "input_image"})
 READ_LEVELS = 6  # so deep in an output is looked for what nobody can read
 # Possessive: many blanks behind a bracket would else be divided among both stars in every way there is.
-OWN_TAGS = re.compile(
+OWN_TAGS = lazy_pattern(
     r"<(?=\s*+/?\s*+(?:(?:earlier-)?observations|messages|conversation|notes|log|current-task|suggested-response|rules)\b)",
     re.IGNORECASE,
 )

@@ -4,12 +4,12 @@
 word is searched for, and its pronouns say whom it is about.
 """
 
-import re
 from functools import cache
 from typing import Final
 
 import regex
 
+from app.kit.patterns import lazy_pattern
 from app.memory.extractive.cues import is_first_person, is_second_person
 from app.recall.tokens import Alternatives, query_terms
 from app.sessions.model import Role
@@ -30,13 +30,13 @@ _GRAMMAR: Final = """
 에 대해 대해서 에서 기억나 이야기 말했 있어 있나 우리 내가 네가 제가 저는 나는
 """
 _HIRAGANA: Final = regex.compile(r"[\p{Hiragana}ー]+")
-_TOLD: Final = re.compile(
+_TOLD: Final = lazy_pattern(
     r"\b(?:remind me|our (?:last|previous|earlier) (?:chat|conversation|discussion|session|talk|game)"
     r"|did you (?:advise|give|mention|recommend|say|suggest|tell|write)"
     r"|you(?:'ve|'d| have| had)?(?: also| just| once)? (?:advised|described|explained|gave|given|listed|made|mentioned"
     r"|provided|recommended|said|shared|suggested|told|wrote))\b"
 )
-_REQUEST: Final = re.compile(r"\b(?:can|could|would|will) you\b")
+_REQUEST: Final = lazy_pattern(r"\b(?:can|could|would|will) you\b")
 
 
 @cache  # and not at import: stemming loads a library

@@ -3,7 +3,6 @@
 Ranking reads no texts: here, those of the best hits are read, and the ones with a number count more (docs/recall.md).
 """
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum, auto
@@ -11,6 +10,7 @@ from operator import attrgetter
 from typing import Final
 
 from app.kit.days import MONTHS
+from app.kit.patterns import lazy_pattern
 from app.recall.model import Place
 from app.recall.ranking import Ranked
 
@@ -26,17 +26,17 @@ class Figure(Enum):
 
 # English, German, French, Spanish, Portuguese, Italian, Dutch; Russian; Chinese, Japanese, Korean. "When" is also how a
 # clause begins, so that in English it counts at the beginning, or before a verb of asking.
-_HOW_MANY: Final = re.compile(
+_HOW_MANY: Final = lazy_pattern(
     r"\bhow (?:many|much|old|long|often|far)\b|\bwie ?viele?\b|\bwie (?:alt|lange|oft|weit)\b|\bcombien\b|\bquel âge\b"
     r"|\bcu[aá]nt[oa]s?\b|\bquant[oaie]s?\b|\bhoe ?veel\b|\bhoe (?:oud|lang|vaak|ver)\b|\bсколько\b"
     r"|多少|[几幾][^乎]|多[大久长長远遠]|いくら|いくつ|何[人個回年月日時歳才本枚冊台匹件円番度週泊]|ど[のれ](?:くらい|ぐらい|だけ)|몇|얼마|며칠"
 )
-_WHEN: Final = re.compile(
+_WHEN: Final = lazy_pattern(
     r"^\W*when\b|\bwhen (?:did|do|does|had|has|have|is|are|was|were|will|would)\b|\bwann\b|^\W*quand\b|\bcu[aá]ndo\b"
     r"|^\W*quando\b|\bwanneer\b|\bкогда\b|什么时候|甚麼時候|什麼時候|何时|何時|哪[天年]|いつ|언제"
 )
-_DIGIT: Final = re.compile(r"\d|[两兩二三四五六七八九十百千万萬亿億]")
-_WORDS: Final = re.compile(r"\w+")
+_DIGIT: Final = lazy_pattern(r"\d|[两兩二三四五六七八九十百千万萬亿億]")
+_WORDS: Final = lazy_pattern(r"\w+")
 _NUMBERS: Final = """
 two three four five six seven eight nine ten eleven twelve fifteen dozen twenty thirty forty fifty sixty seventy eighty
 ninety hundred thousand couple twice half zwei drei vier fünf sechs sieben acht neun zehn elf zwölf zwanzig dreißig
@@ -57,12 +57,12 @@ _TELLING: Final = {
     Figure.NUMBER: frozenset(_NUMBERS.split()),
     Figure.TIME: frozenset(_NUMBERS.split() + _TIMES.split()) | (MONTHS.keys() - {"may", "mar"}),
 }
-_RELATIVE: Final = re.compile(
+_RELATIVE: Final = lazy_pattern(
     r"(?:last|next|this|past|previous) (?:night|week|month|year|spring|summer|fall|autumn|winter|evening|morning)"
     r"|letzte[nrs]? (?:woche|monat|jahr)|(?:semaine|mois|année|l'an) (?:derni|pass)|(?:semana|mes|mês|año|ano) pass?ad"
     r"|(?:settimana|mese|anno) scors|vorige? (?:week|maand|jaar)"
 )
-_EITHER: Final = re.compile(
+_EITHER: Final = lazy_pattern(
     rf"{_RELATIVE.pattern}|[昨今明前后後]天|[昨今明]日|[上下这這]个?[周週月]|[去今明]年|星期|[先今来來]週|[先今来]月|어제|오늘|내일|지난|작년|올해|요일"
 )
 

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from app.kit.days import MONTHS, WEEKDAYS
+from app.kit.patterns import lazy_pattern
 from app.recall import time_words as words
 from app.recall.periods import (
     Stretch,
@@ -135,7 +136,7 @@ def _around_last_year(_match: re.Match[str], now: datetime) -> Stretch:
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    return re.compile(text, re.IGNORECASE)
+    return lazy_pattern(text, re.IGNORECASE)
 
 
 def _any(units: dict[str, str]) -> str:

@@ -5,11 +5,13 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from app.kit.patterns import lazy_pattern
+
 Redact: TypeAlias = Callable[[str], str]
 """A text without what must not be kept. The same for the same text, and no other when it is asked again."""
 
 EVERY_TENANT = "*"
-MARK = re.compile(r"\[redacted: [a-z0-9-]+\]")
+MARK = lazy_pattern(r"\[redacted: [a-z0-9-]+\]")
 
 # A value under such a key is read together with it: "password": "..." says what the value alone does not.
 NAMES_OF_SECRETS = (
@@ -17,7 +19,7 @@ NAMES_OF_SECRETS = (
     "(?:api|access|account|auth|client|encryption|master|private|secret|signing)[_-]?key|"
     "(?:access|api|auth|bot|client|id|private|refresh|secret|session)[_-]?token"
 )
-_SECRET_KEY = re.compile(rf".*(?:{NAMES_OF_SECRETS}|authorization)", re.IGNORECASE | re.DOTALL)
+_SECRET_KEY = lazy_pattern(rf".*(?:{NAMES_OF_SECRETS}|authorization)", re.IGNORECASE | re.DOTALL)
 _NAMING = ("name", "key")  # of an entry such as {"name": "DB_PASSWORD", "value": "..."}
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import re2
 
+from app.kit.patterns import lazy_pattern
 from app.redaction.model import NAMES_OF_SECRETS, Redact, mark
 
 MEMORY_BYTES_MAX = 64 * 1024 * 1024  # of the compiled automaton
@@ -100,11 +101,11 @@ _ASSIGNED = (
     rf"(?i){_NAMED}\s{{0,3}}(?:\\?[\"'])?(?:[A-Za-z0-9_.-]{{0,40}}{_NAMED}\s{{0,3}}(?:\\?[\"'])?){{0,8}}"
     r"([^\s\"'`,;<>{}()\[\]$\\]{6,400})"
 )
-_ONLY_NAMED = re.compile(rf"[A-Za-z0-9_.-]*{_NAMED}", re.IGNORECASE)
-_NO_SECRET = re.compile(r"[/~%#&*]|\.{1,2}/|https?://|[^0-9]*$|[^A-Za-z]*$")
+_ONLY_NAMED = lazy_pattern(rf"[A-Za-z0-9_.-]*{_NAMED}", re.IGNORECASE)
+_NO_SECRET = lazy_pattern(r"[/~%#&*]|\.{1,2}/|https?://|[^0-9]*$|[^A-Za-z]*$")
 # What RE2 has not, and what it has instead: without the lookahead a secret ends where its characters do.
 _TRANSLATED = {"(?!\\w)": "", ",1024}": ",}"}
-_GROUP = re.compile(r"(?<!\\)\((?!\?)")
+_GROUP = lazy_pattern(r"(?<!\\)\((?!\?)")
 
 
 def pattern_redactor() -> Redact:

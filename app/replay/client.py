@@ -1,6 +1,5 @@
 """A running service as far as a replay needs it."""
 
-import re
 import time
 from collections.abc import Callable
 from types import TracebackType
@@ -9,11 +8,12 @@ from urllib.parse import quote
 
 import httpx2
 
+from app.kit.patterns import lazy_pattern
 from app.replay.errors import ReplayError
 
 ANSWER_SECONDS_MAX = 60.0  # on top of what the service is asked to wait
 BUSY = frozenset({429, 503})  # it says by Retry-After when to ask again
-SECONDS = re.compile("[0-9]{1,9}")
+SECONDS = lazy_pattern("[0-9]{1,9}")
 BUSY_SECONDS_MAX = 300  # for one answer, all waits together
 
 

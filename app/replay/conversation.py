@@ -1,7 +1,6 @@
 """A conversation file as the messages to post."""
 
 import gzip
-import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,11 +9,12 @@ from typing import Any
 
 import orjson
 
+from app.kit.patterns import lazy_pattern
 from app.replay.errors import ReplayError
 
 # What data sets say about a message beside the message itself.
 BOOKKEEPING = frozenset({"conversation", "session", "turn_id", "speaker"})
-MESSAGE_ID = re.compile(r"[A-Za-z0-9._:@~=+/-]{1,200}")  # api.md, first section
+MESSAGE_ID = lazy_pattern(r"[A-Za-z0-9._:@~=+/-]{1,200}")  # api.md, first section
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,10 +5,10 @@ its first clause beside courtesies is an opening phrase. So "that's all, thanks"
 nor "I had bread, that's all" does. Rather a topic's end missed than a sentence taken for one.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
+from app.kit.patterns import lazy_pattern
 from app.kit.words import any_of
 
 CLOSING: Final = frozenset(
@@ -90,13 +90,13 @@ COURTESIES: Final = frozenset(
 )
 
 CHARS_MAX: Final = 200  # of a message that does nothing but close a topic, and of the head of one that opens another
-_COURTEOUS: Final = re.compile(any_of(COURTESIES))
+_COURTEOUS: Final = lazy_pattern(any_of(COURTESIES))
 # How every message that turns to or from a topic begins, and hardly any other: each append asks for it.
-_TURNING: Final = re.compile(
+_TURNING: Final = lazy_pattern(
     rf"(?:{any_of(COURTESIES)}(?!\w)|\W)*+{any_of(CLOSING | OPENING | frozenset(OPENING_WITH))}"
 )
-_BLANKS: Final = re.compile(r"[ \t]+")
-_CLAUSE: Final = re.compile(r"[^.,;:!?\n…。、，；：！？—–،؛؟।]+[.,;:!?\n…。、，；：！？—–،؛؟।]?")
+_BLANKS: Final = lazy_pattern(r"[ \t]+")
+_CLAUSE: Final = lazy_pattern(r"[^.,;:!?\n…。、，；：！？—–،؛؟।]+[.,;:!?\n…。、，；：！？—–،؛؟।]?")
 
 
 def turns(text: str) -> bool:

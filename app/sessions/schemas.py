@@ -1,6 +1,5 @@
 """Sessions and messages on the wire (api.md)."""
 
-import re
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
@@ -8,6 +7,7 @@ from fastapi import Header, Path, Query
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
 from pydantic_core import PydanticCustomError
 
+from app.kit.patterns import lazy_pattern
 from app.sessions.model import MESSAGES_MOST, SEQ_MAX, Kind, Message
 from app.sessions.store import SessionRecord
 from app.sessions.usage import TOKENS_MAX
@@ -15,7 +15,7 @@ from app.sessions.usage import TOKENS_MAX
 KEY_PATTERN = r"^[A-Za-z0-9._:@~=+-]{1,200}$"
 MESSAGE_ID_PATTERN = r"^[A-Za-z0-9._:@~=+/-]{1,200}$"
 IDEMPOTENCY_KEY_PATTERN = r"^[A-Za-z0-9._:@~=+/-]{1,190}$"
-SESSION_KEY, MESSAGE_ID = re.compile(KEY_PATTERN), re.compile(MESSAGE_ID_PATTERN)
+SESSION_KEY, MESSAGE_ID = lazy_pattern(KEY_PATTERN), lazy_pattern(MESSAGE_ID_PATTERN)
 
 STORABLE_PATTERN = r"^[^\x00]*$"  # Postgres has no text with a NUL to compare with
 
@@ -33,10 +33,10 @@ Limit = Annotated[int, Query(ge=1, le=PAGE_MAX)]
 Cursor = Annotated[str | None, Query(max_length=400, description="`next_cursor` of the page before")]
 # Far enough from the ends of what a date can be that it is one in every time zone, and the days around it are too.
 TIME_MIN, TIME_MAX = datetime(2, 1, 1, tzinfo=UTC), datetime(9998, 12, 31, tzinfo=UTC)
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_DATE = lazy_pattern(r"\d{4}-\d\d-\d\d")
 # In a query a plus that is not written %2B is read as a space: before an offset it can have been nothing else.
-_LOST_PLUS = re.compile(r"(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?) (\d\d(?::?\d\d)?)")
-_HOURS_ALONE = re.compile(r".*[Tt ].*[+-]\d\d")  # an offset as Postgres prints it
+_LOST_PLUS = lazy_pattern(r"(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?) (\d\d(?::?\d\d)?)")
+_HOURS_ALONE = lazy_pattern(r".*[Tt ].*[+-]\d\d")  # an offset as Postgres prints it
 
 
 def _dated(value: Any) -> Any:

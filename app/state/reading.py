@@ -1,10 +1,10 @@
 """Names and values off the wire: checked, with the place of what is wrong. Pure."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from app.kit.errors import Invalid, TooLarge, json_pointer
+from app.kit.patterns import lazy_pattern
 from app.sessions.wire import first_flaw
 from app.state.templates import NAME_PATTERN, Scope, scope_of
 
@@ -13,7 +13,7 @@ STORED_TEMP = "a 'temp:' value is not stored: send it as `state` with the reques
 NOT_TEMP = "only 'temp:' values, named like 'temp:page', come with a request; others are stored in the session's state"
 
 TEXT_SETTING = "DAYBOOK_STATE__TEMPLATE_CHARACTERS_MAX"
-_NAME = re.compile(NAME_PATTERN)
+_NAME = lazy_pattern(NAME_PATTERN)
 
 
 def check_name(name: str, pointer: str) -> None:

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from app.kit.json import dumps
+from app.kit.patterns import lazy_pattern
 
 NAME_CHARS_MAX = 100
 NAME = rf"[A-Za-z_][A-Za-z0-9_]{{0,{NAME_CHARS_MAX - 1}}}"
@@ -21,11 +22,11 @@ LIST_MOST = 10_000  # values, texts or messages that a context may be allowed to
 DIGITS_MAX = 18  # of a list's item; Python reads no number of thousands of them
 _STEP = r"\.[A-Za-z0-9_]+"
 _ARTIFACT = r"artifact\.(?P<artifact>[A-Za-z0-9._:@~=+-]{1,200})"
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = lazy_pattern(
     rf"\{{(?:{_ARTIFACT}|(?P<name>(?:(?:user|app|temp):)?{NAME})(?P<path>(?:{_STEP})*))"
     r"(?:(?P<optional>\?)|\|(?P<default>[^{}]*))?\}"
 )
-_BRACE = re.compile(r"[{}]")
+_BRACE = lazy_pattern(r"[{}]")
 
 
 class Scope(StrEnum):

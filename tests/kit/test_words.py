@@ -1,3 +1,4 @@
+import re
 import sys
 import unicodedata
 from typing import get_args
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.kit import words
-from app.kit.words import KEPT_CHARACTERS, MARKS_MAX, NUMBER, NormalForm, normalized, specifics, terms
+from app.kit.words import KEPT_CHARACTERS, MARKS_MAX, NUMBER, NormalForm, any_of, normalized, specifics, terms
 from app.memory.extractive.cues import is_error
 
 FORMS = get_args(NormalForm)
@@ -99,3 +100,14 @@ def test_no_mark_is_taken_for_a_letter() -> None:
 
 def is_marks(text: str) -> bool:
     return all(map(unicodedata.combining, text))
+
+
+@pytest.mark.parametrize(
+    "choices", [["a"], ["a", "ab", "b"], ["a", "a"], ["ab", "ac", "a.c"], ["", "ab"], ["가", "가나"]]
+)
+def test_any_of_words_matches_each_of_them_and_nothing_else(choices: list[str]) -> None:
+    pattern = re.compile(any_of(choices))
+
+    assert all(pattern.fullmatch(word) for word in choices)
+    assert not any(pattern.fullmatch(word + "x") for word in choices)
+    assert pattern.fullmatch("a-c") is None

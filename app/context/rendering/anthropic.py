@@ -4,7 +4,6 @@ Shapes are those of the installed SDK (``anthropic.types.MessageParam``); roles,
 ``cache_control`` are described in the provider's documents on messages, tool use, extended thinking and prompt caching.
 """
 
-import re
 from typing import Any
 
 from app.context.model import Block, Layout, Rendered, Turn
@@ -27,6 +26,7 @@ from app.context.rendering.parts import (
 from app.context.rendering.shape import fitting
 from app.context.rendering.thread import Item, Thread
 from app.context.wording import NO_OUTPUT, OPENING, SYSTEM_MESSAGE
+from app.kit.patterns import lazy_pattern
 from app.sessions.model import Part, PartType, Role
 from app.sessions.wire.anthropic import PROVIDER
 
@@ -36,7 +36,7 @@ THINKING = frozenset({"thinking", "redacted_thinking"})
 WEB_CITATION = ("cited_text", "encrypted_index", "url")
 NAME_LENGTH, ID_LENGTH = 128, 64
 REFERENCE = "tool_reference"
-TOOL = re.compile(r"[A-Za-z0-9_-]{1,256}")  # a tool's name; one that was cut to fit is none
+TOOL = lazy_pattern(r"[A-Za-z0-9_-]{1,256}")  # a tool's name; one that was cut to fit is none
 
 
 def render(layout: Layout) -> Rendered:

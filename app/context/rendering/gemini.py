@@ -4,7 +4,6 @@ Shapes are those of the google-genai SDK (``google.genai.types.Content``, with `
 its own snake_case; bytes are base64. Calls and results meet by their place and name where Gemini gave them no id.
 """
 
-import re
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
@@ -39,10 +38,11 @@ from app.context.rendering.parts import (
 from app.context.rendering.shape import Shape, fitting
 from app.context.rendering.thread import Item, Thread
 from app.context.wording import NO_OUTPUT, OPENING, SYSTEM_MESSAGE
+from app.kit.patterns import lazy_pattern
 from app.sessions.model import Part, PartType, Role
 from app.sessions.wire.gemini import ID_PREFIX, MODEL, PROVIDER
 
-BEHIND_PATH = re.compile("[?#]")
+BEHIND_PATH = lazy_pattern("[?#]")
 NAME_LENGTH, ID_LENGTH = 64, 64
 # Of what is there no media type is needed.
 OWN_STORES = ("gs://", "https://generativelanguage.googleapis.com/", "https://www.youtube.com/", "https://youtu.be/")

@@ -7,16 +7,17 @@ from typing import Any, NamedTuple
 from app.context.model import Block, Turn
 from app.context.wording import SPEAKER
 from app.kit.json import dumps, loads
+from app.kit.patterns import lazy_pattern
 from app.sessions.model import Part, PartType, Role
 
 SHOWN_IN_OUTPUT = (PartType.TEXT, PartType.IMAGE, PartType.FILE)  # looked through: a type may be any JSON
-DATA_URL = re.compile(r"data:(?P<media_type>[^;,]*+)[^,]*;base64,(?P<data>.*)", re.DOTALL)
+DATA_URL = lazy_pattern(r"data:(?P<media_type>[^;,]*+)[^,]*;base64,(?P<data>.*)", re.DOTALL)
 IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})  # that Anthropic and OpenAI can see
 MISNAMED = {"image/jpg": "image/jpeg"}
 BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 PADDING_MAX = 2
 URL_SAFE = str.maketrans("-_", "+/")
-UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
+UNSAFE = lazy_pattern(r"[^A-Za-z0-9_-]")
 
 
 class Media(NamedTuple):

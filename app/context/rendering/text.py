@@ -4,12 +4,13 @@ import re
 
 from app.context.model import Layout, Rendered, Turn
 from app.context.rendering.parts import arguments_text, output_text, stand_in
+from app.kit.patterns import lazy_pattern
 from app.sessions.model import Part, PartType, Role
 
 BETWEEN = "\n\n"
 # A line within what somebody says that begins as a turn does: it is moved in, or a tool's output could say what the
 # user never said.
-_AS_A_TURN = re.compile(rf"([\n\r\v\f\x85\u2028\u2029])(?=(?:{'|'.join(Role)})(?: \(|:))", re.IGNORECASE)
+_AS_A_TURN = lazy_pattern(rf"([\n\r\v\f\x85\u2028\u2029])(?=(?:{'|'.join(Role)})(?: \(|:))", re.IGNORECASE)
 
 
 def render(layout: Layout) -> Rendered:

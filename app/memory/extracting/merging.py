@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from app.facts.model import FOREIGN, Fact, NewFact
+from app.kit.patterns import lazy_pattern
 from app.kit.words import overlap, terms
 from app.memory.extracting.slots import Spoken, other, spoken_of
 from app.memory.grounding.claims import BEFORE
@@ -28,7 +29,7 @@ _DENIALS: Final = "nicht ne pas não non niet не нет değil لا لم لي�
 _FRAME: Final = frozenset(
     terms(f"assistant currently today recently lately these days anymore longer before {USERS} {_DENIALS}")
 )
-_DENIED: Final = re.compile(
+_DENIED: Final = lazy_pattern(
     r"\b(?:not|never|no longer|no more|cannot|stopped|quit|gave up|without|hates?|dislikes?)\b|n't\b"
     r"|\b(?:ha[sd]|have|got|is|are|was|were|with|in|of|eats?|drinks?|uses?|owns?|wants?|needs?|takes?|speaks?) no\b"
     r"|\b(?:nicht|kein\w*|nie|jamais|pas|ne|nunca|nicht mehr|non|não|jamás|tampoco|niet|geen|не|нет|никогда)\b"
@@ -37,22 +38,24 @@ _DENIED: Final = re.compile(
     r"|않|(?<![가-힣])안 |(?<![가-힣])못 |그만|(?<!差)不(?![错錯但仅僅过過断斷少同管])|没|沒"
     r"|(?<!なら)(?<!しれ)(?<!いけ)(?<!少)(?<!危)ない|(?<!なり)(?<!しれ)(?<!いけ)ません"
 )
-_CEASED: Final = re.compile(r"\b(?:no longer|no more|any ?more|any longer|stopped|quit|gave up)\b|nicht mehr|그만|不再")
+_CEASED: Final = lazy_pattern(
+    r"\b(?:no longer|no more|any ?more|any longer|stopped|quit|gave up)\b|nicht mehr|그만|不再"
+)
 _ATTITUDES: Final = frozenset(terms("like likes love loves enjoy enjoys hate hates dislike dislikes"))
-_PREFIX: Final = re.compile(r"^[\w .@'’-]{1,60}: ")
+_PREFIX: Final = lazy_pattern(r"^[\w .@'’-]{1,60}: ")
 # Words that tell nothing by themselves and turn what is told: "had a dog", "may have", "works before noon"; not May.
-_TURNING: Final = re.compile(
+_TURNING: Final = lazy_pattern(
     r"\b(?:had|was|were|may|might|maybe|perhaps|probably|will|would|could|should|few|many|only|before|after|out|off|under"
     r"|below|over|above|up|down|more|less|most|least|always|often|sometimes|rarely|seldom)\b"
 )
 # What stands on one side, and what on the other: "from Porto to Lisbon", "tea over coffee".
-_SIDES: Final = re.compile(
+_SIDES: Final = lazy_pattern(
     r"\bfrom ((?:\S+ ){1,4}?)to ((?:\S+ ?){1,3})|\bprefer\w* ((?:\S+ ){1,4}?)to ((?:\S+ ?){1,3})"
     r"|((?:\S+ ){1,3})(?:over|than|instead of) ((?:\S+ ?){1,3})"
 )
 _SIDED: Final = (" over ", " than ", " instead of ", "from ", "refer")  # one of these is in all of them
 # Of whom it may be instead, in other languages than slots.py knows.
-_RELATIVE: Final = re.compile(
+_RELATIVE: Final = lazy_pattern(
     r"\b(?:mutter|vater|eltern|schwester|bruder|sohn|tochter|ehefrau|ehemann|mère|père|sœur|frère|fille"
     r"|épouse|madre|padre|padres|hermana|hermano|hijo|hija|esposa|esposo|marido|mãe|irmã|irmão|filho|filha"
     r"|sogra|sogro|sorella|fratello|figlio|figlia|moglie|marito|genitori|мать|матери|мама|мамы|отец|отца|папа|родители"
@@ -62,9 +65,9 @@ _RELATIVE: Final = re.compile(
     r"|妈妈|爸爸|母亲|父亲|父母|姐姐|妹妹|哥哥|弟弟|儿子|女儿|妻子|老婆|丈夫|老公|媽媽|母親|父親|兒子|女兒|両親|息子|娘|妻|夫|兄|姉|弟|妹"
     r"|어머니|아버지|부모님?|엄마|아빠|언니|누나|오빠|형님|남동생|여동생|동생|아들|딸|아내|남편"
 )
-_TOGETHER: Final = re.compile(r"\band (?:i|user)\b", re.IGNORECASE)
+_TOGETHER: Final = lazy_pattern(r"\band (?:i|user)\b", re.IGNORECASE)
 # Of what is nobody's alone it does not matter who says it: "the budget", "our deadline".
-_SPEAKER: Final = re.compile(r"^([\w .@'’-]{1,60}): (?!(?:the|our)\b)", re.IGNORECASE)
+_SPEAKER: Final = lazy_pattern(r"^([\w .@'’-]{1,60}): (?!(?:the|our)\b)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Self, TypeAlias
 
+from app.kit.patterns import lazy_pattern
 from app.kit.words import terms
 from app.memory.extracting import frames
 
@@ -104,7 +105,7 @@ _FRAMES: Final = (
     _Frame(
         ("home",),
         ("liv", "resid", "moved", "relocated"),
-        re.compile(
+        lazy_pattern(
             _WHO + r"(?:(?:lives?|living|resides?|residing|(?P<past>lived|resided))"
             rf"(?: {_ADVERBS})*(?: with [^.;,]{{1,40}}?)? (?:in|at|near) {_PLACE}"
             rf"|(?:moved|relocated)(?: (?:{_ADVERBS}|back|over|out|down|up|abroad))*(?: from [^.;]{{1,40}}?)?"
@@ -115,20 +116,20 @@ _FRAMES: Final = (
     _Frame(
         ("work at",),
         ("work", "employed"),
-        re.compile(_WHO + rf"(?:{_WORKS}(?: as [^.;]{{1,60}}?)? (?:at|for)|employed (?:at|by)) {_NO_EMPLOYER}\w"),
+        lazy_pattern(_WHO + rf"(?:{_WORKS}(?: as [^.;]{{1,60}}?)? (?:at|for)|employed (?:at|by)) {_NO_EMPLOYER}\w"),
     ),
-    _Frame(("work as",), ("work", "employed"), re.compile(_WHO + rf"(?:{_WORKS}|employed) as \w")),
-    _Frame(("work at",), ("work",), re.compile(_WHO + _STARTED + r"(?:at|for) \w"), ends=_WORK),
-    _Frame(("work as",), ("work",), re.compile(_WHO + _STARTED + r"as \w"), ends=_WORK),
-    _Frame(("work at",), ("job",), re.compile(_WHO + _job("(?:at|with|for)")), ends=_WORK),
-    _Frame(("work as",), ("job",), re.compile(_WHO + _job("as")), ends=_WORK),
-    _Frame(("name",), ("called", "named", "known as"), re.compile(_WHO + _NAMES), copula=True),
-    _Frame(("name",), ("by",), re.compile(_WHO + r"go(?:es)? by(?: the name(?: of)?)? [^a-z\s]")),
-    _Frame(("name",), ("all me ",), re.compile(r"^(?i:(?:please |just |you can )*call me) [^a-z\s]")),
+    _Frame(("work as",), ("work", "employed"), lazy_pattern(_WHO + rf"(?:{_WORKS}|employed) as \w")),
+    _Frame(("work at",), ("work",), lazy_pattern(_WHO + _STARTED + r"(?:at|for) \w"), ends=_WORK),
+    _Frame(("work as",), ("work",), lazy_pattern(_WHO + _STARTED + r"as \w"), ends=_WORK),
+    _Frame(("work at",), ("job",), lazy_pattern(_WHO + _job("(?:at|with|for)")), ends=_WORK),
+    _Frame(("work as",), ("job",), lazy_pattern(_WHO + _job("as")), ends=_WORK),
+    _Frame(("name",), ("called", "named", "known as"), lazy_pattern(_WHO + _NAMES), copula=True),
+    _Frame(("name",), ("by",), lazy_pattern(_WHO + r"go(?:es)? by(?: the name(?: of)?)? [^a-z\s]")),
+    _Frame(("name",), ("all me ",), lazy_pattern(r"^(?i:(?:please |just |you can )*call me) [^a-z\s]")),
     _Frame(
         ("name",),
         ("name",),
-        re.compile(
+        lazy_pattern(
             rf"(?:(?i:\bmy|\bour|\buser['’]s)|{_KIN}['’]s|{_NAMED}['’]s)"
             r" (?P<of>first |last |middle |nick|maiden |family )?(?:full |real )?name(?:['’]s| is| has changed to)\b"
         ),
@@ -136,14 +137,16 @@ _FRAMES: Final = (
     _Frame(
         ("favourite",),
         ("avorite ", "avourite "),
-        re.compile(r"(?i:\bfavou?rite (?!part|thing|moment|memory|one|bit|scene|line)(?P<of>[a-z]+(?: [a-z]+)?)) is "),
+        lazy_pattern(
+            r"(?i:\bfavou?rite (?!part|thing|moment|memory|one|bit|scene|line)(?P<of>[a-z]+(?: [a-z]+)?)) is "
+        ),
     ),
-    _Frame(("age",), ("m ", "is ", "are ", "re "), re.compile(_WHO + _YEARS), copula=True),
-    _Frame(("age",), ("turned",), re.compile(_WHO + r"turned \d{1,3}\b")),
+    _Frame(("age",), ("m ", "is ", "are ", "re "), lazy_pattern(_WHO + _YEARS), copula=True),
+    _Frame(("age",), ("turned",), lazy_pattern(_WHO + r"turned \d{1,3}\b")),
     _Frame(
         ("budget",),
         ("udget",),
-        re.compile(
+        lazy_pattern(
             r"(?i:\b(?:(?P<of>[a-z]+) )?budget(?: (?:for|on) (?:the |my |our |this |an? )?(?P<called>[^\W\d]\w*))?)"
             r"(?: is| of|:| (?:was |has been )?(?:raised|cut|changed) to)[^.;\d]{0,20}\d"
         ),
@@ -151,19 +154,19 @@ _FRAMES: Final = (
     _Frame(
         ("reached",),
         ("mail", "hone", "ddress", "zone"),
-        re.compile(
+        lazy_pattern(
             r"(?i:\b(?:(?P<of>[a-z]+) )?(?P<called>e-?mail|phone|address|time ?zone)(?: address| number)?)"
             r"(?: is|:| has changed to)(?: now)? \S*[\d@/]"
         ),
     ),
-    _Frame(("home",), (), re.compile(frames.HOME)),
-    _Frame(("work at",), (), re.compile(frames.WORKPLACE)),
-    _Frame(("age",), (), re.compile(frames.AGE)),
-    _Frame(("name",), (), re.compile(frames.CALLED)),
+    _Frame(("home",), (), lazy_pattern(frames.HOME)),
+    _Frame(("work at",), (), lazy_pattern(frames.WORKPLACE)),
+    _Frame(("age",), (), lazy_pattern(frames.AGE)),
+    _Frame(("name",), (), lazy_pattern(frames.CALLED)),
 )
-_VALUE: Final = re.compile(rf"{frames.NAME}[\w'’-]*(?: {frames.NAME}[\w'’-]*)*")
-_COPULA: Final = re.compile(r"['’](?:m|re|s)\b|\b(?:am|is|are)\b")
-_PERFECT: Final = re.compile(r"['’]ve\b|\b(?:have|has)\b")
+_VALUE: Final = lazy_pattern(rf"{frames.NAME}[\w'’-]*(?: {frames.NAME}[\w'’-]*)*")
+_COPULA: Final = lazy_pattern(r"['’](?:m|re|s)\b|\b(?:am|is|are)\b")
+_PERFECT: Final = lazy_pattern(r"['’]ve\b|\b(?:have|has)\b")
 _OF_NONE: Final = frozenset({"", "my", "our", "the", "a", "s", "new", "current", "total", "whole", "overall", "is"})
 
 

@@ -8,6 +8,7 @@ that need no vocabulary (numbers, names, novelty) still hold.
 import re
 from dataclasses import dataclass
 
+from app.kit.patterns import lazy_pattern
 from app.memory.model import Tag
 
 
@@ -24,12 +25,12 @@ class _Cue:
 
 
 def _cue(english: str, other: str) -> _Cue:
-    return _Cue(re.compile(rf"\b(?:{english})\b"), re.compile(other))
+    return _Cue(lazy_pattern(rf"\b(?:{english})\b"), lazy_pattern(other))
 
 
 # What somebody else said or wrote, or a caption: its words say nothing of the sentence they stand in. Its length is
 # bounded: else the rest of the text would be searched for the end of each quotation that has none.
-_NOT_OWN = re.compile(
+_NOT_OWN = lazy_pattern(
     r'"[^"]{12,400}"|“[^“”]{12,400}”|„[^“”]{12,400}[“”]|«[^«»]{12,400}»|[「『][^「」『』]{6,400}[」』]|^\[[^\[\]]*\]$'
 )
 
@@ -86,9 +87,9 @@ _FIRST_PERSON = _cue(
     r"i|i'm|i've|i'd|i'll|me|my|mine|myself|we|we're|we've|our|us",
     r"^(?:나|저|내|제|우리)|(?:나는|저는|내가|제가|우리)|我|咱|私|僕|俺",
 )
-_QUESTION = re.compile(r"[?？؟][\"'”’」』）)\]]*$|(?:까|니|나요|가요|어때|ですか|ますか|吗|呢)[.。]?$")
+_QUESTION = lazy_pattern(r"[?？؟][\"'”’」』）)\]]*$|(?:까|니|나요|가요|어때|ですか|ますか|吗|呢)[.。]?$")
 # Typed in haste a question has no mark; what has another mark is "What matters to me is my family."
-_UNMARKED_QUESTION = re.compile(
+_UNMARKED_QUESTION = lazy_pattern(
     r"(?:(?:and|but|so|ok|okay|hey|hi|also),? )?"
     r"(?:(?:how|what|why|where|who|when|which)(?:'s)? (?:can|could|do|does|did|is|are|was|were|should|would|will|to"
     r"|many|much|long|often|about|if|(?:kind|sort|type)s? of)|(?:is|are|was|were) (?:it|there|this|that|these|they)"
@@ -100,7 +101,7 @@ _REQUEST = _cue(
     r"|write|create|make|find|fix|explain|how (?:do|can|should) i|what should i|recommend|suggest",
     r"주세요|줘|알려|해 ?줄|부탁|请|請|帮我|幫我|给我|告诉我|ください|お願い|教えて|してほしい",
 )
-_PLEASANTRY = re.compile(
+_PLEASANTRY = lazy_pattern(
     r"^(?:(?:oh|wow|yeah|yes|yep|no|ok|okay|sure|well|so|aww?|haha|lol|hey|hi|hello|thanks?|thank you|cool|nice|great"
     r"|awesome|amazing|congrats|congratulations|bye|good (?:morning|night|evening|to (?:see|hear))|no problem"
     r"|you're welcome|have a (?:good|great|nice)|sounds (?:good|great|fun|awesome|amazing)|take care|see you"
@@ -132,7 +133,7 @@ _ADMISSION = _cue(
     r"对不起|抱歉|更正|죄송|申し訳|すみません|失礼しました",
 )
 _SECOND_PERSON = _cue(r"you|your|you're|you've|you'll|yours", r"너는|네가|당신|你|您|あなた")
-_OPINION = re.compile(
+_OPINION = lazy_pattern(
     r"^(?:that(?:'s| is| sounds| must)|it(?:'s| is| sounds| must)|this is|sounds|what an?|how \w+!|so (?:glad"
     r"|happy|proud)"
     r"|i(?:'m| am) (?:so |really |very )?(?:glad|happy|proud|sorry) (?:for|to hear|you|of)|glad|good luck|keep"

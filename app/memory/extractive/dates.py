@@ -11,6 +11,7 @@ from functools import partial
 from typing import TypeAlias
 
 from app.kit.days import SHORT_MONTHS
+from app.kit.patterns import lazy_pattern
 
 Meaning: TypeAlias = Callable[[re.Match[str], date], str]
 """The date that a phrase stands for, as it is written. Raises ValueError or OverflowError where it stands for none."""
@@ -28,7 +29,7 @@ _UNIT = r"(day|week|month|year)s?"
 _WEEKDAY = r"(mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?"
 
 # What tells that "in two weeks" is still to come, and not how long something took.
-_COMING = re.compile(
+_COMING = lazy_pattern(
     r"\b(?:will|going to|gonna|is|are|due|coming|upcoming|starts?|ends?|leaves?|leaving|mov(?:es?|ing)|expires?"
     r"|plan(?:s|ning)?|next)\b|['’](?:ll|re)\b|['’]s $",
     re.IGNORECASE,
@@ -119,7 +120,7 @@ def _weekend(match: re.Match[str], said_on: date) -> str:
 
 def _rule(pattern: str, meaning: Meaning) -> Rule:
     """A phrase that its date follows in brackets already is left alone."""
-    return re.compile(rf"(?:{pattern})(?!\s*[(（])", re.IGNORECASE), meaning
+    return lazy_pattern(rf"(?:{pattern})(?!\s*[(（])", re.IGNORECASE), meaning
 
 
 _RULES: tuple[Rule, ...] = (

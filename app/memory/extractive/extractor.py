@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from app.kit.days import day_label
+from app.kit.patterns import lazy_pattern
 from app.memory.extractive.dates import resolved
 from app.memory.extractive.lasting import lasting_tag
 from app.memory.extractive.observer import line
@@ -19,7 +20,7 @@ from app.memory.model import ExtractorInput, Item, ObserverInput, Priority
 from app.sessions.model import Message, Role
 
 TYPED_CHARACTERS_MAX: Final = 1_500
-_ASSISTANT: Final = re.compile(r"(?:assistant|system|tool|external source)\b", re.IGNORECASE)
+_ASSISTANT: Final = lazy_pattern(r"(?:assistant|system|tool|external source)\b", re.IGNORECASE)
 
 
 def extracts(source: ExtractorInput, *, count: Callable[[str], int]) -> str:

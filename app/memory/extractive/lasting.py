@@ -6,12 +6,13 @@ Surface words in English, Chinese, Japanese and Korean, as in ``cues``; chosen o
 import re
 from typing import Final
 
+from app.kit.patterns import lazy_pattern
 from app.kit.words import specifics, terms
 from app.memory.extractive import cues
 from app.memory.model import Tag
 
 # What speaks of the speaker for longer than today.
-_PROFILE: Final = re.compile(
+_PROFILE: Final = lazy_pattern(
     r"\b(?:my name is|call me"
     r"|i(?:'m| am) (?:(?:not|no longer) )?(?:an? (?!(?:bit|little|lot|couple|huge|big|few)\b)|from|based|married|single"
     r"|divorced|vegan|vegetarian|allergic|\d+)"
@@ -27,7 +28,7 @@ _PROFILE: Final = re.compile(
     re.IGNORECASE,
 )
 # What is over with the conversation: what one says to go on with it, asks of the other, or thinks of what was said.
-_PASSING: Final = re.compile(
+_PASSING: Final = lazy_pattern(
     r"^(?:please(?! (?:always|never)\b)|if|imagine|assist|help|write|find|create|make|give|tell|show|explain|generate"
     r"|translate|summari[sz]e|rewrite|rephrase|paraphrase|proofread|provide|describe|compare|suggest|recommend|analy[sz]e"
     r"|convert|compose|implement|elaborate|calculate|discuss|i'll say|thanks|thank you|i see(?=[,.])"
@@ -47,22 +48,22 @@ _PASSING: Final = re.compile(
     re.IGNORECASE,
 )
 # What points at something that an earlier sentence named: "I chose them".
-_POINTING: Final = re.compile(
+_POINTING: Final = lazy_pattern(
     r"^(?:that|this|which)\b|\b(?:it|them|'em|they|these|those|he|she|him|her|there)\b", re.IGNORECASE
 )
 NAMED_WORDS_MIN: Final = 3  # before it, or it is named in the sentence itself
 PLAN_WORDS_MIN: Final = 4  # of one that names nothing: "I'm gonna keep going" is no plan
 # Rules and dates that hold whoever they are said of: "Never deploy on Fridays", but not "never had the time".
-_BINDING: Final = re.compile(
+_BINDING: Final = lazy_pattern(
     r"\b(?:from now on|deadline|due (?:on|by)|scheduled)\b"
     r"|^(?:(?:please|and|but) )?(?:always|never) (?!(?:had|been|here|give up|\w+ed)\b)",
     re.IGNORECASE,
 )
 # An assistant promises in so many words; what it explains, drafts or lists is nobody's plan.
-_PROMISE: Final = re.compile(
+_PROMISE: Final = lazy_pattern(
     r"^(?:i|we)(?:'ll| will|'ve decided| have decided| agreed| decided)\b|決定|决定|결정|予定|예정", re.IGNORECASE
 )
-_ENGLISH: Final = re.compile(r"[a-z]{2}", re.IGNORECASE)
+_ENGLISH: Final = lazy_pattern(r"[a-z]{2}", re.IGNORECASE)
 
 
 def lasting_tag(sentence: str, *, ours: bool) -> Tag | None:

@@ -4,13 +4,13 @@ It keeps the words of the conversation. A line is one message: its speaker, then
 something new. How much is kept follows the size of the span, so that a log grows at a fixed share of its source.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from app.kit.days import day_label
+from app.kit.patterns import lazy_pattern
 from app.memory.extractive import cues
 from app.memory.extractive.dates import resolved
 from app.memory.extractive.selection import LINE_TOKENS, Sentence, candidates, chosen, texts_of
@@ -30,9 +30,9 @@ WEAK_VALUE = 1.5
 NAME_CHARACTERS_MAX = 60
 # A clock time is shown again once this many seconds have passed: within a talk the order says enough.
 TIME_EVERY_SECONDS = 600
-_ENDED = re.compile(r"[.!?…:;,؟۔।॥،。！？；，：、][\"'”’」』)）\]]*$")
+_ENDED = lazy_pattern(r"[.!?…:;,؟۔।॥،。！？；，：、][\"'”’」』)）\]]*$")
 # Brackets, colons and arrows could make a name read as the head of a line.
-_NOT_IN_NAMES = re.compile(r"[^\w .@'’-]")
+_NOT_IN_NAMES = lazy_pattern(r"[^\w .@'’-]")
 
 
 def observations(source: ObserverInput, *, count: Callable[[str], int]) -> str:

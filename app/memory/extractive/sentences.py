@@ -3,44 +3,45 @@
 import re
 from collections.abc import Iterator
 
+from app.kit.patterns import lazy_pattern
 from app.memory.extractive import cues
 from app.memory.model import Priority
 
 SENTENCE_CHARACTERS_MAX = 400
 
-_FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
+_FENCE = lazy_pattern(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
 # Markup is taken off where some of it closes or breaks: a tag that a sentence only speaks of is left.
-_MARKUP = re.compile(r"</[a-z][a-z0-9]*\s*>|<!doctype\b|<br\b", re.IGNORECASE)
-_UNSHOWN = re.compile(r"<(script|style)\b[^<>]*>.*?(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL)
-_TAG = re.compile(
+_MARKUP = lazy_pattern(r"</[a-z][a-z0-9]*\s*>|<!doctype\b|<br\b", re.IGNORECASE)
+_UNSHOWN = lazy_pattern(r"<(script|style)\b[^<>]*>.*?(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL)
+_TAG = lazy_pattern(
     r"<(?:!|/?(?:a|abbr|article|aside|b|blockquote|body|br|button|center|code|dd|div|dl|dt|em|figure|font|footer|form|h[1-6]"
     r"|head|header|hr|html|i|iframe|img|input|label|li|link|main|meta|nav|ol|option|p|path|pre|section|select|small|span"
     r"|strong|sub|sup|svg|table|tbody|td|textarea|tfoot|th|thead|title|tr|u|ul)\b)[^<>]*>",
     re.IGNORECASE,
 )
-_LINE_HEAD = re.compile(r"^\s*(?:[-*+•]\s+|#{1,6}\s+|>\s*|\d{1,2}[.)]\s+|\|)+")
+_LINE_HEAD = lazy_pattern(r"^\s*(?:[-*+•]\s+|#{1,6}\s+|>\s*|\d{1,2}[.)]\s+|\|)+")
 # Only what is in pairs of stars: underscores and single stars are parts of names, paths and formulas as often.
-_EMPHASIS = re.compile(r"(?<![A-Za-z0-9*])\*\*(?=\S)(.{1,400}?)(?<=\S)\*\*")
-_LINK = re.compile(r"\[([^\[\]]+)\]\((?:https?:)?[^()\s]+\)")
+_EMPHASIS = lazy_pattern(r"(?<![A-Za-z0-9*])\*\*(?=\S)(.{1,400}?)(?<=\S)\*\*")
+_LINK = lazy_pattern(r"\[([^\[\]]+)\]\((?:https?:)?[^()\s]+\)")
 # Marks, tags and citations of our own format: text that carries them must not be read as a line of the log.
-_MARKS = re.compile("|".join(priority.value for priority in Priority) + "|\ufe0f")
-_BLOCK_TAG = re.compile(r"<\s*/?\s*(observations|current-task|suggested-response)\b[^<>]*>?", re.IGNORECASE)
-_CITATION = re.compile(r"#(?=\d)")
-_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b-\u200f\u2060\ufeff\ud800-\udfff]")
+_MARKS = lazy_pattern("|".join(priority.value for priority in Priority) + "|\ufe0f")
+_BLOCK_TAG = lazy_pattern(r"<\s*/?\s*(observations|current-task|suggested-response)\b[^<>]*>?", re.IGNORECASE)
+_CITATION = lazy_pattern(r"#(?=\d)")
+_CONTROL = lazy_pattern(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u200b-\u200f\u2060\ufeff\ud800-\udfff]")
 
-_ABBREVIATION = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|vs|etc|e\.g|i\.e|approx|No|Inc|Ltd|Fig)|\b[A-Z])\.$")
+_ABBREVIATION = lazy_pattern(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|vs|etc|e\.g|i\.e|approx|No|Inc|Ltd|Fig)|\b[A-Z])\.$")
 _LOOK_BACK = 8  # characters: longer than any abbreviation
 # From the first of several marks on, all of them: or a row of dots would be looked through from each of its dots.
-_END = re.compile(r"(?<![.!?…؟۔।॥])[.!?…؟۔।॥]++[\"'”’)\]]*+(?=\s|$)|[。！？｡]+[”」』）]*|(?<=\])\s+|\s+(?=\[)")
-_ENUMERATOR = re.compile(r"\s*\d{1,2}\.")
+_END = lazy_pattern(r"(?<![.!?…؟۔।॥])[.!?…؟۔।॥]++[\"'”’)\]]*+(?=\s|$)|[。！？｡]+[”」』）]*|(?<=\])\s+|\s+(?=\[)")
+_ENUMERATOR = lazy_pattern(r"\s*\d{1,2}\.")
 _OPEN_QUOTES = (('"', '"'), ("“", "”"), ("„", "“"), ("«", "»"))
 QUOTE_CHARACTERS_MAX = 200  # of what is still to come: beyond it the mark opened nothing
-_CLAUSE = re.compile(r"(?<=[,;:，、；])\s*|\s+(?=[-–—]\s)")
+_CLAUSE = lazy_pattern(r"(?<=[,;:，、；])\s*|\s+(?=[-–—]\s)")
 # "I don't eat meat, can you suggest a place?": from where it asks; without spaces, from the last clause on.
 _ASKING = r"(?:do|does|did|can|could|would|will|should|is|are|was|were|have|has|what|when|where|who|why|how|which)\b"
-_ASKED = re.compile(rf"[,;]\s+(?=(?:(?:and|but|so) )?{_ASKING}(?: \S+){{3}})", re.IGNORECASE)
-_ASKED_UNSPACED = re.compile(r"[，、,；;](?=[^，、,；;\s]{4,}$)")
-_NOT_TOLD = re.compile(
+_ASKED = lazy_pattern(rf"[,;]\s+(?=(?:(?:and|but|so) )?{_ASKING}(?: \S+){{3}})", re.IGNORECASE)
+_ASKED_UNSPACED = lazy_pattern(r"[，、,；;](?=[^，、,；;\s]{4,}$)")
+_NOT_TOLD = lazy_pattern(
     rf"^(?:(?:and|but|so|or),? )?(?:{_ASKING}|(?:if|as|since|while|because|although)\b)"
     r"|如果|要是|是不是|要不要|该不该|該不該|もし|만약",
     re.IGNORECASE,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from app.kit.patterns import lazy_pattern
 from app.memory.extractive.cues import is_error
 from app.memory.extractive.sentences import neutral, shortened
 from app.memory.extractive.wording import joined
@@ -29,7 +30,7 @@ _SUCCESS_KEYS = ("ok", "success", "succeeded")
 _FAILED_STATES = frozenset({"error", "failed", "failure"})
 # In words: a number that no message says would be taken for an invented one (memory-rules.md section 4, grounded).
 _TIMES = ("", " twice", *(f" {n} times" for n in ("three", "four", "five", "six", "seven", "eight", "nine", "many")))
-_ERROR_FIRST = re.compile(r"\W*(?:errors?|fatal|exception|failed|failure)\b", re.IGNORECASE)
+_ERROR_FIRST = lazy_pattern(r"\W*(?:errors?|fatal|exception|failed|failure)\b", re.IGNORECASE)
 
 
 @dataclass(slots=True)

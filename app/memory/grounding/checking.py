@@ -10,6 +10,7 @@ from math import inf
 from typing import Any, Final
 
 from app.kit.days import DatePhrase, figure_phrases
+from app.kit.patterns import lazy_pattern
 from app.memory.grounding.claims import BEFORE, DAYS_AWAY, PHONE_DIGITS_MIN, TRIMMED, WEEKDAYS, Claims, claims
 from app.memory.grounding.clock import clock_times
 from app.memory.grounding.numbers import NUMBER, forms, groups, is_shortened
@@ -18,14 +19,14 @@ from app.memory.model import Ranges
 
 COMPUTED_DAYS_MAX: Final = 366  # how far "last May", "next week" and the like may lead from the day they are said on
 DAY_ALONE_DAYS_MAX: Final = 31  # and "the 14th"
-_YEAR: Final = re.compile("[12][0-9]{3}")
+_YEAR: Final = lazy_pattern("[12][0-9]{3}")
 # Of a class or a module, ``TimeDelta._serialize``; no file. And codes that are told at once: ``HAT030/HAT223``.
 _ENDINGS: Final = "cfg|css|csv|html|ini|json|lock|log|sql|toml|txt|xml|yaml|yml"
-_MEMBER: Final = re.compile(rf"\w{{3,}}(?:\.(?!(?:{_ENDINGS})$)\w{{3,}})+")
-_CODES: Final = re.compile(r"(?=\w*\d)\w++(?:[/+](?=\w*\d)\w++)+")
-_MEMBERS: Final = re.compile(r"\.")
-_TOGETHER: Final = re.compile("[/+]")
-_VERSION: Final = re.compile(r"v[0-9][0-9.]*")
+_MEMBER: Final = lazy_pattern(rf"\w{{3,}}(?:\.(?!(?:{_ENDINGS})$)\w{{3,}})+")
+_CODES: Final = lazy_pattern(r"(?=\w*\d)\w++(?:[/+](?=\w*\d)\w++)+")
+_MEMBERS: Final = lazy_pattern(r"\.")
+_TOGETHER: Final = lazy_pattern("[/+]")
+_VERSION: Final = lazy_pattern(r"v[0-9][0-9.]*")
 
 
 def stands_on(text: str, grounds: Sequence[Ground], *, anywhere: Ground | None = None) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.kit.days import DatePhrase, date_phrases, days_apart, figure_phrases, in_common_era
+from app.kit.patterns import lazy_pattern
 from app.kit.words import any_of, normalized, plain_digits
 from app.memory.grounding import time_words as words
 from app.memory.grounding.clock import HOURS, TIME, WITH_H, clock
@@ -21,32 +22,32 @@ WEEKDAYS: Final = {word: at for at, said in enumerate(words.WEEKDAYS.strip().spl
 _SOFT_QUOTES: Final = str.maketrans(
     "’‘´", "'''", "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069²³"
 )
-_ESCAPING: Final = re.compile(r"\\++(?![^\W_])")  # \" and \_
-_ESCAPED: Final = re.compile(r"\\{2,}+")
-_QUOTED: Final = re.compile(
+_ESCAPING: Final = lazy_pattern(r"\\++(?![^\W_])")  # \" and \_
+_ESCAPED: Final = lazy_pattern(r"\\{2,}+")
+_QUOTED: Final = lazy_pattern(
     r'"([^"]{2,300})"|“([^”]{2,300})”|„([^“”]{2,300})[“”]|«([^»]{2,300})»|»([^«]{2,300})«|`([^`]{2,300})`|「([^」]{1,300})」|『([^』]{1,300})』'
 )
 TRIMMED: Final = " .,;:!?'。、，؟،।"  # around a quote
 # Of letters alone it is the name of nothing, but in camelCase.
-_WORD: Final = re.compile(
+_WORD: Final = lazy_pattern(
     r"(?<![A-Za-z0-9_./\\@~#+-])(?=[A-Za-z]*(?:[a-z][A-Z]|[0-9_./\\@~#+-]))[A-Za-z0-9_./\\@~#+-]+"
 )
 DAY_WORD_CHARACTERS: Final = 32
-_DAY_WORD: Final = re.compile(
+_DAY_WORD: Final = lazy_pattern(
     rf"(?:\b(?P<from>{words.NOT_FROM_TODAY}) )?(?:\b|(?<=[\u3040-\u30ff\u4e00-\u9fff]))"
     rf"(?P<word>{any_of((*DAYS_AWAY, *WEEKDAYS))}),? ?\(?$",
     re.IGNORECASE,
 )
-_PER: Final = re.compile(r"[^\W\d_\u0590-\uffff]|[€£¥₽₺₹¢%°×]")  # what a rate stands behind: €/month, Größe/Preis
-_NAME_OF_CODE: Final = re.compile(r"[a-z][A-Z]|\w_\w|\w@[\w-]+\.\w")  # camelCase, snake_case, an e-mail address
+_PER: Final = lazy_pattern(r"[^\W\d_\u0590-\uffff]|[€£¥₽₺₹¢%°×]")  # what a rate stands behind: €/month, Größe/Preis
+_NAME_OF_CODE: Final = lazy_pattern(r"[a-z][A-Z]|\w_\w|\w@[\w-]+\.\w")  # camelCase, snake_case, an e-mail address
 _SHORT_ENDINGS: Final = frozenset({"cc", "cs", "go", "js", "kt", "md", "py", "rb", "rs", "sh", "ts"})  # of files: ui.js
-_PLAIN: Final = re.compile(r"[0-9][0-9.]*[A-Za-z]{0,4}|[A-Za-z.]*")  # 3rd, 10k, 30min, old, e.g
+_PLAIN: Final = lazy_pattern(r"[0-9][0-9.]*[A-Za-z]{0,4}|[A-Za-z.]*")  # 3rd, 10k, 30min, old, e.g
 # Digits that belong together however they are grouped: 0341 / 55 87 12-30.
-_RUN_OF_DIGITS: Final = re.compile(r"(?<![\w.,])\(?\d[\d ()/.-]{5,}\d(?!\w)")
+_RUN_OF_DIGITS: Final = lazy_pattern(r"(?<![\w.,])\(?\d[\d ()/.-]{5,}\d(?!\w)")
 PHONE_DIGITS_MIN: Final = 7
 # What was so before, as a line tells it beside what is so now. Possessive: blanks behind one that nothing closes would
 # else be divided among the three in every way there is.
-BEFORE: Final = re.compile(
+BEFORE: Final = lazy_pattern(
     r"[(（](?:(?:before|früher|vorher|zuvor|bisher|antes|anteriormente|avant|auparavant"
     r"|précédemment|prima|in precedenza|voorheen|eerder|раньше|ранее|прежде|до этого|раніше|wcześniej|önce|önceden"
     r"|daha önce|eskiden|قبل|سابق[اًا]*|من قبل|पहले|पूर्व में|sebelumnya|trước đó|tidigare|tidligere"

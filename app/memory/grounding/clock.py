@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 from functools import cache
 from typing import Final
 
+from app.kit.patterns import lazy_pattern
 from app.kit.words import any_of, plain_digits
 from app.memory.grounding import time_words as words
 from app.memory.grounding.number_words import KOREAN_ONES
@@ -20,16 +21,18 @@ _HOURS_SAID: Final = (
     | {"两": 2, "兩": 2}
 )
 
-TIME: Final = re.compile(
+TIME: Final = lazy_pattern(
     r"(?<![0-9:.])(?<![0-9],)(?P<hour>[01]?[0-9]|2[0-3])"
     r"(?:(?::(?P<minute>[0-5][0-9]))(?::[0-5][0-9])?(?![0-9:])|(?=\s?[ap]\.?m\b))(?:\s?(?P<half>[ap])\.?m\b\.?)?",
     re.IGNORECASE,
 )
-WITH_H: Final = re.compile(r"(?<![\w:.,])(?P<hour>[01]?[0-9]|2[0-3])\s?h\s?(?P<minute>[0-5][0-9])(?!\w)", re.IGNORECASE)
-_WITH_DOT: Final = re.compile(r"(?<![\w:.,])(?P<hour>[01]?[0-9]|2[0-3])\.(?P<minute>[0-5][0-9])(?![\w.,]*[0-9])")
+WITH_H: Final = lazy_pattern(
+    r"(?<![\w:.,])(?P<hour>[01]?[0-9]|2[0-3])\s?h\s?(?P<minute>[0-5][0-9])(?!\w)", re.IGNORECASE
+)
+_WITH_DOT: Final = lazy_pattern(r"(?<![\w:.,])(?P<hour>[01]?[0-9]|2[0-3])\.(?P<minute>[0-5][0-9])(?![\w.,]*[0-9])")
 _START, _END = r"(?<![\w\u0900-\u0963])", r"(?![\w\u0900-\u0963])"
 _SIGN: Final = rf"(?:(?:{words.HOUR})(?![^\W\d_])|{words.HOUR_UNSPACED})"
-HOURS: Final = re.compile(
+HOURS: Final = lazy_pattern(
     rf"(?<![\w:.,])(?:[01]?[0-9]|2[0-4])\s?{_SIGN}(?:\s?[0-5]?[0-9]\s?[分분]|\s?[半반])?", re.IGNORECASE
 )
 _MINUTES: Final = (
@@ -56,18 +59,18 @@ def _forms(*, ascii_only: bool) -> tuple[re.Pattern[str], ...]:
         rf"|(?P<plus_15>{words.QUARTER_BEHIND})|(?P<minus_15>{words.QUARTER_TO_BEHIND})))?"
     )
     until = rf"{hour}(?:\s?[ap]\.?m\.?)?\s?(?:-|–|(?:{words.UNTIL})\b)\s?(?P<end>{said})"
-    return tuple(map(re.compile, (before, at, behind, until)))
+    return tuple(map(lazy_pattern, (before, at, behind, until)))
 
 
 _HOURS: Final = _HOURS_SAID | _KOREAN_HOURS
 _TWELVE: Final = tuple(
-    (re.compile(rf"{_START}(?:{said}){_END}|{unspaced}"), at)
+    (lazy_pattern(rf"{_START}(?:{said}){_END}|{unspaced}"), at)
     for said, unspaced, at in (
         (words.NOON, words.NOON_UNSPACED, "12:00"),
         (words.MIDNIGHT, words.MIDNIGHT_UNSPACED, "00:00"),
     )
 )
-_LATE: Final = re.compile(rf"{_START}(?:{words.LATE}){_END}|{words.LATE_UNSPACED}")
+_LATE: Final = lazy_pattern(rf"{_START}(?:{words.LATE}){_END}|{words.LATE_UNSPACED}")
 _HALF_A_DAY: Final = 12 * 60
 _MOVED: Final = {"minus_30": -30, "plus_30": 30, "plus_15": 15, "minus_15": -15, "half": 30, "quarter": 15}
 

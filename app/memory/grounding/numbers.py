@@ -10,6 +10,7 @@ from decimal import Decimal
 from math import prod
 from typing import Final
 
+from app.kit.patterns import lazy_pattern
 from app.kit.words import plain_digits
 from app.memory.grounding.spoken import (
     EAST_ASIAN,
@@ -26,24 +27,24 @@ from app.memory.grounding.spoken import (
 _GROUP: Final = r"[ '’\u00a0\u202f]"
 _BY_SPACES: Final = rf"\d{{1,3}}(?:{_GROUP}\d{{3}})+(?:[.,]\d+)?(?!\d)"
 _DIGITS: Final = rf"(?:{_BY_SPACES}|\d+(?:[.,]\d+)*)"
-_BY_COMMAS: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?")
-_BY_DOTS: Final = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?")
-_LIST: Final = re.compile(r"#?\d+(?:[.,]\d+)*")
+_BY_COMMAS: Final = lazy_pattern(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?")
+_BY_DOTS: Final = lazy_pattern(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?")
+_LIST: Final = lazy_pattern(r"#?\d+(?:[.,]\d+)*")
 _ARABIC_MARKS: Final = str.maketrans("٫٬", ".,")
 
 
-_SHORT_YEAR: Final = re.compile(
+_SHORT_YEAR: Final = lazy_pattern(
     r"(?:(?<!\w)'|\bin )([0-9]{2})\b|\b'?([0-9]0)s\b|(?<![0-9])([0-9]{2})年"
 )  # '89, the 90s
 
-NUMBER: Final = re.compile(
+NUMBER: Final = lazy_pattern(
     rf"#\d+(?:[.,]\d+)*|{PLAIN}(?={LARGER}){REST}{{1,20}}|{_DIGITS}(?:[ -]?{SCALE}){{0,2}}",
     re.IGNORECASE,
 )
 # No amount and no part of a number, but what a thing is called: an order, a port, an issue.
 _AMOUNT: Final = rf"[%$€£¥₩₽₹₺원円元{LARGER[1:]}|(?:EUR|USD|GBP|euros?|dollars?|pounds?)\b|{SCALE}"
-CODE: Final = re.compile(rf"(?<![$€£¥₩₽₹₺\d])(?<!\d[.,])#?\d{{4,}}(?![.,]?\d)(?![ -]?(?:{_AMOUNT}))", re.IGNORECASE)
-_MEASURE: Final = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,20})?")
+CODE: Final = lazy_pattern(rf"(?<![$€£¥₩₽₹₺\d])(?<!\d[.,])#?\d{{4,}}(?![.,]?\d)(?![ -]?(?:{_AMOUNT}))", re.IGNORECASE)
+_MEASURE: Final = lazy_pattern(r"[0-9]{1,15}(?:\.[0-9]{1,20})?")
 SHORTENED_DIGITS_MIN: Final = 2
 WHOLE_PRICE_MIN: Final = 100  # $1,299 of 129900 cents; of fewer 5000 may be another thing than 50
 SCALED_DIGITS_MAX: Final = 40  # nobody says a scale behind more of them, and Decimal has its limits

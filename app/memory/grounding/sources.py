@@ -10,6 +10,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from app.kit.days import DatePhrase, date_phrases, days_alone, parse_day, partial_phrases
+from app.kit.patterns import lazy_pattern
 from app.memory.cited import Cited
 from app.memory.grounding import time_words
 from app.memory.grounding.claims import named_days, normal
@@ -25,17 +26,17 @@ _BEFORE_NAMES: Final = (
     "about|and|are|asked|at|but|by|called|for|from|is|like|met|named|of|or|saw|than|that|to|told|was|were|with"
 )
 _NO_NAMES: Final = frozenset({"user", "assistant", "agent", "bot", "human"})
-_FIRST_WORD: Final = re.compile(r"[^\W\d_]+")
-_YEARS_AWAY: Final = re.compile("[0-9]{1,4}")
-_MOMENT: Final = re.compile(
+_FIRST_WORD: Final = lazy_pattern(r"[^\W\d_]+")
+_YEARS_AWAY: Final = lazy_pattern("[0-9]{1,4}")
+_MOMENT: Final = lazy_pattern(
     r"(?<![0-9])[0-9]{4}-[0-9]{2}-[0-9]{2}[t ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?"
     r"(?:z|[+-][0-9]{2}:?[0-9]{2})|(?<![\w.,-])1[0-9]{9}(?:[0-9]{3})?(?![\w.,-])"
 )
-JOINT: Final = re.compile(r"(?<=[a-z])[ -](?=[0-9])")  # in LH 123, covid-19
+JOINT: Final = lazy_pattern(r"(?<=[a-z])[ -](?=[0-9])")  # in LH 123, covid-19
 GROUPING: Final = str.maketrans("", "", " ().-/")
 
 # Of a language whose words are missing there only the computed dates are affected: their lines are kept as uncertain.
-_RELATIVE: Final = re.compile(
+_RELATIVE: Final = lazy_pattern(
     rf"(?<![\w\u0900-\u0963])(?:{'|'.join(time_words.RELATIVE.split(chr(10))[1:-1])})(?![\w\u0900-\u0963])"
     rf"|{'|'.join(time_words.RELATIVE_UNSPACED.split(chr(10))[1:-1])}"
 )

@@ -11,6 +11,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Final
 
+from app.kit.patterns import lazy_pattern
 from app.kit.words import any_of
 from app.memory.grounding import number_words as words
 
@@ -75,22 +76,16 @@ def _run(*, ascii_only: bool) -> re.Pattern[str]:
         any_of([word for word in said if word.isascii() or not ascii_only]) for said in (VALUES, SCALES, _ALONE)
     )
     joint = rf"[ -](?:(?:{words.JOINED_BY}|{words.POINT})[ -])?"
-    return re.compile(
+    return lazy_pattern(
         rf"{_START}(?:(?:{value}{_END}|{scale}{_END}(?={joint}{value}{_END}))(?:{joint}(?:{value}|{scale}|oh){_END}){{0,{WORDS_MAX}}}"
         rf"|{alone}{_END})"
     )
 
 
-@cache
-def _word() -> re.Pattern[str]:
-    return re.compile(rf"{_START}(?:(?P<value>{_VALUE}|oh){_END}|(?P<scale>{SCALE})|(?P<point>{words.POINT}){_END})")
-
-
-@cache
-def _half_of() -> re.Pattern[str]:
-    return re.compile(rf"{_START}(?:{words.HALF_OF})(?={SCALE})")
-
-
+_WORD: Final = lazy_pattern(
+    rf"{_START}(?:(?P<value>{_VALUE}|oh){_END}|(?P<scale>{SCALE})|(?P<point>{words.POINT}){_END})"
+)
+_HALF_OF: Final = lazy_pattern(rf"{_START}(?:{words.HALF_OF})(?={SCALE})")
 _JOINTS: Final = (*words.HUNDRED_IN_WORD.split("|"), *words.THOUSAND_IN_WORD.split("|"), "einhalb")
 # One of these is in every word for a part.
 _STEMS_OF_PARTS: Final = (
@@ -112,35 +107,35 @@ _STEMS_OF_PARTS: Final = (
     ),
     *("cuarto", "kwart", "пол", "четверт", "yarı", "çeyrek", "نصف", "ربع", "आध", "डेढ़", "절반", "반"),
 )
-_HANGUL: Final = re.compile("[가-힣]")
+_HANGUL: Final = lazy_pattern("[가-힣]")
 _PARTS: Final = {word: parts for parts, said in words.PARTS.items() for word in said.split()}
-_PART: Final = re.compile(rf"{_START}{any_of(_PARTS)}{_END}")
-_TIME: Final = re.compile("(1?[0-9]|2[0-4]) ([1-5][0-9])")  # ten thirty
-_IN_ONE_WORD: Final = re.compile(
+_PART: Final = lazy_pattern(rf"{_START}{any_of(_PARTS)}{_END}")
+_TIME: Final = lazy_pattern("(1?[0-9]|2[0-4]) ([1-5][0-9])")  # ten thirty
+_IN_ONE_WORD: Final = lazy_pattern(
     rf"{_START}[^\W\d_]{{0,40}}(?:{words.HUNDRED_IN_WORD}|{words.THOUSAND_IN_WORD}|einhalb)[^\W\d_]{{0,40}}{_END}"
 )
-_AND_A_PART: Final = re.compile(
+_AND_A_PART: Final = lazy_pattern(
     r"(?:(?<![\d.,])(?P<whole>\d{1,9}) )?(?:an? )?(?P<counted>[^\W\d_]{1,20} )?"
     rf"(?:(?P<half>{words.AND_A_HALF})|(?P<quarter>{words.AND_A_QUARTER})|{words.AND_THREE_QUARTERS}){_END}"
 )
-_HALVES: Final = re.compile(r"(?<![\d.,])(\d{1,9})(\s?[^\W\d_]{1,3}?)\s?[半반](?![가-힣])")  # 1个半, 2 시간 반
+_HALVES: Final = lazy_pattern(r"(?<![\d.,])(\d{1,9})(\s?[^\W\d_]{1,3}?)\s?[半반](?![가-힣])")  # 1个半, 2 시간 반
 # 1米75
-_HUNDREDTHS: Final = re.compile(rf"(?<![\d.,])(\d+) ?((?:{words.WITH_HUNDREDTHS})s?) ?(\d{{1,2}})(?!\d|[.,]\d)")
-_TENTHS: Final = re.compile(r"(?<![\d.,])([1-9]) ?[成割]")  # 三成 is 30%
+_HUNDREDTHS: Final = lazy_pattern(rf"(?<![\d.,])(\d+) ?((?:{words.WITH_HUNDREDTHS})s?) ?(\d{{1,2}})(?!\d|[.,]\d)")
+_TENTHS: Final = lazy_pattern(r"(?<![\d.,])([1-9]) ?[成割]")  # 三成 is 30%
 
 _SIGNS, _UNITS, _MYRIADS = ("".join(signs) for signs in (words.SIGNS, words.UNITS, words.MYRIADS))
 PLAIN: Final = r"\d+(?:,\d{3})*(?:\.\d+)?"
 LARGER: Final = f"[{_UNITS}{_MYRIADS}]"
 REST: Final = rf"(?:[{_SIGNS}{_UNITS}{_MYRIADS}]|(?<={LARGER})(?: ?{PLAIN}(?={LARGER})|{PLAIN}(?![.,]?\d)))"
 # Bounded: a text of nothing else would be one number.
-EAST_ASIAN: Final = re.compile(rf"(?<!\d){PLAIN}(?={LARGER}){REST}{{1,20}}|[{_SIGNS}十百千]{REST}{{0,20}}")
-_EAST_ASIAN_SIGN: Final = re.compile(rf"{PLAIN}|.")
-_KOREAN: Final = re.compile(
+EAST_ASIAN: Final = lazy_pattern(rf"(?<!\d){PLAIN}(?={LARGER}){REST}{{1,20}}|[{_SIGNS}十百千]{REST}{{0,20}}")
+_EAST_ASIAN_SIGN: Final = lazy_pattern(rf"{PLAIN}|.")
+_KOREAN: Final = lazy_pattern(
     rf"(?<![가-힣])(?:(?P<tens>{'|'.join(words.KOREAN_TENS)})?(?P<ones>{'|'.join(words.KOREAN_ONES)})?"
     rf"(?:(?= ?(?:{words.KOREAN_COUNTED}))|(?(tens)(?(ones)|(?!))|(?!)))|(?P<days>{'|'.join(words.KOREAN_DAYS)}))"
 )
 _SINO_KOREAN_SIGNS: Final = "".join(words.SINO_KOREAN)
-_SINO_KOREAN: Final = re.compile(
+_SINO_KOREAN: Final = lazy_pattern(
     rf"(?<![가-힣\d])[{_SINO_KOREAN_SIGNS}십백천]{{1,8}}(?:[만억] ?[{_SINO_KOREAN_SIGNS}십백천]{{0,8}})?"
     rf"(?= ?(?:{words.SINO_KOREAN_COUNTED}))|(?<![가-힣\d])[만억][{_SINO_KOREAN_SIGNS}십백천]{{0,8}}(?= ?원)"
 )
@@ -169,7 +164,7 @@ def spoken(text: str) -> Spoken:
 
     said = _IN_ONE_WORD.sub(lambda word: _of_one_word(word[0]) or word[0], text) if _holds(text, _JOINTS) else text
     said = _run(ascii_only=said.isascii()).sub(
-        written, _half_of().sub("0.5 ", said) if _holds(text, _STEMS_OF_PARTS) else said
+        written, _HALF_OF.sub("0.5 ", said) if _holds(text, _STEMS_OF_PARTS) else said
     )
     readings = {reading for run in runs for reading in _readings(run)}
     if _holds(text, _STEMS_OF_PARTS):
@@ -201,7 +196,7 @@ def _eastern(text: str, readings: set[str]) -> str:
 
 
 def _readings(run: str) -> Iterator[str]:
-    yield from (str(_IN_RUNS[word["value"]]) for word in _word().finditer(run) if word["value"])
+    yield from (str(_IN_RUNS[word["value"]]) for word in _WORD.finditer(run) if word["value"])
     found = _numbers(run)
     yield from found
     if len(found) > 2 or any(len(number) == 2 for number in found[1:]):  # noqa: PLR2004 - not "two thirds"
@@ -286,7 +281,7 @@ class _Number:
 def _numbers(run: str) -> list[str]:
     """The numbers that words side by side say: of "twenty-five ten thirty" 25, 10 and 30."""
     found = [_Number()]
-    for word in _word().finditer(run):
+    for word in _WORD.finditer(run):
         if word["point"]:
             found[-1].fraction = ""
         elif word["scale"]:

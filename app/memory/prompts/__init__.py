@@ -1,11 +1,12 @@
 """The prompts, versioned. The first line of each file is ``<!-- version: NAME -->``; it is stored with every run."""
 
-import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-VERSION = re.compile(r"<!-- version: (\S+) -->\n+")
+from app.kit.patterns import lazy_pattern
+
+VERSION = lazy_pattern(r"<!-- version: (\S+) -->\n+")
 
 
 @dataclass(frozen=True, slots=True)
