@@ -85,8 +85,8 @@ def migrate(
 ) -> None:
     """Bring the database up to this version's schema."""
     with _one_line_errors():
-        from app import serving
         from app.kit.errors import StartError
+        from app.migrating import migrate as bring_up
         from app.settings import load_settings
 
         if distribute:
@@ -94,7 +94,7 @@ def migrate(
                 "nothing was done: on distributed tables Citus refuses what every append needs, so this Daybook cannot"
                 " run there; one Daybook with a Postgres of its own per group of tenants can (docs/scale.md)"
             )
-        serving.migrate(load_settings(data_dir=data_dir), secured_for=row_level_security)
+        bring_up(load_settings(data_dir=data_dir), secured_for=row_level_security)
 
 
 @commands.command()
@@ -107,7 +107,7 @@ def doctor(
     """Look at settings, database, migrations, clock, memories and models, and say what to do. Exit 1: it is wrong."""
     with _one_line_errors():
         from app.doctor import Verdict, diagnose
-        from app.serving import log_to_stderr
+        from app.locating import log_to_stderr
         from app.settings import load_settings
 
         log_to_stderr(settings := load_settings(data_dir=data_dir))
@@ -183,7 +183,7 @@ def export_session(
     """Write a session with all that was made of it as JSON lines, which `daybook import` makes a session of."""
     with _one_line_errors():
         from app import transferring
-        from app.serving import log_to_stderr
+        from app.locating import log_to_stderr
         from app.settings import load_settings
 
         log_to_stderr(settings := load_settings(data_dir=data_dir))
@@ -201,7 +201,7 @@ def import_session(
     """Make a session of an export: the file is checked whole, and then all of it is imported or nothing."""
     with _one_line_errors():
         from app import transferring
-        from app.serving import log_to_stderr
+        from app.locating import log_to_stderr
         from app.settings import load_settings
 
         log_to_stderr(settings := load_settings(data_dir=data_dir))

@@ -1,39 +1,16 @@
 """The settings as the configs of the parts: a part knows its own limits, and none of the names they are set by."""
 
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any, TypeVar
-
-from pydantic import BaseModel
-
 from app.choosing import chosen_models
 from app.context.model import ContextLimits
 from app.keys.auth import AuthConfig
 from app.kit.auth import LOOPBACK_HOSTS
-from app.kit.db import DatabaseConfig
 from app.llm.port import Provider
 from app.memory.spending import Cap, Caps
 from app.recall.indexer import IndexConfig
 from app.recall.service import RecallConfig
 from app.recall.vectorizing import VectorConfig
 from app.sessions.ending import EndingConfig
-from app.settings import Settings
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-Config = TypeVar("Config", bound="DataclassInstance")
-
-
-def configured(kind: type[Config], group: BaseModel, **others: Any) -> Config:
-    """A part's config: each of its fields is the setting of this name in the group, but for the ``others``."""
-    taken = {field.name: getattr(group, field.name) for field in fields(kind) if field.name not in others}
-    return kind(**taken, **others)
-
-
-def database_config(settings: Settings, url: str) -> DatabaseConfig:
-    pool = settings.pool
-    sizes = {"pool_min": min(pool.min, pool.max), "pool_max": pool.max}
-    return configured(DatabaseConfig, pool, url=url, **sizes, row_level_security=settings.row_level_security)
+from app.settings import Settings, configured
 
 
 def auth_config(settings: Settings) -> AuthConfig:

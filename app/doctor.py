@@ -15,14 +15,12 @@ from app.kit.db import Database
 from app.kit.errors import StartError, Unavailable
 from app.kit.migrate import MIGRATE
 from app.llm.port import ModelError, ModelRequest, Provider
-from app.main import Location
+from app.locating import Location, NoDatabase, build_objects, located, opened
 from app.memory.policy import has_stalled
 from app.memory.queue_store import QueueStore
 from app.recall.vector_store import HAS_EXTENSION
 from app.roles import build_roles
-from app.serving import NoDatabase, located, opened
 from app.settings import Settings
-from app.working import build_objects
 
 CLOCK_SECONDS_MAX = 5.0  # between this machine's clock and the database's, which leases and gaps go by
 IS_READ_ONLY = "SELECT current_setting('transaction_read_only')::boolean"

@@ -13,8 +13,7 @@ from app.keys.store import KeyStore
 from app.kit.auth import Access
 from app.kit.errors import StartError
 from app.kit.patterns import lazy_pattern
-from app.main import Location
-from app.serving import located, opened
+from app.locating import Location, located, opened
 from app.settings import Settings
 
 T = TypeVar("T")

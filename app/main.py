@@ -4,7 +4,6 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
 from typing import Protocol
 
 from fastapi import FastAPI
@@ -17,7 +16,7 @@ from app.artifacts.branch_store import ArtifactBranchStore
 from app.artifacts.branching import ArtifactBranching
 from app.artifacts.service import ArtifactConfig, ArtifactService
 from app.artifacts.store import ArtifactStore
-from app.configs import auth_config, configured, context_limits, ending_config
+from app.configs import auth_config, context_limits, ending_config
 from app.context.answers import Answers, AnswersConfig
 from app.context.diff_store import DiffStore
 from app.context.previous import PreviousCalls, PreviousConfig
@@ -38,6 +37,7 @@ from app.keys.store import KeyStore
 from app.kit.clock import SystemClock
 from app.kit.rates import RateConfig, Rates
 from app.kit.tracing import Tracing, build_tracing
+from app.locating import Location
 from app.memory.changing.branching import BranchConfig, Branching
 from app.memory.changing.compacting import Compacting
 from app.memory.changing.controls import Controls
@@ -54,7 +54,7 @@ from app.sessions.replacing import Replacing
 from app.sessions.resources import Resources, ResourceStore
 from app.sessions.service import SessionConfig, SessionService
 from app.sessions.store import SessionStore
-from app.settings import Settings
+from app.settings import Settings, configured
 from app.state.model import StateConfig
 from app.state.service import StateService
 from app.state.store import StateStore
@@ -72,14 +72,6 @@ from app.working import (
 
 # The framework's own spans contain the query string, which is the caller's text.
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Location:
-    """A database: its DSN, and its name in logs and answers."""
-
-    url: str
-    name: str
 
 
 class Background(Protocol):

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from opentelemetry.trace import Tracer
 
 from app.choosing import Chosen, ChosenModels, chosen_models
-from app.configs import configured
 from app.kit.tokens import text_tokens
 from app.kit.tracing import UNTRACED
 from app.llm.build import build_model
@@ -20,7 +19,7 @@ from app.memory.extractive.roles import ExtractiveExtractor, ExtractiveObserver,
 from app.memory.model import Extractor, Observer, Reflector
 from app.memory.observer import ModelObserver
 from app.memory.reflector import ModelReflector
-from app.settings import Settings
+from app.settings import Settings, configured
 
 EMBEDDINGS = "embeddings"  # their guard: what fails there need not fail for the other models of the same provider
 

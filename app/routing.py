@@ -6,7 +6,6 @@ from prometheus_client import CollectorRegistry
 
 from app.artifacts import routes as artifacts_routes
 from app.artifacts.examples import EXAMPLES as ARTIFACTS_EXAMPLES
-from app.configs import configured
 from app.console.routes import install as install_console
 from app.context import routes as context_routes
 from app.context.examples import EXAMPLES as CONTEXT_EXAMPLES
@@ -27,7 +26,7 @@ from app.recall import routes as recall_routes
 from app.recall.examples import EXAMPLES as RECALL_EXAMPLES
 from app.sessions import routes as sessions_routes
 from app.sessions.examples import EXAMPLES as SESSIONS_EXAMPLES
-from app.settings import Settings
+from app.settings import Settings, configured
 from app.state import routes as state_routes
 from app.state.examples import EXAMPLES as STATE_EXAMPLES
 from app.transfer import routes as transfer_routes

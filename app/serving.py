@@ -1,4 +1,4 @@
-"""Runs the service: the database first, then one process or several, in reverse at the end."""
+"""Runs the service: the database and its schema first, then one process or several, in reverse at the end."""
 
 import asyncio
 import gc
@@ -8,46 +8,32 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
-from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
 
-import asyncpg
 import structlog
 import uvicorn
 from fastapi import FastAPI
 
 from app import VERSION
 from app.choosing import chosen_models
-from app.configs import configured, database_config
 from app.diagnostics.service import DiagnosticsService
 from app.keys.store import KeyStore
-from app.kit import migrate as schema
 from app.kit.auth import LOOPBACK_HOSTS
 from app.kit.connection import ConnectionConfig, connection_options
-from app.kit.db import Database, check_server
-from app.kit.errors import StartError, first_line
-from app.kit.logging import configure
-from app.kit.postgres_folder import EmbeddedError
+from app.kit.errors import StartError
 from app.kit.signals import hang_up_as_told
 from app.llm.port import Provider
-from app.main import Location, create_app
-from app.recall.store import check_search
-from app.recall.vector_store import prepare_vectors
-from app.securing import secure
-from app.settings import Settings, without_password
+from app.locating import Location, located, log_to_stderr, opened
+from app.main import create_app
+from app.migrating import prepare
+from app.settings import Settings, configured
 from app.supervising import Supervisor
-
-if TYPE_CHECKING:
-    from app.kit.embedded import EmbeddedPostgres
 
 log = structlog.get_logger("daybook")
 
-KEEP_UP_SECONDS = 1.0
 # How long a thread may keep the interpreter from the event loop, which asks for it anew after each wait: the built-in
 # memory observes in threads. With Python's own 5 ms the p95 of an append beside such work is twice as long.
 SWITCH_SECONDS = 0.0005
@@ -56,10 +42,6 @@ SWITCH_SECONDS = 0.0005
 GARBAGE_EVERY = 10_000
 WORKER_SECONDS = 60  # for one of several processes to start, or to answer, on a machine that is busy
 WORKER_SPARE_SECONDS = 4  # for one to end, beyond what its requests and then its steps get: 26 of an orchestrator's 30
-
-
-class NoDatabase(StartError):
-    """The folder has no embedded database, which a command that only looks at one does not make."""
 
 
 class Keys(StrEnum):
@@ -78,7 +60,7 @@ def serve(settings: Settings) -> None:
         signal.signal(ending, _leave)
     hang_up_as_told()
     with located(settings, exclusive=True, begins=True) as database:
-        asyncio.run(_prepare(settings, database))
+        asyncio.run(prepare(settings, database))
         keys = asyncio.run(_keys(settings, database))
         _refuse_open_host(settings, keys)
         create_app(settings, database)  # what keeps it from being built is told here, and not by each worker
@@ -87,114 +69,6 @@ def serve(settings: Settings) -> None:
             uvicorn.Server(_served(settings, database)).run()
         else:
             _supervise(settings, _served(settings, database))
-
-
-def migrate(settings: Settings, *, secured_for: str | None = None) -> None:
-    """Bring the database up to this version's schema; then secure it for a role, where asked to.
-
-    Raises StartError.
-    """
-    log_to_stderr(settings)
-    with located(settings, exclusive=False, begins=True) as database:
-        asyncio.run(_upgrade(settings, database))
-        if secured_for is not None:
-            done = asyncio.run(secure(database_config(settings, database.url), secured_for))
-            log.info("secured", role=secured_for, statements=len(done))
-
-
-def log_to_stderr(settings: Settings) -> None:
-    """Have every line of the log go there: what a command answers is alone on stdout."""
-    json = not sys.stderr.isatty() if settings.log_json is None else settings.log_json
-    configure(json=json, level=settings.log_level, waiting_bytes_max=settings.log_waiting_bytes_max)
-
-
-@contextmanager
-def located(settings: Settings, *, exclusive: bool, begins: bool = False) -> Iterator[Location]:
-    """The database to use: the one that is configured, or the embedded one, which runs as long as it is used.
-
-    Raises NoDatabase where there is no embedded one yet, unless ``begins``: it is then made.
-    """
-    if settings.database_url is not None:
-        yield Location(url=settings.database_url, name=without_password(settings.database_url))
-        return
-    if settings.env == "production" and not settings.allow_embedded:
-        raise StartError(
-            "DAYBOOK_ENV is production and DAYBOOK_DATABASE_URL is not set:"
-            " set it, or DAYBOOK_ALLOW_EMBEDDED=1 to keep the data in the embedded database"
-        )
-    from app.kit.embedded import EmbeddedConfig, EmbeddedPostgres, default_data_dir
-    from app.kit.postgres_folder import newest_cluster
-
-    folder = settings.data_dir or default_data_dir(Path.cwd())
-    if not begins and newest_cluster(folder) is None:
-        raise NoDatabase(
-            f"there is no database in {folder}: name its folder by --data-dir or DAYBOOK_DATA_DIR;"
-            " 'daybook serve' or 'daybook migrate' begins one"
-        )
-    embedded = EmbeddedPostgres(
-        EmbeddedConfig(data_dir=folder, binaries=settings.postgres_binaries, exclusive=exclusive)
-    )
-    embedded.start()
-    try:
-        with _kept_up(embedded):
-            yield Location(url=embedded.dsn, name=embedded.description)
-    finally:
-        embedded.stop()
-
-
-@asynccontextmanager
-async def opened(settings: Settings, database: Location) -> AsyncIterator[Database]:
-    """The database for a command. Raises StartError: it is not to be had, refuses what is asked of it, or went away."""
-    pool = Database(database_config(settings, database.url))
-    await pool.open()
-    try:
-        yield pool
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, TimeoutError) as error:
-        raise StartError(f"the database of DAYBOOK_DATABASE_URL: {first_line(error)}") from error
-    finally:
-        await pool.close()
-
-
-@contextmanager
-def _kept_up(embedded: "EmbeddedPostgres") -> Iterator[None]:
-    """Meanwhile look every second whether the server is still there, and start it again if not."""
-    ended = threading.Event()
-
-    def watch() -> None:
-        while not ended.wait(KEEP_UP_SECONDS):
-            try:
-                if embedded.keep_up():
-                    log.warning("database_started_again")
-            except EmbeddedError as error:
-                log.error("database_gone", error=str(error))  # noqa: TRY400 - the line says what to do; try again
-
-    watcher = threading.Thread(target=watch, name="daybook-keep-up", daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        watcher.join()
-
-
-async def _prepare(settings: Settings, database: Location) -> None:
-    config = database_config(settings, database.url)
-    if settings.migrate == "auto":
-        await _upgrade(settings, database)
-    else:
-        await check_server(config)
-        if settings.embeddings.provider is not None:
-            await prepare_vectors(config, make=False)
-    if config.row_level_security:
-        await check_search(config)
-
-
-async def _upgrade(settings: Settings, database: Location) -> None:
-    config = database_config(settings, database.url)
-    await check_server(config)
-    await schema.upgrade(database.url)
-    if settings.embeddings.provider is not None:
-        await prepare_vectors(config, make=True)
 
 
 def _tell(settings: Settings, database: Location, keys: Keys) -> None:

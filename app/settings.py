@@ -8,8 +8,9 @@ import difflib
 import os
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator
 from pydantic.fields import FieldInfo
@@ -41,6 +42,11 @@ from app.setting_groups import (
     SessionSettings,
     StateSettings,
 )
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Config = TypeVar("Config", bound="DataclassInstance")
 
 PREFIX = "DAYBOOK_"
 
@@ -190,3 +196,9 @@ _PASSWORDS = lazy_pattern(r"(?<=://)([^:/?#]*):[^/?#]*@|([?&](?:ssl)?password=)[
 def without_password(url: str) -> str:
     """A DSN as it may be shown: neither the user's password nor one among its parameters."""
     return _PASSWORDS.sub(lambda found: f"{found[2]}***" if found[2] else f"{found[1]}:***@", url)
+
+
+def configured(kind: type[Config], group: BaseModel, **others: Any) -> Config:
+    """A part's config: each of its fields is the setting of this name in the group, but for the ``others``."""
+    taken = {field.name: getattr(group, field.name) for field in fields(kind) if field.name not in others}
+    return kind(**taken, **others)

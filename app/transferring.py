@@ -13,12 +13,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from app.kit.db import Database
 from app.kit.errors import DomainError
 from app.kit.migrate import current_revision, lacking
-from app.serving import located, opened
+from app.locating import build_objects, located, opened
 from app.settings import Settings
 from app.transfer.errors import TransferError
 from app.transfer.exporting import ExportConfig, Exporting
 from app.transfer.importing import Importing
-from app.working import build_objects
 
 
 def export_session(settings: Settings, *, tenant: str, key: str, path: Path | None) -> int:

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from opentelemetry.trace import Tracer
 from prometheus_client import CollectorRegistry
 
-from app.artifacts.objects import Objects, open_objects
+from app.artifacts.objects import Objects
 from app.artifacts.store import ArtifactStore
 from app.artifacts.sweeping import SweepConfig, Sweeping
-from app.configs import caps, configured, database_config, index_config, recall_config, vector_config
+from app.configs import caps, index_config, recall_config, vector_config
 from app.facts.model import FactConfig
 from app.facts.store import FactStore
 from app.kit.clock import SystemClock
 from app.kit.db import Database
+from app.locating import build_objects, database_config
 from app.memory.activating import Activating
 from app.memory.changing.erasing_store import ErasingStore
 from app.memory.changing.rebuilding import Rebuilding
@@ -44,7 +45,7 @@ from app.redaction.model import Redaction
 from app.roles import Roles, build_roles
 from app.sessions.deleting import Deleting
 from app.sessions.metrics import SessionMetrics
-from app.settings import Settings
+from app.settings import Settings, configured
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,17 +83,6 @@ def build_base(settings: Settings, url: str, *, registry: CollectorRegistry, tra
         session_metrics=SessionMetrics(registry),
         objects=build_objects(settings),
     )
-
-
-def build_objects(settings: Settings, *, begins: bool = True) -> Objects | None:
-    """The object store; None where the bytes are in the database. Raises StartError.
-
-    ``begins``: True takes an empty folder for one that is new, False for one that is not mounted.
-    """
-    chosen = settings.artifacts
-    if chosen.url is None:
-        return None
-    return open_objects(chosen.url, concurrency=chosen.store_concurrency, begins=begins)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,10 +23,10 @@ import uvicorn
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from app.configs import configured
 from app.kit.connection import ConnectionConfig, connection_options
-from app.main import Location, create_app
-from app.settings import Settings
+from app.locating import Location
+from app.main import create_app
+from app.settings import Settings, configured
 from tests.contract import Contract
 from tests.databases import RUN, clone, compile_once, emptied, run_folder, run_server
 from tests.model_server import ModelServer

@@ -24,7 +24,7 @@ from app.recall.service import RecallConfig
 from app.recall.vectorizing import VectorConfig
 from app.sessions.ending import EndingConfig
 from app.sessions.service import SessionConfig
-from app.settings import Settings
+from app.settings import Settings, configured
 from app.state.model import StateConfig
 from app.transfer.exporting import ExportConfig
 
@@ -51,7 +51,7 @@ SETTINGS = Settings()
     ids=lambda value: type(value).__name__,
 )
 def test_what_a_part_keeps_to_by_itself_is_what_the_settings_say(config: Any, group: Any) -> None:
-    assert configs.configured(type(config), group) == config
+    assert configured(type(config), group) == config
 
 
 def test_what_a_part_keeps_to_by_itself_is_a_setting_of_another_name_too() -> None:
@@ -70,4 +70,4 @@ def test_what_has_no_config_of_its_own_keeps_to_the_settings_by_itself_too() -> 
 
 def test_another_value_stands_in_the_place_of_a_setting() -> None:
     asked = SETTINGS.engine.model_copy(update={"concurrency": 9})
-    assert configs.configured(EngineConfig, asked, grace_seconds=0.0) == EngineConfig(concurrency=9, grace_seconds=0.0)
+    assert configured(EngineConfig, asked, grace_seconds=0.0) == EngineConfig(concurrency=9, grace_seconds=0.0)

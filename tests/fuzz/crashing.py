@@ -23,7 +23,8 @@ from app.kit.db import Database, Tx
 from app.kit.logging import configure
 from app.llm.port import Usage
 from app.llm.prices import cost_usd
-from app.main import Location, create_app
+from app.locating import Location
+from app.main import create_app
 from app.recall.languages import stem
 from app.recall.times import named_time
 from app.settings import Settings

@@ -346,7 +346,7 @@ def test_what_no_worker_could_start_with_is_one_clear_line(database_url: str) ->
 
 WORKER = """
 import gc
-from app.main import Location
+from app.locating import Location
 from app.serving import worker_app
 from app.settings import load_settings
 

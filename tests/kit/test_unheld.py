@@ -123,7 +123,7 @@ read, write = os.pipe()
 os.dup2(write, 2)
 
 import structlog
-from app.serving import log_to_stderr
+from app.locating import log_to_stderr
 from app.settings import load_settings
 
 log_to_stderr(load_settings(log_json=True))
