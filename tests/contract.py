@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import httpx2 as httpx
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator
 
 from app.kit.openapi import BYTES, JSON, operations
 
@@ -42,11 +42,11 @@ class Contract:
             assert BYTES in contents or not response.content, f"{media_type} is not documented"
 
     def validate(self, schema: Mapping[str, Any], value: Any) -> None:
-        """Raises jsonschema's ValidationError."""
+        """Raises jsonschema_rs's ValidationError."""
         validator = self._validators.get(id(schema))
         if validator is None:
             whole = {**schema, "components": self.document["components"]}
-            validator = Draft202012Validator(whole, format_checker=Draft202012Validator.FORMAT_CHECKER)
+            validator = Draft202012Validator(whole, validate_formats=True)
             self._validators[id(schema)] = validator
         validator.validate(value)
 

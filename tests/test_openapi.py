@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import ValidationError as SchemaError
+from jsonschema_rs import ValidationError as SchemaError
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
 from app.kit.errors import Invalid
