@@ -10,7 +10,7 @@ from typing import Final
 
 import asyncpg
 
-from app.kit.db import EVERY_TENANT, TENANT_SETTING, DatabaseConfig, Tx, plain_dsn
+from app.kit.db import EVERY_TENANT, TENANT_SETTING, DatabaseConfig, Tx, connected
 from app.kit.errors import StartError, first_line
 from app.recall.store import GUARDED_FUNCTION, GUARDED_SIGNATURE
 
@@ -47,15 +47,12 @@ async def secure(config: DatabaseConfig, role: str) -> list[str]:
     What was done before stays, and a table keeps its policies until it has new ones.
     """
     try:
-        connection = await asyncpg.connect(plain_dsn(config.url), statement_cache_size=0)
+        async with connected(config.url) as connection:
+            steps = await _steps(connection, role)
+            for step in steps:
+                await _patiently(connection, step)
     except (OSError, asyncpg.PostgresError) as error:
         raise StartError(f"cannot use the database of DAYBOOK_DATABASE_URL: {error}") from error
-    try:
-        steps = await _steps(connection, role)
-        for step in steps:
-            await _patiently(connection, step)
-    finally:
-        await connection.close()
     return [statement for step in steps for statement in step]
 
 

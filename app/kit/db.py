@@ -90,6 +90,19 @@ def plain_dsn(url: str) -> str:
     return f"{scheme.partition('+')[0]}://{rest}"
 
 
+@asynccontextmanager
+async def connected(url: str, *, seconds: float = 60.0) -> AsyncIterator[asyncpg.Connection]:
+    """One connection outside the pool, to look or to prepare; no statement is kept, for a pooler may stand between.
+
+    ``seconds``: for connecting. The driver's errors pass.
+    """
+    connection = await asyncpg.connect(plain_dsn(url), timeout=seconds, statement_cache_size=0)
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
 @contextmanager
 def acting_for(tenant: str) -> Iterator[None]:
     """What is done within sees the rows of this tenant."""
@@ -240,12 +253,9 @@ def _one_line_errors() -> Iterator[None]:
 async def check_server(config: DatabaseConfig) -> None:
     """Connect once. Raises StartError: not a DSN, not reachable, refused, or older than Postgres 14."""
     with _one_line_errors():
-        connection = await asyncpg.connect(plain_dsn(config.url), timeout=config.connect_seconds)
-    try:
-        version = connection.get_server_version().major
-        unsecured = await connection.fetchval(UNSECURED) if config.row_level_security else None
-    finally:
-        await connection.close()
+        async with connected(config.url, seconds=config.connect_seconds) as connection:
+            version = connection.get_server_version().major
+            unsecured = await connection.fetchval(UNSECURED) if config.row_level_security else None
     if version < VERSION_MIN:
         raise StartError(f"the database is PostgreSQL {version}; Daybook needs {VERSION_MIN} or later")
     if unsecured is not None:

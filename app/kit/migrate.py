@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import asyncpg
 import structlog
 
-from app.kit.db import Row, Tx, plain_dsn
+from app.kit.db import Row, Tx, connected, plain_dsn
 from app.kit.errors import StartError, first_line
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ async def upgrade(url: str) -> None:
     What a newer version has migrated is left as it is (docs/decisions/0051).
     """
     try:
-        revision = await _revision(url)
+        async with connected(url) as connection:
+            revision = await current_revision(connection)
         if is_newer(revision):
             tell_newer(revision)
         elif revision != head_revision():
@@ -59,14 +60,6 @@ def _upgrade(url: str) -> None:
         command.upgrade(alembic_config(url), "head")
     except (SQLAlchemyError, CommandError) as error:
         raise StartError(f"the migrations did not run: {first_line(error)}") from error
-
-
-async def _revision(url: str) -> str | None:
-    connection = await asyncpg.connect(plain_dsn(url), statement_cache_size=0)  # a pooler may stand between
-    try:
-        return await current_revision(connection)
-    finally:
-        await connection.close()
 
 
 @cache

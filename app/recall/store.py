@@ -5,9 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-import asyncpg
-
-from app.kit.db import EVERY_TENANT, TENANT_SETTING, Database, DatabaseConfig, Row, plain_dsn
+from app.kit.db import EVERY_TENANT, TENANT_SETTING, Database, DatabaseConfig, Row, connected
 from app.kit.errors import StartError
 from app.memory.log import items_from_json
 from app.memory.model import Observation
@@ -182,11 +180,8 @@ MAY_SEARCH = f"SELECT coalesce(has_function_privilege(to_regprocedure('{GUARDED_
 
 async def check_search(config: DatabaseConfig) -> None:
     """See that a service under row-level security may search messages. Raises StartError."""
-    connection = await asyncpg.connect(plain_dsn(config.url), statement_cache_size=0)
-    try:
+    async with connected(config.url) as connection:
         may = await connection.fetchval(MAY_SEARCH)
-    finally:
-        await connection.close()
     if not may:
         raise StartError(
             f"DAYBOOK_ROW_LEVEL_SECURITY: the user of DAYBOOK_DATABASE_URL may not call {GUARDED}:"

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import asyncpg
 
-from app.kit.db import Database, DatabaseConfig, Row, Tx, plain_dsn
+from app.kit.db import Database, DatabaseConfig, Row, Tx, connected
 from app.kit.errors import StartError, first_line
 from app.llm.embedding import Vector
 from app.recall.fusion import Likeness
@@ -90,15 +90,13 @@ UPDATE message_vectors SET vector = NULL WHERE session_id = $1 AND seq BETWEEN $
 
 async def prepare_vectors(config: DatabaseConfig, *, make: bool) -> None:
     """See that the database has pgvector; ``make`` it where it has not. Raises StartError: it cannot be had."""
-    connection = await asyncpg.connect(plain_dsn(config.url), statement_cache_size=0)
     try:
-        if make:
-            await connection.execute(MAKE_EXTENSION)
-        there = await connection.fetchval(HAS_EXTENSION)
+        async with connected(config.url) as connection:
+            if make:
+                await connection.execute(MAKE_EXTENSION)
+            there = await connection.fetchval(HAS_EXTENSION)
     except asyncpg.PostgresError as error:
         raise StartError(f"DAYBOOK_EMBEDDINGS__PROVIDER needs pgvector: {first_line(error)}") from error
-    finally:
-        await connection.close()
     if not there:
         raise StartError("DAYBOOK_EMBEDDINGS__PROVIDER needs pgvector: let its owner run `daybook migrate` with it set")
 
