@@ -85,8 +85,8 @@ def migrate(
 ) -> None:
     """Bring the database up to this version's schema."""
     with _one_line_errors():
+        from app import migrating
         from app.kit.errors import StartError
-        from app.migrating import migrate as bring_up
         from app.settings import load_settings
 
         if distribute:
@@ -94,7 +94,7 @@ def migrate(
                 "nothing was done: on distributed tables Citus refuses what every append needs, so this Daybook cannot"
                 " run there; one Daybook with a Postgres of its own per group of tenants can (docs/scale.md)"
             )
-        bring_up(load_settings(data_dir=data_dir), secured_for=row_level_security)
+        migrating.migrate(load_settings(data_dir=data_dir), secured_for=row_level_security)
 
 
 @commands.command()

@@ -5,6 +5,7 @@ its first clause beside courtesies is an opening phrase. So "that's all, thanks"
 nor "I had bread, that's all" does. Rather a topic's end missed than a sentence taken for one.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -91,8 +92,8 @@ COURTESIES: Final = frozenset(
 
 CHARS_MAX: Final = 200  # of a message that does nothing but close a topic, and of the head of one that opens another
 _COURTEOUS: Final = lazy_pattern(any_of(COURTESIES))
-# How every message that turns to or from a topic begins, and hardly any other: each append asks for it.
-_TURNING: Final = lazy_pattern(
+# How every message that turns to or from a topic begins, and hardly any other: each append asks for it, the first too.
+_TURNING: Final = re.compile(
     rf"(?:{any_of(COURTESIES)}(?!\w)|\W)*+{any_of(CLOSING | OPENING | frozenset(OPENING_WITH))}"
 )
 _BLANKS: Final = lazy_pattern(r"[ \t]+")
