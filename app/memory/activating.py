@@ -28,7 +28,7 @@ class Activating:
             await self._store.add_version(tx, loaded.memory_id, "activated", [*ends])
         return Outcome.RECORDED
 
-    async def reflection(self, lease: Lease, loaded: Loaded) -> Outcome:
+    async def reflection(self, lease: Lease, loaded: Loaded, _rules: Rules) -> Outcome:
         """Put the reflection made ahead in the place of its sources; where one of them is gone it goes too."""
         async with self._database.tx() as tx:
             fenced = await self._store.fence(tx, lease, loaded.session_id)

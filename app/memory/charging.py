@@ -10,7 +10,7 @@ from uuid import UUID
 from app.kit.db import Database
 from app.llm.port import ModelError, Usage
 from app.memory.model import Draft, Source
-from app.memory.records import Lease, Loaded
+from app.memory.records import Lease, Standing
 from app.memory.spending import Accounts, Allowance, Amount, Caps, Rung, allowance, amount
 from app.memory.spending_store import SpendingStore
 
@@ -21,9 +21,9 @@ class Charging:
         self._store = store
         self.caps = caps
 
-    async def allowance(self, loaded: Loaded) -> Allowance:
+    async def allowance(self, standing: Standing) -> Allowance:
         """What this memory may do now."""
-        accounts = await self.accounts(loaded.memory_id, loaded.tenant)
+        accounts = await self.accounts(standing.memory_id, standing.tenant)
         return Allowance() if accounts is None else allowance(self.caps, accounts)
 
     async def accounts(self, memory_id: UUID | None, tenant: str) -> Accounts | None:
@@ -33,7 +33,7 @@ class Charging:
     async def paid(
         self,
         lease: Lease,
-        loaded: Loaded,
+        standing: Standing,
         think: Callable[[Source], Awaitable[Draft]],
         estimate: Callable[[Source], Awaitable[Usage]],
         source: Source,
@@ -46,25 +46,25 @@ class Charging:
         expected = amount(await estimate(source)) if self.caps.are_set else Amount()
         if not expected.tokens:
             return await think(source)
-        rung = await self._reserve(lease, loaded, expected)
+        rung = await self._reserve(lease, standing, expected)
         if rung is Rung.PAUSED:
             return None
         try:
             draft = await think(replace(source, small_model=rung is not Rung.FULL))
         except ModelError as error:
-            await self._charge(lease, loaded, error.usage)
+            await self._charge(lease, standing, error.usage)
             raise
-        await self._charge(lease, loaded, draft.call.usage)
+        await self._charge(lease, standing, draft.call.usage)
         return draft
 
-    async def _reserve(self, lease: Lease, loaded: Loaded, expected: Amount) -> Rung:
+    async def _reserve(self, lease: Lease, standing: Standing, expected: Amount) -> Rung:
         async with self._database.tx() as tx:
-            allowed = allowance(self.caps, await self._store.lock(tx, loaded.memory_id, loaded.tenant))
-            if allowed.rung is Rung.PAUSED or not await self._store.reserve(tx, lease, loaded.tenant, expected):
+            allowed = allowance(self.caps, await self._store.lock(tx, standing.memory_id, standing.tenant))
+            if allowed.rung is Rung.PAUSED or not await self._store.reserve(tx, lease, standing.tenant, expected):
                 return Rung.PAUSED
         return allowed.rung
 
-    async def _charge(self, lease: Lease, loaded: Loaded, usage: Usage) -> None:
+    async def _charge(self, lease: Lease, standing: Standing, usage: Usage) -> None:
         spent = amount(usage)
         unpriced = spent.tokens if usage.cost_usd is None else 0
-        await self._store.charge(lease, loaded.tenant, spent, unpriced_tokens=unpriced)
+        await self._store.charge(lease, standing.tenant, spent, unpriced_tokens=unpriced)

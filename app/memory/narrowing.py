@@ -28,7 +28,7 @@ from app.memory.model import (
     ReflectorInput,
     Source,
 )
-from app.memory.records import Loaded
+from app.memory.records import Standing
 from app.memory.spans import Span
 from app.memory.steps import Buffer, Observe
 from app.sessions.model import Message, Role
@@ -69,12 +69,12 @@ class Narrowing:
     cuts: bool = False
 
     @classmethod
-    def of(cls, loaded: Loaded, showing: Showing) -> "Narrowing":
+    def of(cls, standing: Standing, showing: Showing) -> "Narrowing":
         """After the failures in a row of this session, where it was for what the model was shown."""
-        error = loaded.last_error or {}
-        of_this = error.get("step") in showing.steps and error.get("session", loaded.session_key) == loaded.session_key
+        error, session = standing.last_error or {}, standing.session_key
+        of_this = error.get("step") in showing.steps and error.get("session", session) == session
         kind = error.get("kind")
-        times = min(loaded.attempts - _PATIENCE.get(kind, loaded.attempts), PARTS_MAX)
+        times = min(standing.attempts - _PATIENCE.get(kind, standing.attempts), PARTS_MAX)
         if times <= 0 or not of_this:
             return cls(showing=showing)
         return cls(showing=showing, divisor=DIVISOR**times, alone=times == PARTS_MAX, cuts=kind in CUT)

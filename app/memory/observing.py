@@ -22,7 +22,7 @@ from app.memory.log import render
 from app.memory.model import Item, Observer, ObserverInput, Priority
 from app.memory.narrowing import OBSERVED, Narrowing, passed_over
 from app.memory.outcomes import Outcome, StepFailed, add_usage
-from app.memory.records import Lease, Loaded, NewObservation, Run
+from app.memory.records import Lease, Loaded, NewObservation, Run, Standing
 from app.memory.redacting import redacted_messages
 from app.memory.rules import Rules
 from app.memory.spans import Span
@@ -59,20 +59,23 @@ class Observing:
         self._redaction = redaction
         self._tracer = tracer
 
-    async def run(self, lease: Lease, loaded: Loaded, rules: Rules, step: Observe | Buffer) -> Outcome:
-        """Observe the oldest safe span. Raises StepFailed, which ``stepping`` records."""
-        messages = await self._store.pending_messages(loaded.session_id, loaded.buffered_seq)
-        ahead = isinstance(step, Buffer)
-        wanted, step = step, Narrowing.of(loaded, OBSERVED).step(step, limit_tokens=rules.observer_input_tokens)
+    async def find(self, standing: Standing, rules: Rules, step: Observe | Buffer) -> Span | Outcome:
+        """The oldest safe span, or why there is none."""
+        messages = await self._store.pending_messages(standing.session_id, standing.buffered_seq)
+        wanted, step = step, Narrowing.of(standing, OBSERVED).step(step, limit_tokens=rules.observer_input_tokens)
         span = await aside(span_of, step, messages, rules)
         if span is not None and step is not wanted:
             whole = await aside(span_of, wanted, messages, rules)
             span = replace(span, limited=whole is not None and (whole.limited or span.to_seq < whole.to_seq))
-        if span is None and loaded.is_shared and isinstance(step, Buffer) and not step.at_boundary:
+        if span is None and standing.is_shared and isinstance(step, Buffer) and not step.at_boundary:
             # Several conversations together have half a step of messages, but this one alone has not.
             span = await aside(span_of, replace(step, least_tokens=0), messages, rules)
         if span is None:
             return Outcome.NO_BOUNDARY if isinstance(step, Buffer) and step.at_boundary else Outcome.NOTHING_SAFE
+        return span
+
+    async def run(self, lease: Lease, loaded: Loaded, rules: Rules, *, span: Span, ahead: bool) -> Outcome:
+        """Observe the span that was found, ``ahead`` of its time or not. Raises StepFailed, which is recorded."""
         runs: list[Run] = []
         verdict = await self.think(lease, loaded, rules, span, runs)
         if verdict is None:

@@ -1,13 +1,13 @@
 """What a worker claims, loads, locks and records, as values; the store reads and writes them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, Self
 from uuid import UUID
 
 from app.memory.model import Item, Observation, Ranges, Reflection
-from app.memory.steps import Request
+from app.memory.steps import LiveReflection, Request
 from app.sessions.model import Message
 
 
@@ -50,15 +50,28 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loaded:
-    """A memory as a worker finds it, and the session that a step is about.
+class Sizes:
+    """The notes of a memory by what policy asks of them: ``observations`` and ``reflections`` are live, in tokens.
+
+    ``buffered``: message tokens of each chunk observed ahead, oldest first. ``ahead``: a reflection was made ahead.
+    """
+
+    observations: int = 0
+    observation_tokens: int = 0
+    buffered: tuple[int, ...] = ()
+    reflections: tuple[LiveReflection, ...] = ()
+    ahead: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """A memory as a worker finds it at a look, without its notes, and the session that a step is about.
 
     ``last_seq`` is the newest message and ``observed_seq`` the cursor; ``buffered_seq``, never before the cursor, is
-    the last message observed ahead. ``observations`` and ``reflections`` are live, ``buffered`` and ``ahead`` not yet.
-    ``unfinished``: a part of a span is observed, and the rest is not. ``rebuilding`` is to be observed again, the next
-    range first. Facts were taken from the session's messages up to
-    ``facts_seq``. ``conversations`` are the sessions of a shared memory with something to do, the one with the oldest
-    unobserved message first. ``last_error`` belongs to the last of ``attempts`` failures in a row.
+    the last message observed ahead. ``unfinished``: a part of a span is observed, and the rest is not. ``rebuilding``
+    is to be observed again, the next range first. Facts were taken from the session's messages up to ``facts_seq``.
+    ``conversations`` are the sessions of a shared memory with something to do, the one with the oldest unobserved
+    message first. ``last_error`` belongs to the last of ``attempts`` failures in a row.
     """
 
     memory_id: UUID
@@ -77,10 +90,7 @@ class Loaded:
     reflected_at: datetime | None
     unhelped_tokens: int | None
     current_task: str | None
-    observations: tuple[Observation, ...]
-    buffered: tuple[Observation, ...]
-    reflections: tuple[Reflection, ...]
-    ahead: Reflection | None = None
+    sizes: Sizes = field(default_factory=Sizes)
     unfinished: bool = False
     rebuilding: tuple[Gap, ...] = ()
     resource_id: str | None = None
@@ -117,6 +127,20 @@ class Loaded:
         if self.is_shared:
             return any(conversation.to_note for conversation in self.conversations)
         return self.ended and self.resource_id is not None and self.facts_seq < self.last_seq
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded(Standing):
+    """The same with its notes: ``observations`` and ``reflections`` are live, ``buffered`` and ``ahead`` not yet."""
+
+    observations: tuple[Observation, ...]
+    buffered: tuple[Observation, ...]
+    reflections: tuple[Reflection, ...]
+    ahead: Reflection | None = None
+
+    @classmethod
+    def of(cls, standing: Standing, **notes: Any) -> Self:
+        return cls(**{one.name: getattr(standing, one.name) for one in fields(Standing)}, **notes)
 
     @property
     def next_ordinal(self) -> int:

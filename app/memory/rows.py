@@ -7,8 +7,8 @@ from uuid import UUID
 from app.kit.db import Row
 from app.memory.log import items_from_json
 from app.memory.model import Observation, Ranges, Reflection, Status
-from app.memory.records import Conversation, Fenced, Gap, Loaded
-from app.memory.steps import UNFINISHED, Request
+from app.memory.records import Conversation, Fenced, Gap, Loaded, Sizes, Standing
+from app.memory.steps import UNFINISHED, LiveReflection, Request
 
 IDS_KEPT = 4_096  # a context reads one for each of its notes
 
@@ -98,18 +98,9 @@ def conversation_of(row: Row) -> Conversation:
     )
 
 
-def loaded_of(
-    row: Row,
-    observations: Sequence[Row],
-    reflections: Sequence[Row],
-    *,
-    gaps: Sequence[Row] = (),
-    conversations: Sequence[Row] = (),
-) -> Loaded:
+def standing_of(row: Row, *, gaps: Sequence[Row] = (), conversations: Sequence[Row] = ()) -> Standing:
     """``gaps`` are what is to be observed again, ``conversations`` those of a memory that sessions share."""
-    chunks = [observation_of(found) for found in observations]
-    condensed = [reflection_of(found) for found in reflections]
-    return Loaded(
+    return Standing(
         memory_id=row["id"],
         session_id=row["session_id"],
         session_key=row["session_key"],
@@ -132,11 +123,31 @@ def loaded_of(
         resource_id=row["resource_id"],
         facts_seq=row["facts_seq"],
         ended=row["ended_at"] is not None,
+        sizes=sizes_of(row),
+        conversations=tuple(map(conversation_of, conversations)),
+    )
+
+
+def sizes_of(row: Row) -> Sizes:
+    levels, tokens = row["reflection_levels"] or (), row["reflection_sizes"] or ()
+    return Sizes(
+        observations=row["observations"],
+        observation_tokens=row["observation_tokens"],
+        buffered=tuple(row["buffered"] or ()),
+        reflections=tuple(LiveReflection(level=level, tokens=size) for level, size in zip(levels, tokens, strict=True)),
+        ahead=bool(row["ahead"]),
+    )
+
+
+def loaded_of(standing: Standing, observations: Sequence[Row], reflections: Sequence[Row]) -> Loaded:
+    chunks = [observation_of(found) for found in observations]
+    condensed = [reflection_of(found) for found in reflections]
+    return Loaded.of(
+        standing,
         observations=tuple(chunk for chunk in chunks if chunk.status is Status.ACTIVE),
         buffered=tuple(chunk for chunk in chunks if chunk.status is Status.BUFFERED),
         reflections=tuple(note for note in condensed if note.status is Status.ACTIVE),
         ahead=next((note for note in condensed if note.status is Status.BUFFERED), None),
-        conversations=tuple(map(conversation_of, conversations)),
     )
 
 

@@ -5,9 +5,10 @@ If other memories wait, it stops after a step that was recorded: one memory may 
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any, assert_never
+from functools import partial
+from typing import Any, TypeAlias, assert_never
 from uuid import UUID
 
 import structlog
@@ -25,7 +26,7 @@ from app.memory.observing import Observing
 from app.memory.outcomes import Outcome, StepFailed, add_usage
 from app.memory.policy import backoff
 from app.memory.queue_store import QueueStore
-from app.memory.records import Lease, Loaded, Run
+from app.memory.records import Lease, Loaded, Run, Standing
 from app.memory.redacting import redacted_memory
 from app.memory.reflecting import Reflecting
 from app.memory.rules import Rules
@@ -50,7 +51,10 @@ from app.redaction.model import OFF, Redaction
 log = structlog.get_logger("daybook.engine")
 
 DONE = frozenset({Outcome.RECORDED, Outcome.PART})
+FOUND_NOTHING = frozenset({Outcome.NO_BOUNDARY, Outcome.NOTHING_SAFE})  # all is as it was at the look
 OF_ONE_SESSION = (NoteFacts, Rebuild, Observe, Buffer)  # steps; the others are about all that share the memory
+
+Work: TypeAlias = Callable[[Lease, Loaded, Rules], Awaitable[Outcome]]
 
 
 class Stepping:
@@ -101,100 +105,118 @@ class Stepping:
         """
         activated = recorded = False
         looked: dict[tuple[UUID, Outcome], Seen] = {}
+        found: Standing | None = None
         while True:
-            with traced(self._tracer, "load"):
-                loaded = await self._store.load(lease)
-            if loaded is None:
+            if found is None:
+                with traced(self._tracer, "look"):
+                    found = await self._store.look(lease)
+            if found is None:
                 return False
-            rules = Rules.resolve(self._service_rules, loaded.config)
-            loaded = in_turn(loaded, looked)
-            state = state_of(loaded, rules, tried=tried(loaded, looked), activated=activated)
-            step = affordable_step(state, self._charging.caps, await self._charging.allowance(loaded))
+            rules = Rules.resolve(self._service_rules, found.config)
+            standing = in_turn(found, looked)
+            state = state_of(standing, rules, tried=tried(standing, looked), activated=activated)
+            step = affordable_step(state, self._charging.caps, await self._charging.allowance(standing))
             if isinstance(step, Wait):
-                return await self._queue.settle(lease, step, loaded.requested_at)
+                return await self._queue.settle(lease, step, standing.requested_at)
             if self._stopping:
                 await self._queue.give_back(lease)
                 return False
-            once = activated and loaded.requested is Request.ACTIVATE  # another run would activate a second time
+            once = activated and standing.requested is Request.ACTIVATE  # another run would activate a second time
             if recorded and not once and others_wait():
                 await self._queue.give_back(lease)
                 return True
-            outcome = await self._attempt(lease, about(step, loaded), rules, step)
+            outcome = await self._attempt(lease, about(step, standing), rules, step)
             if outcome is Outcome.STALE:
                 await self._queue.give_back(lease)
             if outcome is None or outcome is Outcome.STALE:
                 return False
-            looked[loaded.session_id, outcome] = seen(loaded)
+            looked[standing.session_id, outcome] = seen(standing)
             activated = activated or isinstance(step, Activate)
             recorded = recorded or outcome in DONE
+            found = found if outcome in FOUND_NOTHING else None
 
-    async def _attempt(self, lease: Lease, loaded: Loaded, rules: Rules, step: Step) -> Outcome | None:
+    async def _attempt(self, lease: Lease, standing: Standing, rules: Rules, step: Step) -> Outcome | None:
         """Execute one step; None if it failed. A failure is recorded and ends the lease."""
         name = type(step).__name__.lower()
-        await self._queue.renew(lease, seconds=self._lease_seconds, step=name)
-        structlog.contextvars.bind_contextvars(session=loaded.session_key, step=name, epoch=lease.epoch)
+        structlog.contextvars.bind_contextvars(session=standing.session_key, step=name, epoch=lease.epoch)
         try:
-            return await self._done(lease, loaded, rules, step, name)
+            return await self._done(lease, standing, rules, step, name)
         except Exception as error:  # a bug is a failure like another: recorded, and tried again later
             if is_away(error):
                 raise
             log.exception("step_broke")
-            await self._fail(lease, loaded, step, StepFailed("internal", type(error).__name__, runs=()))
+            await self._fail(lease, standing, step, StepFailed("internal", type(error).__name__, runs=()))
             return None
 
-    async def _done(self, lease: Lease, loaded: Loaded, rules: Rules, step: Step, name: str) -> Outcome | None:
+    async def _done(self, lease: Lease, standing: Standing, rules: Rules, step: Step, name: str) -> Outcome | None:
         """Execute the step and log its outcome; None if it failed in a way that it foresaw."""
         try:
-            with traced(self._tracer, f"step {name}", attributes={"daybook.session": loaded.session_key}) as going:
-                outcome = await self._execute(lease, loaded, rules, step)
+            with traced(self._tracer, f"step {name}", attributes={"daybook.session": standing.session_key}) as going:
+                outcome = await self._execute(lease, standing, rules, step, name)
                 going.set_attribute("daybook.outcome", outcome)
         except StepFailed as failure:
-            await self._fail(lease, loaded, step, failure)
+            await self._fail(lease, standing, step, failure)
             return None
         self._metrics.stepped(name, outcome)
         log.info("step", outcome=outcome)
         return outcome
 
-    async def _execute(self, lease: Lease, loaded: Loaded, rules: Rules, step: Step) -> Outcome:
-        redact = self._redaction.of(loaded.tenant)
-        if redact is not None:
-            loaded, rules = await asyncio.to_thread(redacted_memory, loaded, rules, redact)
+    async def _execute(self, lease: Lease, standing: Standing, rules: Rules, step: Step, name: str) -> Outcome:
+        work = await self._observed(standing, rules, step) if isinstance(step, Observe | Buffer) else self._work(step)
+        if isinstance(work, Outcome):
+            return work
+        await self._queue.renew(lease, seconds=self._lease_seconds, step=name)
+        loaded = await self._store.load(lease, standing)
+        return Outcome.STALE if loaded is None else await work(lease, *await self._shown(loaded, rules))
+
+    async def _observed(self, standing: Standing, rules: Rules, step: Observe | Buffer) -> Work | Outcome:
+        """Most looks for the end of a topic find none: for them no note is loaded."""
+        found = await self._observing.find(standing, rules, step)
+        if isinstance(found, Outcome):
+            return found
+        return partial(self._observing.run, span=found, ahead=isinstance(step, Buffer))
+
+    def _work(self, step: NoteFacts | Rebuild | Activate | ActivateReflection | Reflect | Consolidate | Wait) -> Work:
         match step:
             case NoteFacts():
-                return await self._noting.run(lease, loaded, rules)
+                return self._noting.run
             case Rebuild():
-                return await self._rebuilding.run(lease, loaded, rules)
+                return self._rebuilding.run
             case Activate():
-                return await self._activating.run(lease, loaded, rules, step)
+                return partial(self._activating.run, step=step)
             case ActivateReflection():
-                return await self._activating.reflection(lease, loaded)
-            case Observe() | Buffer():
-                return await self._observing.run(lease, loaded, rules, step)
+                return self._activating.reflection
             case Reflect() | Consolidate():
-                return await self._reflecting.run(lease, loaded, rules, step)
+                return partial(self._reflecting.run, step=step)
             case Wait():
                 raise AssertionError  # a Wait is settled, not executed
             case _:
                 assert_never(step)
 
-    async def _fail(self, lease: Lease, loaded: Loaded, step: Step, failure: StepFailed) -> None:
+    async def _shown(self, loaded: Loaded, rules: Rules) -> tuple[Loaded, Rules]:
+        redact = self._redaction.of(loaded.tenant)
+        if redact is None:
+            return loaded, rules
+        return await asyncio.to_thread(redacted_memory, loaded, rules, redact)
+
+    async def _fail(self, lease: Lease, standing: Standing, step: Step, failure: StepFailed) -> None:
         """Record what happened and back off (memory-rules.md 3.8). Where no model was asked, no try is counted."""
         name = type(step).__name__.lower()
-        shown = loaded.conversation_id if isinstance(step, OF_ONE_SESSION) else None
+        shown = standing.conversation_id if isinstance(step, OF_ONE_SESSION) else None
         untried = failure.kind == CIRCUIT_OPEN
-        attempts = max(loaded.attempts, 1) if untried else loaded.attempts + 1
+        attempts = max(standing.attempts, 1) if untried else standing.attempts + 1
         jitter = random.random()  # noqa: S311 - spreads retries, guards nothing
         error = {"step": name, "kind": failure.kind, "message": str(failure)[:1000]}
         if shown is not None:
-            error["session"] = loaded.session_key
+            error["session"] = standing.session_key
         async with self._database.tx() as tx:
-            fenced = await self._store.fence(tx, lease, loaded.session_id)
+            fenced = await self._store.fence(tx, lease, standing.session_id)
             if fenced is None:
                 return
             runs = failure.runs
-            if not await self._store.still_said(tx, loaded.session_id, failure.shown):  # what is gone is not quoted
+            if not await self._store.still_said(tx, standing.session_id, failure.shown):  # what is gone is not quoted
                 runs, error["message"] = tuple(map(_unquoted, runs)), ""
-            await self._store.count_usage(tx, loaded.memory_id, add_usage(fenced.usage, runs))
+            await self._store.count_usage(tx, standing.memory_id, add_usage(fenced.usage, runs))
             await self._store.add_runs(tx, lease, runs, shown=shown)
             error["at"] = fenced.now.isoformat()
             failures = 1 if untried else attempts
@@ -205,7 +227,7 @@ class Stepping:
                 retry_after=failure.retry_after,
                 jitter=jitter,
             )
-            told = None if untried and loaded.attempts else error
+            told = None if untried and standing.attempts else error
             await self._queue.fail(tx, lease, attempts=attempts, error=told, wait=wait)
         self._metrics.stepped(name, failure.kind)
         log.warning("step_failed", kind=failure.kind, attempts=attempts)

@@ -1,4 +1,4 @@
-"""The SQL of a step: load, fence, record a version (architecture.md 1.2-1.4).
+"""The SQL of a step: look, load, fence, record a version (architecture.md 1.2-1.4).
 
 Everything is recorded under ``fence``, which finds nothing if another worker took over, or under ``lock``. Locks are
 taken in the order session, memory, children. Claims and leases are in queue_store.py.
@@ -14,9 +14,9 @@ from app.memory.changing.note_store import LIVE_OBSERVATIONS, LIVE_REFLECTIONS
 from app.memory.log import items_to_json
 from app.memory.metrics import MemoryMetrics
 from app.memory.model import Observation, Status
-from app.memory.records import FORGOTTEN, Fenced, Gap, Lease, Loaded, Locked, NewObservation, Run, Told
+from app.memory.records import FORGOTTEN, Fenced, Gap, Lease, Loaded, Locked, NewObservation, Run, Standing, Told
 from app.memory.reflection_store import discard_ahead
-from app.memory.rows import fenced_of, loaded_of
+from app.memory.rows import fenced_of, loaded_of, standing_of
 from app.memory.steps import UNFINISHED
 from app.memory.version_store import add_version
 from app.sessions.message_store import message_of
@@ -29,11 +29,29 @@ LOOK_BACK = 200  # messages searched for the start of a group
 COMPACTED = "compacted"
 ERASED, REBUILT = "erased", "rebuilt"  # the first by whom a note was retired too
 
+# Most looks find nothing to do, so they read the sizes of the notes alone. The memory is hidden from the planner, which
+# would plan each call anew (context/store.py).
 MEMORY = """/* memory */
-SELECT m.*, now() AS now, s.id AS session_id, s.key AS session_key, s.next_seq, s.observed_seq,
-  s.buffered_seq, s.config, s.resource_id, s.facts_seq, s.ended_at
-FROM memories m JOIN sessions s ON s.memory_id = m.id WHERE m.id = $1 AND m.lease_epoch = $2 LIMIT 1
+SELECT m.id, m.tenant, m.pending_tokens, m.requested, m.requested_at, m.attempts, m.last_error, m.reflected_at,
+  m.unhelped_tokens, m.wake_tokens, m.current_task, m.rebuilding, now() AS now, s.id AS session_id,
+  s.key AS session_key, s.next_seq, s.observed_seq, s.buffered_seq, s.config, s.resource_id, s.facts_seq, s.ended_at,
+  observed.*, condensed.*
+FROM memories m JOIN sessions s ON s.memory_id = m.id
+CROSS JOIN (
+  SELECT count(*) FILTER (WHERE status = 'active') AS observations,
+         coalesce(sum(tokens) FILTER (WHERE status = 'active'), 0) AS observation_tokens,
+         array_agg(message_tokens ORDER BY ordinal) FILTER (WHERE status = 'buffered') AS buffered
+  FROM observations WHERE memory_id = (SELECT $1::uuid) AND status <> 'retired'
+) observed CROSS JOIN (
+  SELECT array_agg(level ORDER BY level DESC, from_seq) FILTER (WHERE status = 'active') AS reflection_levels,
+         array_agg(tokens ORDER BY level DESC, from_seq) FILTER (WHERE status = 'active') AS reflection_sizes,
+         bool_or(status = 'buffered') AS ahead
+  FROM reflections WHERE memory_id = (SELECT $1::uuid) AND status <> 'retired'
+) condensed
+WHERE m.id = $1 AND m.lease_epoch = $2 LIMIT 1
 """
+
+HELD = "/* held */ SELECT id FROM memories WHERE id = $1 AND lease_epoch = $2"
 
 # Sessions take turns by the time of their oldest unobserved message, which is that of its transaction. Only sessions
 # with something to do are read, and messages only of those with some to observe. However many wait, one that has ended
@@ -175,18 +193,28 @@ class MemoryStore:
         self._database = database
         self._metrics = metrics or MemoryMetrics()
 
-    async def load(self, lease: Lease) -> Loaded | None:
-        """The memory in one snapshot; None when the lease was lost."""
-        async with self._database.snapshot() as tx:
-            row = await tx.fetchrow(MEMORY, lease.memory_id, lease.epoch)
+    async def look(self, lease: Lease) -> Standing | None:
+        """How the memory stands; None when the lease was lost.
+
+        Of a shared memory the sessions are read a moment later: what was appended in between is seen by ``settle``.
+        """
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(MEMORY, lease.memory_id, lease.epoch)
             if row is None:
+                return None
+            shared = row["session_id"] != row["id"]
+            sharing = await connection.fetch(CONVERSATIONS, lease.memory_id, CONVERSATIONS_MAX) if shared else ()
+            gaps = await connection.fetch(GAPS, lease.memory_id) if row["rebuilding"] else ()
+        return standing_of(row, gaps=gaps, conversations=sharing)
+
+    async def load(self, lease: Lease, standing: Standing) -> Loaded | None:
+        """The same with its notes, which are those of the look as long as the lease is held; None when it was lost."""
+        async with self._database.snapshot() as tx:
+            if await tx.fetchval(HELD, lease.memory_id, lease.epoch) is None:
                 return None
             observations = await tx.fetch(LIVE_OBSERVATIONS, lease.memory_id)
             reflections = await tx.fetch(LIVE_REFLECTIONS, lease.memory_id)
-            shared = row["session_id"] != row["id"]
-            sharing = await tx.fetch(CONVERSATIONS, lease.memory_id, CONVERSATIONS_MAX) if shared else ()
-            gaps = await tx.fetch(GAPS, lease.memory_id) if row["rebuilding"] else ()
-        return loaded_of(row, observations, reflections, gaps=gaps, conversations=sharing)
+        return loaded_of(standing, observations, reflections)
 
     async def pending_messages(self, session_id: UUID, after: int) -> list[Message]:
         """The oldest messages after ``after``, beginning shortly before the first that is to be observed.

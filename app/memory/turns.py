@@ -1,4 +1,4 @@
-"""Which session of a shared memory has its turn, and a loaded memory as the ``State`` that policy takes.
+"""Which session of a shared memory has its turn, and how a memory stands as the ``State`` that policy takes.
 
 A session in which a look found nothing to observe is not looked at again until a message has come: that may have
 closed a group, or a topic.
@@ -11,9 +11,9 @@ from typing import TypeAlias
 from uuid import UUID
 
 from app.memory.outcomes import Outcome
-from app.memory.records import Loaded
+from app.memory.records import Standing
 from app.memory.rules import Rules
-from app.memory.steps import LiveReflection, NoteFacts, Rebuild, Request, State, Step
+from app.memory.steps import NoteFacts, Rebuild, Request, State, Step
 
 Seen: TypeAlias = tuple[int, datetime | None]
 """A session at a look: its newest message, and when something was asked for."""
@@ -21,60 +21,60 @@ Looked: TypeAlias = Mapping[tuple[UUID, Outcome], Seen]
 """What a worker has seen of each session when a step came to that."""
 
 
-def seen(loaded: Loaded) -> Seen:
-    return loaded.last_seq, loaded.requested_at
+def seen(standing: Standing) -> Seen:
+    return standing.last_seq, standing.requested_at
 
 
-def tried(loaded: Loaded, looked: Looked) -> frozenset[Outcome]:
+def tried(standing: Standing, looked: Looked) -> frozenset[Outcome]:
     """The outcomes of the steps that were tried on the session as it is now."""
-    now = seen(loaded)
+    now = seen(standing)
     return frozenset(
-        outcome for (session, outcome), then in looked.items() if session == loaded.session_id and then == now
+        outcome for (session, outcome), then in looked.items() if session == standing.session_id and then == now
     )
 
 
-def in_turn(loaded: Loaded, looked: Looked) -> Loaded:
+def in_turn(standing: Standing, looked: Looked) -> Standing:
     """A shared memory, about the session that has waited longest and may have a safe span; others as they are."""
-    waiting = [found for found in loaded.conversations if found.waits]
+    waiting = [found for found in standing.conversations if found.waits]
     for found in waiting:
-        one = loaded.about(found)
+        one = standing.about(found)
         if Outcome.NOTHING_SAFE not in tried(one, looked):
             return one
-    return loaded.about(waiting[0]) if waiting else loaded
+    return standing.about(waiting[0]) if waiting else standing
 
 
-def about(step: Step, loaded: Loaded) -> Loaded:
+def about(step: Step, standing: Standing) -> Standing:
     """The memory, about the session that this step is for, which may not be the one whose turn it is."""
     match step:
-        case NoteFacts() if loaded.is_shared:
-            return loaded.about(next(found for found in loaded.conversations if found.to_note))
+        case NoteFacts() if standing.is_shared:
+            return standing.about(next(found for found in standing.conversations if found.to_note))
         case Rebuild():
-            gap = loaded.rebuilding[0]
-            return replace(loaded, session_id=gap.session_id, session_key=gap.session_key)
+            gap = standing.rebuilding[0]
+            return replace(standing, session_id=gap.session_id, session_key=gap.session_key)
         case _:
-            return loaded
+            return standing
 
 
 def state_of(
-    loaded: Loaded, rules: Rules, *, tried: frozenset[Outcome] = frozenset(), activated: bool = False
+    standing: Standing, rules: Rules, *, tried: frozenset[Outcome] = frozenset(), activated: bool = False
 ) -> State:
     """``tried``: outcomes of steps on these messages. ``activated``: this run has done what a cold cache asks for."""
     return State(
         rules=rules,
-        now=loaded.now,
-        pending_tokens=loaded.pending_tokens,
-        observation_tokens=sum(chunk.tokens for chunk in loaded.observations),
-        observations=len(loaded.observations),
-        reflections=tuple(LiveReflection(level=found.level, tokens=found.tokens) for found in loaded.reflections),
-        buffered=tuple(chunk.message_tokens for chunk in loaded.buffered),
-        requested=None if activated and loaded.requested is Request.ACTIVATE else loaded.requested,
-        reflected_at=loaded.reflected_at,
-        unhelped_tokens=loaded.unhelped_tokens,
-        ahead=loaded.ahead is not None,
-        rebuilding=bool(loaded.rebuilding),
-        to_note=loaded.to_note,
-        failed=loaded.attempts > 0,
+        now=standing.now,
+        pending_tokens=standing.pending_tokens,
+        observation_tokens=standing.sizes.observation_tokens,
+        observations=standing.sizes.observations,
+        reflections=standing.sizes.reflections,
+        buffered=standing.sizes.buffered,
+        requested=None if activated and standing.requested is Request.ACTIVATE else standing.requested,
+        reflected_at=standing.reflected_at,
+        unhelped_tokens=standing.unhelped_tokens,
+        ahead=standing.sizes.ahead,
+        rebuilding=bool(standing.rebuilding),
+        to_note=standing.to_note,
+        failed=standing.attempts > 0,
         nothing_safe=Outcome.NOTHING_SAFE in tried,
         no_boundary=Outcome.NO_BOUNDARY in tried,
-        unfinished=loaded.unfinished,
+        unfinished=standing.unfinished,
     )

@@ -67,10 +67,10 @@ async def test_what_closes_a_call_while_the_engine_is_about_to_settle_is_looked_
     await world.due()
     lease = await queue.claim(world.memory, owner="test", seconds=60)
     assert lease is not None
-    loaded = await store.load(lease)
-    assert loaded is not None
+    standing = await store.look(lease)
+    assert standing is not None
     await world.append(1, [world.message("system", "Done.", kind="boundary")])
-    due = await queue.settle(lease, Wait(at_tokens=NEVER), loaded.requested_at)
+    due = await queue.settle(lease, Wait(at_tokens=NEVER), standing.requested_at)
 
     assert due is True
 

@@ -15,8 +15,9 @@ from uuid import UUID
 
 from app.kit.db import Database
 from app.memory.outcomes import Outcome
-from app.memory.records import Lease
+from app.memory.records import Lease, Loaded, Sizes
 from app.memory.rules import Rules
+from app.memory.steps import LiveReflection
 from app.memory.store import MemoryStore
 from app.memory.turns import state_of
 from app.sessions.model import Kind
@@ -476,8 +477,8 @@ class World:
     async def _policy_view(self, facts: laws.Facts) -> tuple[Any, Rules]:
         lease = Lease(memory_id=self.memory, epoch=facts.memory.get("lease_epoch", 0))
         rules = Rules.resolve({}, facts.session["config"])
-        loaded = await self._store.load(lease) if facts.memory else None
-        return (None if loaded is None else state_of(loaded, rules, tried=LOOKED)), rules
+        standing = await self._store.look(lease) if facts.memory else None
+        return (None if standing is None else state_of(standing, rules, tried=LOOKED)), rules
 
     async def look(self, at: int) -> None:
         """What the API tells is right too, in every format, and extends what it told before."""
@@ -534,6 +535,7 @@ class World:
             raise AssertionError(f"work is left over: {self._facts and self._facts.memory}")
         await self.check()
         self._caught_up()
+        await self._look_tells_the_notes()
         for one in self.sharers:
             await one.look(0)
 
@@ -550,8 +552,29 @@ class World:
         fits = rules.memory_budget is None or size <= max(rules.memory_budget, rules.observation_tokens)
         assert fits or memory["unhelped_tokens"] == size
 
+    async def _look_tells_the_notes(self) -> None:
+        """What policy is told of the notes is what a step loads of them."""
+        memory = self._facts.memory if self._facts else {}
+        lease = Lease(memory_id=self.memory, epoch=memory.get("lease_epoch", 0))
+        standing = await self._store.look(lease)
+        loaded = None if standing is None else await self._store.load(lease, standing)
+        assert (loaded is None) is (standing is None)
+        if standing is not None and loaded is not None:
+            assert standing.sizes == sizes_of(loaded)
+
     async def clear(self) -> None:
         for process in self.processes:
             await process.kill()
         async with self.database.connection() as connection:
             await empty(connection)
+
+
+def sizes_of(loaded: Loaded) -> Sizes:
+    """What a look should have told of these notes."""
+    return Sizes(
+        observations=len(loaded.observations),
+        observation_tokens=sum(chunk.tokens for chunk in loaded.observations),
+        buffered=tuple(chunk.message_tokens for chunk in loaded.buffered),
+        reflections=tuple(LiveReflection(level=note.level, tokens=note.tokens) for note in loaded.reflections),
+        ahead=loaded.ahead is not None,
+    )

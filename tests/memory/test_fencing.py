@@ -26,6 +26,7 @@ from app.memory.steps import Wait
 from app.memory.store import MemoryStore
 from app.sessions.store import SessionStore, session_id
 from tests.databases import TABLES
+from tests.memory.building import EMPTY
 
 LEASED = [
     f"{store.__name__}.{name}"
@@ -103,7 +104,8 @@ WRITES: dict[str, Callable[[Database, Tx, Lease], Awaitable[Any]]] = {
     "SpendingStore.reserve": reserve,
 }
 READS: dict[str, Callable[[Database, Tx, Lease], Awaitable[Any]]] = {
-    "MemoryStore.load": lambda database, _, lease: MemoryStore(database).load(lease),
+    "MemoryStore.look": lambda database, _, lease: MemoryStore(database).look(lease),
+    "MemoryStore.load": lambda database, _, lease: MemoryStore(database).load(lease, EMPTY),
     "MemoryStore.fence": lambda database, tx, lease: MemoryStore(database).fence(tx, lease, lease.memory_id),
     "MemoryStore.fence_all": lambda database, tx, lease: MemoryStore(database).fence_all(tx, lease, [lease.memory_id]),
 }
@@ -144,7 +146,9 @@ async def test_what_was_erased_since_it_was_loaded_is_not_observed_again_and_bre
         database=scene.database, store=store, charging=charging, observer=ExtractiveObserver(count=text_tokens)
     )
     rebuilding = Rebuilding(database=scene.database, store=store, erasing=ErasingStore(), observing=observing)
-    memory = await store.load(scene.held)
+    standing = await store.look(scene.held)
+    assert standing is not None
+    memory = await store.load(scene.held, standing)
     assert memory is not None
     erased = replace(
         memory, rebuilding=(Gap(session_id=memory.session_id, session_key="s", first=1, last=1),)
@@ -159,7 +163,7 @@ async def test_a_model_is_not_paid_for_what_a_worker_whose_lease_was_taken_over_
     """It would have reserved nothing, so that others might pass the cap by it, and could record nothing."""
     caps = Caps(tenant=Cap(tokens=1_000_000))
     charging = Charging(database=scene.database, store=SpendingStore(scene.database), caps=caps)
-    memory = await MemoryStore(scene.database).load(scene.held)
+    memory = await MemoryStore(scene.database).look(scene.held)
     assert memory is not None
     asked: list[ObserverInput] = []
 

@@ -53,7 +53,7 @@ class Rebuilding:
             safe_span, messages, want_tokens=want, limit_tokens=rules.observer_input_tokens, force_closed=True
         )
         if span is None:
-            if await self._store.load(lease) is None:
+            if await self._store.look(lease) is None:
                 return Outcome.STALE
             raise AssertionError
         before = as_before(loaded, gap.first)
