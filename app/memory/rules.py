@@ -92,7 +92,7 @@ COMMON: dict[str, Any] = {
 # activation may reach, as a share of retain_tokens, and what it leaves at least.
 NEAR_STEPS, OVERSHOOT_SHARE, LEFT_TOKENS_MIN = 1.1, 0.95, 1_000
 # Section 3.5: from half a step on a boundary is looked for each time so much of a step (one part of so many) has come.
-BOUNDARY_LOOKS = 8
+BOUNDARY_LOOKS = 4
 # Section 3.4: an early activation covers at least so many message tokens.
 EARLY_TOKENS_MIN = 1_000
 

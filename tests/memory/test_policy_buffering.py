@@ -30,18 +30,18 @@ AT_BOUNDARY = replace(STEP, at_boundary=True)
     ("found", "step"),
     [
         (state(2_999), Wait(at_tokens=3_000)),
-        # From half a step on up to the next boundary, which is looked for every eighth of a step.
+        # From half a step on up to the next boundary, which is looked for every quarter of a step.
         (state(3_000), AT_BOUNDARY),
-        (state(3_000, no_boundary=True), Wait(at_tokens=3_750)),
-        (state(5_249, no_boundary=True), Wait(at_tokens=5_999)),
-        (state(5_250, no_boundary=True), Wait(at_tokens=6_000)),
+        (state(3_000, no_boundary=True), Wait(at_tokens=4_500)),
+        (state(4_499, no_boundary=True), Wait(at_tokens=5_999)),
+        (state(4_500, no_boundary=True), Wait(at_tokens=6_000)),
         (state(5_999), AT_BOUNDARY),
         (state(5_999, no_boundary=True), Wait(at_tokens=6_000)),
         (state(6_000), STEP),
         (state(6_000, no_boundary=True), STEP),
         (state(8_999, 6_000), Wait(at_tokens=9_000)),
         (state(9_000, 6_000), AT_BOUNDARY),
-        (state(9_000, 6_000, no_boundary=True), Wait(at_tokens=9_750)),
+        (state(9_000, 6_000, no_boundary=True), Wait(at_tokens=10_500)),
         (state(11_999, 6_000, no_boundary=True), Wait(at_tokens=12_000)),
         (state(12_000, 6_000), STEP),
         # From 30,000 - 1.1 x 6,000 = 23,400 on half a step is enough.
