@@ -52,6 +52,7 @@ def index_config(settings: Settings) -> IndexConfig:
     recall = settings.recall
     return IndexConfig(
         share=recall.index_share,
+        idle_share=recall.index_idle_share,
         batch_messages=recall.index_batch,
         batch_tokens=recall.index_batch_tokens,
         waiting_messages=recall.index_waiting_max,

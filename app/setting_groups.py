@@ -227,7 +227,10 @@ class RecallSettings(_Group):
         description="of the text of a hit; of a longer text its beginning is shown",
     )
     index_share: float = Field(
-        0.03, gt=0, le=1, description="share of a process's time that indexing in the background may take"
+        0.03, gt=0, le=1, description="share of a process's time that indexing may take while messages are appended"
+    )
+    index_idle_share: float = Field(
+        0.5, gt=0, le=1, description="the same while none are, and for sessions whose messages a search missed in it"
     )
     index_batch: int = Field(100, ge=1, le=10_000, description="messages indexed in one step")
     index_batch_tokens: int = Field(

@@ -8,7 +8,11 @@ indexed yet is searched all the same (``service.py``), so nothing depends on whe
 import asyncio
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
+from math import inf
+from typing import NamedTuple
 from uuid import UUID
 
 from app.kit.repeating import Repeated
@@ -21,12 +25,15 @@ LOOKED_MAX = 500  # sessions of which it is told how many messages the index lac
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexConfig:
-    """Indexing takes at most ``share`` of a process's time. A batch is of one session, and bounded in both ways.
+    """Indexing takes at most ``share`` of a process's time while messages are appended to it, else ``idle_share``.
 
-    A session is indexed ``quiet_seconds`` after its last append, or as soon as ``waiting_messages`` wait.
+    So it does for a session of which a search missed messages: each search has to read them again, which costs more. A
+    batch is of one session, and bounded in both ways. A session is indexed ``quiet_seconds`` after its last append, or
+    as soon as ``waiting_messages`` wait.
     """
 
     share: float = 0.03
+    idle_share: float = 0.5
     batch_messages: int = 100
     batch_tokens: int = 25_000
     waiting_messages: int = 1_000
@@ -42,6 +49,13 @@ class IndexBacklog:
     sessions: int
     looked: int
     messages: int
+
+
+class Taken(NamedTuple):
+    """A session to be indexed. ``searched``: a search missed messages of it."""
+
+    session: UUID
+    searched: bool
 
 
 @dataclass(slots=True)
@@ -65,7 +79,10 @@ class Indexer:
         self._config = config
         self._now = monotonic
         self._waiting: dict[UUID, _Waiting] = {}  # in the order of their last appends
+        self._searched: dict[UUID, None] = {}
         self._asked: dict[UUID, None] = {}
+        self._hurried = asyncio.Event()
+        self._appended_at = -inf  # of the monotonic clock
         self._swept = FIRST
         self._repeated = Repeated(self._work, seconds=config.look_seconds, name="daybook-recall-index")
 
@@ -79,21 +96,26 @@ class Indexer:
         """Note that there is something to index. Never waits, never fails."""
         known = self._waiting.pop(session, None)
         waiting = messages if known is None else known.messages + messages
-        self._waiting[session] = _Waiting(waiting, self._now())
+        self._appended_at = self._now()
+        self._waiting[session] = _Waiting(waiting, self._appended_at)
         if waiting >= self._config.waiting_messages:
             self.ask(session)
 
-    def ask(self, session: UUID) -> None:
-        """Index this session next: a search missed messages in the index, or the index lacks too many."""
-        self._asked[session] = None
+    def ask(self, session: UUID, *, searched: bool = False) -> None:
+        """Index this session next: it lacks too many messages; first of all if it was ``searched`` and missed some."""
+        if searched:
+            self._searched[session] = None
+            self._hurried.set()
+        else:
+            self._asked[session] = None
 
     async def backlog(self) -> IndexBacklog:
         """What this process knows that the index lacks."""
-        known = [*self._asked.keys(), *(self._waiting.keys() - self._asked.keys())]
+        known = [*(self._searched | self._asked | self._waiting)]
         messages = await self._store.lacking(known[:LOOKED_MAX])
         return IndexBacklog(sessions=len(known), looked=min(len(known), LOOKED_MAX), messages=messages)
 
-    async def index(self, session: UUID) -> int:
+    async def index(self, session: UUID, *, searched: bool = False) -> int:
         """Index the next messages of a session, up to a batch. Answers how many; 0: there is nothing more to do."""
         most, tokens_max = self._config.batch_messages, self._config.batch_tokens
         last, messages = await self._store.unindexed(session, most, tokens_max=tokens_max)
@@ -104,7 +126,7 @@ class Indexer:
         if added and self._on_index is not None:
             self._on_index(session)
         if added == most or (added and sum(message.tokens for message in messages) >= tokens_max):
-            self.ask(session)
+            self.ask(session, searched=searched)
         return added
 
     async def sweep(self) -> int:
@@ -117,20 +139,35 @@ class Indexer:
 
     async def _work(self) -> None:
         """Index what waits; where nothing does, look for what was left."""
-        while (session := self.take()) is not None:
-            started = self._now()
-            await self.index(session)
-            await asyncio.sleep((self._now() - started) * (1 / self._config.share - 1))
+        while (taken := self.take()) is not None:
+            share, started = self.share(searched=taken.searched), self._now()
+            self._hurried.clear()
+            await self.index(taken.session, searched=taken.searched)
+            pause = (self._now() - started) * (1 / share - 1)
+            await (asyncio.sleep(pause) if taken.searched else self._pause(pause))
         await self.sweep()
 
-    def take(self) -> UUID | None:
+    async def _pause(self, seconds: float) -> None:
+        """For so long, or until a search misses something."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._hurried.wait(), seconds)
+
+    def share(self, *, searched: bool) -> float:
+        """The share of the time that indexing may take now."""
+        is_idle = self._now() - self._appended_at >= self._config.look_seconds
+        return self._config.idle_share if searched or is_idle else self._config.share
+
+    def take(self) -> Taken | None:
         """A session to index now, taken from those that wait."""
-        chosen = next(iter(self._asked), None) or next(iter(self._waiting), None)
-        if chosen is None or not (chosen in self._asked or self._is_quiet(self._waiting[chosen])):
+        chosen = next(chain(self._searched, self._asked, self._waiting), None)
+        if chosen is None:
             return None
-        self._asked.pop(chosen, None)
-        self._waiting.pop(chosen, None)
-        return chosen
+        searched, asked = chosen in self._searched, chosen in self._asked
+        if not (searched or asked or self._is_quiet(self._waiting[chosen])):
+            return None
+        for waiting in (self._searched, self._asked, self._waiting):
+            waiting.pop(chosen, None)
+        return Taken(chosen, searched)
 
     def _is_quiet(self, waiting: _Waiting) -> bool:
         return self._now() - waiting.since >= self._config.quiet_seconds

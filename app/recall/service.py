@@ -209,7 +209,7 @@ class RecallService:
         ids = [session.id for session in sessions]
         index = await self._store.index(ids, tail_max=self._config.tail_max, tail_tokens=self._config.tail_tokens)
         for session in index.tail:
-            self._indexer.ask(session)
+            self._indexer.ask(session, searched=True)
         words, kin, most = query.words, query.kin, self._config.candidates_max
         rows = await self._store.search(ids, scope, words, span, kin=kin, limit=most)
         return await asyncio.to_thread(_ranked, query, rows, index, span)

@@ -63,7 +63,7 @@ async def test_a_batch_of_long_messages_is_smaller_and_has_one_at_least(service:
     await tell(service, *(f"number {n}" for n in range(3)))
     index = indexer(database, batch_tokens=1)
     left = [(await index.index(SESSION), index.take()) for _ in range(4)]
-    assert left == [*[(1, SESSION)] * 3, (0, None)]
+    assert left == [*[(1, (SESSION, False))] * 3, (0, None)]
 
 
 async def test_a_row_holds_the_terms_of_the_message_and_those_of_its_session_and_resource(
@@ -160,9 +160,34 @@ async def test_a_session_is_taken_when_it_is_quiet_or_much_waits_the_longest_qui
         waiting.appended(session, 1)
     assert waiting.take() is None
     waiting.appended(busy, 2)
-    assert [waiting.take(), waiting.take()] == [busy, None]
+    assert [waiting.take(), waiting.take()] == [(busy, False), None]
     clock.at = 7
-    assert [waiting.take() for _ in range(3)] == [second, first, None]
+    waiting.ask(busy, searched=True)
+    assert [waiting.take() for _ in range(4)] == [(busy, True), (second, False), (first, False), None]
+
+
+async def test_indexing_takes_little_time_beside_appends_unless_a_search_missed_something(database: Database) -> None:
+    config, clock = IndexConfig(share=0.03, idle_share=0.5, look_seconds=1), Hand()
+    index = Indexer(store=IndexStore(database), config=config, monotonic=clock)
+    assert index.share(searched=False) == 0.5
+    index.appended(SESSION, 1)
+    assert (index.share(searched=False), index.share(searched=True)) == (0.03, 0.5)
+    clock.at = 1
+    assert index.share(searched=False) == 0.5
+
+
+async def test_what_a_search_has_to_read_is_soon_indexed_beside_appends(start_service: StartService) -> None:
+    """With the share of appends alone each batch would be followed by a pause of 10,000 times its length."""
+    recall = {"index_share": 0.0001, "index_quiet_seconds": 600, "index_look_seconds": 0.05, "index_batch": 1}
+    async with start_service(recall=recall, memory={"enabled": False}) as service:
+        await tell(service, *(f"number {n}" for n in range(8)))
+        database = service.app.state.database
+        for _ in range(400):
+            await tell(service, "and on", key="other")
+            await service.client.post("/sessions/s/recall", json={"query": "number"})
+            if len(await rows(database)) == 8:
+                break
+        assert len(await rows(database)) == 8
 
 
 async def test_what_follows_a_message_with_more_words_than_a_row_holds_is_indexed(start_service: StartService) -> None:
