@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from typing import Final
 
 from app.kit import month_names
@@ -12,6 +13,7 @@ from app.kit.patterns import lazy_pattern
 from app.kit.words import any_of, plain_digits
 
 LABEL_CHARACTERS_MAX: Final = 80
+LABELS_KEPT: Final = 4_096  # with the days they name: a log has few, and asks for each of its lines
 
 SHORT_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -205,10 +207,12 @@ def day_label(day: date) -> str:
 
 def parse_day(label: str) -> date | None:
     """The day a header names, or None. Weekdays, decoration and a relative time beside the date are passed over."""
-    if len(label) > LABEL_CHARACTERS_MAX:
-        return None
-    plain = _plain(label)
-    days = [phrase.full for phrase in date_phrases(plain)]
+    return None if len(label) > LABEL_CHARACTERS_MAX else _day_of(label)
+
+
+@lru_cache(maxsize=LABELS_KEPT)
+def _day_of(label: str) -> date | None:
+    days = [phrase.full for phrase in date_phrases(_plain(label))]
     return days[0] if len(days) == 1 else None
 
 

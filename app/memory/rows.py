@@ -1,16 +1,19 @@
 """Rows as the memory's own values."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 from uuid import UUID
 
 from app.kit.db import Row
 from app.memory.log import items_from_json
-from app.memory.model import Observation, Ranges, Reflection, Status
+from app.memory.model import Item, Observation, Ranges, Reflection, Status
 from app.memory.records import Conversation, Fenced, Gap, Loaded, Sizes, Standing
 from app.memory.steps import UNFINISHED, LiveReflection, Request
 
 IDS_KEPT = 4_096  # a context reads one for each of its notes
+NOTES_KEPT = 1_024  # and their lines, of some dozen logs of common size, as reading them takes a quarter of its time
 
 # Of a row ``o`` of observations: the key of its session, where others share the memory.
 CONVERSATION = """CASE WHEN o.session_id <> o.memory_id
@@ -33,7 +36,7 @@ def observation_of(row: Row) -> Observation:
         ordinal=row["ordinal"],
         status=Status(row["status"]),
         text=row["text"],
-        items=items_from_json(row["items"]),
+        items=_read_items(_Written("observation", row["id"], row["text"], row["items"])),
         tokens=row["tokens"],
         message_tokens=row["message_tokens"],
         session_id=_id_of(row["session_id"]),
@@ -57,7 +60,7 @@ def reflection_of(row: Row) -> Reflection:
         generation=row["generation"],
         status=Status(row["status"]),
         text=row["text"],
-        items=items_from_json(row["items"]),
+        items=_read_items(_Written("reflection", row["id"], row["text"], row["items"])),
         tokens=row["tokens"],
         source_tokens=row["source_tokens"],
         covers={_id_of(session): ranges_of(pairs) for session, pairs in (row.get("covers") or {}).items()},
@@ -154,6 +157,21 @@ def loaded_of(standing: Standing, observations: Sequence[Row], reflections: Sequ
 def _id_of(value: UUID | str) -> UUID:
     """An id, also of a row that came as JSON."""
     return _read_id(value) if isinstance(value, str) else value
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A note as it was stored. What is edited is a note anew, and of one that is erased the text is gone."""
+
+    kind: str
+    id: int
+    text: str
+    items: Sequence[Mapping[str, Any]] = field(compare=False)  # its text, read
+
+
+@lru_cache(maxsize=NOTES_KEPT)
+def _read_items(note: _Written) -> tuple[Item, ...]:
+    return items_from_json(note.items)
 
 
 @lru_cache(maxsize=IDS_KEPT)

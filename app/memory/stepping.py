@@ -166,7 +166,8 @@ class Stepping:
         if isinstance(work, Outcome):
             return work
         await self._queue.renew(lease, seconds=self._lease_seconds, step=name)
-        loaded = await self._store.load(lease, standing)
+        with traced(self._tracer, "load"):
+            loaded = await self._store.load(lease, standing)
         return Outcome.STALE if loaded is None else await work(lease, *await self._shown(loaded, rules))
 
     async def _observed(self, standing: Standing, rules: Rules, step: Observe | Buffer) -> Work | Outcome:

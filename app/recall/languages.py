@@ -4,7 +4,7 @@ A language is recognised by its script, and among those in Latin letters by the 
 any counts as English.
 """
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Final
@@ -64,10 +64,11 @@ def language_of(words: Iterable[str], *, telling: int) -> str | None:
 
     Any but English must have ``telling`` different ones: "car" is a stop word of French, "dog" of Danish.
     """
-    found: Counter[str] = Counter()
+    found: dict[str, int] = defaultdict(int)  # a Counter takes three times as long for the few of each word
     known = _languages_of_stop_words()
     for word in words if telling == 1 else dict.fromkeys(words):
-        found.update(known.get(word, ()))
+        for language in known.get(word, ()):
+            found[language] += 1
     if not found:
         return None
     most = max(LATIN, key=lambda language: found[language])  # the first of equals: English

@@ -14,7 +14,7 @@ from app.recall.model import Edit, Hit, HitKind
 from app.recall.ranking import plain_scores
 from app.recall.tokens import Alternatives, terms
 
-LINES_KEPT: Final = 4_096  # of which the terms are remembered
+LINES_KEPT: Final = 16_384  # with their terms: as many as `notes_max` chunks have, or each search reads them all anew
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,8 +48,11 @@ def terms(text: str) -> Counter[str]:
     pieces = list(_pieces(text))
     language = _language(pieces) or ENGLISH
     found = Counter(chain.from_iterable(_grams(piece) for unspaced, piece in pieces if unspaced))
-    words = Counter(chain.from_iterable(_readings(piece) for unspaced, piece in pieces if not unspaced))
-    for word, count in words.items() if len(words) <= WORDS_MAX else words.most_common(WORDS_MAX):
+    words: dict[str, int] = {}
+    for unspaced, piece in pieces:
+        for word in () if unspaced else _readings(piece):
+            words[word] = words.get(word, 0) + 1
+    for word, count in words.items() if len(words) <= WORDS_MAX else Counter(words).most_common(WORDS_MAX):
         if term := _term(word, language):
             found[term] += count
     for day in islice(_days(text), DATES_READ):

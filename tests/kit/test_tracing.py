@@ -104,10 +104,10 @@ async def test_a_trace_tells_a_request_and_another_the_work_it_woke(
     assert children(spans, only(spans, "GET /sessions/{key}/context")) == ["context"]
     assert (work.trace_id != request.trace_id, not work.parent_span_id) == (True, True)
     assert [link.span_id for link in work.links] == [request.span_id]
-    assert set(children(spans, work)) == {"claim", "load", "step observe"}
+    assert set(children(spans, work)) == {"claim", "look", "step observe"}
     step, think = only(spans, "step observe"), only(spans, "think")
     assert (attributes(step)["daybook.session"], attributes(step)["daybook.outcome"]) == ("s", "recorded")
-    assert children(spans, step) == ["record", "think"]
+    assert children(spans, step) == ["load", "record", "think"]
     (call,) = [span for span in spans if span.parent_span_id == think.span_id]
     told = attributes(call)
     assert (call.name, call.kind) == (f"chat {told['gen_ai.request.model']}", Span.SPAN_KIND_CLIENT)
