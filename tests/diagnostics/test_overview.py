@@ -183,8 +183,8 @@ async def test_messages_that_the_index_lacks_are_counted_until_it_has_them(start
         await service.append("b", {"role": "user", "content": "Hello"})
         lacking = await overview(service)
         indexer = service.app.state.recall._indexer
-        while (session := indexer.take()) is not None:
-            await indexer.index(session)
+        while (taken := indexer.take()) is not None:
+            await indexer.index(taken.session)
         indexed = await overview(service)
 
     assert lacking["process"]["indexing"] == {"sessions": 2, "looked": 2, "messages": 9}
