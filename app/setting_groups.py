@@ -230,7 +230,7 @@ class RecallSettings(_Group):
         0.03, gt=0, le=1, description="share of a process's time that indexing may take while messages are appended"
     )
     index_idle_share: float = Field(
-        0.5, gt=0, le=1, description="the same while none are, and for sessions whose messages a search missed in it"
+        0.5, gt=0, le=1, description="share of it while none are, and always for what a search missed in the index"
     )
     index_batch: int = Field(100, ge=1, le=10_000, description="messages indexed in one step")
     index_batch_tokens: int = Field(

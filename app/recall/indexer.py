@@ -27,9 +27,9 @@ LOOKED_MAX = 500  # sessions of which it is told how many messages the index lac
 class IndexConfig:
     """Indexing takes at most ``share`` of a process's time while messages are appended to it, else ``idle_share``.
 
-    So it does for a session of which a search missed messages: each search has to read them again, which costs more. A
-    batch is of one session, and bounded in both ways. A session is indexed ``quiet_seconds`` after its last append, or
-    as soon as ``waiting_messages`` wait.
+    It takes ``idle_share`` too for a session of which a search missed messages: each search has to read them again,
+    which costs more. A batch is of one session, and bounded in both ways. A session is indexed ``quiet_seconds`` after
+    its last append, or as soon as ``waiting_messages`` wait.
     """
 
     share: float = 0.03
