@@ -93,11 +93,12 @@ WAITS = frozenset({Fault.HANG, Fault.DRIP, Fault.ENDLESS, Fault.ENDLESS_REDIRECT
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """An answer word for word, as some provider or gateway gives it."""
+    """An answer word for word, as some provider or gateway gives it; ``held`` back until release()."""
 
     body: Any
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
+    held: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,6 +251,8 @@ class ModelServer:
             wish = {"retry-after": plan.retry_after} if plan.retry_after else {}
             said = Said(status=STATUSES[fault], body=wire.error(api, STATUSES[fault]), headers=wish)
         if isinstance(said, Said):
+            if said.held:
+                await self._wait(Fault.HANG, reader, writer)
             return await http.send_json(writer, said.status, said.body, said.headers)
         if await self._misbehaved(fault, reader, writer):
             return None

@@ -84,12 +84,19 @@ async def test_a_limit_by_the_wrong_name_is_sent_by_the_other_from_then_on(
 
 
 async def test_calls_at_once_each_learn_the_name_of_the_limit(server: ModelServer) -> None:
-    server.fail_next(Said(status=400, body=REFUSED["OpenAI behind a gateway"][1]), times=3)
+    server.fail_next(Said(status=400, body=REFUSED["OpenAI behind a gateway"][1], held=True), times=3)
     model = build_model(Provider.OPENAI, "my-deployment", LlmConfig())
-    replies = await asyncio.gather(*(model.complete(ASK) for _ in range(3)))
+    calls = [asyncio.create_task(model.complete(ASK)) for _ in range(3)]
+    assert await asyncio.to_thread(server.wait_for_requests, 3)
+    server.release()
+    replies = await asyncio.gather(*calls)
     await model.close()
 
     assert [reply.text for reply in replies] == ["Lisbon, of course."] * 3
+    assert [limits(request.body) for request in server.requests] == [
+        *[{"max_tokens": 4_010}] * 3,
+        *[{"max_completion_tokens": 4_010}] * 3,
+    ]
 
 
 async def test_a_limit_that_is_refused_by_both_names_is_an_error(server: ModelServer) -> None:
