@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
+from itertools import chain
 from typing import Final
 
 from app.kit import month_names
@@ -92,7 +93,9 @@ _IN_FIGURES: Final = lazy_pattern(
     r"(?<![0-9./-])([0-9]{1,2})[/.]\s?([0-9]{1,2})(?:[/.]\s?([0-9]{4}|[0-9]{2}))?\.?(?![0-9/.-])"
 )
 CENTURY: Final = 2_000  # of a year in two figures
-_DIGIT: Final = lazy_pattern("[0-9]")
+_DIGITS: Final = lazy_pattern("[0-9]+")
+# A date has at most 22 characters before its first digit (``października,  del   2026``) and 31 between two.
+_REACH: Final = 32
 _WORD: Final = lazy_pattern(r"(?=\w)[^\s,.;:!?*#_~|，、。]+")
 _DECORATION: Final = " *#_\u3000"
 _COLON: Final = str.maketrans("：", ":")
@@ -139,9 +142,7 @@ class DatePhrase:
 def date_phrases(text: str) -> Iterator[DatePhrase]:
     """The calendar dates a text names, in order: ``May 20, 2023``, ``20 mai``, ``2023-05-20``, ``2023年5月20日``."""
     text = plain_digits(text)
-    if not _DIGIT.search(text):
-        return
-    for match in _DATE.finditer(text):
+    for match in chain.from_iterable(_DATE.finditer(text, start, end) for start, end in _near_digits(text)):
         found = {name[0]: value for name, value in match.groupdict().items() if value and name != "sep"}
         month = _month(found["m"])
         phrase = DatePhrase(
@@ -153,6 +154,19 @@ def date_phrases(text: str) -> Iterator[DatePhrase]:
         )
         if phrase.on(phrase.year if phrase.year is not None else 2000) is not None:  # 2000: a leap year
             yield phrase
+
+
+def _near_digits(text: str) -> Iterator[tuple[int, int]]:
+    """Where in a text a date may be: each has a digit. To try all other words takes most of the time otherwise."""
+    start = end = 0
+    for digits in _DIGITS.finditer(text):
+        if digits.start() - _REACH > end:
+            if end:
+                yield start, end
+            start = digits.start() - _REACH
+        end = digits.end() + _REACH
+    if end:
+        yield start, end
 
 
 def _month(said: str) -> int:

@@ -6,7 +6,7 @@ any counts as English.
 
 from collections import defaultdict
 from collections.abc import Iterable
-from functools import cache, lru_cache
+from functools import cache
 from typing import Final
 
 import regex
@@ -55,7 +55,6 @@ _CODES: Final = tuple(
     )
 )
 _WORDS: Final = regex.compile(r"\w+")
-STEMS_KEPT: Final = 65_536
 WORDS_READ: Final = 200  # of a text, to tell its language
 
 
@@ -85,7 +84,6 @@ def language_codes(text: str, *, telling: int = 1) -> list[str]:
     return [*by_script, *([] if by_script and latin is None else [LATIN[latin or ENGLISH]])]
 
 
-@lru_cache(maxsize=STEMS_KEPT)
 def stem(word: str, language: str) -> str:
     """The stem of a word in lower case: by its script, else as one of ``language``."""
     import snowballstemmer

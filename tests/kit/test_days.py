@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.kit.days import (
+    MONTHS,
     date_phrases,
     day_behind_label,
     day_label,
@@ -114,6 +115,17 @@ def test_a_label_reads_back_as_its_day(day: date) -> None:
 )
 def test_dates_are_found_inside_a_text(text: str, expected: list[tuple[int | None, int, int | None]]) -> None:
     assert [(phrase.year, phrase.month, phrase.day) for phrase in date_phrases(text)] == expected
+
+
+@pytest.mark.parametrize(
+    "written", ["{}.   29th, 2026", "{},   2026", "29-го de   {}. del   2026 року", "2026. {}   29", "29/30 {}"]
+)
+def test_a_date_is_found_far_from_every_other_figure(written: str) -> None:
+    """As it is among figures, near which dates are looked for."""
+    words, figures = "wo " * 40, "7x " * 40
+    for name in MONTHS:
+        alone, among = (list(date_phrases(f"{beside}{written.format(name)} {beside}")) for beside in (words, figures))
+        assert alone == among
 
 
 @given(st.text(alphabet="0123 .,-jJaAuUnNſıİK月日", max_size=12))
