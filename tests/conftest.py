@@ -28,7 +28,7 @@ from app.locating import Location
 from app.main import create_app
 from app.settings import Settings, configured
 from tests.contract import Contract
-from tests.databases import RUN, clone, compile_once, emptied, run_folder, run_server
+from tests.databases import RUN, Emptying, clone, compile_once, run_folder, run_server
 from tests.model_server import ModelServer
 from tests.pooler import is_pooled, pooled
 from tests.secured import as_role, is_as_role, secured
@@ -98,10 +98,18 @@ async def worker_url(postgres: str, request: pytest.FixtureRequest) -> str:
     return url
 
 
+@pytest.fixture(scope="session")
+async def emptying(worker_url: str) -> AsyncIterator[Emptying]:
+    emptying = Emptying(worker_url)
+    yield emptying
+    await emptying.close()
+
+
 @pytest.fixture
-async def database_url(worker_url: str) -> str:
+async def database_url(worker_url: str, emptying: Emptying) -> str:
     """DSN of an empty, migrated database."""
-    return await emptied(worker_url)
+    await emptying()
+    return worker_url
 
 
 class QuietServer(uvicorn.Server):

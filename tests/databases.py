@@ -108,14 +108,21 @@ async def clone(server: str, name: str) -> str:
     return dsn_of(server, name)
 
 
-async def empty(connection: Any) -> None:
-    for table in TABLES:
-        await connection.execute(f"DELETE FROM {table}")  # noqa: S608 - our own table names
+EMPTY = "; ".join(f"DELETE FROM {table}" for table in TABLES)  # noqa: S608 - our own table names
 
 
-async def emptied(url: str) -> str:
-    """The database, without a row in it."""
-    connection = await asyncpg.connect(url)
-    await empty(connection)
-    await connection.close()
-    return url
+class Emptying:
+    """Takes every row out of a database, by a connection that it keeps: a new one costs five times as much."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._connection: Any = None
+
+    async def __call__(self) -> None:
+        if self._connection is None or self._connection.is_closed():
+            self._connection = await asyncpg.connect(self._url)
+        await self._connection.execute(EMPTY)
+
+    async def close(self) -> None:
+        if self._connection is not None:
+            await self._connection.close()

@@ -22,7 +22,7 @@ import httpx2 as httpx
 
 from app.kit.db import Database, DatabaseConfig
 from app.sessions.store import session_id
-from tests.databases import TABLES, clone, emptied
+from tests.databases import TABLES, Emptying, clone
 from tests.fuzz import laws, scenario
 from tests.fuzz.crashing import DIED, PORT, STATEMENTS, Life, Point
 from tests.fuzz.statements import writes
@@ -89,6 +89,7 @@ class Lane:
     def __init__(self, zygote: Zygote, url: str, folder: Path) -> None:
         self._zygote = zygote
         self._url = url
+        self._emptying = Emptying(url)
         self._folder = folder
         self._scripts = {"faulty": folder / "faulty.json", "sound": folder / "sound.json"}
         self._scripts["faulty"].write_text(json.dumps(scenario.FAULTY), encoding="utf-8")
@@ -99,7 +100,7 @@ class Lane:
 
     async def run(self, *deaths: Point) -> End:
         """The scenario from an empty database to its end; the first life dies the first death, and so on."""
-        await emptied(self._url)
+        await self._emptying()
         (self._folder / STATEMENTS).write_text("", encoding="utf-8")
         self._planned = deque(deaths)
         try:
@@ -121,6 +122,7 @@ class Lane:
             )
         finally:
             await self._client.aclose()
+            await self._emptying.close()
             await self._end(signal.SIGKILL)
 
     def _told(self) -> list[str]:

@@ -26,7 +26,7 @@ from app.sessions.store import session_id
 from app.transfer.exporting import ExportConfig, Exporting
 from app.transfer.importing import Importing
 from tests.context.shapes import CHECKS
-from tests.databases import empty
+from tests.databases import EMPTY
 from tests.fuzz import laws
 from tests.fuzz.model import MARK, Fate
 from tests.fuzz.processes import Process
@@ -566,7 +566,7 @@ class World:
         for process in self.processes:
             await process.kill()
         async with self.database.connection() as connection:
-            await empty(connection)
+            await connection.execute(EMPTY)
 
 
 def sizes_of(loaded: Loaded) -> Sizes:
