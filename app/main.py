@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Protocol
 
 from fastapi import FastAPI
@@ -298,20 +298,18 @@ def _lifespan(
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        await base.database.open()
-        await auth.start()
-        for part in background:
-            part.start()
-        try:
+        async with AsyncExitStack() as ending:  # in reverse order, and each also where another one failed
+            ending.push_async_callback(asyncio.to_thread, tracing.close)
+            ending.push_async_callback(base.database.close)
+            ending.push_async_callback(base.roles.close)
+            ending.push_async_callback(rates.close)
+            await base.database.open()
+            ending.push_async_callback(auth.stop)
+            await auth.start()
+            for part in background:
+                ending.push_async_callback(part.stop)
+                part.start()
             yield
-        finally:
-            for part in reversed(background):
-                await part.stop()
-            await auth.stop()
-            await rates.close()
-            await base.roles.close()
-            await base.database.close()
-            await asyncio.to_thread(tracing.close)
 
     return lifespan
 

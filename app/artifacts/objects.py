@@ -128,11 +128,12 @@ class Objects:
                 await self._places.acquire()
         except TimeoutError as error:
             raise Unavailable("the object store is too busy") from error
-        try:
-            with _translated():
-                return await asyncio.get_running_loop().run_in_executor(self._threads, self._here, call)
-        finally:
-            self._places.release()
+        loop = asyncio.get_running_loop()
+        running = self._threads.submit(self._here, call)
+        # It has its place until the thread is free, which may be long after nobody waits for it any more.
+        running.add_done_callback(lambda _: loop.is_closed() or loop.call_soon_threadsafe(self._places.release))
+        with _translated():
+            return await asyncio.wrap_future(running)
 
     def _here(self, call: Callable[[], Any]) -> Any:
         if self.is_unmarked():

@@ -58,7 +58,7 @@ class DiffStore:
 
         ``until`` is by default the newest, ``since`` the one before it.
         """
-        async with self._database.tx() as tx:
+        async with self._database.snapshot() as tx:
             row = await tx.fetchrow(SPAN, session, since, until)
             if row is None:
                 return None

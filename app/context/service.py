@@ -1,6 +1,5 @@
 """From a request for a context to its answer: wait if asked to, read one snapshot, compile it."""
 
-import asyncio
 import time
 from dataclasses import replace
 from datetime import date, datetime
@@ -21,6 +20,7 @@ from app.context.schemas import ContextIn, ContextQuery
 from app.context.store import PRESENT, ContextStore, Moment, Unchanged
 from app.kit.clock import Clock
 from app.kit.offload import UNKNOWN, offloaded
+from app.kit.repeating import seen
 from app.kit.tracing import UNTRACED, traced
 from app.memory.service import MemoryService
 from app.recall.model import HitKind
@@ -32,7 +32,6 @@ from app.sessions.store import session_id
 from app.state.reading import check_temp
 from app.state.templates import Scope, names_of, read
 
-POLL_SECONDS = 0.02
 MESSAGES = frozenset({HitKind.MESSAGE})
 RECALLED_MAX = 100  # hits considered for one context
 PART_BYTES = 64  # compiling one part of a message takes as long as reading so many bytes: some 25 ms for a thousand
@@ -169,10 +168,10 @@ class ContextService:
             return True
         end = time.monotonic() + query.wait_ms / 1000
         seq = query.min_seq or 0
-        while (memory := await self._store.memory_with(session, seq)) is None and seq:
-            if time.monotonic() >= end:
-                return False
-            await asyncio.sleep(POLL_SECONDS)
+        stored = partial(self._store.memory_with, session, seq)
+        memory = await seen(stored, seconds=query.wait_ms / 1000) if seq else await stored()
+        if seq and memory is None:
+            return False
         left = max(0, round((end - time.monotonic()) * 1000))
         return memory is None or await self._memory.idle(memory, left)
 

@@ -61,12 +61,13 @@ async def _heard(
     request: Request,
     last_event_id: Annotated[str | None, Header(max_length=100, description="Goes on after this event")] = None,
     last_heard: Annotated[str | None, Query(alias="lastEventId", max_length=100, include_in_schema=False)] = None,
-) -> AsyncIterator[Event]:
+) -> AsyncIterator[AsyncIterator[Event]]:
     # A dependency: what is wrong is answered before the stream has begun. The parameter is what event-source-polyfill
     # sends for the header, with which a page can listen that has a key.
     last = last_event_id or last_heard
     place = None if last is None else read_place(last)
-    return await _service(request).events(tenant, key, place, is_let_in=partial(is_let_in, request))
+    async with _service(request).events(tenant, key, place, is_let_in=partial(is_let_in, request)) as stream:
+        yield stream
 
 
 @router.get("/sessions/{key}/memory", operation_id="getMemory")

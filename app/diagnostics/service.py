@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
@@ -78,10 +79,11 @@ class DiagnosticsService:
         await self._memory.idle(memory, wait_ms)
         return await self.memory(tenant, key)
 
+    @asynccontextmanager
     async def events(
         self, tenant: str, key: str, place: Place | None, *, is_let_in: Callable[[], Awaitable[bool]]
-    ) -> AsyncIterator[Event]:
-        """What happens to the memory from ``place`` on, as long as the listener ``is_let_in``.
+    ) -> AsyncIterator[AsyncIterator[Event]]:
+        """What happens to the memory from ``place`` on, as long as the listener ``is_let_in``; a stream until the exit.
 
         Raises SessionNotFound and TooManyStreams before the first event.
         """
@@ -93,26 +95,26 @@ class DiagnosticsService:
             limit = self._events.streams_max
             detail = f"{limit} event streams are open (DAYBOOK_EVENTS__STREAMS_MAX)"
             raise TooManyStreams(detail, retry_after=STREAMS_RETRY_SECONDS)
-        return self._listening(session, begun, is_let_in)
+        self._streams += 1
+        try:
+            yield self._listening(session, begun, is_let_in)
+        finally:
+            self._streams -= 1
 
     async def _listening(
         self, session: UUID, found: tuple[Place, Row] | None, is_let_in: Callable[[], Awaitable[bool]]
     ) -> AsyncIterator[Event]:
-        self._streams += 1
         before: Row | None = None
-        try:
-            while not self._leaving and found is not None and await is_let_in():
-                place, row = found
-                for event in events(place, row):
-                    place = event.place
-                    yield event
-                for event in changes(place, row, before):
-                    yield event
-                before = row
-                await asyncio.sleep(self._events.poll_seconds)
-                found = await self._store.events(session, place)
-        finally:
-            self._streams -= 1
+        while not self._leaving and found is not None and await is_let_in():
+            place, row = found
+            for event in events(place, row):
+                place = event.place
+                yield event
+            for event in changes(place, row, before):
+                yield event
+            before = row
+            await asyncio.sleep(self._events.poll_seconds)
+            found = await self._store.events(session, place)
 
     def leave(self) -> None:
         """The process is about to end: event streams, which never end by themselves, do so at their next look."""

@@ -93,6 +93,10 @@ class Fact:
     created_at: datetime
     updated_at: datetime
 
+    def says(self, new: NewFact) -> bool:
+        """Whether it says the same until the same time, whenever it began: to say it twice would tell nothing new."""
+        return (self.text, self.category, self.valid_to) == (new.text, new.category, new.valid_to)
+
 
 def source_to_json(source: Source) -> dict[str, Any]:
     return {

@@ -53,7 +53,7 @@ async def list_facts(
 async def add_fact(
     resource_id: ResourceId, body: Sent[FactIn], tenant: Tenant, request: Request, response: Response
 ) -> FactOut:
-    """Note a fact by hand. A fact in the same words, valid for the same time, is noted once."""
+    """Note a fact by hand. One in the same words that ends at the same time is noted once, whenever it began."""
     fact, created = await _service(request).note(tenant, resource_id, _noted(body))
     response.status_code = 201 if created else 200
     return fact_out(fact, resource_id)

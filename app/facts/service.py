@@ -52,7 +52,7 @@ class FactService:
         return fact
 
     async def note(self, tenant: str, resource_id: str, noted: Noted) -> tuple[Fact, bool]:
-        """Store a fact, once for the same words and validity; answers it and whether it is new.
+        """Store a fact, once for the same words until the same time; answers it and whether it is new.
 
         A known one then rests on what is cited too, and is erased with it.
         """
@@ -69,7 +69,7 @@ class FactService:
         async with self._database.tx() as tx:
             await self._check_cited(tx, resource_id, new.sources)
             known = await self._store.locked(tx, tenant, resource_id)
-            same = next((fact for fact in known if _is_same(fact, new)), None)
+            same = next((fact for fact in known if fact.says(new)), None)
             if same is not None:
                 cited = _citing(same, new.sources)
                 return (same if cited == same else await self._store.change(tx, tenant, resource_id, cited)), False
@@ -159,10 +159,6 @@ def _unworded(fact: Fact) -> Fact:
     """A fact that a caller has put in other words, without the words of its sources."""
     blank = (source if source.text is None else replace(source, text="") for source in fact.sources)
     return replace(fact, sources=tuple(blank))
-
-
-def _is_same(fact: Fact, new: NewFact) -> bool:
-    return (fact.text, fact.category, fact.valid_to) == (new.text, new.category, new.valid_to)
 
 
 def _check(category: Category, trust: Trust, *, valid_from: datetime, valid_to: datetime | None) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from threading import Lock, Thread
+from threading import Lock, Thread, Timer
 from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
@@ -88,11 +88,16 @@ class Beside:
         raise ProcessLost(f"the process beside the service was lost {TRIES} times at the same work")
 
     def _exchanged(self, asked: bytes) -> tuple[bool, Any]:
+        """Whether it was done, and the answer or error. The process is killed where it neither reads nor answers."""
         pipe = self._pipe or self._start()
-        pipe.send_bytes(asked)
-        if not pipe.poll(self._answer_seconds):
-            raise TimeoutError
-        found: tuple[bool, Any] = pickle.loads(pipe.recv_bytes())  # noqa: S301 - our own process wrote it
+        assert self._process is not None  # noqa: S101 - it has the other end
+        overdue = Timer(self._answer_seconds, self._process.kill)
+        overdue.start()
+        try:
+            pipe.send_bytes(asked)
+            found: tuple[bool, Any] = pickle.loads(pipe.recv_bytes())  # noqa: S301 - our own process wrote it
+        finally:
+            overdue.cancel()
         return found
 
     def _start(self) -> Connection:

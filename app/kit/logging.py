@@ -83,7 +83,10 @@ def _failure(error: BaseException) -> list[str]:
     before = [] if earlier is None else [*_failure(earlier), "and then"]
     places = [*traceback.format_tb(error.__traceback__), *vars(error).get(PLACES, ())]
     code = getattr(error, "sqlstate", None)
-    return [*before, *map(str.rstrip, places), type(error).__qualname__ + (f" {code}" if code else "")]
+    told = [*before, *map(str.rstrip, places), type(error).__qualname__ + (f" {code}" if code else "")]
+    for one in error.exceptions if isinstance(error, BaseExceptionGroup) else ():
+        told += ["of which", *_failure(one)]
+    return told
 
 
 def _first_line(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:

@@ -1,14 +1,32 @@
-"""Work in the background, again and again: nothing ends it but its owner."""
+"""Work in the background, again and again: nothing ends it but its owner. And looks for what is to come soon."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
 
 import structlog
 
 from app.kit.db import AWAY
 from app.kit.errors import Unavailable
 
+PAUSE_SECONDS: Final = 0.02
+PAUSE_SECONDS_MAX: Final = 0.25
+PAUSE_GROWTH: Final = 1.5
+
 log = structlog.get_logger("daybook.background")
+
+T = TypeVar("T")
+
+
+async def seen(look: Callable[[], Awaitable[T]], *, seconds: float) -> T:
+    """What ``look`` answers once that is true, or after so many ``seconds``: it looks ever more rarely."""
+    end = time.monotonic() + seconds
+    pause = PAUSE_SECONDS
+    while not (found := await look()) and (left := end - time.monotonic()) > 0:
+        await asyncio.sleep(min(pause, left))
+        pause = min(pause * PAUSE_GROWTH, PAUSE_SECONDS_MAX)
+    return found
 
 
 class Repeated:

@@ -1,14 +1,14 @@
 """What the rest of the service may ask of the memory: its thresholds, its status, a hurry, a step now."""
 
-import asyncio
-import time
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from pydantic import ValidationError
 
 from app.kit.errors import ERRORS_MAX, FieldError, Invalid, invalid_detail, json_pointer, too_many_errors
+from app.kit.repeating import seen
 from app.llm.guard import Guard
 from app.memory.engine import Engine
 from app.memory.policy import first_wake_tokens
@@ -17,8 +17,6 @@ from app.memory.rules import EARLY_TOKENS_MIN, MemoryConfig, Rules
 from app.memory.status import memory_status
 from app.memory.steps import Request
 from app.sessions.model import MemoryCounters, MemoryDefaults
-
-POLL_FIRST_SECONDS, POLL_MAX_SECONDS = 0.02, 0.25
 
 
 class MemoryService:
@@ -103,15 +101,7 @@ class MemoryService:
 
     async def idle(self, memory_id: UUID, wait_ms: int) -> bool:
         """Wait until there is nothing to do for this memory, on whichever replica; False when the time ran out."""
-        end = time.monotonic() + wait_ms / 1000
-        pause = POLL_FIRST_SECONDS
-        while not await self._queue.idle(memory_id):
-            left = end - time.monotonic()
-            if left <= 0:
-                return False
-            await asyncio.sleep(min(pause, left))
-            pause = min(pause * 1.5, POLL_MAX_SECONDS)
-        return True
+        return await seen(partial(self._queue.idle, memory_id), seconds=wait_ms / 1000)
 
 
 def read_config(config: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,9 @@ The end makes the session's memory due, which takes facts from what was said (ap
 from dataclasses import dataclass
 from uuid import UUID
 
-from app.kit.db import Database, Row
+import structlog
+
+from app.kit.db import AWAY, Database, Row
 from app.kit.repeating import Repeated
 from app.sessions.errors import SessionNotFound
 from app.sessions.model import MemoryPort
@@ -14,6 +16,8 @@ from app.sessions.store import SessionRecord, session_id, session_of
 from app.sessions.waking import woken
 
 FIRST = UUID(int=0)
+
+log = structlog.get_logger("daybook.background")
 
 # One that has ended keeps its time. ``$2``: only if nothing was said for so many seconds.
 END = f"""/* end_session */
@@ -78,7 +82,10 @@ class Ending:
         self._looked = row["last"] or FIRST
         idle: list[UUID] = row["idle"] or []
         for session in idle:
-            await self._end(session, idle_seconds=self._config.ended_after)
+            try:
+                await self._end(session, idle_seconds=self._config.ended_after)
+            except AWAY as error:  # as where somebody holds it: one that fails keeps back no other, and is found again
+                log.warning("session_not_ended", session=str(session), error=type(error).__name__)
         return len(idle)
 
     async def _end(self, session: UUID, *, idle_seconds: float | None = None) -> Row | None:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from app.diagnostics.events import Event, Place, events, read_place
 from app.kit.errors import Invalid
 from tests.conftest import Service, StartService
+from tests.journeys import looks
 
 EVENTS = "/sessions/s1/memory/events"
 NOBODY = "http://127.0.0.1:9"  # the port of a service that nobody runs
@@ -180,6 +181,24 @@ async def test_what_is_wrong_is_answered_before_the_stream_begins(start_service:
             answer = await service.client.get(EVENTS)
             assert (answer.status_code, answer.json()["type"]) == (503, "/problems/too-many-streams")
             assert "Retry-After" in answer.headers
+
+
+async def test_of_streams_asked_for_at_once_no_more_are_opened_than_may_be(start_service: StartService) -> None:
+    async with start_service(events={"streams_max": 2}) as service:
+        await say(service, "Hi")
+
+        async def opened() -> httpx.Response:
+            return await service.client.send(service.client.build_request("GET", EVENTS), stream=True)
+
+        async def status() -> int:
+            answer = await opened()
+            await answer.aclose()
+            return answer.status_code
+
+        answers = await asyncio.gather(*(opened() for _ in range(9)))
+        assert sorted(answer.status_code for answer in answers) == [200] * 2 + [503] * 7
+        await asyncio.gather(*(answer.aclose() for answer in answers))
+        await looks.until(status, lambda found: found == 200)  # what was closed may be opened again
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from tests.journeys.looks import until
 from tests.kit.works import PADDING, die, fail, hang, place
 
 NICEST = 19  # more there is not
+MORE_THAN_A_PIPE_HOLDS = bytes(10_000_000)
 SECONDS = 60.0  # until an answer, on a machine that is busy
 STARTER = """
 from tests.kit.works import PADDING, place
@@ -86,6 +87,15 @@ def test_work_that_kills_its_process_fails_and_the_next_does_not(shared: Beside)
 def test_work_that_hangs_is_given_up() -> None:
     with pytest.raises(ProcessLost):
         Beside(answer_seconds=0.01).submit(partial(hang, PADDING)).result(SECONDS)
+
+
+async def test_a_process_that_does_not_read_what_it_is_sent_is_replaced() -> None:
+    beside = Beside(answer_seconds=2.0)
+    first, _ = answered(beside.submit(partial(place, PADDING)))
+    os.kill(first, signal.SIGSTOP)
+    second, _ = answered(beside.submit(partial(place, MORE_THAN_A_PIPE_HOLDS)))
+    assert second != first
+    await until_gone(first)
 
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])

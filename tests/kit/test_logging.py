@@ -84,6 +84,16 @@ def test_what_an_error_says_is_not_told_but_what_it_is_and_what_led_to_it(
     assert "test_logging.py" in told
 
 
+def test_of_several_errors_at_once_each_is_told(capfd: pytest.CaptureFixture[str]) -> None:
+    configure(json=True, level="debug")
+
+    structlog.get_logger("daybook").error("broke", exc_info=ExceptionGroup(SAID, [KeyError(SAID), ValueError(SAID)]))
+
+    told = capfd.readouterr().err
+    assert SAID not in told
+    assert all(name in told for name in ("ExceptionGroup", "KeyError", "ValueError"))
+
+
 def test_a_library_is_heard_from_warnings_on_whatever_it_is_set_to(capfd: pytest.CaptureFixture[str]) -> None:
     configure(json=True, level="debug")
     logger = logging.getLogger("openai")

@@ -166,6 +166,23 @@ async def test_how_long_a_session_is_idle_before_it_ends_can_be_set(start_servic
         await until(partial(service.get, "/sessions/s1"), lambda session: session["ended_at"] is not None)
 
 
+async def test_a_session_that_somebody_holds_keeps_no_other_from_ending(
+    start_service: StartService, database_url: str
+) -> None:
+    idle = {"ended_after": 0.001, "ended_look_seconds": 0.05}
+    async with start_service(sessions=idle | {"ended_after": 0}) as service:
+        for key in ("s1", "s2"):
+            await service.append(key, {"role": "user", "content": "Hello"})
+    holding = await asyncpg.connect(database_url)
+    async with start_service(sessions=idle, pool={"statement_seconds": 0.5}) as service:
+        async with holding.transaction():
+            held = await holding.fetchval("SELECT key FROM sessions ORDER BY id LIMIT 1 FOR UPDATE")
+            other = {"s1": "s2", "s2": "s1"}[held]
+            await until(partial(service.get, f"/sessions/{other}"), lambda session: session["ended_at"] is not None)
+        await until(partial(service.get, f"/sessions/{held}"), lambda session: session["ended_at"] is not None)
+    await holding.close()
+
+
 async def test_where_ending_is_switched_off_no_session_ends_by_itself(start_service: StartService) -> None:
     async with start_service(sessions={"ended_after": 0}):
         assert "daybook-ending" not in {task.get_name() for task in asyncio.all_tasks()}
