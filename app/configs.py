@@ -20,7 +20,7 @@ def auth_config(settings: Settings) -> AuthConfig:
         settings.keys,
         bootstrap_key=None if bootstrap is None else bootstrap.get_secret_value(),
         loopback=settings.host in LOOPBACK_HOSTS,
-        origins=frozenset(settings.http.origins.split(",")),
+        origins=frozenset(settings.http.origin_list),
     )
 
 

@@ -69,7 +69,7 @@ def route(app: FastAPI, settings: Settings, registry: CollectorRegistry, tracer:
     install_console(app)
     install_mcp(app, request_bytes_max=settings.http.request_bytes_max)
     install_problems(app)
-    origins = settings.http.origins.split(",") if settings.http.origins else []
+    origins = settings.http.origin_list
     if origins:
         allow_cross_origin(app, origins)
     app.add_middleware(

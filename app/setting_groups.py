@@ -66,6 +66,10 @@ class HttpSettings(_Group):
     )
     access_log: bool = Field(True, description="one line per request")
 
+    @property
+    def origin_list(self) -> list[str]:
+        return self.origins.split(",") if self.origins else []
+
 
 class KeySettings(_Group):
     cache_seconds: float = Field(

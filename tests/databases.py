@@ -111,6 +111,9 @@ async def clone(server: str, name: str) -> str:
 EMPTY = "; ".join(f"DELETE FROM {table}" for table in TABLES)  # noqa: S608 - our own table names
 
 
+EMPTYING = "daybook-tests-emptying"
+
+
 class Emptying:
     """Takes every row out of a database, by a connection that it keeps: a new one costs five times as much."""
 
@@ -120,7 +123,7 @@ class Emptying:
 
     async def __call__(self) -> None:
         if self._connection is None or self._connection.is_closed():
-            self._connection = await asyncpg.connect(self._url)
+            self._connection = await asyncpg.connect(self._url, server_settings={"application_name": EMPTYING})
         await self._connection.execute(EMPTY)
 
     async def close(self) -> None:

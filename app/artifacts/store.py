@@ -57,7 +57,7 @@ SELECT DISTINCT ON (name) {COLUMNS} FROM artifacts
 WHERE session_id = $1 AND name = ANY($2::text[]) AND deleted_at IS NULL ORDER BY name, version DESC
 """  # noqa: S608 - our own column names
 
-VERSIONS = f"""/* versions */
+VERSIONS = f"""/* artifact_versions */
 SELECT {COLUMNS} FROM artifacts
 WHERE session_id = $1 AND name = $2 AND version < $3 AND deleted_at IS NULL ORDER BY version DESC LIMIT $4
 """  # noqa: S608 - our own column names
@@ -107,7 +107,7 @@ FROM messages m, LATERAL (
 ) AS said
 WHERE m.session_id = $1"""
 
-PART = f"/* part */ {_PARTS} AND m.seq = $4 AND said.n = $5"
+PART = f"/* message_part */ {_PARTS} AND m.seq = $4 AND said.n = $5"
 
 LARGE_PARTS = f"""/* large_parts */
 WITH said AS ({_PARTS} AND octet_length(m.parts::text) > 4096 AND m.seq >= $4)

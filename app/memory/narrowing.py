@@ -30,7 +30,7 @@ from app.memory.model import (
 )
 from app.memory.records import Standing
 from app.memory.spans import Span
-from app.memory.steps import Buffer, Observe
+from app.memory.steps import Buffer, Consolidate, NoteFacts, Observe, Rebuild, Reflect
 from app.sessions.model import Message, Role
 
 REFUSED, BAD_REPLY, TOO_LONG = "refused", "bad_reply", "too_long"
@@ -54,9 +54,11 @@ class Showing:
 
 
 # Of what is not noted nothing is known; and Gemini says nothing at all to some texts.
-OBSERVED: Final = Showing(steps=frozenset({"observe", "buffer", "rebuild"}), gives_up=frozenset({REFUSED, BAD_REPLY}))
-CONDENSED: Final = Showing(steps=frozenset({"reflect", "consolidate"}))
-EXTRACTED: Final = Showing(steps=frozenset({"notefacts"}))
+OBSERVED: Final = Showing(
+    steps=frozenset({Observe.name, Buffer.name, Rebuild.name}), gives_up=frozenset({REFUSED, BAD_REPLY})
+)
+CONDENSED: Final = Showing(steps=frozenset({Reflect.name, Consolidate.name}))
+EXTRACTED: Final = Showing(steps=frozenset({NoteFacts.name}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,16 @@ from datetime import datetime
 from enum import StrEnum
 
 from app.memory.policy import has_stalled
+from app.memory.steps import (
+    Activate,
+    ActivateReflection,
+    Buffer,
+    Consolidate,
+    NoteFacts,
+    Observe,
+    Rebuild,
+    Reflect,
+)
 
 
 class MemoryStatus(StrEnum):
@@ -19,14 +29,14 @@ class MemoryStatus(StrEnum):
 
 
 STEPS = {
-    "buffer": MemoryStatus.BUFFERING,
-    "activate": MemoryStatus.OBSERVING,
-    "observe": MemoryStatus.OBSERVING,
-    "rebuild": MemoryStatus.OBSERVING,
-    "notefacts": MemoryStatus.OBSERVING,
-    "reflect": MemoryStatus.REFLECTING,
-    "activatereflection": MemoryStatus.REFLECTING,
-    "consolidate": MemoryStatus.REFLECTING,
+    Buffer.name: MemoryStatus.BUFFERING,
+    Activate.name: MemoryStatus.OBSERVING,
+    Observe.name: MemoryStatus.OBSERVING,
+    Rebuild.name: MemoryStatus.OBSERVING,
+    NoteFacts.name: MemoryStatus.OBSERVING,
+    Reflect.name: MemoryStatus.REFLECTING,
+    ActivateReflection.name: MemoryStatus.REFLECTING,
+    Consolidate.name: MemoryStatus.REFLECTING,
 }
 
 

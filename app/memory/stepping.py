@@ -137,10 +137,9 @@ class Stepping:
 
     async def _attempt(self, lease: Lease, standing: Standing, rules: Rules, step: Step) -> Outcome | None:
         """Execute one step; None if it failed. A failure is recorded and ends the lease."""
-        name = type(step).__name__.lower()
-        structlog.contextvars.bind_contextvars(session=standing.session_key, step=name, epoch=lease.epoch)
+        structlog.contextvars.bind_contextvars(session=standing.session_key, step=step.name, epoch=lease.epoch)
         try:
-            return await self._done(lease, standing, rules, step, name)
+            return await self._done(lease, standing, rules, step)
         except Exception as error:  # a bug is a failure like another: recorded, and tried again later
             if is_away(error):
                 raise
@@ -148,24 +147,26 @@ class Stepping:
             await self._fail(lease, standing, step, StepFailed("internal", type(error).__name__, runs=()))
             return None
 
-    async def _done(self, lease: Lease, standing: Standing, rules: Rules, step: Step, name: str) -> Outcome | None:
+    async def _done(self, lease: Lease, standing: Standing, rules: Rules, step: Step) -> Outcome | None:
         """Execute the step and log its outcome; None if it failed in a way that it foresaw."""
         try:
-            with traced(self._tracer, f"step {name}", attributes={"daybook.session": standing.session_key}) as going:
-                outcome = await self._execute(lease, standing, rules, step, name)
+            with traced(
+                self._tracer, f"step {step.name}", attributes={"daybook.session": standing.session_key}
+            ) as going:
+                outcome = await self._execute(lease, standing, rules, step)
                 going.set_attribute("daybook.outcome", outcome)
         except StepFailed as failure:
             await self._fail(lease, standing, step, failure)
             return None
-        self._metrics.stepped(name, outcome)
+        self._metrics.stepped(step.name, outcome)
         log.info("step", outcome=outcome)
         return outcome
 
-    async def _execute(self, lease: Lease, standing: Standing, rules: Rules, step: Step, name: str) -> Outcome:
+    async def _execute(self, lease: Lease, standing: Standing, rules: Rules, step: Step) -> Outcome:
         work = await self._observed(standing, rules, step) if isinstance(step, Observe | Buffer) else self._work(step)
         if isinstance(work, Outcome):
             return work
-        await self._queue.renew(lease, seconds=self._lease_seconds, step=name)
+        await self._queue.renew(lease, seconds=self._lease_seconds, step=step.name)
         with traced(self._tracer, "load"):
             loaded = await self._store.load(lease, standing)
         return Outcome.STALE if loaded is None else await work(lease, *await self._shown(loaded, rules))
@@ -202,12 +203,11 @@ class Stepping:
 
     async def _fail(self, lease: Lease, standing: Standing, step: Step, failure: StepFailed) -> None:
         """Record what happened and back off (memory-rules.md 3.8). Where no model was asked, no try is counted."""
-        name = type(step).__name__.lower()
         shown = standing.conversation_id if isinstance(step, OF_ONE_SESSION) else None
         untried = failure.kind == CIRCUIT_OPEN
         attempts = max(standing.attempts, 1) if untried else standing.attempts + 1
         jitter = random.random()  # noqa: S311 - spreads retries, guards nothing
-        error = {"step": name, "kind": failure.kind, "message": str(failure)[:1000]}
+        error = {"step": step.name, "kind": failure.kind, "message": str(failure)[:1000]}
         if shown is not None:
             error["session"] = standing.session_key
         async with self._database.tx() as tx:
@@ -230,7 +230,7 @@ class Stepping:
             )
             told = None if untried and standing.attempts else error
             await self._queue.fail(tx, lease, attempts=attempts, error=told, wait=wait)
-        self._metrics.stepped(name, failure.kind)
+        self._metrics.stepped(step.name, failure.kind)
         log.warning("step_failed", kind=failure.kind, attempts=attempts)
 
 

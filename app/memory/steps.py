@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from app.memory.rules import Rules
 
@@ -85,6 +85,7 @@ class Observe:
     boundary.
     """
 
+    name: ClassVar[str] = "observe"
     want_tokens: int
     force_closed: bool
     whole: bool = False
@@ -97,6 +98,7 @@ class Buffer:
     ``at_boundary``: only one that ends where a topic does.
     """
 
+    name: ClassVar[str] = "buffer"
     want_tokens: int
     least_tokens: int
     at_boundary: bool = False
@@ -106,12 +108,15 @@ class Buffer:
 class Activate:
     """Make the oldest ``count`` buffered chunks live, in one new version. Calls no model."""
 
+    name: ClassVar[str] = "activate"
     count: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rebuild:
     """Observe again the oldest messages whose notes were erased."""
+
+    name: ClassVar[str] = "rebuild"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +126,7 @@ class Reflect:
     ``ahead``: before its time, to be kept until it is activated.
     """
 
+    name: ClassVar[str] = "reflect"
     keep_tokens: int
     whole: bool = False
     ahead: bool = False
@@ -130,11 +136,14 @@ class Reflect:
 class ActivateReflection:
     """Replace its sources by the reflection made ahead, in one new version. Calls no model."""
 
+    name: ClassVar[str] = "activatereflection"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consolidate:
     """Condense the oldest live reflections of these levels into one of ``into_level``: at most ``most``; None: all."""
 
+    name: ClassVar[str] = "consolidate"
     levels: tuple[int, ...]
     into_level: int
     most: int | None = None
@@ -147,6 +156,7 @@ class Wait:
     ``paused``: there is something to do, but a cap on cost forbids it.
     """
 
+    name: ClassVar[str] = "wait"
     until: datetime | None = None
     at_tokens: int = NEVER
     paused: bool = False
@@ -155,6 +165,8 @@ class Wait:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteFacts:
     """The session has ended: take facts from the messages since its last end."""
+
+    name: ClassVar[str] = "notefacts"
 
 
 Step: TypeAlias = NoteFacts | Rebuild | Activate | Observe | Buffer | ActivateReflection | Reflect | Consolidate | Wait

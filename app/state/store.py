@@ -45,7 +45,7 @@ TENANT_VALUES = """/* tenant_values */
 SELECT name, value FROM state_entries WHERE tenant = $1 AND scope = 'app' AND owner = '' AND name = ANY($2::text[])
 """
 
-HOLD_SESSION = "/* hold_session */ SELECT resource_id FROM sessions WHERE id = $1 FOR KEY SHARE"
+HOLD_SESSION = "/* hold_session_for_state */ SELECT resource_id FROM sessions WHERE id = $1 FOR KEY SHARE"
 
 LOCK_OWNERS = """/* lock_owners */
 SELECT pg_advisory_xact_lock(hashtextextended(owner, 0)) FROM unnest($1::text[]) AS o (owner)

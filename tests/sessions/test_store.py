@@ -60,22 +60,24 @@ async def statements_of(database: Database, call: Any) -> list[str]:
     return sent
 
 
-@pytest.mark.parametrize("messages", [1, 20])
-async def test_an_append_of_new_messages_is_one_short_statement(database: Database, messages: int) -> None:
+@pytest.mark.parametrize(("messages", "name"), [(1, "append_one"), (20, "append_new")])
+async def test_an_append_of_new_messages_is_one_short_statement(database: Database, messages: int, name: str) -> None:
     store = AppendStore(database)
     await append(store, message("first"))
     sent = await statements_of(database, lambda: append(store, *(message(uuid4().hex) for _ in range(messages))))
-    assert [query.split("\n")[0] for query in sent] == ["/* append_new */"]
+    assert [query.split("\n")[0] for query in sent] == [f"/* {name} */"]
 
 
-@pytest.mark.parametrize("messages", [1, 20])
-async def test_the_short_statement_is_not_planned_for_each_append(database: Database, messages: int) -> None:
+@pytest.mark.parametrize(("messages", "name"), [(1, "append_one"), (20, "append_new")])
+async def test_the_short_statement_is_not_planned_for_each_append(database: Database, messages: int, name: str) -> None:
     """Postgres chooses the generic plan once five others were no cheaper."""
     store = AppendStore(database)
     for _ in range(12):
         await append(store, *(message(uuid4().hex) for _ in range(messages)))
     async with database.connection() as connection:
-        row = await connection.fetchrow("SELECT * FROM pg_prepared_statements WHERE statement LIKE '/* append_new%'")
+        row = await connection.fetchrow(
+            "SELECT * FROM pg_prepared_statements WHERE statement LIKE $1", f"/* {name} */%"
+        )
     assert (row["custom_plans"], row["generic_plans"]) == (5, 7)
 
 

@@ -40,7 +40,7 @@ FROM sessions s WHERE s.id = $1
 """
 
 # The key may be used anew, by another session of the same id.
-PART = """/* part */
+PART = """/* part_from_memory */
 WITH observed AS (
   DELETE FROM observations WHERE memory_id = $1 AND session_id = $2
 ), called AS (
