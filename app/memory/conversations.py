@@ -6,13 +6,14 @@ citations in its reply are translated back to names.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Final, Self
 
 from app.kit.patterns import lazy_pattern
-from app.memory.log import cite_text
+from app.kit.tokens import text_tokens
+from app.memory.log import cite_text, render
 from app.memory.model import Cite, Item
 
 BEYOND: Final = 500_000_000  # where nobody who edits a log writes a number by hand
@@ -49,7 +50,11 @@ class Numbering:
 
     def named(self, items: Iterable[Item]) -> tuple[Item, ...]:
         """The lines with names again; a range over several conversations becomes one of each."""
-        return _mapped(items, lambda cite: tuple(self._names(cite)))
+        return _mapped(items, lambda cite: tuple(self._names(cite))) if self.before else tuple(items)
+
+    def size(self, items: Sequence[Item]) -> int:
+        """Tokens of the lines as the log has them, with names: these may be a third of it."""
+        return text_tokens(render(self.named(items)))
 
     def named_words(self, items: Iterable[Item]) -> tuple[Item, ...]:
         """The same, also where a number stands within a sentence."""
@@ -90,6 +95,9 @@ class Numbering:
         shift = self.before[match[1]]
         first, last = int(match[2]) + shift, int(match[3] or match[2]) + shift
         return f"#{first}" if first == last else f"#{first}-{last}"
+
+
+NO_NAMES: Final = Numbering({}, 0)  # of a log that is one conversation's
 
 
 def _mapped(items: Iterable[Item], names: Callable[[Cite], tuple[Cite, ...]]) -> tuple[Item, ...]:

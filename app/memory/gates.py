@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from math import inf
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -10,7 +11,7 @@ from app.kit.patterns import lazy_pattern
 from app.kit.tokens import text_tokens
 from app.memory.grounding.checking import stands_on
 from app.memory.grounding.sources import Grounds, Source, item_source, message_source
-from app.memory.log import detail_line, item_line, render
+from app.memory.log import render
 from app.memory.model import Cite, Item, Parsed, Priority, Ranges
 from app.memory.protected import irreplaceable, lost, with_lines
 from app.memory.rules import SHRINK_FROM_TOKENS
@@ -65,6 +66,11 @@ class Verdict:
         return self.rejected.reason
 
 
+def tokens_of(items: Sequence[Item]) -> int:
+    """What these lines take in the log."""
+    return text_tokens(render(items))
+
+
 def judge_observation(
     parsed: Parsed,
     *,
@@ -87,13 +93,22 @@ def judge_observation(
 
 
 def judge_reflection(
-    parsed: Parsed, *, items: Sequence[Item], source_tokens: int, limit_tokens: int | None, cut_off: bool
+    parsed: Parsed,
+    *,
+    items: Sequence[Item],
+    source_tokens: int,
+    limit_tokens: int | None,
+    cut_off: bool,
+    size: Callable[[Sequence[Item]], int] = tokens_of,
 ) -> Verdict:
-    """A reflector's lines against the lines it condensed: always smaller than they, and at most ``limit_tokens``."""
+    """A reflector's lines against the lines it condensed: always smaller than they, and at most ``limit_tokens``.
+
+    ``size`` is what lines take in the log, where they may be written at more length than here.
+    """
     sources = [item_source(item) for item in items]
     within = tuple(span for source in sources for span in source.seqs)
     most = source_tokens - 1 if limit_tokens is None else min(source_tokens - 1, limit_tokens)
-    return _judge(parsed, sources, within=within, tokens_max=most, cut_off=cut_off)
+    return _judge(parsed, sources, within=within, tokens_max=most, cut_off=cut_off, size=size)
 
 
 def judge_facts(
@@ -107,28 +122,47 @@ def judge_facts(
     return replace(verdict, rejected=None) if nothing else verdict
 
 
-def restore(verdict: Verdict, guarded: Iterable[Item], *, limit_tokens: int | None) -> Verdict:
+def restore(
+    verdict: Verdict,
+    guarded: Iterable[Item],
+    *,
+    limit_tokens: int | None,
+    size: Callable[[Sequence[Item]], int] = tokens_of,
+) -> Verdict:
     """The verdict with the protected lines it lost put back verbatim: all, or as many as fit the limit.
 
     First those that hold most of what is protected by the token, then the newest: the newest first of all would let go
-    of what is old at each reflection, however much it says.
+    of what is old at each reflection, however much it says. What fits is estimated from above, and again with the room
+    that this has left. ``size``: see ``judge_reflection``.
     """
-    room = None if limit_tokens is None else limit_tokens - verdict.tokens
     gone = lost(guarded, verdict.items)
-    sizes = [_size(item) for item in gone]
-    back: set[int] = set()
-    for at in sorted(range(len(gone)), key=lambda at: (-irreplaceable(gone[at]) / sizes[at], -at)):
-        if room is None or sizes[at] <= room:
-            back.add(at)
-            room = None if room is None else room - sizes[at]
-    items = with_lines(verdict.items, [gone[at] for at in sorted(back)])
-    text = render(items)
-    return replace(verdict, items=items, text=text, tokens=text_tokens(text)) if back else verdict
+    costs = [size([replace(item, day="")]) + 1 for item in gone]
+    left = sorted(range(len(gone)), key=lambda at: (-irreplaceable(gone[at]) / costs[at], -at))
+    limit = inf if limit_tokens is None else limit_tokens
+    restored, back = verdict, set[int]()
+    while taken := _fitting(left, gone, costs, room=limit - restored.tokens, days={one.day for one in restored.items}):
+        back |= taken
+        items = with_lines(verdict.items, [gone[at] for at in sorted(back)])
+        fuller = replace(verdict, items=items, text=render(items), tokens=size(items))
+        if fuller.tokens > limit:
+            break
+        restored, left = fuller, [at for at in left if at not in back]
+    return restored
 
 
-def _size(item: Item) -> int:
-    """The most tokens that a line takes, with a day of its own."""
-    return text_tokens(f"Date: {item.day}\n{item_line(item)}\n" + "\n".join(map(detail_line, item.details))) + 1
+def _fitting(
+    left: Sequence[int], gone: Sequence[Item], costs: Sequence[int], *, room: float, days: set[str]
+) -> set[int]:
+    """Those of ``left``, in their order, for which there is room; the first of a day brings its header."""
+    taken: set[int] = set()
+    for at in left:
+        day = gone[at].day
+        cost = costs[at] + (0 if day in days else text_tokens(f"Date: {day}\n") + 1)
+        if cost <= room:
+            taken.add(at)
+            days = days | {day}
+            room -= cost
+    return taken
 
 
 def _judge(
@@ -139,6 +173,7 @@ def _judge(
     within: Ranges,
     tokens_max: int | None,
     cut_off: bool,
+    size: Callable[[Sequence[Item]], int] = tokens_of,
 ) -> Verdict:
     items = clip_citations(parsed.items, within=within, said="\n".join(source.text for source in sources))
     grounds = Grounds(sources, known=known)
@@ -147,11 +182,10 @@ def _judge(
         item if true and not _rests_on_doubt(item, grounds) else _doubted(item)
         for item, true in zip(items, grounded, strict=True)
     )
-    text = render(marked)
-    tokens = text_tokens(text)
+    tokens = size(marked)
     return Verdict(
         items=marked,
-        text=text,
+        text=render(marked),
         rejected=_rejection(parsed, tokens=tokens, tokens_max=tokens_max, cut_off=cut_off),
         grounded_share=sum(grounded) / len(grounded) if grounded else 1.0,
         tokens=tokens,

@@ -1,6 +1,6 @@
 """A draft against its source: parsed, told whose word each line rests on, judged (memory-rules.md section 4). Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
 from zoneinfo import ZoneInfo
@@ -69,14 +69,22 @@ def _on_day_meant(item: Item, said: frozenset[date]) -> Item:
     return replace(item, day=day_label(*meant)) if len(meant) == 1 else item
 
 
-def judged_reflection(draft: Draft, items: Sequence[Item], *, tokens: int, limit_tokens: int | None) -> Verdict:
-    """``items`` are what is condensed, of so many ``tokens``, and into how many at most."""
+def judged_reflection(
+    draft: Draft,
+    items: Sequence[Item],
+    *,
+    tokens: int,
+    limit_tokens: int | None,
+    size: Callable[[Sequence[Item]], int],
+) -> Verdict:
+    """``items`` are what is condensed, of so many ``tokens``, and into how many at most; ``size`` as there."""
     return judge_reflection(
         vetted(parse(draft.text), item_voices(items)),
         items=items,
         source_tokens=tokens,
         limit_tokens=limit_tokens,
         cut_off=draft.cut_off,
+        size=size,
     )
 
 

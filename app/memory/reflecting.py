@@ -1,5 +1,6 @@
 """The Reflect and Consolidate steps: condense a part of the log, judge the result, and replace the part by it."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Self
@@ -15,9 +16,9 @@ from app.kit.tracing import UNTRACED, traced
 from app.memory import reflection_store
 from app.memory.calling import Calling, run_of
 from app.memory.charging import Charging
-from app.memory.conversations import Numbering
+from app.memory.conversations import NO_NAMES, Numbering
 from app.memory.extractive.roles import ExtractiveReflector
-from app.memory.gates import Rejection, Verdict, restore
+from app.memory.gates import Rejection, Verdict, restore, tokens_of
 from app.memory.judging import judged_reflection
 from app.memory.log import render
 from app.memory.model import Item, Observation, Ranges, Reflection, Reflector, ReflectorInput
@@ -42,7 +43,8 @@ log = structlog.get_logger("daybook.engine")
 class Sources:
     """What is to be condensed, oldest first, and the level of the result.
 
-    ``limit_tokens`` bounds the result; None: it only has to be smaller than its sources.
+    ``limit_tokens`` bounds the result; None: it only has to be smaller than its sources. Tokens are those of the log.
+    Its lines, where they are shown to a model by the ``numbering`` of a shared log, have only ``shown_tokens``.
     """
 
     kind: str
@@ -50,6 +52,8 @@ class Sources:
     reflections: tuple[Reflection, ...]
     into_level: int
     limit_tokens: int | None = None
+    numbering: Numbering = NO_NAMES
+    shown_tokens: int | None = None
 
     @property
     def chunks(self) -> list[Observation | Reflection]:
@@ -74,29 +78,24 @@ class Sources:
             limit_tokens=_largest(reflections) if self.kind == "consolidate" else None,
         )
 
-    def numbered(self, numbering: Numbering) -> Self:
+    def numbered(self) -> Self:
         """The same with plain numbers as citations, as a model is shown them."""
+        numbering = Numbering.of(self.items)
         if not numbering.before:
             return self
-        return replace(
+        shown = replace(
             self,
             observations=tuple(replace(one, items=numbering.numbered(one.items)) for one in self.observations),
             reflections=tuple(replace(one, items=numbering.numbered(one.items)) for one in self.reflections),
+            numbering=numbering,
         )
+        return replace(shown, shown_tokens=tokens_of(shown.items))
 
 
-def named_verdict(verdict: Verdict, numbering: Numbering, sources: Sources) -> Verdict | None:
-    """The verdict with its citations naming the conversations of a shared log again.
-
-    None if the names make it larger than ``limit_tokens`` allows, or no smaller than its sources.
-    """
-    if not numbering.before:
-        return verdict
+def named_verdict(verdict: Verdict, numbering: Numbering) -> Verdict:
+    """The verdict with its citations naming the conversations of a shared log again, as its tokens were counted."""
     items = numbering.named(verdict.items)
-    text = render(items)
-    tokens = text_tokens(text)
-    fits = tokens <= sources.limit_tokens if sources.limit_tokens is not None else tokens < sources.tokens
-    return replace(verdict, items=items, text=text, tokens=tokens) if fits else None
+    return replace(verdict, items=items, text=render(items))
 
 
 def reflect_sources(loaded: Loaded, step: Reflect) -> Sources:
@@ -191,12 +190,11 @@ class Reflecting:
         runs: list[Run],
     ) -> Verdict | None:
         """As ``_think``, of lines that name their conversations."""
-        numbering = Numbering.of(sources.items)
-        sources = sources.numbered(numbering)
+        sources = await asyncio.to_thread(sources.numbered)
         of = {"daybook.notes": len(sources.chunks), "daybook.tokens": sources.tokens}
         with traced(self._tracer, "think", attributes=of):
             best = await self._think(calling, lease, loaded, rules, sources, runs)
-        return None if best is None else named_verdict(best, numbering, sources)
+        return None if best is None else named_verdict(best, sources.numbering)
 
     async def _think(
         self,
@@ -214,7 +212,7 @@ class Reflecting:
         cap on cost forbade the first call; then there are no runs. Raises StepFailed if there is no valid result for
         any other reason. Appends the record of each call to ``runs``.
         """
-        source = _reflector_input(loaded, rules, sources)
+        source, target = _reflector_input(loaded, rules, sources), _target(rules, sources)
         guarded = await aside(protected, sources.items)
         best: Verdict | None = None
         before = len(runs)
@@ -237,14 +235,16 @@ class Reflecting:
             faithful = not guarded or await aside(coverage, guarded, verdict.items) > PROTECTED_COVERAGE
             if best is None or (faithful and verdict.tokens < best.tokens):
                 best = verdict
-            if not faithful or best.tokens < source.target_tokens:
+            if not faithful or best.tokens < target:
                 break
             source = replace(source, rejected=verdict.reason)
         tried = len(runs) - before == len(COMPRESSION_SHARES)
         if reasons and best is None and not (tried and all(reason is Rejection.NOT_SMALLER for reason in reasons)):
             raise StepFailed(reasons[-1], f"the reflector's output was rejected: {reasons[-1].reason}", runs=runs)
         if best is not None:
-            best = await aside(restore, best, guarded, limit_tokens=_restored_most(sources))
+            best = await aside(
+                restore, best, guarded, limit_tokens=_restored_most(sources), size=sources.numbering.size
+            )
         return best
 
     async def _try(
@@ -260,7 +260,12 @@ class Reflecting:
         if draft is None:
             return None
         verdict = await aside(
-            judged_reflection, draft, sources.items, tokens=sources.tokens, limit_tokens=sources.limit_tokens
+            judged_reflection,
+            draft,
+            sources.items,
+            tokens=sources.tokens,
+            limit_tokens=sources.limit_tokens,
+            size=sources.numbering.size,
         )
         runs.append(run_of(sources.kind, draft, verdict))
         return verdict
@@ -297,15 +302,21 @@ class Reflecting:
 
 
 def _reflector_input(loaded: Loaded, rules: Rules, sources: Sources) -> ReflectorInput:
-    target = round(sources.tokens * rules.reflect_to)
+    """It is asked for so many tokens as the target has without names."""
+    shown = sources.tokens if sources.shown_tokens is None else sources.shown_tokens
     return ReflectorInput(
         items=sources.items,
-        source_tokens=sources.tokens,
-        target_tokens=target if sources.limit_tokens is None else min(target, sources.limit_tokens),
+        source_tokens=shown,
+        target_tokens=round(_target(rules, sources) * shown / max(1, sources.tokens)),
         now=loaded.now,
         timezone=rules.zone,
         instruction=rules.instruction,
     )
+
+
+def _target(rules: Rules, sources: Sources) -> int:
+    target = round(sources.tokens * rules.reflect_to)
+    return target if sources.limit_tokens is None else min(target, sources.limit_tokens)
 
 
 def _restored_most(sources: Sources) -> int:

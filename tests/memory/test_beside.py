@@ -15,6 +15,7 @@ from app.kit.beside import SMALL_BYTES, Beside
 from app.kit.tokens import text_tokens
 from app.llm.port import Usage
 from app.memory.boundaries import span_of
+from app.memory.conversations import NO_NAMES
 from app.memory.extractive.extractor import extracts
 from app.memory.extractive.observer import observations
 from app.memory.extractive.reflector import reflections
@@ -86,10 +87,12 @@ def test_what_is_observed_is_the_same_wherever_it_is_computed(both: Both, shared
         now=messages[-1].created_at,
     )
     reflected = draft(both(reflections, half, count=text_tokens))
-    smaller = both(judged_reflection, reflected, verdict.items, tokens=verdict.tokens, limit_tokens=None)
+    smaller = both(
+        judged_reflection, reflected, verdict.items, tokens=verdict.tokens, limit_tokens=None, size=NO_NAMES.size
+    )
     guarded = both(protected, verdict.items)
     both(coverage, guarded, smaller.items)
-    both(restore, smaller, guarded, limit_tokens=None)
+    both(restore, smaller, guarded, limit_tokens=None, size=NO_NAMES.size)
 
     for source in (ExtractorInput(messages=span.messages), ExtractorInput(items=verdict.items)):
         extracted = draft(both(extracts, source, count=text_tokens))

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -320,7 +321,21 @@ def test_no_more_is_restored_than_fits_and_of_like_lines_the_newest(room: int) -
     assert restored.tokens <= verdict.tokens + room
     kept = len(restored.items) - 1
     assert list(restored.items[1:]) == guarded[len(guarded) - kept :]
-    assert (kept > 0) == (room > 10)
+    assert (kept > 0) == (room > 0)
+
+
+@pytest.mark.parametrize("days", [1, 2, 20])
+def test_of_lines_of_a_day_as_many_are_restored_as_there_is_room_for(days: int) -> None:
+    """A day's header is there once, however many of its lines are put back."""
+    guarded = [replace(line(f"User paid {n} euros."), day=f"May {1 + n % days}, 2026") for n in range(20)]
+    verdict = reflected(line("User paid."))
+    whole = restore(verdict, guarded, limit_tokens=None)
+    largest = max(text_tokens(render([item])) for item in guarded)
+
+    for limit in range(verdict.tokens, whole.tokens + 1):
+        restored = restore(verdict, guarded, limit_tokens=limit)
+        assert limit - largest - 2 <= restored.tokens <= limit
+    assert restored.items == whole.items
 
 
 def test_where_not_all_fit_the_lines_that_hold_most_are_restored_first() -> None:
