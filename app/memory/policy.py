@@ -18,6 +18,7 @@ from app.memory.rules import (
     LEFT_TOKENS_MIN,
     NEAR_STEPS,
     OVERSHOOT_SHARE,
+    SHOWN_SHARE,
     STALLED_EVERY,
     Rules,
 )
@@ -197,7 +198,8 @@ def consolidate(state: State) -> Consolidate | None:
     if full is not None:
         return Consolidate(levels=(full,), into_level=full + 1, most=state.rules.consolidate_at)
     budget = state.rules.memory_budget
-    if budget is None or state.reflection_tokens + state.rules.observation_tokens <= budget:
+    shown = SHOWN_SHARE * (state.reflection_tokens + state.rules.observation_tokens)
+    if budget is None or shown <= budget:
         return None
     levels = tuple(sorted({reflection.level for reflection in state.reflections}))[:2]
     return Consolidate(levels=levels, into_level=levels[-1] + (len(levels) == 1))

@@ -103,6 +103,9 @@ SHRINK_FROM_TOKENS = 500
 # Section 3.6: reflections must fit beside observation_tokens, so these take at most this share of a memory_budget; the
 # presets keep to it, and a session that lowers its budget alone is condensed sooner.
 LOG_SHARE = 2 / 3
+# A context shows notes under titles, and each day with how long ago it was: of long logs they then have 1.03 of their
+# tokens, of short ones up to 1.12. So the log has to leave that of memory_budget (docs/decisions/0067).
+SHOWN_SHARE = 1.1
 # Section 5: share of the detail asked for at compression 1-4, and the coverage protected lines must keep.
 COMPRESSION_SHARES = (0.8, 0.6, 0.4, 0.2)
 PROTECTED_COVERAGE = 0.8

@@ -4,14 +4,16 @@ import json
 import os
 from functools import partial
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
 from tests.conftest import Service
 from tests.journeys.laws import COMPACT, check_all
-from tests.journeys.looks import FORMATS, Json, driven, items
+from tests.journeys.looks import FORMATS, WAIT_MS, Json, driven, items
 
 KEY = "s"
+SMALL = {"preset": "compact", "message_tokens": 400, "observation_tokens": 700, "memory_budget": 2_000}
 FEW = 8  # messages a request
 TURN_BY_TURN = "conv-30"  # the shortest; the others go in batches, for speed
 ALL = ("conv-30", "conv-26", "conv-41", "conv-42", "conv-43")  # `make fuzz` takes all, the suite the first
@@ -32,6 +34,28 @@ async def test_a_long_conversation_is_remembered_whole(service: Service, shared_
     assert max(reflection["level"] for reflection in reflections) >= 1
     assert last.memory["log"]["reflections"] >= 1
     assert last.memory["compression"]["ratio"] > 2
+
+
+@pytest.mark.parametrize("scope", ["session", "resource"])
+async def test_a_log_that_is_small_for_what_is_said_is_shown_whole(
+    service: Service, shared_data: Path, scope: str
+) -> None:
+    """Law 9. In a shared log each citation names its session, by a UUID a third of all, and it is condensed as well."""
+    turns = [turn_message(turn) for turn in lines(shared_data / "locomo" / "conv-26.jsonl")]
+    keys = [str(UUID(int=number)) for number in range(2)]
+    for key in keys:
+        body = {"resource_id": "ana", "config": SMALL | {"scope": scope}}
+        assert (await service.client.put(f"/sessions/{key}", json=body)).status_code == 201
+    for number, request in enumerate(batches(turns[:240], FEW)):
+        key = keys[0 if scope == "session" else number % 2]
+        await service.append(key, *request, wait_ms=WAIT_MS)
+        memory, context = await service.memory(key), await service.context(key)
+        assert (memory["status"], memory["last_error"]) == ("idle", None)
+        assert memory["log"]["tokens"] <= SMALL["memory_budget"]
+        assert (context["omitted"]["reflections"], context["omitted"]["observations"]) == (0, 0)
+    runs = await items(service, f"/sessions/{keys[0]}/memory/runs")
+    assert {"observe", "reflect", "consolidate"} == {run["kind"] for run in runs}
+    assert {run["outcome"] for run in runs} == {"recorded"}
 
 
 async def test_transcripts_of_real_agents_are_taken_and_given_as_they_are(service: Service, shared_data: Path) -> None:

@@ -270,8 +270,8 @@ def test_a_level_is_consolidated_when_it_is_full_the_lowest_first(levels: list[i
 @pytest.mark.parametrize(
     ("reflections", "step"),
     [
-        ([(1, 2_000)], IDLE),
-        ([(1, 2_001)], Consolidate(levels=(1,), into_level=2)),
+        ([(1, 1_636)], IDLE),
+        ([(1, 1_637)], Consolidate(levels=(1,), into_level=2)),  # shown, with their titles, they have a tenth more
         ([(1, 1_001), (1, 1_000)], Consolidate(levels=(1,), into_level=2)),
         ([(2, 1_001), (1, 1_000)], Consolidate(levels=(1, 2), into_level=2)),
         ([(5, 700), (3, 701), (2, 600)], Consolidate(levels=(2, 3), into_level=3)),
