@@ -65,8 +65,10 @@ _DATE: Final = lazy_pattern(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+# By a word only before a year: after "on May 3 to 5 people" there is none.
+_TO: Final = r"(?:\s?[-–/]\s?|\s(?:to|through|until|and|bis|und)\s(?=[0-9]{1,2},?\s[0-9]{4}\b))"
 _RANGE: Final = lazy_pattern(
-    rf"\b(?P<month>(?:{_MONTH})\b\.?)\s{{1,3}}(?P<first>[0-9]{{1,2}})\s?[-–/]\s?(?P<last>[0-9]{{1,2}})\b"
+    rf"\b(?P<month>(?:{_MONTH})\b\.?)\s{{1,3}}(?P<first>[0-9]{{1,2}}){_TO}(?P<last>[0-9]{{1,2}})\b"
     r"(?P<year>,?\s{1,3}[0-9]{4}\b)?",
     re.IGNORECASE,
 )
@@ -76,7 +78,8 @@ _RANGE_BEFORE: Final = lazy_pattern(
     re.IGNORECASE,
 )
 _RANGE_UNSPACED: Final = lazy_pattern(
-    r"(?P<month>[0-9]{1,2}\s?[月월]\s?)(?P<first>[0-9]{1,2})\s?[日일号號]?\s?[-–~〜]\s?(?P<last>[0-9]{1,2})\s?(?P<day>[日일号號])"
+    r"(?P<month>(?:[0-9]{4}\s?[年년]\s?)?[0-9]{1,2}\s?[月월]\s?)(?P<first>[0-9]{1,2})\s?[日일号號]?\s?"
+    r"(?:[-–~〜]|から|부터|至|到)\s?(?P<last>[0-9]{1,2})\s?(?P<day>[日일号號])"
 )
 _MONTH_ALONE: Final = lazy_pattern(rf"\b(?:{_MONTH_ONLY})(?!\w)|(?<![0-9])[0-9]{{1,2}}\s?[月월]", re.IGNORECASE)
 _DAY_ALONE: Final = lazy_pattern(

@@ -5,7 +5,7 @@ from datetime import date
 from itertools import groupby
 from typing import Any, Final
 
-from app.kit.days import DatePhrase, date_phrases, parse_day, relative
+from app.kit.days import DatePhrase, date_phrases, days_apart, parse_day, relative
 from app.memory.model import Cite, Detail, Item, Origin, Priority, Tag
 
 UNCERTAIN: Final = "(uncertain)"
@@ -103,6 +103,9 @@ def _has_passed(item: Item, anchor: date) -> bool:
 
 def _days_named(text: str, said: date | None) -> Iterator[date]:
     """The days of a text; of "week of 14 Aug 2023", as the built-in observer calls a week, the last one."""
+    if next(date_phrases(text), None) is None:  # as in most lines, which are not looked through for ranges then
+        return
+    text = days_apart(text)
     for phrase in date_phrases(text):
         if day := _meant(phrase, said):
             lasting = next((days for words, days in _LASTING.items() if text.endswith(words, 0, phrase.start)), 0)

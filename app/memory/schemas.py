@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.memory.log import items_to_json
 from app.memory.model import Observation, Reflection
 from app.sessions.model import SEQ_MAX
-from app.sessions.schemas import MessageOut
+from app.sessions.schemas import STORABLE_PATTERN, MessageOut
 
 TEXT_CHARACTERS_MAX = 2**18  # read within a tenth of a second; some 65,000 tokens
 
@@ -21,6 +21,7 @@ class EditIn(BaseModel):
 
     text: str = Field(
         max_length=TEXT_CHARACTERS_MAX,
+        pattern=STORABLE_PATTERN,
         description="The lines that are to stand there: `Date:` headers and bullets, as the note's own `text` has them",
     )
 

@@ -16,7 +16,7 @@ from app.sessions.message_store import message_of
 from app.sessions.model import Gone, Message
 
 BEHIND = """/* search_behind */
-SELECT (array_agg(s.id ORDER BY s.id DESC))[1] AS last,
+SELECT CASE WHEN count(*) = $2 THEN (array_agg(s.id ORDER BY s.id DESC))[1] END AS last,
        array_agg(s.id) FILTER (WHERE s.next_seq - 1 > coalesce(t.seq, 0)) AS behind
 FROM (SELECT id, next_seq FROM sessions WHERE id > $1 ORDER BY id LIMIT $2) s LEFT JOIN LATERAL (
   SELECT seq FROM message_terms WHERE session_id = s.id ORDER BY seq DESC LIMIT 1

@@ -33,7 +33,7 @@ SELECT * FROM ended
 
 # In the order of ids, a few at a time: an index on when sessions were last active would be written at every append.
 IDLE = """/* idle_sessions */
-SELECT (array_agg(id ORDER BY id DESC))[1] AS last,
+SELECT CASE WHEN count(*) = $2 THEN (array_agg(id ORDER BY id DESC))[1] END AS last,
        array_agg(id) FILTER (WHERE ended_at IS NULL AND next_seq > 1
                                AND last_active_at < now() - make_interval(secs => $3)) AS idle
 FROM (SELECT id, ended_at, next_seq, last_active_at FROM sessions WHERE id > $1 ORDER BY id LIMIT $2) AS looked

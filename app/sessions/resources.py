@@ -23,13 +23,14 @@ ON CONFLICT (tenant, id) DO UPDATE SET
 RETURNING *, (xmax = 0) AS created
 """
 
-# One of which nothing was said but that a session is its own is there since its first session.
+# One that was never put is there since its first session or fact.
 RESOURCE = """/* resource */
 SELECT id, config, metadata, created_at, updated_at FROM resources WHERE tenant = $1 AND id = $2
 UNION ALL
-SELECT $2, '{}', '{}', min(created_at), min(created_at) FROM sessions
-WHERE tenant = $1 AND resource_id = $2 AND NOT EXISTS (SELECT FROM resources WHERE tenant = $1 AND id = $2)
-HAVING count(*) > 0
+SELECT $2, '{}', '{}', min(created_at), min(created_at) FROM (
+  SELECT created_at FROM sessions WHERE tenant = $1 AND resource_id = $2
+  UNION ALL SELECT created_at FROM facts WHERE tenant = $1 AND resource_id = $2 AND text <> ''
+) AS known WHERE NOT EXISTS (SELECT FROM resources WHERE tenant = $1 AND id = $2) HAVING count(*) > 0
 """
 
 # One of which nothing was said was made in this transaction, to be locked.
@@ -65,7 +66,7 @@ class Resources:
         self._redaction = redaction
 
     async def get(self, tenant: str, resource_id: str) -> Resource:
-        """Raises ResourceNotFound for one that has no session and was never put."""
+        """Raises ResourceNotFound for one that was never put, and has no session and no fact."""
         async with self._database.connection() as connection:
             row = await connection.fetchrow(RESOURCE, tenant, resource_id)
         if row is None:

@@ -1,7 +1,7 @@
 """What a caller can do with a session's log: append to it, read it, configure it."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -27,7 +27,7 @@ from app.sessions.errors import (
 from app.sessions.merging import read_given
 from app.sessions.message_store import MessageStore
 from app.sessions.metrics import SessionMetrics
-from app.sessions.model import ActorUsage, MemoryPort, Message, MessageFilter, NewMessage
+from app.sessions.model import ActorUsage, MemoryPort, Message, MessageFilter, NewMessage, Part
 from app.sessions.reading import read_messages
 from app.sessions.redacting import is_marked, redacted_parts, says_again
 from app.sessions.schemas import AppendIn
@@ -126,7 +126,7 @@ class SessionService:
     async def _recognised(
         self, session: UUID, messages: list[NewMessage], result: AppendResult, redact: Redact | None
     ) -> list[NewMessage]:
-        """The messages, with the stored hash for each that differs from it only by redaction, then or now."""
+        """The messages, with the stored hash for each that is the same in another shape, or but for redaction."""
         known: list[NewMessage] = []
         for new, stored in zip(messages, result.messages, strict=True):
             old = await self._messages.message(session, new.id) if stored.differs else None
@@ -264,18 +264,26 @@ class SessionService:
 
 
 def _is_said_again(new: NewMessage, old: Message, redact: Redact | None) -> bool:
-    """Whether both say the same after the old message, too, is redacted by today's rules.
+    """Whether both are stored alike after the old message, too, is redacted by today's rules.
 
     Or but for what was redacted of the old one, by a hook for instance that takes out less today, or before redaction
     was switched off.
 
-    A call of the Responses API is hashed with the tool's name. Its stored message has that name only in its parts.
+    A message may come in another shape than the first time: as it is listed, for instance. A call of the Responses API
+    is hashed with the tool's name, which its stored message has only in its parts, and a message of that API has its id
+    in its parts too.
     """
     parts = tuple(old.parts) if redact is None else redacted_parts(old.parts, redact)
-    hashed = content_hash(old.role, old.name, parts)
-    if redact is not None and hashed in (new.content_hash, content_hash(new.role, new.name, new.parts)):
+    if content_hash(old.role, old.name, parts) == new.content_hash:
+        return True
+    before, now = (_without_id(of, new.id) for of in (parts, new.parts))
+    if content_hash(old.role, old.name, before) == content_hash(new.role, new.name, now):
         return True
     return (old.role, old.name) == (new.role, new.name) and is_marked(parts) and says_again(parts, new.parts)
+
+
+def _without_id(parts: Sequence[Part], message_id: str) -> tuple[Part, ...]:
+    return tuple({k: v for k, v in part.items() if (k, v) != ("item_id", message_id)} for part in parts)
 
 
 async def _usage(body: AppendIn) -> ActorUsage | None:

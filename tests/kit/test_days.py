@@ -180,6 +180,9 @@ def test_a_label_that_may_mean_several_days_means_one_of_those_at_hand() -> None
         ("8.-9. August 2026", "8 August 2026 9. August 2026"),
         ("8月8~9日", "8月8日 8月9日"),
         ("16:8-9 august", "16:8-9 august"),
+        ("Aug 8 to 9, 2026", "Aug 8, 2026 Aug 9, 2026"),
+        ("on Aug 8 to 9 people", "on Aug 8 to 9 people"),
+        ("2026年8月8日至9日", "2026年8月8日 2026年8月9日"),
     ],
 )
 def test_a_range_of_days_is_two_days(text: str, apart: str) -> None:

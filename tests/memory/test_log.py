@@ -118,6 +118,12 @@ def test_an_anchor_adds_how_long_ago_to_every_header_that_names_a_day() -> None:
         (Item(text="١٠ أغسطس ٢٠٢٦: الاجتماع", day="Aug 1, 2026"), True),
         (Item(text="Went to Rome (Aug 10, 2026)", day="Aug 1, 2026", priority=Priority.DONE), False),
         (Item(text="From Aug 3, 2026 to Aug 20, 2026", day="Aug 1, 2026"), False),
+        (Item(text="Conference Aug 10-14, 2026", day="Aug 1, 2026", tag=Tag.NEXT_STEP), True),
+        (Item(text="Conference Aug 10-15, 2026", day="Aug 1, 2026", tag=Tag.NEXT_STEP), False),
+        (Item(text="Conference August 10 to 15, 2026", day="Aug 1, 2026", tag=Tag.NEXT_STEP), False),
+        (Item(text="2026年8月10日から15日まで会議", day="Aug 1, 2026"), False),
+        (Item(text="2026年8月10日から14日まで会議", day="Aug 1, 2026"), True),
+        (Item(text="8월 10일부터 15일까지 회의", day="Aug 1, 2026", tag=Tag.NEXT_STEP), False),
     ],
 )
 def test_a_dated_intention_that_has_passed_is_marked(item: Item, passed: bool) -> None:

@@ -42,6 +42,14 @@ async def test_a_resource_is_known_from_its_first_session_or_from_being_put(serv
     problem(await service.client.get(PATH), 404, "resource-not-found")
 
 
+async def test_a_resource_is_known_from_a_fact_noted_of_it(service: Service) -> None:
+    noted = await service.client.post(f"{PATH}/facts", json={"text": "Ana lives in Lisbon."})
+    assert noted.status_code == 201
+    assert (await service.get(PATH))["created_at"] == noted.json()["created_at"]
+    await service.client.delete(f"{PATH}/facts")
+    problem(await service.client.get(PATH), 404, "resource-not-found")
+
+
 async def test_metadata_of_a_resource_is_bounded_as_a_whole(start_service: StartService) -> None:
     async with start_service(sessions={"metadata_bytes_max": 1_024}) as service:
         assert (await put(service, metadata={"a": "x" * 900})).status_code == 201

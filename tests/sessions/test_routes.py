@@ -47,6 +47,37 @@ def pointers(answer: httpx.Response) -> list[str]:
 # Append
 
 
+FUNCTION_CALL = {"type": "function_call", "call_id": "c1", "name": "search", "arguments": "{}"}
+TOOL_CALL = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+OUTPUT = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Here."}]}
+
+
+@pytest.mark.parametrize(
+    ("sent", "role"),
+    [
+        (FUNCTION_CALL | {"id": "fc_1"}, "assistant"),
+        (OUTPUT | {"id": "msg_1"}, "assistant"),
+        ({"id": "m", "type": "function_call_output", "call_id": "c1", "output": "found"}, "tool"),
+        ({"id": "m", "role": "assistant", "tool_calls": [TOOL_CALL]}, "assistant"),
+        ({"id": "m", "role": "user", "parts": [{"text": "Hi"}]}, "user"),
+    ],
+)
+async def test_what_is_listed_may_be_sent_again(service: Service, sent: dict[str, Any], role: str) -> None:
+    await post(service, sent)
+    [listed] = (await service.get(MESSAGES))["items"]
+    again = {"id": sent["id"], "role": role, "content": listed["content"]}
+    assert (await post(service, again)).json()["replayed"] == 1
+    other = {"id": sent["id"], "role": "user", "content": "Something else"}
+    problem(await service.client.post(MESSAGES, json={"messages": [other]}), 409, "message-conflict")
+
+
+@pytest.mark.parametrize("again", [{"type": "message"}, {}])
+async def test_an_item_may_be_sent_again_with_its_type_and_without(service: Service, again: dict[str, Any]) -> None:
+    said_once = {"id": "msg_1", "role": "assistant", "content": "Here."}
+    await post(service, said_once | ({} if again else {"type": "message"}))
+    assert (await post(service, said_once | again)).json()["replayed"] == 1
+
+
 async def test_the_tool_that_an_item_calls_is_not_who_says_it(service: Service, database_url: str) -> None:
     item = {"type": "function_call", "call_id": "c1", "id": "fc_1", "name": "search", "arguments": "{}"}
     await post(service, said("Where is it?"), item)

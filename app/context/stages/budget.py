@@ -72,7 +72,8 @@ def _messages(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
             budgets=TailBudgets.of(draft.tail.summary, asked=whole, left=limit),
         ),
     )
-    return _telling(noting(replace(draft, tail=tail, omitted=omitted), ask, decisions), ask)
+    fitted = noting(replace(draft, tail=tail, omitted=omitted), ask, decisions)
+    return _telling(fitted, ask) if snapshot.rules.enabled else fitted  # else as if there were no memory (section 2)
 
 
 def _telling(draft: Draft, ask: Ask) -> Draft:

@@ -19,7 +19,7 @@ from app.memory.store import ERASED, MemoryStore
 from app.sessions import erasing as log
 from app.sessions.erasing import Copy
 from app.sessions.metrics import SessionMetrics
-from app.sessions.model import SearchIndex
+from app.sessions.model import Kind, SearchIndex
 from app.sessions.store import session_id
 
 
@@ -123,7 +123,8 @@ class Erasing:
         outputs = await self._erasing.forget_outputs(tx, copy.memory_id, since=copy.ingested_at)
         derived_from = copy.seq if tainted.from_seq is None else tainted.from_seq
         facts = await self._facts.forget_message(tx, copy.session_id, copy.seq, derived_from=derived_from)
-        rows.update(blanked.rows, messages=1 + summaries, runs=outputs, facts=facts)
+        messages = summaries if copy.kind is Kind.SUMMARY else 1 + summaries  # the first of which it is itself
+        rows.update(blanked.rows, messages=messages, runs=outputs, facts=facts)
         return await self._mending.mend(
             tx,
             locked,

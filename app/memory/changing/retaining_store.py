@@ -12,7 +12,8 @@ from app.sessions.model import Gone
 # session the oldest message that is left tells it: times grow with the seqs, and what went before it went in their
 # order.
 _LOOK = """/* {name} */
-SELECT (array_agg(s.id ORDER BY s.id DESC))[1] AS last, array_agg(s.id) FILTER (WHERE s.goes) AS silent,
+SELECT CASE WHEN count(*) = $2 THEN (array_agg(s.id ORDER BY s.id DESC))[1] END AS last,
+       array_agg(s.id) FILTER (WHERE s.goes) AS silent,
        array_agg(s.id) FILTER (
          WHERE NOT s.goes AND (s.rule->>'days')::float8 > 0
            AND m.seq < s.tail_from_seq AND m.seq <= s.observed_seq AND m.ingested_at < s.before) AS old

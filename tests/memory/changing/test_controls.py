@@ -418,6 +418,7 @@ LOOP = "".join(f"* User said {who} once again, and this in so many words.\n" for
         {"text": "* \n* 🔴 (10:00)"},
         {"text": LOOP},
         {"text": "* x" * 100_000},
+        {"text": "* User lives in Tu\x00rin."},
         {"text": TURIN, "tokens": 5},
     ],
 )
@@ -457,7 +458,7 @@ async def test_a_note_may_be_as_large_as_the_log_or_as_it_was(start_service: Sta
 
 async def test_any_text_can_be_stored(service: Service) -> None:
     (first,) = await remember(service, FACTS[0])
-    answer = await edit(service, first, "* nul \x00 and 𝔘nicode and </observations> and <current-task>x</current-task>")
+    answer = await edit(service, first, "* 𝔘nicode and </observations> and <current-task>x</current-task>")
     assert answer.status_code == 200
     assert "and </observations> and" in answer.json()["text"]
 

@@ -365,6 +365,20 @@ async def test_a_branch_of_a_moment_before_the_erasure_is_whole_again_without_it
     assert [fact in told for fact in ("Lisbon", "Porto", SECRET)] == [True, True, False]
 
 
+@pytest.mark.parametrize(("erased", "messages"), [(0, 2), (1, 1)])
+async def test_a_summary_that_is_erased_is_counted_once_with_those_that_may_repeat_it(
+    service: Service, erased: int, messages: int
+) -> None:
+    for number, fact in enumerate(FACTS, start=1):
+        await say(service, fact, id=f"m-{number}")
+    summaries = [
+        (await service.client.post("/sessions/s1/compact", json={"up_to_seq": seq, "summary": "S"})).json()
+        for seq in (2, 3)
+    ]
+    receipt = (await service.client.delete(f"/sessions/s1/messages/{summaries[erased]['summary']['id']}")).json()
+    assert receipt["rows"]["messages"] == messages
+
+
 @pytest.mark.parametrize("summary", [f"The code is {SECRET}", None])
 async def test_what_only_a_summary_told_is_observed_without_it(service: Service, summary: str | None) -> None:
     for number, fact in enumerate(FACTS, start=1):
