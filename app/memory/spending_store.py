@@ -42,15 +42,19 @@ ON CONFLICT (memory_id, day) DO UPDATE SET reserved_epoch = excluded.reserved_ep
 RETURNING true
 """  # noqa: S608 - our own expression
 
+# Nobody asks for the days before: what each call cost is told by the runs. Of a memory that was deleted meanwhile only
+# its tenant is charged, as the next with its key is another.
 CHARGE = f"""/* charge */
-WITH day AS (
+WITH past AS (DELETE FROM spending WHERE memory_id = $1 AND day < {TODAY}),
+past_of_tenant AS (DELETE FROM tenant_spending WHERE tenant = $2 AND day < {TODAY}),
+day AS (
   INSERT INTO tenant_spending AS t (tenant, day, tokens, cost_usd, unpriced_tokens) VALUES ($2, {TODAY}, $4, $5, $6)
   ON CONFLICT (tenant, day) DO UPDATE SET tokens = t.tokens + excluded.tokens,
     cost_usd = t.cost_usd + excluded.cost_usd, unpriced_tokens = t.unpriced_tokens + excluded.unpriced_tokens
   RETURNING t.day
 )
 INSERT INTO spending AS s (memory_id, day, tenant, tokens, cost_usd, unpriced_tokens)
-SELECT $1, day, $2, $4, $5, $6 FROM day
+SELECT m.id, day, $2, $4, $5, $6 FROM day, memories m WHERE m.id = $1
 ON CONFLICT (memory_id, day) DO UPDATE SET tokens = s.tokens + excluded.tokens,
   cost_usd = s.cost_usd + excluded.cost_usd, unpriced_tokens = s.unpriced_tokens + excluded.unpriced_tokens,
   reserved_epoch = nullif(s.reserved_epoch, $3)

@@ -1,5 +1,6 @@
 """Caps on what the memory's own model calls cost: they give way rung by rung, and nothing is lost."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -41,6 +42,16 @@ async def a_day_passes(database_url: str) -> None:
     await connection.close()
 
 
+async def days_spent(database_url: str) -> tuple[int, int]:
+    """Days on record of all memories, and of all tenants."""
+    connection = await asyncpg.connect(database_url)
+    counted = await connection.fetchrow(
+        "SELECT (SELECT count(*) FROM spending), (SELECT count(*) FROM tenant_spending WHERE tokens > 0)"
+    )
+    await connection.close()
+    return tuple(counted)
+
+
 @pytest.mark.parametrize("payer", ["session", "tenant"])
 async def test_at_its_cap_a_memory_pauses_and_catches_up_by_itself_the_next_day(
     start_service: StartService, models: ModelServer, database_url: str, provider: str, payer: str
@@ -56,7 +67,9 @@ async def test_at_its_cap_a_memory_pauses_and_catches_up_by_itself_the_next_day(
         asked = len(models.requests)
         await a_day_passes(database_url)
         caught_up, after = await memory_where(service, "idle"), await service.context(KEY)
+        days = await days_spent(database_url)
 
+    assert days == (1, 1)  # what was spent before today is asked for no more
     spent = one_call["spending"][payer]
     assert one_call["status"] == "idle"
     assert (
@@ -152,6 +165,18 @@ async def test_what_a_call_under_way_has_reserved_is_nobody_elses(
     assert tenant["reserved"]["cost_usd"] > 0
     assert (tenant["tokens"], own["reserved"]["tokens"], asked) == (0, 0, 1)
     assert [memory["cursor"]["observed_seq"] for memory in done] == [OBSERVE_AT, OBSERVE_AT]
+
+
+async def test_what_a_call_cost_whose_session_was_deleted_is_its_tenants_alone(
+    start_service: StartService, models: ModelServer, database_url: str, provider: str
+) -> None:
+    models.fail_next(Fault.HANG)
+    async with start_service(provider=provider, memory=MEMORY, caps={"tenant_tokens_per_day": 10**9}) as service:
+        await service.append(KEY, *talk(1, OBSERVE_AT))
+        assert await asyncio.to_thread(models.wait_for_requests, 1)
+        assert (await service.client.delete(f"/sessions/{KEY}")).status_code == 200
+        models.release()
+        assert await until(partial(days_spent, database_url), lambda days: days[1] > 0) == (0, 1)
 
 
 async def test_a_failed_call_gives_back_what_it_had_reserved(
