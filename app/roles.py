@@ -12,7 +12,7 @@ from app.kit.tracing import UNTRACED
 from app.llm.build import build_model
 from app.llm.embedding import EmbeddingConfig
 from app.llm.embedding_build import GuardedEmbedder, build_embedder
-from app.llm.guard import Guard, GuardConfig, GuardedModel, ModelRole
+from app.llm.guard import Guard, GuardConfig, GuardedModel, NamedRole
 from app.llm.port import LlmConfig, Model, Provider
 from app.memory.extracting.extractor import ModelExtractor
 from app.memory.extractive.roles import ExtractiveExtractor, ExtractiveObserver, ExtractiveReflector
@@ -37,7 +37,7 @@ class Roles:
     models: Sequence[Model]
     embedder: GuardedEmbedder | None
     guards: Mapping[str, Guard]  # by what they stand before
-    told: Sequence[ModelRole]  # what an operator is told of them
+    told: Sequence[NamedRole]  # what an operator is told of them
 
     async def close(self) -> None:
         """End the connections to the providers."""
@@ -89,10 +89,10 @@ def _embedder(settings: Settings, guards: dict[str, Guard]) -> GuardedEmbedder |
     return GuardedEmbedder(build_embedder(config), guards[EMBEDDINGS], config)
 
 
-def _told(chosen: ChosenModels, embedder: GuardedEmbedder | None, guards: Mapping[str, Guard]) -> Sequence[ModelRole]:
+def _told(chosen: ChosenModels, embedder: GuardedEmbedder | None, guards: Mapping[str, Guard]) -> Sequence[NamedRole]:
     roles = {"observer": chosen.observer, "extractor": chosen.observer, "reflector": chosen.reflector}
     told = [
-        ModelRole(
+        NamedRole(
             role=role,
             provider=one.provider,
             model=one.model,
@@ -103,5 +103,5 @@ def _told(chosen: ChosenModels, embedder: GuardedEmbedder | None, guards: Mappin
     ]
     if embedder is not None:
         provider, _, model = embedder.label.partition(" ")
-        told.append(ModelRole(role=EMBEDDINGS, provider=provider, model=model, guard=guards[EMBEDDINGS]))
+        told.append(NamedRole(role=EMBEDDINGS, provider=provider, model=model, guard=guards[EMBEDDINGS]))
     return told

@@ -8,12 +8,12 @@ from typing import Any
 
 from app.artifacts.model import PartAt
 from app.artifacts.parts import part_handle
-from app.context.rendering.parts import is_part, output_text, stand_in, text_part
+from app.context.rendering.parts import is_shown, output_text, stand_in
 from app.context.wording import BARE_MARK, cut_mark
 from app.kit.json import dumps
 from app.memory.views import ends
 from app.sessions.counting import message_tokens
-from app.sessions.model import Message, Part, PartType
+from app.sessions.model import Message, Part, PartType, text_part
 
 Cut = Callable[[str], str]  # a text to what is shown of it
 Cuts = Callable[[int], tuple[Part, ...]]  # characters kept of each text to the parts cut so
@@ -133,7 +133,7 @@ def _cut_json(value: Any, cut: Cut) -> Any:
         return cut(value)
     if isinstance(value, list):
         return [_cut_json(item, cut) for item in value]
-    if is_part(value):
+    if is_shown(value):
         return _cut_part(value, cut)
     if isinstance(value, dict):
         return {key: _cut_json(item, cut) for key, item in value.items()}
@@ -152,7 +152,10 @@ def _without_media(part: Part) -> Part:
         case PartType.IMAGE | PartType.FILE:
             return text_part(stand_in(part))
         case PartType.TOOL_RESULT if isinstance(part["output"], list):
-            return {**part, "output": [_without_media(item) if is_part(item) else item for item in part["output"]]}
+            return {
+                **part,
+                "output": [_without_media(item) if is_shown(item) else item for item in part["output"]],
+            }
         case _:
             return part
 

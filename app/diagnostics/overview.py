@@ -14,7 +14,7 @@ from app.diagnostics.metrics import AGES
 from app.diagnostics.schemas import OverviewOut
 from app.kit.clock import Clock
 from app.kit.db import EVERY_TENANT, Database, acting_for
-from app.llm.guard import Condition, ModelRole
+from app.llm.guard import Condition, NamedRole
 from app.memory.charging import Charging
 from app.memory.status import MemoryStatus
 from app.recall.indexer import Indexer
@@ -30,7 +30,7 @@ class Overview:
         database: Database,
         store: BacklogStore,
         charging: Charging,
-        roles: Sequence[ModelRole],
+        roles: Sequence[NamedRole],
         indexer: Indexer,
         vectorizing: Vectorizing | None,
         name: str,
@@ -98,7 +98,7 @@ def _failing(cause: Failing) -> dict[str, Any]:
     }
 
 
-def _role(role: ModelRole) -> dict[str, Any]:
+def _role(role: NamedRole) -> dict[str, Any]:
     told = {"role": role.role, "provider": role.provider, "model": role.model, "small_model": role.small_model}
     if role.guard is None:
         return told | asdict(Condition()) | {"circuit": None}

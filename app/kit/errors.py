@@ -83,6 +83,11 @@ class DomainError(Exception):
 class Invalid(DomainError):
     slug, title, category = "invalid", "The request is not valid", Category.INVALID
 
+    @classmethod
+    def told_at(cls, pointer: str, detail: str) -> Self:
+        """As ``at``, and the detail names the field too, for whoever reads that alone."""
+        return cls(f"{pointer}: {detail}", errors=[FieldError(pointer, detail)])
+
 
 class Unauthorized(DomainError):
     slug, title, category = "unauthorized", "No valid key was given", Category.UNAUTHORIZED

@@ -92,7 +92,7 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelRole:
+class NamedRole:
     """Who does a part of the memory's work. No ``guard``: it is built in, and calls nobody."""
 
     role: str

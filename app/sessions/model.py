@@ -26,6 +26,10 @@ class PartType(StrEnum):
     FILE = "file"  # url | data, media_type, name
 
 
+def text_part(text: str) -> Part:
+    return {"type": PartType.TEXT.value, "text": text}
+
+
 def is_part(value: Any) -> bool:
     """Whether a JSON value, in a tool's output or a file's content, is a part of its own."""
     return isinstance(value, dict) and value.get("type") in PartType.__members__.values()

@@ -3,7 +3,7 @@
 const KEY = "daybook-key";
 export const REFUSED = "daybook-key-refused"; // an event of the window: the key is none, or no longer one
 
-export class Problem extends Error {
+class Problem extends Error {
   constructor(status, body) {
     super(body?.detail ?? `the service answered ${status}`);
     this.status = status;

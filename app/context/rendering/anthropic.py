@@ -15,11 +15,10 @@ from app.context.rendering.pairing import Pairing, Said
 from app.context.rendering.parts import (
     arguments_object,
     identifier,
-    is_part,
+    is_shown,
     output_parts,
     said_by_user,
     stand_in,
-    text_part,
     visible,
     with_speaker,
 )
@@ -27,7 +26,7 @@ from app.context.rendering.shape import fitting
 from app.context.rendering.thread import Item, Thread
 from app.context.wording import NO_OUTPUT, OPENING, SYSTEM_MESSAGE
 from app.kit.patterns import lazy_pattern
-from app.sessions.model import Part, PartType, Role
+from app.sessions.model import Part, PartType, Role, text_part
 from app.sessions.wire.anthropic import PROVIDER
 
 EPHEMERAL = {"type": "ephemeral"}
@@ -162,7 +161,7 @@ def _own_tool(call: Part, result: Part) -> list[Item]:
 
 def _worded(output: Any) -> Any:
     """What a server tool answered, without blank texts, which Anthropic refuses anywhere."""
-    return [item for item in output if not is_part(item) or visible(item)] if isinstance(output, list) else output
+    return [item for item in output if not is_shown(item) or visible(item)] if isinstance(output, list) else output
 
 
 def _tool_use(part: Part) -> Item:

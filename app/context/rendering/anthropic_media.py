@@ -4,10 +4,10 @@ from collections.abc import Collection
 from typing import Any
 
 from app.context.rendering.anthropic_shapes import TRANSFORMATIONS
-from app.context.rendering.parts import IMAGE_TYPES, is_part, media, text_part, visible
+from app.context.rendering.parts import IMAGE_TYPES, is_shown, media, visible
 from app.context.rendering.shape import fitting
 from app.context.rendering.thread import Item
-from app.sessions.model import Part, PartType
+from app.sessions.model import Part, PartType, text_part
 
 DOCUMENT_TYPES = frozenset({"application/pdf"})
 SEARCH_RESULT, UPLOAD = "search_result", "container_upload"
@@ -50,7 +50,7 @@ def _said_source(content: Any) -> Item | None:
 
 def _texts(content: Any) -> list[Item]:
     """The text blocks that ``content`` is a list of; none if it is anything else."""
-    if not isinstance(content, list) or not all(is_part(item) and item["type"] == PartType.TEXT for item in content):
+    if not isinstance(content, list) or not all(is_shown(item) and item["type"] == PartType.TEXT for item in content):
         return []
     return [text_part(item["text"]) for item in content if visible(item)]
 

@@ -31,7 +31,6 @@ from app.context.rendering.parts import (
     said_by_user,
     stand_in,
     standard_base64,
-    text_part,
     visible,
     with_speaker,
 )
@@ -39,7 +38,7 @@ from app.context.rendering.shape import Shape, fitting
 from app.context.rendering.thread import Item, Thread
 from app.context.wording import NO_OUTPUT, OPENING, SYSTEM_MESSAGE
 from app.kit.patterns import lazy_pattern
-from app.sessions.model import Part, PartType, Role
+from app.sessions.model import Part, PartType, Role, text_part
 from app.sessions.wire.gemini import ID_PREFIX, MODEL, PROVIDER
 
 BEHIND_PATH = lazy_pattern("[?#]")

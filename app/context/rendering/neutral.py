@@ -1,9 +1,8 @@
 """The neutral shape: the system blocks as they are, and one message per stored message with its own parts."""
 
 from app.context.model import Layout, Rendered, Turn
-from app.context.rendering.parts import text_part
 from app.context.rendering.thread import Thread
-from app.sessions.model import Role
+from app.sessions.model import Role, text_part
 
 
 def render(layout: Layout) -> Rendered:

@@ -18,13 +18,12 @@ from app.context.rendering.parts import (
     output_parts,
     said_by_user,
     stand_in,
-    text_part,
     with_speaker,
 )
 from app.context.rendering.shape import fields, fitting, listed, mapping
 from app.context.rendering.thread import Item, Thread
 from app.context.wording import NO_OUTPUT
-from app.sessions.model import Part, PartType, Role
+from app.sessions.model import Part, PartType, Role, text_part
 from app.sessions.wire.openai_chat import PROVIDER
 
 EXPLICIT = {"mode": "explicit"}

@@ -23,14 +23,13 @@ from app.context.rendering.parts import (
     output_parts,
     said_by_user,
     stand_in,
-    text_part,
     with_speaker,
 )
 from app.context.rendering.shape import Shape, fitting
 from app.context.rendering.thread import Item
 from app.context.wording import NO_OUTPUT
 from app.kit.json import canonical
-from app.sessions.model import Part, PartType, Role
+from app.sessions.model import Part, PartType, Role, text_part
 from app.sessions.wire.openai_responses import APPROVAL, MESSAGE_ID, PROVIDER
 
 CACHEABLE = frozenset({"input_text", "input_image", "input_file"})

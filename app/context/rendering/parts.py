@@ -8,7 +8,7 @@ from app.context.model import Block, Turn
 from app.context.wording import SPEAKER
 from app.kit.json import dumps, loads
 from app.kit.patterns import lazy_pattern
-from app.sessions.model import Part, PartType, Role
+from app.sessions.model import Part, PartType, Role, text_part
 
 SHOWN_IN_OUTPUT = (PartType.TEXT, PartType.IMAGE, PartType.FILE)  # looked through: a type may be any JSON
 DATA_URL = lazy_pattern(r"data:(?P<media_type>[^;,]*+)[^,]*;base64,(?P<data>.*)", re.DOTALL)
@@ -48,11 +48,7 @@ def _is_words(part: Part) -> bool:
     return part["type"] != PartType.TOOL_RESULT and visible(part)
 
 
-def text_part(text: str) -> Part:
-    return {"type": "text", "text": text}
-
-
-def is_part(value: Any) -> bool:
+def is_shown(value: Any) -> bool:
     """Whether a piece of a tool's output, any JSON otherwise, is one of our parts."""
     return (
         isinstance(value, dict)
@@ -68,7 +64,7 @@ def visible(part: Part) -> bool:
 
 def output_parts(output: Any) -> list[Part]:
     """A tool's output as parts: a list of parts as it is, a string as text, any other JSON as its text."""
-    if isinstance(output, list) and output and all(map(is_part, output)):
+    if isinstance(output, list) and output and all(map(is_shown, output)):
         return [part for part in output if visible(part)]
     text = output if isinstance(output, str) else dumps(output).decode()
     return [text_part(text)] if text.strip() else []

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from app.kit.db import Database, Tx
-from app.kit.errors import FieldError, Invalid, Unavailable
+from app.kit.errors import Invalid, Unavailable
 from app.kit.tokens import text_tokens
 from app.memory.changing import summary_store
 from app.memory.changing.summary import Summary, new_summary
@@ -108,12 +108,12 @@ class Compacting:
     async def _end(self, tx: Tx, locked: Locked, up_to_seq: int) -> int:
         """The end of the last whole group up to there, but for the newest group, which stays. Raises Invalid."""
         if up_to_seq > locked.last_seq:
-            raise _wrong("/up_to_seq", f"the newest message is {locked.last_seq}")
+            raise Invalid.told_at("/up_to_seq", f"the newest message is {locked.last_seq}")
         newest = await start_of_group(self._store, tx, locked.session_id, locked.newest_seq)
         wanted = min(up_to_seq, newest - 1)
         end = await start_of_group(self._store, tx, locked.session_id, wanted + 1) - 1
         if end < 1:
-            raise _wrong("/up_to_seq", "no group of messages ends up to there and before the newest one")
+            raise Invalid.told_at("/up_to_seq", "no group of messages ends up to there and before the newest one")
         return end
 
     async def _leaving(self, tx: Tx, locked: Locked, end: int) -> Leaving:
@@ -137,7 +137,7 @@ class Compacting:
             detail = (
                 f"{leaving.tokens} tokens of messages are in no note; more than {EXTRACT_TOKENS_MAX} need a summary"
             )
-            raise _wrong("/summary", detail)
+            raise Invalid.told_at("/summary", detail)
         found = [
             message
             for first, last in leaving.untold
@@ -200,7 +200,3 @@ def _told(ahead: Sequence[Derived]) -> Told | None:
     if not ahead:
         return None
     return Told(current_task=ahead[-1].current_task, suggested_response=ahead[-1].suggested_response)
-
-
-def _wrong(pointer: str, detail: str) -> Invalid:
-    return Invalid(f"{pointer}: {detail}", errors=[FieldError(pointer, detail)])

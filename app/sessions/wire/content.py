@@ -6,7 +6,7 @@ An item of a response may stand among them: LangChain keeps answers of OpenAI's 
 from collections.abc import Mapping
 from typing import Any
 
-from app.sessions.model import Part
+from app.sessions.model import Part, text_part
 from app.sessions.wire import anthropic, neutral, openai_chat, openai_responses
 from app.sessions.wire.fields import Wire, WireError, refuse, shown
 from app.sessions.wire.neutral import Reader
@@ -29,7 +29,7 @@ def content_parts(raw: Wire) -> list[Part]:
     """No parts for an empty string or list: agents do send empty messages, which say nothing."""
     content = raw.get("content")
     if isinstance(content, str):
-        return [neutral.text_part(content)] if content else []
+        return [text_part(content)] if content else []
     if not isinstance(content, list):
         refuse(raw, "content", "", "a string or a list of parts")
     return [part for index, item in enumerate(content) for part in _parts(item, f"/content/{index}")]
@@ -37,7 +37,7 @@ def content_parts(raw: Wire) -> list[Part]:
 
 def _parts(raw: Any, at: str) -> list[Part]:
     if isinstance(raw, str):
-        return [neutral.text_part(raw)]
+        return [text_part(raw)]
     if not isinstance(raw, dict):
         raise WireError(at, f"an object with a type is expected, not {shown(raw)}")
     return _item(raw, at) if _is_item(raw) else [_reader(raw, at)(raw, at)]

@@ -1,7 +1,7 @@
 """Daybook's own parts: checked, and kept exactly as they came (api.md, Messages; the fields are those of PartType)."""
 
 from collections.abc import Callable, Mapping
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from app.sessions.model import Part, PartType
 from app.sessions.wire.fields import (
@@ -17,13 +17,8 @@ from app.sessions.wire.fields import (
 
 Reader: TypeAlias = Callable[[Wire, str], Part]
 
-TEXT: Final = PartType.TEXT.value
 IMAGE_SOURCES = ("url", "data", "file_id")
 FILE_SOURCES = (*IMAGE_SOURCES, "content")
-
-
-def text_part(text: str) -> Part:
-    return {"type": TEXT, "text": text}
 
 
 def text(raw: Wire, at: str) -> Part:
