@@ -37,8 +37,9 @@ class Notes:
     def within(self, limits: NoteLimits) -> frozenset[str]:
         """The ids shown: the newest reflections that fit, then the newest observations in the rest of the budget."""
         kept = _newest(self.reflections, tokens_max=limits.tokens, count_max=limits.reflections)
-        left = None if limits.tokens is None else limits.tokens - sum(self.reflections[id_] for id_ in kept)
-        return frozenset([*kept, *_newest(self.observations, tokens_max=left, count_max=limits.observations)])
+        beside = sum(self.reflections[id_] for id_ in kept)
+        found = _newest(self.observations, tokens_max=limits.tokens, count_max=limits.observations, beside=beside)
+        return frozenset([*kept, *found])
 
     def budgets(self, limits: NoteLimits) -> dict[str, int | None]:
         """For each note that ``limits`` leave out, the smallest budget that would bring it back.
@@ -53,24 +54,26 @@ class Notes:
         shown = shown if limits.reflections is None else shown[max(len(shown) - limits.reflections, 0) :]
         beside = sum(shown)
         found = _least(self.reflections, count_max=limits.reflections, above=limits.tokens)
-        left = _least(self.observations, count_max=limits.observations, above=max(limits.tokens - beside, 0))
-        found |= {id_: None if least is None else least + beside for id_, least in left.items()}
+        found |= _least(self.observations, count_max=limits.observations, above=limits.tokens, beside=beside)
         return {id_: least for id_, least in found.items() if id_ not in kept}
 
 
-def _newest(sizes: Mapping[str, int], *, tokens_max: int | None, count_max: int | None) -> list[str]:
+def _newest(sizes: Mapping[str, int], *, tokens_max: int | None, count_max: int | None, beside: int = 0) -> list[str]:
     ids = list(sizes)
-    return [ids[index] for index in newest_within(list(sizes.values()), tokens_max=tokens_max, count_max=count_max)]
+    kept = newest_within(list(sizes.values()), tokens_max=tokens_max, count_max=count_max, beside=beside)
+    return [ids[index] for index in kept]
 
 
-def newest_within(tokens: Sequence[int], *, tokens_max: int | None, count_max: int | None) -> list[int]:
+def newest_within(
+    tokens: Sequence[int], *, tokens_max: int | None, count_max: int | None, beside: int = 0
+) -> list[int]:
     """The indexes kept, ascending, of items given oldest first by their sizes.
 
-    The newest are taken until one does not fit. An item larger than the whole budget is passed over: it could never
-    be shown, and must not hide the ones before it.
+    The newest are taken until one does not fit, ``beside`` of the budget being taken already. An item larger than the
+    whole budget is passed over: it could never be shown, and must not hide the ones before it.
     """
     kept: list[int] = []
-    left = tokens_max
+    left = None if tokens_max is None else tokens_max - beside
     for index in range(len(tokens) - 1, -1, -1):
         if len(kept) == count_max:
             break
@@ -84,11 +87,12 @@ def newest_within(tokens: Sequence[int], *, tokens_max: int | None, count_max: i
     return kept[::-1]
 
 
-def _least(sizes: Mapping[str, int], *, count_max: int | None, above: int) -> dict[str, int | None]:
-    return dict(zip(sizes, least_budgets(list(sizes.values()), count_max=count_max, above=above), strict=True))
+def _least(sizes: Mapping[str, int], *, count_max: int | None, above: int, beside: int = 0) -> dict[str, int | None]:
+    found = least_budgets(list(sizes.values()), count_max=count_max, above=above, beside=beside)
+    return dict(zip(sizes, found, strict=True))
 
 
-def least_budgets(tokens: Sequence[int], *, count_max: int | None, above: int) -> list[int | None]:
+def least_budgets(tokens: Sequence[int], *, count_max: int | None, above: int, beside: int = 0) -> list[int | None]:
     """Of each item the smallest ``tokens_max`` over ``above`` with which ``newest_within`` keeps it; None: none does.
 
     It is kept where those up to it, of items that are not larger than the budget, fit together. A budget too small for
@@ -98,9 +102,9 @@ def least_budgets(tokens: Sequence[int], *, count_max: int | None, above: int) -
     found: list[int | None] = [None] * len(tokens)
     for index in range(len(tokens) - 1, -1, -1):
         newer.add(tokens[index])
-        budget = max(tokens[index], above + 1)
-        while (taken := newer.up_to(budget))[1] > budget:
-            budget = taken[1]
+        budget = max(tokens[index] + beside, above + 1)
+        while (taken := newer.up_to(budget))[1] + beside > budget:
+            budget = taken[1] + beside
         found[index] = budget if count_max is None or taken[0] <= count_max else None
     return found
 

@@ -39,11 +39,20 @@ def test_the_newest_are_kept(sizes: list[int], tokens_max: int | None, count_max
     assert newest_within(sizes, tokens_max=tokens_max, count_max=count_max) == kept
 
 
-@given(sizes=SIZES, count_max=st.sampled_from([None, 0, 1, 2, 5]), above=st.integers(0, 80))
-def test_the_smallest_budget_that_keeps_an_item_is_found(sizes: list[int], count_max: int | None, above: int) -> None:
-    budgets = range(above + 1, max(sum(sizes), above) + 2)
-    kept = {budget: newest_within(sizes, tokens_max=budget, count_max=count_max) for budget in budgets}
-    assert least_budgets(sizes, count_max=count_max, above=above) == [
+def test_the_newest_are_kept_of_what_others_leave_of_a_budget() -> None:
+    """One that fits the budget and not what is left of it is no larger than any: it hides the older ones."""
+    assert newest_within([300, 500], tokens_max=1_000, count_max=None, beside=600) == []
+    assert newest_within([300, 500], tokens_max=1_000, count_max=None, beside=500) == [1]
+    assert newest_within([300, 1_001], tokens_max=1_000, count_max=None, beside=600) == [0]
+
+
+@given(sizes=SIZES, count_max=st.sampled_from([None, 0, 1, 2, 5]), above=st.integers(0, 80), beside=st.integers(0, 60))
+def test_the_smallest_budget_that_keeps_an_item_is_found(
+    sizes: list[int], count_max: int | None, above: int, beside: int
+) -> None:
+    budgets = range(above + 1, max(sum(sizes) + beside, above) + 2)
+    kept = {budget: newest_within(sizes, tokens_max=budget, count_max=count_max, beside=beside) for budget in budgets}
+    assert least_budgets(sizes, count_max=count_max, above=above, beside=beside) == [
         next((budget for budget in budgets if index in kept[budget]), None) for index in range(len(sizes))
     ]
 
