@@ -28,6 +28,9 @@ def call_with(arguments: Any) -> Part:
     return part
 
 
+RESULT = {"type": "tool_result", "tool_call_id": "c1", "output": "sunny"}
+
+
 @pytest.mark.parametrize("content", [{}, {"content": None}, {"content": ""}])
 def test_calls_without_content_are_just_the_calls(content: dict[str, Any]) -> None:
     function = {"name": "search", "arguments": '{"q":"x"}'}
@@ -173,6 +176,8 @@ def test_what_stands_beside_the_content_is_kept_in_order() -> None:
         ({"role": "assistant", "function_call": {"arguments": "{}"}}, "/function_call/name"),
         ({"role": "assistant", "audio": {"id": "a", "type": "x"}}, "/audio/type"),
         ({"role": "tool", "tool_call_id": "", "content": "x"}, "/tool_call_id"),
+        ({"role": "tool", "tool_call_id": "c2", "content": [RESULT]}, "/tool_call_id"),
+        ({"role": "tool", "tool_call_id": "c1", "content": [RESULT, {"type": "text", "text": "x"}]}, "/tool_call_id"),
         ({"role": "tool", "tool_call_id": "c1", "content": None}, "/content"),
         ({"role": "function", "content": "x"}, "/name"),
         ({"role": "user", "content": [{"type": "image_url", "image_url": {}}]}, "/content/0/image_url/url"),
@@ -200,3 +205,9 @@ def test_a_message_of_the_sdk_is_taken_as_it_is() -> None:
     assert normalise(sdk.to_dict()).parts == expected
     assert normalise(sdk.model_dump()).parts == expected
     assert normalise(sdk.model_dump(exclude_none=True)).parts == expected
+
+
+def test_a_result_in_our_shape_may_be_named_by_the_field_of_a_tool_message_too() -> None:
+    assert parts_of({"role": "tool", "tool_call_id": "c1", "content": [RESULT]}) == parts_of(
+        {"role": "tool", "content": [RESULT]}
+    )

@@ -108,11 +108,20 @@ def _said(raw: Wire) -> tuple[Role, list[Part]]:
         _check_others(raw)
     if raw.get("tool_call_id") is not None or raw.get("role") == "function":
         output = content if isinstance(content, str) else content_parts(raw)
-        return Role.TOOL, [openai_chat.tool_result(raw, output)]
+        return Role.TOOL, _results(raw, output)
     parts = [] if content is None and _may_be_silent(raw, role) else content_parts(raw)
     if role is Role.ASSISTANT:
         parts = openai_chat.assistant_parts(raw, openai_responses.of_message(raw, parts))
     return role, parts
+
+
+def _results(raw: Wire, output: str | list[Part]) -> list[Part]:
+    """The result of which the message has the output; or those that its content already is, named by the field too."""
+    if isinstance(output, str) or all(part["type"] != PartType.TOOL_RESULT for part in output):
+        return [openai_chat.tool_result(raw, output)]
+    if any(part.get("tool_call_id") != raw.get("tool_call_id") for part in output):
+        raise WireError("/tool_call_id", "the content has results of its own: send them without it")
+    return output
 
 
 def _check_others(raw: Wire) -> None:
