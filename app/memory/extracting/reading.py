@@ -137,6 +137,7 @@ def _fact(item: Item, reading: Reading, loaded: Loaded, said: dict[int, Message]
     text = "; ".join([*(one.rstrip(".;") for one in firsts), last])
     told = _CATEGORIES[item.tag]
     category = Category.INSIGHT if item.trust in FOREIGN and told in OWN_WORD else told
+    item = item if item.time else replace(item, time=_time_before(item, cites, reading))
     valid_from = min(_true_from(item, cites, said, timezone) or loaded.now, loaded.now)
     source = Source(
         session_id=loaded.session_id,
@@ -157,6 +158,16 @@ def _fact(item: Item, reading: Reading, loaded: Loaded, said: dict[int, Message]
         sources=(source,),
         valid_from=valid_from,
     )
+
+
+def _time_before(item: Item, cites: Sequence[int], reading: Reading) -> str | None:
+    """The time of a line without one: the last that the log shows on its day, up to its messages.
+
+    A line shows one only where minutes have passed, so that it would seem to be older than the line before it.
+    """
+    first = min(cites, default=0)
+    of_day = (line for line in reading.items if line.time and line.day == item.day)
+    return next((line.time for line in reversed([*of_day]) if min(line.cited, default=0) <= first), None)
 
 
 def _observations(chunks: Iterable[Chunk], cites: Iterable[int]) -> Iterator[int]:

@@ -14,18 +14,28 @@ from app.memory.model import Tag
 
 @dataclass(frozen=True, slots=True)
 class _Cue:
-    """Searched in lowered text, and in two patterns: ignoring case costs twice as much, and so does either in one."""
+    """Searched in lowered text, and in two patterns: ignoring case costs twice as much, and so does either in one.
+
+    An English one does not hold behind what ``unless`` finds at the end of the words before it.
+    """
 
     english: re.Pattern[str]
     other: re.Pattern[str]
+    unless: re.Pattern[str] | None = None
 
     def is_in(self, text: str) -> bool:
         lowered = text.lower()
-        return self.english.search(lowered) is not None or self.other.search(lowered) is not None
+        return self._is_in_english(lowered) or self.other.search(lowered) is not None
+
+    def _is_in_english(self, lowered: str) -> bool:
+        if self.unless is None:
+            return self.english.search(lowered) is not None
+        starts = (found.start() for found in self.english.finditer(lowered))
+        return any(not self.unless.search(lowered, max(0, start - BEFORE), start) for start in starts)
 
 
-def _cue(english: str, other: str) -> _Cue:
-    return _Cue(lazy_pattern(rf"\b(?:{english})\b"), lazy_pattern(other))
+def _cue(english: str, other: str, *, unless: re.Pattern[str] | None = None) -> _Cue:
+    return _Cue(lazy_pattern(rf"\b(?:{english})\b"), lazy_pattern(other), unless)
 
 
 # What somebody else said or wrote, or a caption: its words say nothing of the sentence they stand in. Its length is
@@ -35,17 +45,30 @@ _NOT_OWN = lazy_pattern(
 )
 
 _DECISION = _cue(
-    r"decided|decision|we agreed|agreed (?:to|on|that)|chose|settled on|go(?:ing)? with|let's use|opted"
-    r"|made up my mind",
-    r"결정했|정했|하기로|고르기로|决定|決定|选定|決め"
+    # What must not stand before a word is looked for behind it: few sentences have the word.
+    r"decided(?<!n't decided)(?<!n’t decided)(?<!not decided)(?<!never decided)(?<!yet decided)"
+    r"|(?:made|make|took) (?:my|our|the|a) (?:final )?decision|(?:my|our|final) decision (?:is|was)|decision:"
+    r"|we agreed|agreed (?:to|on|that)|chose|settled on|going with(?<!keep going with)(?<!keeps going with)"
+    r"|go with(?<!to go with)|(?:gonna|going to|want to|like to) go with|let's use|opted|made up my mind"
+    # Consent, which settles what was offered in words that were said before.
+    r"|please (?:\w+ )?(?:proceed|go ahead|cancel|book|use|change|upgrade|downgrade|update|remove|add|charge)"
+    r"|go ahead (?:and|with)|proceed with|i confirm"
+    r"|let's (?:just )?(?:proceed|cancel|book|go ahead|move on|stick with)",
+    r"결정했|(?<!설)(?<!규)(?<!수)(?<!측)(?<!지)정했|하기로|고르기로|(?<!的)(?<!来)(?<!來)决定(?!的|权|性|因素)|(?<!の)決定|选定|決め"
     r"|\b(?:decid(?:i|í|imos|ido)|j'ai décidé|nous avons décidé|entschieden|beschlossen|deciso|postanowi\w+"
     r"|zdecydowa\w+|решил[аи]?)\b|قررنا|قررت|तय किया|फैसला किया",
 )
+# What may stand between a person and what they like: "I got stuff like this" and "I feel like it" tell no taste.
+_ADVERB = (
+    r"(?: (?:really|also|do|did|does|still|just|always|never|even|quite|often|both|all|only|actually|used to|would"
+    r"|too|rather|\w+ly))"
+)
 _PREFERENCE = _cue(
-    r"(?:i|we)(?: \w+){0,2} (?:like|love|enjoy|prefer|hate|dislike|want)"
-    r"|i(?:'m| am)(?: \w+)? (?:into|a (?:\w+ )?fan|fond)|prefer|favou?rites?|can't stand|allergic"
-    r"|i'd rather|i(?:'d| would)(?: \w+)? (?:like|love)|passionate about"
+    rf"(?:i|we){_ADVERB}{{0,2}} (?:like|love|enjoy|prefer|hate|dislike|want)"
+    rf"|i(?:'m| am)(?:{_ADVERB}| very| so| totally| not)? (?:into|a (?:\w+ )?fan|fond)|prefer|favou?rites?|can't stand"
+    r"|allergic|i'd rather|i(?:'d| would)(?: \w+)? (?:like|love)|passionate about"
     r"|from now on|a rule|(?:^|please )(?:always|never)"
+    r"(?! (?:had|been|here|saw|thought|knew|seen|got|did|felt|heard|met|were|was|give up|\w+ed|\w+ing)\b)"
     r"|(?:^|(?:please|but|and) )(?:don't|do not)"
     r"(?! (?:worry|forget|mind|hesitate|give up|be|know|think|get|let|you|we|i|miss|feel|have)\b)",
     r"좋아|싫어|선호|즐겨|喜欢|喜歡|偏好|讨厌|討厭|最爱|最愛|好き|嫌い|好む|大好"
@@ -70,10 +93,34 @@ _ISSUE = _cue(
     r"오류|에러|실패|문제가|错误|錯誤|失败|失敗|异常|異常|报错|故障|エラー|不具合|問題が"
     r"|error\b(?<=\werror)|exception\b(?<=\wexception)",
 )
+# What is not done, may be, or is to be: it stands before the cue in its clause.
+_UNDONE = lazy_pattern(
+    r"(?:n['’]t|\b(?:not|never|cannot|none|nobody|to be"
+    r"|(?:can|could|may|might|must|should|would|will)(?: \w+)? (?:be|have)"
+    r"|to get|to have|trying|yet to|once|until|unless|if|whether|when (?:you|it)|after you))\b[^,.;!?]{0,30}$"
+)
+BEFORE = 60  # characters that are looked at
 _OUTCOME = _cue(
-    r"finished|completed|done|fixed|resolved|solved|succeeded|successfully|merged|deployed|released|shipped|published"
-    r"|confirmed|booked|cancell?ed|refunded|passed|won|got the job|graduated|accepted|launched|created|updated",
-    r"완료|성공|끝냈|마쳤|해결|해냈|完成|成功|解决|解決|搞定|通过了|終わっ|終えた|できました|終了",
+    r"finished|completed|done|fixed(?<!\bmy fixed)(?<!\bno fixed)(?<!\ba fixed)(?<!\bthe fixed)"
+    r"(?! (?:prices?|expenses|costs?|rates?|income|home|assets?|schedule))|resolved|solved|succeeded|successfully"
+    r"|merged|deployed|released|shipped|published|confirmed|booked|cancell?ed|refunded"
+    r"|passed(?! (?:away|down|on\b|out))|won(?!['’]t)|got the job|graduated|got accepted"
+    r"|(?:been|was|were|is|are|it|they|offer) accepted|accepted (?:the|my|our|an?|their)|launched|created|updated",
+    r"완료|성공|끝냈|마쳤|해결|해냈|完成了|成功了|已(?:经|經)?(?:完成|解决|解決|成功)|解决了|解決(?:了|し)|搞定|通过了"
+    r"|終わっ|終えた|できました|終了",
+    unless=_UNDONE,
+)
+_DEED = (
+    r"(?:finished|completed|done|fixed|booked|cancell?ed|refunded|confirmed|merged|deployed|created|updated|resolved"
+    r"|solved|processed)"
+)
+_OWN_DEED = _cue(
+    rf"(?:has|have)(?: (?:now|also|already|all|just|successfully))* been (?:now |successfully |fully )?{_DEED}"
+    rf"|(?:is|are|was|were) (?:now |already |successfully |fully )(?:been )?{_DEED}"
+    rf"|your [^.]{{0,60}}\b(?:is|are|was|were) {_DEED}"
+    rf"|(?:i|we)(?:['’]ve| have)?(?: now| just| also| successfully| already)* {_DEED}|successfully",
+    rf"^\W*(?:all |now )?{_DEED}\b|(?:已(?:经|經)?|帮您|幫您).{{0,8}}(?:完成|解决|取消|预订|預訂)|完了しました"
+    r"|(?:완료|처리)(?:됐|되었|했|하였)",
 )
 _TAGS = (
     (Tag.DECISION, _DECISION),
@@ -167,6 +214,11 @@ def is_correction(sentence: str) -> bool:
 def is_admission(sentence: str) -> bool:
     """The speaker says to have been wrong."""
     return _ADMISSION.is_in(own_words(sentence))
+
+
+def is_own_deed(sentence: str) -> bool:
+    """It tells that something was done, not how things are done: of an assistant, which mostly explains."""
+    return _OWN_DEED.is_in(own_words(sentence))
 
 
 def is_second_person(sentence: str) -> bool:

@@ -22,7 +22,7 @@ _PROFILE: Final = lazy_pattern(
     r"|i(?:'ve| have) been (?!think|look|consider|wonder|try|mean|plan|hear)\w+ing"
     r"|my (?:wife|husband|partner|son|daughter|mother|father|mom|mum|dad|brother|sister|dog|cat|boss|job|birthday"
     r"|address|phone|e-?mail|company|team|kids?|children)|we have (?:an?|two|three|\d+))\b"
-    r"|我叫|我是|我住|我在.{1,8}工作|我的(?:妻子|丈夫|儿子|女儿|狗|猫|生日|电话|地址)|我有|我家|我对.{1,8}过敏"
+    r"|我叫|(?<![自对對给給让讓])我是|我住|我在.{1,8}工作|我的(?:妻子|丈夫|儿子|女儿|狗|猫|生日|电话|地址)|(?<![自让讓给給])我有(?!时|時|点|點|些)|我家|我对.{1,8}过敏"
     r"|私は|僕は|俺は|住んで|働いて|出身|(?:犬|猫|娘|息子|妻|夫)の名前|名前は.{1,12}です|アレルギー"
     r"|제 이름|저는|나는|살고|일하고|다니고|이름은|알레르기",
     re.IGNORECASE,
@@ -44,6 +44,7 @@ _PASSING: Final = lazy_pattern(
     r"|\bi(?:'ve| have)? (?:also |just )?(?:heard|noticed)\b"
     r"|\bremind(?:s|ed)? me of\b|\b(?:act|serve) as\b|\bwondering\b|\bneed (?:some )?help\b|\bthanks for\b"
     r"|\b(?:love|like|enjoy|appreciate)d? (?:it|that|this|them|how|the idea|hearing|seeing)\b"
+    r"|^(?:만약|もし|如果|要是)|다면,|라면,|확신해|것 같아|지도 몰라|좋겠어|에서 나는 (?:소리|냄새)"
     r"|\bgiv(?:e|ing) up\b|\bmak(?:e|ing) it happen\b|\bkeep (?:it|them) up\b|\d% agree\b|\bcan't wait\b",
     re.IGNORECASE,
 )

@@ -102,7 +102,10 @@ def _priority(message: Message, group: Sequence[Sentence], tag: Tag) -> Priority
         return Priority.MEDIUM
     if message.role is Role.USER:
         asked = all(cues.is_question(it.said.text) and not cues.is_request(it.said.text) for it in group)
-        weak = all(cues.is_reaction(it.said.text) or it.value < WEAK_VALUE for it in group)
+        weak = all(
+            not cues.is_request(it.said.text) and (cues.is_reaction(it.said.text) or it.value < WEAK_VALUE)
+            for it in group
+        )
         return Priority.LOW if weak else Priority.MEDIUM if asked else Priority.HIGH
     if tag is Tag.OUTCOME:
         return Priority.DONE

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from app.kit.patterns import lazy_pattern
 from app.kit.words import NUMBER, specifics, terms, weight
 from app.memory.extractive import cues
 from app.memory.model import Tag
@@ -29,6 +30,15 @@ REACTION_FACTOR = 0.5
 LETTERS_SHARE_MIN = 0.5
 ROW_NUMBERS_MIN = 5  # a telephone number has fewer
 
+# What a program printed or is made of: agents are fed such texts in the user's name.
+_OUTPUT = lazy_pattern(
+    r"\d+[:|](?!\d\d\b)|\[File: |\(\d+ more lines|\((?:Open file|Current directory|Interactive session)\b|!DOCTYPE"
+    r"|\"http|\S*[$#] ?$|[-d][rwx-]{9}|\S+:x?:\d+:\d+:|[\w.]+\([^ ]*\)$"
+    r"|(?:import [\w.]+|from [\w.]+ import .*|(?:def|class) \w+.*:|return .*[)\w]|[\w.\[\]\"']+ ?[+-]?= ?\S.*"
+    r"|(?:for|if|while|with) .*:)$"
+)
+_CODE_ENDS = ("{", ";")
+
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
@@ -47,9 +57,11 @@ class Assertion:
     def value(self, noted: Counter[str]) -> float:
         """The weight of its words, each the less the oftener ``noted`` has it, and more for numbers and names.
 
-        Of a correction all words count in full, also those that were said before.
+        Of a correction and of a decision all words count in full, also those that were said before: who consents to one
+        of several offers says it in their words.
         """
-        new = sum(weight(term) / (1 if self.corrects else 1 + noted[term]) for term in self.terms)
+        in_full = self.corrects or (self.tag is Tag.DECISION and self.factor >= TAG_FACTOR[Tag.DECISION])
+        new = sum(weight(term) / (1 if in_full else 1 + noted[term]) for term in self.terms)
         return (new + SPECIFIC_WEIGHT * self.specifics) * self.factor
 
 
@@ -74,6 +86,8 @@ def _kind_factor(text: str, tag: Tag) -> float:
 
 
 def _is_row(text: str) -> bool:
+    if text.endswith(_CODE_ENDS) or _OUTPUT.match(text):
+        return True
     return len(NUMBER.findall(text)) >= ROW_NUMBERS_MIN and _share(text, str.isalpha) < LETTERS_SHARE_MIN
 
 

@@ -65,7 +65,8 @@ def candidates(source: ObserverInput, count: Callable[[str], int]) -> list[Sente
 def _in_voice(said: Assertion, message: Message) -> Assertion:
     """Only people wish, decide and take back: an assistant does where it speaks of itself, or admits a mistake.
 
-    What it announces while it is doing it is no next step: the tool's line tells what became of it.
+    What it announces while it is doing it is no next step: the tool's line tells what became of it. What it
+    explains of how things are done is no outcome.
     """
     if message.is_foreign:
         return replace(said, corrects=False)
@@ -74,7 +75,8 @@ def _in_voice(said: Assertion, message: Message) -> Assertion:
     calls = any(part.get("type") == PartType.TOOL_CALL for part in message.parts)
     its_own = {Tag.DECISION} if calls else {Tag.DECISION, Tag.NEXT_STEP}
     wishes = said.tag in its_own and cues.is_first_person(said.text)
-    tag = said.tag if wishes or said.tag not in WISHES else Tag.FACT
+    is_told = wishes or (said.tag not in WISHES if said.tag is not Tag.OUTCOME else cues.is_own_deed(said.text))
+    tag = said.tag if is_told else Tag.FACT
     return replace(said, tag=tag, corrects=said.corrects and cues.is_admission(said.text))
 
 

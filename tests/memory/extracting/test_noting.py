@@ -84,6 +84,20 @@ async def test_what_changes_ends_what_was_so_before(service: Service) -> None:
     assert await texts(service) == [old["text"]]
 
 
+@pytest.mark.parametrize("times", ["09:00 09:03", "09:00 09:30"])
+async def test_who_changes_their_mind_within_a_session_has_the_last_word(
+    start_service: StartService, times: str
+) -> None:
+    """A line of the log shows a time only where minutes have passed."""
+    first, second = times.split()
+    async with start_service(memory=SMALL) as service:
+        await say(service, "I live in Porto with my two dogs. " * 6, created_at=f"2026-03-01T{first}:00Z")
+        await say(service, "I moved to Lisbon with my two dogs. " * 6, created_at=f"2026-03-01T{second}:00Z")
+        assert (await service.get("/sessions/s1/memory/observations"))["items"] != []
+        await end(service)
+        assert await texts(service) == ["User: I moved to Lisbon with my two dogs."]
+
+
 async def test_what_is_said_again_is_known_once_and_outlives_either_session(service: Service) -> None:
     for key in ("s1", "s2"):
         await say(service, "I live in Lisbon.", key=key)
