@@ -1,11 +1,10 @@
 """What was said in other sessions that share the memory and is in no note yet, within its budget. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import tzinfo
 from itertools import groupby
 
 from app.context.draft import Line
-from app.context.fitting import newest_within
 from app.context.model import Elsewhere, Snapshot
 from app.context.wording import other_conversation, said
 from app.kit.tokens import text_tokens
@@ -16,10 +15,27 @@ def elsewhere(snapshot: Snapshot) -> Iterator[Line]:
     """A block for each conversation, the newest messages of all of them that fit; in the order of their names."""
     zone = snapshot.rules.zone
     told = [(one, _told(one.message, zone)) for one in snapshot.elsewhere if text_of(one.message.parts)]
-    sizes = [text_tokens(text) + 1 for _, text in told]  # and the line's end
-    kept = [told[at] for at in newest_within(sizes, tokens_max=snapshot.elsewhere_tokens, count_max=None)]
+    kept = _newest(told, tokens_max=snapshot.elsewhere_tokens)
     for key, of_one in groupby(sorted(kept, key=_conversation), key=lambda found: found[0].conversation):
         yield Line(f"elsewhere:{key}", other_conversation(key, [text for _, text in of_one]))
+
+
+def _newest(told: Sequence[tuple[Elsewhere, str]], *, tokens_max: int) -> list[tuple[Elsewhere, str]]:
+    """As ``newest_within``; the first line taken of a conversation brings what its block begins and ends with."""
+    kept: list[tuple[Elsewhere, str]] = []
+    left, named = tokens_max, set[str]()
+    for one, text in reversed(told):
+        size = text_tokens(text) + 1  # and the line's end
+        if one.conversation not in named:
+            size += text_tokens(other_conversation(one.conversation, []))
+        if size > tokens_max:
+            continue
+        if size > left:
+            break
+        left -= size
+        named.add(one.conversation)
+        kept.append((one, text))
+    return kept[::-1]
 
 
 def _conversation(found: tuple[Elsewhere, str]) -> tuple[str, int]:

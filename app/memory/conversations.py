@@ -34,12 +34,16 @@ class Numbering:
     total: int
 
     @classmethod
-    def of(cls, items: Iterable[Item], *, after: int = 0) -> Self:
-        """Of the conversations that these lines cite, in the order of their names; the numbers come ``after`` that."""
+    def of(cls, items: Iterable[Item], *, after: int = 0, last_of: Callable[[str], int] = lambda _name: 0) -> Self:
+        """Of the conversations that these lines cite, in the order of their names; the numbers come ``after`` that.
+
+        Each has its messages up to the last that is cited, or up to ``last_of`` its name.
+        """
         last: dict[str, int] = {}
         for cite in (cite for item in items for cite in item.all_cites):
             if cite.conversation is not None:
-                last[cite.conversation] = max(cite.last, last.get(cite.conversation, 0))
+                known = last.get(cite.conversation) or last_of(cite.conversation)
+                last[cite.conversation] = max(cite.last, known)
         names = sorted(last)
         ends = list(accumulate((last[name] for name in names), initial=after))
         return cls(dict(zip(names, ends, strict=False)), ends[-1])
@@ -90,10 +94,13 @@ class Numbering:
         return " ".join(map(cite_text, names)) or match[0]
 
     def _numbered_match(self, match: re.Match[str]) -> str:
-        if match[1] not in self.before:
+        shift = self.before.get(match[1])
+        if shift is None:
             return match[0]
-        shift = self.before[match[1]]
         first, last = int(match[2]) + shift, int(match[3] or match[2]) + shift
+        end = min((before for before in self.before.values() if before > shift), default=self.total)
+        if last > end:  # it is of another conversation's numbers, or of none
+            return match[0]
         return f"#{first}" if first == last else f"#{first}-{last}"
 
 

@@ -20,6 +20,7 @@ from app.memory.rules import (
     OVERSHOOT_SHARE,
     SHOWN_SHARE,
     STALLED_EVERY,
+    TITLE_TOKENS,
     Rules,
 )
 from app.memory.steps import (
@@ -160,15 +161,19 @@ def activate_reflection(state: State) -> ActivateReflection | None:
 def reflect(state: State) -> Reflect | None:
     """Section 3.6: at O >= observation_tokens condense the oldest observations, leaving the newest reflect_keep.
 
-    In ``rewrite`` O is the whole live log, and all of it is condensed.
+    In ``rewrite`` O is the whole live log, and all of it is condensed. The older half of them also where they are more
+    than a context shows (docs/decisions/0067).
     """
     rules = state.rules
     whole = rules.strategy == "rewrite"
     if state.requested is Request.REFLECT and state.observations and state.unhelped_tokens != state.log_tokens:
         return Reflect(keep_tokens=0, whole=whole)
     size = state.condensable_tokens
-    if size < rules.observation_tokens or not _may_condense(state):
+    if not _may_condense(state):
         return None
+    if size < rules.observation_tokens:
+        crowded = rules.max_observations is not None and state.observations > rules.max_observations
+        return Reflect(keep_tokens=state.observation_tokens // 2, whole=whole) if crowded else None
     return Reflect(keep_tokens=min(rules.reflect_keep, size - 1), whole=whole)
 
 
@@ -198,7 +203,7 @@ def consolidate(state: State) -> Consolidate | None:
     if full is not None:
         return Consolidate(levels=(full,), into_level=full + 1, most=state.rules.consolidate_at)
     budget = state.rules.memory_budget
-    shown = SHOWN_SHARE * (state.reflection_tokens + state.rules.observation_tokens)
+    shown = SHOWN_SHARE * (state.reflection_tokens + state.rules.observation_tokens) + TITLE_TOKENS * state.observations
     if budget is None or shown <= budget:
         return None
     levels = tuple(sorted({reflection.level for reflection in state.reflections}))[:2]

@@ -106,6 +106,7 @@ LOG_SHARE = 2 / 3
 # A context shows notes under titles, and each day with how long ago it was: of long logs they then have 1.03 of their
 # tokens, of short ones up to 1.12. So the log has to leave that of memory_budget (docs/decisions/0067).
 SHOWN_SHARE = 1.1
+TITLE_TOKENS = 12  # of each observation: many small ones, as of sessions that share a memory, take more than that share
 # Section 5: share of the detail asked for at compression 1-4, and the coverage protected lines must keep.
 COMPRESSION_SHARES = (0.8, 0.6, 0.4, 0.2)
 PROTECTED_COVERAGE = 0.8

@@ -34,12 +34,16 @@ def tried(standing: Standing, looked: Looked) -> frozenset[Outcome]:
 
 
 def in_turn(standing: Standing, looked: Looked) -> Standing:
-    """A shared memory, about the session that has waited longest and may have a safe span; others as they are."""
+    """A shared memory, about the session that has waited longest and may have a safe span; others as they are.
+
+    One in which no end of a topic was found stands behind those that were not looked through yet.
+    """
     waiting = [found for found in standing.conversations if found.waits]
-    for found in waiting:
-        one = standing.about(found)
-        if Outcome.NOTHING_SAFE not in tried(one, looked):
-            return one
+    for passed_over in ({Outcome.NOTHING_SAFE, Outcome.NO_BOUNDARY}, {Outcome.NOTHING_SAFE}):
+        for found in waiting:
+            one = standing.about(found)
+            if not passed_over & tried(one, looked):
+                return one
     return standing.about(waiting[0]) if waiting else standing
 
 

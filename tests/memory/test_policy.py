@@ -267,6 +267,11 @@ def test_a_level_is_consolidated_when_it_is_full_the_lowest_first(levels: list[i
     assert next_step(with_log(0, *((level, 10) for level in levels))) == step
 
 
+@pytest.mark.parametrize(("number", "step"), [(20, IDLE), (21, Reflect(keep_tokens=300))])
+def test_the_older_half_is_condensed_where_a_context_shows_no_more_of_them(number: int, step: Step) -> None:
+    assert next_step(with_log(600, observations=number, config={"max_observations": 20})) == step
+
+
 @pytest.mark.parametrize(
     ("reflections", "step"),
     [

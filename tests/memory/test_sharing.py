@@ -407,6 +407,51 @@ async def test_an_edited_note_of_a_shared_log_cites_by_name(service: Service) ->
     assert (await service.memory("one"))["coverage"]["gaps"] == []
 
 
+async def test_an_edit_may_cite_what_its_note_is_of_and_no_number_becomes_another_conversation_s(
+    service: Service,
+) -> None:
+    await share(service, "one", "two", **SMALL)
+    await say(service, "one", 1, 2, 3)
+    await say(service, "two", 4, 5, 6)
+    await service.client.post("/sessions/one/memory/reflect", params={"wait_ms": 50_000})
+    (note,) = (await service.get("/sessions/one/memory/reflections"))["items"]
+    path = f"/sessions/one/memory/reflections/{note['id']}"
+    body = {
+        "text": "* It was said last. #one:3\n* See #one:3 for it, not #one:4 or #two:900. #two:1-3\n* Beyond. #one:9"
+    }
+    edited = (await service.client.patch(path, json=body)).json()
+    assert edited["items"][0]["cites"] == [[3, 3, "one"]]
+    assert edited["items"][1]["cites"] == [[1, 3, "two"]]
+    assert edited["text"].split("\n") == [
+        "* It was said last. #one:3",
+        "* See #one:3 for it, not #one:4 or #two:900. #two:1-3",
+        "* Beyond. #one:9",
+    ]
+    assert "cites" not in edited["items"][2]
+
+
+async def test_the_past_of_a_session_that_came_later_has_the_log_that_was_there(service: Service) -> None:
+    await share(service, "one", **SMALL)
+    await say(service, "one", 1, 2, 3)
+    await share(service, "two", message_tokens=10_000, keep_last=0)
+    await say(service, "two", 4)
+    now = await service.context("two")
+    for seq in (0, 1):
+        then = await service.context("two", as_of_seq=seq)
+        assert then["memory_version"] == now["memory_version"] == 1
+        assert then["tokens"]["observations"] == now["tokens"]["observations"] > 0
+
+
+async def test_many_short_conversations_are_all_told_in_each_context(service: Service) -> None:
+    """Of many small notes their number and their titles count, not their tokens alone (docs/decisions/0067)."""
+    await share(service, *(f"day-{number}" for number in range(50)), preset="compact", message_tokens=40, keep_last=0)
+    for number in range(50):
+        await say(service, f"day-{number}", number + 1)
+        omitted = (await service.context(f"day-{number}"))["omitted"]
+        assert (omitted["reflections"], omitted["observations"]) == (0, 0)
+    assert (await service.memory("day-0"))["log"]["generation"] > 0
+
+
 async def test_a_resource_is_deleted_with_what_its_sessions_share(service: Service) -> None:
     await share(service, "one", "two", **SMALL)
     await say(service, "one", 1, 2, 3)

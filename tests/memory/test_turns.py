@@ -49,6 +49,16 @@ def test_who_had_no_safe_span_is_passed_by_until_something_comes() -> None:
     assert in_turn(asked, looked).session_key == "s1"
 
 
+def test_who_had_no_end_of_a_topic_stands_behind_those_that_were_not_looked_through() -> None:
+    memory = shared(conversation(1), conversation(2))
+    looked = {(id_of(1), Outcome.NO_BOUNDARY): (10, None)}
+    assert in_turn(memory, looked).session_key == "s2"
+    looked[id_of(2), Outcome.NO_BOUNDARY] = (10, None)
+    assert in_turn(memory, looked).session_key == "s1"
+    looked[id_of(1), Outcome.NOTHING_SAFE] = (10, None)
+    assert in_turn(memory, looked).session_key == "s2"
+
+
 def test_where_nobody_has_a_safe_span_it_is_known_of_who_waited_longest() -> None:
     memory = shared(conversation(1), conversation(2))
     looked = {(id_of(number), Outcome.NOTHING_SAFE): (10, None) for number in (1, 2)}

@@ -64,7 +64,7 @@ class Controls:
             locked = await self._locked(tx, tenant, key)
             old = await self._note(tx, notes, locked, note_id)
             _refuse_what_is_not_live(notes, old)
-            new = await offloaded(partial(_new_text, locked, old, items, text), size=len(text))
+            new = await offloaded(partial(_new_text, tenant, locked, old, items, text), size=len(text))
             self._refuse_growth(locked, old, new)
             edited = await note_store.edit_note(tx, notes, locked, old, new)
             await self._store.record_control(tx, locked, EDITED)
@@ -145,11 +145,17 @@ def new_text(items: tuple[Item, ...], text: str, *, covers: Ranges) -> NewText:
     return NewText(text=rendered, items=clipped, tokens=text_tokens(rendered))
 
 
-def _new_text(locked: Locked, old: Observation | Reflection, items: tuple[Item, ...], text: str) -> NewText:
-    """In a shared log a line may cite what the note cited before, by the names of the conversations."""
+def _new_text(
+    tenant: str, locked: Locked, old: Observation | Reflection, items: tuple[Item, ...], text: str
+) -> NewText:
+    """In a shared log a line may cite what the note is of, by the names of the conversations that it cited before."""
     if not locked.is_shared:
         return new_text(items, text, covers=old.covered[locked.session_id])
-    numbering = Numbering.of(old.items, after=BEYOND)
+
+    def last_of(name: str) -> int:
+        return max((last for _, last in old.covered.get(session_id(tenant, name), ())), default=0)
+
+    numbering = Numbering.of(old.items, after=BEYOND, last_of=last_of)
     numbered = numbering.numbered_text(text)
     clipped = clip_citations(read_items(numbered), within=((BEYOND + 1, numbering.total),), said=numbered)
     named = numbering.named_words(clipped)

@@ -13,8 +13,9 @@ _CURSOR = """coalesce({version}.cursors->{session}::text, (
     WHERE c.memory_id = {version}.memory_id AND c.session_id = {session} AND c.version <= {version}.version
     ORDER BY c.version DESC LIMIT 1))"""
 
-# ``recorded``: the version of the moment, if it is not 0, and the seq. ``moment``: one row, or none where there never
-# was such a moment. The anchor moves with a version, or with a message, which carries it.
+# ``recorded``: the version of the moment, if it is not 0, and the seq; of a shared memory it may be from before the
+# session came to it. ``moment``: one row, or none where there never was such a moment. The anchor moves with a version,
+# or with a message, which carries it.
 _MOMENT = """
 recorded AS MATERIALIZED (
   SELECT s.id, s.memory_id, s.created_at, coalesce(v.version, 0) AS version, v.at, v.anchor_date, v.current_task,
@@ -24,7 +25,7 @@ recorded AS MATERIALIZED (
   FROM sessions s LEFT JOIN LATERAL (
     SELECT r.version, r.at, r.anchor_date, r.current_task, r.suggested_response, {then} AS cursor
     FROM memory_versions r WHERE r.memory_id = s.memory_id
-      AND CASE WHEN {version} IS NULL THEN ({then}->>'last_seq')::bigint <= {seq}
+      AND CASE WHEN {version} IS NULL THEN coalesce(({then}->>'last_seq')::bigint, 0) <= {seq}
                ELSE r.version = {version} END
     ORDER BY r.version DESC LIMIT 1
   ) v ON true
