@@ -39,6 +39,7 @@ VERBS = (
     "|replace|stream"
 )
 PROBLEM = "application/problem+json"
+REF = "#/components/schemas/"
 by_operation = pytest.mark.parametrize("name", sorted(OPERATIONS))
 
 
@@ -180,6 +181,21 @@ async def test_every_example_of_a_request_is_accepted_twice_and_answered_like_it
                 assert answer.status_code in {200, 201}, name
                 if number == 0:
                     assert_alike(answer.json(), answers(operation)[str(answer.status_code)]["example"], name)
+
+
+@pytest.mark.parametrize("name", sorted({*REPEATABLE, *ONCE}))
+async def test_a_null_of_a_field_that_may_be_left_out_is_as_if_it_were(service: Service, name: str) -> None:
+    method, _, operation = OPERATIONS[name]
+    assert (await service.client.put(path_of("putSession"), json={"resource_id": "user-42"})).status_code == 201
+    await service.append("s1", *requests("appendMessages")["neutral"]["messages"])
+    await service.client.put(path_of("putArtifact"), content=requests("putArtifact")["csv"])
+    (content,) = operation["requestBody"]["content"].values()
+    schema = DOCUMENT["components"]["schemas"].get(content["schema"].get("$ref", "").removeprefix(REF), {})
+    optional = dict.fromkeys(set(schema.get("properties", ())) - set(schema.get("required", ())))
+    body = next(iter(requests(name).values()))
+    sent = "json" if JSON in operation["requestBody"]["content"] else "content"
+    answer = await service.client.request(method, path_of(name), **{sent: optional | body if optional else body})
+    assert answer.status_code in {200, 201}, answer.text
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from fastapi import Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.artifacts.model import Artifact, handle
+from app.kit.bodies import Body
 from app.kit.paging import NUMBER_MAX
 from app.sessions.schemas import KEY_PATTERN
 
@@ -35,8 +36,8 @@ class ArtifactPage(BaseModel):
     next_cursor: str | None
 
 
-class GrepIn(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+class GrepIn(Body):
+    model_config = ConfigDict(strict=True)
 
     pattern: str = Field(min_length=1, max_length=PATTERN_CHARS_MAX, description="A regular expression of RE2's syntax")
     limit: int = Field(MATCHES_DEFAULT, ge=1, le=MATCHES_MAX, description="Lines at most")

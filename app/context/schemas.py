@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.context.diff import Change, Diff
 from app.context.model import Format
+from app.kit.bodies import Body
 from app.memory.model import Ranges
 from app.memory.rules import MESSAGE_TOKENS_MAX
 from app.recall.schemas import Query
@@ -41,18 +42,14 @@ class ContextQuery(BaseModel):
     explain: bool = Field(False, description="Add the segments, and what was cut or left out")
 
 
-class KnowledgeIn(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class KnowledgeIn(Body):
     title: str = Field(max_length=1_000)
     text: Text
     placement: Literal["prefix", "tail"] = "prefix"
 
 
-class ContextIn(BaseModel):
+class ContextIn(Body):
     """What the caller adds to a context. Nothing of it is stored."""
-
-    model_config = ConfigDict(extra="forbid")
 
     system: Texts = Field(
         default_factory=list,

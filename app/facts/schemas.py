@@ -7,6 +7,7 @@ from fastapi import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.facts.model import SOURCES_MAX, Author, Category, Fact, Validity
+from app.kit.bodies import Body
 from app.kit.paging import NUMBER_MAX
 from app.sessions.model import SEQ_MAX, Trust
 from app.sessions.schemas import KEY_PATTERN, PAGE_DEFAULT, PAGE_MAX, Time
@@ -19,18 +20,14 @@ FactText = Annotated[str, Field(min_length=1, pattern=SAYS_SOMETHING)]
 Seq = Annotated[int, Field(ge=1, le=SEQ_MAX, strict=True)]
 
 
-class CitedIn(BaseModel):
+class CitedIn(Body):
     """Messages of a session of the resource."""
-
-    model_config = ConfigDict(extra="forbid")
 
     session: str = Field(pattern=KEY_PATTERN)
     cites: list[Seq] = Field(min_length=1, max_length=CITES_MAX, description="By their `seq`")
 
 
-class FactIn(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class FactIn(Body):
     text: FactText = Field(description="One sentence that stays true by itself")
     category: Category = Field(Category.PROFILE, description="Default: profile")
     trust: Trust = Field(Trust.OPERATOR, description="Whose word it is; a tool's or a stranger's is no preference")
@@ -41,10 +38,8 @@ class FactIn(BaseModel):
     )
 
 
-class FactPatch(BaseModel):
+class FactPatch(Body):
     """What is to be other than it is; what is not named, or is null, stays. Only `valid_to` can be null."""
-
-    model_config = ConfigDict(extra="forbid")
 
     text: FactText | None = None
     category: Category | None = None

@@ -100,7 +100,7 @@ def _read_by(schemas: dict[str, Any], told: Field, model: type[BaseModel]) -> No
     schemas[model.__name__] = read
     properties = schemas[told.schema]["properties"]
     properties[told.name] = {
-        "$ref": REF.format(model=model.__name__),
+        "anyOf": [{"$ref": REF.format(model=model.__name__)}, {"type": "null"}],
         "description": properties[told.name]["description"],
     }
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from fastapi import Path
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.kit.bodies import Body
 from app.memory.log import items_to_json
 from app.memory.model import Observation, Reflection
 from app.sessions.model import SEQ_MAX
@@ -16,9 +17,7 @@ TEXT_CHARACTERS_MAX = 2**18  # read within a tenth of a second; some 65,000 toke
 NoteId = Annotated[int, Path(ge=1, le=SEQ_MAX, description="The note's number", examples=[41])]
 
 
-class EditIn(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class EditIn(Body):
     text: str = Field(
         max_length=TEXT_CHARACTERS_MAX,
         pattern=STORABLE_PATTERN,
@@ -26,8 +25,8 @@ class EditIn(BaseModel):
     )
 
 
-class CompactIn(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+class CompactIn(Body):
+    model_config = ConfigDict(strict=True)
 
     up_to_seq: int = Field(ge=1, le=SEQ_MAX, description="Moved to the end of a group, and before the newest one")
     summary: str | None = Field(

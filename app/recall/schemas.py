@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
+from app.kit.bodies import Body
 from app.recall.model import Hit, HitKind, Span
 from app.recall.service import Search
 from app.sessions.schemas import KEY_PATTERN, STORABLE_PATTERN, Time
@@ -23,9 +24,7 @@ KINDS: dict[KindIn, HitKind] = {
 }
 
 
-class RecallIn(BaseModel):
-    model_config = ConfigDict(extra="forbid")  # a misspelt filter would let everything through
-
+class RecallIn(Body):
     query: Query = Field(description="Words to find, in any language; a date in it narrows the time")
     limit: int = Field(LIMIT_DEFAULT, ge=1, le=LIMIT_MAX, strict=True)
     kinds: list[KindIn] = Field(

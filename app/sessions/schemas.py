@@ -7,6 +7,7 @@ from fastapi import Header, Path, Query
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
 from pydantic_core import PydanticCustomError
 
+from app.kit.bodies import Body
 from app.kit.patterns import lazy_pattern
 from app.sessions.model import MESSAGES_MOST, SEQ_MAX, Kind, Message
 from app.sessions.store import SessionRecord
@@ -110,9 +111,7 @@ class UsageIn(BaseModel):
     output_tokens: Tokens | None = None
 
 
-class AppendIn(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class AppendIn(Body):
     messages: list[MessageIn] = Field(min_length=1, max_length=MESSAGES_MOST)
     resource_id: str | None = Field(None, pattern=KEY_PATTERN, description="Whose session it is, e.g. a user's id")
     usage: UsageIn | None = None
@@ -185,9 +184,7 @@ class MessagePage(BaseModel):
 MERGED = "Merged; a null unsets a key, and switches ``buffer_every`` off"
 
 
-class SessionIn(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class SessionIn(Body):
     resource_id: str | None = Field(None, pattern=KEY_PATTERN)
     metadata: dict[str, Any] = Field(default_factory=dict, description="Merged; a null removes its key")
     config: dict[str, Any] = Field(
@@ -196,9 +193,7 @@ class SessionIn(BaseModel):
     )
 
 
-class ResourceIn(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class ResourceIn(Body):
     config: dict[str, Any] = Field(
         default_factory=dict,
         description=f"The rules, but for ``scope``, of the memory that its sessions share in resource scope. {MERGED}",
@@ -214,8 +209,8 @@ class ResourceOut(BaseModel):
     updated_at: datetime
 
 
-class BranchIn(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+class BranchIn(Body):
+    model_config = ConfigDict(strict=True)
 
     key: str = Field(pattern=KEY_PATTERN, description="The new session's")
     at_seq: int | None = Field(None, ge=1, le=SEQ_MAX, description="The last message copied; default: the newest")

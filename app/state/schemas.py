@@ -3,9 +3,10 @@
 from typing import Annotated, Any
 
 from fastapi import Header, Path
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
+from app.kit.bodies import Body
 from app.sessions.schemas import KEY_PATTERN
 from app.state.linting import Code, Severity
 from app.state.templates import NAME_PATTERN, TEXT_CHARS_MOST, Scope
@@ -51,10 +52,8 @@ _TextList = Annotated[list[Text], Field(max_length=TEXTS_MAX)]
 Texts = Annotated[_TextList, BeforeValidator(_listed, json_schema_input_type=Text | _TextList | None)]
 
 
-class LintIn(BaseModel):
+class LintIn(Body):
     """What to look at: `template`, `system` as a context takes it, or both, one after the other."""
-
-    model_config = ConfigDict(extra="forbid")
 
     template: Texts = Field(default_factory=list)
     system: Texts = Field(default_factory=list)

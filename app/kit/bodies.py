@@ -1,0 +1,51 @@
+"""What the bodies of requests have in common."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core.core_schema import CoreSchema
+
+_NULL = {"type": "null"}
+_ABOUT = ("title", "description", "default", "examples")  # told of a field, whichever form its value has
+
+
+class Body(BaseModel):
+    """The body of a request, or an object in it.
+
+    A null stands for what is not given, since serializers of many languages write fields so that nobody has set; where
+    null is the default itself, it stays. An unknown field is refused: a misspelt one would silently ask for something
+    else.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    @classmethod
+    def _defaulted(cls) -> frozenset[str]:
+        """The fields whose default is another value than null."""
+        return frozenset(
+            name
+            for name, field in cls.model_fields.items()
+            if field.default_factory is not None or (field.default is not None and not field.is_required())
+        )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, body: Any) -> Any:
+        if not isinstance(body, dict) or None not in body.values():
+            return body
+        defaulted = cls._defaulted()
+        return {name: value for name, value in body.items() if value is not None or name not in defaulted}
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        told = handler.resolve_ref_schema(handler(schema))
+        for name in cls._defaulted():
+            told["properties"][name] = _or_null(told["properties"][name])
+        return told
+
+
+def _or_null(field: JsonSchemaValue) -> JsonSchemaValue:
+    ways = field.get("anyOf") or [{name: value for name, value in field.items() if name not in _ABOUT}]
+    about = {name: value for name, value in field.items() if name in _ABOUT}
+    return {"anyOf": ways if _NULL in ways else [*ways, _NULL], **about}
