@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 from app.kit.patterns import lazy_pattern
@@ -18,6 +19,7 @@ from app.sessions.waiting import Waiting
 ARGUMENT_CHARACTERS_MAX = 80
 ARGUMENTS_CHARACTERS_MAX = 120
 OUTCOME_CHARACTERS_MAX = 160
+OF_SEVERAL_CHARACTERS_MAX = 80  # of an outcome where a line tells several
 EXAMPLES_MAX = 3
 OUTPUT_CHARACTERS_READ = 20_000
 SHORT_OUTPUT_LINES = 3
@@ -30,6 +32,7 @@ _SUCCESS_KEYS = ("ok", "success", "succeeded")
 _FAILED_STATES = frozenset({"error", "failed", "failure"})
 # In words: a number that no message says would be taken for an invented one (memory-rules.md section 4, grounded).
 _TIMES = ("", " twice", *(f" {n} times" for n in ("three", "four", "five", "six", "seven", "eight", "nine", "many")))
+_LEADS_TO = "->"
 _ERROR_FIRST = lazy_pattern(r"\W*(?:errors?|fatal|exception|failed|failure)\b", re.IGNORECASE)
 
 
@@ -96,19 +99,31 @@ def _alike(left: Use, right: Use) -> bool:
 
 
 def _line(run: list[Use]) -> Item:
-    last = run[-1]
+    """What the uses came to: those that ended with the same words together, of many the first and the last."""
+    alike = [list(group) for _, group in groupby(run, _ending)]
+    characters = OUTCOME_CHARACTERS_MAX if len(alike) == 1 else OF_SEVERAL_CHARACTERS_MAX
+    told = list(dict.fromkeys(_told(group, characters) for group in alike))
+    shown = "; ".join(told if len(told) <= EXAMPLES_MAX else [*told[: EXAMPLES_MAX - 1], "…", told[-1]])
     times = _TIMES[min(len(run), len(_TIMES)) - 1]
-    examples = list(dict.fromkeys(use.arguments for use in run if use.arguments))
-    shown = "; ".join(examples[:EXAMPLES_MAX]) + ("; …" if len(examples) > EXAMPLES_MAX else "")
-    outcome = last.outcome or "no result"
-    failure = "error: " if last.failed and not _ERROR_FIRST.match(outcome) else ""
     return Item(
-        text=f"Ran {last.name}{times}{': ' if shown else ''}{shown} -> {failure}{outcome}",
+        text=f"Ran {run[0].name}{times}{' ' if shown.startswith(_LEADS_TO) else ': '}{shown}",
         priority=Priority.MEDIUM,
-        tag=Tag.ISSUE if last.failed else Tag.OUTCOME,
+        tag=Tag.ISSUE if run[0].failed else Tag.OUTCOME,
         origin=Origin.TOOL,
         cites=joined(Cite(seq, seq) for use in run for seq in (use.seq, use.last_seq)),
     )
+
+
+def _ending(use: Use) -> str:
+    outcome = use.outcome or "no result"
+    return f"error: {outcome}" if use.failed and not _ERROR_FIRST.match(outcome) else outcome
+
+
+def _told(uses: list[Use], characters: int) -> str:
+    """With what they were called, and how all of them ended."""
+    examples = list(dict.fromkeys(use.arguments for use in uses if use.arguments))
+    called = "; ".join(examples[:EXAMPLES_MAX]) + ("; … " if len(examples) > EXAMPLES_MAX else " " if examples else "")
+    return f"{called}{_LEADS_TO} {shortened(_ending(uses[0]), characters)}"
 
 
 def _arguments(arguments: object) -> str:
@@ -135,7 +150,7 @@ def _outcome(output: Any, *, flagged: bool) -> tuple[str, bool]:
     else:
         failed = flagged or _says_failed(found)
         told = ", ".join(filter(None, (_told_by_keys(found), _printed(found, failed=failed))))
-        told = told or (text[:OUTPUT_CHARACTERS_READ] if any(found.values()) else "")
+        told = told or text[:OUTPUT_CHARACTERS_READ]
     return shortened(neutral(told), OUTCOME_CHARACTERS_MAX) or "no output", failed
 
 

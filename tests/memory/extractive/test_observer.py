@@ -115,8 +115,37 @@ def test_repeated_tool_use_is_told_in_one_line() -> None:
 
     (line,) = noted(*uses)
 
-    assert line.text == "Ran search three times: q=hotel 1; q=hotel 3; q=hotel 5 -> 5 hotels"
+    assert line.text == ("Ran search three times: q=hotel 1 -> 1 hotels; q=hotel 3 -> 3 hotels; q=hotel 5 -> 5 hotels")
     assert (line.tag, line.priority, line.cites) == (Tag.OUTCOME, Priority.MEDIUM, (Cite(1, 6),))
+
+
+@pytest.mark.parametrize(
+    ("endings", "told"),
+    [
+        (["done"] * 5, "five times: q=a; q=b; q=c; … -> done"),
+        (["[]", "[]", "2 hotels"], "three times: q=a; q=b -> []; q=c -> 2 hotels"),
+        (
+            ["1 row", "2 rows", "3 rows", "4 rows", "5 rows"],
+            "five times: q=a -> 1 row; q=b -> 2 rows; …; q=e -> 5 rows",
+        ),
+        (["x" * 100, "y" * 100], f"twice: q=a -> {'x' * 79}…; q=b -> {'y' * 79}…"),
+    ],
+)
+def test_results_that_differ_are_told_each_with_its_call(endings: list[str], told: str) -> None:
+    uses = [
+        message
+        for at, (name, ending) in enumerate(zip("abcde", endings, strict=False))
+        for message in (called(2 * at + 1, "search", q=name), ended(2 * at + 2, ending))
+    ]
+    (line,) = noted(*uses)
+
+    assert line.text == f"Ran search {told}"
+
+
+def test_results_of_calls_without_arguments_are_told_by_themselves() -> None:
+    (line,) = noted(called(1, "ping"), ended(2, "slow"), called(3, "ping"), ended(4, "pong"))
+
+    assert line.text == "Ran ping twice -> slow; -> pong"
 
 
 @pytest.mark.parametrize(
@@ -163,7 +192,10 @@ def test_a_failed_tool_call_is_an_issue(output: object, is_error: bool, told: st
         ('[[{"flight": "HAT084", "economy": 112}, {"flight": "HAT266"}]]', "entries: flight=HAT084, economy=112; …"),
         ([[["a-1"]]], "entries: a-1"),
         ('{"seat": {"window": {"row": 12}}}', '{"seat": {"window": {"row": 12}}}'),
-        ([], "no output"),
+        ([], "[]"),
+        ({}, "{}"),
+        ({"hits": []}, '{"hits": []}'),
+        ("", "no output"),
         ("10:00 INFO start\n10:01 ERROR pool is empty\n10:02 INFO retry\n10:03 INFO end", "10:00 INFO start"),
         ("42 tests ran, no errors", "42 tests ran, no errors"),
         ({"exit_code": 0, "stdout": "3 files changed\n" + "a.py\n" * 40}, "exit_code: 0, 3 files changed"),
