@@ -5,6 +5,7 @@ import os
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from fcntl import F_SETPIPE_SZ, fcntl
 from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -21,6 +22,7 @@ from tests.journeys.processes import Running, command, free_port, process
 from tests.journeys.talk import plain_talk
 from tests.journeys.test_serving import workers_of
 
+PIPE_BYTES = 4096
 READ_ONLY = "default_transaction_read_only"
 
 
@@ -160,12 +162,13 @@ async def test_where_the_answer_of_the_database_was_lost_nobody_is_told_that_not
 async def test_a_log_that_nobody_reads_any_more_holds_up_neither_requests_nor_the_end(
     database_url: str, workers: str
 ) -> None:
-    """As of a collector that hangs: a pipe takes 64 KiB, some 300 lines."""
+    """As of a collector that hangs: this pipe takes a page, some 20 lines."""
     read, write = os.pipe()
+    fcntl(write, F_SETPIPE_SZ, PIPE_BYTES)
     environment = {"DAYBOOK_DATABASE_URL": database_url, "DAYBOOK_MIGRATE": "never", "DAYBOOK_WORKERS": workers}
     try:
         async with process(environment, log_to=write) as service:
-            for _ in range(1_000):
+            for _ in range(100):
                 await service.context("s")
             service.send(signal.SIGTERM)
             assert await service.ended() == 0

@@ -2,10 +2,13 @@
 
 import json
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import asyncpg
 
+from app.doctor import Finding, Verdict, diagnose
+from app.settings import Settings
 from tests.journeys.looks import until, until_stalled
 from tests.journeys.processes import command, free_port, process
 from tests.journeys.talk import plain_talk
@@ -21,6 +24,11 @@ def findings(*arguments: str, exit_code: int, **environment: str) -> dict[str, d
     return {finding["check"]: finding for finding in told}
 
 
+def diagnosed(**settings: Any) -> dict[str, Finding]:
+    """The same without a process of its own, for what depends on settings alone."""
+    return {finding.check: finding for finding in diagnose(Settings(**settings), redrive=False)}
+
+
 def test_a_sound_service_is_found_sound(database_url: str) -> None:
     found = findings(exit_code=0, DAYBOOK_DATABASE_URL=database_url)
     assert {check: finding["verdict"] for check, finding in found.items()} == {
@@ -33,10 +41,8 @@ def test_a_sound_service_is_found_sound(database_url: str) -> None:
 
 
 def test_the_object_store_is_looked_at(database_url: str, tmp_path: Path) -> None:
-    found = findings(
-        exit_code=0, DAYBOOK_DATABASE_URL=database_url, DAYBOOK_ARTIFACTS__URL=f"file://{tmp_path}/objects"
-    )
-    assert found["object store"] == {"check": "object store", "verdict": "ok", "detail": "answers", "advice": ""}
+    found = diagnosed(database_url=database_url, artifacts={"url": f"file://{tmp_path}/objects"})
+    assert found["object store"] == Finding(check="object store", verdict=Verdict.OK, detail="answers")
 
 
 def test_an_object_store_that_is_away_is_told_with_the_reason(database_url: str) -> None:
@@ -51,15 +57,16 @@ def test_a_folder_that_may_be_not_mounted_is_told_and_not_taken_for_a_new_one(
     database_url: str, tmp_path: Path
 ) -> None:
     """Else the running service, for which it is away, would go on beneath the mount point."""
-    found = findings(exit_code=0, DAYBOOK_DATABASE_URL=database_url, DAYBOOK_ARTIFACTS__URL=f"file://{tmp_path}")
-    assert found["object store"]["verdict"] == "warning"
+    found = diagnosed(database_url=database_url, artifacts={"url": f"file://{tmp_path}"})
+    assert found["object store"].verdict is Verdict.WARNING
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_object_store_that_is_none_is_told_beside_what_is_sound(database_url: str) -> None:
-    found = findings(exit_code=MISTAKES, DAYBOOK_DATABASE_URL=database_url, DAYBOOK_ARTIFACTS__URL="foo://x")
-    assert found["database"]["verdict"] == "ok"
-    assert found["object store"]["detail"].startswith("DAYBOOK_ARTIFACTS__URL: ")
+    found = diagnosed(database_url=database_url, artifacts={"url": "foo://x"})
+    assert found["database"].verdict is Verdict.OK
+    assert found["object store"].verdict is Verdict.WRONG
+    assert found["object store"].detail.startswith("DAYBOOK_ARTIFACTS__URL: ")
     assert "model" in found
 
 
@@ -73,18 +80,18 @@ def test_the_model_of_embeddings_is_asked_too(database_url: str, models: ModelSe
 
 
 def test_models_that_cannot_be_made_are_told_beside_what_is_sound(database_url: str) -> None:
-    scripted = {"DAYBOOK_PROVIDER": "scripted", "DAYBOOK_MODEL": "/no/such/file"}
-    found = findings(exit_code=MISTAKES, DAYBOOK_DATABASE_URL=database_url, **scripted)
-    assert found["database"]["verdict"] == "ok"
-    assert "/no/such/file" in found["models"]["detail"]
+    found = diagnosed(database_url=database_url, provider="scripted", model="/no/such/file")
+    assert found["database"].verdict is Verdict.OK
+    assert found["models"].verdict is Verdict.WRONG
+    assert "/no/such/file" in found["models"].detail
 
 
 def test_a_database_that_was_not_migrated_is_told_with_what_to_do(postgres: str) -> None:
-    found = findings(exit_code=MISTAKES, DAYBOOK_DATABASE_URL=postgres)
-    assert found["migrations"]["verdict"] == "wrong"
-    assert found["migrations"]["advice"] == "run 'daybook migrate'"
-    assert "has no tables" in found["migrations"]["detail"]
-    assert "daybook migrate" not in found["migrations"]["detail"]
+    found = diagnosed(database_url=postgres)
+    assert found["migrations"].verdict is Verdict.WRONG
+    assert found["migrations"].advice == "run 'daybook migrate'"
+    assert "has no tables" in found["migrations"].detail
+    assert "daybook migrate" not in found["migrations"].detail
     assert "memories" not in found
 
 
@@ -106,16 +113,15 @@ def test_where_there_is_no_embedded_database_yet_none_is_made(tmp_path: Path) ->
 
 def test_a_database_that_takes_no_writes_is_told(database_url: str) -> None:
     read_only = f"{database_url}&default_transaction_read_only=on"
-    found = findings(exit_code=MISTAKES, DAYBOOK_DATABASE_URL=read_only, DAYBOOK_MIGRATE="never")
-    assert found["database"]["verdict"] == "wrong"
-    assert "takes no writes" in found["database"]["detail"]
-    assert found["memories"]["verdict"] == "ok"
+    found = diagnosed(database_url=read_only, migrate="never")
+    assert found["database"].verdict is Verdict.WRONG
+    assert "takes no writes" in found["database"].detail
+    assert found["memories"].verdict is Verdict.OK
 
 
 def test_a_database_that_is_not_there_is_told(postgres: str) -> None:
     absent = postgres.replace("/postgres?", "/absent?", 1)
-    found = findings(exit_code=MISTAKES, DAYBOOK_DATABASE_URL=absent)
-    assert list(found) == ["database"]
+    assert list(diagnosed(database_url=absent)) == ["database"]
 
 
 async def test_a_role_that_may_read_nothing_is_told_and_what_it_was_refused(database_url: str) -> None:

@@ -14,8 +14,7 @@ from tests.journeys.looks import FORMATS, WAIT_MS, Json, driven, items
 
 KEY = "s"
 SMALL = {"preset": "compact", "message_tokens": 400, "observation_tokens": 700, "memory_budget": 2_000}
-FEW = 8  # messages a request
-TURN_BY_TURN = "conv-30"  # the shortest; the others go in batches, for speed
+FEW = 8  # messages a request; turn by turn is driven in test_laws.py, and at length by `make fuzz`
 ALL = ("conv-30", "conv-26", "conv-41", "conv-42", "conv-43")  # `make fuzz` takes all, the suite the first
 LONGEST = 4  # transcripts of each source and shape
 
@@ -23,7 +22,7 @@ LONGEST = 4  # transcripts of each source and shape
 @pytest.mark.parametrize("name", ALL if os.environ.get("LONG") else ALL[:2])
 async def test_a_long_conversation_is_remembered_whole(service: Service, shared_data: Path, name: str) -> None:
     turns = [turn_message(turn) for turn in lines(shared_data / "locomo" / f"{name}.jsonl")]
-    requests = batches(turns, 1 if name == TURN_BY_TURN else FEW)
+    requests = batches(turns, 1 if name == ALL[0] and os.environ.get("LONG") else FEW)
     await service.configure(KEY, preset="compact")
 
     looks = await driven(service, KEY, requests, partial(check_all, COMPACT), formats=["neutral"])

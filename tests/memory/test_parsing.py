@@ -503,8 +503,8 @@ HOSTILE = {
     "spaces": "\n".join(" " * 9_990 + str(n) for n in range(100)),
     "tabs": "\n".join("\t" * 9_990 + f"* {n}" for n in range(100)),
     "stars": "\n".join("*" * 9_990 + str(n) for n in range(100)),
-    "short bullets": "\n".join(f"* {n}" for n in range(120_000)),
-    "sub-bullets": "* a\n" + "\n".join(f"  * [fact] {n}" for n in range(60_000)),
+    "short bullets": "\n".join(f"* {n}" for n in range(40_000)),
+    "sub-bullets": "* a\n" + "\n".join(f"  * [fact] {n}" for n in range(30_000)),
     "closing tags at lines' ends": "<observations>\n" + "* a </observations>\n" * 50_000,
     "one character": "a" * 1_000_000,
 }
