@@ -6,7 +6,7 @@ in no other session's sight. Where the words do not tell, both stand.
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Final, TypeAlias
@@ -18,7 +18,6 @@ from app.memory.extracting.slots import Spoken, other, spoken_of
 from app.memory.grounding.claims import BEFORE
 from app.memory.trust import USERS
 
-SAME_SHARE: Final = 0.8  # of the words of both in common, with no number or name between them
 DENIED_SHARE: Final = 0.5  # of the words in common, where one says it and the other denies it
 BEFORE_SHARE: Final = 0.5  # of the words of a "(before: ...)" that a fact has which it speaks of
 HELD_WORDS_MIN: Final = 2
@@ -54,6 +53,8 @@ _SIDES: Final = lazy_pattern(
     r"|((?:\S+ ){1,3})(?:over|than|instead of) ((?:\S+ ?){1,3})"
 )
 _SIDED: Final = (" over ", " than ", " instead of ", "from ", "refer")  # one of these is in all of them
+# Of one of these every sign counts, also those that are no word or a common one: ana@example.com, orders-us, vitamin B.
+_EXACT: Final = lazy_pattern(r"\b\w++(?:[-.@/:+]++\w++)+|(?<=\w )[A-HJ-Z]\b(?!['’])", re.ASCII)
 # Of whom it may be instead, in other languages than slots.py knows.
 _RELATIVE: Final = lazy_pattern(
     r"\b(?:mutter|vater|eltern|schwester|bruder|sohn|tochter|ehefrau|ehemann|mère|père|sœur|frère|fille"
@@ -68,6 +69,8 @@ _RELATIVE: Final = lazy_pattern(
 _TOGETHER: Final = lazy_pattern(r"\band (?:i|user)\b", re.IGNORECASE)
 # Of what is nobody's alone it does not matter who says it: "the budget", "our deadline".
 _SPEAKER: Final = lazy_pattern(r"^([\w .@'’-]{1,60}): (?!(?:the|our)\b)", re.IGNORECASE)
+_ASSISTANT: Final = "assistant"
+_BY_ASSISTANT: Final = lazy_pattern(rf"^(?:the )?{_ASSISTANT}\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,8 @@ class Said:
     """What a text says: its content words, whether it denies, or that it was so once, what of somebody it speaks of.
 
     ``whose``: who says it, where they have a name, and of whom, where it is not of themselves. ``sides``: the words on
-    either side, where it matters which is which. ``turns``: what turns it and is no content.
+    either side, where it matters which is which. ``turns``: what turns it and is no content. ``exact``: addresses,
+    paths, identifiers.
     """
 
     words: frozenset[str]
@@ -85,6 +89,7 @@ class Said:
     whose: tuple[str, str]
     sides: tuple[frozenset[str], frozenset[str]]
     turns: frozenset[str]
+    exact: frozenset[str]
 
 
 def said(text: str) -> Said:
@@ -101,6 +106,7 @@ def said(text: str) -> Said:
         whose=whose,
         sides=_sides(text),
         turns=frozenset(_TURNING.findall(now)),
+        exact=frozenset(found.casefold() for found in _EXACT.findall(now)),
     )
 
 
@@ -172,6 +178,8 @@ def relation(old: str, new: str, *, read: Read = said) -> Relation | None:
     one, other = read(old), read(BEFORE.sub("", new))
     if _are_apart(one.whose, other.whose):
         return None
+    if one.whose[0] != other.whose[0]:  # one has a name: it may be the user's, or somebody else's
+        return Relation.SAME if _among(_unnamed(one), _unnamed(other)) is Relation.SAME else None
     if before and (gone := read(before[1]).words):
         held = read(BEFORE.sub("", old)).words  # what was before in both is no news
         if _held(gone, held) >= BEFORE_SHARE and _are_of_one(held - gone, other.words - gone, gone):
@@ -206,16 +214,15 @@ def _among(old: Said, new: Said) -> Relation | None:
 
 
 def _says_it(larger: Said, smaller: Said) -> bool:
-    """Whether all that the second says stands in the first, or both say nearly the same.
+    """Whether all that the second says stands in the first. With one word for another each says what the other lacks.
 
     A few words may stand in what says something else: "is vegan" in "cooks vegan dinners for Tom".
     """
-    if larger.words > smaller.words:
-        few = len(smaller.words) < HELD_WORDS_MIN
-        return not few and larger.spoken.tells >= smaller.spoken.tells and not _are_turned(larger, smaller)
-    apart = larger.words ^ smaller.words
-    alike = overlap(larger.words, smaller.words) >= SAME_SHARE and not any(map(_is_exact, apart))
-    return (alike or not apart) and not _are_turned(larger, smaller)
+    if _are_turned(larger, smaller) or (larger.exact - smaller.exact and smaller.exact - larger.exact):
+        return False
+    few = len(smaller.words) < HELD_WORDS_MIN
+    held = larger.words > smaller.words and not few and larger.spoken.tells >= smaller.spoken.tells
+    return held or larger.words == smaller.words
 
 
 def _are_turned(one: Said, other: Said) -> bool:
@@ -237,14 +244,21 @@ def _sides(text: str) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def _are_apart(one: tuple[str, str], other: tuple[str, str]) -> bool:
-    """Two speakers by name, or what is said of others of theirs."""
-    return one[1] != other[1] or bool(one[0] and other[0] and one[0] != other[0])
+    """Two speakers by name, the assistant and anybody else, or what is said of others of theirs."""
+    named = all((one[0], other[0])) or _ASSISTANT in {one[0], other[0]}
+    return one[1] != other[1] or (named and one[0] != other[0])
 
 
 def _speaker(text: str) -> str:
     """By the name before what is said; none is who is called the user there."""
+    if _BY_ASSISTANT.match(text):
+        return _ASSISTANT
     named = _SPEAKER.match(text)
     return "" if named is None or _FRAME.issuperset(terms(named[1])) else named[1].casefold()
+
+
+def _unnamed(one: Said) -> Said:
+    return replace(one, words=one.words - frozenset(terms(one.whose[0])))
 
 
 def _words(text: str) -> list[str]:

@@ -14,6 +14,9 @@ from app.sessions.model import Trust
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 SAME = [
+    ("User: I live in Lisbon.", "Ana: I live in Lisbon."),
+    ("Ana: I live in Lisbon with two dogs.", "User lives in Lisbon."),
+    ("Assistant will send the report.", "Assistant: I will send the report."),
     ("User lives in Lisbon.", "The user lives in Lisbon now."),
     ("User has a dog called Rex.", "User has a dog, called Rex!"),
     ("User lives in Porto with two dogs.", "User lives in Porto."),
@@ -27,16 +30,28 @@ SAME = [
         "Since the classes in Porto began, User has sold 5 paintings and feels more confident.",
     ),
     ("User prefers tea over coffee in the morning.", "In the morning, user prefers tea over coffee."),
-    (
-        "User rents a small bright flat with a balcony in Porto, near the river and the station.",
-        "User rents a small bright place with a balcony in Porto, near the river and the station.",
-    ),
+    ("User really likes green tea a lot.", "User likes green tea very much."),
+    ("User's repository is daybook-server, on the new machine.", "User's repository is daybook-server."),
+    ("User works part-time at the library.", "User works part time at the library."),
 ]
 REFINES = [
+    (
+        "User is allergic to peanuts, eggs, milk and soy.",
+        "User is allergic to peanuts, eggs, milk, soy and wheat.",
+    ),
     ("User lives in Porto.", "User lives in Porto with two dogs."),
     ("User has a sister in Faro.", "User has a sister in Faro, called Ana, who works at a bank."),
 ]
 CONTRADICTS = [
+    (
+        "User: I decided to let Doctor Lopez do the knee operation at the Saint Mary hospital in Porto.",
+        "User: I decided to let Doctor Tanaka do the knee operation at the Saint Mary hospital in Porto.",
+    ),
+    ("User: My email is ana@example.com.", "User: My email is ana.new@example.com."),
+    (
+        "User: I decided to take the blue car to the workshop in Lisbon for the big yearly inspection.",
+        "User: I decided to take the red car to the workshop in Lisbon for the big yearly inspection.",
+    ),
     ("El usuario come carne.", "El usuario no come carne."),
     ("Пользователь ест мясо.", "Пользователь не ест мясо."),
     ("المستخدمة تشرب القهوة.", "المستخدمة لا تشرب القهوة."),
@@ -51,7 +66,6 @@ CONTRADICTS = [
     ("User prefers a window seat.", "User prefers an aisle seat."),
     ("User prefers Python over Java.", "User prefers Java over Python."),
     ("Ana: I live in Lisbon.", "Ana: I moved to Porto."),
-    ("Ana: I live in Lisbon.", "User: I moved to Porto."),
     ("User prefers green tea to black coffee.", "User prefers black coffee to green tea."),
     ("User moved from Porto to Lisbon.", "User moved back from Lisbon to Porto."),
     ("User's talk moved from Monday to Friday.", "User's talk moved from Friday to Monday."),
@@ -65,7 +79,6 @@ CONTRADICTS = [
     ("User: I live in Lisbon.", "User: I don't live in Lisbon any more."),
     ("User: My sister lives in Lisbon.", "User: My sister moved to Porto."),
     ("User: My wife and I live in Lisbon.", "User: I moved to Porto."),
-    ("User: I live with my parents in Lisbon.", "Ana: I have finally moved to Porto."),
     ("User: My dog is called Rex.", "User: My dog is named Max."),
     ("User: My mom lives in Lisbon.", "User: My mother moved to Porto."),
     ("Ana: The budget is 500 euros.", "Bob: The budget is 700 euros."),
@@ -122,7 +135,33 @@ CONTRADICTS = [
     ("Меня зовут Аня.", "Меня зовут Анна."),
 ]
 NEITHER = [
+    # Who has a name may be somebody else than the user who had none, and the assistant always is.
+    ("Ana: I live in Lisbon.", "User: I moved to Porto."),
+    ("User: I live with my parents in Lisbon.", "Ana: I have finally moved to Porto."),
+    ("User: My name is Ana.", "guide: I live in Berlin and my name is Max."),
+    ("User: I eat meat.", "Ben: I don't eat meat."),
+    ("User: I live in Lisbon.", "Ben: I live in Lisbon with two dogs."),
+    ("User lives in Lisbon.", "Ben: I live in Porto (before: Lisbon)."),
+    ("User will send the report by Friday.", "Assistant will not send the report by Friday."),
+    ("User will send the report by Friday.", "Assistant: I will send the report by Friday."),
+    ("Assistant: The budget is 500 euros.", "User: The budget is 700 euros."),
     ("User likes green tea.", "User likes black tea."),
+    # Most words are the same, and the one that is not tells another thing.
+    (
+        "User rents a small bright flat with a balcony in Porto, near the river and the station.",
+        "User rents a small bright place with a balcony in Porto, near the river and the station.",
+    ),
+    (
+        "User: My production database is called orders-eu in the cluster north.",
+        "User: My production database is called orders-us in the cluster north.",
+    ),
+    ("User: The logs of the old host are in /var/log/a/it.", "User: The logs of the old host are in /var/log/a/is."),
+    ("User takes vitamin B in the morning.", "User takes vitamin D in the morning."),
+    (
+        "User: 我喜欢在周末和朋友们一起去公园里打篮球和喝咖啡。",
+        "User: 我喜欢在周末和朋友们一起去公园里打网球和喝咖啡。",
+    ),
+    ("User: 我决定明天早上坐红色的火车去上海看我的妈妈。", "User: 我决定明天早上坐蓝色的火车去上海看我的妈妈。"),
     ("User's brother plays football.", "User's sister plays football."),
     ("User lives in Lisbon.", "User works at a bank."),
     ("The deadline of the report is 12 June.", "The deadline of the talk is 14 June."),

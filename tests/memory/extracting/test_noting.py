@@ -84,6 +84,21 @@ async def test_what_changes_ends_what_was_so_before(service: Service) -> None:
     assert await texts(service) == [old["text"]]
 
 
+async def test_who_has_a_name_ends_nothing_of_the_user_who_had_none(service: Service) -> None:
+    """Nor does an assistant that plays somebody."""
+    await say(service, "I live in Porto. My name is Ana. I'm 34 years old.")
+    await end(service)
+    users = await facts(service)
+    await say(service, "I live in Berlin and my name is Max.", key="s2", role="assistant", name="guide")
+    await end(service, "s2")
+    await say(service, "Hi all, I live in Faro. I'm 51 years old.", key="s3", name="Ben")
+    await end(service, "s3")
+    found = await facts(service)
+    assert len(users) == 3
+    assert found[:3] == users
+    assert {fact["text"].partition(":")[0] for fact in found[3:]} == {"guide", "Ben"}
+
+
 @pytest.mark.parametrize("times", ["09:00 09:03", "09:00 09:30"])
 async def test_who_changes_their_mind_within_a_session_has_the_last_word(
     start_service: StartService, times: str
