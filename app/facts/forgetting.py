@@ -47,13 +47,29 @@ def of_sessions(sessions: Iterable[UUID]) -> Callable[[Source], bool]:
 def of_message(session: UUID, seq: int, *, derived_from: int) -> Callable[[Source], bool]:
     """What rests on a message: a caller cites it, or an extractor saw it or what was derived from it, from a seq on."""
     return lambda source: (
-        source.session_id == session and (seq in source.cites if source.text is None else source.to_seq >= derived_from)
+        source.session_id == session
+        and (seq in source.cites if source.text is None or _is_reworded(source) else source.to_seq >= derived_from)
+    )
+
+
+def of_replaced(session: UUID, seq: int) -> Callable[[Source], bool]:
+    """What an extractor made of messages since one that was replaced, and what a caller reworded of that one."""
+    derived = derived_since(session, seq)
+    return lambda source: (
+        derived(source) or (source.session_id == session and _is_reworded(source) and seq in source.cites)
     )
 
 
 def derived_since(session: UUID, seq: int) -> Callable[[Source], bool]:
-    """What an extractor made of the messages from ``seq`` on."""
-    return lambda source: source.session_id == session and source.text is not None and source.to_seq >= seq
+    """What an extractor made of the messages from ``seq`` on, in its words."""
+    return lambda source: (
+        source.session_id == session and source.text is not None and not _is_reworded(source) and source.to_seq >= seq
+    )
+
+
+def _is_reworded(source: Source) -> bool:
+    """The words are a caller's now, who saw what it cites; what else an extractor saw is not in them."""
+    return source.text == "" and bool(source.cites)
 
 
 def without(facts: Sequence[Fact], is_gone: Callable[[Source], bool]) -> Left:

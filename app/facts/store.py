@@ -11,7 +11,16 @@ from typing import Any
 from uuid import UUID
 
 from app.facts import rereading
-from app.facts.forgetting import Correction, Left, corrections, derived_since, of_message, of_sessions, without
+from app.facts.forgetting import (
+    Correction,
+    Left,
+    corrections,
+    derived_since,
+    of_message,
+    of_replaced,
+    of_sessions,
+    without,
+)
 from app.facts.model import Author, Category, Fact, NewFact, Source, Validity, source_from_json, source_to_json
 from app.facts.rereading import IS_HIDDEN, Told
 from app.facts.worth import passes_at, worth
@@ -200,7 +209,7 @@ class FactStore:
 
     async def forget_from(self, tx: Tx, session: UUID, seq: int) -> None:
         """Forget what was taken from the messages from ``seq`` on, as that one was replaced; they are read again."""
-        await self._reread(tx, session, derived_since(session, seq), since=seq, changed_seq=seq)
+        await self._reread(tx, session, of_replaced(session, seq), since=seq, changed_seq=seq)
         await rereading.allow(tx, session, seq)
 
     async def _reread(

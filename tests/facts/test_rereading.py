@@ -36,12 +36,22 @@ async def test_what_somebody_took_back_is_not_noted_again_by_that_reading(
     assert answer.status_code == 200
     await service.client.delete("/sessions/s1/messages/m-2")
     await service.context("s1", wait_ms=WAIT_MS)
-    assert await texts(service, validity="all") == ["User: I prefer a window seat."]
+    left = [*(change or {}).values(), "User: I prefer a window seat."]
+    assert await texts(service, validity="all") == left
     exported = map(json.loads, (await service.client.get("/resources/ana/export")).text.splitlines())
-    assert [line["data"]["text"] for line in exported if line["type"] == "facts"] == ["User: I prefer a window seat."]
+    assert [line["data"]["text"] for line in exported if line["type"] == "facts"] == left
     await say(service, "I live in Lisbon.", id="m-4")
     await end(service)
-    assert await texts(service) == ["User: I prefer a window seat.", "User: I live in Lisbon."]
+    assert await texts(service) == [*left, "User: I live in Lisbon."]
+
+
+@pytest.mark.parametrize("erased", ["m-1", "m-2"])
+async def test_what_somebody_has_reworded_is_erased_with_its_own_message_alone(service: Service, erased: str) -> None:
+    path = await told_of_ana(service)
+    assert (await service.client.patch(path, json={"text": "Lives in Lisboa."})).status_code == 200
+    assert (await service.client.delete(f"/sessions/s1/messages/{erased}")).status_code == 200
+    await service.context("s1", wait_ms=WAIT_MS)
+    assert ("Lives in Lisboa." in await texts(service)) == (erased == "m-2")
 
 
 async def read_beside(service: Service) -> None:
