@@ -1,10 +1,10 @@
 """Facts: what is known of a resource for longer than a session, as values (api.md, Sessions)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, Self
 from uuid import UUID
 
 from app.sessions.model import Trust
@@ -94,8 +94,16 @@ class Fact:
     updated_at: datetime
 
     def says(self, new: NewFact) -> bool:
-        """Whether it says the same until the same time, whenever it began: to say it twice would tell nothing new."""
+        """Whether it says the same until the same time, whenever it began: to say it twice would tell nothing new.
+
+        What a tool or a stranger says is not what the user or the operator says.
+        """
+        if (self.trust in FOREIGN) != (new.trust in FOREIGN):
+            return False
         return (self.text, self.category, self.valid_to) == (new.text, new.category, new.valid_to)
+
+    def ended(self, *, by: "Fact") -> Self:
+        return replace(self, valid_to=max(self.valid_from, by.valid_from), replaced_by=by.id)
 
 
 def source_to_json(source: Source) -> dict[str, Any]:

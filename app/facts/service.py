@@ -54,7 +54,8 @@ class FactService:
     async def note(self, tenant: str, resource_id: str, noted: Noted) -> tuple[Fact, bool]:
         """Store a fact, once for the same words until the same time; answers it and whether it is new.
 
-        A known one then rests on what is cited too, and is erased with it.
+        A known one then rests on what is cited too, and is erased with it. Where nothing is cited, the caller's takes
+        the place of the memory's.
         """
         new = NewFact(
             text=await self._read(tenant, noted.text),
@@ -69,14 +70,17 @@ class FactService:
         async with self._database.tx() as tx:
             await self._check_cited(tx, resource_id, new.sources)
             known = await self._store.locked(tx, tenant, resource_id)
-            same = next((fact for fact in known if fact.says(new)), None)
+            same = next((fact for fact in known if _is_noted(fact, new)), None)
             if same is not None:
                 cited = _citing(same, new.sources)
                 return (same if cited == same else await self._store.change(tx, tenant, resource_id, cited)), False
             if len(known) >= self._config.facts_max:
                 limit = self._config.facts_max
                 raise TooManyFacts(f"resource '{resource_id}' has {limit} facts (DAYBOOK_FACTS__FACTS_MAX)")
-            return await self._store.add(tx, tenant, resource_id, new), True
+            added = await self._store.add(tx, tenant, resource_id, new)
+            for fact in _replaced(known, new):
+                await self._store.change(tx, tenant, resource_id, fact.ended(by=added))
+            return added, True
 
     async def change(self, tenant: str, resource_id: str, fact_id: int, fields: Mapping[str, Any]) -> Fact:
         """Correct a fact: its ``text``, ``category``, ``valid_from`` or ``valid_to``, those that are given."""
@@ -138,6 +142,17 @@ class FactService:
 
 def _source(tenant: str, key: str, cites: tuple[int, ...]) -> Source:
     return Source(session_id=session_id(tenant, key), session=key, from_seq=min(cites), to_seq=max(cites), cites=cites)
+
+
+def _is_noted(fact: Fact, new: NewFact) -> bool:
+    """Whether it is what the caller says. What the memory noted goes with its sessions; what cites nothing does not."""
+    return fact.says(new) and (fact.author is Author.CALLER or bool(new.sources))
+
+
+def _replaced(known: Sequence[Fact], new: NewFact) -> list[Fact]:
+    """What lasts and says the same, but is the memory's, or a tool's or a stranger's where the new one is not."""
+    of_weight = [fact for fact in known if fact.trust in FOREIGN or new.trust not in FOREIGN]
+    return [fact for fact in of_weight if fact.valid_to is None and fact.says(replace(new, trust=fact.trust))]
 
 
 def _citing(fact: Fact, sources: Sequence[Source]) -> Fact:

@@ -89,6 +89,36 @@ async def test_what_is_known_rests_on_what_is_cited_later_too(service: Service) 
     assert await texts(service) == []
 
 
+async def test_a_strangers_word_is_never_a_source_of_the_users_in_the_same_words(service: Service) -> None:
+    await say(service, "m-1")
+    await say(service, "m-1", key="s2")
+    users = await note(service, category="insight", trust="user", sources=[citing(1)])
+    for trust in ("tool", "external"):
+        told = await post(service, category="insight", trust=trust, sources=[citing(1, key="s2")])
+        assert (told.status_code, told.json()["trust"]) == ((201, "tool") if trust == "tool" else (200, "tool"))
+    await service.client.delete("/sessions/s2")
+    assert (await service.get(FACTS))["items"] == [users]
+
+
+async def test_the_operators_word_takes_the_place_of_a_tools_in_the_same_words(service: Service) -> None:
+    tools = await note(service, category="insight", trust="tool")
+    own = await note(service, category="insight")
+    assert (await post(service, category="insight")).json() == own
+    [past, now] = (await service.get(FACTS, validity="all"))["items"]
+    assert (past["id"], past["replaced_by"], now) == (tools["id"], own["id"], own)
+    await note(service, category="insight", trust="tool")
+    assert (await service.get(FACTS))["items"][0] == own
+    await service.client.delete(f"{FACTS}/{own['id']}")
+    assert (await service.get(FACTS))["items"][0]["id"] == tools["id"]
+
+
+async def test_what_lasts_until_a_day_by_a_tools_word_stands_beside_the_operators(service: Service) -> None:
+    until = {"category": "insight", "valid_from": MARCH, "valid_to": "2100-01-01T00:00:00Z"}
+    tools = await note(service, trust="tool", **until)
+    own = await note(service, **until)
+    assert (await service.get(FACTS))["items"] == [tools, own]
+
+
 async def test_a_fact_rests_on_so_many_sources_however_they_come(service: Service) -> None:
     await say(service, *(f"m-{number}" for number in range(1, 22)))
     fact = await note(service, sources=[citing(seq) for seq in range(1, 21)])

@@ -179,10 +179,10 @@ class Noting:
                 changed = [_said_again(found.same, new)]
             elif await self._has_room(tx, tenant, resource, known, now=loaded.now):
                 added = await self._facts.add(tx, tenant, resource, new)
-                changed = [_ended(fact, by=added) for fact in found.ended]
+                changed = [fact.ended(by=added) for fact in found.ended]
                 known[added.id] = added
                 if found.ended_by is not None:
-                    changed = [_ended(added, by=found.ended_by)]
+                    changed = [added.ended(by=found.ended_by)]
             else:
                 continue
             for fact in changed:
@@ -267,7 +267,3 @@ def _said_again(fact: Fact, new: NewFact) -> Fact:
     if fact.author is Author.CALLER or over > len(taken):
         return fact
     return replace(fact, sources=(*(source for source in fact.sources if source not in taken[:over]), *others))
-
-
-def _ended(fact: Fact, *, by: Fact) -> Fact:
-    return replace(fact, valid_to=max(fact.valid_from, by.valid_from), replaced_by=by.id)

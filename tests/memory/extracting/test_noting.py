@@ -130,6 +130,25 @@ async def test_what_a_caller_has_noted_is_as_it_was_when_it_is_said_again(servic
     assert await facts(service) == [noted.json()]
 
 
+async def test_what_a_caller_notes_that_the_memory_knows_is_the_callers_own_and_outlives_the_session(
+    service: Service,
+) -> None:
+    """Without sources it rests on nothing that could go. In a session that has begun nothing changes."""
+    await say(service, "I live in Lisbon.")
+    await end(service)
+    [known] = await facts(service)
+    await say(service, "Hello", key="s2")
+    before = await service.context("s2", format="text")
+    body = {"text": known["text"], "category": "profile"}
+    noted = await service.client.post(FACTS, json=body)
+    assert (noted.status_code, noted.json()["author"], noted.json()["sources"]) == (201, "caller", [])
+    assert (await service.client.post(FACTS, json=body)).json() == noted.json()
+    assert await facts(service) == [noted.json()]
+    assert (await service.context("s2", format="text"))["payload"] == before["payload"]
+    await service.client.delete("/sessions/s1")
+    assert await facts(service, validity="all") == [noted.json()]
+
+
 async def test_what_was_so_before_is_noted_once_however_often_it_is_said(service: Service) -> None:
     """Also where what took its place is known already: by hand, of the future, or of a session read before."""
     body = {"text": "User moved to Porto.", "category": "profile", "valid_from": LATER}
