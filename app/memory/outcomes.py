@@ -14,6 +14,7 @@ _COUNTED = ("input_tokens", "cached_input_tokens", "output_tokens")
 class Outcome(StrEnum):
     RECORDED = "recorded"
     PART = "part"  # recorded, of a span longer than this call may be shown
+    FULL = "full"  # recorded, but for facts that the resource has no room for
     NOTHING_SAFE = "nothing_safe"  # no whole closed group to observe
     NO_BOUNDARY = "no_boundary"  # no topic ends among the messages
     UNAFFORDABLE = "unaffordable"  # a cap on cost forbids the first call

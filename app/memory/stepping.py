@@ -50,7 +50,7 @@ from app.redaction.model import OFF, Redaction
 
 log = structlog.get_logger("daybook.engine")
 
-DONE = frozenset({Outcome.RECORDED, Outcome.PART})
+DONE = frozenset({Outcome.RECORDED, Outcome.PART, Outcome.FULL})
 FOUND_NOTHING = frozenset({Outcome.NO_BOUNDARY, Outcome.NOTHING_SAFE})  # all is as it was at the look
 OF_ONE_SESSION = (NoteFacts, Rebuild, Observe, Buffer)  # steps; the others are about all that share the memory
 

@@ -42,6 +42,7 @@ from app.sessions.model import Message
 from app.sessions.sharing import waiting
 
 KIND = "note_facts"
+FACTS_MAX: Final = "DAYBOOK_FACTS__FACTS_MAX"
 BUILT_IN: Final = ExtractiveExtractor(count=text_tokens)
 
 log = structlog.get_logger("daybook.engine")
@@ -143,11 +144,14 @@ class Noting:
         fenced = await self._store.fence(tx, lease, loaded.session_id)
         if fenced is None or not await self._unchanged(tx, loaded.session_id, reading):
             return Outcome.STALE
-        await self._merge(tx, loaded, noted, read)
+        if without_room := await self._merge(tx, loaded, noted, read):
+            told = f"no room for {without_room} of the facts: the resource has {self._config.facts_max} ({FACTS_MAX})"
+            runs[-1] = replace(runs[-1], error=told)
+            log.warning("facts_without_room", facts=without_room)
         usage = add_usage(fenced.usage, runs)
         await tx.execute(NOTED, loaded.session_id, reading.to_seq, loaded.memory_id, usage)
         await self._store.add_runs(tx, lease, runs, shown=loaded.conversation_id)
-        return Outcome.RECORDED
+        return Outcome.FULL if without_room else Outcome.RECORDED
 
     async def _unchanged(self, tx: Tx, session_id: UUID, reading: Reading) -> bool:
         """Whether it is still to be read from there, and the messages are what was read.
@@ -166,10 +170,11 @@ class Noting:
             await asyncio.to_thread(lambda: [read(fact.text) for fact in known])
         return read
 
-    async def _merge(self, tx: Tx, loaded: Loaded, noted: Sequence[NewFact], read: Read) -> None:
+    async def _merge(self, tx: Tx, loaded: Loaded, noted: Sequence[NewFact], read: Read) -> int:
+        """Answers for how many of the facts there was no room."""
         if not noted or loaded.resource_id is None:
-            return
-        tenant, resource = loaded.tenant, loaded.resource_id
+            return 0
+        tenant, resource, without_room = loaded.tenant, loaded.resource_id, 0
         known = {fact.id: fact for fact in await self._facts.locked(tx, tenant, resource)}
         wanted, done = _as_told(noted, await rereading.told(tx, tenant, resource, loaded.session_id))
         await rereading.done(tx, tenant, resource, done)
@@ -177,29 +182,45 @@ class Noting:
             found = await asyncio.to_thread(_merged, list(known.values()), new, read)
             if found.same is not None:
                 changed = [_said_again(found.same, new)]
-            elif await self._has_room(tx, tenant, resource, known, now=loaded.now):
+            elif await self._has_room(tx, tenant, resource, known, found.ended, now=loaded.now):
                 added = await self._facts.add(tx, tenant, resource, new)
-                changed = [fact.ended(by=added) for fact in found.ended]
+                changed = [fact.ended(by=added) for fact in found.ended if fact.id in known]
                 known[added.id] = added
                 if found.ended_by is not None:
                     changed = [added.ended(by=found.ended_by)]
             else:
+                without_room += 1
                 continue
             for fact in changed:
                 if fact != known[fact.id]:
                     known[fact.id] = await self._facts.change(tx, tenant, resource, fact)
+        return without_room
 
-    async def _has_room(self, tx: Tx, tenant: str, resource: str, known: dict[int, Fact], *, now: datetime) -> bool:
-        """Whether one more fact may be; a past one, the one that ended first, makes way for it."""
+    async def _has_room(
+        self, tx: Tx, tenant: str, resource: str, known: dict[int, Fact], ended: Sequence[Fact], *, now: datetime
+    ) -> bool:
+        """Whether one more fact may be, which ends those; another makes way for it if need be."""
         if len(known) < self._config.facts_max:
             return True
-        past = [fact for fact in known.values() if fact.valid_to is not None and fact.valid_to <= now]
-        if not past:
+        gone = _making_way(known.values(), ended, now=now)
+        if gone is None:
             return False
-        oldest = min(past, key=lambda fact: (fact.valid_to or fact.valid_from, fact.id))
-        await self._facts.leave(tx, tenant, resource, Left(deleted=(oldest.id,), changed=()))
-        del known[oldest.id]
+        before = [replace(fact, replaced_by=None) for fact in known.values() if fact.replaced_by == gone.id]
+        await self._facts.leave(tx, tenant, resource, Left(deleted=(gone.id,), changed=tuple(before)))
+        known |= {fact.id: fact for fact in before}
+        del known[gone.id]
         return True
+
+
+def _making_way(known: Iterable[Fact], ended: Sequence[Fact], *, now: datetime) -> Fact | None:
+    """The past fact that ended first, else one that the new one ends. What a caller noted makes way for nothing."""
+    own = [
+        fact for fact in known if fact.author is Author.EXTRACTOR and all(one.text is not None for one in fact.sources)
+    ]
+    past = [fact for fact in own if fact.valid_to is not None and fact.valid_to <= now]
+    if past:
+        return min(past, key=lambda fact: (fact.valid_to or fact.valid_from, fact.id))
+    return next((fact for fact in own if fact in ended), None)
 
 
 def _extractor_input(

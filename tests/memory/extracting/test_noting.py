@@ -401,6 +401,47 @@ async def test_a_full_resource_keeps_what_is_true_for_a_time(start_service: Star
         assert await texts(service) == [noted["text"]]
 
 
+async def test_in_a_full_resource_what_changes_takes_the_place_of_what_was_so(start_service: StartService) -> None:
+    async with start_service(facts={"facts_max": 2}) as service:
+        await say(service, "I live in Oslo.", "I have a dog.")
+        await end(service)
+        await say(service, "I live in Bergen now.", key="s2")
+        await end(service, "s2")
+        assert await texts(service, validity="all") == ["User: I have a dog.", "User: I live in Bergen now."]
+
+
+async def test_in_a_full_resource_what_a_caller_noted_stays_and_what_has_no_room_is_told(
+    start_service: StartService,
+) -> None:
+    over = {"valid_from": "2025-01-01T00:00:00Z", "valid_to": "2025-06-01T00:00:00Z"}
+    async with start_service(facts={"facts_max": 2}) as service:
+        for fields in ({"text": "The contract with Foo.", **over}, {"text": "User lives in Oslo."}):
+            assert (await service.client.post(FACTS, json=fields)).status_code == 201
+        noted = await facts(service, validity="all")
+        await say(service, "I live in Bergen.", "I have a dog.")
+        await end(service)
+        assert await facts(service, validity="all") == noted
+        [run] = (await service.get("/sessions/s1/memory/runs"))["items"]
+        assert run["outcome"] == "recorded"
+        assert run["error"] == "no room for 2 of the facts: the resource has 2 (DAYBOOK_FACTS__FACTS_MAX)"
+        counted = (await service.client.get("/metrics")).text
+    assert 'daybook_steps_total{outcome="full",step="notefacts"} 1.0' in counted
+
+
+async def test_what_was_ended_by_what_made_way_names_it_no_more(start_service: StartService) -> None:
+    """It was a caller's, and stays."""
+    async with start_service(facts={"facts_max": 3}) as service:
+        body = {"text": "User lives in Oslo.", "category": "profile", "valid_from": "2025-01-01T00:00:00Z"}
+        assert (await service.client.post(FACTS, json=body)).status_code == 201
+        for number, place in enumerate(("Bergen", "Porto", "Faro"), start=1):
+            at = f"2026-01-0{number}T00:00:00Z"
+            await say(service, f"I live in {place}.", key=f"s{number}", created_at=at)
+            await end(service, f"s{number}")
+        [oslo, porto, faro] = await facts(service, validity="all")
+    assert (oslo["valid_to"], oslo["replaced_by"]) == ("2026-01-01T00:00:00Z", None)
+    assert (porto["replaced_by"], faro["text"]) == (faro["id"], "User: I live in Faro.")
+
+
 async def test_of_a_corrected_fact_the_former_words_are_nowhere(service: Service, database_url: str) -> None:
     await say(service, "I live in Lisbon.")
     await end(service)
