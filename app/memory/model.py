@@ -97,7 +97,7 @@ class Item:
 
     @property
     def trust(self) -> Trust:
-        """Whose word it is."""
+        """Whose word it is. The user's and the assistant's are not told apart: a line knows no roles."""
         return Trust.USER if self.origin is None else Trust(self.origin)
 
     @property

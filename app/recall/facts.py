@@ -48,4 +48,5 @@ def _hit(fact: Fact, score: float) -> Hit:
         created_at=fact.valid_from,
         trust=fact.trust,
         cites=cites,
+        rests_on=frozenset((source.session, seq) for source in fact.sources for seq in source.cites),
     )

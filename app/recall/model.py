@@ -105,6 +105,7 @@ class Hit:
     """What was found, and where: messages ``from_seq``..``to_seq`` of a session, or a note that cites messages.
 
     A fact that rests on no session has None for it, and 0 for both seqs; its ``created_at`` is when it became true.
+    ``rests_on``: all messages that a note or a fact cites, by the keys of their sessions, which may be several.
     """
 
     kind: HitKind
@@ -118,4 +119,5 @@ class Hit:
     name: str | None = None
     trust: Trust | None = None
     cites: tuple[int, ...] = ()
+    rests_on: frozenset[tuple[str, int]] = frozenset()
     neighbours: tuple[Neighbour, ...] = ()

@@ -87,4 +87,5 @@ def _hit(key: str, note: Observation, item: Item, at: datetime, score: float) ->
         created_at=at,
         trust=item.trust,
         cites=cites,
+        rests_on=frozenset((key, seq) for seq in cites),
     )

@@ -261,11 +261,7 @@ def _ends(words: list[Alternatives], most: int) -> list[Alternatives]:
 def _besides(hits: Sequence[Hit], found: Iterable[Hit], search: Search) -> list[Hit]:
     """Notes or facts of the span, without those that cite a message among ``hits``, which says it itself."""
     told = {(hit.session, hit.from_seq) for hit in hits if hit.kind is HitKind.MESSAGE}
-    return [
-        one
-        for one in found
-        if search.span.holds(one.created_at) and not any((one.session, seq) in told for seq in one.cites)
-    ]
+    return [one for one in found if search.span.holds(one.created_at) and told.isdisjoint(one.rests_on)]
 
 
 def _precedes(found: Ranked, search: Search) -> bool:

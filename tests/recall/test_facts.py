@@ -79,6 +79,18 @@ async def test_a_fact_is_not_told_beside_the_words_it_rests_on(service: Service)
     assert len(await found(service, "Lisbon")) == 2
 
 
+async def test_a_fact_is_not_told_beside_any_of_the_words_it_rests_on(service: Service) -> None:
+    await say(service, "I live in Lisbon")
+    await say(service, "It rains", key="s2")
+    sources = [{"session": "s1", "cites": [1]}, {"session": "s2", "cites": [1]}]
+    for told in (sources, sources[::-1]):
+        await note(service, f"Lives in Lisbon, says {told[0]['session']}.", sources=told)
+    for path in ("resources/ana", "sessions/s1"):
+        hits = await recall(service, path, "Lisbon", kinds=["messages", "facts"], limit=50)
+        assert [hit["text"] for hit in hits] == ["I live in Lisbon"]
+    assert len(await found(service, "Lisbon")) == len(await found(service, "Lisbon", "sessions/s2")) == 2
+
+
 async def test_only_facts_of_one_session_can_be_asked_for(service: Service) -> None:
     for key in ("s1", "s2"):
         await say(service, "Hello", key=key)
