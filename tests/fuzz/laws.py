@@ -179,7 +179,7 @@ async def facts_rest_on_what_is_there(database: Database) -> None:
     for row in rows:
         source = row["source"]
         assert row["session"] is not None, "its session is gone"
-        assert not row["text"] or source["to_seq"] <= row["facts_seq"] < row["next_seq"]
+        assert not source["text"] or source["to_seq"] <= row["facts_seq"] < row["next_seq"]  # else it is a caller's
         assert not row["text"] or not {*source["cites"]} & {*(row["erased"] or ())}
         assert (row["replaced_by"] is None) == (row["heir"] is None)
         assert row["valid_to"] is None or row["valid_from"] <= row["valid_to"] or not row["text"]

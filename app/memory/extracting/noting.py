@@ -182,7 +182,7 @@ class Noting:
             found = await asyncio.to_thread(_merged, list(known.values()), new, read)
             if found.same is not None:
                 changed = [_said_again(found.same, new)]
-            elif await self._has_room(tx, tenant, resource, known, found.ended, now=loaded.now):
+            elif await self._has_room(tx, tenant, resource, known, found, now=loaded.now):
                 added = await self._facts.add(tx, tenant, resource, new)
                 changed = [fact.ended(by=added) for fact in found.ended if fact.id in known]
                 known[added.id] = added
@@ -197,12 +197,12 @@ class Noting:
         return without_room
 
     async def _has_room(
-        self, tx: Tx, tenant: str, resource: str, known: dict[int, Fact], ended: Sequence[Fact], *, now: datetime
+        self, tx: Tx, tenant: str, resource: str, known: dict[int, Fact], found: Merge, *, now: datetime
     ) -> bool:
-        """Whether one more fact may be, which ends those; another makes way for it if need be."""
+        """Whether one more fact may be, which does ``found``; another makes way for it if need be."""
         if len(known) < self._config.facts_max:
             return True
-        gone = _making_way(known.values(), ended, now=now)
+        gone = _making_way(known.values(), found, now=now)
         if gone is None:
             return False
         before = [replace(fact, replaced_by=None) for fact in known.values() if fact.replaced_by == gone.id]
@@ -212,15 +212,14 @@ class Noting:
         return True
 
 
-def _making_way(known: Iterable[Fact], ended: Sequence[Fact], *, now: datetime) -> Fact | None:
+def _making_way(known: Iterable[Fact], found: Merge, *, now: datetime) -> Fact | None:
     """The past fact that ended first, else one that the new one ends. What a caller noted makes way for nothing."""
-    own = [
-        fact for fact in known if fact.author is Author.EXTRACTOR and all(one.text is not None for one in fact.sources)
-    ]
+    noted = [fact for fact in known if fact.author is Author.EXTRACTOR and fact != found.ended_by]
+    own = [fact for fact in noted if all(source.text is not None for source in fact.sources)]
     past = [fact for fact in own if fact.valid_to is not None and fact.valid_to <= now]
     if past:
         return min(past, key=lambda fact: (fact.valid_to or fact.valid_from, fact.id))
-    return next((fact for fact in own if fact in ended), None)
+    return next((fact for fact in own if fact in found.ended), None)
 
 
 def _extractor_input(
