@@ -19,6 +19,7 @@ from app.sessions.schemas import MessageIn
 from app.sessions.store import session_id
 
 PAIRED = frozenset({Kind.TOOL_CALL, Kind.TOOL_RESULT})
+COMPARED = ("kind", "role", "name", "parts", "observe", "trust", "content_hash")  # which both kinds of message have
 
 
 class Replacing:
@@ -42,14 +43,20 @@ class Replacing:
     async def replace(self, *, tenant: str, key: str, message_id: str, body: MessageIn, body_bytes: int) -> Message:
         """Put another message in the place of one, under its seq, and at its time if the body tells none.
 
-        Raises SessionNotFound, MessageNotFound, MessageErased, MessageSealed, Invalid, MessageTooLarge.
+        What is stored already is answered, sealed or not. Raises SessionNotFound, MessageNotFound, MessageErased,
+        MessageSealed, Invalid, MessageTooLarge.
         """
         new = await self._read(tenant, message_id, body, body_bytes)
         async with self._database.tx(of=session_id(tenant, key)) as tx:
             log = await self._store.lock(tx, session_id(tenant, key))
             if log is None:
                 raise SessionNotFound(key)
-            old = await self._unsealed(tx, log, key, message_id)
+            old = await self._replaceable(tx, log, key, message_id)
+            if _is_stored(old, new):  # as when the answer was lost; it may have been sealed since
+                return old
+            if old.sealed:
+                detail = f"message '{message_id}' is part of an observation; append what changed as a new one"
+                raise MessageSealed(detail)
             look = log.ended or _look(old, new)  # what it says now is to be read for facts
             due = await self._store.recount(tx, log, pending_tokens=_weight(new) - _weight(old), look=look)
             replaced = await self._store.replace(tx, log, old, new)
@@ -66,7 +73,7 @@ class Replacing:
         read = partial(read_message, named, at="", bytes_max=self._bytes_max, redact=redact)
         return await offloaded(read, size=body_bytes if redact is None else UNKNOWN)
 
-    async def _unsealed(self, tx: Tx, log: LockedLog, key: str, message_id: str) -> Message:
+    async def _replaceable(self, tx: Tx, log: LockedLog, key: str, message_id: str) -> Message:
         message = await self._store.message_within(tx, log.session_id, message_id)
         if message is None:
             raise MessageNotFound(f"session '{key}' has no message '{message_id}'")
@@ -74,9 +81,13 @@ class Replacing:
             raise MessageErased(f"message '{message_id}' was erased")
         if message.kind is Kind.SUMMARY:
             raise MessageSealed(f"message '{message_id}' is a summary; POST .../compact puts another in its place")
-        if message.sealed:
-            raise MessageSealed(f"message '{message_id}' is part of an observation; append what changed as a new one")
         return message
+
+
+def _is_stored(old: Message, new: NewMessage) -> bool:
+    """Whether replacing would change nothing."""
+    same = all(getattr(old, name) == getattr(new, name) for name in COMPARED)
+    return same and old.metadata == (new.metadata or {}) and new.created_at in {None, old.created_at}
 
 
 def _weight(message: Message | NewMessage) -> int:

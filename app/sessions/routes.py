@@ -144,7 +144,8 @@ async def replace_message(
 ) -> MessageOut:
     """Replace a message that no observation covers yet, such as a turn that is being streamed.
 
-    It keeps its `seq`. Contexts show the new content, so a provider's cache is valid only up to it.
+    It keeps its `seq`. Contexts show the new content, so a provider's cache is valid only up to it. The same sent
+    again is answered as it is stored, also once an observation covers it.
     """
     replacing: Replacing = request.app.state.replacing
     return message_out(

@@ -73,6 +73,44 @@ async def test_replacing_with_the_same_is_answered_the_same(service: Service) ->
     assert await replaced(service, "a", said("two", id="a")) == first
 
 
+TOLD = {"name": "ann", "metadata": {"final": True}, "created_at": "2026-08-01T10:00:00Z", "trust": "external"}
+
+
+async def test_what_is_sent_again_after_a_lost_answer_is_answered_as_stored_though_it_was_observed_since(
+    service: Service,
+) -> None:
+    turns = {"a": said(LONG, **TOLD), "b": said("two", observe=False), "c": CALL}
+    for name, turn in turns.items():
+        await service.append("s1", said("one", id=name))
+        await replaced(service, name, turn)
+    await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": 50_000})
+    again = [await replaced(service, name, turn) for name, turn in turns.items()]
+    assert again[0]["sealed"]
+    assert again == (await service.get(MESSAGES))["items"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"content": "other"},
+        {"role": "assistant"},
+        {"name": None},
+        {"metadata": None},
+        {"trust": "user"},
+        {"observe": False},
+        {"created_at": "2026-08-01T10:00:01Z"},
+    ],
+    ids=str,
+)
+async def test_what_is_observed_is_sealed_against_any_change(service: Service, change: dict[str, Any]) -> None:
+    await service.append("s1", said(LONG, id="a", **TOLD), said("new"))
+    await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": 50_000})
+    stored = await service.get(f"{MESSAGES}/a")
+    problem(await put(service, "a", said(LONG, **TOLD) | change), 409, "message-sealed")
+    assert stored["sealed"]
+    assert await service.get(f"{MESSAGES}/a") == stored
+
+
 @pytest.mark.parametrize("config", [{"buffer_every": None}, {"buffer_every": 0.2, "message_tokens": 400}])
 async def test_what_is_observed_or_buffered_is_sealed(service: Service, config: dict[str, Any]) -> None:
     await service.configure("s1", **{"message_tokens": 100, "keep_last": 0, **config})
