@@ -1,15 +1,15 @@
 """What happened to a memory, told as it happens (api.md, ``memory/events``). Pure.
 
 No event is written anywhere: each is read off the rows that the work itself left, so that none can be missed or told of
-work that was rolled back, and an append pays nothing. A listener's place is five numbers, which are the event's id.
-Each event moves one of them forward, and those that move the same one are told in its order: so no two share an id, and
-a listener that comes back after any of them hears the others. Only ``due`` has the id of the event before it, and is
-told again.
+work that was rolled back, and an append pays nothing. A listener's place is five numbers and which session they count,
+the event's id. Each event moves one of them forward, and those that move the same one are told in its order: so no two
+share an id, and a listener that comes back after any of them hears the others. Only ``due`` has the id of the event
+before it, and is told again.
 """
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
@@ -21,16 +21,20 @@ _CAUSES = {"observed": "activated"}  # live at once, or computed ahead: for a re
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """How far a listener has heard: the newest message, version, observation and run, the newest message removed."""
+    """How far a listener has heard: the newest message, version, observation and run, the newest message removed.
+
+    ``life`` is when the session began, in microseconds, for its key may be used anew; 0: not known.
+    """
 
     seq: int
     version: int
     observation: int
     run: int
     expired: int = 0
+    life: int = 0
 
     def __str__(self) -> str:
-        return f"{self.seq}.{self.version}.{self.observation}.{self.run}.{self.expired}"
+        return f"{self.seq}.{self.version}.{self.observation}.{self.run}.{self.expired}.{self.life}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,17 +56,17 @@ class _Told(NamedTuple):
     data: dict[str, Any]
 
 
-NUMBERS: Final = (4, 5)  # of an event id; those that a listener still has may be of before retention was one of them
+NUMBERS: Final = tuple(number.name for number in fields(Place))  # of an event id, in its order
+NUMBERS_MIN: Final = 4  # an id that a listener still has may be of before what expired, or the life, was one of them
 
 
 def read_place(text: str) -> Place:
     """A ``Last-Event-ID`` of ours. Raises Invalid."""
     numbers = text.split(".")
     is_number = all(number.isascii() and number.isdecimal() and len(number) < 19 for number in numbers)  # noqa: PLR2004 - the digits of a bigint
-    if len(numbers) not in NUMBERS or not is_number:
+    if not NUMBERS_MIN <= len(numbers) <= len(NUMBERS) or not is_number:
         raise Invalid.at("Last-Event-ID", "not an event id of this stream: without one it begins with what comes now")
-    seq, version, observation, run, *expired = map(int, numbers)
-    return Place(seq=seq, version=version, observation=observation, run=run, expired=sum(expired))
+    return Place(**dict(zip(NUMBERS, map(int, numbers), strict=False)))
 
 
 def events(place: Place, found: Mapping[str, Any]) -> list[Event]:

@@ -118,7 +118,7 @@ _EVENTS = """\
 event: activated
 data: {"at": "2026-08-01T10:05:00Z", "version": 12, "pending_tokens": 120, "observation_tokens": 5400, \
 "reflection_tokens": 900}
-id: 120.12.42.9.0
+id: 120.12.42.9.0.1785574800000000
 
 """
 

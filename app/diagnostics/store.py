@@ -101,15 +101,17 @@ FROM runs r WHERE memory_id = $1 AND id < $2 AND ($3::text IS NULL OR outcome = 
 """
 
 
-# What happened after a place ($2 to $5 and $7: seq, version, observation, run, what expired; null: from now on). One
-# beyond the newest message or version is of a session of this key that was deleted, or of a database before an older
-# backup took its place, whose numbers come again: all is told. A chunk was computed ahead if it is older than the
-# version it was born in. Facts are those of the run that was recorded with them.
+# What happened after a place ($2 to $5, $7, $8: seq, version, observation, run, what expired, life; null: from now on).
+# One of another life, or beyond the newest message or version, is of a session of this key that was deleted, or of a
+# database before an older backup took its place, whose numbers come again: all is told. A chunk was computed ahead if
+# it is older than the version it was born in. Facts are those of the run that was recorded with them.
 EVENTS = """/* events */
 WITH memory AS (
-  SELECT m.*, s.next_seq - 1 AS last_seq, s.total_tokens, s.expired_seq, s.resource_id,
-    coalesce($2::bigint > s.next_seq - 1 OR $3::bigint > coalesce(m.log_version, 0), false) AS anew
-  FROM sessions s LEFT JOIN memories m ON m.id = s.memory_id WHERE s.id = $1
+  SELECT m.*, s.last_seq, s.total_tokens, s.expired_seq, s.resource_id, s.life,
+    coalesce($8::bigint NOT IN (0, s.life) OR $2::bigint > s.last_seq OR $3::bigint > coalesce(m.log_version, 0), false)
+      AS anew
+  FROM (SELECT *, next_seq - 1 AS last_seq, (extract(epoch FROM created_at) * 1000000)::bigint AS life FROM sessions) s
+  LEFT JOIN memories m ON m.id = s.memory_id WHERE s.id = $1
 ), place AS MATERIALIZED (
   SELECT CASE WHEN anew THEN 0 ELSE coalesce($2, last_seq) END AS seq,
     CASE WHEN anew THEN 0 ELSE coalesce($3, log_version, 0) END AS version,
@@ -117,7 +119,7 @@ WITH memory AS (
       ELSE coalesce($4, (SELECT max(id) FROM observations WHERE memory_id = memory.id), 0) END AS observation,
     CASE WHEN anew AND $5 > coalesce((SELECT max(id) FROM runs WHERE memory_id = memory.id), 0) THEN 0
       ELSE coalesce($5, (SELECT max(id) FROM runs WHERE memory_id = memory.id), 0) END AS run,
-    CASE WHEN anew THEN 0 ELSE coalesce($7, expired_seq) END AS expired
+    CASE WHEN anew THEN 0 ELSE coalesce($7, expired_seq) END AS expired, life
   FROM memory
 )
 SELECT p.*, now() AS now, m.last_seq, m.expired_seq, p.seq + 1 AS first_seq, m.last_seq > p.seq AS appended,
@@ -171,9 +173,9 @@ class DiagnosticsStore:
     async def events(self, session: UUID, place: Place | None) -> tuple[Place, Row] | None:
         """Where the look began, and what happened after it; None for a session never seen. No ``place`` is now."""
         numbers = (None,) * 4 if place is None else (place.seq, place.version, place.observation, place.run)
-        expired = None if place is None else place.expired
+        expired, life = (None, None) if place is None else (place.expired, place.life)
         async with self._database.connection() as connection:
-            row = await connection.fetchrow(EVENTS, session, *numbers, EVENTS_MAX, expired)
+            row = await connection.fetchrow(EVENTS, session, *numbers, EVENTS_MAX, expired, life)
         if row is None:
             return None
         return Place(**{number.name: row[number.name] for number in fields(Place)}), row

@@ -124,6 +124,23 @@ async def test_a_listener_of_a_session_that_was_deleted_hears_all_of_the_next_on
     assert (appended["from_seq"], appended["to_seq"]) == (1, 1)
 
 
+async def test_a_listener_misses_nothing_of_a_key_used_anew_that_has_more_messages_than_it_heard_of(
+    service: Service,
+) -> None:
+    await say(service, "I moved to Lisbon.")
+    async with listening(service, BEGINNING) as stream:
+        _, last, _ = (await until(stream, "appended"))[-1]
+    await service.client.delete("/sessions/s1")
+    await service.append("s1", *({"role": "user", "content": f"Ticket {number}"} for number in range(3)))
+    async with listening(service, last) as stream:
+        _, last, appended = (await until(stream, "appended"))[-1]
+    assert (appended["from_seq"], appended["to_seq"]) == (1, 3)
+    await say(service, "My dog is called Rex.")
+    async with listening(service, last) as stream:
+        _, _, appended = (await until(stream, "appended"))[-1]
+    assert (appended["from_seq"], appended["to_seq"]) == (4, 4)
+
+
 async def test_a_listener_that_begins_at_the_beginning_hears_the_whole_history(service: Service) -> None:
     await service.configure("s1", preset="compact", message_tokens=200, buffer_every=0.2, retain_tokens=20)
     for number in range(12):
@@ -172,7 +189,7 @@ async def test_what_is_wrong_is_answered_before_the_stream_begins(start_service:
     async with start_service(events={"streams_max": 1}) as service:
         assert (await service.client.get(EVENTS)).status_code == 404
         await say(service, "Hi")
-        for wrong in ("x", "1.2.3", "1.2.3.-4", "1.2.3.4.5.6", "9" * 90):
+        for wrong in ("x", "1.2.3", "1.2.3.-4", "1.2.3.4.5.6.7", "9" * 90):
             answer = await service.client.get(EVENTS, headers={"Last-Event-ID": wrong})
             assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "Last-Event-ID")
         async with listening(service) as stream:
@@ -202,14 +219,19 @@ async def test_of_streams_asked_for_at_once_no_more_are_opened_than_may_be(start
 
 
 @pytest.mark.parametrize(
-    "place", [Place(seq=0, version=0, observation=0, run=0), Place(seq=4, version=3, observation=2, run=1, expired=5)]
+    "place",
+    [
+        Place(seq=0, version=0, observation=0, run=0),
+        Place(seq=4, version=3, observation=2, run=1, expired=5, life=1_767_225_600_000_000),
+    ],
 )
 def test_a_place_survives_being_an_event_id(place: Place) -> None:
     assert read_place(str(place)) == place
 
 
-def test_an_event_id_of_before_what_expired_was_told_is_still_one() -> None:
-    assert read_place("4.3.2.1") == Place(seq=4, version=3, observation=2, run=1, expired=0)
+def test_an_event_id_with_fewer_numbers_as_there_were_before_is_still_one() -> None:
+    assert read_place("4.3.2.1") == Place(seq=4, version=3, observation=2, run=1)
+    assert read_place("4.3.2.1.5") == Place(seq=4, version=3, observation=2, run=1, expired=5)
 
 
 @dataclass(frozen=True, kw_only=True)
