@@ -32,7 +32,7 @@ from app.sessions.together import Together
 from app.sessions.waking import DUE, woken
 
 APPEND_TRIES = 3
-SEEN_TOO_EARLY = (asyncpg.UniqueViolationError, asyncpg.NotNullViolationError)  # of messages' ids; of their session
+SEEN_TOO_EARLY = (asyncpg.UniqueViolationError, asyncpg.DivisionByZeroError)  # messages' ids; their session, memory
 HOLD_SESSION = "/* hold_session */ SELECT FROM sessions WHERE id = $1 FOR NO KEY UPDATE"
 TOGETHER_CHARS = 16 * 1024  # of a message that goes with others, as JSON; what is much would have them wait
 PARTS, LOOK = 4, 11  # where they stand among the arguments
@@ -88,7 +88,8 @@ def _woken(*, grown: str, look: str, cold: str) -> str:
 
 
 # And $26 the tenant, $27 the session's key, $28 wake_tokens. What is known is of the session that was there when the
-# statement began: a message is of no session, which the table refuses, where another has taken its place.
+# statement began: where another has taken its place, it divides by zero. What a constraint of the table refuses,
+# Postgres would tell its log with the message.
 _GENERAL = """/* append */
 WITH input AS (
   SELECT * FROM {input}
@@ -120,8 +121,9 @@ WITH input AS (
   RETURNING m.*
 ), stored AS (
   INSERT INTO messages {columns}
-  SELECT CASE WHEN NOT EXISTS (SELECT FROM known) OR put.created_at = (SELECT created_at FROM sessions WHERE id = $14)
-              THEN put.id END, put.next_seq - total.n + f.n - 1, f.id, f.kind, f.role, f.name, f.parts::json, f.tokens,
+  SELECT put.id, put.next_seq - total.n + f.n - 1 / CASE
+           WHEN NOT EXISTS (SELECT FROM known) OR put.created_at = (SELECT created_at FROM sessions WHERE id = $14)
+           THEN 1 ELSE 0 END, f.id, f.kind, f.role, f.name, f.parts::json, f.tokens,
          put.total_tokens - total.tokens + f.tokens_before, f.content_hash,
          coalesce(f.created_at, now()), f.metadata, f.observe, f.trust, put.anchor_date
   FROM fresh f, put, total
@@ -146,8 +148,8 @@ LEFT JOIN session ON true LEFT JOIN memory m ON true ORDER BY i.ord
 # And of all messages together: $26 how many, $27 their tokens, $28 their newest time, $29 the tokens that are
 # observed, $30 whether one is a reason to look. ``m`` beside the session: without its memory nothing may be stored.
 # What is answered of the messages is known but for the first's seq, which is NULL where nothing was stored. A session
-# that gets its resource with its first message may get another memory too: that is not for this statement. A message is
-# of no session, which the table refuses, where it was not counted.
+# that gets its resource with its first message may get another memory too: that is not for this statement. Where a
+# message was not counted, it divides by zero as above.
 _OF_NEW = """/* append_new */
 WITH put AS (
   UPDATE sessions s SET {grown}
@@ -163,8 +165,8 @@ WITH put AS (
   RETURNING m.*
 ), stored AS (
   INSERT INTO messages {columns}
-  SELECT (SELECT $14::uuid FROM wake), put.next_seq - $26::bigint + i.ord - 1, i.id, i.kind, i.role, i.name,
-         i.parts::json, i.tokens, put.total_tokens - $27::bigint + i.before, i.content_hash,
+  SELECT $14::uuid, put.next_seq - $26::bigint + i.ord - 1 / coalesce((SELECT 1 FROM wake), 0), i.id, i.kind, i.role,
+         i.name, i.parts::json, i.tokens, put.total_tokens - $27::bigint + i.before, i.content_hash,
          coalesce(i.created_at, now()), i.metadata, i.observe, i.trust, put.anchor_date
   FROM put, {input}
 )

@@ -1,7 +1,8 @@
 """The short statement of an append, for new messages, does what the general one does."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Hashable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
@@ -12,9 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.kit.db import Database, DatabaseConfig, acting_for
-from app.sessions.append_store import AppendResult, AppendStore
+from app.kit.db import Database, DatabaseConfig, Tx, acting_for
+from app.sessions.append_store import APPEND_NEW, APPEND_ONE, SEEN_TOO_EARLY, AppendResult, AppendStore
 from app.sessions.model import ActorUsage, Kind, MemoryDefaults, NewMessage, Role, Trust
+from app.sessions.store import session_id
 from tests.secured import is_as_role
 
 DEFAULTS = MemoryDefaults(wake_tokens=50, early_tokens=20, cache_ttl=300.0, timezone="UTC")
@@ -279,3 +281,65 @@ async def test_an_append_is_stored_though_others_store_its_messages_one_by_one_w
         await connection.close()
     result = await appending
     assert [found.seq for found in result.messages] == [2, 3, 4, 5, 6, 7]
+
+
+class Listening(Database):
+    """Keeps what Postgres says of each statement that fails, which its server's log has too."""
+
+    def __init__(self, config: DatabaseConfig) -> None:
+        super().__init__(config)
+        self.told: list[str] = []
+
+    @asynccontextmanager
+    async def connection(self, *, of: Hashable = None) -> AsyncIterator[Tx]:
+        try:
+            async with super().connection(of=of) as connection:
+                yield connection
+        except asyncpg.PostgresError as error:
+            self.told.append(str(error.as_dict()))
+            raise
+
+
+DELETE_ALL = ("DELETE FROM messages", "DELETE FROM memories", "DELETE FROM sessions")
+PLAIN = "a plain word"
+
+
+async def test_nothing_said_is_told_of_an_append_that_waited_while_its_session_was_deleted(
+    service_url: str, database_url: str
+) -> None:
+    """It knew the first message, and makes the session anew: what it stores then is all of the next try."""
+    database = Listening(DatabaseConfig(url=service_url, pool_max=2, row_level_security=is_as_role(service_url)))
+    await database.open()
+    store, common = AppendStore(database), {"key": "s", "resource_id": None, "usage": None, "defaults": DEFAULTS}
+    await appended(store, messages=[FIRST], **common)
+    holder, watcher = [await asyncpg.connect(database_url) for _ in range(2)]
+    await holder.execute(f"BEGIN; {HOLD}")
+    new = replace(FIRST, id="new", name=PLAIN, parts=({"type": "text", "text": PLAIN},), metadata={"said": PLAIN})
+    appending = asyncio.create_task(appended(store, messages=[FIRST, new], **common))
+    while await watcher.fetchval(WAITING) < 1:
+        pass
+    await holder.execute(";".join((*DELETE_ALL, "COMMIT")))
+    result = await appending
+    for connection in (holder, watcher, database):
+        await connection.close()
+    assert [(found.seq, found.replayed) for found in result.messages] == [(1, False), (2, False)]
+    assert len(database.told) == 1
+    assert PLAIN not in database.told[0]
+
+
+@pytest.mark.parametrize("messages", [1, 2])
+async def test_nothing_said_is_told_of_messages_whose_memory_went_away_while_they_were_stored(
+    database: Database, messages: int
+) -> None:
+    """As a statement finds it that began before: it counts them in no memory."""
+    new = [replace(FIRST, id=f"m-{number}", name=PLAIN, metadata={"said": PLAIN}) for number in range(messages)]
+    await appended(AppendStore(database), key="s", messages=[FIRST], resource_id=None, usage=None, defaults=DEFAULTS)
+    uncounted = (APPEND_ONE if messages == 1 else APPEND_NEW).replace("m.id = put.memory_id", "false")
+    values = [(n.id, n.kind, n.role, n.name, "[]", 5, b"", None, n.metadata, True, n.trust, False, 0) for n in new]
+    columns = values[0] if messages == 1 else zip(*values, strict=True)
+    shared = (session_id(TENANT, "s"), None, "UTC", 300.0, None, 0, 0, 0, 0, 0, None, 20)
+    with acting_for(TENANT), pytest.raises(SEEN_TOO_EARLY) as refused:
+        async with database.connection() as connection:
+            await connection.fetch(uncounted, *columns, *shared, messages, 5, None, 5, False)
+    assert PLAIN not in str(refused.value.as_dict())
+    assert len((await left(database, "s"))["messages"]) == 1
