@@ -24,6 +24,7 @@ from app.settings import Settings
 
 CLOCK_SECONDS_MAX = 5.0  # between this machine's clock and the database's, which leases and gaps go by
 IS_READ_ONLY = "SELECT current_setting('transaction_read_only')::boolean"
+LOG_VERBOSITY = "SELECT current_setting('log_error_verbosity')"
 TROUBLED_MAX = 20  # memories told by name
 PROBE = ModelRequest(system="Answer with the word OK.", prompt="Are you there?", max_output_tokens=64)
 
@@ -66,6 +67,7 @@ async def examine(settings: Settings, database: Location, *, redrive: bool) -> A
             schema = await _schema(pool, database)
             yield schema
             yield await _clock(pool)
+            yield await _server_log(pool)
             if settings.embeddings.provider is not None:
                 yield await _vectors(pool)
             if schema.verdict is not Verdict.WRONG:
@@ -113,6 +115,16 @@ async def _clock(pool: Database) -> Finding:
         return Finding(check="clock", verdict=Verdict.OK, detail=f"{apart:.1f} s from the database's")
     advice = "set both machines by NTP: dates in a context are told by this one, leases and gaps by the database's"
     return Finding(check="clock", verdict=Verdict.WARNING, detail=f"{apart:.0f} s from the database's", advice=advice)
+
+
+async def _server_log(pool: Database) -> Finding:
+    async with pool.connection() as connection:
+        verbosity = await connection.fetchval(LOG_VERBOSITY)
+    check, detail = "server log", f"log_error_verbosity of Postgres is {verbosity}"
+    if verbosity == "terse":
+        return Finding(check=check, verdict=Verdict.OK, detail=detail)
+    advice = "set log_error_verbosity = terse: else it may log what was said, which no erasure reaches"
+    return Finding(check=check, verdict=Verdict.WARNING, detail=detail, advice=advice)
 
 
 async def _vectors(pool: Database) -> Finding:

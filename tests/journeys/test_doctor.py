@@ -35,6 +35,7 @@ def test_a_sound_service_is_found_sound(database_url: str) -> None:
         "database": "ok",
         "migrations": "ok",
         "clock": "ok",
+        "server log": "ok",
         "memories": "ok",
         "model": "warning",
     }
@@ -117,6 +118,12 @@ def test_a_database_that_takes_no_writes_is_told(database_url: str) -> None:
     assert found["database"].verdict is Verdict.WRONG
     assert "takes no writes" in found["database"].detail
     assert found["memories"].verdict is Verdict.OK
+
+
+def test_a_server_that_logs_the_rows_it_refuses_is_told(database_url: str) -> None:
+    found = findings(exit_code=0, DAYBOOK_DATABASE_URL=f"{database_url}&log_error_verbosity=default")
+    assert found["server log"]["verdict"] == "warning"
+    assert "log_error_verbosity = terse" in found["server log"]["advice"]
 
 
 def test_a_database_that_is_not_there_is_told(postgres: str) -> None:
