@@ -52,7 +52,7 @@ class Calling(Generic[Source]):
         """
         rejection: Rejection | None = None
         for _ in range(TRIES):
-            draft = await self.draft(lease, loaded, source, runs, kind=kind)
+            draft = await self.draft(lease, loaded, source, runs, kind=kind, from_seq=from_seq, to_seq=to_seq)
             if draft is None:
                 break
             verdict = await aside(judge, draft)
@@ -91,7 +91,17 @@ class Calling(Generic[Source]):
         runs.append(_run(PROBE, draft, "recorded"))
         return True
 
-    async def draft(self, lease: Lease, loaded: Loaded, source: Source, runs: list[Run], *, kind: str) -> Draft | None:
+    async def draft(
+        self,
+        lease: Lease,
+        loaded: Loaded,
+        source: Source,
+        runs: list[Run],
+        *,
+        kind: str,
+        from_seq: int | None = None,
+        to_seq: int | None = None,
+    ) -> Draft | None:
         """One call; None if a cap forbids it. Raises StepFailed with ``runs`` and the record of the call that was made.
 
         What the model wrote is redacted first of all, because a model may write secrets that it was not shown. That
@@ -105,7 +115,8 @@ class Calling(Generic[Source]):
             latency = round((time.perf_counter() - started) * 1000)
             refused = None if error.reply is None else await _redacted(error.reply.text, redact)
             failed = _failed(kind, error, provider=self.provider, latency_ms=latency, refused=refused)
-            calls, shown = [*runs] if error.kind == CIRCUIT_OPEN else [*runs, failed], _shown(source)
+            failed, shown = replace(failed, from_seq=from_seq, to_seq=to_seq), _shown(source)
+            calls = [*runs] if error.kind == CIRCUIT_OPEN else [*runs, failed]
             raise StepFailed(error.kind, str(error), runs=calls, shown=shown, retry_after=error.retry_after) from error
         return None if draft is None else replace(draft, text=await _redacted(draft.text, redact))
 

@@ -100,6 +100,7 @@ async def test_a_call_that_fails_is_told_and_tried_again(
     assert provider in failing["last_error"]["message"]
     assert "test-key" not in str(failing)
     assert (failed["outcome"], failed["rejected_output"]) == ("failed", None)
+    assert failed["from_seq"] == 1 < failed["to_seq"] <= OBSERVE_AT, "what was shown to it is known"
     assert failed["error"].startswith(kind)
     assert failed["model"]
     assert (failed["input_tokens"] > 0) is (kind in UNHEARD), "what was sent in time is booked, the answer is not"

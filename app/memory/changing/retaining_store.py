@@ -65,11 +65,21 @@ WITH session AS (
 SELECT expired_seq + 1 AS from_seq, seq AS to_seq, (SELECT count(*) FROM gone) AS messages FROM old
 """
 
-# As an erasure does (erasing_store.py): what was refused holds what it was made of.
-EXPIRE_OUTPUTS = """/* expire_outputs */
-UPDATE runs SET rejected_output = NULL, error = split_part(error, ':', 1)
-WHERE memory_id = $1 AND at < $2 AND (rejected_output IS NOT NULL OR error LIKE '%:%')
-"""
+# As an erasure does (erasing_store.py): what was refused holds what it was made of. A call may be much later than the
+# messages that it was shown: those of a session ($3) up to a seq ($4) are meant. Notes may be of any messages, and of a
+# session that has left the memory only the time ($2) is told.
+_QUOTES = """memory_id = $1 AND (rejected_output IS NOT NULL OR error LIKE '%:%')
+  AND (at < $2 OR from_seq IS NULL OR from_seq <= $4 AND coalesce(session_id, memory_id) = $3)"""
+
+# The last of these errors, if its call was shown messages: the notes stay, and an operator has to read what is wrong.
+EXPIRE_ERROR = f"""/* expire_error */
+UPDATE memories SET last_error = last_error || '{{"message": ""}}' WHERE id = $1
+  AND (last_error->>'at')::timestamptz IN (SELECT at FROM runs WHERE from_seq IS NOT NULL AND {_QUOTES})
+"""  # noqa: S608 - our own text
+
+EXPIRE_OUTPUTS = f"""/* expire_outputs */
+UPDATE runs SET rejected_output = NULL, error = split_part(error, ':', 1) WHERE {_QUOTES}
+"""  # noqa: S608 - our own text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +147,9 @@ class RetainingStore:
     @staticmethod
     async def expire(tx: Tx, old: Old, *, before: datetime, limit: int) -> Expired | None:
         """Empty what came before then, up to so many messages, oldest first. None where there is none."""
-        await tx.execute(EXPIRE_OUTPUTS, old.memory_id, before)
         row = await tx.fetchrow(EXPIRE, old.id, before, limit)
-        return None if row is None or row["to_seq"] < row["from_seq"] else Expired(**row)
+        if row is None or row["to_seq"] < row["from_seq"]:
+            return None
+        for statement in (EXPIRE_ERROR, EXPIRE_OUTPUTS):  # the memory is locked before what is of it
+            await tx.execute(statement, old.memory_id, before, old.id, row["to_seq"])
+        return Expired(**row)

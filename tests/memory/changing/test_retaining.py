@@ -354,6 +354,72 @@ async def test_what_was_refused_goes_with_what_it_was_made_of(service: Service) 
     assert {(run["rejected_output"], run["error"]) for run in runs} == {(None, "failed")}
 
 
+async def refuse(service: Service, of: str) -> None:
+    """Something was refused that quotes what was said, of the runs for which this is true, and not before today."""
+    run = f"rejected_output = '{SECRET}', error = 'failed: {SECRET}', at = now() + interval '31 days'"
+    error = "last_error = jsonb_build_object('step', 'observe', 'kind', 'failed', 'message', error, 'at', at)"
+    database: Database = service.app.state.database
+    async with database.connection() as connection:
+        await connection.execute(f"UPDATE runs SET {run} WHERE {of}")  # noqa: S608 - our own words
+        await connection.execute(f"UPDATE memories SET {error} FROM runs WHERE memory_id = memories.id AND {of}")  # noqa: S608
+
+
+async def quoting(service: Service) -> list[int | None]:
+    """Of each refused output that is left from which message on it was made; of notes it is made of none."""
+    runs = (await service.get("/sessions/s1/memory/runs"))["items"]
+    left = [run for run in runs if run["rejected_output"] is not None]
+    assert [run for run in runs if SECRET in (run["error"] or "")] == left
+    return [run["from_seq"] for run in left]
+
+
+async def test_what_was_refused_later_goes_with_the_messages_it_was_made_of(service: Service) -> None:
+    await noted(service, retention=MONTH)
+    await say(service, FACTS[0])
+    await ask(service, "observe")
+    await refuse(service, "true")
+    assert await quoting(service) == [6, 1]
+    await after(service, 31)
+    assert await removed(service) == [1, 2, 3, 4, 5]
+    assert await quoting(service) == [6]
+
+
+async def test_an_error_that_quotes_what_was_said_goes_with_it_and_its_kind_stays(service: Service) -> None:
+    await noted(service, retention=MONTH)
+    await refuse(service, "true")
+    await after(service, 31)
+    error = (await service.memory("s1"))["last_error"]
+    assert (error["kind"], error["message"]) == ("failed", "")
+
+
+async def test_what_was_refused_of_the_notes_goes_with_the_first_messages_that_go(service: Service) -> None:
+    await noted(service, retention=MONTH)
+    await ask(service, "reflect")
+    await refuse(service, "kind = 'reflect'")
+    assert await quoting(service) == [None]
+    await after(service, 31)
+    assert await quoting(service) == []
+
+
+async def test_in_a_shared_memory_what_was_refused_of_another_session_s_messages_stays(service: Service) -> None:
+    await share(service, "s1", "s2", **RULES, retention=MONTH)
+    for key in ("s1", "s2"):
+        await say(service, FACTS[0], key)
+        await say(service, FACTS[1], key)
+        await ask(service, "observe", key)
+    await refuse(service, "true")
+    database: Database = service.app.state.database
+    async with database.connection() as connection:
+        await connection.execute(
+            "UPDATE messages SET ingested_at = ingested_at + interval '9 days' WHERE session_id = $1",
+            session_id("default", "s2"),
+        )
+    await after(service, 31)
+    async with database.connection() as connection:
+        left = await connection.fetch("SELECT session_id FROM runs WHERE rejected_output IS NOT NULL")
+    assert (len(await removed(service, "s1")), await removed(service, "s2")) == (1, [])
+    assert {row["session_id"] for row in left} == {session_id("default", "s2")}
+
+
 async def test_the_service_sweeps_by_itself_and_tells_of_it(start_service: StartService) -> None:
     moment = 0.000_001
     async with start_service(retention={"sweep_seconds": 0.05}, events={"poll_seconds": 0.05}) as service:
