@@ -1,5 +1,6 @@
 """Errors over HTTP: every one is a problem of RFC 9457, whatever answers it."""
 
+import gzip
 import json
 import re
 from collections.abc import AsyncIterator
@@ -325,3 +326,35 @@ async def test_a_bug_is_told_without_what_is_inside(service: Service) -> None:
     assert "hunter2" not in answer.text
     assert "RuntimeError" not in answer.text
     assert (await service.client.get("/healthz")).status_code == 200
+
+
+async def test_what_is_asked_after_a_bug_is_answered(service: Service) -> None:
+    """The server closes the connection behind a bug: a client that keeps it would send its next request into that."""
+
+    async def broken() -> None:
+        raise RuntimeError
+
+    service.app.add_api_route("/broken", broken, include_in_schema=False)
+    for number in range(5):
+        answer = await service.client.get("/broken")
+        assert answer.headers["connection"] == "close"
+        await service.append("s1", {"id": f"m-{number}", **USER})
+
+
+@pytest.mark.parametrize("coding", ["gzip", "br", "GZIP", "identity, gzip"])
+async def test_a_body_with_a_coding_is_refused_and_told_which_is_taken(service: Service, coding: str) -> None:
+    """RFC 9110 section 15.5.16: a coding that was kept without its name would make the bytes unreadable."""
+    coded = {"Content-Encoding": coding}
+    body = gzip.compress(json.dumps({"messages": [USER]}).encode())
+    for method, path in (("POST", "/sessions/s1/messages"), ("PUT", "/sessions/s1/artifacts/x"), ("POST", "/mcp")):
+        refused = await service.client.request(method, path, content=body, headers=coded)
+        assert_problem(refused, 415, "unsupported-encoding")
+        assert refused.headers["accept-encoding"] == "identity"
+    assert (await service.client.get("/sessions/s1/artifacts/x")).status_code == 404
+
+
+@pytest.mark.parametrize("coding", ["identity", "Identity", ""])
+async def test_a_body_whose_coding_is_none_is_taken(service: Service, coding: str) -> None:
+    said = {"messages": [USER]}
+    answer = await service.client.post("/sessions/s1/messages", json=said, headers={"Content-Encoding": coding})
+    assert answer.status_code == 201

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from app.kit.db import acting_for
 from app.kit.direct import Direct
 from app.kit.errors import Forbidden, Unauthorized
-from app.kit.http import PART
+from app.kit.http import PART, WITH_BODY
 from app.kit.parameters import check_parameters, query_parameters
 from app.kit.problems import problem_responses
 from app.kit.rates import Rates
@@ -71,9 +71,11 @@ class Guarded(Direct):
     """A route that wants a key, and tells so in the document. FastAPI's own dependencies run after it read the body."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        by_method = Access.READ if set(options.get("methods") or READING) <= READING else Access.WRITE
+        methods = set(options.get("methods") or READING)
+        by_method = Access.READ if methods <= READING else Access.WRITE
         self.needs: Access = getattr(endpoint, "needs", by_method)
-        options["responses"] = problem_responses(401, 403, 429, 503) | (options.get("responses") or {})
+        coded = (HTTPStatus.UNSUPPORTED_MEDIA_TYPE,) if methods & WITH_BODY else ()
+        options["responses"] = problem_responses(401, 403, *coded, 429, 503) | (options.get("responses") or {})
         options["openapi_extra"] = {"security": [{SCHEME: [self.needs.value]}]} | (options.get("openapi_extra") or {})
         super().__init__(path, endpoint, **options)
         self.query_parameters = query_parameters(self.dependant)
@@ -93,7 +95,7 @@ class Guarded(Direct):
         if caller.key is not None and PART not in scope:
             rates: Rates = scope["app"].state.rates
             scope["answer_headers"].append((SCOPE_HEADER, caller.access.encode()))
-            scope["answer_headers"] += await rates.spend(caller.key)
+            await rates.spend(caller.key, scope["answer_headers"])
         if not caller.access.covers(self.needs):
             raise Forbidden(f"this needs a key with scope '{self.needs}'; the scope of this one is '{caller.access}'")
         return caller

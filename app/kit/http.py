@@ -30,6 +30,8 @@ log = structlog.get_logger("daybook.http")
 
 _REQUEST_ID = lazy_pattern(r"[A-Za-z0-9._:-]{1,128}")
 _QUIET = ("/healthz", "/readyz")
+WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+UNCODED = frozenset({"", "identity"})
 CLIENT_GONE = 499  # nginx's status: the client closed the connection before there was an answer
 PART = "daybook.part"  # in the scope of a request that is made for another one, which is counted
 ASKED_HEADERS = (
@@ -140,6 +142,8 @@ class Gate:
             await self._refused(self._too_large())(scope, receive, send)
         elif self._running > self._config.requests_max and scope["path"] not in _QUIET and PART not in scope:
             await self._refused(self._too_many())(scope, receive, send)
+        elif scope["method"] in WITH_BODY and headers.get("content-encoding", "").lower() not in UNCODED:
+            await self._refused(_coded())(scope, receive, send)
         elif scope["method"] == "HEAD":
             await _as_get(self._app, scope, self._counted(receive), send)
         else:
@@ -193,9 +197,24 @@ class Gate:
             )
 
 
+def _coded() -> ASGIApp:
+    """RFC 9110 section 15.5.16. What was sent compressed would be kept so, and nobody would know how to read it."""
+    return problem_response(
+        slug="unsupported-encoding",
+        title="The body has an encoding that is not taken",
+        status=HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+        detail="a body is sent as it is, without a Content-Encoding",
+        headers={"Accept-Encoding": "identity"},
+    )
+
+
 async def _as_get(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-    """HEAD is answered as GET is, without the body (RFC 9110, 9.3.2): a stream ends where it would begin."""
-    asked = {**scope, "method": "GET"}
+    """HEAD is answered as GET is, without the body (RFC 9110, 9.3.2): a stream ends where it would begin.
+
+    Only for GET is there a ``Range`` (14.2).
+    """
+    headers = [(name, value) for name, value in scope["headers"] if name != b"range"]
+    asked = {**scope, "method": "GET", "headers": headers}
 
     async def send_head(message: Message) -> None:
         if message["type"] == "http.response.start":

@@ -217,8 +217,12 @@ async def _database_away(request: Request, error: Exception) -> Response:
 
 
 async def bug(request: Request, _error: Exception) -> Response:
-    """What is answered to a bug: outside of the Gate, so with what that would have added."""
-    headers = {"X-Request-Id": request.scope.get("request_id", ""), **SECURITY}
+    """What is answered to a bug: outside of the Gate, so with what that would have added.
+
+    It is the connection's last answer. The framework raises the error once more, upon which the server closes it: a
+    client that was not told would send its next request into that.
+    """
+    headers = {"X-Request-Id": request.scope.get("request_id", ""), "Connection": "close", **SECURITY}
     return problem_response(
         slug="internal",
         title="The service failed",

@@ -47,13 +47,13 @@ class Rates:
         self._storage = _storage(config.redis_url)
         self._policy = f'"key";q={config.per_minute};w={WINDOW_SECONDS}'.encode()
 
-    async def spend(self, key: str) -> RawHeaders:
-        """Count one request of this key; answers what to tell it (draft-ietf-httpapi-ratelimit-headers).
+    async def spend(self, key: str, told: RawHeaders) -> None:
+        """Count one request of this key; adds to ``told`` what to tell it (draft-ietf-httpapi-ratelimit-headers).
 
-        Raises TooManyRequests.
+        Raises TooManyRequests, of which the key is told as much.
         """
         if self._per_minute == 0:
-            return []
+            return
         window = self._item.key_for(key)
         try:
             # As its fixed window does, which looks at the number twice.
@@ -61,12 +61,12 @@ class Rates:
             resets_at = await self._storage.get_expiry(window)
         except StorageError as error:
             log.warning("rates_not_counted", error=type(error.storage_error).__name__)
-            return []
+            return
         seconds = max(1, round(resets_at - time.time()))
+        left = f'"key";r={max(0, self._per_minute - spent)};t={seconds}'
+        told += [(self.POLICY, self._policy), (self.LEFT, left.encode())]
         if spent > self._per_minute:
             raise TooManyRequests(f"this key may ask {self._per_minute} times a minute", retry_after=seconds)
-        left = f'"key";r={self._per_minute - spent};t={seconds}'
-        return [(self.POLICY, self._policy), (self.LEFT, left.encode())]
 
     async def close(self) -> None:
         bridge = self._storage.bridge if isinstance(self._storage, RedisStorage) else None

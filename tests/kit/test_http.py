@@ -134,6 +134,16 @@ async def test_head_is_answered_as_get_without_the_body(service: Service, path: 
     assert told == asked
 
 
+async def test_head_of_a_range_is_of_the_whole(service: Service) -> None:
+    """RFC 9110 section 14.2 has ranges for GET alone."""
+    await service.append("s", USER)
+    await service.client.put("/sessions/s/artifacts/plan", content=b"To be done")
+    for asked in ("bytes=0-1", "bytes=99-"):
+        head = await service.client.head("/sessions/s/artifacts/plan", headers={"Range": asked})
+        assert (head.status_code, head.headers["content-length"]) == (200, "10")
+        assert "content-range" not in head.headers
+
+
 async def test_head_of_what_never_ends_ends_at_once(service: Service) -> None:
     await service.append("s", USER)
     answer = await service.client.head("/sessions/s/memory/events")

@@ -11,6 +11,7 @@ import pytest
 
 from app.issuing import create, wanted
 from app.kit.errors import StartError
+from app.kit.headers import RawHeaders
 from app.kit.rates import RateConfig, Rates, TooManyRequests
 from app.settings import Settings
 from tests.conftest import StartService
@@ -32,6 +33,8 @@ async def test_a_key_is_told_what_is_left_and_refused_when_nothing_is(
         refused = await service.client.get("/sessions", headers=bearer(hasty))
         assert_problem(refused, 429, "too-many-requests")
         assert 1 <= int(refused.headers["retry-after"]) <= 60
+        assert refused.headers["ratelimit-policy"] == '"key";q=3;w=60'
+        assert refused.headers["ratelimit"] == f'"key";r=0;t={refused.headers["retry-after"]}'
         assert (await service.client.get("/sessions", headers=bearer(other))).status_code == 200
         assert (await service.client.get("/healthz", headers=bearer(hasty))).status_code == 200
         assert (await service.client.get("/readyz", headers=bearer(hasty))).status_code == 200
@@ -51,7 +54,7 @@ async def test_local_mode_and_a_limit_of_none_count_nothing(
 
 async def test_of_requests_at_once_no_more_pass_than_may() -> None:
     rates = Rates(RateConfig(per_minute=5))
-    answers = await asyncio.gather(*(rates.spend("k") for _ in range(20)), return_exceptions=True)
+    answers = await asyncio.gather(*(rates.spend("k", []) for _ in range(20)), return_exceptions=True)
     assert sum(isinstance(answer, TooManyRequests) for answer in answers) == 15
 
 
@@ -84,13 +87,16 @@ async def replicas(redis_url: str) -> AsyncIterator[tuple[Rates, Rates]]:
 
 
 async def test_replicas_count_together_in_a_redis(replicas: tuple[Rates, Rates]) -> None:
-    answers = await asyncio.gather(*(rates.spend("k") for _ in range(10) for rates in replicas), return_exceptions=True)
+    answers = await asyncio.gather(*(rates.spend("k", []) for _ in range(10) for rates in replicas), return_exceptions=True)
     assert sum(isinstance(answer, TooManyRequests) for answer in answers) == 10
 
 
 async def test_while_the_redis_is_away_nobody_is_refused() -> None:
     rates = Rates(RateConfig(per_minute=1, redis_url=f"redis://127.0.0.1:{free_port()}/0"))
-    assert [await rates.spend("k") for _ in range(3)] == [[], [], []]
+    told: RawHeaders = []
+    for _ in range(3):
+        await rates.spend("k", told)
+    assert told == []
     await rates.close()
 
 
