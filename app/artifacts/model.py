@@ -31,6 +31,10 @@ class Artifact:
     object_key: str | None = None
     part: PartAt | None = None
 
+    @property
+    def etag(self) -> str:
+        return f'"{self.sha256}"'
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewArtifact:

@@ -6,6 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
+from app.artifacts.errors import ArtifactChanged
 from app.artifacts.model import Artifact, PartAt, handle
 from app.artifacts.ranges import Span, Unsatisfiable, asked_span
 from app.artifacts.schemas import (
@@ -21,6 +22,7 @@ from app.artifacts.schemas import (
 )
 from app.artifacts.service import ArtifactService
 from app.kit.auth import Access, Guarded, Tenant, needs
+from app.kit.conditions import Conditions, Expected
 from app.kit.direct import Sent
 from app.kit.errors import FieldError, Invalid
 from app.kit.http import has_etag
@@ -52,15 +54,18 @@ def _service(request: Request) -> ArtifactService:
     ARTIFACT_PATH,
     status_code=201,
     operation_id="putArtifact",
-    responses=problem_responses(413)
+    responses=problem_responses(412, 413)
     | {200: {"model": ArtifactOut, "description": "The newest version holds these bytes already"}},
     openapi_extra={"requestBody": {"required": True, "content": SENT}},
 )
-async def put_artifact(key: Key, name: Name, tenant: Tenant, request: Request, response: Response) -> ArtifactOut:
+async def put_artifact(
+    key: Key, name: Name, tenant: Tenant, expected: Expected, request: Request, response: Response
+) -> ArtifactOut:
     """Keep the body's bytes as a new immutable version; the Content-Type, which may be any, is kept with them."""
     media_type = _media_type(request.headers.get("content-type", DEFAULT_TYPE))
+    content = await request.body()
     artifact, created = await _service(request).put(
-        tenant=tenant, key=key, name=name, media_type=media_type, content=await request.body()
+        tenant=tenant, key=key, name=name, media_type=media_type, content=content, expected=expected
     )
     response.status_code = 201 if created else 200
     return artifact_out(artifact, key)
@@ -70,7 +75,7 @@ async def put_artifact(key: Key, name: Name, tenant: Tenant, request: Request, r
     ARTIFACT_PATH,
     operation_id="getArtifact",
     response_class=Response,
-    responses=problem_responses(416)
+    responses=problem_responses(412, 416)
     | {
         200: {"description": "The bytes", "content": PAYLOAD},
         206: {"description": "The bytes of the range", "content": PAYLOAD},
@@ -82,6 +87,8 @@ async def get_artifact(key: Key, name: Name, tenant: Tenant, request: Request, v
     service = _service(request)
     artifact = await service.get(tenant=tenant, key=key, name=name, version=version)
     headers = _headers(artifact, key)
+    if unmet := Conditions(if_match=request.headers.get("if-match")).unmet(artifact.etag):
+        raise ArtifactChanged(unmet)
     if has_etag(request.headers, headers["ETag"]):
         return Response(status_code=304, headers=headers)
     span = _span(request.headers, artifact, headers["ETag"])
@@ -133,10 +140,12 @@ async def grep_artifact(key: Key, name: Name, body: Sent[GrepIn], tenant: Tenant
     )
 
 
-@router.delete(ARTIFACT_PATH, operation_id="deleteArtifact")
-async def delete_artifact(key: Key, name: Name, tenant: Tenant, request: Request) -> ArtifactDeletedOut:
+@router.delete(ARTIFACT_PATH, operation_id="deleteArtifact", responses=problem_responses(412))
+async def delete_artifact(
+    key: Key, name: Name, tenant: Tenant, expected: Expected, request: Request
+) -> ArtifactDeletedOut:
     """Delete every version. A later one of this name goes on counting, so that a handle never means other bytes."""
-    deleted = await _service(request).delete(tenant=tenant, key=key, name=name)
+    deleted = await _service(request).delete(tenant=tenant, key=key, name=name, expected=expected)
     return ArtifactDeletedOut(session=key, name=name, deleted=deleted)
 
 
@@ -154,7 +163,7 @@ def _headers(artifact: Artifact, key: str) -> dict[str, str]:
         "Content-Disposition": f'attachment; filename="{artifact.name}"',
         "Accept-Ranges": "bytes",
         "Cache-Control": "private, no-cache",
-        "ETag": f'"{artifact.sha256}"',
+        "ETag": artifact.etag,
         "Artifact-Handle": handle(key, artifact.name, artifact.version),
     }
 

@@ -14,13 +14,14 @@ from uuid import UUID
 
 import structlog
 
-from app.artifacts.errors import ArtifactNotFound, ArtifactNotText, ArtifactsFull, ArtifactTooLarge
+from app.artifacts.errors import ArtifactChanged, ArtifactNotFound, ArtifactNotText, ArtifactsFull, ArtifactTooLarge
 from app.artifacts.grep import Found, NotText, PatternError, check_text, grep
 from app.artifacts.model import Artifact, NewArtifact, PartAt
 from app.artifacts.objects import PLACE_SECONDS, Objects
 from app.artifacts.parts import VERSION, part_at
 from app.artifacts.schemas import GrepIn
 from app.artifacts.store import ArtifactStore, Put
+from app.kit.conditions import UNCONDITIONAL, Conditions
 from app.kit.db import Tx
 from app.kit.errors import FieldError, Invalid, Unavailable
 from app.kit.patterns import lazy_pattern
@@ -88,10 +89,20 @@ class ArtifactService:
         """A message's part of more bytes is an artifact too, and a preview where it is old."""
         return self._config.part_bytes_inline_max
 
-    async def put(self, *, tenant: str, key: str, name: str, media_type: str, content: bytes) -> tuple[Artifact, bool]:
+    async def put(
+        self,
+        *,
+        tenant: str,
+        key: str,
+        name: str,
+        media_type: str,
+        content: bytes,
+        expected: Conditions = UNCONDITIONAL,
+    ) -> tuple[Artifact, bool]:
         """Keep the bytes as the next version; what the newest one holds already is not kept again.
 
-        Answers the version and whether it is new. Raises SessionNotFound, Invalid, ArtifactTooLarge, ArtifactsFull.
+        Answers the version and whether it is new. Raises SessionNotFound, Invalid, ArtifactTooLarge, ArtifactsFull, and
+        ArtifactChanged where the newest version is not the one ``expected``.
         """
         _refuse_part(name)
         self._refuse_size(content)
@@ -108,15 +119,24 @@ class ArtifactService:
             content=content if object_key is None else None,
             object_key=object_key,
         )
-        put = await self._store.put(
-            session, new, session_max=self._config.session_max, versions_max=self._config.versions_max
-        )
-        if object_key is not None and (put is None or not put.created):
-            await self.clear([object_key])
+        return await self._kept(session, key, new, expected)
+
+    async def _kept(self, session: UUID, key: str, new: NewArtifact, expected: Conditions) -> tuple[Artifact, bool]:
+        """The row, and no object without one."""
+        unused = () if new.object_key is None else (new.object_key,)
+        limits = {"session_max": self._config.session_max, "versions_max": self._config.versions_max}
+        try:
+            put = await self._store.put(session, new, expected=expected, **limits)
+        except ArtifactChanged:
+            await self.clear(unused)
+            await self._check_session(session, key)
+            raise
+        if put is None or not put.created:
+            await self.clear(unused)
         if put is None:
             raise SessionNotFound(key)
         if put.artifact is None:
-            raise self._full(put, name)
+            raise self._full(put, new.name)
         return put.artifact, put.created
 
     async def get(self, *, tenant: str, key: str, name: str, version: int | None = None) -> Artifact:
@@ -202,11 +222,15 @@ class ArtifactService:
             self._greps.release()
         return artifact, found
 
-    async def delete(self, *, tenant: str, key: str, name: str) -> int:
-        """Delete every version; answers how many there were. Raises SessionNotFound, Invalid."""
+    async def delete(self, *, tenant: str, key: str, name: str, expected: Conditions = UNCONDITIONAL) -> int:
+        """Delete every version; answers how many there were. Raises SessionNotFound, Invalid, ArtifactChanged."""
         _refuse_part(name)
         session = session_id(tenant, key)
-        deleted = await self._store.delete(session, name)
+        try:
+            deleted = await self._store.delete(session, name, expected)
+        except ArtifactChanged:
+            await self._check_session(session, key)
+            raise
         if not deleted:
             await self._check_session(session, key)
         await self.clear([object_key for object_key in deleted if object_key is not None])

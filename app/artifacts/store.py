@@ -1,7 +1,8 @@
 """All SQL of artifacts. A version, once there, never changes: what is read in two statements belongs together.
 
-A put holds the session's row against its deletion, as a foreign key would, and lets appends pass. Those of one name
-wait for each other, before the statement that finds the newest version: at once they would choose the same number.
+A put holds the session's row against its deletion, as a foreign key would, and lets appends pass. Changes of one name
+wait for each other, before the statement that finds the newest version: at once they would choose the same number, or
+find what each of them expects.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,8 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from app.artifacts.errors import ArtifactChanged
 from app.artifacts.model import Artifact, NewArtifact, PartAt
 from app.artifacts.parts import JSON_TYPE, TEXT_TYPE, VERSION, part_name
+from app.kit.conditions import Conditions
 from app.kit.db import Database, Tx
 from app.sessions.model import Gone
 
@@ -147,10 +150,15 @@ class ArtifactStore:
         """Delete every artifact of sessions that are deleted."""
         return dict(await tx.fetchrow(FORGET_ARTIFACTS, gone.sessions))
 
-    async def put(self, session: UUID, new: NewArtifact, *, session_max: int, versions_max: int) -> Put | None:
-        """Keep it as the next version, unless the newest one is the same; None: the session was never seen."""
+    async def put(
+        self, session: UUID, new: NewArtifact, *, expected: Conditions, session_max: int, versions_max: int
+    ) -> Put | None:
+        """Keep it as the next version, unless the newest one is the same; None: the session was never seen.
+
+        Raises ArtifactChanged.
+        """
         async with self._database.tx(of=session) as tx:
-            await tx.execute(LOCK_NAME, f"artifact:{session}:{new.name}")
+            await _hold(tx, session, new.name, expected)
             row = await tx.fetchrow(
                 PUT,
                 session,
@@ -198,10 +206,14 @@ class ArtifactStore:
         async with self._database.connection() as connection:
             return [_artifact_of(row) for row in await connection.fetch(VERSIONS, session, name, before, limit)]
 
-    async def delete(self, session: UUID, name: str) -> list[str | None]:
-        """Delete every version; answers the object keys they had, None for those whose bytes were in the database."""
-        async with self._database.connection() as connection:
-            return [row["object_key"] for row in await connection.fetch(DELETE, session, name)]
+    async def delete(self, session: UUID, name: str, expected: Conditions) -> list[str | None]:
+        """Delete every version; answers the object keys they had, None for those whose bytes were in the database.
+
+        Raises ArtifactChanged.
+        """
+        async with self._database.tx() as tx:
+            await _hold(tx, session, name, expected)
+            return [row["object_key"] for row in await tx.fetch(DELETE, session, name)]
 
     async def known_objects(self, objects: Sequence[tuple[UUID, str]]) -> set[str]:
         """The keys among those of objects, each with its session, that an artifact has."""
@@ -220,6 +232,15 @@ class ArtifactStore:
         async with self._database.connection() as connection:
             rows = await connection.fetch(LARGE_PARTS, session, TEXT_TYPE, JSON_TYPE, *_place(after), bytes_min, limit)
         return [_part_of(session, row) for row in rows]
+
+
+async def _hold(tx: Tx, session: UUID, name: str, expected: Conditions) -> None:
+    """Have others who change this name wait. Raises ArtifactChanged if the newest version is not the one expected."""
+    await tx.execute(LOCK_NAME, f"artifact:{session}:{name}")
+    if expected.are_any:
+        newest = await tx.fetchrow(ARTIFACT, session, name, None)
+        if unmet := expected.unmet(None if newest is None else _artifact_of(newest).etag):
+            raise ArtifactChanged(unmet)
 
 
 def _place(at: PartAt) -> tuple[int, int]:

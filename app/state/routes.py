@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Request, Response
 
 from app.kit.auth import Access, Guarded, Tenant, needs
+from app.kit.conditions import Conditions, Expected
 from app.kit.direct import Sent
 from app.kit.errors import Invalid
 from app.kit.http import has_etag
@@ -14,8 +15,6 @@ from app.sessions.schemas import Key
 from app.state.schemas import (
     ETAG,
     FindingOut,
-    IfMatch,
-    IfNoneMatch,
     JsonBody,
     LintIn,
     LintOut,
@@ -23,12 +22,12 @@ from app.state.schemas import (
     StateName,
     Values,
 )
-from app.state.service import StateService
+from app.state.service import StateService, check_expected
 
 router = APIRouter(route_class=Guarded, tags=["state"], responses=problem_responses(404, 422, 503))
 
 STATE_PATH = "/sessions/{key}/state"
-READ: dict[int | str, dict[str, Any]] = {
+READ = problem_responses(412) | {
     200: ETAG,
     304: {"description": "The caller has it: If-None-Match"},
 }
@@ -48,9 +47,9 @@ async def get_state(key: Key, tenant: Tenant, request: Request) -> Response:
 
 
 @router.patch(STATE_PATH, operation_id="patchState", response_model=Values, responses=CHANGE)
-async def patch_state(key: Key, body: Values, tenant: Tenant, request: Request, if_match: IfMatch = None) -> Response:
+async def patch_state(key: Key, body: Values, tenant: Tenant, expected: Expected, request: Request) -> Response:
     """Set the given names and delete those given as null, all or none."""
-    state = await _service(request).patch(tenant=tenant, key=key, values=body, if_match=if_match)
+    state = await _service(request).patch(tenant=tenant, key=key, values=body, expected=expected)
     return _answer(state.values, state.etag)
 
 
@@ -72,23 +71,18 @@ async def put_value(
     name: StateName,
     body: Annotated[JsonBody, Body()],
     tenant: Tenant,
+    expected: Expected,
     request: Request,
-    if_match: IfMatch = None,
-    if_none_match: IfNoneMatch = None,
 ) -> Response:
     """Set one value to the JSON that is the body."""
-    entry, created = await _service(request).put(
-        tenant=tenant, key=key, name=name, value=body, if_match=if_match, if_none_match=if_none_match
-    )
+    entry, created = await _service(request).put(tenant=tenant, key=key, name=name, value=body, expected=expected)
     return _answer(entry.value, entry.etag, status=201 if created else 200)
 
 
 @router.delete(STATE_PATH + "/{name}", operation_id="deleteStateValue", response_model=Values, responses=CHANGE)
-async def delete_value(
-    key: Key, name: StateName, tenant: Tenant, request: Request, if_match: IfMatch = None
-) -> Response:
+async def delete_value(key: Key, name: StateName, tenant: Tenant, expected: Expected, request: Request) -> Response:
     """Delete one value and answer the state that is left. Not an error if there is no such value."""
-    state = await _service(request).delete(tenant=tenant, key=key, name=name, if_match=if_match)
+    state = await _service(request).delete(tenant=tenant, key=key, name=name, expected=expected)
     return _answer(state.values, state.etag)
 
 
@@ -108,7 +102,8 @@ async def lint_template(body: Sent[LintIn], tenant: Tenant, request: Request) ->
 
 
 def _seen(request: Request, value: Any, etag: str) -> Response:
-    """The value, or that the caller has it."""
+    """The value, or that the caller has it. Raises StateChanged."""
+    check_expected(Conditions(if_match=request.headers.get("if-match")), etag)
     if has_etag(request.headers, etag):
         return Response(status_code=304, headers={"ETag": etag})
     return _answer(value, etag)

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import Header, Path
+from fastapi import Path
 from pydantic import BaseModel, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
@@ -18,13 +18,6 @@ StateName = Annotated[
         description="`x` is the session's, `user:x` its resource's, `app:x` the tenant's",
         examples=["user:city"],
     ),
-]
-IfMatch = Annotated[
-    str | None, Header(max_length=1_000, description="The `ETag` that is expected; 412 if it is another by now")
-]
-IfNoneMatch = Annotated[
-    str | None,
-    Header(max_length=1_000, description="`*`: there is no such value yet; an `ETag`: it is another by now; else 412"),
 ]
 Values = dict[str, Any]
 

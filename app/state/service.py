@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any, TypeAlias
 from uuid import UUID
 
+from app.kit.conditions import Conditions
 from app.kit.db import Database
 from app.kit.errors import json_pointer
-from app.kit.http import has_etag
 from app.kit.offload import offloaded
 from app.redaction.model import OFF, Redaction, redacted_object
 from app.sessions.errors import SessionNotFound
@@ -81,7 +81,7 @@ class StateService:
         held = await self._held_artifacts(session_id(tenant, key), names)
         return values | {f"{Scope.ARTIFACT}.{name}": "" for name in held}
 
-    async def patch(self, *, tenant: str, key: str, values: Mapping[str, Any], if_match: str | None) -> State:
+    async def patch(self, *, tenant: str, key: str, values: Mapping[str, Any], expected: Conditions) -> State:
         """Set the names given, delete those given as null, all or none; answers the whole state."""
         most = len(STORED) * self._config.entries_max
         if len(values) > most:
@@ -90,32 +90,21 @@ class StateService:
             self._check(name, value, name_at=json_pointer(name), value_at=json_pointer(name))
         put = {name: value for name, value in (await self._redacted(tenant, values)).items() if value is not None}
         changes = Changes(put=put, deleted=values.keys() - put.keys())
-        _, after = await self._change(tenant=tenant, key=key, changes=changes, if_match=if_match)
+        _, after = await self._change(tenant=tenant, key=key, changes=changes, expected=expected)
         return after
 
-    async def put(
-        self,
-        *,
-        tenant: str,
-        key: str,
-        name: str,
-        value: Any,
-        if_match: str | None,
-        if_none_match: str | None = None,
-    ) -> tuple[Entry, bool]:
+    async def put(self, *, tenant: str, key: str, name: str, value: Any, expected: Conditions) -> tuple[Entry, bool]:
         """Set one value, of which null is one too; answers it and whether it is new."""
         self._check(name, value, name_at="name", value_at="")
         changes = Changes(put=await self._redacted(tenant, {name: value}))
-        before, after = await self._change(
-            tenant=tenant, key=key, changes=changes, if_match=if_match, if_none_match=if_none_match, of=name
-        )
+        before, after = await self._change(tenant=tenant, key=key, changes=changes, expected=expected, of=name)
         return after.entries[name], name not in before.entries
 
-    async def delete(self, *, tenant: str, key: str, name: str, if_match: str | None) -> State:
+    async def delete(self, *, tenant: str, key: str, name: str, expected: Conditions) -> State:
         """Delete one value, if it is there; answers the state that is left."""
         check_name(name, "name")
         changes = Changes(deleted=frozenset({name}))
-        _, after = await self._change(tenant=tenant, key=key, changes=changes, if_match=if_match, of=name)
+        _, after = await self._change(tenant=tenant, key=key, changes=changes, expected=expected, of=name)
         return after
 
     async def _change(
@@ -124,8 +113,7 @@ class StateService:
         tenant: str,
         key: str,
         changes: Changes,
-        if_match: str | None,
-        if_none_match: str | None = None,
+        expected: Conditions,
         of: str | None = None,
     ) -> tuple[State, State]:
         """The state before and after. What has to match is the value named ``of``, else the whole state."""
@@ -135,11 +123,9 @@ class StateService:
                 raise SessionNotFound(key)
             if changes.scopes - owners.keys():
                 raise NoResource(f"session '{key}' belongs to no resource: PUT /sessions/{key} with its resource_id")
-            locked = owners.keys() if if_match and of is None else changes.scopes
+            locked = owners.keys() if expected.are_any and of is None else changes.scopes
             before = await self._store.locked(tx, tenant, key, {scope: owners[scope] for scope in locked})
-            etag = before.etag if of is None else before.etag_of(of)
-            _check_match(if_match, etag)
-            _check_none_match(if_none_match, etag)
+            check_expected(expected, before.etag if of is None else before.etag_of(of))
             check_growth(before, changes, self._config)
             put = await self._store.write(tx, tenant, owners, changes)
             return before, before.after(put, changes.deleted)
@@ -154,15 +140,7 @@ class StateService:
         check_size(value, value_at, self._config)
 
 
-def _check_match(if_match: str | None, etag: str | None) -> None:
-    """RFC 9110 section 13.1.1: one of the tags is the present one, compared strongly; * is any."""
-    if if_match is None or (if_match.strip() == "*" and etag is not None):
-        return
-    if etag not in [tag.strip() for tag in if_match.split(",")]:
-        raise StateChanged(f"the ETag is {etag}" if etag else "there is no such value")
-
-
-def _check_none_match(if_none_match: str | None, etag: str | None) -> None:
-    """RFC 9110 section 13.1.2: none of the tags is the present one, and * is any."""
-    if if_none_match is not None and etag is not None and has_etag({"if-none-match": if_none_match}, etag):
-        raise StateChanged(f"the ETag is {etag}")
+def check_expected(expected: Conditions, etag: str | None) -> None:
+    """Raises StateChanged."""
+    if unmet := expected.unmet(etag):
+        raise StateChanged(unmet)

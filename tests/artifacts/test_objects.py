@@ -76,6 +76,16 @@ async def test_what_is_not_kept_leaves_no_object(start_service: StartService, tm
         assert len(objects_in(tmp_path)) == 1
 
 
+async def test_a_put_that_was_refused_leaves_no_object(start_service: StartService, tmp_path: Path) -> None:
+    async with started(start_service, tmp_path) as service:
+        await service.configure("s1")
+        assert await put(service) == 201
+        for name, expected in (("If-None-Match", "*"), ("If-Match", '"other"')):
+            answer = await service.client.put(REPORT, content=b"other", headers={name: expected})
+            assert answer.status_code == 412
+        assert len(objects_in(tmp_path)) == 1
+
+
 async def test_a_deletion_takes_the_objects_too(start_service: StartService, tmp_path: Path) -> None:
     async with started(start_service, tmp_path) as service:
         await service.configure("s1")

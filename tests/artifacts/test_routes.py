@@ -207,6 +207,50 @@ async def test_a_range_of_other_bytes_than_the_caller_has_is_the_whole(session: 
     assert (await read(session, Range="bytes=0-3", If_Range='"other"')).content == TEXT
 
 
+async def test_a_version_is_made_only_of_the_one_that_is_expected(session: Service) -> None:
+    """RFC 9110 section 13.2.1: also of several at once one alone finds what it expects."""
+
+    async def puts(name: str, expected: str) -> list[int]:
+        asked = [session.client.put(REPORT, content=b"%d" % turn, headers={name: expected}) for turn in range(4)]
+        answers = await asyncio.gather(*asked)
+        refused = [answer for answer in answers if answer.status_code != 201]
+        assert all(problem(answer, 412, "precondition-failed") for answer in refused)
+        return sorted(answer.status_code for answer in answers)
+
+    assert await puts("If-Match", "*") == [412] * 4
+    assert await puts("If-None-Match", "*") == [201, 412, 412, 412]
+    etag = (await read(session)).headers["etag"]
+    assert await puts("If-Match", f"W/{etag}") == await puts("If-None-Match", f'"other", {etag}') == [412] * 4
+    await put(session, b"of another")
+    assert await puts("If-Match", etag) == [412] * 4
+    assert await puts("If-Match", (await read(session)).headers["etag"]) == [201, 412, 412, 412]
+    assert (await read(session, f"{REPORT}/versions")).json()["items"][0]["version"] == 3
+
+
+async def test_only_what_is_expected_is_deleted_or_read(session: Service) -> None:
+    etag = f'"{(await put(session)).json()["sha256"]}"'
+    await put(session, media_type="text/plain")
+    for method, name, stale in (
+        ("DELETE", "If-Match", '"other"'),
+        ("DELETE", "If-None-Match", "*"),
+        ("DELETE", "If-None-Match", etag),
+        ("GET", "If-Match", '"other"'),
+        ("GET", "If-Match", f"W/{etag}"),
+    ):
+        problem(await session.client.request(method, REPORT, headers={name: stale}), 412, "precondition-failed")
+    assert (await read(session, If_Match=etag, If_None_Match='"other"')).content == TEXT
+    gone = await session.client.delete(REPORT, headers={"If-Match": etag})
+    assert (gone.status_code, gone.json()["deleted"]) == (200, 2)
+    problem(await session.client.delete(REPORT, headers={"If-Match": "*"}), 412, "precondition-failed")
+    assert (await session.client.delete(REPORT, headers={"If-None-Match": "*"})).status_code == 200
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+async def test_under_a_session_never_seen_nothing_can_be_expected(service: Service, method: str) -> None:
+    answer = await service.client.request(method, REPORT, headers={"If-Match": "*"})
+    problem(answer, 404, "session-not-found")
+
+
 async def test_who_has_the_bytes_is_told_so(session: Service) -> None:
     etag = f'"{(await put(session)).json()["sha256"]}"'
     for known in (etag, f'"other", W/{etag}', "*"):

@@ -87,7 +87,9 @@ async def replicas(redis_url: str) -> AsyncIterator[tuple[Rates, Rates]]:
 
 
 async def test_replicas_count_together_in_a_redis(replicas: tuple[Rates, Rates]) -> None:
-    answers = await asyncio.gather(*(rates.spend("k", []) for _ in range(10) for rates in replicas), return_exceptions=True)
+    answers = await asyncio.gather(
+        *(rates.spend("k", []) for _ in range(10) for rates in replicas), return_exceptions=True
+    )
     assert sum(isinstance(answer, TooManyRequests) for answer in answers) == 10
 
 

@@ -299,6 +299,12 @@ async def test_a_change_is_made_only_to_the_state_that_is_expected(seen: Service
     ]:
         answer = await seen.client.request(method, path, json=body, headers={"If-Match": stale})
         assert_problem(answer, 412, "precondition-failed")
+    for method, path, body in (("DELETE", f"{STATE}/a", None), ("PATCH", STATE, {"c": 3})):
+        answer = await seen.client.request(method, path, json=body, headers={"If-None-Match": "*"})
+        assert_problem(answer, 412, "precondition-failed")
+    for path, stale in ((STATE, whole), (f"{STATE}/a", tag)):
+        answer = await seen.client.get(path, headers={"If-Match": stale})
+        assert_problem(answer, 412, "precondition-failed")
     assert await seen.get(STATE) == {"a": 2, "app:b": 1}
 
 

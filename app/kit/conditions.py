@@ -1,0 +1,61 @@
+"""What a request expects to be there, by the ``ETag`` it was told (RFC 9110 section 13)."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Header
+
+from app.kit.http import has_etag
+
+IfMatch = Annotated[
+    str | None, Header(max_length=1_000, description="The `ETag` that is expected; 412 if it is another by now")
+]
+IfNoneMatch = Annotated[
+    str | None,
+    Header(max_length=1_000, description="`*`: nothing is there yet; an `ETag`: it is another by now; else 412"),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """Those of a change, as they were sent."""
+
+    if_match: str | None = None
+    if_none_match: str | None = None
+
+    @property
+    def are_any(self) -> bool:
+        return self.if_match is not None or self.if_none_match is not None
+
+    def unmet(self, etag: str | None) -> str | None:
+        """Why what has this ``etag`` is not what is expected, None: nothing is there; answers None where it is.
+
+        13.1.1: one of the tags of ``If-Match`` is the present one, compared strongly; * is any. 13.1.2: none of those
+        of ``If-None-Match`` is.
+        """
+        found = f"the ETag is {etag}" if etag else "there is nothing under this name"
+        if self.if_match is not None and not _is_one_of(self.if_match, etag):
+            return found
+        if (
+            self.if_none_match is not None
+            and etag is not None
+            and has_etag({"if-none-match": self.if_none_match}, etag)
+        ):
+            return found
+        return None
+
+
+UNCONDITIONAL = Conditions()
+
+
+def _is_one_of(if_match: str, etag: str | None) -> bool:
+    return etag is not None and (if_match.strip() == "*" or etag in [tag.strip() for tag in if_match.split(",")])
+
+
+async def _conditions(if_match: IfMatch = None, if_none_match: IfNoneMatch = None) -> Conditions:
+    # Async although it waits for nothing: FastAPI sends a plain function to a thread.
+    return Conditions(if_match=if_match, if_none_match=if_none_match)
+
+
+Expected = Annotated[Conditions, Depends(_conditions)]
+"""A parameter of this type is what the caller expects of what a route changes."""
