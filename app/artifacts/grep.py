@@ -59,10 +59,11 @@ def grep(
 ) -> Found:
     """The first ``limit`` lines that match, each with so many lines before and after.
 
-    Of a longer line than ``line_characters_max`` the piece with the match is shown, of a neighbour its beginning.
+    A line ends with LF or CRLF, neither of which is part of it. Of a longer line than ``line_characters_max`` the piece with the match is shown, of a neighbour its beginning.
     ``is_late`` is asked now and then, and ends it. Raises PatternError, NotText.
     """
     check_text(content)
+    content = content.replace(b"\r\n", b"\n")  # so that $ finds the end of every line that is shown
     regex = _compiled(pattern, ignore_case=ignore_case)
     matches: list[LineMatch] = []
     piece = partial(_piece, characters_max=line_characters_max)
@@ -163,6 +164,6 @@ def _line_end(content: bytes, position: int) -> int:
 
 def _piece(line: bytes, position: int, *, characters_max: int) -> str:
     """The line, or where it is long the piece of it with the byte at ``position``, which may be within a character."""
-    text, before = line.decode().removesuffix("\r"), len(line[:position].decode(errors="ignore"))
+    text, before = line.decode(), len(line[:position].decode(errors="ignore"))
     start = max(0, min(before - characters_max // 2, len(text) - characters_max))
     return text[start : start + characters_max]

@@ -22,12 +22,19 @@ def search(content: bytes, pattern: str, **asked: Any) -> Found:
 @given(lines=LINES, pattern=PATTERNS, ends=st.booleans())
 def test_a_search_finds_the_lines_that_match_by_their_numbers(lines: list[str], pattern: str, ends: bool) -> None:
     text = "\n".join(lines) + "\n" * ends
-    lines = text.removesuffix("\n").split("\n") if text else []
+    lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n") if text else []
     found = search(text.encode(), pattern)
     assert [(match.line, match.text) for match in found.matches] == [
-        (number, line.removesuffix("\r")) for number, line in enumerate(lines, start=1) if re.search(pattern, line)
+        (number, line) for number, line in enumerate(lines, start=1) if re.search(pattern, line)
     ]
     assert not found.truncated
+
+
+@pytest.mark.parametrize("pattern", ["eins$", "^eins$", "s$", "^$"])
+def test_the_end_of_a_line_is_before_its_break_whatever_that_is(pattern: str) -> None:
+    by_break = [search(ends.join(["eins", "", "zwei", "eins", ""]).encode(), pattern) for ends in ("\n", "\r\n")]
+    assert by_break[0].matches
+    assert by_break[0] == by_break[1]
 
 
 @given(lines=LINES, neighbours=st.integers(0, 3))
