@@ -250,9 +250,17 @@ class ArtifactService:
         except (TimeoutError, Unavailable):
             log.warning("objects_left", count=len(names))
 
-    async def held(self, session: UUID, names: Sequence[str]) -> frozenset[str]:
-        """Those of the names under which there is an artifact, and which a template can therefore insert."""
-        return frozenset(artifact.name for artifact in await self._store.named(session, names))
+    async def held(self, session: UUID, names: Sequence[str]) -> dict[str, str | None]:
+        """Those of the names under which there is an artifact, each with why no template can insert it, or None."""
+        return {artifact.name: await self._refusal(artifact) for artifact in await self._store.named(session, names)}
+
+    async def _refusal(self, artifact: Artifact) -> str | None:
+        try:
+            self._refuse_insertion(artifact)
+            await self._text(artifact)
+        except (ArtifactTooLarge, ArtifactNotText) as error:
+            return error.detail
+        return None
 
     async def texts(self, session: UUID, names: Sequence[str]) -> dict[str, str]:
         """The newest texts under these names, for a template; a name under which there is nothing is left out.

@@ -17,6 +17,7 @@ class Severity(StrEnum):
 
 class Code(StrEnum):
     UNKNOWN_NAME = "unknown-name"
+    REFUSED_ARTIFACT = "refused-artifact"
     UNBALANCED_BRACE = "unbalanced-brace"
     CACHED_VALUE = "cached-value"
 
@@ -42,10 +43,13 @@ class Lint:
     omitted: int
 
 
-def lint(texts: Sequence[str], values: Mapping[str, Any] | None, *, findings_max: int) -> Lint:
+def lint(
+    texts: Sequence[str], values: Mapping[str, Any] | None, refused: Mapping[str, str], *, findings_max: int
+) -> Lint:
     """``values`` are the state and artifacts that stored names are looked for in; None: they are not.
 
-    Findings are the first ``findings_max`` in their order; ``omitted`` counts the others.
+    ``refused`` are the names of artifacts that are there and cannot be inserted, each with the reason. Findings are the
+    first ``findings_max`` in their order; ``omitted`` counts the others.
     """
     used: set[tuple[Scope, str]] = set()
     volatile_from: tuple[int, int] | None = None
@@ -56,9 +60,9 @@ def lint(texts: Sequence[str], values: Mapping[str, Any] | None, *, findings_max
         for place in template.placeholders:
             used.add((place.scope, place.name))
             volatile_from = volatile_from or (index, place.position)
-        found = sorted(_found(template, values), key=itemgetter(0))
+        found = sorted(_found(template, values, refused), key=itemgetter(0))
         count += len(found)
-        told += (_finding(index, *one) for one in found[: findings_max - len(told)])
+        told += (_finding(index, *one, refused) for one in found[: findings_max - len(told)])
     return Lint(
         names={scope: sorted(name for its, name in used if its is scope) for scope in Scope},
         volatile_from=volatile_from,
@@ -67,25 +71,50 @@ def lint(texts: Sequence[str], values: Mapping[str, Any] | None, *, findings_max
     )
 
 
-def _found(template: Template, values: Mapping[str, Any] | None) -> Iterator[tuple[int, Code, Placeholder | None]]:
+def _found(
+    template: Template, values: Mapping[str, Any] | None, refused: Mapping[str, str]
+) -> Iterator[tuple[int, Code, Placeholder | None]]:
     """What is to be said, and where: a tuple each, as there may be a million that are only counted."""
     for position in template.unpaired:
         yield position, Code.UNBALANCED_BRACE, None
     for place in template.placeholders:
         if values is not None and place.scope is not Scope.TEMP and value_at(values, place) is None:
             yield place.position, Code.UNKNOWN_NAME, place
+        if place.name in refused:
+            yield place.position, Code.REFUSED_ARTIFACT, place
         yield place.position, Code.CACHED_VALUE, place
 
 
-def _finding(index: int, position: int, code: Code, place: Placeholder | None) -> Finding:
-    if place is not None:
-        return _unknown(index, place) if code is Code.UNKNOWN_NAME else _cached(index, place)
+def _finding(index: int, position: int, code: Code, place: Placeholder | None, refused: Mapping[str, str]) -> Finding:
+    if place is None:
+        return _unpaired(index, position)
+    match code:
+        case Code.UNKNOWN_NAME:
+            return _unknown(index, place)
+        case Code.REFUSED_ARTIFACT:
+            return _refused(index, place, refused[place.name])
+        case _:
+            return _cached(index, place)
+
+
+def _unpaired(index: int, position: int) -> Finding:
     return Finding(
         severity=Severity.WARNING,
-        code=code,
+        code=Code.UNBALANCED_BRACE,
         message="this brace has no pair and stays as it is",
         text=index,
         position=position,
+    )
+
+
+def _refused(index: int, place: Placeholder, reason: str) -> Finding:
+    """An error also where it may be missing: it is there."""
+    return Finding(
+        severity=Severity.ERROR,
+        code=Code.REFUSED_ARTIFACT,
+        message=reason,
+        text=index,
+        position=place.position,
     )
 
 

@@ -21,8 +21,8 @@ from app.state.schemas import LintIn
 from app.state.store import StateStore
 from app.state.templates import STORED, Scope, names_of, read
 
-HeldArtifacts: TypeAlias = Callable[[UUID, Sequence[str]], Awaitable[Collection[str]]]
-"""Those of the names under which a session has an artifact, which are another domain's."""
+HeldArtifacts: TypeAlias = Callable[[UUID, Sequence[str]], Awaitable[Mapping[str, str | None]]]
+"""Those of the names under which a session has an artifact, each with why a context refuses it; another domain's."""
 
 
 class StateService:
@@ -66,20 +66,25 @@ class StateService:
             for index, text in enumerate(given):
                 check_text(text, json_pointer(name, index), characters_max=self._config.template_characters_max)
         texts = [*asked.template, *asked.system]
-        values = None if asked.session is None else await self._linted_values(tenant, asked.session, texts)
-        work = partial(lint, texts, values, findings_max=self._config.lint_findings_max)
+        none: tuple[None, dict[str, str]] = None, {}
+        values, refused = none if asked.session is None else await self._linted_values(tenant, asked.session, texts)
+        work = partial(lint, texts, values, refused, findings_max=self._config.lint_findings_max)
         return await offloaded(work, size=sum(map(len, texts)))
 
-    async def _linted_values(self, tenant: str, key: str, texts: Sequence[str]) -> dict[str, Any]:
-        """What the session has: its state, and an empty text for each artifact that is there."""
+    async def _linted_values(
+        self, tenant: str, key: str, texts: Sequence[str]
+    ) -> tuple[dict[str, Any], dict[str, str]]:
+        """What the session has: its state, and an empty text for each artifact; and why it refuses some of these."""
         values = (await self.state(tenant, key)).values
         of_artifacts = f"{{{Scope.ARTIFACT}."
         if not any(of_artifacts in text for text in texts):
-            return values
+            return values, {}
         used = await offloaded(lambda: names_of(map(read, texts))[Scope.ARTIFACT], size=sum(map(len, texts)))
         names = [name.partition(".")[2] for name in used]
         held = await self._held_artifacts(session_id(tenant, key), names)
-        return values | {f"{Scope.ARTIFACT}.{name}": "" for name in held}
+        there = {f"{Scope.ARTIFACT}.{name}": refusal for name, refusal in held.items()}
+        refused = {name: refusal for name, refusal in there.items() if refusal is not None}
+        return values | dict.fromkeys(there, ""), refused
 
     async def patch(self, *, tenant: str, key: str, values: Mapping[str, Any], expected: Conditions) -> State:
         """Set the names given, delete those given as null, all or none; answers the whole state."""

@@ -18,7 +18,7 @@ def codes(found: Lint, code: Code) -> list[tuple[Severity, int, int]]:
 
 
 def linted_texts(texts: list[str], values: dict[str, Any] | None) -> Lint:
-    return lint(texts, values, findings_max=100)
+    return lint(texts, values, {}, findings_max=100)
 
 
 def test_a_text_without_names_and_stray_braces_has_no_findings() -> None:
@@ -127,6 +127,28 @@ async def test_an_artifact_that_is_not_there_is_told_as_a_context_would_refuse_i
     assert [(each["severity"], each["position"]) for each in unknown] == [("info", 20), ("error", 40)]
     refused = await service.client.post("/sessions/s1/context", json={"system": template})
     assert unknown[1]["message"] in assert_problem(refused, 422, "invalid")["detail"]
+
+
+@pytest.mark.parametrize(
+    ("content", "template"),
+    [
+        (b"x" * 70_000, "{artifact.x}"),
+        (b"\xff\xfe\0", "{artifact.x}"),
+        (b"a\0b", "{artifact.x|none}"),
+        (b"x" * 70_000, "{artifact.x?}"),
+    ],
+)
+async def test_an_artifact_that_a_context_does_not_insert_is_an_error(
+    service: Service, content: bytes, template: str
+) -> None:
+    await service.append("s1", {"role": "user", "content": "Hi"})
+    await service.client.put("/sessions/s1/artifacts/x", content=content)
+    found = await linted(service, {"template": f"See {template}", "session": "s1"})
+    [refused] = [finding for finding in found["findings"] if finding["code"] == "refused-artifact"]
+    assert (refused["severity"], refused["position"]) == ("error", 4)
+    answer = await service.client.post("/sessions/s1/context", json={"system": f"See {template}"})
+    assert answer.status_code in {413, 422}
+    assert refused["message"] == answer.json()["detail"]
 
 
 @pytest.mark.parametrize(
