@@ -59,8 +59,9 @@ def grep(
 ) -> Found:
     """The first ``limit`` lines that match, each with so many lines before and after.
 
-    A line ends with LF or CRLF, neither of which is part of it. Of a longer line than ``line_characters_max`` the piece with the match is shown, of a neighbour its beginning.
-    ``is_late`` is asked now and then, and ends it. Raises PatternError, NotText.
+    A line ends with LF or CRLF, neither of which is part of it. Of a longer line than ``line_characters_max`` the piece
+    with the match is shown, of a neighbour its beginning. ``is_late`` is asked now and then, and ends it. Raises
+    PatternError, NotText.
     """
     check_text(content)
     content = content.replace(b"\r\n", b"\n")  # so that $ finds the end of every line that is shown

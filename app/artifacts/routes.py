@@ -21,7 +21,7 @@ from app.artifacts.schemas import (
     artifact_out,
 )
 from app.artifacts.service import ArtifactService
-from app.kit.auth import Access, Guarded, Tenant, needs
+from app.kit.auth import Access, Guarded, Tenant, needs, sharer_of
 from app.kit.conditions import Conditions, Expected
 from app.kit.direct import Sent
 from app.kit.errors import FieldError, Invalid
@@ -125,7 +125,9 @@ async def list_versions(
 @needs(Access.READ)
 async def grep_artifact(key: Key, name: Name, body: Sent[GrepIn], tenant: Tenant, request: Request) -> GrepOut:
     """The lines of a text that match a pattern, without loading it."""
-    artifact, found = await _service(request).grep(tenant=tenant, key=key, name=name, asked=body)
+    artifact, found = await _service(request).grep(
+        tenant=tenant, key=key, name=name, asked=body, sharer=sharer_of(request)
+    )
     matches = [
         MatchOut(line=match.line, text=match.text, before=list(match.before), after=list(match.after))
         for match in found.matches

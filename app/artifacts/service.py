@@ -4,7 +4,7 @@ import asyncio
 import re
 import time
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,6 +25,7 @@ from app.kit.conditions import UNCONDITIONAL, Conditions
 from app.kit.db import Tx
 from app.kit.errors import FieldError, Invalid, Unavailable
 from app.kit.patterns import lazy_pattern
+from app.kit.queueing import Shared
 from app.redaction.model import OFF, Redact, Redaction
 from app.sessions.errors import SessionNotFound
 from app.sessions.model import Gone
@@ -81,7 +82,7 @@ class ArtifactService:
         self._config = config
         self._objects = objects
         self._redaction = redaction
-        self._greps = asyncio.Semaphore(config.grep_concurrency)
+        self._greps = Shared(places=config.grep_concurrency, seconds=PLACE_SECONDS)
         self._threads = ThreadPoolExecutor(config.grep_concurrency, thread_name_prefix="daybook-grep")
 
     @property
@@ -189,38 +190,37 @@ class ArtifactService:
             return [newest] if newest.version < before else []
         return await self._store.versions(newest.session_id, name, before=before, limit=limit)
 
-    async def grep(self, *, tenant: str, key: str, name: str, asked: GrepIn) -> tuple[Artifact, Found]:
+    async def grep(
+        self, *, tenant: str, key: str, name: str, asked: GrepIn, sharer: Hashable
+    ) -> tuple[Artifact, Found]:
         """The lines of a text that match, looked for in a thread of its own: it may take seconds.
 
-        Raises SessionNotFound, ArtifactNotFound, ArtifactNotText, Invalid, and Unavailable where too many are searched.
+        ``sharer``: for whom. Raises SessionNotFound, ArtifactNotFound, ArtifactNotText, Invalid, and Unavailable where
+        too many are searched.
         """
         artifact = await self.get(tenant=tenant, key=key, name=name, version=asked.version)
         try:
-            async with asyncio.timeout(PLACE_SECONDS):
-                await self._greps.acquire()
-        except TimeoutError as error:
-            raise Unavailable("too many artifacts are being searched") from error
-        try:
-            content = await self.content(key, artifact, 0, artifact.size)
-            end = time.monotonic() + self._config.grep_seconds
-            search = partial(
-                grep,
-                content,
-                asked.pattern,
-                limit=asked.limit,
-                neighbours=asked.neighbours,
-                line_characters_max=self._config.grep_line_characters_max,
-                ignore_case=asked.ignore_case,
-                is_late=lambda: time.monotonic() > end,
-            )
-            found = await asyncio.get_running_loop().run_in_executor(self._threads, search)
+            async with self._greps.place(sharer, refusal=Unavailable("too many artifacts are being searched")):
+                content = await self.content(key, artifact, 0, artifact.size)
+                return artifact, await self._searched(content, asked)
         except PatternError as error:
             raise Invalid(f"/pattern: {error}", errors=[FieldError("/pattern", str(error))]) from error
         except NotText as error:
             raise _not_text(name, error) from error
-        finally:
-            self._greps.release()
-        return artifact, found
+
+    async def _searched(self, content: bytes, asked: GrepIn) -> Found:
+        end = time.monotonic() + self._config.grep_seconds
+        search = partial(
+            grep,
+            content,
+            asked.pattern,
+            limit=asked.limit,
+            neighbours=asked.neighbours,
+            line_characters_max=self._config.grep_line_characters_max,
+            ignore_case=asked.ignore_case,
+            is_late=lambda: time.monotonic() > end,
+        )
+        return await asyncio.get_running_loop().run_in_executor(self._threads, search)
 
     async def delete(self, *, tenant: str, key: str, name: str, expected: Conditions = UNCONDITIONAL) -> int:
         """Delete every version; answers how many there were. Raises SessionNotFound, Invalid, ArtifactChanged."""

@@ -29,7 +29,7 @@ from app.diagnostics.schemas import (
     VersionPage,
 )
 from app.diagnostics.service import DiagnosticsService
-from app.kit.auth import Access, Caller, Guarded, Tenant, is_let_in, needs
+from app.kit.auth import Access, Caller, Guarded, Tenant, is_let_in, needs, sharer_of
 from app.kit.paging import paged, read_cursor
 from app.kit.problems import problem_responses
 from app.memory.model import Status
@@ -66,7 +66,10 @@ async def _heard(
     # sends for the header, with which a page can listen that has a key.
     last = last_event_id or last_heard
     place = None if last is None else read_place(last)
-    async with _service(request).events(tenant, key, place, is_let_in=partial(is_let_in, request)) as stream:
+    heard = _service(request).events(
+        tenant, key, place, is_let_in=partial(is_let_in, request), sharer=sharer_of(request)
+    )
+    async with heard as stream:
         yield stream
 
 

@@ -1,7 +1,7 @@
 """What the service tells about its memories, and the steps an operator asks for (api.md, Memory)."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -17,6 +17,7 @@ from app.diagnostics.schemas import LogTextOut, MemoryOut
 from app.diagnostics.store import DiagnosticsStore
 from app.kit.db import Row
 from app.kit.offload import offloaded
+from app.kit.queueing import Shared
 from app.kit.tokens import text_tokens
 from app.memory.charging import Charging
 from app.memory.errors import VersionNotFound
@@ -56,7 +57,7 @@ class DiagnosticsService:
         self._observer = observer
         self._reflector = reflector
         self._events = events
-        self._streams = 0
+        self._streams = Shared(places=events.streams_max)
         self._leaving = False
 
     async def memory(self, tenant: str, key: str) -> MemoryOut:
@@ -81,25 +82,28 @@ class DiagnosticsService:
 
     @asynccontextmanager
     async def events(
-        self, tenant: str, key: str, place: Place | None, *, is_let_in: Callable[[], Awaitable[bool]]
+        self,
+        tenant: str,
+        key: str,
+        place: Place | None,
+        *,
+        is_let_in: Callable[[], Awaitable[bool]],
+        sharer: Hashable,
     ) -> AsyncIterator[AsyncIterator[Event]]:
         """What happens to the memory from ``place`` on, as long as the listener ``is_let_in``; a stream until the exit.
 
-        Raises SessionNotFound and TooManyStreams before the first event.
+        ``sharer``: for whom it is opened. Raises SessionNotFound and TooManyStreams before the first event.
         """
         session = session_id(tenant, key)
         begun = await self._store.events(session, place)  # before the answer: what comes after it is told
         if begun is None:
             raise SessionNotFound(key)
-        if self._streams >= self._events.streams_max:
-            limit = self._events.streams_max
-            detail = f"{limit} event streams are open (DAYBOOK_EVENTS__STREAMS_MAX)"
-            raise TooManyStreams(detail, retry_after=STREAMS_RETRY_SECONDS)
-        self._streams += 1
-        try:
+        detail = (
+            f"{self._events.streams_max} event streams are open, or half of them for one tenant"
+            " (DAYBOOK_EVENTS__STREAMS_MAX)"
+        )
+        async with self._streams.place(sharer, refusal=TooManyStreams(detail, retry_after=STREAMS_RETRY_SECONDS)):
             yield self._listening(session, begun, is_let_in)
-        finally:
-            self._streams -= 1
 
     async def _listening(
         self, session: UUID, found: tuple[Place, Row] | None, is_let_in: Callable[[], Awaitable[bool]]

@@ -1,6 +1,6 @@
 """Who is asking, and what they may do: settled before a route looks at anything else of the request."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from enum import StrEnum
 from http import HTTPStatus
@@ -105,6 +105,15 @@ def tenant_of(request: Request) -> str:
     """The caller's tenant; only a Guarded route's request has one."""
     caller: Caller = request.scope["caller"]
     return caller.tenant
+
+
+def sharer_of(request: Request) -> Hashable:
+    """For whom a place is held of those that tenants share: its tenant, so that each leaves some for the others.
+
+    In local mode there is no other, and each request is one by itself.
+    """
+    caller: Caller = request.scope["caller"]
+    return object() if caller.key is None else caller.tenant
 
 
 async def is_let_in(request: Request) -> bool:

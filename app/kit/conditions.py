@@ -36,13 +36,8 @@ class Conditions:
         found = f"the ETag is {etag}" if etag else "there is nothing under this name"
         if self.if_match is not None and not _is_one_of(self.if_match, etag):
             return found
-        if (
-            self.if_none_match is not None
-            and etag is not None
-            and has_etag({"if-none-match": self.if_none_match}, etag)
-        ):
-            return found
-        return None
+        known = {"if-none-match": self.if_none_match or ""}
+        return found if etag is not None and has_etag(known, etag) else None
 
 
 UNCONDITIONAL = Conditions()

@@ -4,21 +4,22 @@ import asyncio
 from asyncio import CancelledError, Future
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Hashable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 
 class Queues:
     """``places`` for all things. A thing gets one more while it then leaves as many free as it has: half, if alone.
 
-    Of what one thing leaves a second gets half, and so on, and the last place is nobody's: things that are held up
-    leave room for the next one. Things that are all in use come to have equally many. (The dynamic threshold by which
-    the queues of a switch share its memory, with a factor of 1: Choudhury and Hahne, 1998.) The others wait without a
-    place, those of one thing in the order in which they came, and the things take turns.
+    Of what one thing leaves a second gets half, and so on, and the last place is nobody's (of ``spare``, so many):
+    things that are held up leave room for the next one. Things that are all in use come to have equally many. (The
+    dynamic threshold by which the queues of a switch share its memory, with a factor of 1: Choudhury and Hahne, 1998.)
+    The others wait without a place, those of one thing in the order in which they came, and the things take turns.
     """
 
-    def __init__(self, *, places: int, seconds: float) -> None:
+    def __init__(self, *, places: int, seconds: float, spare: int = 1) -> None:
         self._places = places
         self._seconds = seconds
+        self._spare = spare
         self._free = places
         self._taken: Counter[Hashable] = Counter()
         self._waiting: dict[Hashable, deque[Future[None]]] = {}
@@ -37,7 +38,7 @@ class Queues:
 
     def _has_room(self, thing: Hashable) -> bool:
         """If no place is taken there is room, however few places there are."""
-        return self._free == self._places or self._taken[thing] + 1 < self._free
+        return self._free == self._places > 0 or self._taken[thing] + self._spare < self._free
 
     def _take(self, thing: Hashable) -> None:
         self._taken[thing] += 1
@@ -45,6 +46,8 @@ class Queues:
 
     async def _wait(self, thing: Hashable) -> None:
         """Until a place is taken for it."""
+        if not self._seconds:
+            raise TimeoutError
         came: Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(thing, deque()).append(came)
         try:
@@ -76,3 +79,23 @@ class Queues:
                 break
         if waiting:
             self._waiting[thing] = waiting
+
+
+class Shared:
+    """``places`` that tenants share (docs/decisions/0069). One gets a place while it has fewer than are free.
+
+    Alone it has half, and at least one; the last one goes to whoever has none. Who finds no place waits for ``seconds``.
+    """
+
+    def __init__(self, *, places: int, seconds: float = 0.0) -> None:
+        self._queues = Queues(places=places, seconds=seconds, spare=0)
+
+    @asynccontextmanager
+    async def place(self, sharer: Hashable, *, refusal: Exception) -> AsyncIterator[None]:
+        """Hold a place for the ``sharer`` (``sharer_of`` in app/kit/auth.py). Raises ``refusal`` if there is none."""
+        async with AsyncExitStack() as held:
+            try:
+                await held.enter_async_context(self._queues.turn(sharer))
+            except TimeoutError as error:
+                raise refusal from error
+            yield

@@ -1,7 +1,7 @@
 """An export is one snapshot, read by a cursor: of bounded memory, however long a session is (docs/export.md)."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Hashable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,6 +16,7 @@ from app.facts.store import FactStore
 from app.kit.db import AWAY, Database, Row, Tx
 from app.kit.errors import Unavailable, first_line
 from app.kit.offload import offloaded
+from app.kit.queueing import Shared
 from app.sessions.errors import SessionNotFound
 from app.sessions.sharing import shared_memory_id
 from app.sessions.store import session_id
@@ -46,28 +47,28 @@ class Exporting:
         self._facts = FactStore(database)
         self._objects = objects
         self._config = config
-        self._running = 0
+        self._running = Shared(places=config.concurrency)
 
-    async def resource(self, tenant: str, resource_id: str) -> AsyncGenerator[bytes, None]:
+    async def resource(self, tenant: str, resource_id: str, *, sharer: Hashable) -> AsyncGenerator[bytes, None]:
         """Lines of all sessions of a resource, and of what is kept of it alone.
 
-        The first is read here: what goes wrong until then can still be answered. Raises TooManyExports, and Unavailable
-        where bytes of artifacts are in an object store and none is configured.
+        The first is read here: what goes wrong until then can still be answered. ``sharer``: for whom it runs. Raises
+        TooManyExports, and Unavailable where bytes of artifacts are in an object store and none is configured.
         """
-        found = self._resource(tenant, resource_id)
+        found = self._resource(tenant, resource_id, sharer)
         return _begun(await anext(found), found)
 
     async def session(self, tenant: str, key: str) -> AsyncIterator[bytes]:
         """Lines of one session; what it shares with others is not among them. Raises SessionNotFound."""
         place = Place(tenant=tenant, key=key, id=session_id(tenant, key))
-        async with self._snapshot() as tx:
+        async with self._snapshot(tenant) as tx:
             if not await store.taken(tx, place.id):
                 raise SessionNotFound(key)
             async for line in _framed("session", key, self._of_session(tx, place)):
                 yield line
 
-    async def _resource(self, tenant: str, resource_id: str) -> AsyncGenerator[bytes, None]:
-        async with self._snapshot() as tx:
+    async def _resource(self, tenant: str, resource_id: str, sharer: Hashable) -> AsyncGenerator[bytes, None]:
+        async with self._snapshot(sharer) as tx:
             if self._objects is None and await store.names_objects(tx, tenant, resource_id):
                 raise Unavailable(NO_STORE)
             async for line in _framed("resource", resource_id, self._of_resource(tx, tenant, resource_id)):
@@ -118,17 +119,13 @@ class Exporting:
             return await store.is_there(connection, place.id, name=row["name"], version=row["version"])
 
     @asynccontextmanager
-    async def _snapshot(self) -> AsyncIterator[Tx]:
+    async def _snapshot(self, sharer: Hashable) -> AsyncIterator[Tx]:
         limit = self._config.concurrency
-        if self._running >= limit:
-            raise TooManyExports(f"{limit} exports run (DAYBOOK_EXPORT__CONCURRENCY)", retry_after=RETRY_SECONDS)
-        self._running += 1
-        try:
-            async with self._database.snapshot() as tx:
-                await store.bound(tx, stall_seconds=self._config.stall_seconds)
-                yield tx
-        finally:
-            self._running -= 1
+        detail = f"{limit} exports run, or half of them for one tenant (DAYBOOK_EXPORT__CONCURRENCY)"
+        refusal = TooManyExports(detail, retry_after=RETRY_SECONDS)
+        async with self._running.place(sharer, refusal=refusal), self._database.snapshot() as tx:
+            await store.bound(tx, stall_seconds=self._config.stall_seconds)
+            yield tx
 
 
 async def _framed(scope: str, of: str, rows: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 from starlette.types import Send
 
-from app.kit.auth import Guarded, Tenant
+from app.kit.auth import Guarded, Tenant, sharer_of
 from app.kit.problems import problem_responses
 from app.sessions.schemas import ResourceId
 from app.transfer.errors import ExportBrokenError
@@ -66,4 +66,4 @@ async def export_resource(resource_id: ResourceId, tenant: Tenant, request: Requ
     It is one snapshot, with the bytes of artifacts in base64. If there is nothing, it is a header and an end.
     """
     exporting: Exporting = request.app.state.exporting
-    return ExportResponse(await exporting.resource(tenant, resource_id))
+    return ExportResponse(await exporting.resource(tenant, resource_id, sharer=sharer_of(request)))

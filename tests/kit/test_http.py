@@ -177,7 +177,7 @@ async def test_what_an_event_stream_says_of_a_caller_who_has_gone_is_no_error(*,
 
 
 async def _streams(service: Service) -> int:
-    streams: int = service.app.state.diagnostics._streams
+    streams: int = service.app.state.diagnostics._streams._queues._taken.total()
     return streams
 
 

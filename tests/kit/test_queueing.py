@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.kit.queueing import Queues
+from app.kit.errors import Unavailable
+from app.kit.queueing import Queues, Shared
 
 
 async def test_one_thing_has_half_of_the_places_and_the_others_come_in_their_order() -> None:
@@ -87,6 +88,44 @@ def test_whoever_waits_comes_in_the_end_and_the_last_place_is_nobodys(
 
 def _is_sorted(numbers: list[int]) -> bool:
     return numbers == sorted(numbers)
+
+
+@pytest.mark.parametrize(
+    ("places", "taken"),
+    [(100, [50, 25, 13, 6, 3, 2, 1, 0]), (3, [2, 1, 0]), (2, [1, 1, 0]), (1, [1, 0]), (0, [0])],
+)
+async def test_what_tenants_share_is_used_to_the_last_place_and_none_has_more_than_is_free(
+    places: int, taken: list[int]
+) -> None:
+    shared = Shared(places=places)
+    async with AsyncExitStack() as held:
+        assert [await _as_many_places(shared, tenant, held) for tenant in range(len(taken))] == taken
+
+
+async def test_where_none_is_another_s_tenant_all_that_is_shared_can_be_had() -> None:
+    shared = Shared(places=5)
+    async with AsyncExitStack() as held:
+        assert [await _as_many_places(shared, object(), held) for _ in range(6)] == [1] * 5 + [0]
+
+
+async def _as_many_places(shared: Shared, sharer: object, held: AsyncExitStack) -> int:
+    count = 0
+    try:
+        while count < (1 if type(sharer) is object else 1_000):
+            await held.enter_async_context(shared.place(sharer, refusal=Unavailable("no place")))
+            count += 1
+    except Unavailable:
+        pass
+    return count
+
+
+async def test_who_fails_in_a_place_that_is_shared_is_not_taken_for_one_without_a_place() -> None:
+    shared = Shared(places=1)
+    with pytest.raises(TimeoutError):
+        async with shared.place("a", refusal=Unavailable("no place")):
+            raise TimeoutError
+    async with shared.place("b", refusal=Unavailable("no place")):
+        pass
 
 
 @pytest.mark.parametrize(("seconds", "caller_seconds"), [(0.01, 60), (60, 0.01)])
