@@ -21,13 +21,20 @@ class Contract:
         self._validators: dict[int, Draft202012Validator] = {}
 
     async def check(self, response: httpx.Response) -> None:
-        """A hook of the client: the status is documented for the route, and the body is of its schema."""
+        """A hook of the client: the status is documented for the route, and the body and the headers are as it says."""
         request = response.request
         operation = self._operation(request.method, request.url.path)
         if operation is not None:
             documented = operation["responses"].get(str(response.status_code))
             assert documented, f"{request.method} {request.url.path}: {response.status_code} is not documented"
+            for name, header in documented.get("headers", {}).items():
+                required = self._resolved(header).get("required", False)
+                assert name in response.headers or not required, f"{request.method} {request.url.path}: no {name}"
             await self._check_body(response, documented.get("content", {}))
+
+    def _resolved(self, header: Mapping[str, Any]) -> Mapping[str, Any]:
+        named: Mapping[str, Any] = self.document["components"]["headers"]
+        return named[header["$ref"].rpartition("/")[2]] if "$ref" in header else header
 
     async def _check_body(self, response: httpx.Response, contents: Mapping[str, Any]) -> None:
         """JSON of its schema; where the document promises bytes they may be any, and where nothing, there is none."""

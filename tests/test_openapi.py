@@ -131,6 +131,33 @@ def test_problems_are_documented_as_problems(name: str) -> None:
     assert all(schema == {"$ref": "#/components/schemas/Problem"} for schema in schemas)
 
 
+@by_operation
+def test_an_answer_that_has_to_be_asked_for_in_a_header_can_be(name: str) -> None:
+    operation = OPERATIONS[name][2]
+    asked = {one["name"] for one in operation.get("parameters", []) if one["in"] == "header"}
+    wanted = {"206": {"range", "if-range"}, "304": {"if-none-match"}, "412": {"if-match"}, "416": {"range"}}
+    for status in operation["responses"]:
+        assert wanted.get(status, set()) <= asked
+
+
+@by_operation
+def test_an_answer_says_what_it_tells_in_headers(name: str) -> None:
+    operation = OPERATIONS[name][2]
+    for status, wanted in {
+        "206": {"Content-Range", "ETag", "Artifact-Handle"},
+        "304": {"ETag"},
+        "401": {"WWW-Authenticate"},
+        "415": {"Accept-Encoding"},
+        "416": {"Content-Range"},
+        "429": {"Retry-After", "RateLimit", "RateLimit-Policy", "Key-Scope"},
+        "503": {"Retry-After"},
+    }.items():
+        assert wanted <= set(operation["responses"].get(status, {"headers": wanted})["headers"]), status
+    for status, answer in operation["responses"].items():
+        if int(status) < 400 and "security" in operation:
+            assert {"RateLimit", "RateLimit-Policy", "Key-Scope"} <= set(answer["headers"])
+
+
 @pytest.mark.parametrize("name", WITH_BODY)
 def test_every_operation_with_a_body_says_that_it_may_be_too_large(name: str) -> None:
     assert "413" in OPERATIONS[name][2]["responses"]

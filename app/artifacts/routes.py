@@ -38,6 +38,7 @@ MEDIA_TYPE = lazy_pattern(r"[\w.+*#$&^!-]+/[\w.+*#$&^!-]+(?:\s*;[\x20-\x7e]*)?",
 MEDIA_TYPE_CHARS_MAX = 200
 BINARY: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
 PAYLOAD, SENT = {BYTES: BINARY}, {DEFAULT_TYPE: BINARY}  # a client sends the type that the document names
+HANDLE = {"headers": {"Artifact-Handle": {"description": "Of the version", "schema": {"type": "string"}}}}
 
 ARTIFACTS_PATH = "/sessions/{key}/artifacts"
 ARTIFACT_PATH = ARTIFACTS_PATH + "/{name}"
@@ -77,9 +78,9 @@ async def put_artifact(
     response_class=Response,
     responses=problem_responses(412, 416)
     | {
-        200: {"description": "The bytes", "content": PAYLOAD},
-        206: {"description": "The bytes of the range", "content": PAYLOAD},
-        304: {"description": "The caller has them: If-None-Match"},
+        200: {"description": "The bytes", "content": PAYLOAD} | HANDLE,
+        206: {"description": "The bytes of the range", "content": PAYLOAD} | HANDLE,
+        304: {"description": "The caller has them: If-None-Match"} | HANDLE,
     },
 )
 async def get_artifact(key: Key, name: Name, tenant: Tenant, request: Request, version: Version = None) -> Response:

@@ -16,7 +16,7 @@ from app.sessions.schemas import SESSION_KEY, Key
 
 NOT_MODIFIED: dict[int | str, dict[str, Any]] = {304: {"description": "The caller has it: If-None-Match"}}
 
-router = APIRouter(route_class=Guarded, tags=["context"], responses=problem_responses(404, 422, 503) | NOT_MODIFIED)
+router = APIRouter(route_class=Guarded, tags=["context"], responses=problem_responses(404, 422, 503))
 
 
 def _service(request: Request) -> ContextService:
@@ -39,7 +39,7 @@ async def _usual_post(request: Request) -> Response | None:
     return None if body is None else await post_context(key, tenant, request, query, body)
 
 
-@router.get("/sessions/{key}/context", operation_id="getContext", response_model=ContextOut)
+@router.get("/sessions/{key}/context", operation_id="getContext", response_model=ContextOut, responses=NOT_MODIFIED)
 @usually(_usual_get)
 async def get_context(key: Key, tenant: Tenant, request: Request, query: Annotated[ContextQuery, Query()]) -> Response:
     """What the agent's next call should see. Never waits for a model; a session never seen is empty."""
@@ -51,7 +51,7 @@ async def get_context(key: Key, tenant: Tenant, request: Request, query: Annotat
     "/sessions/{key}/context",
     operation_id="compileContext",
     response_model=ContextOut,
-    responses=problem_responses(413),
+    responses=problem_responses(413) | NOT_MODIFIED,
 )
 @needs(Access.READ)
 @usually(_usual_post)

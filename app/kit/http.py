@@ -49,6 +49,7 @@ ASKED_HEADERS = (
     "X-Request-Id",
 )
 TOLD_HEADERS = (
+    "Artifact-Handle",
     "Content-Range",
     "ETag",
     "Key-Scope",

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from app import VERSION
 from app.kit.auth import SCHEME, Guarded
+from app.kit.openapi_headers import HEADERS, tell_headers
 from app.kit.problems import Problem
 
 DESCRIPTION = "Observational memory for agents: POST messages after each turn, GET a compiled context before the next."
@@ -77,7 +78,7 @@ def _document(
 ) -> dict[str, Any]:
     tags = [{"name": name, "description": about} for name, about in TAGS.items()]
     made = get_openapi(title=app.title, version=VERSION, description=DESCRIPTION, routes=app.routes, tags=tags)
-    made["components"]["securitySchemes"] = {SCHEME: BEARER}
+    made["components"] |= {"securitySchemes": {SCHEME: BEARER}, "headers": dict(HEADERS)}
     schemas = made["components"]["schemas"]
     schemas["Problem"] = Problem.model_json_schema(ref_template=REF)
     for told, model in fields.items():
@@ -86,6 +87,7 @@ def _document(
         schemas |= schema.pop("$defs", {})  # what a schema defines within itself, where it is referred to
     for _, _, operation in operations(made):
         _as_of_3_1(operation)
+        tell_headers(operation)
         if operation["operationId"] in examples:
             _exemplify(operation, examples[operation["operationId"]])
     return made

@@ -84,7 +84,7 @@ class Queues:
 class Shared:
     """``places`` that tenants share (docs/decisions/0069). One gets a place while it has fewer than are free.
 
-    Alone it has half, and at least one; the last one goes to whoever has none. Who finds no place waits for ``seconds``.
+    Alone it has half, and at least one; the last goes to whoever has none. Who finds no place waits for ``seconds``.
     """
 
     def __init__(self, *, places: int, seconds: float = 0.0) -> None:

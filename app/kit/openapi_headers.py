@@ -1,0 +1,75 @@
+"""The headers of the OpenAPI document: what an answer tells in them, and what has to be sent to be answered so.
+
+They are told here for all routes, and not by these: a parameter that FastAPI knows is read for each request.
+"""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+TEXT = {"type": "string"}
+ASKED: Mapping[int, Mapping[str, str]] = {
+    HTTPStatus.NOT_MODIFIED: {"if-none-match": "The `ETag` of what the caller has; 304 if it is that still"},
+    HTTPStatus.PRECONDITION_FAILED: {"if-match": "The `ETag` that is expected; 412 if it is another by now"},
+    HTTPStatus.PARTIAL_CONTENT: {
+        "range": "The bytes that are wanted, as `bytes=0-99`; of several ranges the whole is answered",
+        "if-range": "The `ETag` of the bytes of which the range is wanted; the whole if it is another by now",
+    },
+}
+"""Headers of a request, by the answer that they can lead to."""
+
+HEADERS: Mapping[str, dict[str, Any]] = {
+    "Accept-Encoding": {"description": "What a body may be encoded as", "required": True, "schema": TEXT},
+    "Content-Range": {
+        "description": "Which bytes of how many, as `bytes 0-99/1234`; of a 416 their number alone",
+        "required": True,
+        "schema": TEXT,
+    },
+    "ETag": {"description": "For `If-None-Match`", "required": True, "schema": TEXT},
+    "Key-Scope": {
+        "description": "What the key may do; not in local mode",
+        "schema": {"type": "string", "enum": ["read", "write", "admin"]},
+    },
+    "RateLimit": {
+        "description": 'Requests that are left, and the seconds until there are all again, as `"key";r=9;t=30`',
+        "schema": TEXT,
+    },
+    "RateLimit-Policy": {"description": 'Requests in so many seconds, as `"key";q=10;w=60`', "schema": TEXT},
+    "Retry-After": {"description": "Seconds to wait", "required": True, "schema": {"type": "integer", "minimum": 1}},
+    "WWW-Authenticate": {"description": "`Bearer`", "required": True, "schema": TEXT},
+}
+OF_A_KEY = ("Key-Scope", "RateLimit", "RateLimit-Policy")
+TOLD: Mapping[int, tuple[str, ...]] = {
+    HTTPStatus.PARTIAL_CONTENT: ("Content-Range",),
+    HTTPStatus.UNAUTHORIZED: ("WWW-Authenticate",),
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: ("Accept-Encoding",),
+    HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE: ("Content-Range",),
+    HTTPStatus.TOO_MANY_REQUESTS: ("Retry-After", *OF_A_KEY),
+    HTTPStatus.SERVICE_UNAVAILABLE: ("Retry-After",),
+}
+"""Headers of an answer, by its status."""
+
+
+def tell_headers(operation: dict[str, Any]) -> None:
+    """Add to an operation the headers that its answers have, and those of a request that lead to them."""
+    answers = {int(status): answer for status, answer in operation["responses"].items()}
+    known = {one["name"] for one in operation.get("parameters", ())}
+    asked = {name: about for status in ASKED if status in answers for name, about in ASKED[status].items()}
+    if added := [_parameter(name, about) for name, about in asked.items() if name not in known]:
+        operation["parameters"] = [*operation.get("parameters", ()), *added]
+    for status, answer in answers.items():
+        names = _told(status, has_key="security" in operation, has_etag=HTTPStatus.NOT_MODIFIED in answers)
+        if names:
+            told = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+            answer["headers"] = told | answer.get("headers", {})
+
+
+def _parameter(name: str, about: str) -> dict[str, Any]:
+    return {"name": name, "in": "header", "required": False, "description": about, "schema": TEXT}
+
+
+def _told(status: int, *, has_key: bool, has_etag: bool) -> tuple[str, ...]:
+    is_answer = status < HTTPStatus.BAD_REQUEST
+    etag = ("ETag",) if has_etag and is_answer else ()
+    of_a_key = OF_A_KEY if has_key and is_answer else ()
+    return (*TOLD.get(status, ()), *etag, *of_a_key)
