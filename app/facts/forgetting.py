@@ -52,14 +52,6 @@ def of_message(session: UUID, seq: int, *, derived_from: int) -> Callable[[Sourc
     )
 
 
-def of_replaced(session: UUID, seq: int) -> Callable[[Source], bool]:
-    """What an extractor made of messages since one that was replaced, and what a caller reworded of that one."""
-    derived = derived_since(session, seq)
-    return lambda source: (
-        derived(source) or (source.session_id == session and _is_reworded(source) and seq in source.cites)
-    )
-
-
 def derived_since(session: UUID, seq: int) -> Callable[[Source], bool]:
     """What an extractor made of the messages from ``seq`` on, in its words."""
     return lambda source: (

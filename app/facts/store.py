@@ -17,7 +17,6 @@ from app.facts.forgetting import (
     corrections,
     derived_since,
     of_message,
-    of_replaced,
     of_sessions,
     without,
 )
@@ -209,7 +208,7 @@ class FactStore:
 
     async def forget_from(self, tx: Tx, session: UUID, seq: int) -> None:
         """Forget what was taken from the messages from ``seq`` on, as that one was replaced; they are read again."""
-        await self._reread(tx, session, of_replaced(session, seq), since=seq, changed_seq=seq)
+        await self._reread(tx, session, of_message(session, seq, derived_from=seq), since=seq, changed_seq=seq)
         await rereading.allow(tx, session, seq)
 
     async def _reread(

@@ -7,7 +7,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.facts.forgetting import Left, derived_since, of_message, of_replaced, of_sessions, without, without_facts
+from app.facts.forgetting import Left, derived_since, of_message, of_sessions, without, without_facts
 from app.facts.model import Author, Category, Fact, Source
 from app.sessions.model import Trust
 
@@ -63,16 +63,15 @@ def test_what_a_caller_cites_goes_with_it_alone_and_what_was_derived_with_all_th
 
 def test_what_was_read_anew_takes_only_what_was_derived_of_it() -> None:
     noted, derived = fact(1, source(cites=(5,), text=None), author=Author.CALLER), fact(2, source(cites=(5,)))
-    for anew in (derived_since, of_replaced):
-        assert without([noted, derived], anew(A, 5)).deleted == (2,)
-        assert without([noted, derived], anew(A, 6)).deleted == ()
+    assert without([noted, derived], derived_since(A, 5)).deleted == (2,)
+    assert without([noted, derived], derived_since(A, 6)).deleted == ()
 
 
 def test_what_a_caller_has_reworded_goes_with_what_it_cites_and_with_nothing_that_was_read_beside_it() -> None:
     reworded = fact(1, source(cites=(5,), text=""), author=Author.CALLER)
-    for gone in (of_message(A, 5, derived_from=1), of_replaced(A, 5), of_sessions([A])):
+    for gone in (of_message(A, 5, derived_from=1), of_sessions([A])):
         assert without([reworded], gone).deleted == (1,)
-    for beside in (of_message(A, 2, derived_from=1), of_replaced(A, 2), derived_since(A, 5), of_sessions([B])):
+    for beside in (of_message(A, 2, derived_from=1), derived_since(A, 5), of_sessions([B])):
         assert without([reworded], beside) == Left(deleted=(), changed=())
     of_all = replace(reworded, sources=(replace(reworded.sources[0], cites=()),))  # its model cited nothing
     assert without([of_all], of_message(A, 2, derived_from=1)).deleted == (1,)

@@ -314,6 +314,17 @@ async def test_a_message_that_is_replaced_is_read_anew(service: Service) -> None
     assert await texts(service) == ["User: I live in Porto."]
 
 
+async def test_what_a_caller_noted_of_a_message_goes_when_that_is_replaced(service: Service) -> None:
+    await say(service, "I live in Lisbon.", id="m-1")
+    await say(service, "I work in a bakery.", id="m-2")
+    for text, seq in (("Lives in Lisbon", 1), ("Works in a bakery", 2)):
+        noted = {"text": text, "sources": [{"session": "s1", "cites": [seq]}]}
+        assert (await service.client.post(FACTS, json=noted)).status_code == 201
+    answer = await service.client.put("/sessions/s1/messages/m-1", json={"role": "user", "content": "I live in Porto."})
+    assert answer.status_code == 200
+    assert await texts(service) == ["Works in a bakery"]
+
+
 async def test_a_branch_takes_no_facts_from_what_its_parent_was_read_for(service: Service) -> None:
     await say(service, "I live in Lisbon.")
     await end(service)
