@@ -73,11 +73,12 @@ class Calling(Generic[Source]):
 
         Otherwise raises ``failed`` again, with those records.
         """
-        runs = list(failed.runs)
-        if narrowing.gives_up(failed.kind) and await self._answers(lease, loaded, known_good(source), runs):
+        runs, kind = list(failed.runs), failed.kind
+        answers = narrowing.asks(kind) and await self._answers(lease, loaded, known_good(source), runs)
+        if answers and narrowing.gives_up(kind):
             return runs
         wish = failed.retry_after
-        raise StepFailed(failed.kind, str(failed), runs=runs, shown=failed.shown, retry_after=wish) from failed
+        raise StepFailed(kind, str(failed), runs=runs, shown=failed.shown, retry_after=wish, slow=answers) from failed
 
     async def _answers(self, lease: Lease, loaded: Loaded, source: Source, runs: list[Run]) -> bool:
         """Whether the model answers; False if a cap forbids to ask. Appends the record of the call to ``runs``."""

@@ -6,7 +6,7 @@ Some of what is said a provider does not take: its content filter refuses it, th
 takes too long. All that comes after it would wait for it, for ever (docs/decisions/0060).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Final, assert_never
@@ -34,9 +34,12 @@ from app.memory.steps import Buffer, Consolidate, NoteFacts, Observe, Rebuild, R
 from app.sessions.model import Message, Role
 
 REFUSED, BAD_REPLY, TOO_LONG = "refused", "bad_reply", "too_long"
-CUT: Final = frozenset({TOO_LONG, TIMEOUT})  # for which what is shown of a message is cut too
-# Failures in a row before less is shown: more for what a provider that is in trouble, or a bad day, does as well.
-_PATIENCE: Final = dict.fromkeys((BAD_REPLY, TIMEOUT, *Rejection), 4) | dict.fromkeys((REFUSED, TOO_LONG, TOO_LARGE), 1)
+SLOW: Final = "slow"  # counted beside a time-out of one part alone, while the model answered to another
+FAILED: Final = "failed"  # the place of the counts in the error that is kept
+# What is for what was shown, and what may be: a provider that is in trouble, or a bad day, does it as well.
+_SURE: Final = frozenset({REFUSED, TOO_LONG, TOO_LARGE})
+_DOUBTFUL: Final = frozenset({BAD_REPLY, TIMEOUT, *Rejection})
+_PATIENCE: Final = ((_SURE, 1), (_DOUBTFUL, 4))  # so many failures before less is shown
 DIVISOR: Final = 4
 PARTS_MAX: Final = 4  # how often it is divided: one group alone then
 INPUT_TOKENS_MIN: Final = 500
@@ -50,7 +53,7 @@ class Showing:
     """The ``steps`` that show the same, and for which failures a part alone is done without the model: ``gives_up``."""
 
     steps: frozenset[str]
-    gives_up: frozenset[str] = frozenset(_PATIENCE)  # where nothing is lost by it
+    gives_up: frozenset[str] = _SURE | _DOUBTFUL  # where nothing is lost by it
 
 
 # Of what is not noted nothing is known; and Gemini says nothing at all to some texts.
@@ -59,27 +62,28 @@ OBSERVED: Final = Showing(
 )
 CONDENSED: Final = Showing(steps=frozenset({Reflect.name, Consolidate.name}))
 EXTRACTED: Final = Showing(steps=frozenset({NoteFacts.name}))
+SHOWINGS: Final = (OBSERVED, CONDENSED, EXTRACTED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Narrowing:
-    """``divisor`` of what a step would be shown. ``alone``: one part, nothing earlier. ``cuts``: its messages too."""
+    """``divisor`` of what a step would be shown. ``alone``: one part, nothing earlier. ``cut``: of its messages too."""
 
     showing: Showing
     divisor: int = 1
     alone: bool = False
-    cuts: bool = False
+    cut: int = 1
 
     @classmethod
     def of(cls, standing: Standing, showing: Showing) -> "Narrowing":
-        """After the failures in a row of this session, where it was for what the model was shown."""
-        error, session = standing.last_error or {}, standing.session_key
-        of_this = error.get("step") in showing.steps and error.get("session", session) == session
-        kind = error.get("kind")
-        times = min(standing.attempts - _PATIENCE.get(kind, standing.attempts), PARTS_MAX)
-        if times <= 0 or not of_this:
+        """After the failures in a row of this session that were for what the model was shown, or may have been."""
+        failed = _failed(standing, showing)
+        times = max(sum(failed.get(kind, 0) for kind in kinds) - patience for kinds, patience in _PATIENCE)
+        if times <= 0:
             return cls(showing=showing)
-        return cls(showing=showing, divisor=DIVISOR**times, alone=times == PARTS_MAX, cuts=kind in CUT)
+        times = min(times, PARTS_MAX)
+        cuts = min(max(0, failed.get(TOO_LONG, 0) - 1) + failed.get(SLOW, 0), PARTS_MAX)
+        return cls(showing=showing, divisor=DIVISOR**times, alone=times == PARTS_MAX, cut=DIVISOR**cuts)
 
     def step(self, step: Observe | Buffer, *, limit_tokens: int | None) -> Observe | Buffer:
         """With a share of what it wants, and at least one group."""
@@ -94,9 +98,13 @@ class Narrowing:
         """Whether the part that was shown alone, and failed like this, may be done without the model."""
         return self.alone and kind in self.showing.gives_up
 
+    def asks(self, kind: str) -> bool:
+        """Whether it is asked if the model answers to another part: only for its slowness a message is cut."""
+        return self.gives_up(kind) or (self.alone and kind == TIMEOUT)
+
     def input_tokens(self, limit: int | None) -> int | None:
         """How much is shown of the messages."""
-        return max(INPUT_TOKENS_MIN, limit // self.divisor) if self.cuts and limit is not None else limit
+        return limit if limit is None or self.cut == 1 else max(INPUT_TOKENS_MIN, limit // self.cut)
 
     def oldest(self, chunks: Sequence[Observation | Reflection]) -> Sequence[Observation | Reflection]:
         """The share of them, at least one."""
@@ -117,6 +125,25 @@ class Narrowing:
 
     def _tokens(self, tokens: int) -> int:
         return 1 if self.alone else max(1, tokens // self.divisor)
+
+
+def counted(standing: Standing, step: str, *kinds: str) -> Mapping[str, int]:
+    """How often each kind came in a row for what such a step was shown, with these: to be kept with the last error.
+
+    What is the provider's own counts for nothing, and ends no row.
+    """
+    showing = next((one for one in SHOWINGS if step in one.steps), None)
+    before = {} if showing is None else _failed(standing, showing)
+    narrowing = (str(kind) for kind in kinds if kind in _SURE | _DOUBTFUL | {SLOW})  # no enum is a key of JSON
+    return {**before, **{kind: before.get(kind, 0) + 1 for kind in narrowing}}
+
+
+def _failed(standing: Standing, showing: Showing) -> Mapping[str, int]:
+    """None where somebody asked for another try: no failure counts any more."""
+    error, session = standing.last_error or {}, standing.session_key
+    of_this = error.get("step") in showing.steps and error.get("session", session) == session
+    found: Mapping[str, int] = error.get(FAILED, {}) if of_this and standing.attempts else {}
+    return found
 
 
 def known_good(source: Source) -> Source:

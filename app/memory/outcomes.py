@@ -26,7 +26,8 @@ class Outcome(StrEnum):
 class StepFailed(Exception):
     """A step that recorded nothing and is to be tried again. ``runs`` are its calls, kept all the same.
 
-    What they and ``message`` quote is of the messages ``shown``, if of any.
+    What they and ``message`` quote is of the messages ``shown``, if of any. ``slow``: the model was not done in time
+    with one part alone, and answered to another.
     """
 
     def __init__(
@@ -37,12 +38,14 @@ class StepFailed(Exception):
         runs: Sequence[Run],
         shown: Sequence[Message] = (),
         retry_after: float | None = None,
+        slow: bool = False,
     ) -> None:
         super().__init__(message)
         self.kind = kind
         self.runs = tuple(runs)
         self.shown = tuple(shown)
         self.retry_after = retry_after
+        self.slow = slow
 
 
 def add_usage(usage: dict[str, Any], runs: Sequence[Run]) -> dict[str, Any]:

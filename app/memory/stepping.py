@@ -22,6 +22,7 @@ from app.memory.changing.rebuilding import Rebuilding
 from app.memory.charging import Charging
 from app.memory.extracting.noting import Noting
 from app.memory.metrics import MemoryMetrics
+from app.memory.narrowing import FAILED, SLOW, counted
 from app.memory.observing import Observing
 from app.memory.outcomes import Outcome, StepFailed, add_usage
 from app.memory.policy import backoff
@@ -207,7 +208,8 @@ class Stepping:
         untried = failure.kind == CIRCUIT_OPEN
         attempts = max(standing.attempts, 1) if untried else standing.attempts + 1
         jitter = random.random()  # noqa: S311 - spreads retries, guards nothing
-        error = {"step": step.name, "kind": failure.kind, "message": str(failure)[:1000]}
+        error: dict[str, Any] = {"step": step.name, "kind": failure.kind, "message": str(failure)[:1000]}
+        error[FAILED] = counted(standing, step.name, failure.kind, *[SLOW] * failure.slow)
         if shown is not None:
             error["session"] = standing.session_key
         async with self._database.tx() as tx:

@@ -53,7 +53,7 @@ SESSION = "/* session */ SELECT * FROM sessions WHERE id = $1"
 SESSIONS = f"""/* sessions */
 SELECT s.*, coalesce(m.pending_tokens, 0) AS pending_tokens, coalesce(m.observation_tokens, 0) AS observation_tokens,
        coalesce(m.reflection_tokens, 0) AS reflection_tokens, m.due_at, {DUE},
-       m.lease_owner, m.lease_step, coalesce(m.attempts, 0) AS attempts, m.last_error,
+       m.lease_owner, m.lease_step, coalesce(m.attempts, 0) AS attempts, m.last_error - 'failed' AS last_error,
        coalesce(m.paused, false) AS paused,
        coalesce((SELECT extract(epoch FROM now() - ingested_at) FROM messages
                  WHERE session_id = s.id AND seq > s.observed_seq AND erased_at IS NULL AND kind <> 'summary'

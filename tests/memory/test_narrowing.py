@@ -4,14 +4,18 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from app.memory.gates import Rejection
 from app.memory.model import ObserverInput
 from app.memory.narrowing import (
     CONDENSED,
     EXTRACTED,
+    FAILED,
     INPUT_TOKENS_MIN,
     OBSERVED,
+    SLOW,
     Narrowing,
     Showing,
+    counted,
     known_good,
     passed_over,
 )
@@ -32,7 +36,18 @@ def message(seq: int, text: str = "Hi", tokens: int = 10) -> Message:
 
 
 def failed(attempts: int, kind: str = "refused", *, step: str = "observe", session: str = "s") -> Loaded:
-    return replace(EMPTY, attempts=attempts, last_error={"kind": kind, "step": step, "session": session})
+    """So often in a row, by this kind alone."""
+    return failed_by(*[kind] * attempts, step=step, session=session)
+
+
+def failed_by(*kinds: str, step: str = "observe", session: str = "s") -> Loaded:
+    """By these kinds, one after the other; ``slow`` is told with the time-out before it."""
+    found = EMPTY
+    for kind in kinds:
+        more = 0 if kind == SLOW else 1
+        told = {"kind": kind, "step": step, "session": session, FAILED: counted(found, step, kind)}
+        found = replace(found, attempts=found.attempts + more, last_error=told)
+    return found
 
 
 def narrowing(loaded: Loaded, showing: Showing = OBSERVED) -> Narrowing:
@@ -83,6 +98,39 @@ def test_a_failure_of_another_step_or_session_narrows_nothing() -> None:
     assert narrowing(replace(EMPTY, attempts=7)) == Narrowing(showing=OBSERVED)
 
 
+@pytest.mark.parametrize("kind", ["timeout", "refused", "too_long"])
+def test_what_an_outage_told_before_does_not_count_for_what_is_told_at_last(kind: str) -> None:
+    assert narrowing(failed_by(*["overloaded"] * 6, kind)) == Narrowing(showing=OBSERVED)
+    assert narrowing(failed_by(*["timeout"] * 4, kind)).divisor == (4 if kind == "timeout" else 1)
+
+
+def test_what_is_for_the_provider_does_not_end_a_row() -> None:
+    found = narrowing(failed_by("refused", "refused", "overloaded", "rate_limited"))
+
+    assert found == narrowing(failed(2))
+    assert narrowing(failed_by("refused", "overloaded", "refused")) == found
+
+
+def test_who_asks_for_another_try_has_all_of_it_shown() -> None:
+    redriven = replace(failed(5), attempts=0)
+
+    assert narrowing(redriven) == Narrowing(showing=OBSERVED)
+    assert counted(redriven, "observe", "refused") == {"refused": 1}
+
+
+def test_a_failure_of_another_step_begins_a_row_of_its_own() -> None:
+    assert counted(failed(5), "reflect", "refused") == {"refused": 1}
+    assert counted(failed(5), "buffer", "refused") == {"refused": 6}
+    assert counted(failed(5), "observe", "unauthorized") == {"refused": 5}
+    assert counted(failed(5), "activate", "internal") == {}
+
+
+def test_what_the_gates_reject_is_counted_by_its_plain_name() -> None:
+    (name,) = counted(EMPTY, "observe", Rejection.CUT_OFF)
+
+    assert (name, type(name)) == ("cut_off", str)
+
+
 def test_a_narrowed_step_ahead_waits_for_no_boundary_and_no_half_step() -> None:
     assert narrowing(failed(2)).step(BUFFER, limit_tokens=None) == Buffer(want_tokens=800, least_tokens=0)
     assert narrowing(failed(1)).step(BUFFER, limit_tokens=None) == BUFFER
@@ -105,8 +153,28 @@ def test_less_of_the_log_is_shown_too(attempts: int, budget: int | None, left: i
 def test_only_for_its_length_a_message_is_cut_and_never_to_nothing() -> None:
     assert narrowing(failed(5)).input_tokens(24_000) == 24_000
     assert narrowing(failed(2, "too_long")).input_tokens(24_000) == 6_000
-    assert narrowing(failed(8, "timeout")).input_tokens(24_000) == INPUT_TOKENS_MIN
+    assert narrowing(failed(5, "too_long")).input_tokens(24_000) == INPUT_TOKENS_MIN
     assert narrowing(failed(2, "too_long")).input_tokens(None) is None
+
+
+@pytest.mark.parametrize(("slow", "tokens"), [(0, 24_000), (1, 6_000), (2, 1_500), (3, INPUT_TOKENS_MIN)])
+def test_for_time_outs_a_message_is_cut_where_the_model_answered_to_another(slow: int, tokens: int) -> None:
+    found = narrowing(failed_by(*["timeout"] * 8, *["timeout", SLOW] * slow))
+
+    assert found.alone
+    assert found.input_tokens(24_000) == tokens
+
+
+def test_what_is_cut_for_its_length_is_not_for_what_was_refused_before() -> None:
+    assert narrowing(failed_by(*["refused"] * 4, "too_long")).input_tokens(24_000) == 24_000
+
+
+@pytest.mark.parametrize("showing", [OBSERVED, CONDENSED, EXTRACTED])
+def test_after_a_time_out_of_one_part_alone_the_model_is_asked_about_another(showing: Showing) -> None:
+    (step, *_) = showing.steps
+    before, alone = (narrowing(failed(attempts, "timeout", step=step), showing) for attempts in (7, 8))
+
+    assert (before.asks("timeout"), alone.asks("timeout"), alone.asks("overloaded")) == (False, True, False)
 
 
 @pytest.mark.parametrize(("attempts", "shown"), [(0, 8), (1, 8), (2, 2), (3, 1), (5, 1)])
