@@ -22,11 +22,13 @@ RETRY_AFTER_SECONDS_MAX = 3_600.0  # a header that asks for more is not believed
 TOKENS_MAX = 2**31 - 1  # of one kind in one call: no model takes or writes more, and sums of it can be stored
 UNPAID = Usage()
 
-# The same request may succeed later. 529 is Anthropic's "overloaded"; other 5xx are retried too.
+# The same request may succeed later. 529 is Anthropic's "overloaded"; other 5xx are retried too. A gateway whose model
+# is slow says 504 before our own time has passed, and so does Anthropic; 408 is of a request that came in too slowly.
+UNAUTHORIZED = 401  # 403 is of a key that is known: for another model, in another country
 KINDS: Mapping[int, str] = {
-    401: "unauthorized",
+    UNAUTHORIZED: "unauthorized",
     403: "unauthorized",
-    408: TIMEOUT,
+    408: "overloaded",
     409: "overloaded",
     429: "rate_limited",
     503: "overloaded",
@@ -140,14 +142,21 @@ def _failure(told: Complaint, status: int, said: str, *, retry_after: float | No
         kind = "refused"
     elif told.is_too_long(status):
         kind = "too_long"
-    # What a provider says about a key may quote it.
-    detail = "the key was refused" if kind == "unauthorized" else told.text or "no reason was told"
     return ModelError(
         kind,
-        f"{said}: {detail}",
+        f"{said}: {_detail(told, status, kind)}",
         retryable=server_error or status in RETRYABLE,
         retry_after=None if retry_after is None else min(retry_after, RETRY_AFTER_SECONDS_MAX),
     )
+
+
+def _detail(told: Complaint, status: int, kind: str) -> str:
+    """What a provider says about a key may quote it."""
+    if kind != "unauthorized":
+        return told.text or "no reason was told"
+    if status == UNAUTHORIZED:
+        return "the key was refused"
+    return "the key may not do this" + (f" ({told.slug})" if told.slug else "")
 
 
 def retry_after_seconds(headers: Mapping[str, str], *, now: datetime) -> float | None:

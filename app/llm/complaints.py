@@ -16,20 +16,32 @@ CHARS_MAX: Final = 200
 READ_MAX: Final = 10_000
 STATUSES: Final = range(400, 600)
 
-# By code or words: OpenAI, Azure, Anthropic, Gemini, OpenRouter, DeepSeek, DashScope, Moonshot, Zhipu, Bedrock.
+# By code or words: OpenAI, Azure, Anthropic, Gemini, OpenRouter, DeepSeek, DashScope, Moonshot, Zhipu, Bedrock, xAI,
+# new-api.
 _REFUSED: Final = lazy_pattern(
     r"content[ _]?(?:filter|policy|management)|responsibleai|invalid_prompt|\bflagged\b|\bmoderation\b|usage polic"
-    r"|content exists risk|data[ _]?inspection[ _]?failed|considered high risk|guardrail|prohibited_content|\b1301\b",
+    r"|content exists risk|data[ _]?inspection[ _]?failed|considered high risk|guardrail|prohibited_content|\b1301\b"
+    r"|usage guidelines|safety_check|sensitive[ _]words",
     re.IGNORECASE,
 )
 _REFUSES: Final = frozenset({400, 403, 422, 451})
 _TOO_LONG: Final = lazy_pattern(
     r"context[ _](?:length|window|size)|(?:prompt|input|request) (?:is )?too (?:long|large)|maximum context"
-    r"|reduce the length|too many tokens|maximum number of (?:input )?tokens|context the overflows",
+    r"|reduce the length|too many tokens|maximum number of (?:input )?tokens|context the overflows"
+    r"|maximum prompt length|`?inputs`? (?:tokens \+ |must have less than )|exceeded model token limit"
+    r"|model max length exceeded|range of input length|exceed context limit",
     re.IGNORECASE,
 )
 _TOO_LARGE: Final = 413
+_SLUG: Final = re.compile(r"[a-z]+(?:_[a-z]+)+")  # a code in words, which quotes nothing
 _LENGTHS: Final = frozenset({400, 413, 422})
+# "[1, 8192]", "8000 > 4096, which is the maximum", "at most 16384 completion tokens", "to 65537 (exclusive)".
+_OUTPUT: Final = lazy_pattern(
+    r"max_(?:completion_|output_)?tokens|maxoutputtokens|maximum tokens|(?:completion|output) tokens", re.IGNORECASE
+)
+_WITH_INPUT: Final = lazy_pattern(r"context (?:length|limit)|\b(?:inputs?|prompt|messages)\b", re.IGNORECASE)
+_NUMBER: Final = re.compile(r"(?<![\w.-])(\d{3,7}|\d{1,3}(?:,\d{3})+)(?![\w-]|\.\d)( \(exclusive\))?")
+OUTPUT_TOKENS_MIN: Final = 512  # a smaller number may be of anything: a status, a name
 _NAMES: Final = ("code", "type", "param", "status")
 _INNER: Final = ("innererror", "inner_error")
 
@@ -46,6 +58,11 @@ class Complaint:
     status: int | None = None
     retry_after: float | None = None
 
+    @property
+    def slug(self) -> str:
+        """The first of its names that is a code in words, or ""."""
+        return next((name for name in self.names.split() if _SLUG.fullmatch(name)), "")
+
     def is_refusal(self, status: int) -> bool:
         """Whether the request was refused for what was said in it."""
         return status in _REFUSES and _REFUSED.search(f"{self.names} {self.text}") is not None
@@ -54,6 +71,14 @@ class Complaint:
         """Whether it was refused for its length."""
         told = _TOO_LONG.search(f"{self.names} {self.text}") is not None
         return status == _TOO_LARGE or (status in _LENGTHS and told)
+
+    def output_tokens_max(self, *, asked: int) -> int | None:
+        """How much the model may write, where more was ``asked`` for; None for a limit of input and output together."""
+        said = f"{self.names} {self.text}"
+        if _OUTPUT.search(said) is None or _WITH_INPUT.search(said):
+            return None
+        told = [int(number.replace(",", "")) - bool(exclusive) for number, exclusive in _NUMBER.findall(self.text)]
+        return max((number for number in told if OUTPUT_TOKENS_MIN <= number < asked), default=None)
 
 
 class Complained(Exception):

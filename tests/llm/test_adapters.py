@@ -79,7 +79,7 @@ async def test_room_for_reasoning_is_added_to_the_limit(server: ModelServer, mod
         (Fault.RATE_LIMITED, "rate_limited", True),
         (Fault.SERVER_ERROR, "server_error", True),
         (Fault.OVERLOADED, "overloaded", True),
-        (Fault.REQUEST_TIMEOUT, "timeout", True),
+        (Fault.REQUEST_TIMEOUT, "overloaded", True),
         (Fault.CONFLICT, "overloaded", True),
         (Fault.BAD_REQUEST, "bad_request", False),
         (Fault.NOT_FOUND, "bad_request", False),

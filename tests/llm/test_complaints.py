@@ -46,6 +46,29 @@ OPENROUTER_FLAGGED = {
         "metadata": {"reasons": ["violence"], "flagged_input": "kill the process", "provider_name": "OpenAI"},
     }
 }
+XAI_FILTER = {
+    "code": "The caller does not have permission to execute the specified operation",
+    "error": "Content violates usage guidelines. Team: t, API key ID: k, Model: grok-4, Failed check: "
+    "SAFETY_CHECK_TYPE_BIO",
+}
+XAI_LENGTH = {
+    "code": "Client specified an invalid argument",
+    "error": "This model's maximum prompt length is 131072 but the request contains 200000 tokens.",
+}
+TGI_LENGTH = {
+    "error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 4000 `inputs` tokens "
+    "and 8000 `max_new_tokens`",
+    "error_type": "validation",
+}
+TGI_INPUTS = {"error": "Input validation error: `inputs` must have less than 4096 tokens. Given: 5000"}
+COUNTRY = {
+    "error": {
+        "code": "unsupported_country_region_territory",
+        "message": "Country, region, or territory not supported",
+        "param": None,
+        "type": "request_forbidden",
+    }
+}
 VLLM_LENGTH = {
     "object": "error",
     "message": "This model's maximum context length is 8192 tokens. However, you requested 30000 tokens.",
@@ -56,6 +79,14 @@ VLLM_LENGTH = {
 ANTHROPIC_LENGTH = {
     "type": "error",
     "error": {"type": "invalid_request_error", "message": "prompt is too long: 208310 tokens > 200000 maximum"},
+}
+ANTHROPIC_BOTH = {
+    "type": "error",
+    "error": {
+        "type": "invalid_request_error",
+        "message": "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease input length "
+        "or `max_tokens` and try again",
+    },
 }
 
 
@@ -77,6 +108,35 @@ ANSWERS: dict[str, tuple[int, Any, str, bool, str]] = {
     "Moonshot's filter": (400, coded("considered high risk", 400, "content_filter"), "refused", False, "high risk"),
     "Zhipu's filter": (400, coded("可能包含不安全内容", "1301"), "refused", False, "可能包含不安全内容"),
     "OpenRouter's moderation": (403, OPENROUTER_FLAGGED, "refused", False, "flagged for violence"),
+    "xAI's filter": (403, XAI_FILTER, "refused", False, "403: Content violates usage guidelines"),
+    "new-api's words": (
+        400,
+        coded("user input", "sensitive_words_detected", "new_api_error"),
+        "refused",
+        False,
+        "user",
+    ),
+    "xAI's length": (400, XAI_LENGTH, "too_long", False, "maximum prompt length is 131072"),
+    "TGI's length": (422, TGI_LENGTH, "too_long", False, "must be <= 4096"),
+    "TGI's inputs": (422, TGI_INPUTS, "too_long", False, "less than 4096 tokens"),
+    "Moonshot's length": (400, coded("Your request exceeded model token limit: 262144"), "too_long", False, "262144"),
+    "Kimi's length": (400, coded("model max length exceeded"), "too_long", False, "max length"),
+    "DashScope's length": (400, coded("Range of input length should be [1, 30720]"), "too_long", False, "30720"),
+    "another country": (
+        403,
+        COUNTRY,
+        "unauthorized",
+        False,
+        "403: the key may not do this (unsupported_country_region_territory)",
+    ),
+    "another project": (
+        403,
+        coded("sk-1 has no access", "model_x", ""),
+        "unauthorized",
+        False,
+        "may not do this (model_x)",
+    ),
+    "no right at all": (403, coded("sk-1 has no access", None, ""), "unauthorized", False, "the key may not do this"),
     "vLLM's length": (400, VLLM_LENGTH, "too_long", False, "maximum context length is 8192"),
     "OpenAI's length": (400, coded("Too much", "context_length_exceeded"), "too_long", False, "Too much"),
     "a body too large": (413, "<html>Request Entity Too Large</html>", "too_long", False, "413: <html>Request"),
@@ -123,6 +183,13 @@ async def test_what_an_endpoint_says_is_classed_and_told(
     ("status", "body", "kind", "said"),
     [
         (400, ANTHROPIC_LENGTH, "too_long", "anthropic answered 400: prompt is too long: 208310 tokens"),
+        (400, ANTHROPIC_BOTH, "too_long", "exceed context limit"),
+        (
+            403,
+            {"type": "error", "error": {"type": "permission_error", "message": "Your key sk-1 may not"}},
+            "unauthorized",
+            "403: the key may not do this (permission_error)",
+        ),
         (400, {"error": {"message": "Your credit balance is too low"}}, "bad_request", "400: Your credit balance"),
         (400, {"error": {"message": "Output blocked by content filtering policy"}}, "refused", "blocked by content"),
         (
