@@ -10,7 +10,7 @@ from anthropic.types import Message, TextBlockParam
 from app.kit.patterns import lazy_pattern
 from app.llm.bounded import BoundedReplies
 from app.llm.calls import ModelSetupError, SdkErrors, answered, tokens, understood
-from app.llm.complaints import answer_in, complaint
+from app.llm.complaints import Complaint, answer_in, complaint
 from app.llm.endings import stop_of
 from app.llm.port import LlmConfig, ModelReply, ModelRequest, Provider, Usage
 from app.llm.prices import priced
@@ -22,10 +22,10 @@ ERRORS = SdkErrors(
     connection=anthropic.APIConnectionError,
     base=anthropic.AnthropicError,
 )
-
 # Claude 5 and later think unless told otherwise, and accept an effort; older models do neither (whats-new-haiku-5-5,
 # "effort" in Anthropic's documentation). Observing is extraction: it wants little thought.
 EFFORT = lazy_pattern(r"\b(output_config|effort)\b")
+TRIES = 3  # without the effort, and for fewer tokens
 THINKS_UNASKED = lazy_pattern(r"claude-[a-z]+-([5-9]|\d\d)(-|$)")
 
 
@@ -40,6 +40,7 @@ class AnthropicModel:
         self._timeout_seconds = config.timeout_seconds
         self._client = _client(config.timeout_seconds, reply_bytes_max=config.reply_bytes_max)
         self._effort = THINKS_UNASKED.match(name) is not None
+        self.output_tokens_max: int | None = None
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         """The reply is read in a thread, and not by the SDK: 20,000 blocks would hold up every request."""
@@ -54,23 +55,36 @@ class AnthropicModel:
         await self._client.close()
 
     async def _asked(self, request: ModelRequest) -> bytes:
-        """Asked again at once without the effort where an endpoint knows none, which is remembered."""
-        while True:
-            effort = self._effort
+        """Asked again at once without the effort where an endpoint knows none, or for as much as it writes.
+
+        What was refused is remembered.
+        """
+        wanted = request.max_output_tokens + self.reasoning_tokens
+        for left in reversed(range(TRIES)):
+            effort, tokens_max = self._effort, min(wanted, self.output_tokens_max or wanted)
             try:
                 reply = await self._client.messages.with_raw_response.create(
                     model=self.name,
-                    max_tokens=request.max_output_tokens + self.reasoning_tokens,
+                    max_tokens=tokens_max,
                     system=[_cacheable(request.system)],
                     messages=[{"role": "user", "content": request.prompt}],
                     output_config={"effort": "low"} if effort else anthropic.omit,
                 )
             except (anthropic.BadRequestError, anthropic.UnprocessableEntityError) as error:
-                if not effort or EFFORT.search(complaint(error.body).text) is None:
+                if not (left and self._learnt(complaint(error.body), effort=effort, asked=tokens_max)):
                     raise
-                self._effort = False
             else:
                 return await reply.read()
+        raise AssertionError  # the last try is answered, or raises
+
+    def _learnt(self, refused: Complaint, *, effort: bool, asked: int) -> bool:
+        """Whether there is something to ask with yet, where it is for one of these that a request was refused."""
+        if effort and EFFORT.search(refused.text):
+            self._effort = False
+            return True
+        told = refused.output_tokens_max(asked=asked)
+        self.output_tokens_max = told or self.output_tokens_max
+        return told is not None
 
 
 class _Http(BoundedReplies, anthropic.DefaultAsyncHttpxClient):

@@ -194,6 +194,10 @@ class GuardedModel:
     def reasoning_tokens(self) -> int:
         return self._model.reasoning_tokens
 
+    @property
+    def output_tokens_max(self) -> int | None:
+        return self._model.output_tokens_max
+
     async def complete(self, request: ModelRequest) -> ModelReply:
         """Its span has the names of the conventions for generative AI, and nothing of what is said."""
         asked: dict[str, AttributeValue] = {

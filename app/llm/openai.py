@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import openai
-from openai.types.chat import ChatCompletion
+from openai.types.chat import ChatCompletion, ChatCompletionMessageParam
 from openai.types.chat.chat_completion import Choice
 
 from app.kit.patterns import lazy_pattern
@@ -33,6 +33,10 @@ OWN_HOSTS = (".openai.com", ".openai.azure.com")
 PLACEHOLDER_KEY = "none"  # the SDK insists on a key, an endpoint of one's own need not
 REASONS = lazy_pattern(r"gpt-[5-9](?!.*(chat|pro))")  # the "chat" and "pro" models take no low effort
 NEW_LIMIT, OLD_LIMIT, EFFORT = "max_completion_tokens", "max_tokens", "reasoning_effort"
+TRIES = 5  # one more than there are things to learn
+NO_SYSTEM = lazy_pattern(
+    r"system role (?:is )?not supported|(?:developer|system) instruction is not enabled", re.IGNORECASE
+)
 UNKNOWN = lazy_pattern(
     r"unsupported|not supported|unknown|unrecognized|unexpected|not permitted|\bextra\b", re.IGNORECASE
 )
@@ -40,32 +44,50 @@ UNKNOWN = lazy_pattern(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
-    """What of a request depends on the endpoint: the name of the limit, and whether little thought is asked for.
+    """What of a request depends on the endpoint: the limit's name and most, whether little thought is asked for.
 
     OpenAI's reasoning models refuse ``max_tokens``; Ollama silently ignores ``max_completion_tokens`` (its issue
     7125) and other servers refuse it. So OpenAI's own hosts get the new name, all others the old one, until they say
     otherwise: behind a gateway, or by the name of an Azure deployment, nobody can tell which model it is.
+
+    ``system`` is whether the instructions go by a role of their own; Gemma's template knows none.
     """
 
     limit: str
     effort: bool
     renamed: bool = False
+    tokens_max: int | None = None
+    system: bool = True
 
     @classmethod
     def of(cls, name: str, *, own: bool) -> Self:
         return cls(limit=NEW_LIMIT if own else OLD_LIMIT, effort=own and REASONS.match(name) is not None)
 
     def sent(self, tokens: int) -> dict[str, Any]:
-        return {self.limit: tokens} | ({EFFORT: "low"} if self.effort else {})
+        return {self.limit: self.most(tokens)} | ({EFFORT: "low"} if self.effort else {})
 
-    def without(self, refused: Complaint) -> Self | None:
-        """Those that are left to ask with, where it is for one of these that a request was refused."""
+    def most(self, tokens: int) -> int:
+        return min(tokens, self.tokens_max or tokens)
+
+    def messages(self, request: ModelRequest) -> list[ChatCompletionMessageParam]:
+        if self.system:
+            return [{"role": "system", "content": request.system}, {"role": "user", "content": request.prompt}]
+        return [{"role": "user", "content": f"{request.system}\n\n{request.prompt}"}]
+
+    def without(self, refused: Complaint, *, asked: int) -> Self | None:
+        """Those that are left to ask with, where it is for one of these that a request was refused.
+
+        ``asked``: for so many tokens.
+        """
         said = f"{refused.names} {refused.text}"
         if self.effort and EFFORT in said:
             return replace(self, effort=False)
         if not self.renamed and UNKNOWN.search(said) and re.search(rf"\b{self.limit}\b", said):
             return replace(self, limit=OLD_LIMIT if self.limit == NEW_LIMIT else NEW_LIMIT, renamed=True)
-        return None
+        if self.system and NO_SYSTEM.search(said):
+            return replace(self, system=False)
+        told = refused.output_tokens_max(asked=self.most(asked))
+        return None if told is None else replace(self, tokens_max=told)
 
 
 class OpenAIModel:
@@ -80,6 +102,10 @@ class OpenAIModel:
         self._client = client(config.timeout_seconds, reply_bytes_max=config.reply_bytes_max)
         self._parameters = Parameters.of(name, own=is_own(self._client))
 
+    @property
+    def output_tokens_max(self) -> int | None:
+        return self._parameters.tokens_max
+
     async def complete(self, request: ModelRequest) -> ModelReply:
         """The reply is read in a thread, and not by the SDK: 20,000 choices would hold up all requests for a second."""
         call = self._asked(request)
@@ -93,27 +119,26 @@ class OpenAIModel:
         await self._client.close()
 
     async def _asked(self, request: ModelRequest) -> bytes:
-        """Asked again at once without a refused parameter, at most twice; what was refused is remembered."""
-        while True:
+        """Asked again at once without what was refused, a few times; what was refused is remembered."""
+        wanted = request.max_output_tokens + self.reasoning_tokens
+        for again in reversed(range(TRIES)):
             parameters = self._parameters
             try:
                 reply = await self._client.chat.completions.with_raw_response.create(
                     model=self.name,
-                    messages=[
-                        {"role": "system", "content": request.system},
-                        {"role": "user", "content": request.prompt},
-                    ],
-                    **parameters.sent(request.max_output_tokens + self.reasoning_tokens),
+                    messages=parameters.messages(request),
+                    **parameters.sent(wanted),
                 )
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                left = parameters.without(complaint(error.body))
-                if left is None:
+                left = parameters.without(complaint(error.body), asked=wanted)
+                if left is None or not again:
                     raise
                 if self._parameters is parameters:  # else another call has learnt it meanwhile
                     self._parameters = left
             else:
                 body: bytes = reply.content
                 return body
+        raise AssertionError  # the last try is answered, or raises
 
 
 class _Http(BoundedReplies, openai.DefaultAsyncHttpxClient):

@@ -87,6 +87,10 @@ class Model(Protocol):
     def reasoning_tokens(self) -> int:
         """What a call may spend on thinking beyond ``max_output_tokens``."""
 
+    @property
+    def output_tokens_max(self) -> int | None:
+        """What a call may write at most, thinking included; None as long as the provider has refused no number."""
+
     async def complete(self, request: ModelRequest) -> ModelReply: ...
 
     async def close(self) -> None: ...

@@ -53,6 +53,7 @@ RULES = TypeAdapter(list[Rule])
 class ScriptedModel:
     provider = Provider.SCRIPTED
     reasoning_tokens = 0
+    output_tokens_max = None
 
     def __init__(self, path: Path) -> None:
         """Raises ModelSetupError, in one line, for a file that cannot be read or is no script."""

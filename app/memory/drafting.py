@@ -39,6 +39,12 @@ class ModelRole(ABC, Generic[Source]):
     def name(self) -> str:
         return self._model.provider.value
 
+    @property
+    def output_tokens_max(self) -> int | None:
+        """What its models may write at most, thinking included, as far as their providers have said."""
+        told = (self._model.output_tokens_max, self._small_model.output_tokens_max)
+        return min((tokens for tokens in told if tokens is not None), default=None)
+
     async def estimate(self, source: Source) -> Usage:
         return await estimated(self._model, (await self._asked(source)).request)
 

@@ -318,6 +318,10 @@ class Reflector(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def target_tokens_max(self) -> int | None:
+        """How long a log it can write; None as long as nothing is known of a limit."""
+
     async def reflect(self, source: ReflectorInput) -> Draft: ...
 
     async def estimate(self, source: ReflectorInput) -> Usage:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Final, Self
 from uuid import UUID
 
@@ -45,6 +46,7 @@ class Sources:
 
     ``limit_tokens`` bounds the result; None: it only has to be smaller than its sources. Tokens are those of the log.
     Its lines, where they are shown to a model by the ``numbering`` of a shared log, have only ``shown_tokens``.
+    ``of_all``: of a part alone nothing is made, for a rewrite of a part would condense the oldest each time.
     """
 
     kind: str
@@ -54,6 +56,7 @@ class Sources:
     limit_tokens: int | None = None
     numbering: Numbering = NO_NAMES
     shown_tokens: int | None = None
+    of_all: bool = False
 
     @property
     def chunks(self) -> list[Observation | Reflection]:
@@ -69,13 +72,25 @@ class Sources:
 
     def part(self, narrowing: Narrowing) -> Self:
         """The oldest of them."""
-        ids = {id(chunk) for chunk in narrowing.oldest(self.chunks)}
-        reflections = tuple(one for one in self.reflections if id(one) in ids)
+        if self.of_all:
+            return self
+        part = self._only(narrowing.oldest(self.chunks))
+        return replace(part, limit_tokens=_largest(part.reflections) if self.kind == "consolidate" else None)
+
+    def within(self, target_tokens: int | None, *, reflect_to: float) -> Self:
+        """The oldest, at least one, of which a result of so many tokens can be made."""
+        if self.kind != "reflect" or self.of_all or target_tokens is None:
+            return self
+        ends = accumulate(chunk.tokens for chunk in self.chunks)
+        count = max(1, sum(end * reflect_to <= target_tokens for end in ends))
+        return self._only(self.chunks[:count])
+
+    def _only(self, chunks: Sequence[Observation | Reflection]) -> Self:
+        ids = {id(chunk) for chunk in chunks}
         return replace(
             self,
             observations=tuple(one for one in self.observations if id(one) in ids),
-            reflections=reflections,
-            limit_tokens=_largest(reflections) if self.kind == "consolidate" else None,
+            reflections=tuple(one for one in self.reflections if id(one) in ids),
         )
 
     def numbered(self) -> Self:
@@ -102,7 +117,13 @@ def reflect_sources(loaded: Loaded, step: Reflect) -> Sources:
     """All observations but the newest ``keep_tokens`` of them; for a rewrite the reflections too."""
     count = oldest_to_condense([chunk.tokens for chunk in loaded.observations], step.keep_tokens)
     reflections = loaded.reflections if step.whole else ()
-    return Sources(kind="reflect", observations=loaded.observations[:count], reflections=reflections, into_level=1)
+    return Sources(
+        kind="reflect",
+        observations=loaded.observations[:count],
+        reflections=reflections,
+        into_level=1,
+        of_all=step.whole,
+    )
 
 
 def consolidate_sources(loaded: Loaded, step: Consolidate) -> Sources:
@@ -136,6 +157,7 @@ class Reflecting:
     ) -> None:
         self._database = database
         self._store = store
+        self._reflector = reflector
         self._calling = Calling(
             role="reflector",
             provider=reflector.name,
@@ -157,11 +179,10 @@ class Reflecting:
         """
         whole = reflect_sources(loaded, step) if isinstance(step, Reflect) else consolidate_sources(loaded, step)
         narrowing = Narrowing.of(loaded, CONDENSED)
-        of_all = isinstance(step, Reflect) and step.whole  # a rewrite of a part would condense the oldest each time
-        sources = whole if of_all else whole.part(narrowing)
+        sources = self._within(rules, whole.part(narrowing))
         runs: list[Run] = []
         try:
-            best = await self._condensed(self._calling, lease, loaded, rules, sources, runs)
+            sources, best = await self._written(lease, loaded, rules, sources, runs)
             if best is None and runs and isinstance(step, Consolidate) and self._calling.provider != BUILT_IN.name:
                 log.warning("consolidated_without_model", notes=len(sources.chunks))
                 best = await self._condensed(self._built_in, lease, loaded, rules, sources, runs)
@@ -179,6 +200,26 @@ class Reflecting:
         with traced(self._tracer, "record"):
             async with self._database.tx() as tx:
                 return await self._record(tx, lease, loaded, sources, best, runs, ahead=ahead)
+
+    def _within(self, rules: Rules, sources: Sources) -> Sources:
+        """As much of them as the model may write the result of."""
+        return sources.within(self._reflector.target_tokens_max, reflect_to=rules.reflect_to)
+
+    def _exceeds(self, rules: Rules, sources: Sources) -> bool:
+        return len(self._within(rules, sources).chunks) < len(sources.chunks)
+
+    async def _written(
+        self, lease: Lease, loaded: Loaded, rules: Rules, sources: Sources, runs: list[Run]
+    ) -> tuple[Sources, Verdict | None]:
+        """By the model, with what it was made of: less, if its limit became known only by this call."""
+        try:
+            return sources, await self._condensed(self._calling, lease, loaded, rules, sources, runs)
+        except StepFailed as failed:
+            if failed.kind != Rejection.CUT_OFF or not self._exceeds(rules, sources):
+                raise
+            runs[:] = failed.runs
+        less = self._within(rules, sources)
+        return less, await self._condensed(self._calling, lease, loaded, rules, less, runs)
 
     async def _condensed(
         self,
@@ -220,7 +261,7 @@ class Reflecting:
         for compression in range(1, len(COMPRESSION_SHARES) + 1):
             harder = replace(source, compression=compression)
             try:
-                verdict = await self._try(calling, lease, loaded, harder, sources, runs)
+                verdict = await self._try(calling, lease, loaded, rules, harder, sources, runs)
             except StepFailed as failed:
                 if best is None:
                     raise
@@ -240,7 +281,7 @@ class Reflecting:
             source = replace(source, rejected=verdict.reason)
         tried = len(runs) - before == len(COMPRESSION_SHARES)
         if reasons and best is None and not (tried and all(reason is Rejection.NOT_SMALLER for reason in reasons)):
-            raise StepFailed(reasons[-1], f"the reflector's output was rejected: {reasons[-1].reason}", runs=runs)
+            raise _rejected(reasons[-1], runs)
         if best is not None:
             best = await aside(
                 restore, best, guarded, limit_tokens=_restored_most(sources), size=sources.numbering.size
@@ -252,10 +293,14 @@ class Reflecting:
         calling: Calling[ReflectorInput],
         lease: Lease,
         loaded: Loaded,
+        rules: Rules,
         source: ReflectorInput,
         sources: Sources,
         runs: list[Run],
     ) -> Verdict | None:
+        """Raises StepFailed too for a result that was cut off where the model can write that of less."""
+        most = self._reflector.target_tokens_max or source.target_tokens
+        source = replace(source, target_tokens=min(source.target_tokens, most))
         draft = await calling.draft(lease, loaded, source, runs, kind=sources.kind)
         if draft is None:
             return None
@@ -268,6 +313,8 @@ class Reflecting:
             size=sources.numbering.size,
         )
         runs.append(run_of(sources.kind, draft, verdict))
+        if verdict.rejected is Rejection.CUT_OFF and self._exceeds(rules, sources):
+            raise _rejected(verdict.rejected, runs)
         return verdict
 
     async def _record(
@@ -299,6 +346,10 @@ class Reflecting:
         await reflection_store.record_reflection(tx, loaded, fenced, new, usage=usage)
         await self._store.add_version(tx, loaded.memory_id, CAUSES[sources.kind], [loaded.session_id])
         return Outcome.RECORDED
+
+
+def _rejected(reason: Rejection, runs: Sequence[Run]) -> StepFailed:
+    return StepFailed(reason, f"the reflector's output was rejected: {reason.reason}", runs=runs)
 
 
 def _reflector_input(loaded: Loaded, rules: Rules, sources: Sources) -> ReflectorInput:

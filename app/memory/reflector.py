@@ -18,6 +18,12 @@ class ModelReflector(ModelRole[ReflectorInput]):
     async def reflect(self, source: ReflectorInput) -> Draft:
         return await self._draft(source)
 
+    @property
+    def target_tokens_max(self) -> int | None:
+        """With the room above it within what the model may write."""
+        most = self.output_tokens_max
+        return None if most is None else int(most / OUTPUT_PER_TARGET)
+
     @staticmethod
     def question(source: ReflectorInput) -> Question:
         return Question(

@@ -92,6 +92,7 @@ class FatedObserver:
 
 class FatedReflector:
     name = Provider.SCRIPTED.value
+    target_tokens_max = None
 
     def __init__(self, script: Script) -> None:
         self._script = script

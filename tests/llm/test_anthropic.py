@@ -87,6 +87,19 @@ async def test_an_endpoint_that_knows_no_effort_is_asked_without_from_then_on(se
     assert ["output_config" in request.body for request in server.requests] == [True, False, False]
 
 
+async def test_a_limit_that_is_too_large_is_sent_as_large_as_may_be_from_then_on(server: ModelServer) -> None:
+    said = "max_tokens: 4010 > 2048, which is the maximum allowed number of output tokens for claude-x-20240307"
+    told = {"type": "error", "error": {"type": "invalid_request_error", "message": said}}
+    server.said_to = lambda asked: Said(status=400, body=told) if asked.max_tokens > 2_048 else None
+    model = build_model(Provider.ANTHROPIC, "claude-x-20240307", LlmConfig())
+    replies = [await model.complete(ASK), await model.complete(ASK)]
+    await model.close()
+
+    assert [reply.text for reply in replies] == ["Lisbon, of course."] * 2
+    assert [request.asked.max_tokens for request in server.requests] == [4_010, 2_048, 2_048]
+    assert model.output_tokens_max == 2_048
+
+
 def test_half_an_answer_is_none() -> None:
     with pytest.raises(ModelError, match="broke off"):
         understood(message(stop_reason="pause_turn"), read_reply, provider=Provider.ANTHROPIC)

@@ -22,6 +22,7 @@ class Played:
     provider = Provider.OPENAI
     name = "played"
     reasoning_tokens = 0
+    output_tokens_max = None
 
     def __init__(self, *outcomes: ModelReply | Exception) -> None:
         self.outcomes = list(outcomes)

@@ -1,4 +1,5 @@
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from openai.types.chat import ChatCompletion
 from app.llm.build import build_model
 from app.llm.calls import TOKENS_MAX, understood
 from app.llm.complaints import Complaint
-from app.llm.openai import Parameters, client, is_own, read_reply, read_usage
+from app.llm.openai import TRIES, Parameters, client, is_own, read_reply, read_usage
 from app.llm.port import LlmConfig, ModelError, ModelRequest, Provider, Stop, Usage
 from tests.model_server import ModelServer, Said
 
@@ -112,13 +113,90 @@ async def test_a_limit_that_is_refused_by_both_names_is_an_error(server: ModelSe
 def test_what_is_refused_is_left_out_and_nothing_else() -> None:
     own = Parameters.of("gpt-6-luna", own=True)
     effort = Complaint(text="Unsupported value: 'reasoning_effort' does not support 'low' with this model.")
-    too_large = Complaint(text="max_completion_tokens is too large: 8000. This model supports at most 4096.")
-
-    left = own.without(effort)
+    left = own.without(effort, asked=9)
 
     assert left is not None
-    assert (left.sent(9), left.without(effort)) == ({"max_completion_tokens": 9}, None)
-    assert (own.without(too_large), own.without(Complaint(text="scripted 400"))) == (None, None)
+    assert (left.sent(9), left.without(effort, asked=9)) == ({"max_completion_tokens": 9}, None)
+    assert own.without(Complaint(text="scripted 400"), asked=9) is None
+
+
+SMALL = {  # what endpoints say of a limit that is beyond what the model writes, and how much that is
+    "DeepSeek": (400, "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]", 8_192),
+    "OpenAI": (400, "max_tokens is too large: 14570. This model supports at most 4096 completion tokens", 4_096),
+    "Groq": (400, "`max_tokens` must be less than or equal to `8192`, the maximum value: see `context_window`", 8_192),
+    "DashScope": (400, "Range of max_tokens should be [1, 8192]", 8_192),
+    "Zhipu": (422, "max_tokens参数非法:限制数值范围[1,4095]", 4_095),
+    "Gemini": (400, "maxOutputTokens value of 14570 but supported is from 1 (inclusive) to 8193 (exclusive)", 8_192),
+    "Bedrock": (400, "The maximum tokens you requested exceeds the model limit of 4,096. Try again", 4_096),
+    "a gateway": (400, "Error code: 400 - max_tokens: 14570 > 8192, which is the maximum of model-2025-08-07", 8_192),
+}
+
+
+@pytest.mark.parametrize(("status", "said", "most"), SMALL.values(), ids=SMALL)
+async def test_a_limit_that_is_too_large_is_sent_as_large_as_may_be_from_then_on(
+    server: ModelServer, status: int, said: str, most: int
+) -> None:
+    server.said_to = lambda asked: Said(status=status, body=told(said)) if asked.max_tokens > most else None
+    model = build_model(Provider.OPENAI, "my-deployment", LlmConfig())
+    before = model.output_tokens_max
+    replies = [await model.complete(replace(ASK, max_output_tokens=10_570)) for _ in range(2)]
+    small = await model.complete(ASK)
+    await model.close()
+
+    assert [reply.text for reply in (*replies, small)] == ["Lisbon, of course."] * 3
+    assert [request.asked.max_tokens for request in server.requests] == [14_570, most, most, min(most, 4_010)]
+    assert (before, model.output_tokens_max) == (None, most)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "This model's maximum context length is 8192 tokens. However, your messages and max_tokens are 14870.",
+        "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 300 `inputs` tokens and 14570 `max_new_tokens`",
+        "input length and `max_tokens` exceed context limit: 9000 + 14570 > 16000",
+        "max_tokens is too large",
+        "max_tokens must be above 0 (error 400)",
+        "there are 5000 of it",
+    ],
+)
+async def test_a_number_of_something_else_is_no_limit(server: ModelServer, said: str) -> None:
+    server.always = Said(status=400, body=told(said))
+    model = build_model(Provider.OPENAI, "my-deployment", LlmConfig())
+    with pytest.raises(ModelError):
+        await model.complete(replace(ASK, max_output_tokens=10_570))
+    await model.close()
+
+    assert (len(server.requests), model.output_tokens_max) == (1, None)
+
+
+async def test_an_endpoint_that_never_takes_a_limit_is_not_asked_for_ever(server: ModelServer) -> None:
+    server.said_to = lambda asked: Said(status=400, body=told(f"max_tokens is above {asked.max_tokens - 1}"))
+    model = build_model(Provider.OPENAI, "my-deployment", LlmConfig())
+    with pytest.raises(ModelError):
+        await model.complete(ASK)
+    await model.close()
+
+    assert len(server.requests) == TRIES
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["System role not supported", "Developer instruction is not enabled for models/gemma-3-27b-it"],
+    ids=["vLLM", "Gemini"],
+)
+async def test_a_model_without_a_system_role_is_told_by_the_user_from_then_on(server: ModelServer, said: str) -> None:
+    server.fail_next(Said(status=400, body=told(said)))
+    model = build_model(Provider.OPENAI, "gemma", LlmConfig())
+    replies = [await model.complete(ASK), await model.complete(ASK)]
+    await model.close()
+
+    assert [reply.text for reply in replies] == ["Lisbon, of course."] * 2
+    by_role = [{one["role"]: one["content"] for one in request.body["messages"]} for request in server.requests]
+    assert by_role == [{"system": "s", "user": "p"}, {"user": "s\n\np"}, {"user": "s\n\np"}]
+
+
+def told(message: str) -> dict[str, Any]:
+    return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": None}}
 
 
 def limits(body: dict[str, Any]) -> dict[str, Any]:

@@ -86,6 +86,7 @@ class ScriptedReflector:
     """Answers with these logs, one a try; None is an answer cut off at its limit, and DOWN none at all."""
 
     name = Provider.SCRIPTED.value
+    target_tokens_max: int | None = None
 
     def __init__(self, *logs: str | None) -> None:
         self.asked: list[ReflectorInput] = []
@@ -191,6 +192,56 @@ async def test_the_next_try_is_told_what_was_wrong_with_the_last() -> None:
         Rejection.CUT_OFF.reason,
         f"it had about {large} tokens; write less",
     ]
+
+
+class Limited(ScriptedReflector):
+    """Of a model whose limit is known from its first answer on."""
+
+    def __init__(self, *logs: str | None, most: int) -> None:
+        super().__init__(*logs)
+        self._most = most
+
+    @property
+    def target_tokens_max(self) -> int | None:  # type: ignore[override] # as a role has it
+        return self._most if self.asked else None
+
+
+async def written(reflector: ScriptedReflector, *, whole: bool = False) -> tuple[list[int], list[Run]]:
+    """Of which of four notes a reflection came about, and the calls it took."""
+    size = text_tokens(render(NOTED))
+    memory = loaded(*(observation(number, *NOTED, tokens=size) for number in range(1, 5)))
+    sources = reflect_sources(memory, Reflect(keep_tokens=0, whole=whole))
+    runs = list[Run]()
+    lease = Lease(memory_id=memory.memory_id, epoch=1)
+    steps, rules = reflecting(reflector), Rules.resolve({}, {})
+    used, verdict = await steps._written(lease, memory, rules, steps._within(rules, sources), runs)
+    assert verdict is not None
+    return ids(used.observations), runs
+
+
+async def test_where_a_cut_answer_shows_how_little_a_model_writes_less_is_condensed_at_once() -> None:
+    reflector = Limited(None, HARDER, most=text_tokens(render(NOTED)))
+
+    used, runs = await written(reflector)
+
+    assert (used, [run.error for run in runs]) == ([1, 2], [Rejection.CUT_OFF, None])
+    assert [asked.compression for asked in reflector.asked] == [1, 1]
+    assert [len(asked.items) for asked in reflector.asked] == [4 * len(NOTED), 2 * len(NOTED)]
+
+
+async def test_as_much_is_condensed_as_a_model_is_known_to_write() -> None:
+    reflector = Limited(None, HARDER, HARDER, most=1)
+    await written(reflector)
+
+    assert (await written(reflector))[0] == [1]
+    assert reflector.asked[-1].target_tokens == 1
+
+
+async def test_a_whole_rewrite_is_written_shorter_where_a_model_writes_little() -> None:
+    reflector = Limited(None, HARDER, most=200)
+
+    assert (await written(reflector, whole=True))[0] == [1, 2, 3, 4]
+    assert reflector.asked[0].target_tokens > reflector.asked[1].target_tokens == 200
 
 
 async def test_where_no_try_is_an_answer_the_step_fails_with_its_calls() -> None:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from app.kit.offload import aside
 from app.llm.port import Provider, Usage
@@ -43,6 +43,8 @@ class ExtractiveObserver(Extractive):
 
 
 class ExtractiveReflector(Extractive):
+    target_tokens_max: ClassVar[None] = None
+
     async def reflect(self, source: ReflectorInput) -> Draft:
         return await self._draft(reflections, source)
 
