@@ -44,6 +44,12 @@ async def unanswered(model: Model, request: ModelRequest) -> Usage:
     return await priced(model.provider, model.name, await _input(request))
 
 
+async def reckoned(model: Model, request: ModelRequest, text: str) -> Usage:
+    """What an answer of ``text`` is booked at whose server tells no usage: else no cap would bind."""
+    usage = replace(await _input(request), output_tokens=await asyncio.to_thread(text_tokens, text))
+    return await priced(model.provider, model.name, usage)
+
+
 async def _input(request: ModelRequest) -> Usage:
     counted = await asyncio.to_thread(lambda: text_tokens(request.system) + text_tokens(request.prompt))
     return Usage(input_tokens=round(counted * INPUT_MARGIN))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Generic
 
 from app.llm.port import UNHEARD, Model, ModelError, ModelReply, ModelRequest, Stop, Usage
-from app.llm.prices import estimated, unanswered
+from app.llm.prices import estimated, reckoned, unanswered
 from app.memory.model import Call, Draft, Source
 from app.memory.prompts import Prompt
 
@@ -75,6 +75,8 @@ async def _drafted(model: Model, request: ModelRequest, *, prompt_version: str) 
             error.usage = await unanswered(model, request)
         raise
     reply = replace(reply, model=reply.model or model.name)  # not every server names it
+    if not (reply.usage.input_tokens or reply.usage.output_tokens):  # nor tells what was used
+        reply = replace(reply, usage=await reckoned(model, request, reply.text))
     if reply.stop is Stop.REFUSAL:
         raise ModelError("refused", f"{model.provider} refused to answer", retryable=False, reply=reply)
     return Draft(

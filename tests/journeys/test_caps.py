@@ -11,8 +11,9 @@ import pytest
 from tests.conftest import Service, StartService
 from tests.journeys.looks import WAIT_MS, Json, until
 from tests.journeys.talk import plain_talk
-from tests.model_replies import PromptKind
-from tests.model_server import Fault, ModelServer
+from tests.model_replies import PromptKind, observe
+from tests.model_server import Fault, ModelServer, Said
+from tests.model_wire import Ending, reply
 
 KEY = "s"
 MEMORY: dict[str, Any] = {
@@ -91,6 +92,22 @@ async def test_at_its_cap_a_memory_pauses_and_catches_up_by_itself_the_next_day(
     assert caught_up["cursor"]["observed_seq"] == 2 * OBSERVE_AT + 2
     assert caught_up["coverage"]["gaps"] == []
     assert len(models.requests) == 2
+
+
+async def test_a_cap_binds_where_a_server_tells_no_usage(
+    start_service: StartService, models: ModelServer, provider: str
+) -> None:
+    models.said_to = lambda asked: Said(body=reply(provider, asked, observe(asked), Ending.END) | {"usage": None})
+    async with start_service(provider=provider, memory=MEMORY, caps={"session_tokens_per_day": 1}) as service:
+        await service.append(KEY, *talk(1, OBSERVE_AT), wait_ms=WAIT_MS)
+        one_call = await service.memory(KEY)
+        await service.append(KEY, *talk(OBSERVE_AT + 1, 2 * OBSERVE_AT), wait_ms=WAIT_MS)
+        paused = await service.memory(KEY)
+
+    assert one_call["last_observer_run"]["input_tokens"] > 0
+    assert one_call["spending"]["session"]["tokens"] > 1
+    assert paused["status"] == "paused"
+    assert len(models.requests) == 1
 
 
 async def test_the_ladder_asks_a_smaller_model_then_makes_larger_batches(

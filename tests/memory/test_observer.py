@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from app.kit.tokens import text_tokens
 from app.llm.build import SMALL_MODELS, build_model
 from app.llm.port import LlmConfig, Model, ModelError, Provider
 from app.memory.model import ObserverInput, ReflectorInput
@@ -13,8 +14,9 @@ from app.memory.parsing import parse
 from app.memory.prompts import prompt
 from app.memory.reflector import ModelReflector, reflector_instructions
 from app.sessions.model import Kind, Message, Role
-from tests.model_replies import PromptKind
-from tests.model_server import Fault, ModelServer
+from tests.model_replies import Asked, PromptKind
+from tests.model_server import Fault, ModelServer, Said
+from tests.model_wire import Ending, reply
 
 START = datetime(2026, 8, 1, 23, 30, tzinfo=UTC)
 NOW = datetime(2026, 8, 5, tzinfo=UTC)
@@ -61,6 +63,29 @@ async def test_an_observation_comes_back_with_what_it_cost(model: Model) -> None
     assert draft.call.prompt_version == prompt("observer").version
     assert draft.call.usage.input_tokens > draft.call.usage.output_tokens > 0
     assert draft.call.latency_ms >= 0
+
+
+@pytest.mark.parametrize("ending", [Ending.END, Ending.REFUSAL])
+async def test_an_answer_of_a_server_that_tells_no_usage_is_booked_by_an_estimate(
+    server: ModelServer, model: Model, ending: Ending
+) -> None:
+    observer, source, said = ModelObserver(model), ObserverInput(messages=conversation(4)), "* It is so. " * 100
+
+    def answer(asked: Asked) -> Said:
+        return Said(body=reply(model.provider.value, asked, said, ending) | {"usage": None})
+
+    server.said_to = answer
+    most = await observer.estimate(source)
+    try:
+        usage = (await observer.observe(source)).call.usage
+    except ModelError as refused:
+        usage = refused.usage
+
+    assert usage.input_tokens == most.input_tokens > 0
+    beside = ending is Ending.REFUSAL and model.provider is Provider.OPENAI  # where no text is
+    assert usage.output_tokens == (0 if beside else text_tokens(said))
+    assert usage.cost_usd is not None
+    assert 0 < usage.cost_usd < (most.cost_usd or 0)
 
 
 async def test_the_default_observer_of_the_server_cites_every_message(model: Model) -> None:
