@@ -47,13 +47,14 @@ class Verdict:
 
     ``current_task`` and ``suggested_response`` are as in ``Parsed``.
 
-    ``grounded_share`` is the share of lines whose claims occur in their source, 1.0 where there is no line.
+    ``grounded_share`` is the share of lines whose claims occur in their source, 1.0 where there is no line; None where
+    none was looked at, because the output is rejected whatever they say.
     """
 
     items: tuple[Item, ...]
     text: str
     rejected: Rejection | None
-    grounded_share: float
+    grounded_share: float | None
     tokens: int
     current_task: str | None = None
     suggested_response: str | None = None
@@ -175,6 +176,10 @@ def _judge(
     cut_off: bool,
     size: Callable[[Sequence[Item]], int] = tokens_of,
 ) -> Verdict:
+    least = tokens_of([_barest(item) for item in parsed.items])
+    hopeless = _rejection(parsed, tokens=least, tokens_max=tokens_max, cut_off=cut_off)
+    if hopeless is not None:  # to ground thousands of lines takes minutes
+        return _unread(parsed, hopeless, tokens=size(parsed.items))
     items = clip_citations(parsed.items, within=within, said="\n".join(source.text for source in sources))
     grounds = Grounds(sources, known=known)
     grounded = [_is_grounded(item, grounds) for item in items]
@@ -192,6 +197,23 @@ def _judge(
         current_task=parsed.current_task,
         suggested_response=parsed.suggested_response,
     )
+
+
+def _unread(parsed: Parsed, rejection: Rejection, *, tokens: int) -> Verdict:
+    return Verdict(
+        items=parsed.items,
+        text=render(parsed.items),
+        rejected=rejection,
+        grounded_share=None if parsed.items else 1.0,
+        tokens=tokens,
+        current_task=parsed.current_task,
+        suggested_response=parsed.suggested_response,
+    )
+
+
+def _barest(item: Item) -> Item:
+    """The line without what judging may take from it: it becomes no smaller."""
+    return replace(item, cites=(), details=tuple(replace(detail, cites=()) for detail in item.details))
 
 
 def _rejection(parsed: Parsed, *, tokens: int, tokens_max: int | None, cut_off: bool) -> Rejection | None:

@@ -24,7 +24,9 @@ def judged_observation(
     earlier: Sequence[Item] = (),
 ) -> Verdict:
     """``task`` and the ``earlier`` lines were known before; ``output_tokens`` is what was to be written at most."""
-    parsed = vetted(dated(parse(draft.text), span.messages, timezone), message_voices(span.messages), task=task)
+    parsed = parse(draft.text)
+    if not draft.cut_off:  # which is rejected whatever it says
+        parsed = vetted(dated(parsed, span.messages, timezone), message_voices(span.messages), task=task)
     return judge_observation(
         parsed,
         source=span.messages,
@@ -78,8 +80,9 @@ def judged_reflection(
     size: Callable[[Sequence[Item]], int],
 ) -> Verdict:
     """``items`` are what is condensed, of so many ``tokens``, and into how many at most; ``size`` as there."""
+    parsed = parse(draft.text)
     return judge_reflection(
-        vetted(parse(draft.text), item_voices(items)),
+        parsed if draft.cut_off else vetted(parsed, item_voices(items)),
         items=items,
         source_tokens=tokens,
         limit_tokens=limit_tokens,
@@ -89,9 +92,11 @@ def judged_reflection(
 
 
 def judged_facts(draft: Draft, source: ExtractorInput) -> Verdict:
-    voices = (*item_voices(source.items), *message_voices(source.messages))
+    parsed = parse(draft.text)
+    if not draft.cut_off:
+        parsed = vetted(parsed, (*item_voices(source.items), *message_voices(source.messages)))
     return judge_facts(
-        vetted(parse(draft.text), voices),
+        parsed,
         items=source.items,
         messages=source.messages,
         cut_off=draft.cut_off,

@@ -114,6 +114,27 @@ def test_what_need_not_shrink_becomes_no_more_than_was_asked_for() -> None:
     assert observed(of_tokens(701), output_tokens=700).rejected is Rejection.NOT_SMALLER
 
 
+def test_no_line_is_looked_at_of_what_is_rejected_whatever_it_says() -> None:
+    said = line("User paid 40 euros.", (11, 11))
+
+    assert observed(said, cut_off=True).grounded_share is None
+    assert observed(of_tokens(701), output_tokens=700).grounded_share is None
+    assert reflected(of_tokens(701), limit_tokens=700).grounded_share is None
+    assert observed(said).grounded_share == 1.0
+
+
+def test_what_fits_without_its_false_citations_is_not_rejected_for_them() -> None:
+    cited = line("User paid 40 euros.", *((seq, seq) for seq in range(100, 400)))
+    size = text_tokens(render([line("User paid 40 euros.")]))
+
+    assert observed(cited, output_tokens=size).rejected is None
+    assert observed(cited, output_tokens=size - 1).rejected is Rejection.NOT_SMALLER
+
+
+def test_the_next_try_is_told_how_large_it_was_with_all_that_was_written() -> None:
+    assert observed(of_tokens(701), output_tokens=700).reason == "it had about 701 tokens; write less"
+
+
 @pytest.mark.parametrize(
     ("item", "grounded"),
     [
