@@ -29,7 +29,7 @@ Written by `make env` from the code: every setting, its default and what it may 
 empty one counts as not set. A misspelt or wrong setting stops the start with one line that names it.
 
 The models' keys and addresses are those of the providers' own SDKs: `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`,
-`OPENAI_API_KEY`, `OPENAI_BASE_URL`.
+`OPENAI_API_KEY`, `OPENAI_BASE_URL`. Blanks and newlines around them are no part of them.
 """
 
 # What a field's constraints say of its value.

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from dataclasses import replace
 
 import anthropic
@@ -14,6 +15,7 @@ from app.llm.complaints import Complaint, answer_in, complaint
 from app.llm.endings import stop_of
 from app.llm.port import LlmConfig, ModelReply, ModelRequest, Provider, Usage
 from app.llm.prices import priced
+from app.llm.reaching import building, given_address, given_key
 from app.llm.thinking import without_thinking
 
 ERRORS = SdkErrors(
@@ -22,6 +24,8 @@ ERRORS = SdkErrors(
     connection=anthropic.APIConnectionError,
     base=anthropic.AnthropicError,
 )
+ADDRESS, ADDRESS_VARIABLE = "https://api.anthropic.com", "ANTHROPIC_BASE_URL"
+
 # Claude 5 and later think unless told otherwise, and accept an effort; older models do neither (whats-new-haiku-5-5,
 # "effort" in Anthropic's documentation). Observing is extraction: it wants little thought.
 EFFORT = lazy_pattern(r"\b(output_config|effort)\b")
@@ -92,14 +96,33 @@ class _Http(BoundedReplies, anthropic.DefaultAsyncHttpxClient):
 
 
 def _client(timeout_seconds: float, *, reply_bytes_max: int) -> anthropic.AsyncAnthropic:
-    http = _Http(reply_bytes_max=reply_bytes_max, timeout=timeout_seconds)
+    """Raises ModelSetupError, in one line for the operator."""
+    credentials, address = _credentials(), _address()
     try:
-        client = anthropic.AsyncAnthropic(timeout=timeout_seconds, max_retries=0, http_client=http)
+        with building("anthropic"):
+            http = _Http(reply_bytes_max=reply_bytes_max, timeout=timeout_seconds)
+            client = anthropic.AsyncAnthropic(
+                **credentials, base_url=address, timeout=timeout_seconds, max_retries=0, http_client=http
+            )
     except anthropic.AnthropicError as error:
         raise ModelSetupError(f"provider anthropic: {' '.join(str(error).split())}") from error
-    if not (client.api_key or client.auth_token or client.credentials):
+    if not ((client.api_key or "").strip() or (client.auth_token or "").strip() or client.credentials):
         raise ModelSetupError("provider anthropic: set ANTHROPIC_API_KEY")
     return client
+
+
+def _credentials() -> dict[str, str]:
+    """Those that the SDK would take first; where there are none, it looks for others by itself."""
+    key, token = given_key(os.environ, "ANTHROPIC_API_KEY"), given_key(os.environ, "ANTHROPIC_AUTH_TOKEN")
+    if key:
+        return {"api_key": key}
+    return {"auth_token": token} if token else {}
+
+
+def _address() -> str | None:
+    """None where no variable is there: a profile may name another."""
+    address = given_address(os.environ, ADDRESS_VARIABLE)
+    return ADDRESS if address is None and ADDRESS_VARIABLE in os.environ else address
 
 
 def _cacheable(system: str) -> TextBlockParam:

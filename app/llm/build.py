@@ -18,11 +18,12 @@ MID_MODELS: Mapping[Provider, str] = {Provider.ANTHROPIC: "claude-sonnet-5-5", P
 def default_provider(environ: Mapping[str, str]) -> Provider:
     """The provider whose key is set; both: Anthropic; none: the built-in that needs no model (api.md, Settings).
 
-    An empty variable is not set. OPENAI_BASE_URL alone selects nothing: which model to ask there is unknown.
+    An empty variable, or one of blanks, is not set. OPENAI_BASE_URL alone selects nothing: which model to ask there is
+    unknown.
     """
-    if environ.get("ANTHROPIC_API_KEY"):
+    if environ.get("ANTHROPIC_API_KEY", "").strip():
         return Provider.ANTHROPIC
-    if environ.get("OPENAI_API_KEY"):
+    if environ.get("OPENAI_API_KEY", "").strip():
         return Provider.OPENAI
     return Provider.EXTRACTIVE
 

@@ -5,9 +5,11 @@ Key and endpoint are the SDK's own variables (OPENAI_API_KEY, OPENAI_BASE_URL).
 
 import asyncio
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import openai
@@ -21,6 +23,7 @@ from app.llm.complaints import Complained, Complaint, answer_in, complaint
 from app.llm.endings import stop_of
 from app.llm.port import LlmConfig, ModelReply, ModelRequest, Provider, Stop, Usage
 from app.llm.prices import priced
+from app.llm.reaching import building, given_address, given_key
 from app.llm.thinking import without_thinking
 
 ERRORS = SdkErrors(
@@ -29,6 +32,7 @@ ERRORS = SdkErrors(
     connection=openai.APIConnectionError,
     base=openai.OpenAIError,
 )
+ADDRESS = "https://api.openai.com/v1"
 OWN_HOSTS = (".openai.com", ".openai.azure.com")
 PLACEHOLDER_KEY = "none"  # the SDK insists on a key, an endpoint of one's own need not
 REASONS = lazy_pattern(r"gpt-[5-9](?!.*(chat|pro))")  # the "chat" and "pro" models take no low effort
@@ -146,11 +150,16 @@ class _Http(BoundedReplies, openai.DefaultAsyncHttpxClient):
 
 
 def client(timeout_seconds: float, *, reply_bytes_max: int) -> openai.AsyncOpenAI:
-    http = _Http(reply_bytes_max=reply_bytes_max, timeout=timeout_seconds)
+    """Raises ModelSetupError, in one line for the operator."""
+    key = given_key(os.environ, "OPENAI_API_KEY") or ""
+    address = given_address(os.environ, "OPENAI_BASE_URL") or ADDRESS
+    with building("openai"):
+        http = _Http(reply_bytes_max=reply_bytes_max, timeout=timeout_seconds)
+    build = partial(openai.AsyncOpenAI, base_url=address, timeout=timeout_seconds, max_retries=0, http_client=http)
     try:
-        return openai.AsyncOpenAI(timeout=timeout_seconds, max_retries=0, http_client=http)
+        return build(api_key=key)
     except openai.OpenAIError as error:
-        keyless = openai.AsyncOpenAI(api_key=PLACEHOLDER_KEY, timeout=timeout_seconds, max_retries=0, http_client=http)
+        keyless = build(api_key=PLACEHOLDER_KEY)
         if is_own(keyless):
             raise ModelSetupError(
                 "provider openai: set OPENAI_API_KEY, or OPENAI_BASE_URL to an endpoint that needs no key"

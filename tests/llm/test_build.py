@@ -33,6 +33,8 @@ def test_each_default_model_is_one_the_installed_sdk_names(defaults: dict[Provid
         ({}, Provider.EXTRACTIVE),
         ({"OPENAI_BASE_URL": "http://127.0.0.1:11434/v1"}, Provider.EXTRACTIVE),
         ({"ANTHROPIC_API_KEY": "", "OPENAI_API_KEY": ""}, Provider.EXTRACTIVE),
+        ({"ANTHROPIC_API_KEY": " ", "OPENAI_API_KEY": "\n"}, Provider.EXTRACTIVE),
+        ({"ANTHROPIC_API_KEY": " ", "OPENAI_API_KEY": "k\n"}, Provider.OPENAI),
         ({"OPENAI_API_KEY": "k"}, Provider.OPENAI),
         ({"ANTHROPIC_API_KEY": "k"}, Provider.ANTHROPIC),
         ({"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}, Provider.ANTHROPIC),
