@@ -35,6 +35,16 @@ def _named(name: str | None) -> str | None:
     return name
 
 
+def _called(name: str) -> str:
+    """The key of a session that may be new; to `export`, one that was stored before is named as it was."""
+    from app.kit.names import COMPLAINT, has_a_step
+
+    if has_a_step(name):
+        raise typer.BadParameter(COMPLAINT)
+    _named(name)
+    return name
+
+
 DataDir = Annotated[Path | None, typer.Option(help="Folder of the embedded database.")]
 Url = Annotated[str | None, typer.Option(help="A running service; else that of DAYBOOK_PORT on this machine.")]
 Key = Annotated[str | None, typer.Option(help="Its API key.", envvar="DAYBOOK_BOOTSTRAP_KEY", show_envvar=True)]
@@ -194,7 +204,7 @@ def export_session(
 def import_session(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What `daybook export` wrote.")],
     *,
-    session: Annotated[str, typer.Option(callback=_named, help="The key it gets, which must be free.")],
+    session: Annotated[str, typer.Option(callback=_called, help="The key it gets, which must be free.")],
     tenant: Annotated[str, typer.Option(callback=_named, help="Whose session it becomes.")] = "default",
     data_dir: DataDir = None,
 ) -> None:
@@ -223,7 +233,7 @@ def openapi() -> None:
 @commands.command()
 def replay(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="JSONL, one message a line; .jsonl.gz too.")],
-    session: Annotated[str, typer.Option(callback=_named, help="Key of the session to post to.")],
+    session: Annotated[str, typer.Option(callback=_called, help="Key of the session to post to.")],
     url: Url = None,
     key: Key = None,
     preset: Annotated[str | None, typer.Option(help="Configure the session with this preset first.")] = None,
@@ -246,7 +256,7 @@ def replay(
 def demo(
     url: Annotated[str | None, typer.Argument(help="A running service; one is started where none answers.")] = None,
     key: Key = None,
-    session: Annotated[str, typer.Option(callback=_named, help="Key of the session to post to.")] = "demo",
+    session: Annotated[str, typer.Option(callback=_called, help="Key of the session to post to.")] = "demo",
 ) -> None:
     """Replay the sample conversation and print the compiled context (make demo)."""
     with _one_line_errors():

@@ -123,6 +123,15 @@ def test_a_session_or_tenant_that_the_api_cannot_name_is_refused(command: list[s
     assert "1-200 characters" in result.stderr
 
 
+@pytest.mark.parametrize("command", [["import", "file"], ["replay", "file"], ["demo"]], ids=" ".join)
+def test_a_session_is_not_called_a_step_that_clients_take_out_of_a_path(command: list[str]) -> None:
+    for name in (".", ".."):
+        result = CliRunner().invoke(commands, [*command, "--session", name])
+
+        assert result.exit_code == 2
+        assert "out of a path" in result.stderr
+
+
 @pytest.mark.parametrize("command", ["serve", "migrate", "openapi"])
 def test_a_misspelt_setting_stops_the_start_with_one_line(command: str) -> None:
     result = CliRunner().invoke(commands, [command], env={"DAYBOOK_PROVIDR": "openai"})

@@ -4,17 +4,22 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import Path, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from app.artifacts.model import Artifact, handle
 from app.kit.bodies import Body
+from app.kit.names import in_a_path
 from app.kit.paging import NUMBER_MAX
 from app.sessions.schemas import KEY_PATTERN
 
 PATTERN_CHARS_MAX, MATCHES_MAX, NEIGHBOURS_MAX = 1_000, 200, 10
 MATCHES_DEFAULT, NEIGHBOURS_DEFAULT = 50, 2
 
-Name = Annotated[str, Path(pattern=KEY_PATTERN, description="`message:SEQ:PART` is a part of a message")]
+Name = Annotated[
+    str,
+    Path(pattern=KEY_PATTERN, description="`message:SEQ:PART` is a part of a message"),
+    AfterValidator(in_a_path),
+]
 Version = Annotated[int | None, Query(ge=1, le=NUMBER_MAX, description="Default: the newest")]
 
 

@@ -6,14 +6,14 @@ So a tool checks, refuses and answers as its route does. A model's docstring is 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from app.kit.json import dumps
 from app.recall.schemas import LIMIT_DEFAULT, LIMIT_MAX
 from app.sessions.model import MESSAGES_MOST
-from app.sessions.schemas import KEY_PATTERN, WAIT_MS_MAX
+from app.sessions.schemas import WAIT_MS_MAX, Name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,16 +45,6 @@ class Tool(BaseModel, ABC):
         return self.model_dump(mode="json", exclude=set(beside), exclude_none=True)
 
 
-def _in_a_path(name: str) -> str:
-    """A client takes the steps ``.`` and ``..`` out of a path, and would ask another route (RFC 3986, 5.2.4)."""
-    if name in {".", ".."}:
-        raise ValueError(f"'{name}' cannot be asked for by a path")
-    return name
-
-
-Name = Annotated[str, Field(pattern=KEY_PATTERN), AfterValidator(_in_a_path)]
-
-
 class SessionTool(Tool, ABC):
     session: Name = Field(description="Key of the conversation, chosen by whoever appends to it")
 
@@ -78,7 +68,7 @@ class AppendMessages(SessionTool):
     reads: ClassVar[bool] = False
 
     messages: list[Said] = Field(min_length=1, max_length=MESSAGES_MOST)
-    resource_id: str | None = Field(None, pattern=KEY_PATTERN, description="Whose conversation it is, e.g. a user's id")
+    resource_id: Name | None = Field(None, description="Whose conversation it is, e.g. a user's id")
 
     def call(self) -> Call:
         return Call(method="POST", path=self._path("messages"), body=self._given())

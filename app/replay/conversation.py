@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from app.kit.names import has_a_step
 from app.kit.patterns import lazy_pattern
 from app.replay.errors import ReplayError
 
@@ -65,10 +66,14 @@ def _message(row: Any, *, default_id: str) -> dict[str, Any]:
     if not isinstance(row, dict) or not isinstance(row.get("role"), str):
         raise ReplayError('a message is an object with a "role"')
     turn_id = row.get("turn_id")
-    names = {"id": turn_id if isinstance(turn_id, str) and MESSAGE_ID.fullmatch(turn_id) else default_id}
+    names = {"id": turn_id if _is_an_id(turn_id) else default_id}
     if row.get("speaker") not in (None, row["role"]):
         names["name"] = row["speaker"]
     return names | {field: value for field, value in row.items() if field not in BOOKKEEPING}
+
+
+def _is_an_id(value: Any) -> bool:
+    return isinstance(value, str) and MESSAGE_ID.fullmatch(value) is not None and not has_a_step(value)
 
 
 def _object(line: bytes) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, 
 from pydantic_core import PydanticCustomError
 
 from app.kit.bodies import Body
+from app.kit.names import in_a_path, in_a_path_with_more
 from app.kit.patterns import lazy_pattern
 from app.sessions.model import MESSAGES_MOST, SEQ_MAX, Kind, Message
 from app.sessions.store import SessionRecord
@@ -16,19 +17,29 @@ from app.sessions.usage import TOKENS_MAX
 KEY_PATTERN = r"^[A-Za-z0-9._:@~=+-]{1,200}$"
 MESSAGE_ID_PATTERN = r"^[A-Za-z0-9._:@~=+/-]{1,200}$"
 IDEMPOTENCY_KEY_PATTERN = r"^[A-Za-z0-9._:@~=+/-]{1,190}$"
-SESSION_KEY, MESSAGE_ID = lazy_pattern(KEY_PATTERN), lazy_pattern(MESSAGE_ID_PATTERN)
+SESSION_KEY = lazy_pattern(rf"(?!\.{{1,2}}$){KEY_PATTERN}")
 
 STORABLE_PATTERN = r"^[^\x00]*$"  # Postgres has no text with a NUL to compare with
 
 PAGE_DEFAULT, PAGE_MAX = 50, 500
 WAIT_MS_MAX = 60_000
 
-Key = Annotated[str, Path(pattern=KEY_PATTERN, description="The session's key, chosen by the caller", examples=["s1"])]
-ResourceId = Annotated[str, Path(pattern=KEY_PATTERN, description="Whose sessions they are", examples=["user-42"])]
-MessageId = Annotated[str, Path(pattern=MESSAGE_ID_PATTERN, examples=["m-1"])]
+# A session's, a resource's, an artifact's: in a path, or where it is given to be in one.
+Name = Annotated[str, Field(pattern=KEY_PATTERN), AfterValidator(in_a_path)]
+Key = Annotated[
+    str,
+    Path(pattern=KEY_PATTERN, description="The session's key, chosen by the caller", examples=["s1"]),
+    AfterValidator(in_a_path),
+]
+ResourceId = Annotated[
+    str,
+    Path(pattern=KEY_PATTERN, description="Whose sessions they are", examples=["user-42"]),
+    AfterValidator(in_a_path),
+]
+MessageId = Annotated[str, Path(pattern=MESSAGE_ID_PATTERN, examples=["m-1"]), AfterValidator(in_a_path)]
 IdempotencyKey = Annotated[
-    str | None,
-    Header(pattern=IDEMPOTENCY_KEY_PATTERN, description="Gives messages without an id the id `K:<index>`"),
+    Annotated[str, Field(pattern=IDEMPOTENCY_KEY_PATTERN), AfterValidator(in_a_path_with_more)] | None,
+    Header(description="Gives messages without an id the id `K:<index>`"),
 ]
 Limit = Annotated[int, Query(ge=1, le=PAGE_MAX)]
 Cursor = Annotated[str | None, Query(max_length=400, description="`next_cursor` of the page before")]
@@ -80,9 +91,9 @@ class MessageIn(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    id: Annotated[str | None, BeforeValidator(_own)] = Field(
-        None, pattern=MESSAGE_ID_PATTERN, description="Idempotency key within the session"
-    )
+    id: Annotated[
+        Annotated[str, Field(pattern=MESSAGE_ID_PATTERN), AfterValidator(in_a_path)] | None, BeforeValidator(_own)
+    ] = Field(None, description="Idempotency key within the session")
     created_at: Time | None = Field(None, description="When it was said; default: now")
     metadata: dict[str, Any] | None = None
     observe: StrictBool | None = Field(None, description="false: stored and shown, never remembered")
@@ -113,7 +124,7 @@ class UsageIn(BaseModel):
 
 class AppendIn(Body):
     messages: list[MessageIn] = Field(min_length=1, max_length=MESSAGES_MOST)
-    resource_id: str | None = Field(None, pattern=KEY_PATTERN, description="Whose session it is, e.g. a user's id")
+    resource_id: Name | None = Field(None, description="Whose session it is, e.g. a user's id")
     usage: UsageIn | None = None
 
 
@@ -185,7 +196,7 @@ MERGED = "Merged; a null unsets a key, and switches ``buffer_every`` off"
 
 
 class SessionIn(Body):
-    resource_id: str | None = Field(None, pattern=KEY_PATTERN)
+    resource_id: Name | None = None
     metadata: dict[str, Any] = Field(default_factory=dict, description="Merged; a null removes its key")
     config: dict[str, Any] = Field(
         default_factory=dict,
@@ -212,7 +223,7 @@ class ResourceOut(BaseModel):
 class BranchIn(Body):
     model_config = ConfigDict(strict=True)
 
-    key: str = Field(pattern=KEY_PATTERN, description="The new session's")
+    key: Name = Field(description="The new session's")
     at_seq: int | None = Field(None, ge=1, le=SEQ_MAX, description="The last message copied; default: the newest")
 
 

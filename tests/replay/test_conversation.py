@@ -53,6 +53,7 @@ def test_a_line_in_a_providers_shape_passes_as_it_is() -> None:
         ({"turn_id": "陈阳:64"}, "line-7"),
         ({"turn_id": "x" * 201}, "line-7"),
         ({"turn_id": None}, "line-7"),
+        ({"turn_id": "a/.."}, "line-7"),
         ({}, "line-7"),
         ({"id": "own", "turn_id": "D1:3"}, "own"),
     ],

@@ -252,6 +252,51 @@ async def test_keys_and_ids_have_up_to_200_of_their_characters(service: Service)
         assert pointers(await service.client.get(f"/sessions/{wrong}/messages")) == ["key"]
 
 
+@pytest.mark.parametrize("step", [".", ".."])
+async def test_nothing_is_called_a_step_that_clients_take_out_of_a_path(service: Service, step: str) -> None:
+    """RFC 3986, 5.2.4: to delete the message `..` of a session they ask for the session to be deleted."""
+    for message_id in (step, f"a/{step}", f"{step}/a", f"a/{step}/b"):
+        assert pointers(await post(service, said(id=message_id))) == ["/messages/0/id"]
+    assert pointers(await post(service, said(), resource_id=step)) == ["/resource_id"]
+    named = {"Idempotency-Key": f"a/{step}/b"}
+    answer = await service.client.post(MESSAGES, json={"messages": [said()]}, headers=named)
+    assert pointers(answer) == ["idempotency-key"]
+    assert pointers(await put(service, resource_id=step)) == ["/resource_id"]
+    await service.append("s1", said())
+    assert pointers(await service.client.post("/sessions/s1/branch", json={"key": step})) == ["/key"]
+
+    written = step.replace(".", "%2e")  # httpx2 leaves it, as no browser does
+    for method, path, parameter in (
+        ("POST", f"/sessions/{written}/messages", "key"),
+        ("PUT", f"/sessions/{written}", "key"),
+        ("PUT", f"/resources/{written}", "resource_id"),
+        ("PUT", f"/sessions/s1/artifacts/{written}", "name"),
+        ("DELETE", f"/sessions/s1/messages/{written}", "message_id"),
+        ("GET", f"/sessions/{written}/context", "key"),
+    ):
+        answer = await service.client.request(method, path, json={"messages": [said()]} if method == "POST" else {})
+        assert pointers(answer) == [parameter], path
+    assert [session["session"] for session in (await service.get("/sessions"))["items"]] == ["s1"]
+
+
+async def test_points_that_are_no_step_of_a_path_may_stand_in_a_name(service: Service) -> None:
+    for name in ("...", ".a", "..a", "a.", "a.."):
+        assert (await post(service, said(id=f"{name}/{name}"), key=name, resource_id=name)).status_code == 201
+        assert (await service.get(f"/sessions/{name}/messages/{name}/{name}"))["seq"] == 1
+    for key in (".", "..", "a/..", "..."):
+        answer = await service.client.post(MESSAGES, json={"messages": [said()]}, headers={"Idempotency-Key": key})
+        assert answer.json()["messages"][0]["id"] == f"{key}:0"
+
+
+async def test_a_message_stored_under_such_an_id_before_is_still_listed(service: Service, database_url: str) -> None:
+    await service.append("s1", said(id="m"))
+    connection = await asyncpg.connect(database_url)
+    await connection.execute("UPDATE messages SET id = '..'")
+    await connection.close()
+
+    assert [message["id"] for message in await stored(service)] == [".."]
+
+
 def refused() -> dict[str, tuple[Any, str]]:
     """Bodies that are not taken, by what is wrong with them, and the pointer to it."""
     return {
