@@ -191,6 +191,21 @@ def test_the_built_in_memory_says_what_it_is(service: Running) -> None:
     assert service.ask("/sessions/s/memory")["observer"] == "extractive"
 
 
+def test_the_key_of_the_compose_file_is_made_once_and_kept_where_a_shell_finds_it(tmp_path: Path) -> None:
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not on this machine")
+    [block] = fences("Docker compose")
+    make, run = block.text.splitlines()
+    assert run.startswith("docker compose ")
+    assert f"# {make}\n" in (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
+
+    keys = [shell(f'cd {tmp_path}\n{make}\n. ./.env\nprintf %s "$DAYBOOK_BOOTSTRAP_KEY"') for _ in range(2)]
+
+    assert re.fullmatch("[0-9a-f]{64}", keys[0])
+    assert keys[1] == keys[0]
+    assert (tmp_path / ".env").stat().st_mode & 0o077 == 0
+
+
 def test_every_setting_that_is_named_exists() -> None:
     named = set(re.findall(r"DAYBOOK_[A-Z_]*[A-Z]", README)) - {"DAYBOOK_MEMORY"}
 
