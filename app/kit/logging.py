@@ -14,7 +14,7 @@ import sys
 import traceback
 from contextlib import suppress
 from functools import partial
-from typing import TextIO
+from typing import Any, TextIO
 
 import orjson
 import structlog
@@ -38,11 +38,11 @@ def configure(*, json: bool, level: str, waiting_bytes_max: int = WAITING_BYTES_
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         tell_failure,
     ]
-    coloured = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+    console: list[Processor] = [written_out, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
     before = _before_stderr(waiting_bytes_max)
-    _configure_libraries(shared, structlog.processors.JSONRenderer() if json else coloured, before or sys.stderr)
+    _configure_libraries(shared, [structlog.processors.JSONRenderer()] if json else console, before or sys.stderr)
     structlog.configure(
-        processors=[*shared, _one_line if json else coloured],
+        processors=[*shared, *([_one_line] if json else console)],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=partial(_Lines, before),
         cache_logger_on_first_use=True,
@@ -58,10 +58,10 @@ def _before_stderr(waiting_bytes_max: int) -> Unheld | None:
     return unheld(descriptor, waiting_bytes_max=waiting_bytes_max) if may_hang(descriptor) else None
 
 
-def _configure_libraries(shared: list[Processor], renderer: Processor, stream: TextIO | Unheld) -> None:
+def _configure_libraries(shared: list[Processor], rendering: list[Processor], stream: TextIO | Unheld) -> None:
     formatter = structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=[_first_line, *shared],
-        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *rendering],
     )
     handler = logging.StreamHandler(stream)
     handler.setFormatter(formatter)
@@ -87,6 +87,22 @@ def _failure(error: BaseException) -> list[str]:
     for one in error.exceptions if isinstance(error, BaseExceptionGroup) else ():
         told += ["of which", *_failure(one)]
     return told
+
+
+def written_out(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Write as escapes what would steer a terminal: a path is whatever a web page asks of loopback.
+
+    JSON has escapes of its own, and so has what Python shows of a list. The lines of a traceback stay lines.
+    """
+    return {name: _printable(value, lines=name == "exception") for name, value in event.items()}
+
+
+def _printable(value: Any, *, lines: bool) -> Any:
+    if not isinstance(value, str) or value.isprintable():
+        return value
+    if lines:
+        return "\n".join(_printable(line, lines=False) for line in value.split("\n"))
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in value)
 
 
 def _first_line(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:

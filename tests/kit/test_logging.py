@@ -49,6 +49,22 @@ def test_a_value_that_is_no_json_never_stops_the_caller(capfd: pytest.CaptureFix
     assert json.loads(capfd.readouterr().err)["event"] == "odd"
 
 
+@pytest.mark.parametrize(
+    "sign", ["\x1b]0;title\x07", "\x1b[2J", "\x9b2J", "\u202e", "\r", "\n", "\ud800", "\x7f"], ids=ascii
+)
+def test_what_would_steer_a_terminal_is_written_out(capfd: pytest.CaptureFixture[str], sign: str) -> None:
+    configure(json=False, level="info")
+
+    structlog.get_logger("daybook.http").info("request", path=f"/{sign}")
+    structlog.get_logger("daybook").info(f"a{sign}b", values=[sign])
+    logging.getLogger("a.library").warning("odd%s", sign)
+
+    told = capfd.readouterr().err
+    assert all(line.isprintable() for line in told.split("\n"))
+    assert len(told.splitlines()) == 3
+    assert ascii(sign)[1:-1].split("]")[0] in told
+
+
 def test_a_failure_is_told_with_its_traceback(capfd: pytest.CaptureFixture[str]) -> None:
     configure(json=True, level="info")
 
