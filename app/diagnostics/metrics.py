@@ -3,9 +3,11 @@
 Counters are each process's own; what is read from the database is about all processes, and the same from each.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from prometheus_client import CollectorRegistry, Gauge, generate_latest
+from prometheus_client import CollectorRegistry, Gauge, Metric, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
 
 from app import VERSION
 from app.diagnostics.backlog_store import Backlog, BacklogStore
@@ -17,6 +19,17 @@ from app.memory.status import MemoryStatus
 AGES: Mapping[float, str] = {60: "1m", 600: "10m", 3_600: "1h", 86_400: "1d"}
 OLDER = "older"
 BACKLOG_MAX = 5_000  # memories that one answer looks at, those that wait longest
+
+
+class Told(Collector):
+    """A gauge that can be left out, as one of the library's without labels cannot."""
+
+    def __init__(self, name: str, about: str) -> None:
+        self._name, self._about = name, about
+        self.value: float | None = None
+
+    def collect(self) -> Iterator[Metric]:
+        yield GaugeMetricFamily(self._name, self._about, value=self.value)
 
 
 class Metrics:
@@ -42,7 +55,8 @@ class Metrics:
         self._pending = gauge(
             "pending_tokens", "Tokens they have not observed, by the age of their oldest such message", "age"
         )
-        self._oldest = gauge("pending_seconds_max", "Age of the oldest of these messages")
+        self._oldest = Told("daybook_pending_seconds_max", "Age of the oldest of these messages")
+        registry.register(self._oldest)
         self._pool = gauge("pool_connections", "Connections to the database: size, in_use, waiting, max", "state")
         self._open = gauge("provider_circuit_open", "1 while no call is made to this provider", "provider")
 
@@ -67,7 +81,7 @@ class Metrics:
         self._up.set(backlog is not None)
         self._memories.clear()
         self._pending.clear()
-        self._oldest.set(0 if backlog is None else backlog.oldest_seconds)
+        self._oldest.value = None if backlog is None else backlog.oldest_seconds
         if backlog is None:
             return
         for status in MemoryStatus:
