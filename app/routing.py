@@ -67,7 +67,7 @@ def route(app: FastAPI, settings: Settings, registry: CollectorRegistry, tracer:
     app.router.routes.sort(key=is_frequent, reverse=True)  # they are tried one after the other
     documented(app, EXAMPLES, CONFIGS)
     install_console(app)
-    install_mcp(app, request_bytes_max=settings.http.request_bytes_max)
+    install_mcp(app, request_bytes_max=settings.http.request_bytes_max, messages_max=settings.sessions.messages_max)
     install_problems(app)
     origins = settings.http.origin_list
     if origins:

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 class Endpoint:
     """Makes the server at the first request: importing its library takes longer than all of a start."""
 
-    def __init__(self, app: FastAPI, *, request_bytes_max: int) -> None:
+    def __init__(self, app: FastAPI, *, request_bytes_max: int, messages_max: int) -> None:
         self._app = app
+        self._messages_max = messages_max
         self._request_bytes_max = request_bytes_max
         self._server: McpServer | None = None
 
@@ -30,7 +31,7 @@ class Endpoint:
     def _make(self) -> "McpServer":
         from app.mcp.server import McpServer
 
-        return McpServer(self._app, request_bytes_max=self._request_bytes_max)
+        return McpServer(self._app, request_bytes_max=self._request_bytes_max, messages_max=self._messages_max)
 
 
 class _Handed(Response):
@@ -44,12 +45,12 @@ class _Handed(Response):
         await self._server(scope, receive, send)
 
 
-def install(app: FastAPI, *, request_bytes_max: int) -> None:
+def install(app: FastAPI, *, request_bytes_max: int, messages_max: int) -> None:
     """Serve MCP at /mcp: JSON-RPC, and so no part of the OpenAPI document.
 
     POST alone: nothing is kept that a GET could stream or a DELETE end, and the protocol lets a server have neither.
     """
-    endpoint = Endpoint(app, request_bytes_max=request_bytes_max)
+    endpoint = Endpoint(app, request_bytes_max=request_bytes_max, messages_max=messages_max)
 
     router = APIRouter(route_class=Guarded)
 

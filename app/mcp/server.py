@@ -5,6 +5,7 @@ Imported at the first request to /mcp: the library takes 0.7 s and 24 MB, which 
 
 import inspect
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
 import httpx2
@@ -13,6 +14,7 @@ from mcp.server import Server, ServerRequestContext
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.types import (
     INVALID_PARAMS,
+    INVALID_REQUEST,
     CallToolRequestParams,
     CallToolResult,
     ListToolsResult,
@@ -23,11 +25,13 @@ from mcp.types import (
 from mcp.types import Tool as ListedTool
 from pydantic import ValidationError
 from starlette.requests import Request
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import VERSION
 from app.kit.errors import ERRORS_MAX, too_many_errors
 from app.kit.http import as_part
+from app.kit.json import loads
 from app.mcp.tools import TOOLS, Tool
 from app.sessions.wire import first_flaw
 
@@ -41,9 +45,10 @@ INSTRUCTIONS = (
 class McpServer:
     """ASGI: one request, one answer. Nothing is kept between two, so any replica answers any of them."""
 
-    def __init__(self, app: ASGIApp, *, request_bytes_max: int) -> None:
-        """``app`` is the service."""
+    def __init__(self, app: ASGIApp, *, request_bytes_max: int, messages_max: int) -> None:
+        """``app`` is the service; ``messages_max`` of them its route takes at once."""
         self._app = app
+        self._messages_max = messages_max
         self._request_bytes_max = request_bytes_max
         self._server = Server(
             "daybook",
@@ -56,6 +61,9 @@ class McpServer:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The body is read before the library sees it, which takes a caller's breaking off for an error of its own."""
         body = await Request(scope, receive).body()
+        if _has_no_id(body):
+            await _no_request(scope, receive, send)
+            return
         manager = StreamableHTTPSessionManager(
             self._server,
             json_response=True,
@@ -66,7 +74,9 @@ class McpServer:
             await manager.handle_request(scope, _beginning_with(body, receive), send)
 
     async def _list_tools(self, _context: ServerRequestContext[Any], _page: PaginatedRequestParams | None) -> Any:
-        return ListToolsResult(tools=[_listed(name, tool) for name, tool in TOOLS.items()])
+        return ListToolsResult(
+            tools=[_listed(name, tool, messages_max=self._messages_max) for name, tool in TOOLS.items()]
+        )
 
     async def _call_tool(self, context: ServerRequestContext[Any], asked: CallToolRequestParams) -> CallToolResult:
         if asked.name not in TOOLS:
@@ -104,11 +114,26 @@ def _beginning_with(body: bytes, receive: Receive) -> Receive:
     return received
 
 
-def _listed(name: str, tool: type[Tool]) -> ListedTool:
+def _has_no_id(body: bytes) -> bool:
+    """Whether it is a request whose id is null, which the library takes for a notification and never answers."""
+    try:
+        asked = loads(body)
+    except ValueError:
+        return False  # the library tells what is wrong
+    return isinstance(asked, dict) and "method" in asked and "id" in asked and asked["id"] is None
+
+
+async def _no_request(scope: Scope, receive: Receive, send: Send) -> None:
+    error = {"code": INVALID_REQUEST, "message": "Invalid request: the id of a request is a string or a number"}
+    told = JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, status_code=HTTPStatus.BAD_REQUEST)
+    await told(scope, receive, send)
+
+
+def _listed(name: str, tool: type[Tool], *, messages_max: int) -> ListedTool:
     return ListedTool(
         name=name,
         description=inspect.cleandoc(tool.__doc__ or ""),
-        input_schema=_described(tool.model_json_schema()),
+        input_schema=_described(tool.schema(messages_max=messages_max)),
         annotations=ToolAnnotations(read_only_hint=tool.reads, destructive_hint=False, open_world_hint=False),
     )
 

@@ -6,14 +6,17 @@ So a tool checks, refuses and answers as its route does. A model's docstring is 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from app.kit.json import dumps
-from app.recall.schemas import LIMIT_DEFAULT, LIMIT_MAX
+from app.memory.rules import MESSAGE_TOKENS_MAX
+from app.recall.schemas import LIMIT_DEFAULT, LIMIT_MAX, QUERY_CHARACTERS_MAX
 from app.sessions.model import MESSAGES_MOST
 from app.sessions.schemas import WAIT_MS_MAX, Name
+
+Budget = Annotated[int, Field(ge=0, le=MESSAGE_TOKENS_MAX)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +39,11 @@ class Tool(BaseModel, ABC):
     @abstractmethod
     def call(self) -> Call: ...
 
+    @classmethod
+    def schema(cls, *, messages_max: int) -> dict[str, Any]:  # noqa: ARG003 - of which one tool tells
+        """What it takes, as JSON schema; of messages so many as the service is set to take."""
+        return cls.model_json_schema()
+
     def told(self, answer: Any) -> str:
         """The route's answer, as text for a model."""
         return dumps(answer).decode()
@@ -57,7 +65,7 @@ class Said(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    role: str = Field(description="user, assistant, tool or system")
+    role: str | None = Field(None, description="user, assistant, tool or system; an item of a provider's may have none")
     content: str | list[dict[str, Any]] | None = Field(None, description="The text, or its parts")
     id: str | None = Field(None, description="The same id with the same content is stored once")
 
@@ -70,6 +78,12 @@ class AppendMessages(SessionTool):
     messages: list[Said] = Field(min_length=1, max_length=MESSAGES_MOST)
     resource_id: Name | None = Field(None, description="Whose conversation it is, e.g. a user's id")
 
+    @classmethod
+    def schema(cls, *, messages_max: int) -> dict[str, Any]:
+        listed = super().schema(messages_max=messages_max)
+        listed["properties"]["messages"]["maxItems"] = messages_max
+        return listed
+
     def call(self) -> Call:
         return Call(method="POST", path=self._path("messages"), body=self._given())
 
@@ -77,8 +91,8 @@ class AppendMessages(SessionTool):
 class GetContext(SessionTool):
     """What is remembered of a conversation, as text: notes of what was said and done, then the newest messages."""
 
-    memory_budget: int | None = Field(None, ge=0, description="Tokens of notes at most; 0: no limit")
-    message_budget: int | None = Field(None, ge=0, description="Tokens of messages at most; 0: no limit")
+    memory_budget: Budget | None = Field(None, description="Tokens of notes at most; 0: no limit")
+    message_budget: Budget | None = Field(None, description="Tokens of messages at most; 0: no limit")
     wait_ms: int = Field(0, ge=0, le=WAIT_MS_MAX, description="Wait so long for what was appended to be noted")
 
     def call(self) -> Call:
@@ -99,7 +113,11 @@ class MemoryStatus(SessionTool):
 class Recall(Tool):
     """Find what was said earlier and what was noted of it, best first, in one conversation or in all of somebody's."""
 
-    query: str = Field(min_length=1, description="Words to find, in any language; a date in it narrows the time")
+    query: str = Field(
+        min_length=1,
+        max_length=QUERY_CHARACTERS_MAX,
+        description="Words to find, in any language; a date in it narrows the time",
+    )
     session: Name | None = Field(None, description="Key of the conversation; or else:")
     resource_id: Name | None = Field(None, description="Whose conversations, e.g. a user's id")
     limit: int = Field(LIMIT_DEFAULT, ge=1, le=LIMIT_MAX)

@@ -94,6 +94,33 @@ async def test_every_tool_is_listed_with_what_it_does_and_a_schema_of_its_argume
     }
 
 
+async def test_an_item_of_openai_s_responses_is_taken_as_its_route_takes_it(service: Service) -> None:
+    item = {"type": "function_call", "call_id": "c1", "name": "search", "arguments": "{}"}
+    async with connected(service) as client:
+        failed, appended = await call(client, "append_messages", session="s1", messages=[item])
+
+    assert not failed, appended
+    assert json.loads(appended)["messages"][0]["kind"] == "tool_call"
+
+
+async def test_a_listed_schema_takes_no_more_than_its_route(start_service: StartService) -> None:
+    async with start_service(sessions={"messages_max": 7}) as service:
+        async with connected(service) as client:
+            listed = {tool.name: tool.input_schema["properties"] for tool in (await client.list_tools()).tools}
+        routes = service.app.openapi()["paths"]
+    budgets = {
+        asked["name"]: asked["schema"]["anyOf"][0]
+        for asked in routes["/sessions/{key}/context"]["get"]["parameters"]
+        if asked["name"].endswith("_budget")
+    }
+
+    assert listed["append_messages"]["messages"]["maxItems"] == 7
+    assert listed["append_messages"]["messages"]["minItems"] == 1
+    for name, schema in budgets.items():
+        assert listed["get_context"][name]["anyOf"][0] == schema
+    assert listed["recall"]["query"]["maxLength"] == 10_000
+
+
 @pytest.mark.parametrize(
     ("name", "arguments", "told"),
     [
@@ -138,6 +165,14 @@ async def test_a_number_that_is_none_in_json_is_refused_and_not_stored_as_null(s
     assert answer.json()["result"]["isError"]
     assert answer.json()["result"]["content"][0]["text"].startswith("/messages/0/metadata/n: ")
     assert (await service.client.get("/sessions/s1")).status_code == 404
+
+
+async def test_a_request_whose_id_is_null_is_told_that_it_is_none(service: Service) -> None:
+    answer = await service.client.post("/mcp", json=PING | {"id": None}, headers=ACCEPT)
+
+    assert answer.status_code == 400
+    assert answer.json()["error"]["code"] == -32600
+    assert (answer.json()["jsonrpc"], answer.json()["id"]) == ("2.0", None)
 
 
 async def test_a_tool_there_is_not_is_an_error_of_the_protocol(service: Service) -> None:
