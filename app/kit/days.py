@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Final
 
 from app.kit import month_names
-from app.kit.patterns import lazy_pattern
+from app.kit.patterns import in_windows, lazy_pattern
 from app.kit.words import any_of, plain_digits
 
 LABEL_CHARACTERS_MAX: Final = 80
@@ -39,9 +39,9 @@ MONTHS: Final = _FIRST | _names(
 )
 _MONTH_NUMBERS: Final = {_read(name): number for name, number in MONTHS.items()}
 
-
 _MONTH: Final = any_of(_FIRST)
-_ANY_MONTH: Final = any_of(MONTHS)
+_A_LETTER: Final = r"(?=[^\W\d_])"  # which all names begin with: tried first, as the names take long to try
+_ANY_MONTH: Final = _A_LETTER + any_of(MONTHS)
 _MONTH_ONLY: Final = any_of([name for name in MONTHS if name in _FIRST or len(name) > len("ago")])
 _OVER: Final = r"(?!\w)\.?"  # no \b: what a word of Hindi ends with is no letter to it
 _OF_YEAR: Final = r"(?:\s?(?:года|году|року|г\.|г\b|р\.))?"
@@ -58,7 +58,7 @@ _DATE: Final = lazy_pattern(
       | (?<![0-9.:])(?P<d5>[0-9]{{1,2}})(?:st|nd|rd|th|er|º|\.|-го)?(?:\s(?:of|de))?\s{{0,3}}(?P<m5>{_ANY_MONTH}){_OVER}
         (?:(?:,|\sdel?)?\s{{1,3}}(?P<y5>[0-9]{{4}})\b{_OF_YEAR})?
     )
-    | \b(?:
+    | \b{_A_LETTER}(?:
       (?P<m4>{_MONTH})\b\.?\s{{1,3}}(?P<d4>[0-9]{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s{{1,3}}(?P<y4>[0-9]{{4}})\b)?
       | (?P<m6>{_MONTH_ONLY}){_OVER},?(?:\sdel?)?\s{{1,3}}(?P<y6>[0-9]{{4}})\b(?![.,][0-9]){_OF_YEAR}
     )
@@ -97,7 +97,7 @@ _IN_FIGURES: Final = lazy_pattern(
 )
 CENTURY: Final = 2_000  # of a year in two figures
 _DIGITS: Final = lazy_pattern("[0-9]+")
-# A date has at most 22 characters before its first digit (``października,  del   2026``) and 31 between two.
+# A date has at most 41 characters: 22 before its first digit (``października,  del   2026``), 31 between two.
 _REACH: Final = 32
 _WORD: Final = lazy_pattern(r"(?=\w)[^\s,.;:!?*#_~|，、。]+")
 _DECORATION: Final = " *#_\u3000"
@@ -145,7 +145,7 @@ class DatePhrase:
 def date_phrases(text: str) -> Iterator[DatePhrase]:
     """The calendar dates a text names, in order: ``May 20, 2023``, ``20 mai``, ``2023-05-20``, ``2023年5月20日``."""
     text = plain_digits(text)
-    for match in chain.from_iterable(_DATE.finditer(text, start, end) for start, end in _near_digits(text)):
+    for match in chain.from_iterable(in_windows(_DATE, text, *near, reach=2 * _REACH) for near in _near_digits(text)):
         found = {name[0]: value for name, value in match.groupdict().items() if value and name != "sep"}
         month = _month(found["m"])
         phrase = DatePhrase(

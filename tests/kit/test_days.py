@@ -128,6 +128,17 @@ def test_a_date_is_found_far_from_every_other_figure(written: str) -> None:
         assert alone == among
 
 
+@pytest.mark.parametrize(
+    ("written", "day"), [("29-го  października  2026 року", 29), ("2026年 8月 29日", 29), ("Sept. 29th,  2026", 29)]
+)
+def test_a_date_is_found_wherever_it_is_among_many_figures(written: str, day: int) -> None:
+    for before in range(2_000, 2_100):
+        found = list(date_phrases("7x " * (before // 3) + " " * (before % 3) + written + " 7x" * 1_000))
+        assert [(phrase.year, phrase.day, phrase.end - phrase.start) for phrase in found] == [
+            (2026, day, len(written))
+        ], before
+
+
 @given(st.text(alphabet="0123 .,-jJaAuUnNſıİK月日", max_size=12))
 def test_every_text_can_be_searched_for_dates(text: str) -> None:
     for phrase in (*date_phrases(text), *partial_phrases(text)):

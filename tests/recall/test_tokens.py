@@ -1,5 +1,9 @@
+import threading
+import time
 from collections import Counter
-from itertools import islice, product
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice, pairwise, product
 from random import Random
 
 import pytest
@@ -137,3 +141,29 @@ def test_a_word_of_a_megabyte_is_the_word_that_it_begins_with() -> None:
 
 def test_what_one_character_stands_for_is_no_more_than_a_text_may_be() -> None:
     assert sum(terms("\ufdfa" * 1_000_000).values()) < 300_000  # each is 18 characters, of four words
+
+
+@contextmanager
+def ticking() -> Iterator[list[float]]:
+    """The moments that another thread had the interpreter meanwhile, by the processor's time of this process."""
+    ticks, over = [time.process_time()], threading.Event()
+
+    def tick() -> None:
+        while not over.wait(0.001):
+            ticks.append(time.process_time())
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    try:
+        yield ticks
+    finally:
+        over.set()
+        thread.join()
+        ticks.append(time.process_time())
+
+
+def test_a_megabyte_of_numbers_does_not_keep_all_else_waiting() -> None:
+    with ticking() as ticks:
+        terms("12,5,33,41\n" * 90_000)
+    longest = max(after - before for before, after in pairwise(ticks))
+    assert longest < (ticks[-1] - ticks[0]) / 3  # it was nearly all of it, two seconds
