@@ -104,8 +104,11 @@ class _Messages:
             self.thread.add(said.role, content, **named, **_thought(said))
 
     def _calls(self) -> bool:
-        """Whether calls wait for results, which follow the one message that made all: whoever calls more joins."""
-        return any(item["type"] in CALLS for message in self.thread.messages[-1:] for item in message["content"])
+        """Whether calls wait for results, which follow the one message that made all: whoever calls more joins.
+
+        Behind calls nothing but calls is added, so the last item tells.
+        """
+        return any(message["content"][-1]["type"] in CALLS for message in self.thread.messages[-1:])
 
 
 def _message(message: Item) -> Item:

@@ -1,3 +1,4 @@
+import time
 from typing import Any
 
 import pytest
@@ -5,7 +6,8 @@ from openai.types.chat import completion_create_params
 from pydantic import TypeAdapter
 
 from app.context.compile import compile_context
-from app.context.model import Format
+from app.context.model import Format, Layout, Turn
+from app.context.rendering.openai import render
 from app.sessions.model import Message, Part, Role
 from app.sessions.wire import normalise
 from tests.context.building import (
@@ -228,3 +230,17 @@ def test_breakpoints_end_the_callers_part_the_log_and_the_tail_before_what_is_vo
     first, last = payload["messages"]
     assert ["prompt_cache_breakpoint" in part for part in first["content"]] == [False, True, False, True]
     assert ["prompt_cache_breakpoint" in part for part in last["content"]] == [False, True, False]
+
+
+def seconds(messages: int) -> float:
+    """Of the processor, to render so many messages that the assistant wrote one after the other."""
+    turns = [Turn(id=f"m{at}", role=Role.ASSISTANT, parts=(text(f"step {at}"),), tokens=5) for at in range(messages)]
+    layout = Layout(stable=tuple(turns))
+    started = time.thread_time()
+    render(layout, key="s1")
+    return time.thread_time() - started
+
+
+def test_sixteen_times_as_many_messages_in_a_row_take_about_sixteen_times_as_long() -> None:
+    few, many = (min(seconds(messages) for _ in range(2)) for messages in (500, 8_000))
+    assert many < 3 * 16 * few
