@@ -12,7 +12,7 @@ from app.kit.db import AWAY, Database, Row
 from app.kit.repeating import Repeated
 from app.sessions.errors import SessionNotFound
 from app.sessions.model import MemoryPort
-from app.sessions.store import SessionRecord, session_id, session_of
+from app.sessions.store import SILENT_SINCE, SessionRecord, session_id, session_of
 from app.sessions.waking import woken
 
 FIRST = UUID(int=0)
@@ -23,7 +23,7 @@ log = structlog.get_logger("daybook.background")
 END = f"""/* end_session */
 WITH ended AS (
   UPDATE sessions SET ended_at = coalesce(ended_at, now()), waiting = waiting OR memory_id <> id
-  WHERE id = $1 AND ($2::float8 IS NULL OR last_active_at < now() - make_interval(secs => $2)) RETURNING *
+  WHERE id = $1 AND ($2::float8 IS NULL OR {SILENT_SINCE} < now() - make_interval(secs => $2)) RETURNING *
 ), look AS (
   UPDATE memories m SET {woken()}
   FROM ended WHERE m.id = ended.memory_id AND ended.resource_id IS NOT NULL AND ended.facts_seq < ended.next_seq - 1
@@ -32,12 +32,13 @@ SELECT * FROM ended
 """  # noqa: S608 - our own text
 
 # In the order of ids, a few at a time: an index on when sessions were last active would be written at every append.
-IDLE = """/* idle_sessions */
+IDLE = f"""/* idle_sessions */
 SELECT CASE WHEN count(*) = $2 THEN (array_agg(id ORDER BY id DESC))[1] END AS last,
        array_agg(id) FILTER (WHERE ended_at IS NULL AND next_seq > 1
-                               AND last_active_at < now() - make_interval(secs => $3)) AS idle
-FROM (SELECT id, ended_at, next_seq, last_active_at FROM sessions WHERE id > $1 ORDER BY id LIMIT $2) AS looked
-"""
+                               AND silent_since < now() - make_interval(secs => $3)) AS idle
+FROM (SELECT id, ended_at, next_seq, {SILENT_SINCE} AS silent_since FROM sessions
+      WHERE id > $1 ORDER BY id LIMIT $2) AS looked
+"""  # noqa: S608 - our own text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

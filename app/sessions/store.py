@@ -16,6 +16,8 @@ from app.sessions.waking import DUE, ruled_anew
 
 NAMESPACE = UUID("6f2e6f0e-5c43-4a0c-9d2b-6c0f7a1f9b5e")
 LOOKED_AT_ONCE = 200  # sessions that one statement of a list looks at
+# Since when nothing was said here. What was said last in a branch, or in what was imported, may be older than that is.
+SILENT_SINCE = "greatest(last_active_at, created_at)"
 IDS_KEPT = 4_096  # of the sessions that are asked for again and again, at most a kilobyte each
 
 # A change of the config is told from a PUT that leaves it as it was by the number it gets, so that two in flight, of

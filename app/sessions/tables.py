@@ -41,7 +41,7 @@ class SessionRow(SQLModel, table=True):
     was read for facts of its resource.
     ``config_changes`` is the ``number`` of the newest ``session_configs``. A branch was copied from the
     session with the key ``branched_from``, up to ``branched_at_seq``; its conversation ``began_at`` the time that one's
-    did, any other's when it was made.
+    did, that of an import the time the exported one's did, any other's when it was made.
     ``waiting``: it shares its memory and has something to be looked at: no message yet, messages behind its cursor, or
     facts to be taken of it. By it a memory finds these among all its sessions.
     """

@@ -42,7 +42,8 @@ NO_BRANCH = {"branched_from": None, "branched_at_seq": None}
 UNREAD = {"facts_seq": 0}  # the facts of its resource here are others
 NO_LEASE = {"lease_epoch": 0, "lease_owner": None, "lease_step": None}
 BY_SESSION = {"memory_versions": ("cursors",), "reflections": ("covers",)}  # columns whose keys are ids of sessions
-MADE_HERE = {"state_entries": ("version",), "sessions": ("waiting",)}  # columns that get their value where it comes to
+# Columns that get their value where it comes to.
+MADE_HERE = {"state_entries": ("version",), "sessions": ("waiting", "created_at")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +113,10 @@ def moved(table: str, row: dict[str, Any], place: Place) -> dict[str, Any]:
     """
     new = str(place.id)
     own: dict[str, dict[str, Any]] = {
-        "sessions": {"id": new, "key": place.key, "tenant": place.tenant, "memory_id": new} | NO_BRANCH | UNREAD,
+        "sessions": {"id": new, "key": place.key, "tenant": place.tenant, "memory_id": new}
+        | NO_BRANCH
+        | UNREAD
+        | {"began_at": row.get("began_at") or row.get("created_at")},
         "memories": {"id": new, "tenant": place.tenant} | NO_LEASE,
         "observations": {"memory_id": new, "session_id": new},
         "runs": {"memory_id": new, "session_id": None},

@@ -25,6 +25,7 @@ from app.transfer.importing import Importing, checked, read
 from app.transfer.lines import CORRECTIONS, TABLES
 from tests.conftest import Service, StartService
 from tests.fuzz import laws
+from tests.memory.changing.test_retaining import after
 from tests.model_replies import PromptKind
 from tests.model_server import ModelServer
 from tests.sessions.test_deleting import fill
@@ -58,6 +59,11 @@ async def bring(service: Service, path: Path, key: str, objects: Objects | None 
     importing = Importing(database=database, objects=objects)
     await importing.check(path)
     await importing.session(path, tenant="default", key=key, told=lambda _rows: None)
+
+
+async def bring_changed(service: Service, path: Path, key: str, lines: list[dict[str, Any]]) -> None:
+    rewritten(lines, path)
+    await bring(service, path, key)
 
 
 async def filled(service: Service) -> None:
@@ -296,6 +302,36 @@ async def test_what_was_corrected_of_a_fact_that_cites_no_message_holds_where_it
         await service.context("s2", min_seq=1, wait_ms=50_000)
         found = (await service.get("/resources/boris/facts"))["items"]
     assert [(fact["text"], fact["category"]) for fact in found] == [("User is Portuguese.", "decision")]
+
+
+LONG_AGO = "2020-02-01T12:00:00+00:00"
+
+
+def long_ago(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """An export as of then, of a session in which nothing was said since."""
+    dated = {"created_at", "ingested_at", "last_active_at", "at"}
+    return [
+        line | {"data": line["data"] | dict.fromkeys(dated & line["data"].keys(), LONG_AGO)} if "data" in line else line
+        for line in lines
+    ]
+
+
+async def test_an_imported_session_is_silent_since_it_came_and_its_conversation_began_when_it_did(
+    start_service: StartService, tmp_path: Path
+) -> None:
+    rule = {"retention": {"days": 30, "keep": "nothing"}}
+    async with start_service(sessions={"ended_look_seconds": 3_600}) as service:
+        await service.configure("s1", **rule)
+        await service.append("s1", said("Hello"))
+        await bring_changed(service, tmp_path / "old", "s2", long_ago(await export(service, tmp_path / "s1.ndjson")))
+        again = [line for line in await export(service, tmp_path / "s2.ndjson", "s2") if line["type"] == "sessions"]
+        await after(service, 1)
+        ended = await service.app.state.ending.look()
+        first = await service.context("s2", as_of_seq=0)
+    assert ended == 0
+    assert again[0]["data"]["began_at"] == LONG_AGO
+    assert again[0]["data"]["created_at"] > LONG_AGO
+    assert first["cache"]["epoch"].split(":")[1] == "2020-02-01"
 
 
 async def test_a_session_of_a_shared_memory_comes_with_its_messages_alone(service: Service, tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ _CURSOR = """coalesce({version}.cursors->{session}::text, (
 # or with a message, which carries it.
 _MOMENT = """
 recorded AS MATERIALIZED (
-  SELECT s.id, s.memory_id, s.created_at, coalesce(v.version, 0) AS version, v.at, v.anchor_date, v.current_task,
-         v.suggested_response, coalesce(v.cursor, '{{}}') AS cursor,
+  SELECT s.id, s.memory_id, coalesce(s.began_at, s.created_at) AS began_at, coalesce(v.version, 0) AS version, v.at,
+         v.anchor_date, v.current_task, v.suggested_response, coalesce(v.cursor, '{{}}') AS cursor,
          coalesce((v.cursor->>'last_seq')::bigint, 0) AS last_seq,
          coalesce({seq}, (v.cursor->>'last_seq')::bigint, 0) AS seq
   FROM sessions s LEFT JOIN LATERAL (
@@ -39,10 +39,10 @@ recorded AS MATERIALIZED (
          coalesce((r.cursor->>'compacted_seq')::bigint, 0) AS compacted_seq,
          (r.cursor->>'summary_seq')::bigint AS summary_seq,
          coalesce(m.tokens_before + CASE WHEN m.kind = 'summary' THEN 0 ELSE m.tokens END, 0) AS total_tokens,
-         CASE WHEN r.seq > r.last_seq THEN m.ingested_at ELSE coalesce(r.at, r.created_at) END AS at,
+         CASE WHEN r.seq > r.last_seq THEN m.ingested_at ELSE coalesce(r.at, r.began_at) END AS at,
          CASE WHEN r.seq > r.last_seq THEN m.anchor_date
               ELSE coalesce((r.cursor->>'anchor_date')::date, r.anchor_date,
-                            (r.created_at AT TIME ZONE {timezone})::date) END AS anchor_date,
+                            (r.began_at AT TIME ZONE {timezone})::date) END AS anchor_date,
          coalesce((SELECT c.config FROM session_configs c
                    WHERE c.session_id = r.id AND c.from_seq - 1 <= r.seq AND c.version <= r.version
                    ORDER BY c.number DESC LIMIT 1), '{{}}') AS config

@@ -103,7 +103,7 @@ class Retaining:
 
     def _goes(self, old: Old, now: datetime) -> bool:
         rule = Rules.resolve(self._service_rules, old.config).retention
-        return rule is not None and rule.keep == "nothing" and old.last_active_at < now - timedelta(days=rule.days)
+        return rule is not None and rule.keep == "nothing" and old.silent_since < now - timedelta(days=rule.days)
 
     async def _expire(self, session: UUID, now: datetime) -> None:
         """A batch at a time, each a transaction, until nothing of the session is too old."""

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from app.kit.db import Database, Tx
 from app.sessions.model import Gone
+from app.sessions.store import SILENT_SINCE
 
 # Of so many sessions in the order of their ids those that go whole, and the others that have something too old. Of a
 # session the oldest message that is left tells it: times grow with the seqs, and what went before it went in their
@@ -19,10 +20,10 @@ SELECT CASE WHEN count(*) = $2 THEN (array_agg(s.id ORDER BY s.id DESC))[1] END 
            AND m.seq < s.tail_from_seq AND m.seq <= s.observed_seq AND m.ingested_at < s.before) AS old
 FROM (
   SELECT d.*, coalesce((d.rule->>'days')::float8 > 0 AND d.rule->>'keep' = 'nothing'
-                       AND d.last_active_at < d.before, false) AS goes
+                       AND d.silent_since < d.before, false) AS goes
   FROM (
     SELECT l.*, $4::timestamptz - make_interval(secs => 86400 * (l.rule->>'days')::float8) AS before
-    FROM (SELECT id, expired_seq, observed_seq, tail_from_seq, last_active_at,
+    FROM (SELECT id, expired_seq, observed_seq, tail_from_seq, {silent_since} AS silent_since,
                  coalesce(config->'retention', $3::jsonb) AS rule
           FROM sessions WHERE id > $1 {only} ORDER BY id LIMIT $2) l
   ) d
@@ -31,12 +32,15 @@ FROM (
 ) m ON true
 """
 
-LOOK_AT_ALL = _LOOK.format(name="look_at_all", only="")
-LOOK_AT_RULED = _LOOK.format(name="look_at_ruled", only="AND config->'retention' IS NOT NULL")
+LOOK_AT_ALL = _LOOK.format(name="look_at_all", only="", silent_since=SILENT_SINCE)
+LOOK_AT_RULED = _LOOK.format(
+    name="look_at_ruled", only="AND config->'retention' IS NOT NULL", silent_since=SILENT_SINCE
+)
 
-LOCK = """/* lock_to_expire */
-SELECT id, tenant, key, memory_id, config, last_active_at FROM sessions WHERE id = $1 FOR UPDATE SKIP LOCKED
-"""
+LOCK = f"""/* lock_to_expire */
+SELECT id, tenant, key, memory_id, config, {SILENT_SINCE} AS silent_since FROM sessions
+WHERE id = $1 FOR UPDATE SKIP LOCKED
+"""  # noqa: S608 - our own text
 
 # Whoever holds a session that is to go whole is not waited for longer, nor who holds what goes with it.
 HURRY = "/* hurry_to_expire */ SELECT set_config('lock_timeout', '100ms', true)"
@@ -103,7 +107,7 @@ class Old:
     key: str
     memory_id: UUID
     config: dict[str, Any]
-    last_active_at: datetime
+    silent_since: datetime
     rebuilding: bool
 
     @property

@@ -76,7 +76,21 @@ async def fall_silent(service: Service, key: str, *, days: int) -> None:
     database: Database = service.app.state.database
     async with database.connection() as connection:
         await connection.execute(
-            "UPDATE sessions SET last_active_at = last_active_at - make_interval(days => $2) WHERE key = $1", key, days
+            "UPDATE sessions SET last_active_at = last_active_at - make_interval(days => $2),"
+            " created_at = created_at - make_interval(days => $2) WHERE key = $1",
+            key,
+            days,
+        )
+
+
+async def grow_old(service: Service, key: str, *, days: int) -> None:
+    """All that was said in it was said so long ago."""
+    database: Database = service.app.state.database
+    async with database.connection() as connection:
+        await connection.execute(
+            "UPDATE messages SET ingested_at = ingested_at - make_interval(days => $2) WHERE session_id = $1",
+            session_id("default", key),
+            days,
         )
 
 
@@ -180,6 +194,24 @@ async def test_where_nothing_is_kept_a_session_goes_after_its_days_of_silence(se
     await after(service, 30.0)
     assert len((await service.get("/sessions"))["items"]) == 1
     problem(await service.client.get("/sessions/s1"), 404, "session-not-found")
+
+
+@pytest.mark.parametrize("shared", [False, True])
+async def test_a_branch_at_an_early_message_is_silent_since_it_was_made(service: Service, shared: bool) -> None:
+    rule = MONTH | {"keep": "nothing"}
+    if shared:
+        await share(service, "s1", "s2", **RULES, retention=rule)
+    else:
+        await service.configure("s1", retention=rule)
+    for fact in FACTS[:2]:
+        await say(service, fact, "s1")
+    await grow_old(service, "s1", days=31)
+    await say(service, FACTS[2], "s1")
+    assert (await service.client.post("/sessions/s1/branch", json={"key": "b", "at_seq": 1})).status_code == 201
+    await after(service, 1)
+    assert (await service.client.get("/sessions/b")).status_code == 200
+    await after(service, 31)
+    problem(await service.client.get("/sessions/b"), 404, "session-not-found")
 
 
 async def test_a_silent_session_leaves_the_memory_that_others_go_on_with(service: Service) -> None:

@@ -193,7 +193,8 @@ async def test_a_session_that_is_idle_for_long_has_ended(start_service: StartSer
         for key in ("s1", "s2", "s3"):
             await say(service, f"I own house {key}.", key=key)
         connection = await asyncpg.connect(database_url)
-        await connection.execute("UPDATE sessions SET last_active_at = now() - interval '25 hours' WHERE key <> 's2'")
+        long_ago = "last_active_at = now() - interval '25 hours', created_at = now() - interval '25 hours'"
+        await connection.execute(f"UPDATE sessions SET {long_ago} WHERE key <> 's2'")  # noqa: S608 - our own text
         await connection.close()
         found = await until(partial(texts, service), lambda found: len(found) == 2)
         ended = {one["session"]: one["ended_at"] is not None for one in (await service.get("/sessions"))["items"]}
@@ -206,6 +207,22 @@ async def test_a_session_that_is_not_idle_for_as_long_as_is_set_goes_on(start_se
         await say(service, "Hello")
         ending: Ending = service.app.state.ending
         assert await ending.look() == 0
+
+
+async def test_a_branch_at_an_old_message_is_not_idle_since_that_message(
+    start_service: StartService, database_url: str
+) -> None:
+    async with start_service(sessions={"ended_look_seconds": 3_600}) as service:
+        await say(service, "I live in Lisbon.")
+        connection = await asyncpg.connect(database_url)
+        await connection.execute("UPDATE messages SET ingested_at = now() - interval '25 hours'")
+        await connection.close()
+        await say(service, "I own a dog.")
+        branched = await service.client.post("/sessions/s1/branch", json={"key": "s2", "at_seq": 1})
+        ending: Ending = service.app.state.ending
+        assert await ending.look() == 0
+        assert branched.status_code == 201
+        assert (await service.get("/sessions/s2"))["ended_at"] is None
 
 
 async def test_how_long_a_session_is_idle_before_it_ends_can_be_set(start_service: StartService) -> None:
