@@ -1,7 +1,8 @@
 """The artifacts of a session as a branch of it has them: every version that was there at its moment, with its bytes.
 
 No bytes are shared, so that what is deleted of one session is never another's. Those in an object store are copied
-there before the transaction that writes the rows; a copy that no row came to have is swept.
+there before the transaction that writes the rows. If that is refused they are deleted; a copy that no row came to have
+for another reason is swept.
 """
 
 import asyncio
@@ -43,6 +44,11 @@ class ArtifactBranching:
         """The rows, with the bytes that are in them. Raises TooLarge."""
         self._refuse(await self._store.size(tx, session, at_seq))
         await self._store.copy(tx, session, at_seq, into, copies)
+
+    async def clear(self, copies: Mapping[str, str]) -> None:
+        """Delete the objects of a branch that is not made."""
+        if self._objects is not None and copies:
+            await self._objects.clear([*copies.values()])
 
     def _refuse(self, size: int) -> None:
         if size > self._bytes_max:

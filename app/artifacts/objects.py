@@ -36,6 +36,7 @@ REMOTE: dict[str, Any] = {
     "retry_config": {"max_retries": 2, "retry_timeout": timedelta(seconds=30)},
 }
 PLACE_SECONDS = 30.0  # for a place among the calls that are made at once
+CLEAR_SECONDS = 10.0  # that a deletion waits for the store; what is not done by then is the sweep's
 CONCURRENCY = 16
 MARK = ".daybook"
 # What a provider says where the bucket is not there, whatever was asked for in it. Google speaks as S3 does.
@@ -103,6 +104,14 @@ class Objects:
         """Delete what is there of ``keys``. Raises Unavailable."""
         with suppress(FileNotFoundError):
             await self._asked(lambda: self._store.delete(list(keys)))
+
+    async def clear(self, keys: Sequence[str]) -> None:
+        """Delete what no row has; what cannot be deleted now is left to the sweep."""
+        try:
+            async with asyncio.timeout(CLEAR_SECONDS):
+                await self.delete(keys)
+        except (TimeoutError, Unavailable):
+            log.warning("objects_left", count=len(keys))
 
     def is_unmarked(self) -> bool:
         """Whether it is a folder that is not mounted, or that no service has begun to use."""

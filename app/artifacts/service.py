@@ -48,7 +48,6 @@ BYTE_ORDER_MARKS = {  # those of four bytes first: one of them begins as one of 
 }
 WIDTHS = {"utf-16": 2, "utf-32": 4}  # bytes of a character, by what a charset's name begins with
 FIRST_PART = PartAt(0, -1)  # before every part of a message
-CLEAR_SECONDS = 10.0  # that a deletion waits for a store; what is not done by then is the sweep's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,13 +241,8 @@ class ArtifactService:
 
     async def clear(self, names: Sequence[str]) -> None:
         """Delete objects that no row has; what cannot be deleted now is left to the sweep."""
-        if self._objects is None or not names:
-            return
-        try:
-            async with asyncio.timeout(CLEAR_SECONDS):
-                await self._objects.delete(names)
-        except (TimeoutError, Unavailable):
-            log.warning("objects_left", count=len(names))
+        if self._objects is not None and names:
+            await self._objects.clear(names)
 
     async def held(self, session: UUID, names: Sequence[str]) -> dict[str, str | None]:
         """Those of the names under which there is an artifact, each with why no template can insert it, or None."""

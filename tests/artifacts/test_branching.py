@@ -1,5 +1,6 @@
 """A branch has its parent's artifacts as they were at its moment, in bytes of its own (docs/decisions/0024)."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -88,11 +89,24 @@ async def test_more_bytes_than_may_be_copied_are_refused_and_no_branch_is_made(
         assert (await branch(service, at_seq=1)).status_code == 201  # 5 and 6 bytes
 
 
-async def test_the_copies_of_a_branch_that_was_not_made_are_swept(start_service: StartService, tmp_path: Path) -> None:
-    async with start_service(artifacts={"url": f"file://{tmp_path}/objects"}) as service:
+async def test_a_branch_that_is_refused_leaves_no_copies(start_service: StartService, tmp_path: Path) -> None:
+    limits = {"branch_messages_max": 2}
+    async with start_service(artifacts={"url": f"file://{tmp_path}/objects"}, sessions=limits) as service:
         await begun(service)
         await branch(service)
         problem(await branch(service), 409, "session-exists")
-        assert len(objects_in(tmp_path)) == 9
-        assert await sweeping(service, tmp_path, seconds_later=3_700).sweep() == 3
+        problem(await branch(service, key="s3", at_seq=99), 422, "invalid")
+        await service.append("s1", said("And a third."))
+        problem(await branch(service, key="s3"), 413, "too-large")
+        assert len(objects_in(tmp_path)) == 6
+
+
+async def test_of_branches_that_are_made_at_once_under_one_key_one_leaves_copies(
+    start_service: StartService, tmp_path: Path
+) -> None:
+    async with start_service(artifacts={"url": f"file://{tmp_path}/objects"}) as service:
+        await begun(service)
+        made = await asyncio.gather(*(branch(service) for _ in range(4)))
+        assert sorted(answer.status_code for answer in made) == [201, 409, 409, 409]
+        assert len(objects_in(tmp_path)) == 6
         assert await contents(service, BRANCHED) == [b"third", b"second", b"first"]

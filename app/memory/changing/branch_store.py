@@ -10,6 +10,11 @@ from app.kit.db import Row, Tx
 from app.memory.changing.apart import begin_anew
 from app.memory.changing.moments import moment
 
+LOOK_AT_BRANCH = """/* look_at_branch */
+SELECT (SELECT next_seq - 1 FROM sessions WHERE id = $1) AS last_seq,
+       EXISTS (SELECT FROM sessions WHERE id = $2) AS taken
+"""
+
 # Stays the caller's until it commits: records, controls, replacements and erasure of the parent wait for the copy, so
 # that none is missed by it; appends do not.
 LOCK_PARENT = "/* lock_parent */ SELECT next_seq - 1 AS last_seq, memory_id FROM sessions WHERE id = $1 FOR KEY SHARE"
@@ -167,6 +172,12 @@ class Branch:
     id: UUID
     key: str
     at_seq: int
+
+
+async def look(tx: Tx, parent: UUID, branch: UUID) -> tuple[int | None, bool]:
+    """The parent's newest seq, None for a session never seen, and whether the branch's key is taken."""
+    row = await tx.fetchrow(LOOK_AT_BRANCH, parent, branch)
+    return row["last_seq"], row["taken"]
 
 
 async def lock_parent(tx: Tx, parent: UUID) -> tuple[int, UUID] | None:

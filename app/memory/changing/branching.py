@@ -4,11 +4,12 @@ Rows are copied and no model is called. Nothing is done to the branch by itself:
 memory that sessions share nothing is copied: the branch's is its own, and made anew (apart.py).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
 from app.artifacts.branching import ArtifactBranching
-from app.kit.db import Database, Tx
+from app.kit.db import Database, Row, Tx
 from app.kit.errors import FieldError, Invalid, TooLarge
 from app.memory.changing import branch_store
 from app.memory.changing.branch_store import Branch
@@ -26,6 +27,30 @@ class BranchConfig:
 
     messages_max: int = 200_000
     timezone: str = "UTC"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A branch under the key ``into`` of the session with the key ``key``; ``at_seq`` None: of all its messages."""
+
+    tenant: str
+    key: str
+    into: str
+    at_seq: int | None
+
+    @property
+    def parent(self) -> UUID:
+        return session_id(self.tenant, self.key)
+
+    @property
+    def branch(self) -> UUID:
+        return session_id(self.tenant, self.into)
+
+    def up_to(self, last_seq: int) -> int:
+        return last_seq if self.at_seq is None else self.at_seq
+
+    def taken(self) -> SessionExists:
+        return SessionExists.at("/key", f"session '{self.into}' exists already; nothing was copied")
 
 
 class Branching:
@@ -53,23 +78,44 @@ class Branching:
         Its state is the parent's of now, its artifacts are those of then. Raises SessionNotFound, SessionExists,
         Invalid, TooLarge, Unavailable.
         """
-        parent, branch_id = session_id(tenant, key), session_id(tenant, into)
-        objects = await self._artifacts.copied_objects(parent, at_seq, branch_id)
-        async with self._database.tx(of=parent) as tx:
-            locked = await branch_store.lock_parent(tx, parent)
-            if locked is None:
-                raise SessionNotFound(key)
-            last_seq, memory = locked
-            wanted = last_seq if at_seq is None else at_seq
-            self._check(key, wanted, last_seq)
-            branch = Branch(parent=parent, id=branch_id, key=into, at_seq=wanted)
-            row = await branch_store.copy(tx, branch, shared=memory != parent, timezone=self._config.timezone)
-            if row is None:
-                raise SessionExists.at("/key", f"session '{into}' exists already; nothing was copied")
-            await self._state.branch(tx, tenant, key, into)
-            await self._artifacts.copy(tx, parent, wanted, branch_id, objects)
-            await self._mend(tx, branch_id)
+        asked = Asked(tenant=tenant, key=key, into=into, at_seq=at_seq)
+        await self._refuse(asked)
+        objects = await self._artifacts.copied_objects(asked.parent, at_seq, asked.branch)
+        is_made = False
+        try:
+            async with self._database.tx(of=asked.parent) as tx:
+                row = await self._copy(tx, asked, objects)
+                is_made = True  # if the commit fails, the database may yet have made it: then the sweep asks it
             return session_of(row)
+        finally:
+            if not is_made:
+                await self._artifacts.clear(objects)
+
+    async def _refuse(self, asked: Asked) -> None:
+        """What would be refused in the end, before objects are copied for it."""
+        async with self._database.connection() as connection:
+            last_seq, is_taken = await branch_store.look(connection, asked.parent, asked.branch)
+        if last_seq is None:
+            raise SessionNotFound(asked.key)
+        self._check(asked.key, asked.up_to(last_seq), last_seq)
+        if is_taken:
+            raise asked.taken()
+
+    async def _copy(self, tx: Tx, asked: Asked, objects: Mapping[str, str]) -> Row:
+        locked = await branch_store.lock_parent(tx, asked.parent)
+        if locked is None:
+            raise SessionNotFound(asked.key)
+        last_seq, memory = locked
+        at_seq = asked.up_to(last_seq)
+        self._check(asked.key, at_seq, last_seq)
+        branch = Branch(parent=asked.parent, id=asked.branch, key=asked.into, at_seq=at_seq)
+        row = await branch_store.copy(tx, branch, shared=memory != asked.parent, timezone=self._config.timezone)
+        if row is None:
+            raise asked.taken()
+        await self._state.branch(tx, asked.tenant, asked.key, asked.into)
+        await self._artifacts.copy(tx, asked.parent, at_seq, asked.branch, objects)
+        await self._mend(tx, asked.branch)
+        return row
 
     async def _mend(self, tx: Tx, session: UUID) -> None:
         """What was erased since, or is not made good yet, is live in no branch: it is observed again there too."""
