@@ -26,7 +26,7 @@ from app.transfer.lines import Place
 
 RETRY_SECONDS = 30.0
 NO_STORE = "artifacts are in an object store, which is not configured (DAYBOOK_ARTIFACTS__URL)"
-BYTES = frozenset({"content", "object_key"})  # where an artifact's are
+ELSEWHERE = frozenset({"content", "object_key", "deleted_at"})  # an artifact's bytes, and that they are not deleted
 
 log = structlog.get_logger("daybook.transfer")
 
@@ -90,13 +90,18 @@ class Exporting:
         for one in told_to_json(told, place.id, place.key):
             yield lines.correction(place.key, one)
         async for row in store.artifacts(tx, place.id):
-            content = await self._content(place, row)
-            if content is None and not await self._is_there(place, row):
-                continue  # since the snapshot it was deleted, and its object with it
-            if content is None:
-                log.warning("artifact_lost", session=place.key, artifact=row["name"], version=row["version"])
-            described = {name: value for name, value in row.items() if name not in BYTES}
-            yield await asyncio.to_thread(lines.artifact, place.key, described, content)
+            yield await self._artifact(place, row)
+
+    async def _artifact(self, place: Place, row: Row) -> bytes:
+        if row["deleted_at"] is not None:
+            return lines.deleted_artifact(place.key, row, at=row["deleted_at"])
+        content = await self._content(place, row)
+        if content is None and not await self._is_there(place, row):  # since the snapshot: its object went with it
+            return lines.deleted_artifact(place.key, row, at=datetime.now(tz=UTC))
+        if content is None:
+            log.warning("artifact_lost", session=place.key, artifact=row["name"], version=row["version"])
+        described = {name: value for name, value in row.items() if name not in ELSEWHERE}
+        return await asyncio.to_thread(lines.artifact, place.key, described, content)
 
     async def _content(self, place: Place, row: Row) -> bytes | None:
         """None: its object is not there, or not whole. Raises Unavailable."""

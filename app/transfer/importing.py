@@ -102,13 +102,17 @@ class Importing:
         return highest
 
     async def _put_artifacts(self, tx: Tx, rows: Iterable[Mapping[str, Any]], place: Place) -> None:
-        """An object of an import that fails is nobody's, and swept like any of those."""
+        """One without bytes is put as one that was deleted: what cites it is never to mean another.
+
+        An object of an import that fails is nobody's, and swept like any of those.
+        """
         for row in rows:
             content = content_of(row)
             if content is None:
-                log.warning("artifact_without_bytes", artifact=row["name"], version=row["version"])
-                continue
-            if self._objects is None:
+                if row.get("deleted_at") is None:
+                    log.warning("artifact_without_bytes", artifact=row["name"], version=row["version"])
+                await store.put_deleted_artifact(tx, row)
+            elif self._objects is None:
                 await store.put_artifact(tx, row, content=content, object_key=None)
             else:
                 key = await self._objects.write(place.id, content)

@@ -81,6 +81,12 @@ def artifact(session: str, row: Mapping[str, Any], content: bytes | None) -> byt
     return line({"type": ARTIFACTS, "session": session, "data": data})
 
 
+def deleted_artifact(session: str, row: Mapping[str, Any], *, at: datetime) -> bytes:
+    """The line of a version that was deleted: its number is never again that of another."""
+    data = {name: row[name] for name in ("session_id", "name", "version", "created_at")}
+    return line({"type": ARTIFACTS, "session": session, "data": data | {"deleted_at": at}})
+
+
 def is_lost(row: bytes) -> bool:
     return row.startswith(b'{"type":"artifacts"') and row.endswith(b'"content":null}}\n')
 

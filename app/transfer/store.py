@@ -40,8 +40,8 @@ LINES = {table: _LINE.format(table=table, rows=rows) for table, rows in (_ROWS |
 
 ARTIFACTS = """/* export_artifacts */
 SELECT session_id::text, name, version, media_type, size, encode(sha256, 'hex') AS sha256, created_at, content,
-       object_key
-FROM artifacts WHERE session_id = $1 AND deleted_at IS NULL ORDER BY name, version
+       object_key, deleted_at
+FROM artifacts WHERE session_id = $1 ORDER BY name, version
 """
 
 IS_THERE = """/* artifact_is_there */
@@ -94,6 +94,12 @@ INSERT INTO artifacts (session_id, name, version, media_type, size, sha256, crea
 VALUES ($1::text::uuid, $2, $3, $4, $5, decode($6, 'hex'), $7::text::timestamptz, $8, $9)
 """
 
+# As the deletion of an artifact leaves it (artifacts/store.py).
+PUT_DELETED_ARTIFACT = """/* import_deleted_artifact */
+INSERT INTO artifacts (session_id, name, version, media_type, size, sha256, created_at, deleted_at)
+VALUES ($1::text::uuid, $2, $3, '', 0, '', $4::text::timestamptz, coalesce($5::text::timestamptz, now()))
+"""
+
 DUE = "/* import_due */ UPDATE memories SET due_at = now() WHERE id = $1 AND due_at IS NOT NULL"
 
 
@@ -139,6 +145,11 @@ async def names_objects(tx: Tx, tenant: str, resource_id: str) -> bool:
 async def put_artifact(tx: Tx, row: Mapping[str, Any], *, content: bytes | None, object_key: str | None) -> None:
     described = (row[name] for name in ("session_id", "name", "version", "media_type", "size", "sha256"))
     await tx.execute(PUT_ARTIFACT, *described, row["created_at"], content, object_key)
+
+
+async def put_deleted_artifact(tx: Tx, row: Mapping[str, Any]) -> None:
+    described = (row[name] for name in ("session_id", "name", "version", "created_at"))
+    await tx.execute(PUT_DELETED_ARTIFACT, *described, row.get("deleted_at"))
 
 
 async def columns(tx: Tx, table: str) -> frozenset[str]:

@@ -114,6 +114,26 @@ async def test_artifacts_come_with_their_session_wherever_their_bytes_are(
     assert len([*objects]) == (2 if imported == "store" else 0)
 
 
+@pytest.mark.parametrize("url", [None, "objects"])
+async def test_a_handle_of_a_deleted_artifact_names_no_other_bytes_where_its_session_is_imported(
+    start_service: StartService, tmp_path: Path, url: str | None
+) -> None:
+    path, report = tmp_path / "s1.ndjson", "/sessions/s1/artifacts/report"
+    async with start_service(artifacts={} if url is None else {"url": f"file://{tmp_path}/{url}"}) as service:
+        await service.append("s1", said("See artifact://s1/report?version=1"))
+        for content in (b"first", b"second"):
+            await service.client.put(report, content=content)
+        await service.client.delete(report)
+        lines = await export(service, path)
+        await service.client.delete("/sessions/s1")
+        await bring(service, path, "s1")
+        assert (await service.get("/sessions/s1/artifacts"))["items"] == []
+        assert (await service.client.put(report, content=b"other")).json()["version"] == 3
+        assert (await service.client.get(report, params={"version": 2})).status_code == 404
+    (deleted,) = (line["data"] for line in lines if line["type"] == "artifacts")
+    assert (deleted["version"], "content" in deleted, lines[-1]["lost"]) == (2, False, 0)
+
+
 @pytest.mark.parametrize("trouble", ["lost", "cut"])
 async def test_an_artifact_that_is_lost_is_told_by_the_export_and_left_out_by_the_import(
     start_service: StartService, tmp_path: Path, trouble: str
@@ -121,8 +141,11 @@ async def test_an_artifact_that_is_lost_is_told_by_the_export_and_left_out_by_th
     path, store = tmp_path / "s1.ndjson", tmp_path / "objects"
     async with start_service(artifacts={"url": f"file://{store}"}) as service:
         await service.append("s1", said("Hello"))
-        for content in (b"first", b"second"):
-            await service.client.put("/sessions/s1/artifacts/data.bin", content=content)
+        for name, content in (("data.bin", b"first"), ("data.bin", b"second"), ("new.bin", b"only")):
+            await service.client.put(f"/sessions/s1/artifacts/{name}", content=content)
+        for path_of in store.glob("*/*"):
+            if path_of.read_bytes() == b"only":
+                path_of.unlink()
         (broken,) = (one for one in store.glob("*/*") if one.read_bytes() == b"first")
         broken.unlink() if trouble == "lost" else broken.write_bytes(b"fi")
         with capture_logs() as logs:
@@ -130,13 +153,15 @@ async def test_an_artifact_that_is_lost_is_told_by_the_export_and_left_out_by_th
         await bring(service, path, "s2")
         (left,) = (await service.get("/sessions/s2/artifacts/data.bin/versions"))["items"]
         found = await service.client.get("/sessions/s2/artifacts/data.bin")
+        anew = await service.client.put("/sessions/s2/artifacts/new.bin", content=b"another")
 
     artifacts = [line["data"] for line in lines if line["type"] == "artifacts"]
-    assert [(one["version"], one["content"] is None) for one in artifacts] == [(1, True), (2, False)]
-    assert (lines[-1]["lost"], lines[-1]["lines"]) == (1, len(lines) - 1)
+    assert [(one["version"], one["content"] is None) for one in artifacts] == [(1, True), (2, False), (1, True)]
+    assert (lines[-1]["lost"], lines[-1]["lines"]) == (2, len(lines) - 1)
     warned = [one for one in logs if one["event"] == "artifact_lost"]
-    assert [(one["session"], one["artifact"], one["version"]) for one in warned] == [("s1", "data.bin", 1)]
-    assert (left["version"], found.content) == (2, b"second")
+    told_of = [(one["session"], one["artifact"], one["version"]) for one in warned]
+    assert told_of == [("s1", "data.bin", 1), ("s1", "new.bin", 1)]
+    assert (left["version"], found.content, anew.json()["version"]) == (2, b"second", 2)
 
 
 async def test_an_export_that_cannot_reach_the_store_names_what_it_wanted(
@@ -169,7 +194,7 @@ async def test_an_export_is_refused_where_its_store_is_not_configured(
     assert told(other.text)[-1]["type"] == "end"
 
 
-async def test_an_artifact_that_is_deleted_while_it_is_exported_is_left_out(
+async def test_an_artifact_that_is_deleted_while_it_is_exported_is_told_as_deleted(
     start_service: StartService, tmp_path: Path
 ) -> None:
     async with start_service(artifacts={"url": f"file://{tmp_path}/objects"}) as service:
@@ -181,7 +206,9 @@ async def test_an_artifact_that_is_deleted_while_it_is_exported_is_left_out(
             if not read:
                 assert (await service.client.delete("/sessions/s1/artifacts/data.bin")).is_success
             read.append(json.loads(line))
-    assert [line for line in read if line["type"] == "artifacts"] == []
+    (deleted,) = (line["data"] for line in read if line["type"] == "artifacts")
+    assert deleted["deleted_at"] is not None
+    assert "content" not in deleted
     assert read[-1]["lost"] == 0
 
 
@@ -202,7 +229,7 @@ async def test_a_file_that_was_changed_is_refused_and_taken_without_its_digest(
     await bring(service, path, "s2")
 
 
-async def test_artifacts_of_an_older_export_are_left_out(service: Service, tmp_path: Path) -> None:
+async def test_artifacts_of_an_older_export_are_as_deleted(service: Service, tmp_path: Path) -> None:
     await service.append("s1", said("Hello"))
     await service.client.put("/sessions/s1/artifacts/data.bin", content=b"bytes")
     lines = await export(service, tmp_path / "s1.ndjson")
@@ -211,6 +238,8 @@ async def test_artifacts_of_an_older_export_are_left_out(service: Service, tmp_p
     rewritten(lines, tmp_path / "old.ndjson")
     await bring(service, tmp_path / "old.ndjson", "s2")
     assert (await service.get("/sessions/s2/artifacts"))["items"] == []
+    anew = await service.client.put("/sessions/s2/artifacts/data.bin", content=b"other bytes")
+    assert anew.json()["version"] == 2
 
 
 async def test_the_zone_of_a_machine_which_an_older_version_took_is_left_out(service: Service, tmp_path: Path) -> None:
