@@ -1,6 +1,5 @@
 """HTTP of artifacts (api.md, Artifacts)."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +9,7 @@ from app.artifacts.errors import ArtifactChanged
 from app.artifacts.model import Artifact, PartAt, handle
 from app.artifacts.ranges import Span, Unsatisfiable, asked_span
 from app.artifacts.schemas import (
+    MEDIA_TYPE_CHARS_MAX,
     ArtifactDeletedOut,
     ArtifactOut,
     ArtifactPage,
@@ -19,6 +19,7 @@ from app.artifacts.schemas import (
     Name,
     Version,
     artifact_out,
+    is_media_type,
 )
 from app.artifacts.service import ArtifactService
 from app.kit.auth import Access, Guarded, Tenant, needs, sharer_of
@@ -28,14 +29,10 @@ from app.kit.errors import FieldError, Invalid
 from app.kit.http import has_etag
 from app.kit.openapi import BYTES
 from app.kit.paging import NUMBER_MAX, not_of_this_list, paged, read_cursor
-from app.kit.patterns import lazy_pattern
 from app.kit.problems import problem_responses
 from app.sessions.schemas import PAGE_DEFAULT, Cursor, Key, Limit
 
 DEFAULT_TYPE = "application/octet-stream"
-# RFC 9110 section 8.3.1: type "/" subtype and parameters, of visible characters; nothing else is echoed in a header.
-MEDIA_TYPE = lazy_pattern(r"[\w.+*#$&^!-]+/[\w.+*#$&^!-]+(?:\s*;[\x20-\x7e]*)?", re.ASCII)
-MEDIA_TYPE_CHARS_MAX = 200
 BINARY: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
 PAYLOAD, SENT = {BYTES: BINARY}, {DEFAULT_TYPE: BINARY}  # a client sends the type that the document names
 HANDLE = {"headers": {"Artifact-Handle": {"description": "Of the version", "schema": {"type": "string"}}}}
@@ -153,7 +150,7 @@ async def delete_artifact(
 
 
 def _media_type(given: str) -> str:
-    if len(given) > MEDIA_TYPE_CHARS_MAX or not MEDIA_TYPE.fullmatch(given):
+    if not is_media_type(given):
         detail = f"not a media type of at most {MEDIA_TYPE_CHARS_MAX} characters"
         raise Invalid(f"Content-Type: {detail}", errors=[FieldError("Content-Type", detail)])
     return given

@@ -1,5 +1,6 @@
 """Artifacts on the wire (api.md)."""
 
+import re
 from datetime import datetime
 from typing import Annotated
 
@@ -10,10 +11,14 @@ from app.artifacts.model import Artifact, handle
 from app.kit.bodies import Body
 from app.kit.names import in_a_path
 from app.kit.paging import NUMBER_MAX
+from app.kit.patterns import lazy_pattern
 from app.sessions.schemas import KEY_PATTERN
 
 PATTERN_CHARS_MAX, MATCHES_MAX, NEIGHBOURS_MAX = 1_000, 200, 10
 MATCHES_DEFAULT, NEIGHBOURS_DEFAULT = 50, 2
+# RFC 9110 section 8.3.1: type "/" subtype and parameters, of visible characters; nothing else is echoed in a header.
+MEDIA_TYPE = lazy_pattern(r"[\w.+*#$&^!-]+/[\w.+*#$&^!-]+(?:\s*;[\x20-\x7e]*)?", re.ASCII)
+MEDIA_TYPE_CHARS_MAX = 200
 
 Name = Annotated[
     str,
@@ -75,6 +80,10 @@ class ArtifactDeletedOut(BaseModel):
     session: str
     name: str
     deleted: int
+
+
+def is_media_type(given: str) -> bool:
+    return len(given) <= MEDIA_TYPE_CHARS_MAX and MEDIA_TYPE.fullmatch(given) is not None
 
 
 def artifact_out(artifact: Artifact, key: str) -> ArtifactOut:

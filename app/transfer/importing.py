@@ -1,50 +1,33 @@
 """An import makes an exported session again under a key: checked whole first, then all in one transaction."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import groupby
 from json import JSONDecodeError
 from pathlib import Path
 from typing import Any, TypeAlias
-from uuid import UUID
 
 import asyncpg
 import structlog
-from pydantic import ValidationError
 
 from app.artifacts.objects import Objects
-from app.facts.rereading import TOLD_COLUMNS, told_from_json
+from app.facts.rereading import told_from_json
 from app.facts.store import FactStore
 from app.kit.db import Database, Tx
-from app.kit.errors import first_line, invalid_detail
+from app.kit.errors import first_line
 from app.kit.json import loads
 from app.memory.changing.apart import begin_anew
-from app.memory.rules import MemoryConfig
 from app.sessions.errors import SessionExists
 from app.sessions.store import session_id
 from app.transfer import store
+from app.transfer.checking import checked
 from app.transfer.errors import TransferError
-from app.transfer.lines import (
-    ARTIFACTS,
-    BY_SESSION,
-    CORRECTIONS,
-    END,
-    HEADER,
-    SCHEMA,
-    TABLES,
-    Place,
-    config_of,
-    content_of,
-    moved,
-)
+from app.transfer.lines import ARTIFACTS, CORRECTIONS, END, NUMBERED, TABLES, Place, content_of, moved
 
 ROWS_AT_ONCE = 100  # of an artifact, which may have megabytes, one
 BYTES_AT_ONCE = 4 * 1024 * 1024  # of their lines: a batch ends with the one that reaches it
 MEMORIES = "memories"
-NUMBERED = ("observations", "reflections", "runs")  # tables whose ids are drawn
 REFUSED = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError)  # by Postgres, of a row
-ID_MAX = 2**62  # the next is drawn after it: the last bigint would leave none for any session
 Row: TypeAlias = tuple[int, dict[str, Any]]
 """The number of its line, and what it says."""
 
@@ -131,83 +114,6 @@ async def _put_rows(tx: Tx, table: str, rows: Sequence[Mapping[str, Any]], numbe
             except REFUSED as error:
                 raise TransferError(f"line {number}: the row cannot be stored: {first_line(error)}") from error
         raise
-
-
-def checked(values: Iterable[tuple[int, Any]], columns: Mapping[str, frozenset[str]]) -> int:
-    """How many rows. Raises TransferError naming the line at fault; ``columns`` are those there are here, by table."""
-    rows: Counter[str] = Counter()
-    last, ended, order = 0, False, list(TABLES)
-    for number, value in values:
-        if ended or not isinstance(value, dict):
-            raise TransferError(f"line {number}: not a line of an export")
-        kind = value.get("type")
-        if number == 1:
-            _check_header(value)
-        elif kind == END:
-            _check_end(value, number)
-            ended = True
-        elif kind not in order:
-            raise TransferError(f"line {number}: '{kind}' has no place here")
-        else:
-            order = order[order.index(kind) :]
-            _check_row(kind, value.get("data"), TOLD_COLUMNS if kind == CORRECTIONS else columns[kind], number)
-            rows[kind] += 1
-        last = number
-    if not ended or rows["sessions"] != 1:
-        raise TransferError(f"line {last}: the file was cut off, or holds no session")
-    return rows.total()
-
-
-def _check_header(value: dict[str, Any]) -> None:
-    if (value.get("type"), value.get("schema"), value.get("scope")) != (HEADER, SCHEMA, "session"):
-        raise TransferError(f"line 1: not the header of an export of one session, of schema {SCHEMA}")
-
-
-def _check_end(value: dict[str, Any], number: int) -> None:
-    if value.get("lines") != number - 1:
-        raise TransferError(f"line {number}: {number - 1} lines stand before it, and it tells of {value.get('lines')}")
-
-
-def _check_row(table: str, row: Any, columns: frozenset[str], number: int) -> None:
-    if not isinstance(row, dict) or not row:
-        raise TransferError(f"line {number}: no row in 'data'")
-    unknown = sorted(row.keys() - columns)
-    if unknown:
-        raise TransferError(f"line {number}: {table} has no '{unknown[0]}' here; it was exported by a newer version")
-    if table == ARTIFACTS:
-        _check_bytes(row, number)
-    if table == CORRECTIONS:
-        _check_correction(row, number)
-    if table in NUMBERED and not (isinstance(row.get("id"), int) and 0 < row["id"] <= ID_MAX):
-        raise TransferError(f"line {number}: {table} without a number in 'id', from 1 to {ID_MAX}")
-    if "config" in columns and "config" in row:
-        _check_config(table, row["config"], number)
-    for name in BY_SESSION.get(table, ()):
-        if not isinstance(row.get(name), dict):
-            raise TransferError(f"line {number}: {table} without an object in '{name}'")
-
-
-def _check_config(table: str, config: Any, number: int) -> None:
-    """One that no PUT would take would fail at each append or step."""
-    try:
-        MemoryConfig.model_validate(config_of(config), strict=True)
-    except ValidationError as error:
-        at, detail = error.errors()[0]["loc"], invalid_detail(error.errors()[0])
-        raise TransferError(f"line {number}: {table} with a config {'.'.join(map(str, at))}: {detail}") from error
-
-
-def _check_correction(row: Mapping[str, Any], number: int) -> None:
-    try:
-        told_from_json([row], UUID(int=0), "")
-    except (KeyError, TypeError, ValueError) as error:
-        raise TransferError(f"line {number}: {CORRECTIONS}: {error}") from error
-
-
-def _check_bytes(row: Mapping[str, Any], number: int) -> None:
-    try:
-        content_of(row)
-    except (TypeError, ValueError) as error:
-        raise TransferError(f"line {number}: the artifact '{row.get('name')}': {error}") from error
 
 
 def read(path: Path) -> Iterator[tuple[int, Any]]:

@@ -36,7 +36,7 @@ TABLES = (
 )
 CORRECTIONS = "corrections"  # no table, but what holds of the session when it is read again (facts/rereading.py)
 ARTIFACTS = "artifacts"  # the last of them, whose bytes may lie elsewhere
-
+NUMBERED = ("observations", "reflections", "runs")  # tables whose ids are drawn
 
 NO_BRANCH = {"branched_from": None, "branched_at_seq": None}
 UNREAD = {"facts_seq": 0}  # the facts of its resource here are others
@@ -102,6 +102,8 @@ def content_of(row: Mapping[str, Any]) -> bytes | None:
     content = b64decode(told, validate=True)
     if sha256(content).hexdigest() != row.get("sha256"):
         raise ValueError("its bytes are not those of its sha256")
+    if row.get("size") != len(content):
+        raise ValueError("its bytes are not as many as its size")
     return content
 
 

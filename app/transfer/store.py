@@ -76,7 +76,7 @@ FROM (SELECT * FROM facts WHERE tenant = $1 AND resource_id = $2 AND NOT {IS_HID
 """  # noqa: S608 - our own text
 
 COLUMNS = """/* columns */
-SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = $1
+SELECT column_name, data_type FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = $1
 """
 
 TAKEN = "/* taken */ SELECT true FROM sessions WHERE id = $1"
@@ -152,8 +152,9 @@ async def put_deleted_artifact(tx: Tx, row: Mapping[str, Any]) -> None:
     await tx.execute(PUT_DELETED_ARTIFACT, *described, row.get("deleted_at"))
 
 
-async def columns(tx: Tx, table: str) -> frozenset[str]:
-    return frozenset(row["column_name"] for row in await tx.fetch(COLUMNS, table))
+async def columns(tx: Tx, table: str) -> dict[str, str]:
+    """The table's columns, each with its type."""
+    return {row["column_name"]: row["data_type"] for row in await tx.fetch(COLUMNS, table)}
 
 
 async def shared(tx: Tx, tenant: str, memory: UUID) -> AsyncIterator[bytes]:

@@ -19,9 +19,10 @@ from app.kit.openapi import JSON
 from app.sessions.errors import SessionExists
 from app.sessions.store import session_id
 from app.settings import Settings
+from app.transfer.checking import checked
 from app.transfer.errors import TransferError
 from app.transfer.exporting import Exporting
-from app.transfer.importing import Importing, checked, read
+from app.transfer.importing import Importing, read
 from app.transfer.lines import CORRECTIONS, TABLES
 from tests.conftest import Service, StartService
 from tests.fuzz import laws
@@ -467,16 +468,118 @@ async def test_a_file_writes_to_no_other_and_names_no_other(service: Service, tm
     assert runs
 
 
-@pytest.mark.parametrize("changed", [{"seq": "one"}, {"seq": None}, {"seq": 2}, {"name": "\0"}])
+UNREADABLE: dict[str, list[dict[str, Any]]] = {
+    "sessions": [
+        {"metadata": [1]},
+        {"metadata": "x"},
+        {"metadata": None},
+        {"resource_id": "bad id"},
+        {"next_seq": 1},
+        {"next_seq": 2**62},
+        {"observed_seq": 50},
+        {"tail_from_seq": 50},
+        {"last_active_at": "infinity"},
+        {"anchor_date": "0001-01-01"},
+        {"config.timezone": "Mars/Olympus"},
+    ],
+    "messages": [
+        {"role": "robot"},
+        {"kind": "alien"},
+        {"trust": "alien"},
+        {"id": "a b"},
+        {"parts": "text"},
+        {"parts.0.type": "alien"},
+        {"parts.0.text": 5},
+        {"metadata": [1]},
+        {"tokens": -5},
+        {"seq": 7},
+        {"seq": "one"},
+        {"created_at": "-infinity"},
+        {"created_at": "20000-01-01T00:00:00+00:00"},
+        {"name": "\0"},
+    ],
+    "memories": [
+        {"last_error": "boom"},
+        {"last_error": {"at": "never", "step": "observe", "kind": "timeout", "message": ""}},
+        {"requested": "alien"},
+        {"usage": []},
+        {"rebuilding": [1]},
+    ],
+    "memory_versions": [{"cursors.any.last_seq": "x"}, {"at": "infinity"}, {"version": 2**63 - 1}],
+    "observations": [{"status": "alien"}, {"items": ["x"]}, {"items.0.tag": "alien"}, {"covers": [1]}],
+    "reflections": [{"sources.observations": ["x"]}, {"covers.any": [[1]]}],
+    "state_entries": [{"name": "bad name"}, {"name": "user:page"}],
+    "artifacts": [
+        {"media_type": "text/html\r\nSet-Cookie: a=b"},
+        {"media_type": "text/\u20ac"},
+        {"version": 0},
+        {"version": 2**63 - 1},
+        {"name": "message:1:0"},
+        {"name": 'a/../b"'},
+        {"created_at": "infinity"},
+    ],
+}
+
+
+def changed_at(row: dict[str, Any], path: str, value: Any) -> None:
+    """``any`` is whichever key there is."""
+    *way, last = path.split(".")
+    at: Any = row
+    for step in way:
+        at = at[int(step)] if step.isdecimal() else at[next(iter(at)) if step == "any" else step]
+    at[next(iter(at)) if last == "any" else last] = value
+
+
+async def test_a_row_that_the_service_could_not_read_is_refused_by_its_line_and_its_column(
+    service: Service, tmp_path: Path
+) -> None:
+    await filled(service)
+    await service.client.put("/sessions/s1/artifacts/a.txt", content=b"Hello", headers={"Content-Type": "text/plain"})
+    lines = await export(service, tmp_path / "s1.ndjson")
+    wrong = []
+    for table, changes in UNREADABLE.items():
+        number = next(number for number, line in enumerate(lines, 1) if line["type"] == table)
+        for ((path, value),) in (change.items() for change in changes):
+            changed = json.loads(json.dumps(lines))
+            changed_at(changed[number - 1]["data"], path, value)
+            rewritten(changed, tmp_path / "changed")
+            try:
+                await bring(service, tmp_path / "changed", "s2")
+                await service.client.delete("/sessions/s2")
+                wrong.append((path, value, "it was imported"))
+            except TransferError as error:
+                column = path.split(".")[0]
+                if not str(error).startswith(f"line {number}: {table} with a {column}"):
+                    wrong.append((path, value, str(error)))
+    assert wrong == []
+    await bring(service, tmp_path / "s1.ndjson", "s2")
+
+
+@pytest.mark.parametrize("size", [500, -5])
+async def test_an_artifact_of_another_size_than_its_bytes_is_refused(
+    service: Service, tmp_path: Path, size: int
+) -> None:
+    await service.append("s1", said("Hello"))
+    await service.client.put("/sessions/s1/artifacts/a.txt", content=b"Hello")
+    lines = await export(service, tmp_path / "s1.ndjson")
+    lines[-2]["data"]["size"] = size
+    rewritten(lines, tmp_path / "s1.ndjson")
+    with pytest.raises(TransferError, match=f"^line {len(lines) - 1}: the artifact 'a.txt': its bytes are not as many"):
+        await bring(service, tmp_path / "s1.ndjson", "s2")
+
+
+@pytest.mark.parametrize(
+    "changed", [{"observe": "perhaps"}, {"observe": None}, {"id": "m-1"}, {"content_hash": "\\xzz"}]
+)
 async def test_rows_that_cannot_be_stored_are_told_in_one_line_and_nothing_is(
     service: Service, tmp_path: Path, changed: dict[str, Any]
 ) -> None:
-    await service.append("s1", said("Hello"), said("Goodbye"))
+    await service.append("s1", said("Hello"), said("Goodbye", id="m-1"))
     lines = await export(service, tmp_path / "s1.ndjson")
     message = next(line for line in lines if line["type"] == "messages")
     message["data"] |= changed
     rewritten(lines, tmp_path / "s1.ndjson")
-    at = 1 + lines.index(message) + (changed == {"seq": 2})  # two of the same: it is the second that is too much
+    at = 1 + lines.index(message) + ("id" in changed)  # two of the same: it is the second that is too much
     with pytest.raises(TransferError, match=f"^line {at}: the row cannot be stored: ") as refused:
         await bring(service, tmp_path / "s1.ndjson", "s2")
     assert "\n" not in str(refused.value)
@@ -485,7 +588,8 @@ async def test_rows_that_cannot_be_stored_are_told_in_one_line_and_nothing_is(
 
 HEADER = {"type": "header", "schema": 1, "scope": "session", "of": "s1"}
 SESSION = {"type": "sessions", "session": "s1", "data": {"id": "x"}}
-SAID = {"type": "messages", "session": "s1", "data": {"seq": 1}}
+MESSAGE = {"seq": 1, "id": "m-1", "kind": "user_message", "role": "user", "parts": [], "tokens": 0, "trust": "user"}
+SAID = {"type": "messages", "session": "s1", "data": MESSAGE}
 TOLD = {
     "cites": [1],
     "noted_as": "profile",
@@ -516,11 +620,11 @@ ARTIFACT = {"type": "artifacts", "session": "s1", "data": {"name": "a", "sha256"
         ([HEADER, SESSION, ARTIFACT | {"data": {"name": "a", "content": "Y"}}], "line 3: the artifact 'a': "),
         (
             [HEADER, {"type": "sessions", "data": {"config": {"timezone": "Mars/Olympus"}}}],
-            "line 2: sessions with a config timezone: .*Mars",
+            "line 2: sessions with a config.timezone: .*Mars",
         ),
         (
             [HEADER, SESSION, {"type": "session_configs", "data": {"config": {"message_tokens": "many"}}}],
-            "line 3: session_configs with a config message_tokens",
+            "line 3: session_configs with a config.message_tokens",
         ),
         ([HEADER, {"type": "sessions", "data": {"config": None}}], "line 2: sessions with a config"),
         *(
@@ -539,7 +643,7 @@ ARTIFACT = {"type": "artifacts", "session": "s1", "data": {"name": "a", "sha256"
     ],
 )
 def test_a_file_that_is_no_whole_export_is_refused_by_its_line(lines: list[Any], wrong: str) -> None:
-    columns = {table: frozenset({"id", "seq", "name", "sha256", "content", "config"}) for table in TABLES}
+    columns = {table: dict.fromkeys({"name", "sha256", "content", "config", *MESSAGE}, "text") for table in TABLES}
     with pytest.raises(TransferError, match=wrong):
         checked(enumerate(lines, start=1), columns)
 
