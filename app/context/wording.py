@@ -6,6 +6,8 @@ from datetime import date, datetime
 from typing import Final
 
 from app.kit.patterns import lazy_pattern
+from app.memory.model import Origin
+from app.sessions.model import Role, Trust
 
 _GUIDE = """\
 {taken}
@@ -89,6 +91,13 @@ def other_conversation(key: str, said: Sequence[str]) -> str:
 
 def said(*, seq: int, said_at: datetime, by: str, text: str) -> str:
     return f"#{seq}, {said_at:%b} {said_at.day}, {said_at:%Y %H:%M}, {by}: {text}"
+
+
+def marked(text: str, *, role: str | None, trust: Trust | None) -> str:
+    """What somebody said, with the mark of the notes where it is a tool's or a stranger's, whatever its role."""
+    if trust is Trust.EXTERNAL:
+        return f"({Origin.EXTERNAL}) {text}"
+    return f"({Origin.TOOL}) {text}" if trust is Trust.TOOL or role == Role.TOOL else text
 
 
 def titled(title: str, text: str) -> str:
