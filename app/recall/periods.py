@@ -1,5 +1,7 @@
 """Days, weeks, weekends, months, seasons and years as seen from a moment: from when to when. Pure."""
 
+from calendar import monthrange
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
@@ -15,6 +17,8 @@ _DAYS: Final = {"minute": 1 / 1_440, "hour": 1 / 24, "day": 1, "weekend": 7, "we
 _DAYS_ABOUT: Final = {"month": 30, "half_year": 182, "year": 365}
 _MONTHS: Final = {"month": 1, "half_year": 6, "year": 12}
 _WEEK_DAYS: Final = 7
+_CENTURY: Final = 100
+_DECADE_MONTHS: Final = 10 * _YEAR_MONTHS
 _AROUND_DAYS: Final = 15  # "this time last year", on each side
 
 
@@ -55,6 +59,19 @@ def ago(now: datetime, count: int, unit: str) -> Stretch:
     return calendar_stretch(now.replace(year=year, month=month + 1, day=1), unit)
 
 
+def moment_ago(now: datetime, counts: Mapping[str, int]) -> datetime:
+    """``now`` so many of these units ago, all together; where a month has no such day, its last one.
+
+    Raises OverflowError or ValueError where that is before the year 1.
+    """
+    passed = sum(count * _MONTHS.get(unit, 0) for unit, count in counts.items())
+    year, month = divmod(now.year * _YEAR_MONTHS + now.month - 1 - passed, _YEAR_MONTHS)
+    day = min(now.day, monthrange(year, month + 1)[1])
+    return now.replace(year=year, month=month + 1, day=day) - timedelta(
+        days=sum(count * _DAYS.get(unit, 0) for unit, count in counts.items())
+    )
+
+
 def this(now: datetime, unit: str) -> Stretch | None:
     """The period that ``now`` is in; None where it has not begun."""
     if unit in SEASONS:
@@ -85,6 +102,26 @@ def months(year: int, first: int, count: int, *, now: datetime) -> Stretch:
     begin = midnight(now).replace(year=year, month=first, day=1)
     over, behind = divmod(first - 1 + count, _YEAR_MONTHS)
     return begin, begin.replace(year=year + over, month=behind + 1)
+
+
+def decade(now: datetime, year: int) -> Stretch:
+    """That which begins with a year: of "the 90s" the last one that has begun."""
+    century = now.year - now.year % _CENTURY
+    if year < _CENTURY:
+        year += century - (_CENTURY if century + year > now.year else 0)
+    return months(year, 1, _DECADE_MONTHS, now=now)
+
+
+def edge(of: Stretch, unit: str, *, first: bool) -> Stretch:
+    """The first or the last week or weekend of a month; such a week has all its days in it."""
+    begin, end = of
+    if unit == "week":
+        week = timedelta(days=_WEEK_DAYS)
+        return (begin, begin + week) if first else (end - week, end)
+    ahead = (SATURDAY - begin.weekday()) % _WEEK_DAYS
+    back = (end.weekday() - SATURDAY - 2) % _WEEK_DAYS + 2  # a weekend that is over with the month
+    saturday = begin + timedelta(days=ahead) if first else end - timedelta(days=back)
+    return saturday, saturday + timedelta(days=2)
 
 
 def around_last_year(now: datetime) -> Stretch:

@@ -8,9 +8,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Final
 
 from app.recall.periods import SEASONS, Stretch
-from app.recall.time_forms import FORMS, Meaning, units_of
+from app.recall.time_counts import Meaning, units_of
+from app.recall.time_forms import FORMS
+
+_WORDS: Final = frozenset({*SEASONS, "decade"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +34,7 @@ def time_phrases(text: str, now: datetime) -> Iterator[TimePhrase]:
     rest = text
     for form, meaning in FORMS:
         for match in form.finditer(rest):
-            yield TimePhrase(
-                match[0], _stretch(meaning, match, now), is_word=not SEASONS.keys().isdisjoint(units_of(match))
-            )
+            yield TimePhrase(match[0], _stretch(meaning, match, now), is_word=not _WORDS.isdisjoint(units_of(match)))
         rest = form.sub("\n", rest)
 
 

@@ -112,6 +112,8 @@ PLURALS: Final = {
 THIS: Final = r"this|diese[nrsm]?|ce|cet|cette|est[ea]|quest[oa]|deze|dit|эт(?:от|а|о|ой|у|ом)"
 AGO_BEFORE: Final = "vor|il y a|hace|há"
 AGO_BEHIND: Final = "ago|fa|atr[áa]s|geleden|назад"
+TODAY: Final = r"today|heute|aujourd['’]hui|hoy|hoje|oggi|vandaag|сегодня"
+UNSPACED_TODAY: Final = "今天|今日|오늘"
 IN: Final = (
     r"(?:in|over|during|throughout|since|back in|early in|late in) the|in|im|während des|au|en|pendant l['’]"
     r"|durant l['’]|nell['’]|d['’]"
@@ -120,6 +122,17 @@ IN: Final = (
 OF_LAST_YEAR: Final = r"(?:of )?last year|letztes jahr|letzten jahres|de l'année dernière|del año pasado|do ano passado"
 IN_MONTH: Final = r"in|im|en|em|a|ad|during|last|letzten|letzter"
 SINCE: Final = "since|seit|depuis|desde|sinds|ab"
+SINCE_BEHIND: Final = "以来|以來|以降|から|부터|이후"
+# Behind "last" or "first" and a week or weekend, before its month.
+FIRST: Final = r"first|erste[nr]?|premi[eè]re?|primer[oa]?|primeir[oa]|prim[oa]|eerste"
+PART_OF: Final = r" (?:of|in|im|des|de|di|van|do) (?:the )?| d['’]"
+DECADES: Final = {
+    word: 20 + 10 * count
+    for count, word in enumerate(
+        ("twenties", "thirties", "forties", "fifties", "sixties", "seventies", "eighties", "nineties")
+    )
+}
+DECADE_BEHIND: Final = "années|años|anos|anni|jaren"
 BETWEEN: Final = "between|from|zwischen|von|entre|de|desde|tra|fra|da|dal|tussen|van"
 TO: Final = "to|until|till|through|bis|à|jusqu'en|hasta|até|fino a|tot"
 AND: Final = "and|und|et|y|a|e|en"

@@ -4,6 +4,7 @@ Dates are read by dateparser, which knows the languages. It takes more for a dat
 Wednesday, "may" for a month), so a word alone is only taken where it can hardly be anything else.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,9 +15,10 @@ import regex
 from app.kit.days import date_phrases
 from app.recall.languages import language_codes
 from app.recall.model import Span
-from app.recall.periods import Stretch, calendar_stretch
+from app.recall.periods import Stretch, calendar_stretch, tomorrow
 from app.recall.relative import time_phrases
-from app.recall.time_words import WEEKDAYS
+from app.recall.time_words import SINCE, SINCE_BEHIND, WEEKDAYS
+from app.recall.years import years_said
 
 CHARACTERS_MAX: Final = 1_000  # of a query that is searched for dates
 
@@ -31,6 +33,7 @@ _PLAIN: Final = frozenset(_NAMED_DAYS.split()) | {
 # English words beside, which a short word next to them does not make a time: "may we".
 _AMBIGUOUS: Final = frozenset({"may", "march", "mar", "sun", "sat", "second"})
 _YEARS: Final = range(2, 9_999)  # in whatever zone, and the year after it, is a date still
+_YEAR_DIGITS: Final = 4
 _LETTERS_MIN: Final = 3
 _WORDS: Final = regex.compile(r"\w+")
 _UNSPACED: Final = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]{2,}")
@@ -50,6 +53,7 @@ _MONTH_AND_DAY: Final = rf"(?P<month>{_NUMERAL}) ?[月월](?: ?(?P<day>{_NUMERAL
 _UNSPACED_DATE: Final = regex.compile(
     rf"(?<![\d〇{_FIGURES}十])(?:(?P<year>\d{{4}}|[〇{_FIGURES}]{{4}}) ?[年년](?: ?{_MONTH_AND_DAY})?|{_MONTH_AND_DAY})"
 )
+_SINCE: Final = rf"\b(?:{SINCE}) (?:(?:the|de[mnr]?|le|la|el|il|lo) )?"
 _WEEKDAY_OF_IT: Final = regex.compile(
     rf"(?:\b(?:{'|'.join(WEEKDAYS)}),? (?:(?:the|de[rnm]|le|el|il) )?)$", regex.IGNORECASE
 )
@@ -66,32 +70,54 @@ class Named:
 def named_time(query: str, now: datetime) -> Named:
     """What ``query`` names, as seen from ``now``; of several times, from the first to the last.
 
-    Where it names a day with its year, the others are seen from there: "last weekend" is the one before it.
+    Where it names a day with its year, the others are seen from there: "last weekend" is the one before it. "Since" a
+    time is until the end of today.
     """
     now = now if now.tzinfo else now.replace(tzinfo=UTC)
-    text, rest = query[:CHARACTERS_MAX], query
-    phrases: list[tuple[str, Stretch]] = []
-    stretches: list[Stretch] = []
+    text = query[:CHARACTERS_MAX]
+    for year in years_said(text, now):
+        text = text.replace(year.phrase, year.dated, 1)
+    found = list(_found(text, now))
+    if not found:
+        return Named(None, query)
+    rest = text + query[CHARACTERS_MAX:]
+    for one in found:
+        if not one.is_word and not _NUMBER.search(one.phrase if one.phrase in query else one.phrase[:-_YEAR_DIGITS]):
+            rest = rest.replace(one.phrase, " ", 1)
+    since, until = min(one.stretch[0] for one in found), max(one.stretch[1] for one in found)
+    if len(found) == 1 and _is_since(found[0].phrase, text):
+        until = max(until, tomorrow(now))
+    return Named(Span(since=since, until=until), rest)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A phrase that names a time. ``is_word`` is one that a message of then may have too; so may one with a number."""
+
+    phrase: str
+    stretch: Stretch
+    is_word: bool = False
+
+
+def _found(text: str, now: datetime) -> Iterator[_Found]:
     base = _day_named(text, now) or now
-    for found in time_phrases(text, base):
-        text = text.replace(found.phrase, "\n", 1)
-        if found.stretch is not None and found.is_word:
-            stretches.append(found.stretch)
-        elif found.stretch is not None:
-            phrases.append((found.phrase, found.stretch))
+    for said in time_phrases(text, base):
+        text = text.replace(said.phrase, "\n", 1)
+        if said.stretch is not None:
+            yield _Found(said.phrase, said.stretch, is_word=said.is_word)
     for phrase, stretch, _ in list(_dates(text, now)):
         text = text.replace(phrase, "\n", 1)
-        stretches.append(stretch)
-    stretches += _unspaced_dates(text, now)
-    text = _UNSPACED_DATE.sub("\n", text)
-    phrases += [(phrase, calendar_stretch(at, period)) for phrase, at, period in _phrases(text, base)]
-    for phrase, stretch in phrases:
-        stretches.append(stretch)
-        if not _NUMBER.search(phrase):
-            rest = rest.replace(phrase, " ", 1)
-    if not stretches:
-        return Named(None, query)
-    return Named(Span(since=min(since for since, _ in stretches), until=max(until for _, until in stretches)), rest)
+        yield _Found(phrase, stretch)
+    for phrase, stretch in _unspaced_dates(text, now):
+        yield _Found(phrase, stretch, is_word=True)
+    for phrase, at, period in _phrases(_UNSPACED_DATE.sub("\n", text), base):
+        yield _Found(phrase, calendar_stretch(at, period))
+
+
+def _is_since(phrase: str, text: str) -> bool:
+    """Whether the text says "since" of the time that the phrase names."""
+    said = re.escape(phrase)
+    return bool(re.search(rf"{_SINCE}{said}|(?={_SINCE}){said}|{said}(?:{SINCE_BEHIND})", text, re.IGNORECASE))
 
 
 def _dates(text: str, now: datetime) -> Iterator[tuple[str, Stretch, bool]]:
@@ -108,7 +134,7 @@ def _day_named(text: str, now: datetime) -> datetime | None:
     return next((since for _, (since, _), is_day in _dates(text, now) if is_day), None)
 
 
-def _unspaced_dates(text: str, now: datetime) -> Iterator[Stretch]:
+def _unspaced_dates(text: str, now: datetime) -> Iterator[tuple[str, Stretch]]:
     """Of dates in Chinese, Japanese and Korean, the last one where the year is left out."""
     for match in _UNSPACED_DATE.finditer(text):
         year, month, day = (_number(found) if (found := match[part]) else None for part in ("year", "month", "day"))
@@ -122,7 +148,7 @@ def _unspaced_dates(text: str, now: datetime) -> Iterator[Stretch]:
         except ValueError:
             continue
         if at.year in _YEARS:
-            yield calendar_stretch(at, "day" if day else "month" if month else "year")
+            yield match[0], calendar_stretch(at, "day" if day else "month" if month else "year")
 
 
 def _number(written: str) -> int:

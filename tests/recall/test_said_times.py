@@ -349,6 +349,112 @@ def test_a_time_is_read_as_a_person_would_mean_it(query: str, days: tuple[str, s
     assert (f"{span.since:%Y-%m-%d}", f"{span.until:%Y-%m-%d}") == days
 
 
+# Times of several parts, each narrowing or moving the other.
+TOGETHER: Final[dict[tuple[str, str], tuple[str, ...]]] = {
+    ("2025-07-04", "2025-07-05"): (
+        "What did I do on 4 July last year?",
+        "July 4 last year",
+        "on the 4th of July of last year",
+        "last year, on July 4",
+        "am 4. Juli letzten Jahres",
+        "el 4 de julio del año pasado",
+        "去年7月4日",
+        "昨年の7月4日",
+        "작년 7월 4일",
+    ),
+    ("2025-05-01", "2025-06-01"): (
+        "What did we plant in May last year?",
+        "last year in May",
+        "May of last year",
+        "im Mai letzten Jahres",
+        "letztes Jahr im Mai",
+        "en mai de l'année dernière",
+        "en mayo del año pasado",
+        "em maio do ano passado",
+        "a maggio dell'anno scorso",
+        "wat deed ik vorig jaar in mei",
+        "去年五月",
+    ),
+    ("2025-01-01", "2026-01-01"): ("What may last year have brought?", "last year may have been better"),
+    ("2024-05-01", "2024-06-01"): (
+        "in May two years ago",
+        "two years ago in May",
+        "vor zwei Jahren im Mai",
+        "two years and three months ago",
+        "vor zwei Jahren und drei Monaten",
+        "il y a deux ans et trois mois",
+        "hace dos años y tres meses",
+    ),
+    ("2026-07-04", "2026-07-05"): ("July 4 this year",),
+    ("2025-05-01", "2025-11-01"): ("from May to October last year",),
+    ("2026-08-07", "2026-08-13"): (
+        "What have I eaten since last Friday?",
+        "was habe ich seit letztem Freitag gesagt",
+        "上周五以来",
+    ),
+    ("2024-07-04", "2024-07-05"): ("was habe ich am 4. Juli 2024 gesagt",),
+    ("2024-08-01", "2026-08-13"): ("What changed since 2024-08-01?", "since August 2024", "seit dem 1. August 2024"),
+    ("2023-01-01", "2026-08-13"): ("Where did I live since 2023?", "depuis 2023", "2023年以来", "2023년부터"),
+    ("2025-05-01", "2026-08-13"): ("since May last year",),
+    ("2026-03-01", "2026-08-13"): ("since the spring",),
+    ("2023-05-03", "2023-06-06"): ("desde el 3 de mayo de 2023 hasta el 5 de junio de 2023",),
+    ("2025-08-12", "2025-08-13"): (
+        "What did we talk about a year ago today?",
+        "today a year ago",
+        "heute vor einem Jahr",
+        "il y a un an aujourd'hui",
+        "hoy hace un año",
+        "vandaag een jaar geleden",
+        "1年前の今日",
+    ),
+    ("2026-08-05", "2026-08-06"): ("a week ago today",),
+    ("2026-06-22", "2026-06-29"): ("one month and two weeks ago, roughly",),
+    ("1990-01-01", "2000-01-01"): (
+        "Which music in the 90s?",
+        "the 1990s",
+        "in the nineties",
+        "in den 90er Jahren",
+        "dans les années 90",
+        "en los años 90",
+        "negli anni '90",
+        "in de jaren 90",
+        "90年代の音楽",
+        "1990년대",
+    ),
+    ("1980-01-01", "2000-01-01"): ("in the 1980s and 1990s",),
+    ("2020-01-01", "2030-01-01"): ("the 20s",),
+    ("2025-10-25", "2025-11-01"): (
+        "the last week of October",
+        "die letzte Woche im Oktober",
+        "la dernière semaine d'octobre",
+        "la última semana de octubre",
+        "de laatste week van oktober",
+    ),
+    ("2024-10-25", "2024-11-01"): ("the last week of October 2024", "last week of October two years ago "),
+    ("2025-10-01", "2025-10-08"): ("the first week of October",),
+    ("2025-10-25", "2025-10-27"): ("the last weekend of October",),
+    ("2025-10-04", "2025-10-06"): ("the first weekend of October",),
+    ("2026-05-30", "2026-06-01"): ("the last weekend of May",),
+}
+
+
+@pytest.mark.parametrize(("query", "days"), [(query, days) for days, queries in TOGETHER.items() for query in queries])
+def test_a_time_of_several_parts_is_what_they_mean_together(query: str, days: tuple[str, str]) -> None:
+    span = named_time(query, NOW).span
+    assert span is not None
+    assert (f"{span.since:%Y-%m-%d}", f"{span.until:%Y-%m-%d}") == days
+
+
+@pytest.mark.parametrize("query", ["What did I want in my 20s?", "he is in his nineties", "it was in the low 20s"])
+def test_somebodys_age_is_no_decade(query: str) -> None:
+    assert named_time(query, NOW).span is None
+
+
+def test_a_month_of_last_year_is_no_word_of_the_query_and_a_day_is_the_date_that_it_is() -> None:
+    assert named_time("the dentist in May last year", NOW).text.split() == ["the", "dentist", "in"]
+    assert named_time("the dentist on July 4 last year", NOW).text == "the dentist on July 4 2025"
+
+
 @pytest.mark.parametrize("query", UNSAID)
 def test_what_has_the_words_of_a_time_and_names_none_is_not_taken_for_one(query: str) -> None:
     assert named_time(query, NOW).span is None

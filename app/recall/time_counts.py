@@ -1,0 +1,144 @@
+"""The forms of times that count: "two weeks ago", "the last few days", "a year ago today". Pure.
+
+And what all forms are made of; the others are in ``time_forms.py``.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Final, TypeAlias
+
+from app.kit.patterns import lazy_pattern
+from app.recall import time_words as words
+from app.recall.periods import Stretch, ago, calendar_stretch, moment_ago, since
+
+Meaning: TypeAlias = Callable[[re.Match[str], datetime], Stretch | None]
+
+
+def units_of(match: re.Match[str]) -> list[str]:
+    """The names of the groups that matched."""
+    return [name for name, word in match.groupdict().items() if word]
+
+
+def unit_of(match: re.Match[str]) -> str:
+    return next(name for name in units_of(match) if name not in {"count", "year_said"})
+
+
+def before(count: int, unit: str | None = None) -> Meaning:
+    return lambda match, now: ago(now, count, unit or unit_of(match))
+
+
+def never(_match: re.Match[str], _now: datetime) -> None:
+    """It says how long or how often, and not when."""
+
+
+_COUNTS: Final = {
+    word: (count, count)
+    for lines in (words.NUMBERS, words.UNSPACED_NUMBERS)
+    for count, line in enumerate(lines.split("\n")[1:], start=1)
+    for word in line.split()
+}
+_COUPLE: Final = (2, 3)
+_FEW: Final = (2, 5)
+
+
+def count_meant(said: str) -> tuple[int, int]:
+    """From how many to how many are meant. Raises ValueError of a letter that matches regardless of case alone."""
+    said = said.lower()
+    for range_meant, form in ((_COUPLE, words.COUPLE), (_FEW, f"{words.FEW}|{words.UNSPACED_FEW}")):
+        if re.fullmatch(form, said):
+            return range_meant
+    return _COUNTS.get(said) or (int(said), int(said))
+
+
+def _ago(match: re.Match[str], now: datetime) -> Stretch:
+    least, most = count_meant(match["count"])
+    return ago(now, most, unit_of(match))[0], ago(now, least, unit_of(match))[1]
+
+
+def _since(match: re.Match[str], now: datetime) -> Stretch:
+    return since(now, count_meant(match["count"])[1], unit_of(match))
+
+
+def _ago_today(match: re.Match[str], now: datetime) -> Stretch:
+    """That day itself, or those days, and not the whole week or year that they are in."""
+    days = [moment_ago(now, {unit_of(match): count}) for count in count_meant(match["count"])]
+    return calendar_stretch(days[1], "day")[0], calendar_stretch(days[0], "day")[1]
+
+
+def _ago_together(match: re.Match[str], now: datetime) -> Stretch:
+    """The month, week or day that is so many years, months, weeks and days ago."""
+    units = [_unit_said(match[name]) for name in ("unit", "more_unit")]
+    counts = [count_meant(match[name]) for name in ("count", "more_count")]
+    latest, first = (moment_ago(now, dict(zip(units, (count[end] for count in counts), strict=True))) for end in (0, 1))
+    return calendar_stretch(first, units[-1])[0], calendar_stretch(latest, units[-1])[1]
+
+
+def _unit_said(word: str) -> str:
+    return next(unit for unit, names in words.UNITS.items() if re.fullmatch(names, word, re.IGNORECASE))
+
+
+def pattern(text: str) -> re.Pattern[str]:
+    return lazy_pattern(text, re.IGNORECASE)
+
+
+def any_of(units: dict[str, str]) -> str:
+    return "|".join(f"(?P<{unit}>{names})" for unit, names in units.items())
+
+
+def form(before: str, after: str, units: dict[str, str], *, between: str = "[ -]", count: str = "") -> re.Pattern[str]:
+    counted = rf"(?<![\d一二三四五六七八九十百])(?P<count>\d{{1,3}}|{count}){between}" if count else ""
+    return pattern(f"{before}{counted}(?:{any_of(units)}){after}")
+
+
+def spaced(before: str, after: str, units: dict[str, str], *, count: str = "") -> re.Pattern[str]:
+    return form(rf"\b(?:{before}) " if before else r"\b", rf" (?:{after})\b" if after else r"\b", units, count=count)
+
+
+PARTICLE: Final = "(?:에는?|には?|の|的)?"  # that would be left alone
+ANY_COUNT: Final = "|".join((words.COUPLE, words.FEW, *" ".join(words.NUMBERS.split()).split()))
+ANY_UNSPACED_COUNT: Final = "|".join((words.UNSPACED_FEW, *words.UNSPACED_NUMBERS.split()))
+_UNIT: Final = "|".join(words.UNITS.values())
+_TOGETHER: Final = (
+    rf"(?<!\d)(?P<count>\d{{1,3}}|{ANY_COUNT}) (?P<unit>{_UNIT})(?:,|,? (?:{words.AND}))?"
+    rf" (?P<more_count>\d{{1,3}}|{ANY_COUNT}) (?P<more_unit>{_UNIT})"
+)
+
+
+def counted_forms() -> Iterator[tuple[re.Pattern[str], Meaning]]:
+    yield pattern(rf"\b(?:{words.HALF_A_YEAR_AGO})\b"), before(1, "half_year")
+    yield pattern(f"(?:{words.UNSPACED_HALF_A_YEAR_AGO}){PARTICLE}"), before(1, "half_year")
+    yield (
+        pattern(f"(?:{words.UNSPACED_FEW_DAYS_AGO}){PARTICLE}"),
+        lambda _, now: (ago(now, 5, "day")[0], ago(now, 2, "day")[1]),
+    )
+    yield pattern(rf"\b(?:{words.AGO_BEFORE}) {_TOGETHER}\b"), _ago_together
+    yield pattern(rf"\b{_TOGETHER} (?:{words.AGO_BEHIND})\b"), _ago_together
+    yield from _today_forms()
+    yield spaced(words.AGO_BEFORE, "", words.UNITS, count=ANY_COUNT), _ago
+    yield spaced("", words.AGO_BEHIND, words.UNITS, count=ANY_COUNT), _ago
+    yield form("", rf" ?(?:之|以)?[前전]{PARTICLE}", words.UNSPACED_UNITS, between=" ?", count=ANY_UNSPACED_COUNT), _ago
+    yield spaced(words.THE_LAST, "", words.UNITS, count=ANY_COUNT), _since
+    yield form(r"\b", r"\b", words.UNITS, between=" derni[eè]re?s ", count=ANY_COUNT), _since
+    yield (
+        form(
+            "(?:最近|过去|過去|この|지난|최근|(?<![가-힣])요) ?",
+            "",
+            words.UNSPACED_UNITS,
+            between=" ?",
+            count=ANY_UNSPACED_COUNT,
+        ),
+        _since,
+    )
+    yield form(r"\b", r"\b", words.UNITS, count=ANY_COUNT), never
+    yield spaced(words.THE_LAST_FEW, "", words.PLURALS), lambda match, now: since(now, _FEW[1], unit_of(match))
+
+
+def _today_forms() -> Iterator[tuple[re.Pattern[str], Meaning]]:
+    today, unspaced = f"(?:{words.TODAY})", words.UNSPACED_UNITS
+    yield spaced("", rf"(?:{words.AGO_BEHIND}),? {today}", words.UNITS, count=ANY_COUNT), _ago_today
+    yield spaced(rf"{today},? (?:{words.AGO_BEFORE})", "", words.UNITS, count=ANY_COUNT), _ago_today
+    yield spaced(words.AGO_BEFORE, today, words.UNITS, count=ANY_COUNT), _ago_today
+    yield spaced(today, words.AGO_BEHIND, words.UNITS, count=ANY_COUNT), _ago_today
+    ago_unspaced = rf" ?(?:之|以)?[前전](?:的|の|의)? ?(?:{words.UNSPACED_TODAY})"
+    yield form("", ago_unspaced, unspaced, between=" ?", count=ANY_UNSPACED_COUNT), _ago_today
