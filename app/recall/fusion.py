@@ -21,16 +21,25 @@ BESIDE: Final = {-2: 0.25, -1: 0.5, 1: 0.5, 2: 0.25}  # shares of the neighbours
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """The cosine of a message with the query, and the segment that it stands in."""
+    """The cosine of a message with the query, its segment, and whether it is of the time that the query names."""
 
     cosine: float
     segment: int
+    is_named: bool = False
 
 
 Likenesses: TypeAlias = Mapping[Place, Likeness]
 
 
-def by_likeness(found: Likenesses) -> list[Place]:
+@dataclass(frozen=True, slots=True)
+class Near:
+    """The messages most like a query, best first; those of the time that it names, ``named`` of them, come first."""
+
+    places: Sequence[Place] = ()
+    named: int = 0
+
+
+def by_likeness(found: Likenesses) -> Near:
     """The messages that are most like the query, with shares of their neighbours' likeness in the same segment.
 
     A cosine means something only beside the others, so each counts by its distance from their mean.
@@ -40,7 +49,8 @@ def by_likeness(found: Likenesses) -> list[Place]:
         place: own.cosine - mean + sum(share * (near.cosine - mean) for near, share in _beside(place, own, found))
         for place, own in found.items()
     }
-    return sorted(scores, key=lambda place: -scores[place])[:VECTORS_MAX]
+    best = sorted(scores, key=lambda place: (not found[place].is_named, -scores[place]))[:VECTORS_MAX]
+    return Near(best, sum(found[place].is_named for place in best))
 
 
 def fused(by_words: Sequence[Ranked], by_vectors: Sequence[Place]) -> list[Ranked]:

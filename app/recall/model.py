@@ -11,6 +11,7 @@ from app.memory.model import Item
 from app.sessions.model import Role, Trust
 
 Place: TypeAlias = tuple[UUID, int]  # a session and a seq of it
+Copied: TypeAlias = tuple[str, bytes, datetime]  # what a message and its copies in branches share
 Edit: TypeAlias = tuple[Sequence[Item], Sequence[Item]]  # the lines of a note before and after
 
 
@@ -31,6 +32,7 @@ class Searched:
     resource_id: str | None
     last_seq: int
     timezone: str | None = None
+    is_branch: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,18 +12,19 @@ from zoneinfo import ZoneInfo
 
 from app.facts.store import FactStore
 from app.kit.clock import Clock
+from app.recall.asked import asks_what_was_said
 from app.recall.asking import meant_role
 from app.recall.facts import fact_hits
 from app.recall.figures import LOOKED_AT_MAX, preferred, telling, wanted_figure
 from app.recall.fusion import fused
 from app.recall.indexer import Indexer
-from app.recall.indexing import Entry, entries, resource_term, session_term, shown_text
+from app.recall.indexing import UNSEARCHED, Entry, entries, resource_term, session_term, shown_text
 from app.recall.kin import kin_of
-from app.recall.model import Hit, HitKind, Indexed, Neighbour, Place, Scope, Searched, Span
+from app.recall.model import Copied, Hit, HitKind, Indexed, Neighbour, Place, Scope, Searched, Span
 from app.recall.notes import Note, note_hits
 from app.recall.ranking import Ranked, ranked, word_counts
 from app.recall.store import Index, RecallStore
-from app.recall.times import named_time
+from app.recall.times import Named, named_time
 from app.recall.tokens import Alternatives, query_terms
 from app.recall.vector_search import VectorSearch
 from app.sessions.errors import SessionNotFound
@@ -32,6 +33,7 @@ from app.sessions.store import session_id
 
 ALL_KINDS = frozenset(HitKind)
 READ_AT_ONCE = 50  # messages
+COMPARED_AT_ONCE = 500  # messages with their copies in branches
 CUT_MARK = "…"  # the end of a text that goes on
 TYPICAL_QUERY = "What did I say last May?"
 
@@ -72,18 +74,22 @@ class Search:
     now: datetime | None = None
     neighbours: int = 0
     session: str | None = None
-    before_seq: int | None = None
+    before_seq: int = SEQ_MAX
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Query:
-    """A query as it is understood: its words with their kin, the time it names, and the role whose word it means."""
+    """A query as it is understood: its words with their kin, the time it names, and the role whose word it means.
+
+    ``only_then``: it only asks what was said at that time, and its words are not to be looked for.
+    """
 
     words: Sequence[Alternatives]
     kin: Sequence[Alternatives]
     named: Span | None
     meant: Role | None
     now: datetime
+    only_then: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +154,15 @@ class RecallService:
     ) -> list[Hit]:
         query = await asyncio.to_thread(_read, search, self._now(sessions, search), self._config.query_words_max)
         hits: list[Hit] = []
-        if sessions and HitKind.MESSAGE in search.kinds:
+        if query.only_then and query.named is not None and HitKind.MESSAGE in search.kinds:
+            hits = await self._said_then(sessions, query.named, search)
+            query = replace(query, words=(), kin=()) if hits else query
+        if sessions and HitKind.MESSAGE in search.kinds and not hits:
             hits += await self._messages(sessions, scope, query, search)
         if sessions and HitKind.OBSERVATION in search.kinds and query.words:
             hits += _besides(hits, await self._notes(sessions, query), search)[: search.limit]
         if not hits and query.named is not None and HitKind.MESSAGE in search.kinds:
-            hits = await self._said_then(sessions, query.named.within(search.span), search)
+            hits = await self._said_then(sessions, query.named, search)
         if resource_id is not None and HitKind.FACT in search.kinds:
             hits += _besides(hits, await self._facts(tenant, resource_id, query, search), search)
         best = sorted(hits, key=lambda hit: -hit.score)[: search.limit]
@@ -166,12 +175,14 @@ class RecallService:
     def _zone(self, session: Searched) -> ZoneInfo:
         return ZoneInfo(session.timezone or self._config.timezone)
 
-    async def _said_then(self, sessions: Sequence[Searched], span: Span, search: Search) -> list[Hit]:
-        """What was said at the time that the query names, if none of its words is found: "What did I say last May?"."""
-        ids = [session.id for session in sessions]
-        before = SEQ_MAX if search.before_seq is None else search.before_seq
-        places = await self._store.said(ids, span, before_seq=before, limit=search.limit)
-        return await self._read_hits(sessions, [Ranked(place=place, score=0.0) for place in places], search.neighbours)
+    async def _said_then(self, sessions: Sequence[Searched], named: Span, search: Search) -> list[Hit]:
+        """What was said at the time that the query names, the newest first: "What did I say last May?"."""
+        found = [Ranked(place=place, score=0.0) for place in await self._places_then(sessions, named, search)]
+        return await self._read_hits(sessions, await self._distinct(found, sessions, search.limit), search.neighbours)
+
+    async def _places_then(self, sessions: Sequence[Searched], named: Span, search: Search) -> list[Place]:
+        ids, span = [session.id for session in sessions], named.within(search.span)
+        return await self._store.said(ids, span, before_seq=search.before_seq, limit=search.limit)
 
     async def _facts(self, tenant: str, resource_id: str, query: _Query, search: Search) -> list[Hit]:
         known = await self._fact_store.all(tenant, resource_id)
@@ -179,9 +190,26 @@ class RecallService:
         return await asyncio.to_thread(work, query.words, known)
 
     async def _messages(self, sessions: Sequence[Searched], scope: str, query: _Query, search: Search) -> list[Hit]:
-        found = await self._ranked(sessions, scope, query, search)
-        wanted = await self._preferred([one for one in found if _precedes(one, search)], query, search)
+        ranked = await self._ranked(sessions, scope, query, search)
+        found = await self._distinct(ranked, sessions, max(search.limit, LOOKED_AT_MAX))
+        wanted = await self._preferred(found, query, search)
         return await self._read_hits(sessions, wanted[: search.limit], search.neighbours)
+
+    async def _distinct(self, found: list[Ranked], sessions: Sequence[Searched], most: int) -> list[Ranked]:
+        """The first ``most`` without copies that branches have of a message; of equals the newest session's stays."""
+        if len(sessions) == 1 or not any(session.is_branch for session in sessions):
+            return found[:most]
+        order = {session.id: place for place, session in enumerate(sessions)}
+        kept: dict[Copied, Ranked] = {}
+        for at in range(0, len(found), COMPARED_AT_ONCE):
+            some = found[at : at + COMPARED_AT_ONCE]
+            copied = await self._store.copied([one.place for one in some])
+            for one in some:
+                if (message := copied.get(one.place)) is not None:
+                    kept[message] = _preceding(kept.get(message), one, order)
+            if len(kept) >= most:
+                break
+        return list(kept.values())[:most]
 
     async def _preferred(self, found: list[Ranked], query: _Query, search: Search) -> list[Ranked]:
         """For a query that a number or a time answers: messages that have one rank higher."""
@@ -197,22 +225,29 @@ class RecallService:
 
     async def _ranked(self, sessions: Sequence[Searched], scope: str, query: _Query, search: Search) -> list[Ranked]:
         """By words, and by vectors at the same time where there are any."""
-        by_words = self._by_words(sessions, scope, query, search.span)
+        by_words = self._by_words(sessions, scope, query, search)
         if self._vectors is None:
             return await by_words
-        words, near = await asyncio.gather(by_words, self._vectors.ranking(sessions, search.query, search.span))
-        return fused(words, near) if near else words
+        before, named = search.before_seq, query.named
+        by_vectors = self._vectors.ranking(sessions, search.query, search.span, before_seq=before, named=named)
+        words, near = await asyncio.gather(by_words, by_vectors)
+        places = list(near.places)
+        if places and named is not None and not words:  # something is like anything: what was said then comes first
+            places[near.named : near.named] = await self._places_then(sessions, named, search)
+        return fused(words, list(dict.fromkeys(places))) if places else words
 
-    async def _by_words(self, sessions: Sequence[Searched], scope: str, query: _Query, span: Span) -> list[Ranked]:
+    async def _by_words(self, sessions: Sequence[Searched], scope: str, query: _Query, search: Search) -> list[Ranked]:
         if not query.words:
             return []
-        ids = [session.id for session in sessions]
-        index = await self._store.index(ids, tail_max=self._config.tail_max, tail_tokens=self._config.tail_tokens)
+        ids, before, config = [session.id for session in sessions], search.before_seq, self._config
+        index = await self._store.index(
+            ids, before_seq=before, tail_max=config.tail_max, tail_tokens=config.tail_tokens
+        )
         for session in index.tail:
             self._indexer.ask(session, searched=True)
-        words, kin, most = query.words, query.kin, self._config.candidates_max
-        rows = await self._store.search(ids, scope, words, span, kin=kin, limit=most)
-        return await asyncio.to_thread(_ranked, query, rows, index, span)
+        words, kin, most = query.words, query.kin, config.candidates_max
+        rows = await self._store.search(ids, scope, words, search.span, kin=kin, before_seq=before, limit=most)
+        return await asyncio.to_thread(_ranked, query, rows, index, search.span)
 
     async def _read_hits(self, sessions: Sequence[Searched], found: Sequence[Ranked], neighbours: int) -> list[Hit]:
         """The hits with their texts; what was erased or deleted since is left out."""
@@ -249,8 +284,18 @@ def _read(search: Search, now: datetime, words_max: int) -> _Query:
     named = named_time(search.query, now)
     words = _ends(query_terms(named.text), words_max)
     return _Query(
-        words=words, kin=kin_of(words, search.query), named=named.span, meant=meant_role(search.query), now=now
+        words=words,
+        kin=kin_of(words, search.query),
+        named=named.span,
+        meant=meant_role(search.query),
+        now=now,
+        only_then=named.span is not None and _only_asks(named),
     )
+
+
+def _only_asks(named: Named) -> bool:
+    """A date may be looked for itself, where nothing is asked: "2023-05-08"."""
+    return asks_what_was_said(named.beside, told=query_terms(named.text) != query_terms(named.beside))
 
 
 def _ends(words: list[Alternatives], most: int) -> list[Alternatives]:
@@ -264,8 +309,11 @@ def _besides(hits: Sequence[Hit], found: Iterable[Hit], search: Search) -> list[
     return [one for one in found if search.span.holds(one.created_at) and told.isdisjoint(one.rests_on)]
 
 
-def _precedes(found: Ranked, search: Search) -> bool:
-    return search.before_seq is None or found.place[1] < search.before_seq
+def _preceding(held: Ranked | None, other: Ranked, order: Mapping[UUID, int]) -> Ranked:
+    """The better of two copies; of equals that of the session which comes first."""
+    if held is None or (held.score == other.score and order[other.place[0]] < order[held.place[0]]):
+        return other
+    return held
 
 
 def _ranked(query: _Query, indexed: Sequence[Indexed], index: Index, span: Span) -> list[Ranked]:
@@ -317,7 +365,8 @@ def _around(seq: int, neighbours: int) -> range:
 def _hit(found: Ranked, keys: Mapping[UUID, str], said: Mapping[Place, _Said], neighbours: int) -> Hit:
     session, seq = found.place
     message = said[found.place].message
-    beside = [said[session, near] for near in _around(seq, neighbours) if near != seq and (session, near) in said]
+    near = (said.get((session, other)) for other in _around(seq, neighbours) if other != seq)
+    beside = [one for one in near if one is not None and one.message.kind not in UNSEARCHED]
     return Hit(
         kind=HitKind.MESSAGE,
         session=keys[session],

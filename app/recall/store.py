@@ -12,14 +12,15 @@ from app.memory.model import Observation
 from app.memory.rows import observation_of
 from app.recall.index_store import last_of
 from app.recall.indexing import Last
-from app.recall.model import Edit, Indexed, Place, Searched, Span
+from app.recall.model import Copied, Edit, Indexed, Place, Searched, Span
 from app.recall.ranking import KIN, NEAR_MAX
 from app.recall.tokens import Alternatives
 from app.sessions.message_store import message_of
 from app.sessions.model import Message, Role
 
 SESSION = """/* recall_session */
-SELECT id, tenant, key, memory_id, resource_id, next_seq - 1 AS last_seq, config->>'timezone' AS timezone
+SELECT id, tenant, key, memory_id, resource_id, next_seq - 1 AS last_seq, config->>'timezone' AS timezone,
+       branched_from IS NOT NULL AS is_branch
 FROM sessions WHERE id = $1
 """
 
@@ -27,9 +28,9 @@ FROM sessions WHERE id = $1
 # not ended are the newest, as silence ends a session, and the others are taken by their ends: an index has them in that
 # order, and not by when they were last active, which each append would move.
 SESSIONS = """/* recall_sessions */
-SELECT id, tenant, key, memory_id, resource_id, last_seq, timezone FROM (
+SELECT id, tenant, key, memory_id, resource_id, last_seq, timezone, is_branch FROM (
   SELECT id, tenant, key, memory_id, resource_id, next_seq - 1 AS last_seq, last_active_at,
-         config->>'timezone' AS timezone FROM sessions
+         config->>'timezone' AS timezone, branched_from IS NOT NULL AS is_branch FROM sessions
   WHERE tenant = $1 AND resource_id = $2 AND next_seq > 1
   ORDER BY ended_at DESC, last_active_at DESC, key LIMIT $3
 ) AS newest ORDER BY last_active_at DESC, key
@@ -39,7 +40,7 @@ SELECT id, tenant, key, memory_id, resource_id, last_seq, timezone FROM (
 INDEXED = """/* recall_indexed */
 SELECT s.id AS session_id, t.* FROM unnest($1::uuid[]) AS s (id) LEFT JOIN LATERAL (
   SELECT seq, segment, length_before + length AS length, created_at FROM message_terms
-  WHERE session_id = s.id ORDER BY seq DESC LIMIT 1
+  WHERE session_id = s.id AND seq < $2 ORDER BY seq DESC LIMIT 1
 ) t ON true
 """
 
@@ -49,7 +50,7 @@ TAIL = """/* recall_tail */
 SELECT * FROM (
   SELECT *, sum(tokens) OVER (ROWS UNBOUNDED PRECEDING) - tokens AS tokens_of_former FROM (
     SELECT m.* FROM unnest($1::uuid[], $2::bigint[]) AS s (id, seq) CROSS JOIN LATERAL (
-      SELECT * FROM messages WHERE session_id = s.id AND seq > s.seq ORDER BY seq DESC LIMIT $3
+      SELECT * FROM messages WHERE session_id = s.id AND seq > s.seq AND seq < $5 ORDER BY seq DESC LIMIT $3
     ) m LIMIT $3
   ) AS newest
 ) AS summed WHERE tokens_of_former < $4
@@ -92,7 +93,7 @@ WITH asked AS (
   FROM asked a CROSS JOIN LATERAL ({having}) AS t
   WHERE t.session_id IN (SELECT * FROM unnest((SELECT $1::uuid[])))
     AND t.created_at >= (SELECT coalesce($6::timestamptz, '-infinity'))
-    AND t.created_at < (SELECT coalesce($7::timestamptz, 'infinity'))
+    AND t.created_at < (SELECT coalesce($7::timestamptz, 'infinity')) AND t.seq < (SELECT $10::bigint)
   GROUP BY a.word, t.session_id, t.seq
 ), best AS (
   SELECT session_id, seq, array_agg(word) AS words, array_agg(count) AS counts
@@ -101,7 +102,7 @@ WITH asked AS (
 ), near AS (
   SELECT session_id, seq + distance AS seq, max(words) FILTER (WHERE distance = 0) AS words,
          max(counts) FILTER (WHERE distance = 0) AS counts
-  FROM best, generate_series(-{near}, {near}) AS distance GROUP BY 1, 2
+  FROM best, generate_series(-{near}, {near}) AS distance WHERE seq + distance < (SELECT $10::bigint) GROUP BY 1, 2
 )
 SELECT t.session_id, t.seq, t.segment, t.length, t.role, t.speaker, t.created_at, n.words, n.counts
 FROM near n CROSS JOIN LATERAL (
@@ -117,6 +118,14 @@ MESSAGES = """/* recall_texts */
 SELECT m.* FROM unnest((SELECT $1::uuid[]), (SELECT $2::bigint[])) AS p (session_id, seq) CROSS JOIN LATERAL (
   SELECT * FROM messages WHERE session_id = p.session_id AND seq = p.seq LIMIT 1
 ) AS m WHERE m.erased_at IS NULL
+"""
+
+# What a branch has copied is the same in both.
+COPIED = """/* recall_copied */
+SELECT m.* FROM unnest((SELECT $1::uuid[]), (SELECT $2::bigint[])) AS p (session_id, seq) CROSS JOIN LATERAL (
+  SELECT session_id, seq, id, content_hash, created_at FROM messages
+  WHERE session_id = p.session_id AND seq = p.seq AND erased_at IS NULL LIMIT 1
+) AS m
 """
 
 # Of each session the last, as many as are asked for: they are read from its end.
@@ -220,12 +229,13 @@ class RecallStore:
         async with self._database.connection() as connection:
             return [Searched(**row) for row in await connection.fetch(SESSIONS, tenant, resource_id, limit)]
 
-    async def index(self, sessions: Sequence[UUID], *, tail_max: int, tail_tokens: int) -> Index:
+    async def index(self, sessions: Sequence[UUID], *, before_seq: int, tail_max: int, tail_tokens: int) -> Index:
+        """As it was when ``before_seq`` was to come next, if all before it was indexed."""
         async with self._database.connection() as connection:
-            found = await connection.fetch(INDEXED, sessions)
+            found = await connection.fetch(INDEXED, sessions, before_seq)
             last = {row["session_id"]: last_of(row if row["seq"] else None) for row in found}
             after = [last[session].seq for session in sessions]
-            rows = await connection.fetch(TAIL, sessions, after, tail_max, tail_tokens)
+            rows = await connection.fetch(TAIL, sessions, after, tail_max, tail_tokens, before_seq)
         tail: dict[UUID, list[Message]] = defaultdict(list)
         for row in sorted(rows, key=lambda row: row["seq"]):
             tail[row["session_id"]].append(message_of(row))
@@ -239,9 +249,10 @@ class RecallStore:
         span: Span,
         *,
         kin: Sequence[Alternatives],
+        before_seq: int,
         limit: int,
     ) -> list[Indexed]:
-        """The indexed messages that have a word of the query or one of its kin, and their neighbours.
+        """The indexed messages before ``before_seq`` with a word of the query or one of its kin, and their neighbours.
 
         ``scope``: a term they all have. Counts are by the place in the query, those of the kin behind it.
         """
@@ -259,15 +270,16 @@ class RecallStore:
                 span.until,
                 limit,
                 [share for _, _, _, share in asked],
+                before_seq,
             )
         return [_indexed(row) for row in rows]
 
     async def said(self, sessions: Sequence[UUID], span: Span, *, before_seq: int, limit: int) -> list[Place]:
-        """The places of what was said in the span, the newest first."""
+        """The places of what was said in the span, the newest first: so many of each session."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(SAID_THEN, sessions, span.since, span.until, before_seq, limit)
         newest = sorted(rows, key=lambda row: (row["created_at"], row["seq"]), reverse=True)
-        return [(row["session_id"], row["seq"]) for row in newest[:limit]]
+        return [(row["session_id"], row["seq"]) for row in newest]
 
     async def messages(self, places: Collection[Place]) -> dict[Place, Message]:
         """Those of the places that are there and were not erased."""
@@ -275,6 +287,13 @@ class RecallStore:
         async with self._database.connection() as connection:
             rows = await connection.fetch(MESSAGES, sessions, seqs)
         return {(row["session_id"], row["seq"]): message_of(row) for row in rows}
+
+    async def copied(self, places: Collection[Place]) -> dict[Place, Copied]:
+        """What the messages at the places have in common with their copies in branches; none of one that is erased."""
+        sessions, seqs = [session for session, _ in places], [seq for _, seq in places]
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(COPIED, sessions, seqs)
+        return {(row["session_id"], row["seq"]): (row["id"], row["content_hash"], row["created_at"]) for row in rows}
 
     async def observations(self, sessions: Sequence[Searched], limit: int) -> list[Noted]:
         """The newest notes of the sessions."""

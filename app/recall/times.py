@@ -61,10 +61,11 @@ _WEEKDAY_OF_IT: Final = regex.compile(
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """The time that a query names, and the query without the words that only count from today."""
+    """The time that a query names, the query without the words that only count from today, and without any for it."""
 
     span: Span | None
     text: str
+    beside: str
 
 
 def named_time(query: str, now: datetime) -> Named:
@@ -79,15 +80,16 @@ def named_time(query: str, now: datetime) -> Named:
         text = text.replace(year.phrase, year.dated, 1)
     found = list(_found(text, now))
     if not found:
-        return Named(None, query)
-    rest = text + query[CHARACTERS_MAX:]
+        return Named(None, query, query)
+    rest = beside = text + query[CHARACTERS_MAX:]
     for one in found:
+        beside = beside.replace(one.phrase, " ", 1)
         if not one.is_word and not _NUMBER.search(one.phrase if one.phrase in query else one.phrase[:-_YEAR_DIGITS]):
             rest = rest.replace(one.phrase, " ", 1)
     since, until = min(one.stretch[0] for one in found), max(one.stretch[1] for one in found)
     if len(found) == 1 and _is_since(found[0].phrase, text):
         until = max(until, tomorrow(now))
-    return Named(Span(since=since, until=until), rest)
+    return Named(Span(since=since, until=until), rest, beside)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ import structlog
 
 from app.llm.embedding_build import GuardedEmbedder
 from app.llm.port import ModelError
-from app.recall.fusion import by_likeness
+from app.recall.fusion import Near, by_likeness
 from app.recall.metrics import VectorMetrics
-from app.recall.model import Place, Searched, Span
+from app.recall.model import Searched, Span
 from app.recall.vector_store import VectorStore
 from app.recall.vectorizing import VectorConfig
 from app.redaction.hook import RedactionFailed
@@ -37,8 +37,13 @@ class VectorSearch:
         self._metrics = metrics
         self._config = config
 
-    async def ranking(self, sessions: Sequence[Searched], query: str, span: Span) -> list[Place]:
-        """The messages of the sessions, most like the query first; none where no model answers now."""
+    async def ranking(
+        self, sessions: Sequence[Searched], query: str, span: Span, *, before_seq: int, named: Span | None
+    ) -> Near:
+        """The messages of the sessions before ``before_seq``, most like the query; none where no model answers now.
+
+        ``named`` is the time that the query names.
+        """
         redact = self._redaction.of(sessions[0].tenant)
         try:
             text = query if redact is None else await asyncio.to_thread(redact, query)
@@ -47,21 +52,23 @@ class VectorSearch:
             kind = error.kind if isinstance(error, ModelError) else UNREDACTED
             log.warning("searched_without_vectors", kind=kind)  # what a provider says may quote the query
             self._metrics.searched(kind)
-            return []
+            return Near()
         self._metrics.searched(FOUND)
         if vector is None:
-            return []
-        found = await self._store.near(newest(sessions, self._config.searched_max), span, vector)
+            return Near()
+        after = newest(sessions, self._config.searched_max, before_seq=before_seq)
+        found = await self._store.near(after, span, vector, before_seq=before_seq, named=named)
         return await asyncio.to_thread(by_likeness, found)
 
 
-def newest(sessions: Sequence[Searched], messages_max: int) -> dict[UUID, int]:
+def newest(sessions: Sequence[Searched], messages_max: int, *, before_seq: int) -> dict[UUID, int]:
     """After which seq each session is looked at, so that no more messages are in all; the first sessions come first."""
     after: dict[UUID, int] = {}
     left = messages_max
     for session in sessions:
         if left <= 0:
             break
-        after[session.id] = max(0, session.last_seq - left)
-        left -= session.last_seq
+        last_seq = min(session.last_seq, before_seq - 1)
+        after[session.id] = max(0, last_seq - left)
+        left -= last_seq
     return after

@@ -19,7 +19,7 @@ from app.llm.embedding import Vector
 from app.recall.fusion import Likeness
 from app.recall.model import Place, Span
 from app.sessions.message_store import message_of
-from app.sessions.model import Message
+from app.sessions.model import SEQ_MAX, Message
 
 REAL_MIN = 1.2e-38  # the least number that Postgres reads as a real with all its digits
 HAS_EXTENSION = "/* has_vector */ SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'vector')"
@@ -72,9 +72,11 @@ ON CONFLICT DO NOTHING RETURNING seq
 # Only of the newest messages of each session. An endpoint may give vectors of another size under the same name.
 NEAR = """/* recall_vectors */
 SELECT v.session_id, array_agg(v.seq) AS seqs, array_agg(v.segment) AS segments,
-       array_agg(-(v.vector::vector <#> $4::text::vector)) AS cosines
+       array_agg(-(v.vector::vector <#> $4::text::vector)) AS cosines,
+       array_agg($9 AND ($10::timestamptz IS NULL OR v.created_at >= $10)
+                    AND ($11::timestamptz IS NULL OR v.created_at < $11)) AS named
 FROM unnest($1::uuid[], $2::bigint[]) AS s (id, after) JOIN message_vectors v ON v.session_id = s.id AND v.seq > s.after
-WHERE v.model = $3 AND cardinality(v.vector) = $5
+WHERE v.model = $3 AND cardinality(v.vector) = $5 AND v.seq < $8
   AND ($6::timestamptz IS NULL OR v.created_at >= $6) AND ($7::timestamptz IS NULL OR v.created_at < $7)
 GROUP BY v.session_id
 """
@@ -154,11 +156,21 @@ class VectorStore:
                 return 0
             return len(await tx.fetch(WRITE, session, self._model, seqs, hashes, written, not found.more))
 
-    async def near(self, after: Mapping[UUID, int], span: Span, vector: Vector) -> dict[Place, Likeness]:
-        """How near messages are to the vector: those of each session that come ``after`` its seq."""
+    async def near(
+        self,
+        after: Mapping[UUID, int],
+        span: Span,
+        vector: Vector,
+        *,
+        before_seq: int = SEQ_MAX,
+        named: Span | None = None,
+    ) -> dict[Place, Likeness]:
+        """How near messages are to the vector: those of each session ``after`` its seq. ``named`` is only told of."""
         asked = (list(after), list(after.values()), self._model, _listed(vector, "[]"), len(vector))
+        time = named or Span()
+        between = (span.since, span.until, before_seq, named is not None, time.since, time.until)
         async with self._database.connection() as connection:
-            rows = await connection.fetch(NEAR, *asked, span.since, span.until)
+            rows = await connection.fetch(NEAR, *asked, *between)
         return {place: likeness for row in rows for place, likeness in _likenesses(row)}
 
 
@@ -177,8 +189,8 @@ async def forget_message_vectors(tx: Tx, session: UUID, *, from_seq: int, to_seq
 
 
 def _likenesses(row: Row) -> list[tuple[Place, Likeness]]:
-    listed = zip(row["seqs"], row["segments"], row["cosines"], strict=True)
-    return [((row["session_id"], seq), Likeness(cosine, segment)) for seq, segment, cosine in listed]
+    listed = zip(row["seqs"], row["cosines"], row["segments"], row["named"], strict=True)
+    return [((row["session_id"], seq), Likeness(*likeness)) for seq, *likeness in listed]
 
 
 def _listed(vector: Vector, brackets: str) -> str:

@@ -158,6 +158,20 @@ async def test_what_is_shown_is_not_recalled_and_neither_is_what_came_later(serv
     assert "Recalled" not in shown(await service.context("s", query="bees", as_of_seq=1))
 
 
+async def test_a_past_context_recalls_what_it_did_then(start_service: StartService) -> None:
+    """What is said later makes a word common, and others would come first."""
+    async with start_service(recall={"tokens": 60}) as service:
+        await service.configure("s", **SMALL)
+        told = ["I keep bees.", *(f"I saw {n} trains." for n in range(6)), *(f"On boats, {n}." for n in range(30))]
+        await service.append("s", *({"role": "user", "content": text} for text in told))
+        asked: Json = {"query": "bees, trains", "now": "2026-11-26T10:00:00Z"}
+        then = await service.context("s", **asked)
+        assert "I keep bees." in shown(then)
+        await service.append("s", *({"role": "user", "content": f"Of bees, {n}."} for n in range(60)))
+        asked |= {"as_of_version": then["memory_version"], "as_of_seq": then["as_of_seq"]}
+        assert (await service.context("s", **asked))["payload"] == then["payload"]
+
+
 async def test_a_session_never_seen_has_nothing_to_recall(service: Service) -> None:
     assert (await service.context("never", query="bees"))["payload"]["messages"] == []
 

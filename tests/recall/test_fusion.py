@@ -3,7 +3,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.recall.fusion import FIRST, Likeness, by_likeness, fused
+from app.recall.fusion import FIRST, Likeness, Near, by_likeness, fused
 from app.recall.model import Place
 from app.recall.ranking import Ranked
 
@@ -66,14 +66,20 @@ def test_a_place_by_words_counts_more_than_the_same_by_vectors() -> None:
 def test_a_message_is_as_like_as_its_neighbours_make_it_unless_a_pause_lies_between() -> None:
     cosines = {1: 0.9, 2: 0.5, 9: 0.55, 20: 0.1}
     together = {(SESSION, seq): Likeness(cosine, 1) for seq, cosine in cosines.items()}
-    assert [seq for _, seq in by_likeness(together)] == [1, 2, 9, 20]
+    assert [seq for _, seq in by_likeness(together).places] == [1, 2, 9, 20]
 
     apart = together | {(SESSION, 2): Likeness(0.5, 2)}
-    assert [seq for _, seq in by_likeness(apart)] == [1, 9, 2, 20]
-    assert by_likeness({}) == []
+    assert [seq for _, seq in by_likeness(apart).places] == [1, 9, 2, 20]
+    assert by_likeness({}) == Near([])
 
 
 def test_a_message_beside_one_that_is_less_like_than_most_is_less_like_than_one_alone() -> None:
     cosines = {1: 0.9, 5: 0.5, 6: 0.1, 9: 0.5}
     found = by_likeness({(SESSION, seq): Likeness(cosine, 1) for seq, cosine in cosines.items()})
-    assert [seq for _, seq in found] == [1, 9, 5, 6]
+    assert [seq for _, seq in found.places] == [1, 9, 5, 6]
+
+
+def test_what_is_of_the_time_that_is_named_comes_first_and_is_counted() -> None:
+    cosines = {1: 0.9, 5: 0.5, 9: 0.1, 13: 0.7}
+    found = by_likeness({(SESSION, seq): Likeness(cosine, 1, seq in {5, 9}) for seq, cosine in cosines.items()})
+    assert found == Near([(SESSION, seq) for seq in (5, 9, 1, 13)], named=2)

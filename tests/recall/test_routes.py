@@ -120,6 +120,61 @@ async def test_a_query_of_a_time_alone_finds_what_was_said_then_the_newest_first
     assert await recall(service, "sessions/s", "What did I say last May?", **asked, kinds=["observations"]) == []
 
 
+@pytest.mark.parametrize(
+    "query", ["What did I say last May?", "Was habe ich letzten Mai gesagt?", "¿Qué dije en mayo?", "5月我们说了什么"]
+)
+async def test_a_query_that_only_asks_what_was_said_then_finds_that_though_its_words_are_elsewhere(
+    service: Service, query: str
+) -> None:
+    later = ["What did I say?", "Was habe ich gesagt?", "¿Qué dije?", "我们说了什么"]
+    may = [said(f"Harbour {day}", at=f"2026-05-{day}T10:00:00Z") for day in (10, 20)]
+    await service.append("s", *may, *(said(text, at="2026-07-01T10:00:00Z") for text in later))
+    hits = await recall(service, "sessions/s", query, now="2026-08-01T00:00:00Z")
+    assert [hit["from_seq"] for hit in hits] == [2, 1]
+
+
+async def test_where_nothing_was_said_then_the_words_are_looked_for_and_so_is_a_date_alone(service: Service) -> None:
+    await service.append("s", said("What did I say?"), said("Wine of 2026-05-08", at="2026-08-02T10:00:00Z"))
+    (hit, *_) = await recall(service, "sessions/s", "What did I say last May?", now="2026-08-03T00:00:00Z")
+    assert hit["from_seq"] == 1
+    await service.append("s", said("Bread", at="2026-05-08T10:00:00Z"))
+    hits = await recall(service, "sessions/s", "2026-05-08", now="2026-08-03T00:00:00Z")
+    assert {2, 3} <= {hit["from_seq"] for hit in hits}
+
+
+async def test_a_message_that_branches_have_copied_is_found_once_in_the_session_last_spoken_in(
+    service: Service,
+) -> None:
+    """An edit by branching, ten times; one copy was changed since."""
+    asked = {"resource_id": "ana", "messages": [said("A trip to Madeira with Nora"), said("Which hotel?")]}
+    await service.client.post("/sessions/s/messages", json=asked)
+    other = {"resource_id": "ana", "messages": [said("Nora booked the hotel in Madeira", at="2026-07-01T10:00:00Z")]}
+    await service.client.post("/sessions/other/messages", json=other)
+    for number in range(10):
+        branched = await service.client.post("/sessions/s/branch", json={"key": f"s-{number}", "at_seq": 1})
+        assert branched.status_code == 201, branched.text
+        await service.append(f"s-{number}", said(f"Which hotel, version {number}?"))
+    found = await recall(service, "resources/ana", "trip to Madeira", limit=15)
+    assert [(hit["session"], hit["from_seq"]) for hit in found if "trip" in hit["text"]] == [("s-9", 1)]
+    assert "other" in {hit["session"] for hit in found}
+    then = await recall(service, "resources/ana", "What did I say in August?", limit=12, now="2026-10-01T00:00:00Z")
+    assert sum("trip" in hit["text"] for hit in then) == 1
+    (message, *_) = (await service.get("/sessions/s-3/messages"))["items"]
+    changed = said("A trip to Madeira with Olga")
+    await service.client.put(f"/sessions/s-3/messages/{message['id']}", json=changed)
+    found = await recall(service, "resources/ana", "trip to Madeira", limit=15)
+    assert {hit["text"] for hit in found if "trip" in hit["text"]} == {
+        "A trip to Madeira with Nora",
+        "A trip to Madeira with Olga",
+    }
+
+
+async def test_a_summary_and_a_boundary_are_no_neighbours(service: Service) -> None:
+    await service.append("s", said("Red"), {"role": "system", "kind": "boundary"}, said("The cat is black"))
+    (hit, *_) = await recall(service, "sessions/s", "cat", neighbours=2)
+    assert [one["seq"] for one in hit["neighbours"]] == [1]
+
+
 async def test_a_session_never_seen_has_nothing_to_search(service: Service) -> None:
     answer = await service.client.post("/sessions/never/recall", json={"query": "Lisbon"})
     assert (answer.status_code, answer.json()["type"]) == (404, "/problems/session-not-found")

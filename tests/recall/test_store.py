@@ -7,6 +7,7 @@ import pytest
 
 from app.recall.indexing import session_term
 from app.recall.store import SEARCH, quoted
+from app.sessions.model import SEQ_MAX
 from app.sessions.store import session_id
 from benchmarks.speed.filling import fill
 from tests.conftest import Service, StartService
@@ -23,7 +24,7 @@ async def test_no_part_of_the_search_is_compared_with_another_row_by_row(service
     words, shares = ([0, 1], ["red", "blue"], [quoted("red"), quoted("blue")]), [1.0, 1.0]
     scope = f"{quoted(session_term(SESSION))} & "
     async with service.app.state.database.connection() as connection:
-        asked = [[SESSION], scope, *words, None, None, 100, shares]
+        asked = [[SESSION], scope, *words, None, None, 100, shares, SEQ_MAX]
         plan = await connection.fetchval(f"EXPLAIN (FORMAT JSON) {SEARCH}", *asked)
     # What was found is read once: a second reading is a join with itself, of as many rows as match, squared.
     assert json.dumps(plan).count("CTE Scan") == 1

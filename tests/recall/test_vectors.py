@@ -16,12 +16,14 @@ from app.llm.embedding import EmbeddingConfig, EmbeddingProvider, Use
 from app.llm.embedding_build import GuardedEmbedder, build_embedder
 from app.llm.guard import Guard, GuardConfig
 from app.llm.port import ModelError
+from app.recall.fusion import Near
 from app.recall.metrics import VectorMetrics
 from app.recall.model import Searched, Span
 from app.recall.vector_search import VectorSearch, newest
 from app.recall.vector_store import VectorStore, prepare_vectors
 from app.recall.vectorizing import VectorConfig, Vectorizing
 from app.redaction.model import OFF
+from app.sessions.model import SEQ_MAX
 from app.sessions.store import session_id
 from tests.conftest import Service, StartService
 from tests.journeys.looks import until
@@ -388,7 +390,7 @@ async def test_what_a_provider_says_of_a_query_is_not_logged(told: Service) -> N
     )
     session = Searched(id=SESSION, tenant="default", key="s", memory_id=SESSION, resource_id=None, last_seq=5)
     with capture_logs() as lines:
-        assert await search.ranking([session], "a secret", Span()) == []
+        assert await search.ranking([session], "a secret", Span(), before_seq=SEQ_MAX, named=None) == Near()
     assert [(line["event"], line["kind"]) for line in lines] == [("searched_without_vectors", "bad_request")]
     assert "secret" not in str(lines)
 
@@ -448,8 +450,31 @@ def test_the_newest_messages_are_searched_of_the_sessions_in_their_order() -> No
         return Searched(id=id_, tenant="t", key=str(number), memory_id=id_, resource_id=None, last_seq=last_seq)
 
     sessions = [session(1, 30), session(2, 100), session(3, 5)]
-    assert newest(sessions, 50) == {UUID(int=1): 0, UUID(int=2): 80}
-    assert newest(sessions, 1_000) == {UUID(int=1): 0, UUID(int=2): 0, UUID(int=3): 0}
+    assert newest(sessions, 50, before_seq=SEQ_MAX) == {UUID(int=1): 0, UUID(int=2): 80}
+    assert newest(sessions, 1_000, before_seq=SEQ_MAX) == {UUID(int=1): 0, UUID(int=2): 0, UUID(int=3): 0}
+
+
+def test_of_a_session_whose_past_is_searched_the_newest_are_those_before_that() -> None:
+    session = Searched(id=SESSION, tenant="t", key="s", memory_id=SESSION, resource_id=None, last_seq=100)
+    assert newest([session], 50, before_seq=61) == {SESSION: 10}
+
+
+async def test_what_is_of_the_time_that_a_query_names_comes_before_what_is_more_like_it(finding: Service) -> None:
+    may, june = ("2026-05-12T10:00:00Z", "2026-06-12T10:00:00Z")
+    told = [
+        ("Ana sold her car", june),
+        ("We had soup", may),
+        ("Bob reads novels", may),
+        ("The automobile is new", june),
+    ]
+    messages = [{"role": "user", "content": text, "created_at": at} for text, at in told]
+    await finding.client.post("/sessions/s/messages", json={"messages": messages})
+    await embedded(finding, len(told))
+    asked = {"now": "2026-11-26T10:00:00Z"}
+    assert await found(finding, "What happened last May?", **asked) == ["Bob reads novels", "We had soup"]
+    first, second, *others = await found(finding, "any surgeon last May?", **asked)
+    assert {first, second} == {"Bob reads novels", "We had soup"}
+    assert len(others) == 2
 
 
 async def test_the_extension_is_made_where_embeddings_are_switched_on(postgres: str) -> None:
