@@ -1,11 +1,13 @@
 """``daybook export`` and ``daybook import``: one session to a file and back, with a progress bar."""
 
 import asyncio
+import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -21,16 +23,30 @@ from app.transfer.importing import Importing
 
 
 def export_session(settings: Settings, *, tenant: str, key: str, path: Path | None) -> int:
-    """Write a session to a file (None: stdout); answers the lines. Raises TransferError, and leaves no half file."""
-    if path is None:
-        return asyncio.run(_export(settings, tenant, key, sys.stdout.buffer))
-    part = path.with_name(f"{path.name}.part")
+    """Write a session to a file (None: stdout); answers the lines. Raises TransferError, and leaves no half file.
+
+    What is there and is no file, as a pipe or a device, is written into.
+    """
+    export = partial(_export, settings, tenant, key)
+    try:
+        if path is None:
+            with open(sys.stdout.fileno(), "wb", closefd=False) as file:
+                return asyncio.run(export(file))
+        target = Path(os.path.realpath(path))  # a link stays one
+        if target.exists() and not target.is_file():
+            with target.open("wb") as file:
+                return asyncio.run(export(file))
+        return _replaced(target, export)
+    except OSError as error:
+        raise TransferError(f"{path or 'standard output'}: {error.strerror}") from error
+
+
+def _replaced(target: Path, export: Callable[[BinaryIO], Coroutine[Any, Any, int]]) -> int:
+    part = target.with_name(f"{target.name}.part")
     try:
         with part.open("wb") as file:
-            lines = asyncio.run(_export(settings, tenant, key, file))
-        part.replace(path)
-    except OSError as error:
-        raise TransferError(f"{path}: {error.strerror}") from error
+            lines = asyncio.run(export(file))
+        part.replace(target)
     finally:
         part.unlink(missing_ok=True)
     return lines

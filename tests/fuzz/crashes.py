@@ -30,7 +30,10 @@ from tests.journeys.looks import until
 from tests.journeys.processes import PROJECT, surroundings
 
 # What no service executes; each is a transaction by itself, or an import is one.
-OF_COMMANDS = frozenset({"redrive", "insert_key", "revoke_key", "import_rows", "import_artifact", "import_due"})
+OF_COMMANDS = frozenset({"redrive", "insert_key", "revoke_key", "import_rows", "import_due"}) | {
+    "import_artifact",
+    "import_deleted_artifact",
+}
 BEHIND = frozenset({"touch_keys"})  # of no request: what a death loses of it is when a key was last used
 START_SECONDS = 60.0
 Outline = dict[str, Any]

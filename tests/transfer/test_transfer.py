@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import sys
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -26,6 +27,7 @@ from app.transfer.importing import Importing, read
 from app.transfer.lines import CORRECTIONS, TABLES
 from tests.conftest import Service, StartService
 from tests.fuzz import laws
+from tests.journeys.processes import PROJECT, surroundings
 from tests.memory.changing.test_retaining import after
 from tests.model_replies import PromptKind
 from tests.model_server import ModelServer
@@ -682,3 +684,57 @@ async def test_the_commands_write_a_file_and_make_a_session_of_it(
     assert (await service.get("/sessions/s2/messages"))["items"][1]["content"][0]["text"] == "Goodbye"
     assert os.listdir(tmp_path) == [path.name]  # noqa: PTH208 - no folder is read here for long
     assert "importing s2" in capsys.readouterr().err
+
+
+async def out(service_url: str, path: Path | None) -> None:
+    export = partial(transferring.export_session, Settings(database_url=service_url), tenant="default", key="s1")
+    await asyncio.to_thread(export, path=path)
+
+
+async def test_an_export_to_a_pipe_is_written_into_it_and_leaves_it_where_it_is(
+    service: Service, database_url: str, tmp_path: Path
+) -> None:
+    await service.append("s1", said("Hello"))
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    await out(database_url, pipe)
+    read = os.read(reading, 64 * 1024)
+    os.close(reading)
+    assert told(read.decode())[-1]["type"] == "end"
+    assert pipe.is_fifo()
+    assert os.listdir(tmp_path) == [pipe.name]  # noqa: PTH208 - no folder is read here for long
+
+
+async def test_an_export_to_a_link_is_written_where_it_leads(
+    service: Service, database_url: str, tmp_path: Path
+) -> None:
+    await service.append("s1", said("Hello"))
+    file, link = tmp_path / "folder" / "s1.ndjson", tmp_path / "link"
+    file.parent.mkdir()
+    file.write_text("an older one")
+    link.symlink_to(file)
+    await out(database_url, link)
+    assert link.is_symlink()
+    assert told(file.read_text())[-1]["type"] == "end"
+    assert os.listdir(file.parent) == [file.name]  # noqa: PTH208 - no folder is read here for long
+
+
+async def test_an_export_whose_standard_output_takes_nothing_says_so_in_one_line(
+    service: Service, database_url: str
+) -> None:
+    await service.append("s1", said("Hello"))
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", "from app.cli import main; main()", "export", "s1"),
+        cwd=PROJECT,
+        env=surroundings({"DAYBOOK_DATABASE_URL": database_url}),
+        stdout=writing,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    os.close(writing)
+    _, errors = await process.communicate()
+    *_, last = errors.decode().splitlines()
+    assert (process.returncode, last) == (2, "daybook: standard output: Broken pipe")
+    assert "Traceback" not in errors.decode()
