@@ -1,6 +1,7 @@
 """An export is one snapshot, read by a cursor: of bounded memory, however long a session is (docs/export.md)."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Hashable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ from app.transfer.errors import ExportBrokenError, TooManyExports
 from app.transfer.lines import Place
 
 RETRY_SECONDS = 30.0
+PIECE_BYTES = 256 * 1024  # of a line: an artifact's may have ten megabytes, for which a slow network takes minutes
+TOLD_WITHIN_STALL = 20  # times: by so much sooner an export may end that somebody has read of
 NO_STORE = "artifacts are in an object store, which is not configured (DAYBOOK_ARTIFACTS__URL)"
 ELSEWHERE = frozenset({"content", "object_key", "deleted_at"})  # an artifact's bytes, and that they are not deleted
 
@@ -39,6 +42,22 @@ class ExportConfig:
     stall_seconds: float = 60.0
 
 
+class Pace:
+    """Somebody who reads, however slowly, keeps the export: what is read of one row may be so for long."""
+
+    def __init__(self, tx: Tx, *, seconds: float) -> None:
+        """``seconds``: how often the database is told at most."""
+        self._tx = tx
+        self._seconds = seconds
+        self._told = time.monotonic()
+
+    async def goes_on(self) -> None:
+        """Something was taken by who reads."""
+        if (now := time.monotonic()) - self._told >= self._seconds:
+            self._told = now
+            await store.go_on(self._tx)
+
+
 class Exporting:
     """``objects``: where the bytes of artifacts are that are not in the database."""
 
@@ -50,7 +69,7 @@ class Exporting:
         self._running = Shared(places=config.concurrency)
 
     async def resource(self, tenant: str, resource_id: str, *, sharer: Hashable) -> AsyncGenerator[bytes, None]:
-        """Lines of all sessions of a resource, and of what is kept of it alone.
+        """Lines of all sessions of a resource, and of what is kept of it alone, the long ones in pieces.
 
         The first is read here: what goes wrong until then can still be answered. ``sharer``: for whom it runs. Raises
         TooManyExports, and Unavailable where bytes of artifacts are in an object store and none is configured.
@@ -64,15 +83,23 @@ class Exporting:
         async with self._snapshot(tenant) as tx:
             if not await store.taken(tx, place.id):
                 raise SessionNotFound(key)
+            pace = self._pace(tx)
             async for line in _framed("session", key, self._of_session(tx, place)):
                 yield line
+                await pace.goes_on()
 
     async def _resource(self, tenant: str, resource_id: str, sharer: Hashable) -> AsyncGenerator[bytes, None]:
         async with self._snapshot(sharer) as tx:
             if self._objects is None and await store.names_objects(tx, tenant, resource_id):
                 raise Unavailable(NO_STORE)
+            pace = self._pace(tx)
             async for line in _framed("resource", resource_id, self._of_resource(tx, tenant, resource_id)):
-                yield line
+                for begin in range(0, len(line), PIECE_BYTES):
+                    yield line[begin : begin + PIECE_BYTES]
+                    await pace.goes_on()
+
+    def _pace(self, tx: Tx) -> Pace:
+        return Pace(tx, seconds=self._config.stall_seconds / TOLD_WITHIN_STALL)
 
     async def _of_resource(self, tx: Tx, tenant: str, resource_id: str) -> AsyncIterator[bytes]:
         async for line in store.of_resource(tx, tenant, resource_id):

@@ -103,9 +103,17 @@ VALUES ($1::text::uuid, $2, $3, '', 0, '', $4::text::timestamptz, coalesce($5::t
 DUE = "/* import_due */ UPDATE memories SET due_at = now() WHERE id = $1 AND due_at IS NOT NULL"
 
 
+GOES_ON = "/* export_goes_on */ SELECT"
+
+
 async def bound(tx: Tx, *, stall_seconds: float) -> None:
-    """Who stops reading for so long loses it."""
+    """Who stops reading for so long loses it: the time runs from the last statement."""
     await tx.execute(f"SET LOCAL idle_in_transaction_session_timeout = {round(stall_seconds * 1_000)}")
+
+
+async def go_on(tx: Tx) -> None:
+    """Let the time of ``bound`` begin anew."""
+    await tx.execute(GOES_ON)
 
 
 async def sessions(tx: Tx, tenant: str, resource_id: str) -> AsyncIterator[Row]:

@@ -120,6 +120,28 @@ async def test_an_export_that_nobody_reads_ends_without_its_end_and_with_a_line_
     assert not [record.getMessage() for record in caplog.records if record.exc_info]
 
 
+async def test_an_export_that_is_read_slowly_comes_to_its_end(start_service: StartService) -> None:
+    settings: dict[str, Any] = {"memory": {"enabled": False}, "export": {"stall_seconds": 2}}
+    async with start_service(provider="extractive", **settings) as service:
+        await service.client.put("/sessions/s", json={"resource_id": "r"})
+        for name in ("a.bin", "b.bin"):  # each a line that is read for longer than one waits for who does not read
+            await service.client.put(f"/sessions/s/artifacts/{name}", content=bytes(6_000_000))
+        host, port = service.url.removeprefix("http://").split(":")
+        narrow = socket.socket()
+        narrow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 * 1024)
+        narrow.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(narrow, (host, int(port)))
+        reader, writer = await asyncio.open_connection(sock=narrow, limit=64 * 1024)
+        writer.write(EXPORT.encode())
+        read, last = 0, b""
+        while not last.endswith(b"\r\n0\r\n\r\n") and (piece := await reader.read(64 * 1024)):
+            read, last = read + len(piece), (last + piece)[-1_000:]
+            await asyncio.sleep(len(piece) / 1_300_000)
+        writer.close()
+    assert read > 16_000_000
+    assert b'"type":"end"' in last
+
+
 async def test_an_export_whose_object_store_goes_away_ends_without_its_end_and_with_a_line_in_the_log(
     start_service: StartService, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
