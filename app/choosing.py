@@ -39,6 +39,17 @@ def chosen_models(settings: Settings, environ: Mapping[str, str] | None = None) 
     )
 
 
+def unused_models(settings: Settings, environ: Mapping[str, str] | None = None) -> list[str]:
+    """The settings that name a model which nobody is asked for, as no provider is named and none has a key."""
+    if settings.provider or default_provider(os.environ if environ is None else environ) is not Provider.EXTRACTIVE:
+        return []
+    named = {"DAYBOOK_MODEL": settings.model}
+    for role, own in (("OBSERVER", settings.observer), ("REFLECTOR", settings.reflector)):
+        if own.provider is None:
+            named |= {f"DAYBOOK_{role}__MODEL": own.model, f"DAYBOOK_{role}__SMALL_MODEL": own.small_model}
+    return [name for name, model in named.items() if model]
+
+
 def _chosen(
     role: str, own: ModelSettings, service: Provider, model: str | None, defaults: Mapping[Provider, str]
 ) -> Chosen:

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import asyncpg
 
-from app.choosing import chosen_models
+from app.choosing import chosen_models, unused_models
 from app.diagnostics.backlog_store import BacklogStore
 from app.diagnostics.health import readiness
 from app.kit.db import Database
@@ -187,6 +187,9 @@ async def _models(settings: Settings) -> AsyncIterator[Finding]:
         advice = "set ANTHROPIC_API_KEY or OPENAI_API_KEY for one of a model"
         detail = "the built-in extractive memory is in use"
         yield Finding(check="model", verdict=Verdict.WARNING, detail=detail, advice=advice)
+    for name in unused_models(settings):
+        detail, advice = "names a model that is not used: no provider has a key", "set the key of its provider"
+        yield Finding(check=name, verdict=Verdict.WARNING, detail=detail, advice=advice)
     asked: set[str] = set()
     for model in roles.models:
         name = f"{model.provider}:{model.name}"

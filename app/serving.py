@@ -18,13 +18,13 @@ import uvicorn
 from fastapi import FastAPI
 
 from app import VERSION
-from app.choosing import chosen_models
+from app.choosing import chosen_models, unused_models
 from app.diagnostics.service import DiagnosticsService
 from app.keys.store import KeyStore
 from app.kit.auth import LOOPBACK_HOSTS
 from app.kit.connection import ConnectionConfig, connection_options
 from app.kit.errors import StartError
-from app.kit.signals import hang_up_as_told
+from app.kit.signals import hang_up_as_told, held, let_through
 from app.llm.port import Provider
 from app.locating import Location, located, log_to_stderr, opened
 from app.main import create_app
@@ -40,6 +40,7 @@ SWITCH_SECONDS = 0.0005
 # The garbage collector runs once in so many objects that were made and kept. At Python's own 700 it runs many times in
 # one step of the memory, each hundredth time over all that was made since the start (docs/benchmarks/profile.md).
 GARBAGE_EVERY = 10_000
+ENDINGS = (signal.SIGINT, signal.SIGTERM)
 WORKER_SECONDS = 60  # for one of several processes to start, or to answer, on a machine that is busy
 WORKER_SPARE_SECONDS = 4  # for one to end, beyond what its requests and then its steps get: 26 of an orchestrator's 30
 
@@ -55,8 +56,8 @@ class Keys(StrEnum):
 def serve(settings: Settings) -> None:
     """Serve until SIGINT or SIGTERM. Raises StartError: one clear line."""
     log_to_stderr(settings)
-    _refuse_taken_port(settings)
-    for ending in (signal.SIGINT, signal.SIGTERM):
+    settings = settings.model_copy(update={"port": _free_port(settings)})
+    for ending in ENDINGS:
         signal.signal(ending, _leave)
     hang_up_as_told()
     with located(settings, exclusive=True, begins=True) as database:
@@ -66,7 +67,8 @@ def serve(settings: Settings) -> None:
         create_app(settings, database)  # what keeps it from being built is told here, and not by each worker
         _tell(settings, database, keys)
         if settings.workers == 1:
-            uvicorn.Server(_served(settings, database)).run()
+            with held(*ENDINGS):  # until uvicorn's handlers are in place, and what it began can end
+                uvicorn.Server(_served(settings, database)).run()
         else:
             _supervise(settings, _served(settings, database))
 
@@ -87,6 +89,10 @@ def _tell(settings: Settings, database: Location, keys: Keys) -> None:
     )
     if Provider.EXTRACTIVE in {chosen.observer.provider, chosen.reflector.provider}:
         log.info("no_model", hint="the built-in extractive memory is in use; set ANTHROPIC_API_KEY or OPENAI_API_KEY")
+    if unused := unused_models(settings):
+        log.warning(
+            "model_not_used", settings=unused, hint="no provider has a key, so the model they name is not asked"
+        )
 
 
 def _served(settings: Settings, database: Location) -> uvicorn.Config:
@@ -131,9 +137,10 @@ def worker_app(settings: Settings, database: Location) -> FastAPI:
     gc.set_threshold(GARBAGE_EVERY)
     gc.freeze()  # what is there now stays; to look through it again and again holds all requests up (profile.md)
     diagnostics: DiagnosticsService = app.state.diagnostics
-    for ending in (signal.SIGINT, signal.SIGTERM):
+    for ending in ENDINGS:
         _call_first(ending, diagnostics.leave)
     hang_up_as_told()
+    let_through(*ENDINGS)
     return app
 
 
@@ -186,11 +193,17 @@ def _refuse_open_host(settings: Settings, keys: Keys) -> None:
         )
 
 
-def _refuse_taken_port(settings: Settings) -> None:
-    """Before a database is started for nothing. Uvicorn binds the port later, and does not tell of it in one line."""
+def _free_port(settings: Settings) -> int:
+    """The port; of 0 one that the system chooses.
+
+    It is looked at before a database is started for nothing. Uvicorn binds it later, and tells in no line that it is
+    taken, or which one was chosen.
+    """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
-        socket.create_server((settings.host, settings.port), family=family).close()
+        with socket.create_server((settings.host, settings.port), family=family) as listening:
+            port: int = listening.getsockname()[1]
+            return port
     except OSError as error:
         raise StartError(
             f"cannot listen on {settings.host} port {settings.port}: {error.strerror}:"

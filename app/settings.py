@@ -70,7 +70,7 @@ class Settings(BaseSettings):
 
     env: Literal["development", "production"] = Field("development", description="development or production")
     host: str = Field("127.0.0.1", description="address to bind; without a key only loopback")
-    port: int = Field(8000, ge=0, le=65_535, description="port to bind")
+    port: int = Field(8000, ge=0, le=65_535, description="port to bind; 0: a free one, which the log tells")
     workers: int = Field(1, ge=1, le=256, description="worker processes on one socket; each has a pool of its own")
     database_url: str | None = Field(None, description="postgresql://...; unset: embedded Postgres under DATA_DIR")
     data_dir: Path | None = Field(None, description="folder of embedded Postgres; default ./.daybook")
@@ -147,7 +147,9 @@ def load_settings(**overrides: Any) -> Settings:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         name = PREFIX + "__".join(str(step) for step in first["loc"]).upper()
-        raise SettingsError(f"{name}: {first['msg']}") from None
+        # Pydantic measures a key that it does not show as it measures a list.
+        told = first["msg"].replace(" items", " characters")
+        raise SettingsError(f"{name}: {told}") from None
 
 
 def refuse_unknown(environ: Mapping[str, str]) -> None:

@@ -4,7 +4,9 @@ Signals, the pings and how a process is started are uvicorn's. What its supervis
 looking twice a second (docs/decisions/0057-*).
 """
 
+import signal
 import time
+from multiprocessing.resource_tracker import ensure_running
 from socket import socket
 
 import structlog
@@ -13,6 +15,7 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
 from app.kit.errors import StartError
+from app.kit.signals import held
 
 log = structlog.get_logger("daybook")
 
@@ -129,7 +132,9 @@ class Supervisor(Multiprocess):
     def _started(self) -> Worker | None:
         try:
             worker = Worker(self.config, self.sockets)
-            worker.start()
+            ensure_running()  # which lets SIGINT through, where it has first to start the tracker
+            with held(signal.SIGINT):  # a terminal's goes to every process; each lets it through once it can take it
+                worker.start()
         except OSError as error:  # no room for a process, or for files of one
             log.error("worker_not_started", error=str(error))  # noqa: TRY400 - what is to be known is in the line
             return None

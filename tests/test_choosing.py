@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.choosing import Chosen, chosen_models
+from app.choosing import Chosen, chosen_models, unused_models
 from app.llm.build import MID_MODELS, SMALL_MODELS
 from app.llm.port import Provider
 from app.settings import Settings, SettingsError
@@ -86,6 +86,25 @@ def test_each_role_has_its_own_model_or_the_service_s_or_the_default(
 def test_a_scripted_role_has_to_name_its_file(settings: dict[str, Any], role: str) -> None:
     with pytest.raises(SettingsError, match=rf"^DAYBOOK_MODEL: the {role} is scripted"):
         chosen_models(Settings(**settings), {})
+
+
+@pytest.mark.parametrize(
+    ("settings", "environ", "unused"),
+    [
+        ({}, {}, []),
+        ({"model": "gpt-9"}, {}, ["DAYBOOK_MODEL"]),
+        ({"model": "gpt-9", "observer": {"model": "m"}}, {}, ["DAYBOOK_MODEL", "DAYBOOK_OBSERVER__MODEL"]),
+        ({"reflector": {"small_model": "m"}}, {}, ["DAYBOOK_REFLECTOR__SMALL_MODEL"]),
+        ({"observer": {"provider": "openai", "model": "m"}}, {}, []),
+        ({"model": "gpt-9"}, OPENAI_KEY, []),
+        ({"model": "gpt-9", "provider": "extractive"}, {}, []),
+    ],
+)
+def test_a_model_that_is_named_where_no_provider_has_a_key_is_told(
+    settings: dict[str, Any], environ: Mapping[str, str], unused: list[str]
+) -> None:
+    """One that is turned off on purpose is not."""
+    assert unused_models(Settings(**settings), environ) == unused
 
 
 def test_a_model_is_told_with_its_provider_and_the_built_in_by_its_name() -> None:

@@ -105,6 +105,7 @@ def test_a_key_too_short_or_that_no_header_carries_is_refused_without_showing_it
     with pytest.raises(SettingsError, match=r"^DAYBOOK_BOOTSTRAP_KEY: ") as refused:
         load_settings()
     assert "hunter2" not in str(refused.value)
+    assert "characters" in str(refused.value)
 
 
 def test_a_key_is_not_shown_with_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 
@@ -15,6 +17,21 @@ def hang_up_as_told() -> None:
     """SIGHUP, of a terminal that is closed, is SIGTERM; it stays nothing where it is ignored (``nohup``)."""
     if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         signal.signal(signal.SIGHUP, lambda _number, _frame: signal.raise_signal(signal.SIGTERM))
+
+
+@contextmanager
+def held(*signals: signal.Signals) -> Iterator[None]:
+    """These wait until ``let_through``, or the end of this; a process that is started meanwhile begins so too."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    try:
+        yield
+    finally:
+        let_through(*signals)
+
+
+def let_through(*signals: signal.Signals) -> None:
+    """What was held comes now."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
 
 
 def _leave(number: int, _frame: FrameType | None) -> None:

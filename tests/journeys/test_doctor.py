@@ -87,6 +87,12 @@ def test_models_that_cannot_be_made_are_told_beside_what_is_sound(database_url: 
     assert "/no/such/file" in found["models"].detail
 
 
+def test_a_model_that_is_named_and_not_asked_is_told(database_url: str) -> None:
+    found = findings(exit_code=0, DAYBOOK_DATABASE_URL=database_url, DAYBOOK_MODEL="gpt-9")
+    assert found["DAYBOOK_MODEL"]["verdict"] == "warning"
+    assert "not used" in found["DAYBOOK_MODEL"]["detail"]
+
+
 def test_a_database_that_was_not_migrated_is_told_with_what_to_do(postgres: str) -> None:
     found = diagnosed(database_url=postgres)
     assert found["migrations"].verdict is Verdict.WRONG

@@ -2,13 +2,15 @@
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Iterator
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from itertools import cycle
 from pathlib import Path
@@ -22,7 +24,18 @@ import pytest
 from app import issuing
 from app.settings import Settings
 from tests.journeys.looks import items, until
-from tests.journeys.processes import PROJECT, START_SECONDS, Running, command, free_port, process, reachable_folder
+from tests.journeys.processes import (
+    COMMAND,
+    END_SECONDS,
+    PROJECT,
+    START_SECONDS,
+    Running,
+    command,
+    free_port,
+    process,
+    reachable_folder,
+    surroundings,
+)
 from tests.journeys.talk import plain_talk
 
 EXIT_MISTAKE = 2  # something the operator can mend
@@ -337,6 +350,58 @@ async def test_workers_end_with_the_process_that_supervises_them(database_url: s
         await service.kill()
         gone, alive = await asyncio.to_thread(psutil.wait_procs, workers, timeout=20)
         assert (len(gone), alive) == (2, [])
+
+
+@asynccontextmanager
+async def starting(folder: Path, *options: str, **environment: str) -> AsyncIterator[tuple[Process, Path]]:
+    """A service on a port that the system chooses, just when it says that it starts, and its log."""
+    log = folder / "log"
+    with log.open("wb") as file:
+        child = await asyncio.create_subprocess_exec(
+            *(*COMMAND, "serve", *ANY_PORT, *options),
+            cwd=PROJECT,
+            env=surroundings(environment),
+            stdout=subprocess.DEVNULL,
+            stderr=file,
+            start_new_session=True,
+        )
+    try:
+        async with asyncio.timeout(START_SECONDS):
+            while '"starting"' not in log.read_text(encoding="utf-8"):
+                assert child.returncode is None, log.read_text(encoding="utf-8")
+                await asyncio.sleep(0.005)  # between two looks at another process
+        yield child, log
+    finally:
+        if child.returncode is None:
+            child.kill()
+        await child.wait()
+
+
+async def test_the_log_tells_the_port_that_the_system_chose_and_a_model_that_is_not_asked(
+    database_url: str, tmp_path: Path
+) -> None:
+    environment = {"DAYBOOK_DATABASE_URL": database_url, "DAYBOOK_MODEL": "gpt-9"}
+    async with starting(tmp_path, **environment) as (child, log):
+        line = next(line for line in log.read_text(encoding="utf-8").splitlines() if '"starting"' in line)
+        async with httpx.AsyncClient(base_url=json.loads(line)["url"]) as client:
+            service = Running(line, client, child, log)
+            await until(service.ready, bool, seconds=START_SECONDS)
+    assert '"settings":["DAYBOOK_MODEL"]' in service.log  # which nobody is asked for, as there is no key
+
+
+@pytest.mark.parametrize(("workers", "seconds"), [(1, 0), (2, 0.3), (2, 1)])
+async def test_ctrl_c_while_it_starts_ends_it_without_a_traceback(
+    database_url: str, tmp_path: Path, workers: int, seconds: float
+) -> None:
+    options = ("--workers", str(workers))
+    async with starting(tmp_path, *options, DAYBOOK_DATABASE_URL=database_url) as (child, log):
+        await asyncio.sleep(seconds)  # wherever it is by then
+        os.killpg(child.pid, signal.SIGINT)  # as a terminal does
+        code = await asyncio.wait_for(child.wait(), END_SECONDS)
+
+    told = log.read_text(encoding="utf-8")
+    assert code == 0, told
+    assert all(line.startswith("{") for line in told.splitlines()), told
 
 
 def test_what_no_worker_could_start_with_is_one_clear_line(database_url: str) -> None:
