@@ -168,6 +168,23 @@ async def test_of_an_erased_message_is_told_that_it_was(service: Service, browse
         await expect(page.locator("#message-1 .tag")).to_have_text(["erased"])
 
 
+async def test_who_speaks_is_told_and_a_tool_s_result_that_is_an_error(service: Service, browser: Browser) -> None:
+    call = {"type": "tool_call", "id": "c1", "name": "search", "arguments": {}}
+    failed = {"type": "tool_result", "tool_call_id": "c1", "output": "no such table", "is_error": True}
+    await service.append(
+        "support-1",
+        {"role": "user", "name": "Ana", "content": "Where is my parcel?"},
+        {"role": "assistant", "content": [call]},
+        {"role": "tool", "content": [failed]},
+        {"role": "tool", "content": [failed | {"is_error": False}]},
+    )
+    async with page_of(browser, f"{service.url}/#/support-1") as page:
+        await expect(page.locator("#message-1 .tag")).to_have_text(["Ana"])
+        await expect(page.locator("#message-2 .tag")).to_have_text(["tool call", "operator"])
+        await expect(page.locator("#message-3 .tag")).to_have_text(["tool result", "error", "tool"])
+        await expect(page.locator("#message-4 .tag")).to_have_text(["tool result", "tool"])
+
+
 async def test_reasoning_without_a_word_is_named(service: Service, browser: Browser) -> None:
     """As where it is encrypted, or a compatible server tells it as objects."""
     call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
@@ -555,7 +572,7 @@ async def test_names_of_the_greatest_length_make_no_view_wider_than_a_phone(serv
     for each in (key, other):
         await service.client.put(f"/sessions/{each}", json={"resource_id": resource, "config": rules})
         paid = f"{resource} paid invoice 120 of 320 euros for the shop in Porto, and we keep it open. " * 4
-        await service.append(each, {"role": "user", "content": paid}, wait_ms=50_000)
+        await service.append(each, {"role": "user", "name": "n" * 200, "content": paid}, wait_ms=50_000)
     fact = {"text": f"Has {resource}.", "category": "profile", "sources": [{"session": other, "cites": [1]}]}
     await service.client.post(f"/resources/{resource}/facts", json=fact)
     async with page_of(browser, f"{service.url}/#/{key}", viewport={"width": 360, "height": 740}) as page:

@@ -160,7 +160,9 @@ function partText(part) {
 export const Message = ({ message, marked }) => html`
   <li class=${`message ${message.role} ${marked ? "marked" : ""}`} id=${`message-${message.seq}`} tabindex="-1">
     <div class="line"><b>#${message.seq}</b> <span>${message.role}</span>
+      ${message.name && html`<span class="tag" title="The speaker's name">${message.name}</span>`}
       ${message.kind.includes("tool") && html`<span class="tag">${message.kind.replace("_", " ")}</span>`}
+      ${(message.content ?? []).some((part) => part.is_error) && html`<span class="tag" title="The tool failed">error</span>`}
       ${message.trust !== "user" && html`<span class="tag">${message.trust}</span>`}
       ${message.erased_at ? html`<span class="tag" title=${`Erased ${when(message.erased_at)}`}>erased</span>`
         : message.sealed && html`<span class="tag" title="An observation covers it">sealed</span>`}
