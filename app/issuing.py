@@ -54,9 +54,9 @@ def expiry(text: str, now: datetime) -> datetime:
         return now + (timedelta(days=int(span[1])) if span[2] == "d" else timedelta(hours=int(span[1])))
     try:
         found = datetime.fromisoformat(text)
-    except ValueError as error:
+        return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+    except (ValueError, OverflowError) as error:  # one of the year 10000 in UTC, too
         raise StartError(f"{text!r} is no time: write 90d, 12h or 2027-01-31") from error
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def create(settings: Settings, asked: Wanted) -> tuple[str, ApiKey]:

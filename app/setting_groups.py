@@ -68,7 +68,12 @@ class HttpSettings(_Group):
 
     @property
     def origin_list(self) -> list[str]:
-        return self.origins.split(",") if self.origins else []
+        """As browsers send them: in small letters, without the port that the scheme has anyway (RFC 6454, 6.2)."""
+        return [_as_sent(origin) for origin in self.origins.lower().split(",")] if self.origins else []
+
+
+def _as_sent(origin: str) -> str:
+    return origin.removesuffix(":443" if origin.startswith("https:") else ":80")
 
 
 class KeySettings(_Group):

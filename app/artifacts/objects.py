@@ -35,6 +35,7 @@ REMOTE: dict[str, Any] = {
     },
     "retry_config": {"max_retries": 2, "retry_timeout": timedelta(seconds=30)},
 }
+SCHEMES = ("file", "s3", "gs", "az")
 PLACE_SECONDS = 30.0  # for a place among the calls that are made at once
 CLEAR_SECONDS = 10.0  # that a deletion waits for the store; what is not done by then is the sweep's
 CONCURRENCY = 16
@@ -161,6 +162,8 @@ def open_objects(url: str, *, concurrency: int = CONCURRENCY, begins: bool = Tru
         from obstore.store import from_url
     except ImportError as error:
         raise StartError("DAYBOOK_ARTIFACTS__URL needs an extra: pip install 'daybook[objects]'") from error
+    if urlsplit(url).scheme not in SCHEMES:  # the library knows others, of which some keep nothing
+        raise StartError(f"DAYBOOK_ARTIFACTS__URL: it is no URL of {', '.join(f'{scheme}://' for scheme in SCHEMES)}")
     folder = _folder(url)
     is_new = begins or (folder is not None and not folder.exists())
     options = {"mkdir": True} if url.startswith("file:") else REMOTE

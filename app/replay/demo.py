@@ -12,6 +12,7 @@ from importlib.resources import as_file, files
 from app.replay.client import Service
 from app.replay.errors import ReplayError
 from app.replay.run import replay_file
+from app.settings import without_password
 
 START_SECONDS_MAX = 120.0  # a first start makes the database
 STOP_SECONDS_MAX = 30.0
@@ -32,7 +33,7 @@ def _service(url: str, *, key: str | None) -> Iterator[Service]:
         if service.is_ready():
             yield service
             return
-    sys.stderr.write(f"No service answers at {url}; starting one for the demo.\n")
+    sys.stderr.write(f"No service answers at {without_password(url)}; starting one for the demo.\n")
     with _started(_free_port()) as own_url, Service(own_url, key=key) as service:
         yield service
 

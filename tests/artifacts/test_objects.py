@@ -295,6 +295,9 @@ async def test_a_store_that_cannot_be_reached_is_unavailable(
         "FTP://daybook:opensesame@host",
         "file://relative",
         "file:///proc/none/x",
+        "http://daybook:opensesame@host/x",
+        "https://host/x",
+        "memory:///x",
     ],
 )
 def test_what_is_no_url_of_a_store_stops_the_start_with_one_line(url: str) -> None:

@@ -60,6 +60,15 @@ async def test_no_other_page_may_ask_unless_it_is_named(start_service: StartServ
         assert "x-request-id" in refused.headers["access-control-expose-headers"].lower()
 
 
+async def test_a_page_is_named_as_people_write_it(start_service: StartService) -> None:
+    """A browser sends an origin in small letters, and without the port that its scheme has anyway (RFC 6454, 6.2)."""
+    origins = "https://A.example:443,http://B.example:80,https://c.example:80"
+    async with start_service(http={"origins": origins}, bootstrap_key="x" * 16) as service:
+        for origin in ("https://a.example", "http://b.example", "https://c.example:80"):
+            assert (await preflight(service, origin)).headers["access-control-allow-origin"] == origin
+        assert not (await preflight(service, "https://c.example")).is_success
+
+
 async def test_a_page_can_send_what_agents_send_and_read_what_answers_say(start_service: StartService) -> None:
     """Beside those of our own routes the headers of MCP (its specification, Transports: Streamable HTTP)."""
     asked = "mcp-protocol-version, mcp-session-id, last-event-id, range, if-range"

@@ -135,6 +135,15 @@ def test_a_service_that_does_not_answer_is_one_line() -> None:
             service.memory("s1")
 
 
+@pytest.mark.parametrize("url", ["http://ana:opensesame@127.0.0.1:{port}", "http://ana:opensesame@127.0.0.1:port"])
+def test_the_password_of_a_url_is_not_told(url: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    with pytest.raises(ReplayError, match=r"//ana:\*\*\*@") as raised, Service(url.format(port=port)) as service:
+        service.memory("s1")
+    assert "opensesame" not in str(raised.value)
+
+
 @pytest.mark.parametrize("url", ["localhost:8000", "ftp://x", "http://[", ""])
 def test_a_url_that_is_none_is_one_line(url: str) -> None:
     with pytest.raises(ReplayError), Service(url) as service:
