@@ -7,12 +7,10 @@ from enum import StrEnum
 from typing import TypeAlias
 from uuid import UUID
 
-from app.memory.model import Item
 from app.sessions.model import Role, Trust
 
 Place: TypeAlias = tuple[UUID, int]  # a session and a seq of it
 Copied: TypeAlias = tuple[str, bytes, datetime]  # what a message and its copies in branches share
-Edit: TypeAlias = tuple[Sequence[Item], Sequence[Item]]  # the lines of a note before and after
 
 
 class HitKind(StrEnum):

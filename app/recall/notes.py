@@ -8,9 +8,10 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from app.kit.days import parse_day
+from app.memory.edits import Edit, TakenOut
 from app.memory.model import Item, Observation
 from app.memory.trust import FRAME
-from app.recall.model import Edit, Hit, HitKind
+from app.recall.model import Hit, HitKind
 from app.recall.ranking import plain_scores
 from app.recall.tokens import Alternatives, terms
 
@@ -21,39 +22,28 @@ LINES_KEPT: Final = 16_384  # with their terms: as many as `notes_max` chunks ha
 class Note:
     """An observation with its session's key, and the zone that the times of its lines are in.
 
-    ``edits``: those of the reflections it was condensed into, as the lines before and after each, in their order.
+    ``edits``: those of the reflections it was condensed into, in their order.
     """
 
     key: str
     zone: ZoneInfo
     observation: Observation
-    edits: Sequence[Edit] = ()
+    edits: tuple[Edit, ...] = ()
 
 
 def note_hits(query: Sequence[Alternatives], notes: Sequence[Note]) -> list[Hit]:
     """The lines that have a word of the query, best first, without lines that have a word which an edit took out."""
+    taken_out = TakenOut(text_terms, frame=text_terms(" ".join(FRAME)))
     lines = [
         (note.key, note.observation, item, at)
-        for note, gone in ((note, _taken_out(note.edits)) for note in notes)
+        for note in notes
         for item, at in _dated(note.observation, note.zone)
-        if not gone or gone.isdisjoint(text_terms(item.whole_text))
+        if not taken_out.is_of(item, note.edits)
     ]
     counted = [text_terms(item.whole_text) for _, _, item, _ in lines]
     scores = plain_scores(query, counted)
     found = [_hit(*line, score) for line, score in zip(lines, scores, strict=True) if score]
     return sorted(found, key=lambda hit: -hit.score)
-
-
-def _taken_out(edits: Sequence[Edit]) -> set[str]:
-    """The words that were in the lines and are no more; nobody takes out "user"."""
-    gone: set[str] = set()
-    for old, new in edits:
-        gone = (gone | _words(old)) - _words(new)
-    return gone - text_terms(" ".join(FRAME)).keys() if gone else gone
-
-
-def _words(items: Sequence[Item]) -> set[str]:
-    return {term for item in items for term in text_terms(item.whole_text)}
 
 
 def _dated(note: Observation, zone: ZoneInfo) -> Iterator[tuple[Item, datetime]]:

@@ -3,16 +3,19 @@
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from uuid import UUID
 
 from app.kit.db import EVERY_TENANT, TENANT_SETTING, Database, DatabaseConfig, Row, connected
 from app.kit.errors import StartError
+from app.kit.offload import UNKNOWN, offloaded
+from app.memory.edits import Edit
 from app.memory.log import items_from_json
 from app.memory.model import Observation
 from app.memory.rows import observation_of
 from app.recall.index_store import last_of
 from app.recall.indexing import Last
-from app.recall.model import Copied, Edit, Indexed, Place, Searched, Span
+from app.recall.model import Copied, Indexed, Place, Searched, Span
 from app.recall.ranking import KIN, NEAR_MAX
 from app.recall.tokens import Alternatives
 from app.sessions.message_store import message_of
@@ -174,7 +177,7 @@ WITH RECURSIVE edited AS (
   CROSS JOIN LATERAL jsonb_array_elements_text(b.sources->'reflections') AS of (id)
   JOIN reflections r ON r.memory_id = b.memory_id AND r.id = of.id::bigint
 )
-SELECT e.memory_id, e.items AS old, n.items AS new, (
+SELECT e.memory_id, e.id AS reflection, e.items AS old, n.items AS new, (
   SELECT array_agg(of.id::bigint)
   FROM behind b CROSS JOIN LATERAL jsonb_array_elements_text(b.sources->'observations') AS of (id)
   WHERE b.memory_id = e.memory_id AND b.id = e.id) AS observations
@@ -301,15 +304,21 @@ class RecallStore:
         async with self._database.connection() as connection:
             rows = await connection.fetch(OBSERVATIONS, [one.id for one in sessions], memories, limit)
             edited = await connection.fetch(EDITED, memories)
-        edits: dict[tuple[UUID, int], list[Edit]] = defaultdict(list)
-        for row in edited:
-            edit = (items_from_json(row["old"]), items_from_json(row["new"]))
-            for note in row["observations"] or ():
-                edits[row["memory_id"], note].append(edit)
-        return [
-            Noted(session=row["session_id"], note=observation_of(row), edits=tuple(edits[row["memory_id"], row["id"]]))
-            for row in rows
-        ]
+        size = UNKNOWN if edited else sum(len(row["text"]) for row in rows)
+        return await offloaded(partial(_noted, rows, edited), size=size)
+
+
+def _noted(rows: Sequence[Row], edited: Sequence[Row]) -> list[Noted]:
+    edits: dict[tuple[UUID, int], list[Edit]] = defaultdict(list)
+    for row in edited:
+        old, new = items_from_json(row["old"]), items_from_json(row["new"])
+        edit = Edit(reflection=row["reflection"], old=old, new=new)
+        for note in row["observations"] or ():
+            edits[row["memory_id"], note].append(edit)
+    return [
+        Noted(session=row["session_id"], note=observation_of(row), edits=tuple(edits[row["memory_id"], row["id"]]))
+        for row in rows
+    ]
 
 
 def quoted(term: str) -> str:

@@ -1,5 +1,7 @@
+import time
 from zoneinfo import ZoneInfo
 
+from app.memory.edits import Edit
 from app.memory.model import Item
 from app.recall.notes import Note, note_hits
 from app.recall.tokens import query_terms
@@ -10,7 +12,8 @@ RENT, TEA = Item(text="User pays 900 euros of rent."), Item(text="Tea is liked."
 
 def found(query: str, *lines: Item) -> list[str]:
     """What is found in lines behind a reflection out of which somebody took the rent."""
-    note = Note(key="s", zone=ZoneInfo("UTC"), observation=observation(1, *lines), edits=[((RENT, TEA), (TEA,))])
+    edit = Edit(reflection=1, old=(RENT, TEA), new=(TEA,))
+    note = Note(key="s", zone=ZoneInfo("UTC"), observation=observation(1, *lines), edits=(edit,))
     return [hit.text for hit in note_hits(query_terms(query), [note])]
 
 
@@ -20,3 +23,23 @@ def test_a_line_with_a_word_that_an_edit_took_out_is_not_found() -> None:
 
 def test_nobody_takes_out_who_it_is_about() -> None:
     assert found("tea", Item(text="User likes tea.")) == ["User likes tea."]
+
+
+def seconds(notes: int) -> float:
+    """Of the processor, to search so many notes behind a long reflection that was edited ten times."""
+    lines = [Item(text=f"User met {number} of {number * 7} friends in town {number}.") for number in range(200)]
+    edits = tuple(Edit(reflection=1, old=tuple(lines[at:]), new=tuple(lines[at + 1 :])) for at in range(10))
+    behind = [
+        Note(key="s", zone=ZoneInfo("UTC"), observation=observation(number, TEA), edits=edits)
+        for number in range(1, notes + 1)
+    ]
+    query = query_terms("tea")
+    note_hits(query, behind[:1])  # the words of the lines are known from then on
+    started = time.thread_time()
+    assert len(note_hits(query, behind)) == notes
+    return time.thread_time() - started
+
+
+def test_ten_times_as_many_notes_behind_an_edited_reflection_take_hardly_longer() -> None:
+    few, many = (min(seconds(notes) for _ in range(3)) for notes in (20, 200))
+    assert many < 5 * few

@@ -7,12 +7,15 @@ has the message in view records nothing. The other messages of the erased notes 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from uuid import UUID
 
 from app.facts.store import FactStore
 from app.kit.db import Database, Tx
-from app.memory.changing.erasing_store import Blanked, ErasingStore, Lines
-from app.memory.changing.erasure import Edit, edits_behind, left_by, repair
+from app.kit.offload import offloaded
+from app.memory.changing.erasing_store import Blanked, ErasingStore
+from app.memory.changing.erasure import edits_behind, losing, repair
+from app.memory.edits import Edit
 from app.memory.records import FORGOTTEN, Locked, Told
 from app.memory.service import MemoryService
 from app.memory.store import ERASED, MemoryStore
@@ -62,8 +65,9 @@ class Mending:
         observations, reflections, waiting = await self._erasing.lineage(tx, locked.memory_id)
         plan = repair(observations, reflections)
         lines = await self._erasing.lines(tx, locked.memory_id, plan) if edits else ({}, {})
-        observed, condensed = map(_changed, lines, edits_behind(edits, reflections))
-        await self._erasing.mend(tx, locked, plan, (observed, condensed))
+        work = partial(losing, lines, edits_behind(edits, reflections))
+        changed = await offloaded(work, size=_characters(edits))
+        await self._erasing.mend(tx, locked, plan, changed)
         rebuilding = await self._erasing.rebuild(tx, locked, since=since)
         # What waited to become live is pending still: only the count of what is observed ahead goes down.
         unbuffered = sum(waiting.get(id_, 0) for id_ in plan.leaving_observations)
@@ -139,10 +143,8 @@ class Erasing:
             self._memory.wake(copy.memory_id)
 
 
-def _changed(lines: Lines, edits: Mapping[int, Sequence[Edit]]) -> Lines:
-    """Of these notes those that lose lines, with what is left of them."""
-    left = {id_: left_by(edits.get(id_, ()), items) for id_, items in lines.items()}
-    return {id_: items for id_, items in left.items() if items != lines[id_]}
+def _characters(edits: Sequence[Edit]) -> int:
+    return sum(len(item.whole_text) for edit in edits for item in (*edit.old, *edit.new))
 
 
 def untold_since(locked: Locked, blanked: Blanked, *others: Mapping[UUID, int]) -> dict[UUID, int]:

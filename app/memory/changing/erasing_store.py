@@ -3,17 +3,18 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any
 from uuid import UUID
 
 from app.kit.db import Row, Tx
 from app.kit.json import dumps
 from app.kit.tokens import text_tokens
-from app.memory.changing.erasure import Edit, Note, Repair
+from app.memory.changing.erasure import Lines, Note, Repair
 from app.memory.changing.note_store import RETIRE_OBSERVATIONS, RETIRE_REFLECTIONS
 from app.memory.changing.summary import new_summary
+from app.memory.edits import Edit
 from app.memory.log import items_from_json, items_to_json, render
-from app.memory.model import Item, Status
+from app.memory.model import Status
 from app.memory.records import Gap, Locked, NewObservation
 from app.memory.store import ERASED
 from app.sessions.erasing import Copy
@@ -226,7 +227,6 @@ class Blanked:
     since: dict[UUID, int]
 
 
-Lines: TypeAlias = Mapping[int, tuple[Item, ...]]
 """Of notes, by their ids."""
 
 NOTHING = Blanked(rows={}, live=False, since={})

@@ -8,10 +8,15 @@ took out of a reflection does not come back with what that condensed.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from app.kit.words import terms
+from app.memory.edits import Edit, TakenOut
 from app.memory.model import Item, Status
 from app.memory.trust import FRAME
+
+Lines: TypeAlias = Mapping[int, tuple[Item, ...]]  # of notes, by their ids
+Edits: TypeAlias = Mapping[int, Sequence[Edit]]  # by the notes that what was edited condenses, in their order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,15 +28,6 @@ class Note:
     blank: bool
     observations: tuple[int, ...] = ()
     reflections: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
-    """What somebody made of a reflection, by its id: its lines before and after."""
-
-    reflection: int
-    old: tuple[Item, ...]
-    new: tuple[Item, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,9 +56,7 @@ def repair(observations: Sequence[Note], reflections: Sequence[Note]) -> Repair:
     )
 
 
-def edits_behind(
-    edits: Iterable[Edit], reflections: Sequence[Note]
-) -> tuple[Mapping[int, list[Edit]], Mapping[int, list[Edit]]]:
+def edits_behind(edits: Iterable[Edit], reflections: Sequence[Note]) -> tuple[Edits, Edits]:
     """The edits by the observations, and by the reflections, that what was edited condenses, each in their order."""
     by_id = {note.id: note for note in reflections}
     observed: dict[int, list[Edit]] = defaultdict(list)
@@ -79,17 +73,22 @@ def edits_behind(
     return observed, condensed
 
 
-def left_by(edits: Iterable[Edit], items: Sequence[Item]) -> tuple[Item, ...]:
-    """The lines without those that have a word which the edits, in their order, took out, as recall finds them."""
-    gone: set[str] = set()
-    for edit in edits:
-        gone = (gone | _words(edit.old)) - _words(edit.new)
-    return tuple(item for item in items if gone.isdisjoint(_words([item])))
+def losing(lines: tuple[Lines, Lines], edits: tuple[Edits, Edits]) -> tuple[Lines, Lines]:
+    """Of these observations and reflections those that lose lines, with what is left of them.
+
+    It is lines with a word that an edit took out.
+    """
+    taken_out = TakenOut(terms, frame=FRAME)
+    observed, condensed = (_losing(*of, taken_out) for of in zip(lines, edits, strict=True))
+    return observed, condensed
 
 
-def _words(items: Iterable[Item]) -> set[str]:
-    texts = (text for item in items for text in (item.text, *(detail.text for detail in item.details)))
-    return {term for text in texts for term in terms(text)} - FRAME  # nobody takes out "user"
+def _losing(lines: Lines, edits: Edits, taken_out: TakenOut) -> Lines:
+    left: dict[int, tuple[Item, ...]] = {}
+    for id_, items in lines.items():
+        behind = tuple(edits.get(id_, ()))
+        left[id_] = tuple(item for item in items if not taken_out.is_of(item, behind))
+    return {id_: items for id_, items in left.items() if len(items) < len(lines[id_])}
 
 
 def _sources(leaving: Sequence[Note], reflections: dict[int, Note]) -> tuple[set[int], set[int]]:

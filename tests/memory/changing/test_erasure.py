@@ -2,8 +2,9 @@
 
 import pytest
 
-from app.memory.changing.erasure import Edit, Note, Repair, edits_behind, left_by, repair
-from app.memory.model import Detail, Item, Status
+from app.memory.changing.erasure import Note, Repair, edits_behind, losing, repair
+from app.memory.edits import Edit
+from app.memory.model import Item, Status
 
 ACTIVE, BUFFERED, RETIRED = Status.ACTIVE, Status.BUFFERED, Status.RETIRED
 
@@ -81,17 +82,11 @@ def test_an_edit_is_of_all_that_its_reflection_condenses_and_of_nothing_that_con
     assert condensed == {1: [first], 2: [first]}
 
 
-@pytest.mark.parametrize(
-    ("edits", "left"),
-    [
-        ([], ["User pays 900 euros.", "User likes tea."]),
-        ([edit(1, "User pays 900 euros. Tea too.", "Tea too.")], ["User likes tea."]),
-        ([edit(1, "User pays 900 euros.", "User pays 950 euros.")], ["User likes tea."]),
-        ([edit(1, "Pays 900.", "Pays."), edit(1, "Pays.", "Pays 900.")], ["User pays 900 euros.", "User likes tea."]),
-        ([edit(1, "It is green.", "It is.")], ["User pays 900 euros."]),
-    ],
-    ids=["none", "taken out", "another number", "and put back", "of a detail"],
-)
-def test_a_line_with_a_word_that_an_edit_took_out_is_left_out(edits: list[Edit], left: list[str]) -> None:
-    items = (Item(text="User pays 900 euros."), Item(text="User likes tea.", details=(Detail(text="green"),)))
-    assert [item.text for item in left_by(edits, items)] == left
+def test_of_the_notes_behind_an_edit_those_lose_lines_that_have_what_it_took_out() -> None:
+    """Told by words, of which nobody takes out who it is about."""
+    pays, tea = Item(text="User pays 900 euros."), Item(text="User likes tea.")
+    edits = {number: [edit(1, "User pays 900 euros.", "Of tea.")] for number in (1, 2, 3)}
+
+    lines = {1: (pays, tea), 2: (tea,), 3: (pays,), 4: (pays,)}
+    assert losing((lines, {}), (edits, {})) == ({1: (tea,), 3: ()}, {})
+    assert losing(({}, lines), ({}, edits)) == ({}, {1: (tea,), 3: ()})
