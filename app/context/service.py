@@ -35,6 +35,7 @@ from app.state.templates import Scope, names_of, read
 MESSAGES = frozenset({HitKind.MESSAGE})
 RECALLED_MAX = 100  # hits considered for one context
 PART_BYTES = 64  # compiling one part of a message takes as long as reading so many bytes: some 25 ms for a thousand
+FACT_BYTES = 256  # and to put one fact among the others
 CHARACTERS_PER_TOKEN = 4
 WAITED = "the wait ended before the memory caught up with this session"
 
@@ -202,7 +203,9 @@ def work_bytes(snapshot: Snapshot) -> int:
     notes = sum(chunk.tokens for chunk in snapshot.reflections) + sum(chunk.tokens for chunk in snapshot.observations)
     media = sum(len(str(part.get("data", ""))) for message in snapshot.tail for part in message.parts)
     said = sum(message.tokens + PART_BYTES * max(1, len(message.parts)) for message in snapshot.tail)
-    return notes + media // CHARACTERS_PER_TOKEN + said
+    facts = () if snapshot.standing is None else snapshot.standing.facts
+    known = sum(len(fact.text) + FACT_BYTES for fact in facts)
+    return notes + media // CHARACTERS_PER_TOKEN + said + known
 
 
 def _names(body: ContextIn, limits: ContextLimits) -> Names:

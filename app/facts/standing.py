@@ -9,14 +9,17 @@ by worth (``worth.py``), of equals the newest first. ``facts_max`` are read of e
 to be told keeps none of the others out.
 """
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from typing import Any, Final
 
 from app.facts.model import Author, Category
 from app.facts.worth import CONFIRMED_POINTS
-from app.kit.words import overlap, terms
+from app.kit.taking import lowest_first
+from app.kit.words import terms
 
 # JSON, or NULL where nothing was known. A tool's or a stranger's word is left out: what stands at the head of every
 # conversation is not for them to write. What has no text is no fact (rereading.py).
@@ -106,17 +109,20 @@ def standing_of(found: Sequence[Mapping[str, Any]] | None) -> Standing | None:
 def spread(facts: Sequence[StandingFact]) -> Iterator[StandingFact]:
     """All of them, the most important first; one counts less by how much of it earlier ones said already.
 
-    Maximal marginal relevance (Carbonell and Goldstein 1998), by the words that two facts have in common.
+    Maximal marginal relevance (Carbonell and Goldstein 1998), by the share of their words that two facts have in common
+    (``overlap``).
     """
-    words = {fact.id: frozenset(terms(fact.text)) for fact in facts}
-    told = dict.fromkeys(words, 0.0)
-    left = list(facts)
-    while left:
-        first = min(left, key=lambda fact: fact.rank(told=told[fact.id]))
-        left.remove(first)
-        yield first
-        for fact in left:
-            told[fact.id] = max(told[fact.id], overlap(words[fact.id], words[first.id]))
+    words = [frozenset(terms(fact.text)) for fact in facts]
+    told = [0.0] * len(words)
+    having = defaultdict[str, set[int]](set)  # of those that are left: most of them share no word with the first
+    for at, word in ((at, word) for at, of in enumerate(words) for word in of):
+        having[word].add(at)
+    for first in lowest_first(len(words), lambda at: facts[at].rank(told=told[at])):
+        yield facts[first]
+        for word in words[first]:
+            having[word].discard(first)
+        for at, common in Counter(chain.from_iterable(having[word] for word in words[first])).items():
+            told[at] = max(told[at], common / (len(words[at]) + len(words[first]) - common))
 
 
 def _fact_of(found: Mapping[str, Any]) -> StandingFact:

@@ -11,9 +11,11 @@ from app.context.compile import compile_context
 from app.context.model import Compiled, Format, Knowledge, Recalled, Section
 from app.context.service import work_bytes
 from app.context.wording import recalled
+from app.facts.standing import Standing
 from app.kit.offload import OFFLOAD_BYTES
 from app.kit.tokens import text_tokens
 from tests.context.building import (
+    START,
     ask,
     assistant,
     call,
@@ -22,6 +24,7 @@ from tests.context.building import (
     reflection,
     result,
     snapshot,
+    standing_fact,
     text,
     tool,
     user,
@@ -318,6 +321,12 @@ def test_a_growing_group_over_the_budget_is_an_epoch_of_its_own_each_time() -> N
     said = [assistant(call("c1"), call("c2")), tool(result("c1", "y " * 900)), tool(result("c2", "y " * 900))]
     first, second = (compiled(*said[:count], asked={"message_budget": 200}).cache.epoch for count in (2, 3))
     assert first != second
+
+
+@pytest.mark.parametrize("facts", [60, 1_000])
+def test_many_facts_are_much_to_compile(facts: int) -> None:
+    known = Standing(began_at=START, facts=tuple(standing_fact(number) for number in range(facts)))
+    assert (work_bytes(snapshot(standing=known)) > OFFLOAD_BYTES) == (facts > 60)
 
 
 @pytest.mark.parametrize("parts", [1, 2_000])

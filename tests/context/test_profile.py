@@ -1,6 +1,7 @@
 """What was known of a resource stands at the head of its new sessions, and stays as it was (docs/facts.md)."""
 
 import os
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -20,6 +21,7 @@ from app.facts.model import Author, Category, Source
 from app.facts.standing import Standing, StandingFact, spread
 from app.facts.store import FactStore
 from app.kit.tokens import text_tokens
+from app.kit.words import overlap, terms
 from tests.conftest import Service, StartService
 from tests.context.building import START, ask, log_of, observation, snapshot, user
 from tests.context.building import standing_fact as fact
@@ -88,6 +90,52 @@ def test_however_facts_resemble_each_other_all_are_told_a_callers_own_first_and_
     groups = [(one.author is not Author.CALLER, one.passed) for one in told]
     assert groups == sorted(groups)
     assert told[:1] == sorted(facts, key=StandingFact.rank)[:1]
+
+
+def spread_plainly(facts: Sequence[StandingFact]) -> list[StandingFact]:
+    """Each time the best of those that are left, held against all that were told."""
+    left, told = list(facts), list[StandingFact]()
+    words = {fact.id: frozenset(terms(fact.text)) for fact in facts}
+    while left:
+        said = {one.id: max((overlap(words[one.id], words[other.id]) for other in told), default=0.0) for one in left}
+        told.append(min(left, key=lambda one: one.rank(told=said[one.id])))
+        left.remove(told[-1])
+    return told
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(st.sampled_from(["bees", "tea", "river", "run", "cat", "900"]), max_size=5).map(" ".join),
+            st.integers(1, 5),
+            st.booleans(),
+            st.sampled_from(Author),
+            st.integers(0, 2),
+        ),
+        max_size=25,
+    )
+)
+def test_facts_are_told_in_the_order_of_what_each_says_beside_all_told_before_it(
+    known: list[tuple[str, int, bool, Author, int]],
+) -> None:
+    facts = [
+        fact(number, text, worth=worth, passed=passed, author=author, valid_from=BEGAN - timedelta(days=days))
+        for number, (text, worth, passed, author, days) in enumerate(known)
+    ]
+    assert list(spread(facts)) == spread_plainly(facts)
+
+
+def seconds(facts: int) -> float:
+    """Of the processor, to put so many facts in their order."""
+    known = [fact(at, f"{at} {at // 3} {at * 7 % 1_000} of {at * 11 % 500}") for at in range(facts)]
+    started = time.thread_time()
+    assert len(list(spread(known))) == facts
+    return time.thread_time() - started
+
+
+def test_sixteen_times_as_many_facts_take_about_sixteen_times_as_long() -> None:
+    few, many = (min(seconds(facts) for _ in range(2)) for facts in (100, 1_600))
+    assert many < 3 * 16 * few
 
 
 @pytest.mark.parametrize(

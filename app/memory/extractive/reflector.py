@@ -6,8 +6,8 @@ It drops whole lines rather than rewriting them, so whatever is left stays true 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from heapq import heapify, heappop, heapreplace
 
+from app.kit.taking import lowest_first
 from app.kit.words import overlap, specifics, terms
 from app.memory.extractive.scoring import assertion
 from app.memory.extractive.selection import LINE_TOKENS
@@ -43,14 +43,15 @@ def reflections(source: ReflectorInput, *, count: Callable[[str], int]) -> str:
 def merged(items: Sequence[Item]) -> list[Item]:
     """Each line once: of two that say the same, the newer one with the citations of both."""
     newest_first: list[tuple[Item, frozenset[str]]] = []
-    seen: defaultdict[str, set[int]] = defaultdict(set)
+    having: defaultdict[str, set[int]] = defaultdict(set)
     for item in reversed(items):
         words = frozenset(terms(item.text))
-        near = {at for term in words for at in seen[term]}
-        twin = next((at for at in sorted(near) if _same(newest_first[at], (item, words))), None)
+        near = sorted((having[term] for term in words), key=len)  # it has all of them: few have the rarest
+        alike = sorted(set.intersection(*near)) if near else []
+        twin = next((at for at in alike if _same(newest_first[at], (item, words))), None)
         if twin is None:
             for term in words:
-                seen[term].add(len(newest_first))
+                having[term].add(len(newest_first))
             newest_first.append((item, words))
         else:
             newer, its_words = newest_first[twin]
@@ -79,8 +80,7 @@ def condensed(items: Sequence[Item], *, share: float) -> list[Item]:
 def kept(items: Sequence[Item], *, budget: int, count: Callable[[str], int]) -> list[Item]:
     """The lines worth most by the token within the budget, in their order; the best one whatever it costs.
 
-    A line's words count less where lines that were already taken say them. So its worth only falls as others are taken,
-    and the first one whose worth is still the highest when it is computed again is the best.
+    A line's words count less where lines that were already taken say them; of equals the newest is taken.
     """
     costs = [count(item.text) + sum(count(detail.text) for detail in item.details) + LINE_TOKENS for item in items]
     said = [assertion(item.whole_text.replace("\n", " ")) for item in items]
@@ -88,15 +88,7 @@ def kept(items: Sequence[Item], *, budget: int, count: Callable[[str], int]) -> 
     noted: Counter[str] = Counter()
     chosen: set[int] = set()
     days: set[str] = set()
-    waiting = [(-said[at].value(noted) * factors[at], -at) for at in range(len(items))]
-    heapify(waiting)
-    while waiting:
-        at = -waiting[0][1]
-        again = -said[at].value(noted) * factors[at]
-        if again != waiting[0][0]:
-            heapreplace(waiting, (again, -at))
-            continue
-        heappop(waiting)
+    for at in lowest_first(len(items), lambda at: (-said[at].value(noted) * factors[at], -at)):
         cost = costs[at] + (HEADER_TOKENS if items[at].day not in days else 0)
         if cost <= budget or not chosen:
             budget -= cost

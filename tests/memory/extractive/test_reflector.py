@@ -1,3 +1,4 @@
+import time
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -70,6 +71,19 @@ def test_lines_that_share_few_words_stay_apart() -> None:
     items = [line("User: My rent in Porto is 900 euros", 1), line("User: My dog in Porto is called Rex", 2)]
 
     assert merged(items) == items
+
+
+def seconds(lines: int) -> float:
+    """Of the processor, to merge so many lines that all say something else of the user."""
+    items = [Item(text=f"User met friend {line} in town {line * 7} on day {line * 3}") for line in range(lines)]
+    started = time.thread_time()
+    assert len(merged(items)) == lines
+    return time.thread_time() - started
+
+
+def test_sixteen_times_as_many_lines_take_about_sixteen_times_as_long() -> None:
+    few, many = (min(seconds(lines) for _ in range(2)) for lines in (200, 3_200))
+    assert many < 3 * 16 * few
 
 
 def test_minor_lines_go_before_decisions_with_names_and_numbers() -> None:
