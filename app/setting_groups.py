@@ -154,7 +154,7 @@ class ArtifactSettings(_Group):
     versions_max: int = Field(100, ge=1, le=100_000, description="versions of one artifact; 413 over it")
     session_max: int = Field(1_000, ge=1, le=100_000, description="versions of all artifacts of a session")
     grep_concurrency: int = Field(
-        2, ge=1, le=256, description="artifacts searched at once, per process, half for one tenant; 503 after 30 s"
+        4, ge=1, le=256, description="artifacts searched at once, per process, half for one tenant; 503 after 30 s"
     )
     grep_seconds: float = Field(10.0, gt=0, le=3_600, description="for one such search; 422 after it")
     grep_line_characters_max: int = Field(
@@ -371,13 +371,13 @@ class LlmSettings(_Group):
 class EventSettings(_Group):
     poll_seconds: float = Field(0.5, ge=0.05, le=60, description="how often a listener's memory is looked at")
     streams_max: int = Field(
-        100, ge=0, le=100_000, description="listeners at once, per process, half of one tenant; 503 over it"
+        200, ge=0, le=100_000, description="listeners at once, per process, half of one tenant; 503 over it"
     )
 
 
 class ExportSettings(_Group):
     concurrency: int = Field(
-        2,
+        4,
         ge=1,
         le=1_000,
         description="exports at once, per process, half for one tenant, each with a connection; 503 over it",

@@ -62,7 +62,7 @@ class ArtifactConfig:
     bytes_max: int = 8 * 1024 * 1024
     versions_max: int = 100
     session_max: int = 1_000
-    grep_concurrency: int = 2
+    grep_concurrency: int = 4
     grep_seconds: float = 10.0
     grep_line_characters_max: int = 500
     part_bytes_inline_max: int = 10_000

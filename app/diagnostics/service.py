@@ -35,7 +35,7 @@ class EventsConfig:
     """How often a listener's memory is looked at, and how many may listen to one process."""
 
     poll_seconds: float = 0.5
-    streams_max: int = 100
+    streams_max: int = 200
 
 
 class DiagnosticsService:

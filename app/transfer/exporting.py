@@ -38,7 +38,7 @@ log = structlog.get_logger("daybook.transfer")
 class ExportConfig:
     """How many run at once in a process, each with a connection, and how long one waits for who reads it."""
 
-    concurrency: int = 2
+    concurrency: int = 4
     stall_seconds: float = 60.0
 
 
