@@ -1,4 +1,4 @@
-"""The reads of diagnostics, the only ones across domains. ``/memory`` is one statement over what is live or deleted."""
+"""The reads of diagnostics, which cross domains. ``/memory`` is one statement over what is live or deleted."""
 
 from dataclasses import fields
 from typing import Any
@@ -13,9 +13,9 @@ from app.sessions.waking import DUE
 
 MEMORY = f"""/* diagnose */
 SELECT s.id, s.memory_id, s.key, s.next_seq - 1 AS last_seq, s.expired_seq, s.observed_seq, s.buffered_seq,
-  s.tail_from_seq, s.config, s.anchor_date, s.actor_turns, s.actor_input_tokens, s.actor_cached_tokens,
+  s.tail_from_seq, s.config, s.actor_turns, s.actor_input_tokens, s.actor_cached_tokens,
   s.actor_written_tokens, s.actor_output_tokens, s.actor_cost_usd,
-  m.scope, m.pending_tokens, m.observation_tokens, m.log_version, m.generation, m.due_at,
+  m.scope, m.pending_tokens, m.log_version, m.generation, m.due_at,
   {DUE}, m.lease_owner, m.lease_epoch, m.lease_step, m.attempts, m.last_error,
   m.paused, m.current_task, m.suggested_response, m.usage, coalesce(m.rebuilding, '[]') AS rebuilding,
   (SELECT count(*) FROM messages

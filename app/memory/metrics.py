@@ -36,7 +36,7 @@ class MemoryMetrics:
             registry=registry,
         )
         self._calls = Counter(
-            "daybook_model_calls", "Calls of observer and reflector", [*CALL, "outcome"], registry=registry
+            "daybook_model_calls", "Calls of observer, reflector and extractor", [*CALL, "outcome"], registry=registry
         )
         self._tokens = Counter(
             "daybook_model_tokens",

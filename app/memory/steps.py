@@ -17,7 +17,7 @@ class Request(StrEnum):
     OBSERVE = "observe"
     REFLECT = "reflect"
     ACTIVATE = "activate"  # the provider's cache is cold: the session was idle, or the agent's model changed
-    LOOK = "look"  # the config changed: decide anew
+    LOOK = "look"  # the config, what was said, or what may be done has changed: decide anew
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +136,7 @@ class Reflect:
 class ActivateReflection:
     """Replace its sources by the reflection made ahead, in one new version. Calls no model."""
 
-    name: ClassVar[str] = "activatereflection"
+    name: ClassVar[str] = "activate_reflection"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,9 +164,9 @@ class Wait:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteFacts:
-    """The session has ended: take facts from the messages since its last end."""
+    """The session has ended: take facts from its messages since those that were read for facts last."""
 
-    name: ClassVar[str] = "notefacts"
+    name: ClassVar[str] = "note_facts"
 
 
 Step: TypeAlias = NoteFacts | Rebuild | Activate | Observe | Buffer | ActivateReflection | Reflect | Consolidate | Wait

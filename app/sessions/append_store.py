@@ -76,7 +76,7 @@ _OF_RESOURCE = "($15::text IS NULL OR s.resource_id = $15 OR s.next_seq = 1 AND 
 _PUT = """s.next_seq, s.total_tokens, s.resource_id, s.config, s.anchor_date,
             coalesce(s.cold_at = now(), false) AS cold"""
 
-_MEMORY = f"""m.pending_tokens, m.observation_tokens, m.reflection_tokens, m.due_at,
+_MEMORY = f"""m.pending_tokens, m.observation_tokens, m.due_at,
        {DUE}, m.lease_owner, m.lease_step, m.attempts, m.paused"""
 _COLUMNS = """(session_id, seq, id, kind, role, name, parts, tokens, tokens_before, content_hash,
                         created_at, metadata, observe, trust, anchor_date)"""

@@ -182,7 +182,6 @@ class MemoryCounters:
     config: dict[str, Any]
     pending_tokens: int
     observation_tokens: int
-    reflection_tokens: int
     due: bool
     due_at: datetime | None
     lease_owner: str | None

@@ -54,7 +54,7 @@ SESSION = "/* session */ SELECT * FROM sessions WHERE id = $1"
 # The number is told, as the plan takes an unknown limit for a tenth of all; the tenant is not (context/store.py).
 SESSIONS = f"""/* sessions */
 SELECT s.*, coalesce(m.pending_tokens, 0) AS pending_tokens, coalesce(m.observation_tokens, 0) AS observation_tokens,
-       coalesce(m.reflection_tokens, 0) AS reflection_tokens, m.due_at, {DUE},
+       m.due_at, {DUE},
        m.lease_owner, m.lease_step, coalesce(m.attempts, 0) AS attempts, m.last_error - 'failed' AS last_error,
        coalesce(m.paused, false) AS paused,
        coalesce((SELECT extract(epoch FROM now() - ingested_at) FROM messages
@@ -85,7 +85,7 @@ WHERE session_id = $1 AND number > $2 ORDER BY number LIMIT $3
 """
 
 COUNTERS = f"""/* counters */
-SELECT m.id AS memory_id, s.config, m.pending_tokens, m.observation_tokens, m.reflection_tokens, m.due_at,
+SELECT m.id AS memory_id, s.config, m.pending_tokens, m.observation_tokens, m.due_at,
        {DUE}, m.lease_owner, m.lease_step, m.attempts, m.paused
 FROM memories m JOIN sessions s ON s.memory_id = m.id WHERE m.id = $1 LIMIT 1
 """  # noqa: S608 - our own text
@@ -189,7 +189,6 @@ def counters_of(row: Row) -> MemoryCounters:
         config=row["config"],
         pending_tokens=row["pending_tokens"],
         observation_tokens=row["observation_tokens"],
-        reflection_tokens=row["reflection_tokens"],
         due=row["due"],
         due_at=row["due_at"],
         lease_owner=row["lease_owner"],

@@ -179,7 +179,7 @@ def test_after_a_time_out_of_one_part_alone_the_model_is_asked_about_another(sho
 
 @pytest.mark.parametrize(("attempts", "shown"), [(0, 8), (1, 8), (2, 2), (3, 1), (5, 1)])
 @pytest.mark.parametrize(
-    ("step", "showing"), [("reflect", CONDENSED), ("consolidate", CONDENSED), ("notefacts", EXTRACTED)]
+    ("step", "showing"), [("reflect", CONDENSED), ("consolidate", CONDENSED), ("note_facts", EXTRACTED)]
 )
 def test_of_the_log_the_oldest_are_shown_at_least_one(attempts: int, shown: int, step: str, showing: Showing) -> None:
     chunks = [observation(number) for number in range(1, 9)]
@@ -194,7 +194,7 @@ def test_of_the_log_the_oldest_are_shown_at_least_one(attempts: int, shown: int,
     [
         ("observe", OBSERVED, {"refused", "bad_reply"}),
         ("reflect", CONDENSED, {"refused", "bad_reply", "too_long", "timeout", "empty"}),
-        ("notefacts", EXTRACTED, {"refused", "bad_reply", "too_long", "timeout", "empty"}),
+        ("note_facts", EXTRACTED, {"refused", "bad_reply", "too_long", "timeout", "empty"}),
     ],
 )
 def test_what_loses_nothing_is_given_up_sooner(step: str, showing: Showing, kinds: set[str]) -> None:

@@ -318,7 +318,7 @@ async def test_a_provider_that_fails_is_asked_again_and_nothing_is_noted_twice(
         await service.client.post("/sessions/s1/end")
         failed = await until(partial(service.memory, "s1"), lambda memory: memory["last_error"] is not None)
         found = await until(partial(facts, service), bool)
-    assert failed["last_error"]["step"] == "notefacts"
+    assert failed["last_error"]["step"] == "note_facts"
     assert len(found) == 1
 
 
@@ -442,7 +442,7 @@ async def test_in_a_full_resource_what_a_caller_noted_stays_and_what_has_no_room
         assert run["outcome"] == "recorded"
         assert run["error"] == "no room for 2 of the facts: the resource has 2 (DAYBOOK_FACTS__FACTS_MAX)"
         counted = (await service.client.get("/metrics")).text
-    assert 'daybook_steps_total{outcome="full",step="notefacts"} 1.0' in counted
+    assert 'daybook_steps_total{outcome="full",step="note_facts"} 1.0' in counted
 
 
 async def test_what_was_ended_by_what_made_way_names_it_no_more(start_service: StartService) -> None:
