@@ -97,12 +97,17 @@ class _Http(BoundedReplies, anthropic.DefaultAsyncHttpxClient):
 
 def _client(timeout_seconds: float, *, reply_bytes_max: int) -> anthropic.AsyncAnthropic:
     """Raises ModelSetupError, in one line for the operator."""
-    credentials, address = _credentials(), _address()
+    (key, token), address = _credentials(), _address()
     try:
         with building("anthropic"):
             http = _Http(reply_bytes_max=reply_bytes_max, timeout=timeout_seconds)
             client = anthropic.AsyncAnthropic(
-                **credentials, base_url=address, timeout=timeout_seconds, max_retries=0, http_client=http
+                api_key=key,
+                auth_token=token,
+                base_url=address,
+                timeout=timeout_seconds,
+                max_retries=0,
+                http_client=http,
             )
     except anthropic.AnthropicError as error:
         raise ModelSetupError(f"provider anthropic: {' '.join(str(error).split())}") from error
@@ -111,12 +116,10 @@ def _client(timeout_seconds: float, *, reply_bytes_max: int) -> anthropic.AsyncA
     return client
 
 
-def _credentials() -> dict[str, str]:
-    """Those that the SDK would take first; where there are none, it looks for others by itself."""
+def _credentials() -> tuple[str | None, str | None]:
+    """Key or token, as the SDK would take them; where there is neither, it looks for others by itself."""
     key, token = given_key(os.environ, "ANTHROPIC_API_KEY"), given_key(os.environ, "ANTHROPIC_AUTH_TOKEN")
-    if key:
-        return {"api_key": key}
-    return {"auth_token": token} if token else {}
+    return key, None if key else token
 
 
 def _address() -> str | None:

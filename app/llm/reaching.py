@@ -32,7 +32,8 @@ def given_address(environ: Mapping[str, str], name: str) -> str | None:
     """Raises ModelSetupError for what is no address. It is not quoted, for it may hold a password."""
     address = given(environ, name)
     if address is not None and not _is_address(address):
-        raise ModelSetupError(f"{name} is no address: it begins with http:// or https:// and has a host and no blanks")
+        shape = "http:// or https://, a host, and where it has one a port of up to 65535, without blanks"
+        raise ModelSetupError(f"{name} is no address: that is {shape}")
     return address
 
 

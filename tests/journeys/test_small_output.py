@@ -2,11 +2,12 @@
 
 import random
 import re
+from functools import partial
 from typing import Any
 
 import pytest
 
-from tests.conftest import StartService
+from tests.conftest import Service, StartService
 from tests.journeys.looks import Json, items, until
 from tests.model_replies import Asked, PromptKind, reflect
 from tests.model_server import Fault, ModelServer, Said
@@ -33,6 +34,15 @@ def said(number: int) -> Json:
     return {"role": "user" if number % 2 else "assistant", "content": text * 11}
 
 
+async def noted(service: Service, last: int) -> Json:
+    """``/memory`` with all noted, and nothing left to do."""
+
+    def done(memory: Json) -> bool:
+        return bool(memory["cursor"]["observed_seq"] == last and memory["status"] == "idle")
+
+    return await until(partial(service.memory, KEY), done, seconds=60)
+
+
 @pytest.mark.parametrize("most", [8_192, 4_096])
 @pytest.mark.parametrize("strategy", ["leveled", "rewrite"])
 async def test_a_log_is_condensed_by_a_model_of_a_small_output(
@@ -50,11 +60,7 @@ async def test_a_log_is_condensed_by_a_model_of_a_small_output(
     async with start_service(provider="openai", memory=MEMORY | {"strategy": strategy}) as service:
         for number in range(1, 9):
             await service.append(KEY, said(2 * number - 1), said(2 * number))
-            memory = await until(
-                lambda: service.memory(KEY),
-                lambda memory, last=2 * number: memory["cursor"]["observed_seq"] == last and memory["status"] == "idle",
-                seconds=60,
-            )
+            memory = await noted(service, 2 * number)
         calls = await items(service, f"/sessions/{KEY}/memory/runs")
 
     condensed = [run["outcome"] for run in reversed(calls) if run["kind"] == "reflect"]
