@@ -150,6 +150,33 @@ async def test_a_memory_that_was_off_waits_for_no_number_that_is_never_reached(f
     assert {row["id"]: row["wake_tokens"] for row in rows} == {off: 500, paused: 2**62, idle: 30_000}
 
 
+async def test_what_was_refused_of_messages_that_retention_removed_is_emptied(fresh_url: str) -> None:
+    await asyncio.to_thread(command.upgrade, alembic_config(fresh_url), "0032")
+    connection = await asyncpg.connect(fresh_url)
+    memory = uuid4()
+    await connection.execute("INSERT INTO memories (id, tenant, wake_tokens) VALUES ($1, 't', 500)", memory)
+    await connection.execute(
+        "INSERT INTO sessions (id, tenant, key, memory_id, expired_seq) VALUES ($1, 't', 's', $1, 12)", memory
+    )
+    for outcome, from_seq in (("gone", 9), ("stays", 13), ("of notes", None)):
+        await connection.execute(
+            """INSERT INTO runs (memory_id, kind, provider, model, prompt_version, epoch, outcome, from_seq, error,
+                                 rejected_output)
+               VALUES ($1, 'observe', 'p', 'm', '1', 1, $2, $3, 'ungrounded: Maria', 'Maria')""",
+            memory,
+            outcome,
+            from_seq,
+        )
+    await upgrade(fresh_url)
+    rows = await connection.fetch("SELECT outcome, error, rejected_output FROM runs")
+    await connection.close()
+    assert {row["outcome"]: (row["error"], row["rejected_output"]) for row in rows} == {
+        "gone": ("ungrounded", None),
+        "stays": ("ungrounded: Maria", "Maria"),
+        "of notes": ("ungrounded", None),
+    }
+
+
 async def test_facts_from_before_their_words_had_a_time_and_a_worth_get_both(fresh_url: str) -> None:
     await asyncio.to_thread(command.upgrade, alembic_config(fresh_url), "0020")
     connection = await asyncpg.connect(fresh_url)
