@@ -133,7 +133,7 @@ def _listed(name: str, tool: type[Tool], *, messages_max: int) -> ListedTool:
     return ListedTool(
         name=name,
         description=inspect.cleandoc(tool.__doc__ or ""),
-        input_schema=_described(tool.schema(messages_max=messages_max)),
+        input_schema=_described(tool.listing(messages_max=messages_max)),
         annotations=ToolAnnotations(read_only_hint=tool.reads, destructive_hint=False, open_world_hint=False),
     )
 

@@ -40,7 +40,7 @@ class Tool(BaseModel, ABC):
     def call(self) -> Call: ...
 
     @classmethod
-    def schema(cls, *, messages_max: int) -> dict[str, Any]:  # noqa: ARG003 - of which one tool tells
+    def listing(cls, *, messages_max: int) -> dict[str, Any]:  # noqa: ARG003 - of which one tool tells
         """What it takes, as JSON schema; of messages so many as the service is set to take."""
         return cls.model_json_schema()
 
@@ -79,8 +79,8 @@ class AppendMessages(SessionTool):
     resource_id: Name | None = Field(None, description="Whose conversation it is, e.g. a user's id")
 
     @classmethod
-    def schema(cls, *, messages_max: int) -> dict[str, Any]:
-        listed = super().schema(messages_max=messages_max)
+    def listing(cls, *, messages_max: int) -> dict[str, Any]:
+        listed = super().listing(messages_max=messages_max)
         listed["properties"]["messages"]["maxItems"] = messages_max
         return listed
 
