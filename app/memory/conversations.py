@@ -6,9 +6,12 @@ citations in its reply are translated back to names.
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import accumulate
+from operator import itemgetter
 from typing import Final, Self
 
 from app.kit.patterns import lazy_pattern
@@ -26,7 +29,7 @@ def named(items: Iterable[Item], conversation: str) -> tuple[Item, ...]:
     return _mapped(items, lambda cite: (Cite(cite.first, cite.last, conversation),))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: the ends of all are looked up once
 class Numbering:
     """The conversations end to end. ``before``: the number before the first of each, by name; ``total``: the last."""
 
@@ -81,9 +84,17 @@ class Numbering:
         shift = self.before.get(cite.conversation or "", 0)
         return Cite(cite.first + shift, cite.last + shift)
 
-    def _names(self, cite: Cite) -> Iterable[Cite]:
+    @cached_property
+    def _spans(self) -> list[tuple[str, int, int]]:
+        """Of each conversation its name, the number before its first and its last one."""
         ends = [*list(self.before.values())[1:], self.total]
-        for (name, before), end in zip(self.before.items(), ends, strict=True):
+        return [(name, before, end) for (name, before), end in zip(self.before.items(), ends, strict=True)]
+
+    def _names(self, cite: Cite) -> Iterable[Cite]:
+        """It as one of each conversation, from the first that does not end before it to the last that begins in it."""
+        start = bisect_left(self._spans, cite.first, key=itemgetter(2))
+        for at in range(start, bisect_left(self._spans, cite.last, key=itemgetter(1))):
+            name, before, end = self._spans[at]
             first, last = max(cite.first, before + 1), min(cite.last, end)
             if first <= last:
                 yield Cite(first - before, last - before, name)
@@ -98,7 +109,8 @@ class Numbering:
         if shift is None:
             return match[0]
         first, last = int(match[2]) + shift, int(match[3] or match[2]) + shift
-        end = min((before for before in self.before.values() if before > shift), default=self.total)
+        at = bisect_right(self._spans, shift, key=itemgetter(1))  # the next one that begins behind it
+        end = self._spans[at][1] if at < len(self._spans) else self.total
         if last > end:  # it is of another conversation's numbers, or of none
             return match[0]
         return f"#{first}" if first == last else f"#{first}-{last}"

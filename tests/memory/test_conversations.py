@@ -1,5 +1,7 @@
 """Citations of a shared log: names of conversations, and the plain numbers that a model is shown."""
 
+import time
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,6 +49,34 @@ def test_a_range_over_two_conversations_becomes_one_of_each() -> None:
     numbering = Numbering.of([Item(text="x", cites=(Cite(9, 10, "a"), Cite(5, 5, "b")))])
     (item,) = numbering.named([Item(text="x", cites=(Cite(8, 12),))])
     assert item.cites == (Cite(8, 10, "a"), Cite(1, 2, "b"))
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=9), st.integers(1, 90), st.integers(0, 90), st.integers(0, 20))
+def test_a_range_is_named_by_all_the_messages_in_it(lengths: list[int], first: int, more: int, after: int) -> None:
+    """Also where some of its numbers are before the first conversation, or after the last."""
+    sizes = {f"chat-{number}": length for number, length in enumerate(lengths)}
+    numbering = Numbering.of(
+        [Item(text="x", cites=(Cite(size, size, name),)) for name, size in sizes.items()], after=after
+    )
+    laid = [(name, seq) for name, size in sizes.items() for seq in range(1, size + 1)]
+    meant = [message for number, message in enumerate(laid, start=after + 1) if first <= number <= first + more]
+    (item,) = numbering.named([Item(text="x", cites=(Cite(first, first + more),))])
+    assert [(cite.conversation, seq) for cite in item.cites for seq in range(cite.first, cite.last + 1)] == meant
+
+
+def seconds(conversations: int) -> float:
+    """Of the processor, to name what 500 lines cite of so many conversations."""
+    items = [Item(text="x", cites=(Cite(1, 1, f"chat-{number}"),)) for number in range(conversations)]
+    numbering = Numbering.of(items)
+    cited = numbering.numbered(items)[-1:] * 500
+    started = time.thread_time()
+    numbering.named(cited)
+    return time.thread_time() - started
+
+
+def test_a_citation_among_fifty_times_as_many_conversations_is_named_in_about_the_same_time() -> None:
+    few, many = (min(seconds(conversations) for _ in range(3)) for conversations in (50, 2_500))
+    assert many < 5 * few
 
 
 @given(ITEMS)
