@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from app.kit.errors import ERRORS_MAX
 from app.kit.openapi import operations
 from tests.conftest import Service
 from tests.test_problems import OPEN, assert_problem, listed
@@ -35,6 +36,15 @@ async def test_nothing_of_a_request_with_a_misspelt_parameter_is_stored(service:
     said = {"messages": [{"role": "user", "content": "Hi"}]}
     assert_problem(await service.client.post(f"/sessions/s1/messages?{query}", json=said), 422, "invalid")
     assert (await service.client.get("/sessions/s1")).status_code == 404
+
+
+async def test_of_very_many_parameters_that_a_route_does_not_know_only_the_number_is_told(service: Service) -> None:
+    few, many = ("&".join(f"p{number}" for number in range(count)) for count in (ERRORS_MAX, ERRORS_MAX + 1))
+    listed = assert_problem(await service.client.get(f"/sessions/s1/context?{few}"), 422, "invalid")
+    counted = assert_problem(await service.client.get(f"/sessions/s1/context?{many}"), 422, "invalid")
+    assert [error["pointer"] for error in listed["errors"]] == few.split("&")
+    assert counted["detail"].startswith(f"{ERRORS_MAX + 1} things are wrong")
+    assert "errors" not in counted
 
 
 async def test_where_a_route_takes_no_parameters_one_to_wait_is_passed_over(service: Service) -> None:
