@@ -6,6 +6,7 @@ that cannot be read would fail at each look at its session, and at each list tha
 
 from collections.abc import Callable, Mapping
 from datetime import date
+from functools import partial
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, Field, TypeAdapter, ValidationError
@@ -178,7 +179,7 @@ def check_columns(table: str, row: Mapping[str, Any], types: Mapping[str, str]) 
     """Raises ValueError that names the column at fault; ``types`` are those of the table's columns, by their names."""
     for name, value in row.items():
         if (reader := OF_TYPE.get(types[name])) is not None:
-            _read(lambda reader=reader, value=value: reader.validate_python(value), name)
+            _read(partial(reader.validate_python, value), name)
     if "config" in row:  # one that no PUT would take would fail at each append or step
         _read(lambda: MemoryConfig.model_validate(config_of(row["config"]), strict=True), "config")
     if table in ROWS:
