@@ -1,4 +1,3 @@
-import time
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -13,6 +12,7 @@ from app.memory.log import render
 from app.memory.model import Cite, Detail, Item, Priority, ReflectorInput, Tag
 from app.memory.parsing import parse
 from tests.memory.extractive.conversations import count
+from tests.steps import steps
 
 NOW = datetime(2023, 6, 1, tzinfo=UTC)
 
@@ -73,17 +73,14 @@ def test_lines_that_share_few_words_stay_apart() -> None:
     assert merged(items) == items
 
 
-def seconds(lines: int) -> float:
-    """Of the processor, to merge so many lines that all say something else of the user."""
+def merging(lines: int) -> int:
+    """The steps of merging so many lines that all say something else of the user."""
     items = [Item(text=f"User met friend {line} in town {line * 7} on day {line * 3}") for line in range(lines)]
-    started = time.thread_time()
-    assert len(merged(items)) == lines
-    return time.thread_time() - started
+    return steps(lambda: merged(items))
 
 
-def test_sixteen_times_as_many_lines_take_about_sixteen_times_as_long() -> None:
-    few, many = (min(seconds(lines) for _ in range(2)) for lines in (200, 3_200))
-    assert many < 3 * 16 * few
+def test_ten_times_as_many_lines_are_about_ten_times_the_work() -> None:
+    assert merging(1_000) < 20 * merging(100)
 
 
 def test_minor_lines_go_before_decisions_with_names_and_numbers() -> None:
