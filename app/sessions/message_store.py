@@ -1,5 +1,6 @@
 """The statements of messages that are stored, but for those of an append and of an erasure."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -44,6 +45,12 @@ MESSAGES_BACK = _MESSAGES.format(name="messages_back", from_="$3", past="<", ord
 MESSAGE = """/* message */
 SELECT *, (SELECT greatest(observed_seq, buffered_seq) FROM sessions WHERE id = $1) AS sealed_seq
 FROM messages WHERE session_id = $1 AND id = $2
+"""
+
+MESSAGES_BY_ID = """/* messages_by_id */
+SELECT m.* FROM unnest((SELECT $2::text[])) AS i (id) CROSS JOIN LATERAL (
+  SELECT * FROM messages WHERE session_id = (SELECT $1::uuid) AND id = i.id LIMIT 1
+) m
 """
 
 LOCK_LOG = """/* lock_log */
@@ -124,6 +131,12 @@ class MessageStore:
     async def message(self, session: UUID, message_id: str) -> Message | None:
         async with self._database.connection() as connection:
             return await self.message_within(connection, session, message_id)
+
+    async def by_id(self, session: UUID, message_ids: Sequence[str]) -> dict[str, Message]:
+        """Those that there are; whether they are sealed is not looked up."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(MESSAGES_BY_ID, session, message_ids)
+        return {row["id"]: message_of(row) for row in rows}
 
     async def lock(self, tx: Tx, session: UUID) -> LockedLog | None:
         """None for a session never seen."""

@@ -1,7 +1,7 @@
 """What a caller can do with a session's log: append to it, read it, configure it."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -43,6 +43,8 @@ from app.sessions.store import (
 )
 from app.sessions.usage import actor_usage
 from app.sessions.wire import content_hash
+
+READ_AT_ONCE = 10  # messages, of which each may have a megabyte
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,12 +129,13 @@ class SessionService:
         self, session: UUID, messages: list[NewMessage], result: AppendResult, redact: Redact | None
     ) -> list[NewMessage]:
         """The messages, with the stored hash for each that is the same in another shape, or but for redaction."""
-        known: list[NewMessage] = []
-        for new, stored in zip(messages, result.messages, strict=True):
-            old = await self._messages.message(session, new.id) if stored.differs else None
-            same = old is not None and await asyncio.to_thread(_is_said_again, new, old, redact)
-            known.append(replace(new, content_hash=old.content_hash) if old is not None and same else new)
-        return known
+        differing = [new for new, stored in zip(messages, result.messages, strict=True) if stored.differs]
+        hashes: dict[str, bytes] = {}
+        for at in range(0, len(differing), READ_AT_ONCE):
+            some = differing[at : at + READ_AT_ONCE]
+            old = await self._messages.by_id(session, [new.id for new in some])
+            hashes |= await asyncio.to_thread(_said_again, some, old, redact)
+        return [replace(new, content_hash=hashes.get(new.id, new.content_hash)) for new in messages]
 
     async def _summary_after(self, result: AppendResult, wait_ms: int) -> dict[str, Any]:
         await self._memory.idle(result.memory.memory_id, wait_ms)
@@ -261,6 +264,14 @@ class SessionService:
         if found.erased_at is not None:
             raise MessageErased(f"message '{message_id}' was erased")
         return found
+
+
+def _said_again(
+    messages: Sequence[NewMessage], stored: Mapping[str, Message], redact: Redact | None
+) -> dict[str, bytes]:
+    """The stored hashes of those that are said again, by their ids."""
+    pairs = ((new, stored[new.id]) for new in messages if new.id in stored)
+    return {new.id: old.content_hash for new, old in pairs if _is_said_again(new, old, redact)}
 
 
 def _is_said_again(new: NewMessage, old: Message, redact: Redact | None) -> bool:

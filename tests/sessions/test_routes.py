@@ -71,6 +71,23 @@ async def test_what_is_listed_may_be_sent_again(service: Service, sent: dict[str
     problem(await service.client.post(MESSAGES, json={"messages": [other]}), 409, "message-conflict")
 
 
+async def test_many_may_be_sent_again_as_they_are_listed_and_the_first_with_other_words_is_named(
+    service: Service,
+) -> None:
+    calls = [
+        {"id": f"m{number}", "role": "assistant", "tool_calls": [TOOL_CALL | {"id": f"c{number}"}]}
+        for number in range(25)
+    ]
+    await post(service, *calls)
+    found = (await service.get(MESSAGES))["items"]
+    again = [{"id": one["id"], "role": "assistant", "content": one["content"]} for one in found]
+    assert (await post(service, *again)).json()["replayed"] == len(again)
+    for at in (3, 21):
+        other = [*again[:at], {**again[at], "content": "Something else"}, *again[at + 1 :]]
+        answer = problem(await service.client.post(MESSAGES, json={"messages": other}), 409, "message-conflict")
+        assert [error["pointer"] for error in answer["errors"]] == [f"/messages/{at}/id"]
+
+
 @pytest.mark.parametrize("again", [{"type": "message"}, {}])
 async def test_an_item_may_be_sent_again_with_its_type_and_without(service: Service, again: dict[str, Any]) -> None:
     said_once = {"id": "msg_1", "role": "assistant", "content": "Here."}

@@ -12,6 +12,7 @@ import pytest
 from app.context.store import Budgets, ContextStore
 from app.kit.db import Database, DatabaseConfig
 from app.sessions.append_store import AppendStore
+from app.sessions.message_store import MessageStore
 from app.sessions.model import Kind, MemoryDefaults, NewMessage, Role, Trust
 from app.sessions.store import SessionStore, session_id
 
@@ -79,6 +80,16 @@ async def test_the_short_statement_is_not_planned_for_each_append(database: Data
             "SELECT * FROM pg_prepared_statements WHERE statement LIKE $1", f"/* {name} */%"
         )
     assert (row["custom_plans"], row["generic_plans"]) == (5, 7)
+
+
+async def test_what_is_sent_again_in_another_shape_is_read_by_one_statement(database: Database) -> None:
+    await append(AppendStore(database), *(message(f"m-{number}") for number in range(20)))
+    store, ids = MessageStore(database), [f"m-{number}" for number in range(10, 30)]
+    found = await store.by_id(session_id("default", "s1"), ids)
+    assert await store.by_id(session_id("default", "other"), ids) == {}
+    sent = await statements_of(database, lambda: store.by_id(session_id("default", "s1"), ids))
+    assert [query.split("\n")[0] for query in sent] == ["/* messages_by_id */"]
+    assert {id_: one.seq for id_, one in found.items()} == {f"m-{number}": number + 1 for number in range(10, 20)}
 
 
 async def put(store: SessionStore, **config: Any) -> None:
