@@ -1,36 +1,97 @@
 """What a call cost, by the price list that genai-prices carries with it. No network."""
 
 import asyncio
-from dataclasses import replace
+import time
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
 
+from app.kit.offload import UNKNOWN, offloaded
 from app.kit.tokens import text_tokens
 from app.llm.port import Model, ModelRequest, Provider, Usage
 
+if TYPE_CHECKING:
+    from genai_prices.types import PriceCalculation
+
 INPUT_MARGIN = 1.25  # tokens are an estimate, and providers count a little around the texts
+QUARTER_SECONDS: Final = 15 * 60  # some prices are other ones at night: those change at a full or a half hour
+PRICES_KEPT: Final = 1_024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rates:
+    """US dollars of one token: of the input that was in no cache, read from one, written to one, and of the output."""
+
+    new: Decimal
+    cached: Decimal
+    written: Decimal
+    output: Decimal
 
 
 def cost_usd(provider: Provider | None, model: str, usage: Usage) -> float | None:
-    """US dollars by the list price of the day, or None where the list does not know the model.
+    """US dollars by the list price of the moment, or None where the list does not know the model.
 
-    Without a provider, it is found by the model's name.
+    Also None for counts that contradict each other. Without a provider, it is found by the model's name. What the list
+    says is kept for a quarter of an hour: it takes half a millisecond to say it.
     """
+    quarter = int(time.time()) // QUARTER_SECONDS
+    tiers = _tiers(provider, model, quarter)
+    new = usage.input_tokens - usage.cached_input_tokens - usage.cache_write_tokens
+    if tiers is None or new < 0:
+        return None
+    above = max((tier for tier in tiers if tier < usage.input_tokens), default=0)
+    rates = _rates(provider, model, quarter, input_tokens=above + 1)
+    return float(
+        new * rates.new
+        + usage.cached_input_tokens * rates.cached
+        + usage.cache_write_tokens * rates.written
+        + usage.output_tokens * rates.output
+    )
+
+
+@lru_cache(maxsize=PRICES_KEPT)
+def _tiers(provider: Provider | None, model: str, quarter: int) -> tuple[int, ...] | None:
+    """Over how many tokens of input each token costs something else; None for an unknown model."""
+    from genai_prices.types import TieredPrices
+
+    try:
+        prices = vars(_listed(provider, model, quarter).model_price).values()
+    except (LookupError, ValueError):
+        return None
+    return tuple(tier.start for price in prices if isinstance(price, TieredPrices) for tier in price.tiers)
+
+
+@lru_cache(maxsize=PRICES_KEPT)
+def _rates(provider: Provider | None, model: str, quarter: int, *, input_tokens: int) -> _Rates:
+    """What a token costs in a call of so many tokens of input."""
+
+    def total(**counts: int) -> Decimal:
+        return _listed(provider, model, quarter, input_tokens=input_tokens, **counts).total_price / input_tokens
+
+    new = total()
+    return _Rates(
+        new=new,
+        cached=total(cache_read_tokens=input_tokens),
+        written=total(cache_write_tokens=input_tokens),
+        output=total(output_tokens=input_tokens) - new,
+    )
+
+
+def _listed(provider: Provider | None, model: str, quarter: int, **counts: int) -> "PriceCalculation":
+    """What the list says of a call with these counts. Raises LookupError for an unknown model."""
     import genai_prices
 
-    tokens = genai_prices.Usage(
-        input_tokens=usage.input_tokens,
-        cache_read_tokens=usage.cached_input_tokens,
-        cache_write_tokens=usage.cache_write_tokens,
-        output_tokens=usage.output_tokens,
-    )
-    try:
-        return float(genai_prices.calc_price(tokens, model, provider_id=provider and provider.value).total_price)
-    except (LookupError, ValueError):  # unknown model; counts that contradict each other
-        return None
+    at = datetime.fromtimestamp(quarter * QUARTER_SECONDS, UTC)
+    usage = genai_prices.Usage(**counts)
+    return genai_prices.calc_price(usage, model, provider_id=provider and provider.value, genai_request_timestamp=at)
 
 
 async def priced(provider: Provider | None, model: str, usage: Usage) -> Usage:
-    """``usage`` with its cost. In a thread: the first look-up imports the list, half a second."""
-    return replace(usage, cost_usd=await asyncio.to_thread(cost_usd, provider, model, usage))
+    """``usage`` with its cost. The first in a thread: it imports the list, half a second."""
+    size = 0 if _tiers.cache_info().currsize else UNKNOWN
+    return replace(usage, cost_usd=await offloaded(lambda: cost_usd(provider, model, usage), size=size))
 
 
 async def estimated(model: Model, request: ModelRequest) -> Usage:
