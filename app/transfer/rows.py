@@ -198,10 +198,12 @@ def _read(read: Callable[[], object], *at: str) -> None:
 
 
 def _check_parts(row: Mapping[str, Any]) -> None:
-    """What is stored is what would be stored of it; of a message that was erased nothing is."""
+    """What is stored of a message is what would be stored of that; of one that was erased it is nothing."""
     if row["parts"]:
         try:
-            normalise({"role": row["role"], "content": row["parts"], "name": row.get("name")})
+            again = normalise({"role": row["role"], "content": row["parts"], "name": row.get("name")})
         except WireError as error:
             at = error.pointer.removeprefix("/").replace("content", "parts", 1).replace("/", ".")
             raise ValueError(f"{at or 'parts'}: {error.detail}") from error
+        if again.role != row["role"] or list(again.parts) != row["parts"]:
+            raise ValueError(f"parts: an append would store them otherwise, of a '{again.role}'")

@@ -492,6 +492,8 @@ UNREADABLE: dict[str, list[dict[str, Any]]] = {
         {"parts": "text"},
         {"parts.0.type": "alien"},
         {"parts.0.text": 5},
+        {"parts.0.type": "input_text"},
+        {"parts": [{"type": "tool_result", "tool_call_id": "c1", "output": "It is so."}]},
         {"metadata": [1]},
         {"tokens": -5},
         {"seq": 7},
