@@ -11,7 +11,7 @@ from app.kit.days import parse_day
 from app.kit.patterns import lazy_pattern
 from app.llm.port import storable
 from app.memory.lines import LINE_CHARACTERS_MAX, Bullet, is_ruled, read_bullet, read_day, read_detail, read_item
-from app.memory.log import in_time_order
+from app.memory.log import in_time_order, item_line
 from app.memory.model import Item, Parsed
 from app.memory.repetition import is_repetitive
 
@@ -257,4 +257,7 @@ def _begun_day(line: str, bullet: Bullet | None, entry: _Entry | None) -> str | 
         return read_day(line)
     if entry and (bullet.arrow or bullet.indent > entry.indent + 1):
         return None
-    return day if (day := read_day(bullet.text)) and parse_day(day) and not _CITES.search(bullet.text) else None
+    text = bullet.text
+    if text[:1].isdigit() and (item := read_item(text, day="")):  # "0:00 Aug 1, 2026", which is "(00:00) ..." in a log
+        text = item_line(item)[2:]
+    return day if (day := read_day(text)) and parse_day(day) and not _CITES.search(text) else None

@@ -90,7 +90,7 @@ def test_work_that_hangs_is_given_up() -> None:
 
 
 async def test_a_process_that_does_not_read_what_it_is_sent_is_replaced() -> None:
-    beside = Beside(answer_seconds=2.0)
+    beside = Beside(answer_seconds=10.0)  # in which a process also starts on a machine that is busy
     first, _ = answered(beside.submit(partial(place, PADDING)))
     os.kill(first, signal.SIGSTOP)
     second, _ = answered(beside.submit(partial(place, MORE_THAN_A_PIPE_HOLDS)))

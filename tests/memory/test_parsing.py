@@ -2,7 +2,7 @@ from datetime import date
 from textwrap import dedent
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.memory.lines import LINE_CHARACTERS_MAX
@@ -479,6 +479,7 @@ replies = st.text() | st.lists(st.sampled_from(FRAGMENTS), max_size=40).map("".j
 
 
 @given(replies)
+@example("- 0:00 AUG 0 0001")
 def test_parsing_never_raises_and_what_it_read_reads_back(raw: str) -> None:
     items = parse(raw).items
 
