@@ -16,7 +16,7 @@ from app.memory.model import Cite, Detail, Item, Origin, Priority, Tag
 
 LINE_CHARACTERS_MAX: Final = 10_000
 
-_RULED: Final = lazy_pattern(r"[\s`*_=~#+•|:–—-]*|\s*```\w*\s*")
+_RULED: Final = lazy_pattern(r"[\s`*_=~#+•|:–—.,;、，；。-]*|\s*```\w*\s*")
 _MARKS: Final = "|".join(Priority)
 _BULLET: Final = lazy_pattern(rf"(?:[*+\-–—](?:[ ]|(?={_MARKS}))|[•◦▪●○‣・·]|[0-9]{{1,3}}[.)][ ])\s*(?P<text>\S.*)")
 _ARROW: Final = r"(?:->|→|⇒|=>|-&gt;)"
@@ -84,7 +84,7 @@ class Bullet:
 
 
 def is_ruled(line: str) -> bool:
-    """Whether the line is blank, a rule, of a table too, or a fence: it says nothing."""
+    """Whether the line is blank, a rule, of a table too, a fence, or of stops and commas alone: it says nothing."""
     return _RULED.fullmatch(line) is not None
 
 
