@@ -2,10 +2,8 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import accumulate
-from typing import Final, Self
-from uuid import UUID
+from dataclasses import replace
+from typing import Final
 
 import structlog
 from opentelemetry.trace import Tracer
@@ -17,19 +15,26 @@ from app.kit.tracing import UNTRACED, traced
 from app.memory import reflection_store
 from app.memory.calling import Calling, run_of
 from app.memory.charging import Charging
-from app.memory.conversations import NO_NAMES, Numbering
+from app.memory.conversations import Numbering
 from app.memory.extractive.roles import ExtractiveReflector
-from app.memory.gates import Rejection, Verdict, restore, tokens_of
+from app.memory.gates import Rejection, Verdict, restore
 from app.memory.judging import judged_reflection
 from app.memory.log import render
-from app.memory.model import Item, Observation, Ranges, Reflection, Reflector, ReflectorInput
+from app.memory.model import Reflector, ReflectorInput
 from app.memory.narrowing import CONDENSED, Narrowing
 from app.memory.outcomes import Outcome, StepFailed, add_usage
-from app.memory.policy import oldest_to_condense
 from app.memory.protected import coverage, protected
-from app.memory.records import Lease, Loaded, NewReflection, Run
-from app.memory.rules import COMPRESSION_SHARES, PROTECTED_COVERAGE, RESTORED_SHARE, SHRINK_FROM_TOKENS, Rules
-from app.memory.spans import merged
+from app.memory.records import Lease, Loaded, Run
+from app.memory.reflection_sources import (
+    Sources,
+    consolidate_sources,
+    new_reflection,
+    reflect_sources,
+    reflector_input,
+    restored_most,
+    target_tokens,
+)
+from app.memory.rules import COMPRESSION_SHARES, PROTECTED_COVERAGE, Rules
 from app.memory.steps import Consolidate, Reflect
 from app.memory.store import MemoryStore
 from app.redaction.model import OFF, Redaction
@@ -38,110 +43,6 @@ CAUSES = {"reflect": "reflected", "consolidate": "consolidated"}  # of versions,
 BUILT_IN: Final = ExtractiveReflector(count=text_tokens)
 
 log = structlog.get_logger("daybook.engine")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sources:
-    """What is to be condensed, oldest first, and the level of the result.
-
-    ``limit_tokens`` bounds the result; None: it only has to be smaller than its sources. Tokens are those of the log.
-    Its lines, where they are shown to a model by the ``numbering`` of a shared log, have only ``shown_tokens``.
-    ``of_all``: of a part alone nothing is made, for a rewrite of a part would condense the oldest each time.
-    """
-
-    kind: str
-    observations: tuple[Observation, ...]
-    reflections: tuple[Reflection, ...]
-    into_level: int
-    limit_tokens: int | None = None
-    numbering: Numbering = NO_NAMES
-    shown_tokens: int | None = None
-    of_all: bool = False
-
-    @property
-    def chunks(self) -> list[Observation | Reflection]:
-        return sorted((*self.reflections, *self.observations), key=lambda chunk: chunk.place)
-
-    @property
-    def items(self) -> tuple[Item, ...]:
-        return tuple(item for chunk in self.chunks for item in chunk.items)
-
-    @property
-    def tokens(self) -> int:
-        return sum(chunk.tokens for chunk in self.chunks)
-
-    def part(self, narrowing: Narrowing) -> Self:
-        """The oldest of them."""
-        if self.of_all:
-            return self
-        part = self._only(narrowing.oldest(self.chunks))
-        return replace(part, limit_tokens=_largest(part.reflections) if self.kind == "consolidate" else None)
-
-    def within(self, target_tokens: int | None, *, reflect_to: float) -> Self:
-        """The oldest, at least one, of which a result of so many tokens can be made."""
-        if self.kind != "reflect" or self.of_all or target_tokens is None:
-            return self
-        ends = accumulate(chunk.tokens for chunk in self.chunks)
-        count = max(1, sum(end * reflect_to <= target_tokens for end in ends))
-        return self._only(self.chunks[:count])
-
-    def _only(self, chunks: Sequence[Observation | Reflection]) -> Self:
-        ids = {id(chunk) for chunk in chunks}
-        return replace(
-            self,
-            observations=tuple(one for one in self.observations if id(one) in ids),
-            reflections=tuple(one for one in self.reflections if id(one) in ids),
-        )
-
-    def numbered(self) -> Self:
-        """The same with plain numbers as citations, as a model is shown them."""
-        numbering = Numbering.of(self.items)
-        if not numbering.before:
-            return self
-        shown = replace(
-            self,
-            observations=tuple(replace(one, items=numbering.numbered(one.items)) for one in self.observations),
-            reflections=tuple(replace(one, items=numbering.numbered(one.items)) for one in self.reflections),
-            numbering=numbering,
-        )
-        return replace(shown, shown_tokens=tokens_of(shown.items))
-
-
-def named_verdict(verdict: Verdict, numbering: Numbering) -> Verdict:
-    """The verdict with its citations naming the conversations of a shared log again, as its tokens were counted."""
-    items = numbering.named(verdict.items)
-    return replace(verdict, items=items, text=render(items))
-
-
-def reflect_sources(loaded: Loaded, step: Reflect) -> Sources:
-    """All observations but the newest ``keep_tokens`` of them; for a rewrite the reflections too."""
-    count = oldest_to_condense([chunk.tokens for chunk in loaded.observations], step.keep_tokens)
-    reflections = loaded.reflections if step.whole else ()
-    return Sources(
-        kind="reflect",
-        observations=loaded.observations[:count],
-        reflections=reflections,
-        into_level=1,
-        of_all=step.whole,
-    )
-
-
-def consolidate_sources(loaded: Loaded, step: Consolidate) -> Sources:
-    """The step's oldest reflections of its levels. The result of several may be as large as the largest of them."""
-    found = (reflection for reflection in loaded.reflections if reflection.level in step.levels)
-    reflections = tuple(sorted(found, key=lambda reflection: reflection.place)[: step.most])
-    return Sources(
-        kind="consolidate",
-        observations=(),
-        reflections=reflections,
-        into_level=step.into_level,
-        limit_tokens=_largest(reflections),
-    )
-
-
-def _largest(reflections: Sequence[Reflection]) -> int | None:
-    """What comes of several has at most the tokens of one; None where there is but one, and it gets smaller."""
-    return max(found.tokens for found in reflections) if len(reflections) > 1 else None
 
 
 class Reflecting:
@@ -187,7 +88,7 @@ class Reflecting:
                 log.warning("consolidated_without_model", notes=len(sources.chunks))
                 best = await self._condensed(self._built_in, lease, loaded, rules, sources, runs)
         except StepFailed as failed:
-            source = _reflector_input(loaded, rules, sources)
+            source = reflector_input(loaded, rules, sources)
             runs = await self._calling.give_up(lease, loaded, source, failed, narrowing)
             log.warning("condensed_without_model", notes=len(sources.chunks))
             best = await self._condensed(self._built_in, lease, loaded, rules, sources, runs)
@@ -253,7 +154,7 @@ class Reflecting:
         cap on cost forbade the first call; then there are no runs. Raises StepFailed if there is no valid result for
         any other reason. Appends the record of each call to ``runs``.
         """
-        source, target = _reflector_input(loaded, rules, sources), _target(rules, sources)
+        source, target = reflector_input(loaded, rules, sources), target_tokens(rules, sources)
         guarded = await aside(protected, sources.items)
         best: Verdict | None = None
         before = len(runs)
@@ -283,9 +184,7 @@ class Reflecting:
         if reasons and best is None and not (tried and all(reason is Rejection.NOT_SMALLER for reason in reasons)):
             raise _rejected(reasons[-1], runs)
         if best is not None:
-            best = await aside(
-                restore, best, guarded, limit_tokens=_restored_most(sources), size=sources.numbering.size
-            )
+            best = await aside(restore, best, guarded, limit_tokens=restored_most(sources), size=sources.numbering.size)
         return best
 
     async def _try(
@@ -339,7 +238,7 @@ class Reflecting:
                 tx, loaded, fenced, step=sources.kind, log_tokens=log_tokens, usage=usage
             )
             return Outcome.UNHELPED
-        new = _new_reflection(sources, best)
+        new = new_reflection(sources, best)
         if ahead:
             await reflection_store.buffer_reflection(tx, loaded, fenced, new, usage=usage)
             return Outcome.RECORDED
@@ -348,58 +247,11 @@ class Reflecting:
         return Outcome.RECORDED
 
 
+def named_verdict(verdict: Verdict, numbering: Numbering) -> Verdict:
+    """The verdict with its citations naming the conversations of a shared log again, as its tokens were counted."""
+    items = numbering.named(verdict.items)
+    return replace(verdict, items=items, text=render(items))
+
+
 def _rejected(reason: Rejection, runs: Sequence[Run]) -> StepFailed:
     return StepFailed(reason, f"the reflector's output was rejected: {reason.reason}", runs=runs)
-
-
-def _reflector_input(loaded: Loaded, rules: Rules, sources: Sources) -> ReflectorInput:
-    """It is asked for so many tokens as the target has without names."""
-    shown = sources.tokens if sources.shown_tokens is None else sources.shown_tokens
-    return ReflectorInput(
-        items=sources.items,
-        source_tokens=shown,
-        target_tokens=round(_target(rules, sources) * shown / max(1, sources.tokens)),
-        now=loaded.now,
-        timezone=rules.zone,
-        instruction=rules.instruction,
-    )
-
-
-def _target(rules: Rules, sources: Sources) -> int:
-    target = round(sources.tokens * rules.reflect_to)
-    return target if sources.limit_tokens is None else min(target, sources.limit_tokens)
-
-
-def _restored_most(sources: Sources) -> int:
-    """How large a result may grow by the protected lines that are restored to it: well below its sources."""
-    most = sources.tokens - 1 if sources.tokens <= SHRINK_FROM_TOKENS else round(RESTORED_SHARE * sources.tokens)
-    return sources.limit_tokens or most
-
-
-def _new_reflection(sources: Sources, best: Verdict) -> NewReflection:
-    chunks = sources.chunks
-    return NewReflection(
-        level=sources.into_level,
-        text=render(best.items),
-        items=best.items,
-        tokens=best.tokens,
-        source_tokens=sum(_message_tokens(chunk) for chunk in chunks),
-        covers=_covers(chunks),
-        from_seq=min(chunk.place[0] for chunk in chunks),
-        to_seq=max(chunk.place[1] for chunk in chunks),
-        observations=tuple(chunk.id for chunk in sources.observations),
-        reflections=tuple(chunk.id for chunk in sources.reflections),
-    )
-
-
-def _covers(chunks: Sequence[Observation | Reflection]) -> dict[UUID, Ranges]:
-    """The messages behind the chunks, by their session."""
-    found: dict[UUID, list[tuple[int, int]]] = {}
-    for session, ranges in (covered for chunk in chunks for covered in chunk.covered.items()):
-        found.setdefault(session, []).extend(ranges)
-    return {session: merged(ranges) for session, ranges in found.items()}
-
-
-def _message_tokens(chunk: Observation | Reflection) -> int:
-    """Tokens of the messages behind a chunk."""
-    return chunk.message_tokens if isinstance(chunk, Observation) else chunk.source_tokens

@@ -1,6 +1,6 @@
 """Messages as rows of the search index. Pure."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from hashlib import blake2b
@@ -45,6 +45,14 @@ class Entry:
     created_at: datetime
     content_hash: bytes
     terms: Counts = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Index:
+    """How far the index of each session is, and the newest messages that it does not hold yet, oldest first."""
+
+    last: Mapping[UUID, Last]
+    tail: Mapping[UUID, Sequence[Message]]
 
 
 def session_term(session: UUID) -> str:

@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -12,20 +11,17 @@ from zoneinfo import ZoneInfo
 
 from app.facts.store import FactStore
 from app.kit.clock import Clock
-from app.recall.asked import asks_what_was_said
-from app.recall.asking import meant_role
+from app.recall.candidates import ranked_of
 from app.recall.facts import fact_hits
 from app.recall.figures import LOOKED_AT_MAX, preferred, telling, wanted_figure
 from app.recall.fusion import fused
 from app.recall.indexer import Indexer
-from app.recall.indexing import UNSEARCHED, Entry, entries, resource_term, session_term, shown_text
-from app.recall.kin import kin_of
-from app.recall.model import Copied, Hit, HitKind, Indexed, Neighbour, Place, Scope, Searched, Span
+from app.recall.indexing import UNSEARCHED, resource_term, session_term, shown_text
+from app.recall.model import Copied, Hit, HitKind, Neighbour, Place, Searched, Span
 from app.recall.notes import Note, note_hits
-from app.recall.ranking import Ranked, ranked, word_counts
-from app.recall.store import Index, RecallStore
-from app.recall.times import Named, named_time
-from app.recall.tokens import Alternatives, query_terms
+from app.recall.querying import Query, understood
+from app.recall.ranking import Ranked
+from app.recall.store import RecallStore
 from app.recall.vector_search import VectorSearch
 from app.sessions.errors import SessionNotFound
 from app.sessions.model import SEQ_MAX, Message, Role
@@ -75,21 +71,6 @@ class Search:
     neighbours: int = 0
     session: str | None = None
     before_seq: int = SEQ_MAX
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Query:
-    """A query as it is understood: its words with their kin, the time it names, and the role whose word it means.
-
-    ``only_then``: it only asks what was said at that time, and its words are not to be looked for.
-    """
-
-    words: Sequence[Alternatives]
-    kin: Sequence[Alternatives]
-    named: Span | None
-    meant: Role | None
-    now: datetime
-    only_then: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +133,8 @@ class RecallService:
     async def _best(
         self, sessions: Sequence[Searched], scope: str, search: Search, *, tenant: str, resource_id: str | None
     ) -> list[Hit]:
-        query = await asyncio.to_thread(_read, search, self._now(sessions, search), self._config.query_words_max)
+        now, most = self._now(sessions, search), self._config.query_words_max
+        query = await asyncio.to_thread(partial(understood, search.query, now, words_max=most))
         hits: list[Hit] = []
         if query.only_then and query.named is not None and HitKind.MESSAGE in search.kinds:
             hits = await self._said_then(sessions, query.named, search)
@@ -184,12 +166,12 @@ class RecallService:
         ids, span = [session.id for session in sessions], named.within(search.span)
         return await self._store.said(ids, span, before_seq=search.before_seq, limit=search.limit)
 
-    async def _facts(self, tenant: str, resource_id: str, query: _Query, search: Search) -> list[Hit]:
+    async def _facts(self, tenant: str, resource_id: str, query: Query, search: Search) -> list[Hit]:
         known = await self._fact_store.all(tenant, resource_id)
         work = partial(fact_hits, now=query.now, named=query.named, session=search.session)
         return await asyncio.to_thread(work, query.words, known)
 
-    async def _messages(self, sessions: Sequence[Searched], scope: str, query: _Query, search: Search) -> list[Hit]:
+    async def _messages(self, sessions: Sequence[Searched], scope: str, query: Query, search: Search) -> list[Hit]:
         ranked = await self._ranked(sessions, scope, query, search)
         found = await self._distinct(ranked, sessions, max(search.limit, LOOKED_AT_MAX))
         wanted = await self._preferred(found, query, search)
@@ -211,7 +193,7 @@ class RecallService:
                 break
         return list(kept.values())[:most]
 
-    async def _preferred(self, found: list[Ranked], query: _Query, search: Search) -> list[Ranked]:
+    async def _preferred(self, found: list[Ranked], query: Query, search: Search) -> list[Ranked]:
         """For a query that a number or a time answers: messages that have one rank higher."""
         figure = wanted_figure(search.query)
         if figure is None:
@@ -223,7 +205,7 @@ class RecallService:
         weighed = preferred(best, await asyncio.to_thread(telling, texts, figure))
         return [*weighed, *found[LOOKED_AT_MAX:]]
 
-    async def _ranked(self, sessions: Sequence[Searched], scope: str, query: _Query, search: Search) -> list[Ranked]:
+    async def _ranked(self, sessions: Sequence[Searched], scope: str, query: Query, search: Search) -> list[Ranked]:
         """By words, and by vectors at the same time where there are any."""
         by_words = self._by_words(sessions, scope, query, search)
         if self._vectors is None:
@@ -236,7 +218,7 @@ class RecallService:
             places[near.named : near.named] = await self._places_then(sessions, named, search)
         return fused(words, list(dict.fromkeys(places))) if places else words
 
-    async def _by_words(self, sessions: Sequence[Searched], scope: str, query: _Query, search: Search) -> list[Ranked]:
+    async def _by_words(self, sessions: Sequence[Searched], scope: str, query: Query, search: Search) -> list[Ranked]:
         if not query.words:
             return []
         ids, before, config = [session.id for session in sessions], search.before_seq, self._config
@@ -247,7 +229,7 @@ class RecallService:
             self._indexer.ask(session, searched=True)
         words, kin, most = query.words, query.kin, config.candidates_max
         rows = await self._store.search(ids, scope, words, search.span, kin=kin, before_seq=before, limit=most)
-        return await asyncio.to_thread(_ranked, query, rows, index, search.span)
+        return await asyncio.to_thread(ranked_of, query, rows, index, search.span)
 
     async def _read_hits(self, sessions: Sequence[Searched], found: Sequence[Ranked], neighbours: int) -> list[Hit]:
         """The hits with their texts; what was erased or deleted since is left out."""
@@ -264,7 +246,7 @@ class RecallService:
                 said[place] = _Said(replace(message, parts=()), _beginning(shown_text(message), most))
         return said
 
-    async def _notes(self, sessions: Sequence[Searched], query: _Query) -> list[Hit]:
+    async def _notes(self, sessions: Sequence[Searched], query: Query) -> list[Hit]:
         of = {session.id: session for session in sessions}
         notes = await self._store.observations(sessions, self._config.notes_max)
         told = [
@@ -276,31 +258,8 @@ class RecallService:
 
 def _load() -> None:
     """Read a query, which loads the stemmers and the parsers of dates."""
-    _read(Search(query=TYPICAL_QUERY, limit=1), datetime.now(UTC), RecallConfig().query_words_max)
+    understood(TYPICAL_QUERY, datetime.now(UTC), words_max=RecallConfig().query_words_max)
     gc.freeze()  # it stays, as what app/serving.py froze before
-
-
-def _read(search: Search, now: datetime, words_max: int) -> _Query:
-    named = named_time(search.query, now)
-    words = _ends(query_terms(named.text), words_max)
-    return _Query(
-        words=words,
-        kin=kin_of(words, search.query),
-        named=named.span,
-        meant=meant_role(search.query),
-        now=now,
-        only_then=named.span is not None and _only_asks(named),
-    )
-
-
-def _only_asks(named: Named) -> bool:
-    """A date may be looked for itself, where nothing is asked: "2023-05-08"."""
-    return asks_what_was_said(named.beside, told=query_terms(named.text) != query_terms(named.beside))
-
-
-def _ends(words: list[Alternatives], most: int) -> list[Alternatives]:
-    """At most so many words, from both ends: the question stands before or after what was pasted."""
-    return words if len(words) <= most else [*words[: most - most // 2], *words[len(words) - most // 2 :]]
 
 
 def _besides(hits: Sequence[Hit], found: Iterable[Hit], search: Search) -> list[Hit]:
@@ -314,48 +273,6 @@ def _preceding(held: Ranked | None, other: Ranked, order: Mapping[UUID, int]) ->
     if held is None or (held.score == other.score and order[other.place[0]] < order[held.place[0]]):
         return other
     return held
-
-
-def _ranked(query: _Query, indexed: Sequence[Indexed], index: Index, span: Span) -> list[Ranked]:
-    """The messages of the span, best first: those of the index, and those not in it yet, as it would hold them."""
-    newest = _newest(index, [*query.words, *query.kin])
-    rows = {row.place: row for row in [*indexed, *newest]}
-    scope = _scope(index, newest, rows.values(), len(query.words))
-    found = ranked(query.words, rows.values(), scope, named=query.named, meant=query.meant)
-    return [one for one in found if span.holds(rows[one.place].created_at)]
-
-
-def _newest(index: Index, words: Sequence[Alternatives]) -> list[Indexed]:
-    return [
-        indexed_of(session, entry, words)
-        for session, messages in index.tail.items()
-        for entry in entries(messages, index.last[session])
-    ]
-
-
-def indexed_of(session: UUID, entry: Entry, query: Sequence[Alternatives]) -> Indexed:
-    return Indexed(
-        session=session,
-        seq=entry.seq,
-        segment=entry.segment,
-        length=entry.length,
-        role=entry.role,
-        created_at=entry.created_at,
-        speaker=entry.speaker,
-        counts=word_counts(query, entry.terms),
-    )
-
-
-def _scope(index: Index, newest: Sequence[Indexed], rows: Iterable[Indexed], words: int) -> Scope:
-    having = Counter(word for row in rows for word in row.counts)
-    segments = {session: last.segment for session, last in index.last.items()}
-    segments |= {row.session: row.segment for row in newest}
-    return Scope(
-        messages=sum(last.seq for last in index.last.values()) + len(newest),
-        length=sum(last.length for last in index.last.values()) + sum(row.length for row in newest),
-        segments=sum(segments.values()),
-        having=[having[word] for word in range(words)],
-    )
 
 
 def _around(seq: int, neighbours: int) -> range:

@@ -1,7 +1,7 @@
 """The statements that search: messages by the index, the newest ones by themselves, and notes."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
@@ -14,7 +14,7 @@ from app.memory.log import items_from_json
 from app.memory.model import Observation
 from app.memory.rows import observation_of
 from app.recall.index_store import last_of
-from app.recall.indexing import Last
+from app.recall.indexing import Index
 from app.recall.model import Copied, Indexed, Place, Searched, Span
 from app.recall.ranking import KIN, NEAR_MAX
 from app.recall.tokens import Alternatives
@@ -199,14 +199,6 @@ async def check_search(config: DatabaseConfig) -> None:
             f"DAYBOOK_ROW_LEVEL_SECURITY: the user of DAYBOOK_DATABASE_URL may not call {GUARDED}:"
             " let the owner of the tables run `daybook migrate --row-level-security ROLE` again"
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Index:
-    """How far the index of each session is, and the newest messages that it does not hold yet, oldest first."""
-
-    last: Mapping[UUID, Last]
-    tail: Mapping[UUID, Sequence[Message]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,8 @@ from app.memory.log import render
 from app.memory.model import Call, Cite, Draft, Item, Observation, Priority, Reflection, ReflectorInput
 from app.memory.outcomes import StepFailed
 from app.memory.records import Lease, Run
-from app.memory.reflecting import Reflecting, Sources, consolidate_sources, reflect_sources
+from app.memory.reflecting import Reflecting
+from app.memory.reflection_sources import Sources, consolidate_sources, reflect_sources
 from app.memory.rules import RESTORED_SHARE, Rules
 from app.memory.spending import Caps
 from app.memory.spending_store import SpendingStore

@@ -11,10 +11,10 @@ from uuid import UUID
 
 import pytest
 
+from app.recall.candidates import indexed_of
 from app.recall.indexing import Entry, Last, entries
 from app.recall.model import Indexed, Scope
 from app.recall.ranking import ranked
-from app.recall.service import indexed_of
 from app.recall.tokens import query_terms
 from app.sessions.model import Kind, Message, Role
 

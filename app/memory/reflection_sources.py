@@ -1,0 +1,169 @@
+"""What is condensed: which notes, into how many tokens, and the reflection that comes of them. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import Self
+from uuid import UUID
+
+from app.memory.conversations import NO_NAMES, Numbering
+from app.memory.gates import Verdict, tokens_of
+from app.memory.log import render
+from app.memory.model import Item, Observation, Ranges, Reflection, ReflectorInput
+from app.memory.narrowing import Narrowing
+from app.memory.policy import oldest_to_condense
+from app.memory.records import Loaded, NewReflection
+from app.memory.rules import RESTORED_SHARE, SHRINK_FROM_TOKENS, Rules
+from app.memory.spans import merged
+from app.memory.steps import Consolidate, Reflect
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """What is to be condensed, oldest first, and the level of the result.
+
+    ``limit_tokens`` bounds the result; None: it only has to be smaller than its sources. Tokens are those of the log.
+    Its lines, where they are shown to a model by the ``numbering`` of a shared log, have only ``shown_tokens``.
+    ``of_all``: of a part alone nothing is made, for a rewrite of a part would condense the oldest each time.
+    """
+
+    kind: str
+    observations: tuple[Observation, ...]
+    reflections: tuple[Reflection, ...]
+    into_level: int
+    limit_tokens: int | None = None
+    numbering: Numbering = NO_NAMES
+    shown_tokens: int | None = None
+    of_all: bool = False
+
+    @property
+    def chunks(self) -> list[Observation | Reflection]:
+        return sorted((*self.reflections, *self.observations), key=lambda chunk: chunk.place)
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        return tuple(item for chunk in self.chunks for item in chunk.items)
+
+    @property
+    def tokens(self) -> int:
+        return sum(chunk.tokens for chunk in self.chunks)
+
+    def part(self, narrowing: Narrowing) -> Self:
+        """The oldest of them."""
+        if self.of_all:
+            return self
+        part = self._only(narrowing.oldest(self.chunks))
+        return replace(part, limit_tokens=_largest(part.reflections) if self.kind == "consolidate" else None)
+
+    def within(self, target_tokens: int | None, *, reflect_to: float) -> Self:
+        """The oldest, at least one, of which a result of so many tokens can be made."""
+        if self.kind != "reflect" or self.of_all or target_tokens is None:
+            return self
+        ends = accumulate(chunk.tokens for chunk in self.chunks)
+        count = max(1, sum(end * reflect_to <= target_tokens for end in ends))
+        return self._only(self.chunks[:count])
+
+    def _only(self, chunks: Sequence[Observation | Reflection]) -> Self:
+        ids = {id(chunk) for chunk in chunks}
+        return replace(
+            self,
+            observations=tuple(one for one in self.observations if id(one) in ids),
+            reflections=tuple(one for one in self.reflections if id(one) in ids),
+        )
+
+    def numbered(self) -> Self:
+        """The same with plain numbers as citations, as a model is shown them."""
+        numbering = Numbering.of(self.items)
+        if not numbering.before:
+            return self
+        shown = replace(
+            self,
+            observations=tuple(replace(one, items=numbering.numbered(one.items)) for one in self.observations),
+            reflections=tuple(replace(one, items=numbering.numbered(one.items)) for one in self.reflections),
+            numbering=numbering,
+        )
+        return replace(shown, shown_tokens=tokens_of(shown.items))
+
+
+def reflect_sources(loaded: Loaded, step: Reflect) -> Sources:
+    """All observations but the newest ``keep_tokens`` of them; for a rewrite the reflections too."""
+    count = oldest_to_condense([chunk.tokens for chunk in loaded.observations], step.keep_tokens)
+    reflections = loaded.reflections if step.whole else ()
+    return Sources(
+        kind="reflect",
+        observations=loaded.observations[:count],
+        reflections=reflections,
+        into_level=1,
+        of_all=step.whole,
+    )
+
+
+def consolidate_sources(loaded: Loaded, step: Consolidate) -> Sources:
+    """The step's oldest reflections of its levels. The result of several may be as large as the largest of them."""
+    found = (reflection for reflection in loaded.reflections if reflection.level in step.levels)
+    reflections = tuple(sorted(found, key=lambda reflection: reflection.place)[: step.most])
+    return Sources(
+        kind="consolidate",
+        observations=(),
+        reflections=reflections,
+        into_level=step.into_level,
+        limit_tokens=_largest(reflections),
+    )
+
+
+def _largest(reflections: Sequence[Reflection]) -> int | None:
+    """What comes of several has at most the tokens of one; None where there is but one, and it gets smaller."""
+    return max(found.tokens for found in reflections) if len(reflections) > 1 else None
+
+
+def reflector_input(loaded: Loaded, rules: Rules, sources: Sources) -> ReflectorInput:
+    """It is asked for so many tokens as the target has without names."""
+    shown = sources.tokens if sources.shown_tokens is None else sources.shown_tokens
+    return ReflectorInput(
+        items=sources.items,
+        source_tokens=shown,
+        target_tokens=round(target_tokens(rules, sources) * shown / max(1, sources.tokens)),
+        now=loaded.now,
+        timezone=rules.zone,
+        instruction=rules.instruction,
+    )
+
+
+def target_tokens(rules: Rules, sources: Sources) -> int:
+    target = round(sources.tokens * rules.reflect_to)
+    return target if sources.limit_tokens is None else min(target, sources.limit_tokens)
+
+
+def restored_most(sources: Sources) -> int:
+    """How large a result may grow by the protected lines that are restored to it: well below its sources."""
+    most = sources.tokens - 1 if sources.tokens <= SHRINK_FROM_TOKENS else round(RESTORED_SHARE * sources.tokens)
+    return sources.limit_tokens or most
+
+
+def new_reflection(sources: Sources, best: Verdict) -> NewReflection:
+    chunks = sources.chunks
+    return NewReflection(
+        level=sources.into_level,
+        text=render(best.items),
+        items=best.items,
+        tokens=best.tokens,
+        source_tokens=sum(_message_tokens(chunk) for chunk in chunks),
+        covers=_covers(chunks),
+        from_seq=min(chunk.place[0] for chunk in chunks),
+        to_seq=max(chunk.place[1] for chunk in chunks),
+        observations=tuple(chunk.id for chunk in sources.observations),
+        reflections=tuple(chunk.id for chunk in sources.reflections),
+    )
+
+
+def _covers(chunks: Sequence[Observation | Reflection]) -> dict[UUID, Ranges]:
+    """The messages behind the chunks, by their session."""
+    found: dict[UUID, list[tuple[int, int]]] = {}
+    for session, ranges in (covered for chunk in chunks for covered in chunk.covered.items()):
+        found.setdefault(session, []).extend(ranges)
+    return {session: merged(ranges) for session, ranges in found.items()}
+
+
+def _message_tokens(chunk: Observation | Reflection) -> int:
+    """Tokens of the messages behind a chunk."""
+    return chunk.message_tokens if isinstance(chunk, Observation) else chunk.source_tokens

@@ -1,0 +1,52 @@
+"""A query as it is understood: its words with their kin, the time that it names, whose word it means. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.recall.asked import asks_what_was_said
+from app.recall.asking import meant_role
+from app.recall.kin import kin_of
+from app.recall.model import Span
+from app.recall.times import Named, named_time
+from app.recall.tokens import Alternatives, query_terms
+from app.sessions.model import Role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """A query as it is understood: its words with their kin, the time it names, and the role whose word it means.
+
+    ``only_then``: it only asks what was said at that time, and its words are not to be looked for.
+    """
+
+    words: Sequence[Alternatives]
+    kin: Sequence[Alternatives]
+    named: Span | None
+    meant: Role | None
+    now: datetime
+    only_then: bool = False
+
+
+def understood(text: str, now: datetime, *, words_max: int) -> Query:
+    """``text`` as asked at ``now``; of a longer one the first half of ``words_max`` words and the last half."""
+    named = named_time(text, now)
+    words = _ends(query_terms(named.text), words_max)
+    return Query(
+        words=words,
+        kin=kin_of(words, text),
+        named=named.span,
+        meant=meant_role(text),
+        now=now,
+        only_then=named.span is not None and _only_asks(named),
+    )
+
+
+def _only_asks(named: Named) -> bool:
+    """A date may be looked for itself, where nothing is asked: "2023-05-08"."""
+    return asks_what_was_said(named.beside, told=query_terms(named.text) != query_terms(named.beside))
+
+
+def _ends(words: list[Alternatives], most: int) -> list[Alternatives]:
+    """At most so many words, from both ends: the question stands before or after what was pasted."""
+    return words if len(words) <= most else [*words[: most - most // 2], *words[len(words) - most // 2 :]]
