@@ -38,7 +38,7 @@ from app.sessions.wire import first_flaw
 PASSED_ON = ("authorization", "x-request-id")
 INSTRUCTIONS = (
     "Daybook remembers conversations. Before a turn call get_context, and after it append_messages with what was said."
-    " What the context no longer shows, recall finds."
+    " What the context no longer shows, recall finds, and read_messages reads word for word."
 )
 
 

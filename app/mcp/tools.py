@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from app.kit.json import dumps
 from app.memory.rules import MESSAGE_TOKENS_MAX
 from app.recall.schemas import LIMIT_DEFAULT, LIMIT_MAX, QUERY_CHARACTERS_MAX
-from app.sessions.model import MESSAGES_MOST
+from app.sessions.model import MESSAGES_MOST, SEQ_MAX
 from app.sessions.schemas import WAIT_MS_MAX, Name
 
 Budget = Annotated[int, Field(ge=0, le=MESSAGE_TOKENS_MAX)]
@@ -138,6 +138,31 @@ class Recall(Tool):
         return "\n".join(map(_hit_line, answer["hits"])) or "Nothing was found."
 
 
+class ReadMessages(SessionTool):
+    """Read messages word for word, by their numbers: those that a note cites as #12 or #15-18, or that recall tells."""
+
+    from_seq: int = Field(ge=1, le=SEQ_MAX, description="Number of the first message")
+    to_seq: int = Field(ge=1, le=SEQ_MAX, description="Number of the last message, itself included")
+    conversation: Name | None = Field(
+        None, description="Where conversations share a memory, the one that a note names: monday, of #monday:12"
+    )
+
+    def call(self) -> Call:
+        return Call(method="GET", path=self._path("messages"), query=self._given())
+
+    def told(self, answer: Any) -> str:
+        lines = [_message_line(message) for message in answer["items"]]
+        if answer["next_cursor"] is not None and lines:
+            lines.append(f"More follow, from #{answer['items'][-1]['seq'] + 1} on.")
+        return "\n".join(lines) or "There are none."
+
+
+def _message_line(message: dict[str, Any]) -> str:
+    parts = (part["text"] if part["type"] == "text" else dumps(part).decode() for part in message["content"])
+    speaker = message["name"] or message["role"]
+    return f"[#{message['seq']}, {message['created_at'][:16]}] {speaker}: {' '.join(parts)}"
+
+
 def _hit_line(hit: dict[str, Any]) -> str:
     return f"[{_place(hit)}{hit['created_at'][:16]}] {hit['role'] or hit['kind']}: {hit['text']}"
 
@@ -155,4 +180,5 @@ TOOLS: Mapping[str, type[Tool]] = {
     "get_context": GetContext,
     "memory_status": MemoryStatus,
     "recall": Recall,
+    "read_messages": ReadMessages,
 }

@@ -9,7 +9,7 @@ from app.kit.direct import Sent
 from app.kit.problems import problem_responses
 from app.recall.schemas import RecallIn, RecallOut, ResourceRecallIn, ToolsOut, recall_out, search_of
 from app.recall.service import RecallService
-from app.recall.tools import ToolFormat, tools
+from app.recall.tools import ToolFormat, ToolScope, tools
 from app.sessions.schemas import Key, ResourceId
 
 router = APIRouter(route_class=Guarded, tags=["recall"], responses=problem_responses(413, 422, 503))
@@ -39,10 +39,13 @@ async def recall_resource(
 @router.get("/tools", operation_id="listTools")
 async def list_tools(
     tool_format: Annotated[ToolFormat, Query(alias="format", description="Whose SDK they are handed to")] = "openai",
+    scope: Annotated[
+        ToolScope, Query(description="resource: of a session that shares its resource's memory")
+    ] = "session",
 ) -> ToolsOut:
     """The tools that let an agent search its own past, for the `tools` of a call.
 
-    `recall` is answered by `POST /sessions/{key}/recall`, `expand` by `GET /sessions/{key}/messages`, both with the
-    arguments as they are.
+    `recall` is answered by `POST /sessions/{key}/recall`, or where the memory is shared by `POST
+    /resources/{id}/recall`, and `expand` by `GET /sessions/{key}/messages`, both with the arguments as they are.
     """
-    return ToolsOut(tools=tools(tool_format))
+    return ToolsOut(tools=tools(tool_format, scope))

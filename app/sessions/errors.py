@@ -6,8 +6,10 @@ from app.kit.errors import Category, DomainError, Unavailable
 class SessionNotFound(DomainError):
     slug, title, category = "session-not-found", "There is no such session", Category.NOT_FOUND
 
-    def __init__(self, key: str) -> None:
-        super().__init__(f"session '{key}' was never seen")
+    def __init__(self, key: str, *, beside: str | None = None) -> None:
+        """``beside``: the session that would share its memory with it."""
+        never, unshared = f"session '{key}' was never seen", f"session '{beside}' shares its memory with no '{key}'"
+        super().__init__(never if beside is None else unshared)
 
 
 class SessionExists(DomainError):

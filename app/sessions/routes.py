@@ -118,10 +118,12 @@ async def list_messages(
     For one page at most `DAYBOOK_SESSIONS__LOOKED_MAX` messages are examined, so a filtered page may be empty and still
     have a `next_cursor`. A page ends with the message that brings it to `DAYBOOK_SESSIONS__PAGE_BYTES_MAX`.
     """
-    # One order of them is another list than the other.
-    path = f"{request.url.path}?order={query.order}"
+    # One order of them is another list than the other, and so are those of another session.
+    path = f"{request.url.path}?order={query.order}&conversation={query.conversation or key}"
     wanted = _message_filter(query, path)
-    found, last = await _service(request).messages(tenant=tenant, key=key, wanted=wanted, limit=query.limit)
+    found, last = await _service(request).messages(
+        tenant=tenant, key=key, conversation=query.conversation, wanted=wanted, limit=query.limit
+    )
     cursor = None if last is None else next_cursor(last, path=path)
     return MessagePage(items=[message_out(message) for message in found], next_cursor=cursor)
 

@@ -137,6 +137,9 @@ class MessageQuery(BaseModel):
     before_seq: int = Field(SEQ_MAX, ge=0, le=SEQ_MAX)
     from_seq: int = Field(0, ge=0, le=SEQ_MAX, description="The first message: what a note's `#12-15` begins with")
     to_seq: int = Field(SEQ_MAX, ge=0, le=SEQ_MAX, description="The last message")
+    conversation: str | None = Field(
+        None, pattern=KEY_PATTERN, description="Of the session that a note of a shared memory names: `#monday:12`"
+    )
     since: Time | None = None
     until: Time | None = None
     kind: Kind | None = None

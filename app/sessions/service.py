@@ -241,13 +241,14 @@ class SessionService:
         return await self._store.configs(session.id, after=after, limit=limit)
 
     async def messages(
-        self, *, tenant: str, key: str, wanted: MessageFilter, limit: int
+        self, *, tenant: str, key: str, conversation: str | None = None, wanted: MessageFilter, limit: int
     ) -> tuple[list[Message], int | None]:
         """Messages in the filter's order, and the seq after which more may be found, or None.
 
-        ``looked_max`` bounds the search and ``page_bytes_max`` the page, so it may hold few messages or none.
+        ``conversation``: those of this session, which shares its memory with the session. ``looked_max`` bounds the
+        search and ``page_bytes_max`` the page, so it may hold few messages or none. Raises SessionNotFound.
         """
-        session = await self.get(tenant, key)
+        session = await self._read_from(tenant, key, conversation)
         looked = wanted.looking(last_seq=session.last_seq, looked_max=self._config.looked_max)
         limits = {"limit": limit + 1, "bytes_max": self._config.page_bytes_max}
         found, is_full = await self._messages.messages(session, looked, **limits)
@@ -255,6 +256,15 @@ class SessionService:
             found, is_full = found[:limit], True
         last = found[-1].seq if is_full else looked.last
         return found, last if wanted.goes_on(last, last_seq=session.last_seq) else None
+
+    async def _read_from(self, tenant: str, key: str, conversation: str | None) -> SessionRecord:
+        session = await self.get(tenant, key)
+        if conversation is None or conversation == key:
+            return session
+        other = await self._store.get(tenant, conversation)
+        if other is None or other.memory_id != session.memory_id:
+            raise SessionNotFound(conversation, beside=key)
+        return other
 
     async def message(self, tenant: str, key: str, message_id: str) -> Message:
         found = await self._messages.message(session_id(tenant, key), message_id)

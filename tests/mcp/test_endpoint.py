@@ -71,6 +71,35 @@ async def test_what_was_said_is_found_in_a_conversation_and_in_all_of_somebody_s
     assert (failed, nothing) == (False, "Nothing was found.")
 
 
+async def test_what_was_found_is_read_word_for_word(service: Service) -> None:
+    called = {"type": "tool_call", "id": "c1", "name": "search", "arguments": {"q": "flats"}}
+    said = [*SAID, {"role": "assistant", "content": [{"type": "text", "text": "Let me look."}, called]}]
+    await service.client.post("/sessions/s1/messages", json={"messages": said})
+    async with connected(service) as client:
+        failed, told = await call(client, "read_messages", session="s1", from_seq=1, to_seq=2)
+        _, nothing = await call(client, "read_messages", session="s1", from_seq=8, to_seq=9)
+        unseen, _ = await call(client, "read_messages", session="s1", from_seq=1, to_seq=2, conversation="s2")
+
+    assert not failed
+    first, second = told.splitlines()
+    assert first.startswith("[#1, 20")
+    assert first.endswith("] user: I moved to Lisbon in May 2026.")
+    assert "assistant: Let me look. {" in second
+    assert '"q":"flats"' in second
+    assert nothing == "There are none."
+    assert unseen
+
+
+async def test_what_does_not_fit_a_page_is_told_of(service: Service) -> None:
+    for start in range(0, 60, 20):
+        await service.append("s1", *({"role": "user", "content": f"line {start + n}"} for n in range(20)))
+    async with connected(service) as client:
+        _, told = await call(client, "read_messages", session="s1", from_seq=1, to_seq=60)
+
+    assert len(told.splitlines()) == 51
+    assert told.splitlines()[-1] == "More follow, from #51 on."
+
+
 async def test_a_fact_noted_by_hand_is_told_without_a_place(service: Service) -> None:
     await service.client.post("/resources/ana/facts", json={"text": "Ana prefers tea.", "category": "preference"})
     async with connected(service) as client:
