@@ -26,6 +26,7 @@ from hypothesis import settings as hypothesis_settings
 from app.kit.connection import ConnectionConfig, connection_options
 from app.locating import Location
 from app.main import create_app
+from app.serving import GARBAGE_EVERY
 from app.settings import Settings, configured
 from tests.contract import Contract
 from tests.databases import RUN, Emptying, clone, compile_once, run_folder, run_server
@@ -75,6 +76,7 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(GARBAGE_EVERY)
         gc.enable()
 
 

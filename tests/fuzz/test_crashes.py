@@ -1,8 +1,8 @@
 """kill -9 after every statement that writes: the end is the same as without.
 
 The statements are read from the code, so that a new one which the scenario does not reach fails here; how one is added
-is told in scenario.py. Here a service dies several times in a run, and each day has a third of the runs, so that each
-statement is died after within three days; ``make fuzz`` kills once a run, before and after each statement, reads too,
+is told in scenario.py. Here a service dies several times in a run, and each day has one of the runs, so that each
+statement is died after within six days; ``make fuzz`` kills once a run, before and after each statement, reads too,
 and at its later runs.
 """
 
@@ -13,7 +13,7 @@ import pytest
 
 from tests.fuzz.crashes import End, Lanes, dealt, unreached
 
-RUNS, DAYS = 6, 3
+RUNS, DAYS = 6, 6
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from tests.fuzz.running import machine
 
-EXAMPLES, STEPS = 14, 40
+EXAMPLES, STEPS = 8, 40
 
 
 def test_every_law_holds_after_every_step_of_a_random_history(database_url: str) -> None:

@@ -29,9 +29,9 @@ BUFFERED_LIMITS = Limits(message_budget=700, memory_budget=1_200, max_observatio
 
 
 RULES: dict[str, tuple[dict[str, Any], Limits, int]] = {
-    "compact": ({"preset": "compact"}, COMPACT, 56),
-    "tiny": (TINY, TINY_LIMITS, 40),
-    "buffered": (BUFFERED, BUFFERED_LIMITS, 40),
+    "compact": ({"preset": "compact"}, COMPACT, 48),
+    "tiny": (TINY, TINY_LIMITS, 30),
+    "buffered": (BUFFERED, BUFFERED_LIMITS, 30),
 }
 # Each observer and each set of rules; `make fuzz`, which has the time, takes every pair.
 PAIRS = [("extractive", "compact"), ("anthropic", "tiny"), ("openai", "buffered")]

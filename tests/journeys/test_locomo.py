@@ -19,7 +19,7 @@ ALL = ("conv-30", "conv-26", "conv-41", "conv-42", "conv-43")  # `make fuzz` tak
 LONGEST = 4  # transcripts of each source and shape
 
 
-@pytest.mark.parametrize("name", ALL if os.environ.get("LONG") else ALL[:2])
+@pytest.mark.parametrize("name", ALL if os.environ.get("LONG") else ALL[:1])
 async def test_a_long_conversation_is_remembered_whole(service: Service, shared_data: Path, name: str) -> None:
     turns = [turn_message(turn) for turn in lines(shared_data / "locomo" / f"{name}.jsonl")]
     requests = batches(turns, 1 if name == ALL[0] and os.environ.get("LONG") else FEW)

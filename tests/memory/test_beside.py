@@ -70,7 +70,7 @@ def draft(text: str) -> Draft:
     return Draft(text=text, call=call)
 
 
-@pytest.mark.parametrize("name", CONVERSATIONS)
+@pytest.mark.parametrize("name", CONVERSATIONS if os.environ.get("LONG") else CONVERSATIONS[:2])
 def test_what_is_observed_is_the_same_wherever_it_is_computed(both: Both, shared_data: Path, name: str) -> None:
     messages, _ = conversation(shared_data / f"{name}.jsonl")
     both(span_of, Buffer(want_tokens=3_200, least_tokens=1_600, at_boundary=True), messages, RULES)

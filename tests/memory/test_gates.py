@@ -353,7 +353,7 @@ def test_of_lines_of_a_day_as_many_are_restored_as_there_is_room_for(days: int) 
     whole = restore(verdict, guarded, limit_tokens=None)
     largest = max(text_tokens(render([item])) for item in guarded)
 
-    for limit in range(verdict.tokens, whole.tokens + 1):
+    for limit in range(verdict.tokens, whole.tokens + 1, 3):
         restored = restore(verdict, guarded, limit_tokens=limit)
         assert limit - largest - 2 <= restored.tokens <= limit
     # A line's end may take a token, or none: it is counted as one.

@@ -453,8 +453,8 @@ async def test_the_past_of_a_session_that_came_later_has_the_log_that_was_there(
 
 async def test_many_short_conversations_are_all_told_in_each_context(service: Service) -> None:
     """Of many small notes their number and their titles count, not their tokens alone (docs/decisions/0067)."""
-    await share(service, *(f"day-{number}" for number in range(50)), preset="compact", message_tokens=40, keep_last=0)
-    for number in range(50):
+    await share(service, *(f"day-{number}" for number in range(30)), preset="compact", message_tokens=40, keep_last=0)
+    for number in range(30):
         await say(service, f"day-{number}", number + 1)
         omitted = (await service.context(f"day-{number}"))["omitted"]
         assert (omitted["reflections"], omitted["observations"]) == (0, 0)
