@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo
 
 from app.kit.days import parse_day
@@ -16,6 +16,9 @@ from app.recall.ranking import plain_scores
 from app.recall.tokens import Alternatives, terms
 
 LINES_KEPT: Final = 16_384  # with their terms: as many as `notes_max` chunks have, or each search reads them all anew
+
+
+_Line: TypeAlias = tuple[str, Observation, Item, datetime]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,14 +35,18 @@ class Note:
 
 
 def note_hits(query: Sequence[Alternatives], notes: Sequence[Note]) -> list[Hit]:
-    """The lines that have a word of the query, best first, without lines that have a word which an edit took out."""
+    """The lines that have a word of the query, best first, without lines that have a word which an edit took out.
+
+    Of the copies that branches have of a line that of the first note is told.
+    """
     taken_out = TakenOut(text_terms, frame=text_terms(" ".join(FRAME)))
-    lines = [
-        (note.key, note.observation, item, at)
-        for note in notes
-        for item, at in _dated(note.observation, note.zone)
-        if not taken_out.is_of(item, note.edits)
-    ]
+    once: dict[tuple[int, datetime, int], _Line] = {}
+    for note in notes:
+        told = note.observation
+        for number, (item, at) in enumerate(_dated(told, note.zone)):
+            if not taken_out.is_of(item, note.edits):
+                once.setdefault((told.id, told.created_at, number), (note.key, told, item, at))
+    lines = list(once.values())
     counted = [text_terms(item.whole_text) for _, _, item, _ in lines]
     scores = plain_scores(query, counted)
     found = [_hit(*line, score) for line, score in zip(lines, scores, strict=True) if score]

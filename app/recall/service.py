@@ -249,6 +249,9 @@ class RecallService:
     async def _notes(self, sessions: Sequence[Searched], query: Query) -> list[Hit]:
         of = {session.id: session for session in sessions}
         notes = await self._store.observations(sessions, self._config.notes_max)
+        if any(session.is_branch for session in sessions):  # a copy stays where somebody last spoke
+            order = {session.id: place for place, session in enumerate(sessions)}
+            notes = sorted(notes, key=lambda one: order[one.session])
         told = [
             Note(key=of[one.session].key, zone=self._zone(of[one.session]), observation=one.note, edits=one.edits)
             for one in notes

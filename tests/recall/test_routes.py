@@ -169,6 +169,25 @@ async def test_a_message_that_branches_have_copied_is_found_once_in_the_session_
     }
 
 
+async def test_a_note_that_branches_have_copied_is_found_once_in_the_session_last_spoken_in(
+    start_service: StartService,
+) -> None:
+    async with start_service(memory={"message_tokens": 100, "keep_last": 0, "buffer_every": None}) as service:
+        for key in ("s", "other"):
+            messages = [said(f"I booked the hotel in Madeira with Nora, number {n} of {key}") for n in range(20)]
+            asked = {"resource_id": "ana", "messages": messages}
+            await service.client.post("/sessions/" + key + "/messages", params={"wait_ms": 30_000}, json=asked)
+        alone = await recall(service, "resources/ana", "Madeira Nora", kinds=["observations"], limit=100)
+        for number in range(3):
+            branched = await service.client.post("/sessions/s/branch", json={"key": f"s-{number}"})
+            assert branched.status_code == 201, branched.text
+            await service.append(f"s-{number}", said("And now?"))
+        found = await recall(service, "resources/ana", "Madeira Nora", kinds=["observations"], limit=100)
+    assert {hit["session"] for hit in alone} == {"s", "other"}
+    assert {hit["session"] for hit in found} == {"s-2", "other"}
+    assert sorted(hit["text"] for hit in found) == sorted(hit["text"] for hit in alone)
+
+
 async def test_a_summary_and_a_boundary_are_no_neighbours(service: Service) -> None:
     await service.append("s", said("Red"), {"role": "system", "kind": "boundary"}, said("The cat is black"))
     (hit, *_) = await recall(service, "sessions/s", "cat", neighbours=2)
