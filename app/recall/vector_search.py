@@ -11,14 +11,14 @@ from app.llm.port import ModelError
 from app.recall.fusion import Near, by_likeness
 from app.recall.metrics import VectorMetrics
 from app.recall.model import Searched, Span
-from app.recall.vector_store import VectorStore
+from app.recall.vector_store import ExtensionGone, VectorStore
 from app.recall.vectorizing import VectorConfig
 from app.redaction.hook import RedactionFailed
 from app.redaction.model import Redaction
 
 log = structlog.get_logger("daybook.recall")
 
-FOUND, UNREDACTED = "found", "redaction_failed"
+FOUND, UNREDACTED, NO_EXTENSION = "found", "redaction_failed", "no_extension"
 
 
 class VectorSearch:
@@ -53,11 +53,17 @@ class VectorSearch:
             log.warning("searched_without_vectors", kind=kind)  # what a provider says may quote the query
             self._metrics.searched(kind)
             return Near()
-        self._metrics.searched(FOUND)
         if vector is None:
+            self._metrics.searched(FOUND)
             return Near()
         after = newest(sessions, self._config.searched_max, before_seq=before_seq)
-        found = await self._store.near(after, span, vector, before_seq=before_seq, named=named)
+        try:
+            found = await self._store.near(after, span, vector, before_seq=before_seq, named=named)
+        except ExtensionGone:
+            log.warning("searched_without_vectors", kind=NO_EXTENSION)
+            self._metrics.searched(NO_EXTENSION)
+            return Near()
+        self._metrics.searched(FOUND)
         return await asyncio.to_thread(by_likeness, found)
 
 

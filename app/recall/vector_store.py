@@ -124,6 +124,10 @@ class Unembedded:
     more: bool
 
 
+class ExtensionGone(Exception):
+    """The database has pgvector no more, as one restored from a dump without it."""
+
+
 class VectorStore:
     """``model`` is the label of the model that is in use."""
 
@@ -165,12 +169,18 @@ class VectorStore:
         before_seq: int = SEQ_MAX,
         named: Span | None = None,
     ) -> dict[Place, Likeness]:
-        """How near messages are to the vector: those of each session ``after`` its seq. ``named`` is only told of."""
+        """How near messages are to the vector: those of each session ``after`` its seq. ``named`` is only told of.
+
+        Raises ExtensionGone.
+        """
         asked = (list(after), list(after.values()), self._model, _listed(vector, "[]"), len(vector))
         time = named or Span()
         between = (span.since, span.until, before_seq, named is not None, time.since, time.until)
         async with self._database.connection() as connection:
-            rows = await connection.fetch(NEAR, *asked, *between)
+            try:
+                rows = await connection.fetch(NEAR, *asked, *between)
+            except (asyncpg.UndefinedObjectError, asyncpg.UndefinedFunctionError) as error:
+                raise ExtensionGone from error
         return {place: likeness for row in rows for place, likeness in _likenesses(row)}
 
 

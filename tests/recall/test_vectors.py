@@ -101,6 +101,24 @@ async def test_a_message_is_found_that_shares_no_word_with_the_query(finding: Se
     assert (await found(finding, "surgeon physician"))[0] == TALK[1]
 
 
+async def test_where_the_database_has_the_extension_no_more_words_find_what_they_find(finding: Service) -> None:
+    await tell(finding, *TALK)
+    await embedded(finding, len(TALK))
+    before = await found(finding, "novels")
+    database: Database = finding.app.state.database
+    async with database.connection() as connection:
+        await connection.execute("DROP EXTENSION vector CASCADE")
+        try:
+            told = await found(finding, "novels")
+            context = await finding.client.get("/sessions/s/context", params={"query": "novels"})
+        finally:
+            await connection.execute("CREATE EXTENSION vector")
+    assert told
+    assert set(told) <= set(before)
+    assert context.status_code == 200
+    assert await found(finding, "novels") == before
+
+
 async def test_what_words_find_is_still_found_before_it_has_a_vector(
     server: ModelServer, start_service: StartService
 ) -> None:
