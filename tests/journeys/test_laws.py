@@ -29,7 +29,7 @@ BUFFERED_LIMITS = Limits(message_budget=700, memory_budget=1_200, max_observatio
 
 
 RULES: dict[str, tuple[dict[str, Any], Limits, int]] = {
-    "compact": ({"preset": "compact"}, COMPACT, 48),
+    "compact": ({"preset": "compact"}, COMPACT, 56),
     "tiny": (TINY, TINY_LIMITS, 30),
     "buffered": (BUFFERED, BUFFERED_LIMITS, 30),
 }
