@@ -181,7 +181,7 @@ class RecallService:
         """The first ``most`` without copies that branches have of a message; of equals the newest session's stays."""
         if len(sessions) == 1 or not any(session.is_branch for session in sessions):
             return found[:most]
-        order = {session.id: place for place, session in enumerate(sessions)}
+        order = _order(sessions)
         kept: dict[Copied, Ranked] = {}
         for at in range(0, len(found), COMPARED_AT_ONCE):
             some = found[at : at + COMPARED_AT_ONCE]
@@ -250,7 +250,7 @@ class RecallService:
         of = {session.id: session for session in sessions}
         notes = await self._store.observations(sessions, self._config.notes_max)
         if any(session.is_branch for session in sessions):  # a copy stays where somebody last spoke
-            order = {session.id: place for place, session in enumerate(sessions)}
+            order = _order(sessions)
             notes = sorted(notes, key=lambda one: order[one.session])
         told = [
             Note(key=of[one.session].key, zone=self._zone(of[one.session]), observation=one.note, edits=one.edits)
@@ -269,6 +269,11 @@ def _besides(hits: Sequence[Hit], found: Iterable[Hit], search: Search) -> list[
     """Notes or facts of the span, without those that cite a message among ``hits``, which says it itself."""
     told = {(hit.session, hit.from_seq) for hit in hits if hit.kind is HitKind.MESSAGE}
     return [one for one in found if search.span.holds(one.created_at) and told.isdisjoint(one.rests_on)]
+
+
+def _order(sessions: Sequence[Searched]) -> dict[UUID, int]:
+    """Their places: those last spoken in come first."""
+    return {session.id: place for place, session in enumerate(sessions)}
 
 
 def _preceding(held: Ranked | None, other: Ranked, order: Mapping[UUID, int]) -> Ranked:

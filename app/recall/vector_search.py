@@ -1,16 +1,17 @@
 """Which messages are most like a query, by vectors. It never fails and never takes long: words alone are enough."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 from uuid import UUID
 
 import structlog
 
 from app.llm.embedding_build import GuardedEmbedder
 from app.llm.port import ModelError
-from app.recall.fusion import Near, by_likeness
+from app.recall.fusion import Likeness, Near, by_likeness
 from app.recall.metrics import VectorMetrics
-from app.recall.model import Searched, Span
+from app.recall.model import Place, Searched, Span
 from app.recall.vector_store import ExtensionGone, VectorStore
 from app.recall.vectorizing import VectorConfig
 from app.redaction.hook import RedactionFailed
@@ -18,7 +19,8 @@ from app.redaction.model import Redaction
 
 log = structlog.get_logger("daybook.recall")
 
-FOUND, UNREDACTED, NO_EXTENSION = "found", "redaction_failed", "no_extension"
+FOUND = "found"
+_KINDS: Final[dict[type[Exception], str]] = {RedactionFailed: "redaction_failed", ExtensionGone: "no_extension"}
 
 
 class VectorSearch:
@@ -48,20 +50,14 @@ class VectorSearch:
         try:
             text = query if redact is None else await asyncio.to_thread(redact, query)
             vector = await self._embedder.query(text[: self._config.characters_max])
-        except (ModelError, RedactionFailed) as error:
-            kind = error.kind if isinstance(error, ModelError) else UNREDACTED
+            after = newest(sessions, self._config.searched_max, before_seq=before_seq)
+            found: Mapping[Place, Likeness] = {}
+            if vector is not None:
+                found = await self._store.near(after, span, vector, before_seq=before_seq, named=named)
+        except (ModelError, RedactionFailed, ExtensionGone) as error:
+            kind = error.kind if isinstance(error, ModelError) else _KINDS[type(error)]
             log.warning("searched_without_vectors", kind=kind)  # what a provider says may quote the query
             self._metrics.searched(kind)
-            return Near()
-        if vector is None:
-            self._metrics.searched(FOUND)
-            return Near()
-        after = newest(sessions, self._config.searched_max, before_seq=before_seq)
-        try:
-            found = await self._store.near(after, span, vector, before_seq=before_seq, named=named)
-        except ExtensionGone:
-            log.warning("searched_without_vectors", kind=NO_EXTENSION)
-            self._metrics.searched(NO_EXTENSION)
             return Near()
         self._metrics.searched(FOUND)
         return await asyncio.to_thread(by_likeness, found)

@@ -8,8 +8,11 @@ class SessionNotFound(DomainError):
 
     def __init__(self, key: str, *, beside: str | None = None) -> None:
         """``beside``: the session that would share its memory with it."""
-        never, unshared = f"session '{key}' was never seen", f"session '{beside}' shares its memory with no '{key}'"
-        super().__init__(never if beside is None else unshared)
+        super().__init__(
+            f"session '{key}' was never seen"
+            if beside is None
+            else f"session '{beside}' shares its memory with no '{key}'"
+        )
 
 
 class SessionExists(DomainError):
