@@ -46,6 +46,13 @@ class HttpSettings(_Group):
         le=3_600,
         description="an idle connection is kept for the next request; best longer than clients keep theirs",
     )
+    connection_seconds: float = Field(
+        60.0,
+        gt=0,
+        le=86_400,
+        description="a connection is closed with an answer after half to all of this time, so that callers who keep"
+        " theirs come to the other processes too",
+    )
     linger_seconds: float = Field(
         0.25, ge=0, le=60, description="an idle connection is kept once the service is told to stop"
     )

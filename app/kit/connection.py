@@ -5,6 +5,7 @@ end, because the parser keeps an incomplete one. And the answers to a client tha
 """
 
 import asyncio
+import random
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
@@ -28,6 +29,7 @@ class ConnectionConfig:
 
     ``head_seconds`` are for the request line and the headers, ``body_seconds`` for the whole body,
     ``keep_alive_seconds`` between two requests, ``linger_seconds`` for a last one when the process is told to end.
+    A connection is closed with the first answer after half to all of ``connection_seconds``.
     In ``unread_seconds`` a client reads UNREAD_BYTES of what it is answered, or all that is left.
     """
 
@@ -36,6 +38,7 @@ class ConnectionConfig:
     head_seconds: float = 10.0
     body_seconds: float = 60.0
     keep_alive_seconds: int = 75
+    connection_seconds: float = 60.0
     linger_seconds: float = 0.25
     unread_seconds: float = 60.0
     connections_max: int = 2_000
@@ -65,6 +68,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._deadline: asyncio.TimerHandle | None = None
         self._reading: asyncio.TimerHandle | None = None
         self._is_leaving = False
+        age = limits.connection_seconds * random.uniform(0.5, 1)  # noqa: S311 - spreads what began at once
+        self._last_from = self.loop.time() + age
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn does
         super().connection_made(transport)
@@ -99,7 +104,7 @@ class BoundedProtocol(HttpToolsProtocol):
             raise _TooMuchHead
         self._within(self._limits.body_seconds)
         super().on_headers_complete()
-        if self._is_leaving:
+        if self._is_leaving or self.loop.time() >= self._last_from:
             self.cycle.keep_alive = False
 
     def on_message_complete(self) -> None:

@@ -135,6 +135,22 @@ async def test_an_idle_connection_is_closed_after_its_time(start_service: StartS
         assert time.monotonic() - began >= 1  # and not after the time of a head, of which there is none
 
 
+async def test_a_connection_that_never_rests_is_closed_with_an_answer(start_service: StartService) -> None:
+    seconds = 0.4
+    async with start_service(http={"connection_seconds": seconds}) as service, connected(service) as (reader, writer):
+        began, closes = time.monotonic(), False
+        while not closes and time.monotonic() - began < PATIENCE_SECONDS:
+            writer.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), PATIENCE_SECONDS)
+            assert head.startswith(b"HTTP/1.1 200 OK\r\n")
+            closes = b"connection: close\r\n" in head
+            if not closes:
+                await asyncio.wait_for(reader.readuntil(b"}"), PATIENCE_SECONDS)
+        rest = await asyncio.wait_for(reader.read(), PATIENCE_SECONDS)
+        assert (closes, json.loads(rest)["status"]) == (True, "ok")
+        assert time.monotonic() - began >= seconds / 2
+
+
 async def test_what_is_no_http_is_told_as_a_problem(service: Service) -> None:
     status, problem = problem_of(await said(service, b"\x16\x03\x01 hello\r\n\r\n"))
     assert (status, problem["type"]) == (400, "/problems/invalid")
