@@ -66,7 +66,7 @@ async def _progress(when: Schedule) -> AsyncIterator[Callable[[str], None]]:
     """A bar that goes with the clock; what is yielded tells it what is being done."""
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as shown:
-        task = shown.add_task("start", total=when.warm_up + when.capacity + when.steady)
+        task = shown.add_task("start", total=when.capacity + when.steady)
 
         async def tick() -> None:
             while True:

@@ -15,15 +15,15 @@ DRAIN_SECONDS, LOOK_SECONDS = 300.0, 1.0
 AT_ONCE = 4
 
 
-async def drained(service: Service, dsn: str) -> tuple[int, float]:
-    """The memories that still have work to do, once there is none or the time is up, and the seconds it took.
+async def drained(service: Service, dsn: str, *, left: int = 0) -> tuple[int, float]:
+    """The memories that still have work to do, once ``left`` or fewer have or the time is up, and the seconds it took.
 
     What a model refused is tried again when somebody asks for it, as an operator does (docs/operations.md).
     """
     started = time.monotonic()
     connection = await asyncpg.connect(dsn)
     try:
-        while (due := await connection.fetchval(DUE)) and time.monotonic() < started + DRAIN_SECONDS:
+        while (due := await connection.fetchval(DUE)) > left and time.monotonic() < started + DRAIN_SECONDS:
             await redrive(service)
             await asyncio.sleep(LOOK_SECONDS)
     finally:

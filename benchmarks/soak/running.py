@@ -1,4 +1,8 @@
-"""The run: capacity first, then half of it for as long as is asked, with the incidents in it; then a look at all."""
+"""The run: capacity first, then half of it for as long as is asked, with the incidents in it; then a look at all.
+
+The memory works when requests leave it time: as fast as turns can come it is left behind. So what the service can do is
+told by the turns of that time and by how long it takes until their work is done too.
+"""
 
 import asyncio
 import time
@@ -27,7 +31,7 @@ FAULT_EVERY = 10  # calls of the model
 class Soaked:
     """What was heard and seen. ``turns`` and ``samples`` are of the steady load, their times from its begin."""
 
-    capacity: float  # turns a second
+    capacity: float  # turns a second, with the work that they leave
     rate: float
     turns: Sequence[Turn]
     samples: Sequence[Sample]
@@ -56,8 +60,9 @@ async def soaked(
     samples: list[Sample] = []
     async with _meanwhile(misbehave(models, every=FAULT_EVERY), watch(ground, dsn, samples)):
         on_progress("capacity")
-        fast = await load("fast-", when.warm_up + when.capacity, None)
-        capacity = sum(turn.at >= fast.began + when.warm_up for turn in fast.turns) / when.capacity
+        fast = await load("fast-", when.capacity, None)
+        await drained(ground.service, dsn, left=CALLERS)
+        capacity = len(fast.turns) / (time.monotonic() - fast.began)
         incidents = asyncio.create_task(_happen(ground, when, on_progress))
         steady = await load("steady-", when.steady, capacity * SHARE)
         await incidents

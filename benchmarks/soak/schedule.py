@@ -13,7 +13,7 @@ class Incident(StrEnum):
     SERVICE_KILLED = "the whole service is killed"
 
 
-WARM_UP, CAPACITY = 0.05, 0.05  # shares of the run; both as fast as it goes
+CAPACITY = 0.1  # share of the run, as fast as it goes
 # Of what is left; the last part is quiet, so that what grows is seen to.
 BEGIN = {
     Incident.WORKER_KILLED: 0.10,
@@ -31,7 +31,6 @@ RECOVERY = 0.06  # from an incident to the window after it
 class Schedule:
     """Seconds. Those of ``incidents`` and ``settled`` count from the begin of the steady load."""
 
-    warm_up: float
     capacity: float
     steady: float
     incidents: Sequence[tuple[float, Incident]]
@@ -42,9 +41,8 @@ class Schedule:
 
 def schedule(minutes: float) -> Schedule:
     whole = minutes * 60
-    steady = whole * (1 - WARM_UP - CAPACITY)
+    steady = whole * (1 - CAPACITY)
     return Schedule(
-        warm_up=whole * WARM_UP,
         capacity=whole * CAPACITY,
         steady=steady,
         incidents=[(steady * share, incident) for incident, share in BEGIN.items()],

@@ -26,7 +26,7 @@ def test_every_incident_has_a_quiet_window_before_it_and_one_after_it(minutes: f
     assert times[0] > when.window
     assert all(end <= following + 1e-6 for end, following in zip(ends, [*times[1:], when.settled], strict=True))
     assert when.settled < when.steady
-    assert when.warm_up + when.capacity + when.steady == pytest.approx(minutes * 60)
+    assert when.capacity + when.steady == pytest.approx(minutes * 60)
 
 
 # The callers
