@@ -8,12 +8,10 @@ from typing import Any
 
 import httpx2
 
+from app.llm.port import TooLargeError
+
 # They tell of the bytes as they came; those that are handed on are unpacked.
 OF_THE_WIRE = ("content-encoding", "content-length", "transfer-encoding")
-
-
-class TooLargeError(Exception):
-    """A reply of more bytes than are read."""
 
 
 class BoundedReplies(httpx2.AsyncClient):

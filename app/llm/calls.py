@@ -12,9 +12,8 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Protocol, TypeVar, cast
 
 from app.kit.errors import StartError
-from app.llm.bounded import TooLargeError
 from app.llm.complaints import Complained, Complaint, complaint
-from app.llm.port import TIMEOUT, TOO_LARGE, ModelError, Usage
+from app.llm.port import TIMEOUT, TOO_LARGE, ModelError, TooLargeError, Usage
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -96,6 +96,10 @@ class Model(Protocol):
     async def close(self) -> None: ...
 
 
+class TooLargeError(Exception):
+    """A reply of more bytes than are read."""
+
+
 class ModelError(Exception):
     """A call that gave no reply.
 
