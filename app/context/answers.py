@@ -4,13 +4,16 @@ None is answered without asking the database: the statement that reads a session
 answer was compiled from, and says whether that still holds, in the snapshot in which it would otherwise read anew.
 """
 
-from collections import OrderedDict
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime, tzinfo
 from hashlib import blake2b
+from operator import attrgetter
 from typing import Any, TypeAlias
 from uuid import UUID
+
+from cachetools import LRUCache
 
 from app.context.cache import compared
 from app.context.model import Cache, Compiled, Format, Prefix, Snapshot
@@ -136,24 +139,16 @@ class Answers:
     """By what was asked, those given last; so many that they are at most ``bytes_max`` together."""
 
     def __init__(self, config: AnswersConfig, previous: PreviousCalls) -> None:
-        self._config = config
         self._previous = previous
-        self._kept: OrderedDict[Asked, Kept] = OrderedDict()
-        self._bytes = 0
+        self._kept = LRUCache[Asked, Kept](config.bytes_max, getsizeof=attrgetter("bytes"))
 
     def get(self, question: Asked) -> Kept | None:
-        kept = self._kept.get(question)
-        if kept is not None:
-            self._kept.move_to_end(question)
-        return kept
+        return self._kept.get(question)
 
     def put(self, question: Asked, kept: Kept) -> None:
-        before = self._kept.pop(question, None)
-        self._kept[question] = kept
-        self._bytes += kept.bytes - (before.bytes if before else 0)
-        while self._bytes > self._config.bytes_max:
-            _, oldest = self._kept.popitem(last=False)
-            self._bytes -= oldest.bytes
+        self._kept.pop(question, None)
+        with suppress(ValueError):  # it alone has more bytes than are kept
+            self._kept[question] = kept
 
     def told(self, session: UUID, shape: Format, kept: Kept) -> Answer:
         """The answer with what it shares with the session's last call, if that is known."""

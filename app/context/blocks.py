@@ -1,9 +1,12 @@
 """Texts as counted blocks of the system prompt."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
-from functools import lru_cache
+from threading import Lock
+from typing import Any
+
+from cachetools import LRUCache, cached
 
 from app.context.model import Block, Section, Stability
 from app.context.wording import condensed_title, observed_title
@@ -13,7 +16,7 @@ from app.memory.model import Item, Observation, Reflection
 
 # An entry never changes, and neither does its text before the anchor date moves, but dating and counting it takes
 # milliseconds: so the blocks last shown, of some dozen logs of common size, are kept.
-NOTES_KEPT = 2_048
+CHARACTERS_KEPT = 8_388_608  # 2 million tokens
 
 
 def text_block(id_: str, section: Section, stability: Stability, text: str) -> Block:
@@ -70,16 +73,25 @@ def age(entry: Reflection | Observation) -> tuple[int, int, int]:
 
 @dataclass(frozen=True, slots=True)
 class _Notes:
-    """One entry of the log. Its items are its text, read: they need not be compared."""
+    """One entry of the log."""
 
     id: str
     title: str
     anchor: date
     text: str
-    items: tuple[Item, ...] = field(compare=False)
+    items: tuple[Item, ...]
 
 
-@lru_cache(maxsize=NOTES_KEPT)
+def _as_shown(notes: _Notes, section: Section, stability: Stability) -> tuple[Any, ...]:
+    """Its items are its text, read: they need neither be compared nor kept."""
+    return notes.id, notes.title, notes.anchor, notes.text, section, stability
+
+
+def _characters(block: Block) -> int:
+    return len(block.text)
+
+
+@cached(LRUCache[tuple[Any, ...], Block](CHARACTERS_KEPT, getsizeof=_characters), key=_as_shown, lock=Lock())
 def _notes_block(notes: _Notes, section: Section, stability: Stability) -> Block:
     text = f"{notes.title}\n{render(notes.items, anchor=notes.anchor) or notes.text}"
     return text_block(notes.id, section, stability, text)

@@ -4,9 +4,11 @@ They are only a hint, so nothing is stored for them: after a restart, in another
 displaced it, a session's last call is not known, and the answer says null.
 """
 
-from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass
 from uuid import UUID
+
+from cachetools import LRUCache
 
 from app.context.model import Format, Prefix
 
@@ -20,18 +22,13 @@ class PreviousCalls:
     """By session and format, those called last; so many that their pieces are at most ``pieces_max`` together."""
 
     def __init__(self, config: PreviousConfig) -> None:
-        self._config = config
-        self._prefixes: OrderedDict[tuple[UUID, Format], Prefix] = OrderedDict()
-        self._pieces = 0
+        self._prefixes = LRUCache[tuple[UUID, Format], Prefix](config.pieces_max, getsizeof=_weight)
 
     def swap(self, session: UUID, shape: Format, prefix: Prefix) -> Prefix | None:
         """Keep the prefix of this call and give that of the one before, None where it is not known."""
         before = self._prefixes.pop((session, shape), None)
-        self._prefixes[session, shape] = prefix
-        self._pieces += _weight(prefix) - (_weight(before) if before else 0)
-        while self._pieces > self._config.pieces_max:
-            _, oldest = self._prefixes.popitem(last=False)
-            self._pieces -= _weight(oldest)
+        with suppress(ValueError):  # it alone has more pieces than are kept
+            self._prefixes[session, shape] = prefix
         return before
 
 

@@ -1,10 +1,12 @@
 """Rows as the memory's own values."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
+from threading import Lock
 from typing import Any
 from uuid import UUID
+
+from cachetools import LRUCache, cached
 
 from app.kit.db import Row
 from app.memory.log import items_from_json
@@ -13,7 +15,7 @@ from app.memory.records import Conversation, Fenced, Gap, Loaded, Sizes, Standin
 from app.memory.steps import UNFINISHED, LiveReflection, Request
 
 IDS_KEPT = 4_096  # a context reads one for each of its notes
-NOTES_KEPT = 1_024  # and their lines, of some dozen logs of common size, as reading them takes a quarter of its time
+LINES_KEPT = 32_768  # and the lines of some dozen logs, as reading them takes a quarter of its time: at most 40 MB
 
 # Of a row ``o`` of observations: the key of its session, where others share the memory.
 CONVERSATION = """CASE WHEN o.session_id <> o.memory_id
@@ -36,7 +38,7 @@ def observation_of(row: Row) -> Observation:
         ordinal=row["ordinal"],
         status=Status(row["status"]),
         text=row["text"],
-        items=_read_items(_Written("observation", row["id"], row["text"], row["items"])),
+        items=_read_items("observation", row["id"], row["text"], row["items"]),
         tokens=row["tokens"],
         message_tokens=row["message_tokens"],
         session_id=_id_of(row["session_id"]),
@@ -60,7 +62,7 @@ def reflection_of(row: Row) -> Reflection:
         generation=row["generation"],
         status=Status(row["status"]),
         text=row["text"],
-        items=_read_items(_Written("reflection", row["id"], row["text"], row["items"])),
+        items=_read_items("reflection", row["id"], row["text"], row["items"]),
         tokens=row["tokens"],
         source_tokens=row["source_tokens"],
         covers={_id_of(session): ranges_of(pairs) for session, pairs in (row.get("covers") or {}).items()},
@@ -159,19 +161,19 @@ def _id_of(value: UUID | str) -> UUID:
     return _read_id(value) if isinstance(value, str) else value
 
 
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """A note as it was stored. What is edited is a note anew, and of one that is erased the text is gone."""
-
-    kind: str
-    id: int
-    text: str
-    items: Sequence[Mapping[str, Any]] = field(compare=False)  # its text, read
+def _as_stored(kind: str, note_id: int, text: str, _items: Sequence[Mapping[str, Any]]) -> tuple[str, int, str]:
+    """What is edited is a note anew, and of one that is erased the text is gone: so its items need not be compared."""
+    return kind, note_id, text
 
 
-@lru_cache(maxsize=NOTES_KEPT)
-def _read_items(note: _Written) -> tuple[Item, ...]:
-    return items_from_json(note.items)
+def _lines(items: tuple[Item, ...]) -> int:
+    """An entry takes room even when it has none."""
+    return len(items) + 1
+
+
+@cached(LRUCache[tuple[str, int, str], tuple[Item, ...]](LINES_KEPT, getsizeof=_lines), key=_as_stored, lock=Lock())
+def _read_items(_kind: str, _note_id: int, _text: str, items: Sequence[Mapping[str, Any]]) -> tuple[Item, ...]:
+    return items_from_json(items)
 
 
 @lru_cache(maxsize=IDS_KEPT)
