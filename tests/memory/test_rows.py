@@ -16,8 +16,18 @@ def row(number: int, text: str = "It rains.", *, lines: int = 1) -> dict[str, An
     item = Item(priority=Priority.MEDIUM, day="2026-09-01", time="10:00", text=text, cites=(Cite(1, 1),))
     return {
         **dict.fromkeys(("current_task", "suggested_response", "retired_version", "retired_by", "conversation")),
-        **{"id": number, "ordinal": number, "status": "active", "text": text, "tokens": 9, "message_tokens": 9},
-        **{"session_id": SESSION, "from_seq": 1, "to_seq": 1, "covers": [[1, 1]], "born_version": 1, "created_at": NOW},
+        "id": number,
+        "ordinal": number,
+        "status": "active",
+        "text": text,
+        "tokens": 9,
+        "message_tokens": 9,
+        "session_id": SESSION,
+        "from_seq": 1,
+        "to_seq": 1,
+        "covers": [[1, 1]],
+        "born_version": 1,
+        "created_at": NOW,
         "items": items_to_json([item] * lines),
     }
 
