@@ -70,6 +70,8 @@ class _Items:
         self._ids: set[str] = set()  # of the items, none of which is taken twice
 
     def add(self, turn: Turn) -> None:
+        if turn.role is Role.ASSISTANT and not turn.parts:
+            self._miss()
         for said in self._pairing.said(as_they_came(with_speaker(turn), PROVIDER, self._hosted)):
             if said.role is Role.ASSISTANT:
                 self._add_of_assistant(said)
@@ -77,6 +79,11 @@ class _Items:
             self._reasoning.clear()
             self._whole = turn.stability is not Stability.STATIC  # what the continuation note stands before was cut off
             self._add_of_others(said)
+
+    def _miss(self) -> None:
+        """An item was erased: what led to it, or what it led to, is refused as it came."""
+        self._reasoning.clear()
+        self._whole = False
 
     def _hosted(self, call: Part, result: Part) -> list[Item]:
         items = hosted(call, result)
@@ -108,8 +115,7 @@ class _Items:
                 return
 
     def _add_of_assistant(self, said: Said) -> None:
-        ordered = sorted(said.parts, key=lambda part: part["type"] == PartType.TOOL_CALL)  # results follow right behind
-        for message_id, run in groupby(ordered, key=_message_id):
+        for message_id, run in groupby(_in_order(said.parts), key=_message_id):
             parts = list(run)
             if message_id and self._is_taken(message_id):
                 self._append(_own_message(message_id, parts))
@@ -183,6 +189,13 @@ class _Items:
         if kind in ASKED:
             return {**own_output(kind, part), "call_id": call_id}
         return {"type": f"{kind}_output", "call_id": call_id, "output": _output(part)}
+
+
+def _in_order(parts: list[Part]) -> list[Part]:
+    """OpenAI's items as they came, each behind its reasoning; else the calls last, right before their results."""
+    if any("item_id" in part for part in parts):
+        return parts
+    return sorted(parts, key=lambda part: part["type"] == PartType.TOOL_CALL)
 
 
 def _came(shape: Shape, part: Part) -> Item:

@@ -108,6 +108,25 @@ def test_where_reasoning_is_missing_what_it_led_to_has_no_id() -> None:
     assert "id" not in called
 
 
+@pytest.mark.parametrize("said", [text("Done.") | {"item_id": "msg_1"}, OWN_CALL])
+def test_what_erased_reasoning_led_to_has_no_id(said: Part) -> None:
+    items = rendered(user("Find"), assistant(), assistant(said))
+    assert [item for item in items if "id" in item] == []
+
+
+def test_reasoning_that_led_to_an_erased_item_is_not_shown() -> None:
+    again = thought("rs_2", summary=SUMMARY, encrypted_content="gAAA")
+    items = rendered(user("Find"), assistant(ENCRYPTED), assistant(), assistant(again), assistant("Ok"), user("Go on"))
+    assert [item["type"] for item in items] == ["message"] * 3
+
+
+def test_the_items_of_one_message_keep_their_order() -> None:
+    again = thought("rs_2", summary=SUMMARY, encrypted_content="gAAA")
+    said = (ENCRYPTED, OWN_CALL, again, OWN_CALL | {"id": "c2", "item_id": "fc_2"})
+    items = rendered(user("Find"), assistant(*said), tool(result("c1"), result("c2")))
+    assert [item["id"] for item in items if "id" in item] == ["rs_1", "fc_1", "rs_2", "fc_2"]
+
+
 @pytest.mark.parametrize("memory", [(), (observation(1, "Moved."),)])
 def test_at_the_head_of_a_cut_tail_nothing_has_an_id(memory: Any) -> None:
     """The reasoning that led to it may have been left out."""
