@@ -33,7 +33,15 @@ def check_anthropic(payload: dict[str, Any]) -> None:
         len(messages) % 2
     )
     called: list[str] = []
+    running: list[str] = []
     for index, message in enumerate(messages):
+        for block in message["content"]:
+            if block["type"] in {"server_tool_use", "mcp_tool_use"}:
+                running.append(block["id"])
+            elif block["type"].endswith("_tool_result"):
+                running.remove(block["tool_use_id"])
+            else:
+                assert not running or block["type"] == "tool_result" or message["role"] == "assistant"
         types = [block["type"] for block in message["content"]]
         results = [block["tool_use_id"] for block in message["content"] if block["type"] == "tool_result"]
         assert types
@@ -67,8 +75,9 @@ def check_openai(payload: dict[str, Any]) -> None:
 
 
 def check_responses(payload: dict[str, Any]) -> None:
-    """The SDK's types, and: outputs answer the calls before them, where only the assistant spoke on, and reasoning leads
-    to an item.
+    """The SDK's types, and: outputs answer the calls before them, behind which none but the assistant said more.
+
+    And reasoning leads to an item.
     """
     _exhaust(OPENAI_INPUT.validate_python(payload["input"]))
     waiting: list[str] = []

@@ -9,20 +9,19 @@ from typing import Any
 from app.context.model import Block, Layout, Rendered, Turn
 from app.context.rendering import own
 from app.context.rendering.anthropic_media import UPLOAD, media_block
-from app.context.rendering.anthropic_shapes import RESULTS, USES, WEB
-from app.context.rendering.own import as_they_came, rest
+from app.context.rendering.anthropic_shapes import CALLER, WEB
+from app.context.rendering.anthropic_tools import Running, used_and_found
+from app.context.rendering.own import as_they_came
 from app.context.rendering.pairing import Pairing, Said
 from app.context.rendering.parts import (
     arguments_object,
     identifier,
-    is_shown,
     output_parts,
     said_by_user,
     stand_in,
-    visible,
     with_speaker,
 )
-from app.context.rendering.shape import fitting
+from app.context.rendering.shape import fields, fitting, text
 from app.context.rendering.thread import Item, Thread
 from app.context.wording import NO_OUTPUT, OPENING, SYSTEM_MESSAGE
 from app.kit.patterns import lazy_pattern
@@ -35,6 +34,7 @@ THINKING = frozenset({"thinking", "redacted_thinking"})
 WEB_CITATION = ("cited_text", "encrypted_index", "url")
 NAME_LENGTH, ID_LENGTH = 128, 64
 REFERENCE = "tool_reference"
+CAME_WITH = fields({}, {"caller": CALLER, "toolset_name": text})  # a call of the agent's tools
 TOOL = lazy_pattern(r"[A-Za-z0-9_-]{1,256}")  # a tool's name; one that was cut to fit is none
 
 
@@ -59,10 +59,14 @@ class _Messages:
     def __init__(self) -> None:
         self.thread = Thread()
         self._pairing = Pairing()
+        self._running = Running()
         self._thinking: list[Item] = []  # waits for what it led to: no message may end with it
 
     def add(self, turn: Turn) -> None:
-        for said in self._pairing.said(as_they_came(with_speaker(turn), PROVIDER, self._own_tool)):
+        came = as_they_came(with_speaker(turn), PROVIDER, self._own_tool)
+        closing, told = self._running.told(came, self._pairing.takes)
+        self._close(closing)
+        for said in self._pairing.said(told):
             self._add(said)
 
     def end(self) -> None:
@@ -70,14 +74,21 @@ class _Messages:
             self._add(said)
 
     def _own_tool(self, call: Part, result: Part) -> list[Item]:
-        blocks = _own_tool(call, result)
+        blocks = used_and_found(call, result)
         return blocks if blocks and self._pairing.takes(call["id"]) else []
+
+    def _close(self, results: list[Item]) -> None:
+        """Anthropic's own results stand in a message of the assistant."""
+        if results:
+            self.thread.add(Role.ASSISTANT, results)
 
     def _add(self, said: Said) -> None:
         blocks = [block for part in said.parts if (block := _block(part, said.role))]
         if said.role is Role.ASSISTANT:
             self._add_of_assistant([*self._thinking, *blocks])
         elif blocks:
+            if said.role is not Role.TOOL:
+                self._close(self._running.closing())
             self._thinking = []
             self.thread.add(Role.USER, blocks)
 
@@ -144,32 +155,13 @@ def _of_web(citation: Any) -> bool:
     )
 
 
-def _own_tool(call: Part, result: Part) -> list[Item]:
-    """A server tool's use and its result (``server_tool_use``, ``web_search_tool_result`` ...) as they came.
-
-    What was cut, or is shown as a preview, is a text; only an MCP result may be one.
-    """
-    use, answer = USES.get(call["native"]), RESULTS.get(result["native"])
-    if use is None or answer is None:
-        return []
-    used = {"type": call["native"], "id": call["id"], "name": call["name"], "input": call["arguments"]}
-    found = {"type": result["native"], "tool_use_id": call["id"], "content": _worded(result["output"])}
-    asked = fitting(use, {**used, **rest(call, *used)})
-    answered = fitting(answer, {**found, **rest(result, *found)})
-    return [asked, answered] if asked and answered else []
-
-
-def _worded(output: Any) -> Any:
-    """What a server tool answered, without blank texts, which Anthropic refuses anywhere."""
-    return [item for item in output if not is_shown(item) or visible(item)] if isinstance(output, list) else output
-
-
 def _tool_use(part: Part) -> Item:
     return {
         "type": "tool_use",
         "id": identifier(part["id"], length=ID_LENGTH),
         "name": identifier(part["name"], length=NAME_LENGTH),
         "input": arguments_object(part["arguments"]),
+        **CAME_WITH(part),
     }
 
 

@@ -6,10 +6,11 @@ from dataclasses import replace
 from app.context.draft import Draft, Line, noting
 from app.context.elsewhere import elsewhere
 from app.context.explain import decision
-from app.context.model import Ask, Snapshot, Verdict
+from app.context.model import Ask, Format, Snapshot, Verdict
 from app.context.wording import current_task, suggested_response, titled, today
 from app.kit.json import dumps
-from app.sessions.model import PartType, Role
+from app.sessions.model import Message, Part, PartType, Role
+from app.sessions.wire.anthropic import PROVIDER
 
 TODAY = "today"
 
@@ -21,7 +22,9 @@ def volatile(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
     """
     date = ask.now.astimezone(snapshot.rules.zone).date()
     lines = (Line(TODAY, today(date)), *_of_memory(snapshot, ask), *elsewhere(snapshot), *of_caller(ask))
-    if _has_place(draft, ask) or (ask.recalled and not _calls(draft)):
+    if _runs(draft, ask):
+        verdict, reason = Verdict.DROPPED, "a tool of the provider's waits for results alone"
+    elif _has_place(draft, ask) or (ask.recalled and not _calls(draft)):
         draft, verdict, reason = replace(draft, volatile=lines), Verdict.KEPT, "changes by the turn"
     else:
         verdict, reason = Verdict.DROPPED, "no message of the user or of a tool comes last"
@@ -37,6 +40,27 @@ def _has_place(draft: Draft, ask: Ask) -> bool:
 def _calls(draft: Draft) -> bool:
     """Whether the last message calls a tool: a user's message after it would leave the calls without results."""
     return any(part["type"] == PartType.TOOL_CALL for message in draft.tail.messages[-1:] for part in message.parts)
+
+
+def _runs(draft: Draft, ask: Ask) -> bool:
+    """Whether Anthropic goes on with a tool of its own, for which it takes the results of the agent's and no words."""
+    found: set[str] = set()
+    for message in reversed(draft.tail.messages) if ask.format is Format.ANTHROPIC else ():
+        if message.role is Role.ASSISTANT:
+            found |= {part["tool_call_id"] for part in message.parts if part["type"] == PartType.TOOL_RESULT}
+            if any(_is_anthropic_s(part) and part["id"] not in found for part in message.parts):
+                return True
+        if message.role is not Role.TOOL and _says(message):
+            return False
+    return False
+
+
+def _says(message: Message) -> bool:
+    return message.role is not Role.ASSISTANT or any(part["type"] == PartType.TEXT for part in message.parts)
+
+
+def _is_anthropic_s(part: Part) -> bool:
+    return part["type"] == PartType.TOOL_CALL and part.get("provider") == PROVIDER and "native" in part
 
 
 def _of_memory(snapshot: Snapshot, ask: Ask) -> Iterator[Line]:

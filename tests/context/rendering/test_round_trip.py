@@ -15,7 +15,7 @@ from app.kit.json import dumps, loads
 from app.sessions.counting import message_tokens
 from app.sessions.model import Message
 from app.sessions.wire import normalise
-from tests.context.building import START, ask, snapshot
+from tests.context.building import START, ask, snapshot, text
 from tests.context.rendering.capture import Capture
 from tests.context.rendering.streams import RESPONSE
 from tests.context.shapes import CHECKS, flat
@@ -255,10 +255,78 @@ def test_what_is_left_of_a_large_answer_of_a_providers_tool_is_shown_like_that_o
         assert all(kind not in told for kind in ("server_tool_use", "file_search_call"))
 
 
-def test_a_server_tool_s_use_without_its_result_is_shown_like_the_agent_s_own() -> None:
-    use = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
-    [_, said, answer] = given_back(Format.ANTHROPIC, QUESTION, {"role": "assistant", "content": [use]}, QUESTION)
-    assert (said["content"][0]["type"], answer["content"][0]["type"]) == ("tool_use", "tool_result")
+USE: dict[str, Any] = {
+    "type": "server_tool_use",
+    "id": "srvtoolu_1",
+    "name": "web_search",
+    "input": {"query": "Lisbon"},
+}
+OWN: dict[str, Any] = {"type": "tool_use", "id": "toolu_1", "name": "book", "input": {}}
+BOOKED = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": [text("ok")]}]}
+FOUND_NOTHING = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+
+
+def said_by(*blocks: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": list(blocks)}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        [QUESTION, said_by(text("Let me look."), USE)],  # a turn that was paused
+        [QUESTION, said_by(USE, OWN)],
+        [QUESTION, said_by(USE, OWN), BOOKED],
+        [QUESTION, said_by(USE, OWN), BOOKED, said_by(FOUND_NOTHING, text("Booked."))],
+        [QUESTION, said_by(USE, OWN), BOOKED, said_by(OWN | {"id": "toolu_2"})],
+    ],
+)
+def test_a_use_that_anthropic_goes_on_with_comes_back_as_it_was(said: list[Any]) -> None:
+    assert without_marks(given_back(Format.ANTHROPIC, *said)) == without_marks(said)
+
+
+def test_a_call_by_code_that_anthropic_runs_names_its_caller() -> None:
+    code = {**USE, "name": "code_execution", "input": {"code": "book()"}}
+    caller = {"type": "code_execution_20260120", "tool_id": "srvtoolu_1"}
+    said = [QUESTION, said_by(code, OWN | {"caller": caller}), BOOKED]
+    assert without_marks(given_back(Format.ANTHROPIC, *said)) == without_marks(said)
+    alone = given_back(Format.ANTHROPIC, QUESTION, said_by(OWN | {"caller": caller}), BOOKED)
+    assert "caller" not in str(alone)
+
+
+def test_a_use_of_no_kind_is_a_call_of_the_agent_s() -> None:
+    odd = {"type": "tool_call", "id": "c1", "name": "search", "arguments": {}, "provider": "anthropic", "native": ["x"]}
+    assert given_back(Format.ANTHROPIC, QUESTION, said_by(odd))[1]["content"][0]["type"] == "tool_use"
+
+
+def test_the_rest_of_a_paused_turn_follows_it() -> None:
+    back = given_back(Format.ANTHROPIC, QUESTION, said_by(USE), said_by(FOUND_NOTHING, text("Nothing.")))
+    assert without_marks(back) == without_marks([QUESTION, said_by(USE, FOUND_NOTHING, text("Nothing."))])
+
+
+@pytest.mark.parametrize(
+    ("use", "kind"),
+    [
+        (USE, "web_search_tool_result"),
+        (USE | {"name": "tool_search_tool_bm25"}, "tool_search_tool_result"),
+        (USE | {"type": "mcp_tool_use", "server_name": "wiki"}, "mcp_tool_result"),
+    ],
+)
+def test_a_use_whose_result_comes_no_more_has_failed(use: dict[str, Any], kind: str) -> None:
+    for rest in ([QUESTION], [said_by(text("Well.")), QUESTION]):
+        said, *_ = given_back(Format.ANTHROPIC, QUESTION, said_by(use), *rest)[1:]
+        assert [block["type"] for block in said["content"][:2]] == [use["type"], kind]
+    answered = given_back(Format.ANTHROPIC, QUESTION, said_by(use, OWN), BOOKED, QUESTION)
+    assert [message["role"] for message in answered] == ["user", "assistant"] * 2 + ["user"]
+    assert answered[3]["content"][0]["type"] == kind
+
+
+def test_nothing_volatile_stands_behind_results_that_a_tool_of_anthropics_waits_for() -> None:
+    taken = snapshot(stored([QUESTION, said_by(USE, OWN), BOOKED]))
+    for shape, is_shown in ((Format.ANTHROPIC, False), (Format.OPENAI, True)):
+        compiled = compile_context(taken, ask(shape, channel="sms"))
+        CHECKS[shape](compiled.payload)
+        assert ("Channel: sms" in str(compiled.payload)) is is_shown
+        assert bool(compiled.tokens["volatile"]) is is_shown
 
 
 def test_the_tools_that_gemini_runs_come_back_as_they_were() -> None:
