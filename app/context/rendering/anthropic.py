@@ -98,7 +98,7 @@ class _Messages:
         if shown and not self.thread.messages:
             self.thread.add(Role.USER, [text_part(OPENING)])
         if shown:
-            self.thread.add(Role.ASSISTANT, shown)
+            self.thread.add(Role.ASSISTANT, [*shown[:-1], _ended(shown[-1])])
 
 
 def _system(block: Block) -> Item:
@@ -130,6 +130,11 @@ def _text(part: Part, role: Role) -> Item:
         return text_part(SYSTEM_MESSAGE.format(part["text"]))
     citations = _citations(part) if role is Role.ASSISTANT else []
     return {**text_part(part["text"]), **({"citations": citations} if citations else {})}
+
+
+def _ended(block: Item) -> Item:
+    """What an assistant said last, for it to be gone on with: not taken where it ends with white space."""
+    return {**block, "text": block["text"].rstrip()} if block["type"] == "text" else block
 
 
 def _citations(part: Part) -> list[Item]:

@@ -35,6 +35,12 @@ def only_part(part: Part, *, of: Any = user) -> Any:
     return {key: value for key, value in message["content"][-1].items() if key != "cache_control"}
 
 
+def test_what_the_assistant_said_last_ends_without_white_space() -> None:
+    """Anthropic refuses it otherwise where it is to be gone on with."""
+    [_, said] = rendered(user("List"), assistant("One: ", "two, \n"))["messages"]
+    assert [block["text"] for block in said["content"]] == ["One: ", "two,"]
+
+
 def test_neighbours_of_one_role_become_one_message() -> None:
     messages = rendered(user("a"), user("b"), assistant("c"), assistant("d"))["messages"]
     assert messages == [
