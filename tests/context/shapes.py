@@ -46,6 +46,7 @@ def check_anthropic(payload: dict[str, Any]) -> None:
         results = [block["tool_use_id"] for block in message["content"] if block["type"] == "tool_result"]
         assert types
         assert types[-1] not in {"thinking", "redacted_thinking"}
+        assert message["role"] == "user" or not message["content"][-1].get("text", "")[-1:].isspace()
         assert all(block["content"] for block in message["content"] if block.get("is_error"))
         assert types[: len(results)] == ["tool_result"] * len(results)
         calls = _calls_of(messages[index - 1]) if index else []
@@ -128,6 +129,7 @@ def check_gemini(payload: dict[str, Any]) -> None:
         assert names == sorted(call["name"] for call in calls) or index == len(contents) - 1
         assert {answer.get("id") for answer in answers} <= {call.get("id") for call in calls}
         calls = [part["function_call"] for part in content["parts"] if "function_call" in part]
+        assert not calls or any("thought_signature" in part for part in content["parts"])
         assert all(
             part["text"].strip() or "thought_signature" in part or "thought" in part
             for part in content["parts"]

@@ -4,6 +4,7 @@ Shapes are those of the google-genai SDK (``google.genai.types.Content``, with `
 its own snake_case; bytes are base64. Calls and results meet by their place and name where Gemini gave them no id.
 """
 
+from base64 import b64encode
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
@@ -43,6 +44,7 @@ from app.sessions.wire.gemini import ID_PREFIX, MODEL, PROVIDER
 
 BEHIND_PATH = lazy_pattern("[?#]")
 NAME_LENGTH, ID_LENGTH = 64, 64
+UNSIGNED = b64encode(b"skip_thought_signature_validator").decode()
 # Of what is there no media type is needed.
 OWN_STORES = ("gs://", "https://generativelanguage.googleapis.com/", "https://www.youtube.com/", "https://youtu.be/")
 BESIDE_MEDIA = (
@@ -99,7 +101,8 @@ class _Contents:
             return
         if role == MODEL and not self.thread.messages:
             self.thread.add(Role.USER, [{"text": OPENING}])
-        self.thread.add(role, parts)
+        held = self.thread.messages[-1]["content"] if self.thread.last_role == role else []
+        self.thread.add(role, parts if any("function_call" in item for item in held) else _signed(parts))
 
     def _part(self, part: Part, role: Role) -> Item | None:
         """The part with the signature it came with; None for others' reasoning."""
@@ -135,6 +138,18 @@ class _Contents:
             "name": self._names[call_id],
             "response": _answer(part),
         }
+
+
+def _signed(parts: list[Item]) -> list[Item]:
+    """The first call of a content has a signature: from Gemini 3 on one without is refused.
+
+    Those of others' models, and of Gemini's before, have none; what stands for one is told in Google's documents on
+    thought signatures.
+    """
+    first = next((index for index, part in enumerate(parts) if "function_call" in part), None)
+    if first is None or any("thought_signature" in part for part in parts):
+        return parts
+    return [*parts[:first], {**parts[first], "thought_signature": UNSIGNED}, *parts[first + 1 :]]
 
 
 def _own_tool(call: Part, result: Part) -> list[Item]:

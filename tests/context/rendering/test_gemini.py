@@ -1,3 +1,4 @@
+from base64 import b64encode
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from app.sessions.model import Part
 from tests.context.building import ask, assistant, call, log_of, observation, result, snapshot, system, tool, user
 from tests.context.shapes import check_gemini
 
+UNSIGNED = {"thought_signature": b64encode(b"skip_thought_signature_validator").decode()}
 LOW = "MEDIA_RESOLUTION_LOW"
 
 
@@ -40,7 +42,7 @@ def test_calls_and_results_meet_by_id_and_name() -> None:
         (
             "model",
             [
-                {"function_call": {"id": "c1", "name": "search", "args": {"q": "x"}}},
+                {"function_call": {"id": "c1", "name": "search", "args": {"q": "x"}}, **UNSIGNED},
                 {"function_call": {"id": "c2", "name": "search", "args": {}}},
             ],
         ),
@@ -57,8 +59,22 @@ def test_calls_and_results_meet_by_id_and_name() -> None:
 def test_an_id_that_gemini_did_not_give_is_not_sent_to_it() -> None:
     turn = (assistant(call("gemini:search:1")), tool(result("gemini:search:1", {"hits": 1})))
     [_, (_, called), (_, answered), *_] = contents(user("Find"), *turn, *turn)
-    assert called == [{"function_call": {"name": "search", "args": {}}}]
+    assert called == [{"function_call": {"name": "search", "args": {}}, **UNSIGNED}]
     assert answered == [{"function_response": {"name": "search", "response": {"hits": 1}}}]
+
+
+def test_the_first_call_of_each_step_is_signed() -> None:
+    """Gemini 3 refuses it otherwise, for one that another model made too."""
+    mine = call("c3") | {"thoughtSignature": "c2ln"}
+    steps = (
+        assistant(call("c1")),
+        assistant(call("c2")),
+        tool(result("c1"), result("c2")),
+        assistant(mine, call("c4")),
+    )
+    [_, (_, first), _, (_, second)] = contents(user("Find"), *steps)
+    assert [part.get("thought_signature") for part in first] == [*UNSIGNED.values(), None]
+    assert [part.get("thought_signature") for part in second] == ["c2ln", None]
 
 
 @pytest.mark.parametrize(
