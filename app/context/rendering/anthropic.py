@@ -64,9 +64,7 @@ class _Messages:
 
     def add(self, turn: Turn) -> None:
         came = as_they_came(with_speaker(turn), PROVIDER, self._own_tool)
-        closing, told = self._running.told(came, self._pairing.takes)
-        self._close(closing)
-        for said in self._pairing.said(told):
+        for said in self._pairing.said(self._running.told(came, self._pairing.takes)):
             self._add(said)
 
     def end(self) -> None:
@@ -77,18 +75,13 @@ class _Messages:
         blocks = used_and_found(call, result)
         return blocks if blocks and self._pairing.takes(call["id"]) else []
 
-    def _close(self, results: list[Item]) -> None:
-        """Anthropic's own results stand in a message of the assistant."""
-        if results:
-            self.thread.add(Role.ASSISTANT, results)
-
     def _add(self, said: Said) -> None:
         blocks = [block for part in said.parts if (block := _block(part, said.role))]
         if said.role is Role.ASSISTANT:
-            self._add_of_assistant([*self._thinking, *blocks])
+            self._add_of_assistant([*self._running.closing(said.role), *self._thinking, *blocks])
         elif blocks:
-            if said.role is not Role.TOOL:
-                self._close(self._running.closing())
+            if said.role is not Role.TOOL and (closing := self._running.closing(said.role)):
+                self.thread.add(Role.ASSISTANT, closing)
             self._thinking = []
             self.thread.add(Role.USER, blocks)
 

@@ -34,23 +34,25 @@ class Running:
     def __init__(self) -> None:
         self._uses: dict[str, Item] = {}
         self._shown: set[str] = set()  # also of those that have got their result
+        self._passed: set[str] = set()  # without whose results the assistant goes on
 
-    def told(self, turn: Turn, takes: Callable[[str], bool]) -> tuple[list[Item], Turn]:
+    def told(self, turn: Turn, takes: Callable[[str], bool]) -> Turn:
         """The turn with uses that wait, and the results that were waited for, as they came.
 
-        Before it what closes the uses of former turns, if the assistant goes on without their results. ``takes`` tells
-        whether an id is free, and uses it.
+        ``takes`` tells whether an id is free, and uses it.
         """
         if turn.role is not Role.ASSISTANT:
-            return [], turn
+            return turn
         former = set(self._uses)
         turn = turn._replace(parts=tuple(self._told(turn.parts, takes)))
-        goes_on = any(part["type"] not in SAYING_NOTHING for part in turn.parts)
-        return self._closing(former) if goes_on else [], turn
+        if any(part["type"] not in SAYING_NOTHING for part in turn.parts):
+            self._passed |= former
+        return turn
 
-    def closing(self) -> list[Item]:
-        """Results of all that wait, which come no more."""
-        return self._closing(set(self._uses))
+    def closing(self, role: Role) -> list[Item]:
+        """What stands before words of this role: results for the uses that get none any more."""
+        passed = self._passed if role is Role.ASSISTANT else set(self._uses)
+        return [_closed(self._uses.pop(id_)) for id_ in list(self._uses) if id_ in passed]
 
     def _told(self, parts: tuple[Part, ...], takes: Callable[[str], bool]) -> Iterator[Part]:
         answered = {part["tool_call_id"] for part in parts if part["type"] == PartType.TOOL_RESULT}
@@ -80,9 +82,6 @@ class Running:
             return part
         del self._uses[part["tool_call_id"]]
         return {"type": AS_IT_CAME, "item": result}
-
-    def _closing(self, ids: set[str]) -> list[Item]:
-        return [_closed(self._uses.pop(id_)) for id_ in list(self._uses) if id_ in ids]
 
 
 def _shape(shapes: Mapping[str, Shape], part: Part) -> Shape | None:

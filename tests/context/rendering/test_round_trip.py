@@ -320,6 +320,12 @@ def test_a_use_whose_result_comes_no_more_has_failed(use: dict[str, Any], kind: 
     assert answered[3]["content"][0]["type"] == kind
 
 
+def test_a_use_fails_behind_the_results_of_the_agent_s_calls_beside_it() -> None:
+    said = [QUESTION, said_by(USE, OWN, OWN | {"id": "toolu_2"}), BOOKED, said_by(text("Well.")), QUESTION]
+    back = given_back(Format.ANTHROPIC, *said)
+    assert [len(message["content"]) for message in back] == [1, 3, 2, 2, 1]
+
+
 def test_nothing_volatile_stands_behind_results_that_a_tool_of_anthropics_waits_for() -> None:
     taken = snapshot(stored([QUESTION, said_by(USE, OWN), BOOKED]))
     for shape, is_shown in ((Format.ANTHROPIC, False), (Format.OPENAI, True)):
