@@ -37,6 +37,7 @@ NAME_LENGTH, ID_LENGTH = 64, 64
 MESSAGE, CUSTOM_CALL, COMPACTION = "message", "custom_tool_call", "compaction"
 CALL_ID, CUSTOM_CALL_ID = "fc", "ctc"  # what the ids begin with
 PHASES = ("commentary", "final_answer")
+OF_THE_TALK = (Stability.TAIL, Stability.VOLATILE)  # behind the continuation note or a summary a run may have been cut
 
 
 def render(layout: Layout, *, key: str) -> Rendered:
@@ -77,7 +78,7 @@ class _Items:
                 self._add_of_assistant(said)
                 continue
             self._reasoning.clear()
-            self._whole = turn.stability is not Stability.STATIC  # what the continuation note stands before was cut off
+            self._whole = turn.stability in OF_THE_TALK
             self._add_of_others(said)
 
     def _miss(self) -> None:

@@ -20,10 +20,14 @@ def breakpoints(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
         _ending_in_breakpoint, ((*draft.system, *draft.knowledge), draft.reflections, draft.observations)
     )
     summary = [draft.tail.summary] if draft.tail.summary else []
-    of_log, last_seq = [*summary, *draft.tail.stored], snapshot.last_seq
+    last_seq = snapshot.last_seq
     layout = Layout(
         system=(*own, *draft.profile, *draft.guide, *reflections, *observations),
-        stable=(*draft.continuation, *(_turn(message, Stability.TAIL, last_seq=last_seq) for message in of_log)),
+        stable=(
+            *draft.continuation,
+            *(_turn(message, Stability.EPOCH, last_seq=last_seq) for message in summary),
+            *(_turn(message, Stability.TAIL, last_seq=last_seq) for message in draft.tail.stored),
+        ),
         incoming=tuple(_turn(message, Stability.VOLATILE, last_seq=last_seq) for message in draft.tail.incoming),
         volatile=_volatile(draft.volatile) if draft.volatile else None,
     )

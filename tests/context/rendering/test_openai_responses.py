@@ -1,10 +1,11 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from app.context.compile import compile_context
 from app.context.model import Format
-from app.sessions.model import Part
+from app.sessions.model import Kind, Part
 from tests.context.building import (
     ask,
     assistant,
@@ -132,6 +133,14 @@ def test_at_the_head_of_a_cut_tail_nothing_has_an_id(memory: Any) -> None:
     """The reasoning that led to it may have been left out."""
     items = rendered(assistant(OWN_CALL), tool(result("c1")), assistant(ENCRYPTED, "Ok"), observations=memory)
     assert [item["id"] for item in items if "id" in item] == ["rs_1"]
+
+
+def test_behind_a_summary_nothing_has_an_id() -> None:
+    """The reasoning that led to it may be among what the summary stands for."""
+    summary = replace(log_of(user("In short."))[0], seq=9, kind=Kind.SUMMARY, up_to_seq=1)
+    said = text("Done.") | {"item_id": "msg_1"}
+    items = rendered(assistant(said), user("And?"), assistant(said | {"item_id": "msg_2"}), summary=summary)
+    assert [item["id"] for item in items if "id" in item] == ["msg_2"]
 
 
 def test_no_id_is_used_twice() -> None:
