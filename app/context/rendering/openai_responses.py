@@ -77,8 +77,9 @@ class _Items:
             if said.role is Role.ASSISTANT:
                 self._add_of_assistant(said)
                 continue
-            self._reasoning.clear()
-            self._whole = turn.stability in OF_THE_TALK
+            if turn.role is not Role.ASSISTANT:  # whose words close calls that stay open behind the reasoning to them
+                self._reasoning.clear()
+                self._whole = turn.stability in OF_THE_TALK
             self._add_of_others(said)
 
     def _miss(self) -> None:

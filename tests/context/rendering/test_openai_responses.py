@@ -135,6 +135,13 @@ def test_at_the_head_of_a_cut_tail_nothing_has_an_id(memory: Any) -> None:
     assert [item["id"] for item in items if "id" in item] == ["rs_1"]
 
 
+def test_words_that_close_a_call_stay_behind_their_reasoning() -> None:
+    said = text("Never mind.") | {"item_id": "msg_1"}
+    items = rendered(user("Find"), assistant(call("c1")), assistant(ENCRYPTED), assistant(said))
+    assert [item["type"] for item in items[2:]] == ["function_call_output", "reasoning", "message"]
+    assert [item["id"] for item in items if "id" in item] == ["rs_1", "msg_1"]
+
+
 def test_behind_a_summary_nothing_has_an_id() -> None:
     """The reasoning that led to it may be among what the summary stands for."""
     summary = replace(log_of(user("In short."))[0], seq=9, kind=Kind.SUMMARY, up_to_seq=1)
