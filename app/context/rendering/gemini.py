@@ -43,7 +43,8 @@ from app.sessions.model import Part, PartType, Role, text_part
 from app.sessions.wire.gemini import ID_PREFIX, MODEL, PROVIDER
 
 BEHIND_PATH = lazy_pattern("[?#]")
-NAME_LENGTH, ID_LENGTH = 64, 64
+NAME = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")  # as Gemini's tools are named (types.FunctionDeclaration)
+NAME_LENGTH, ID_LENGTH = 64, 64  # of others
 UNSIGNED = b64encode(b"skip_thought_signature_validator").decode()
 # Of what is there no media type is needed.
 OWN_STORES = ("gs://", "https://generativelanguage.googleapis.com/", "https://www.youtube.com/", "https://youtu.be/")
@@ -126,7 +127,7 @@ class _Contents:
                 return {**(shown or {"text": stand_in(part)}), **signature}
 
     def _call(self, part: Part) -> Item:
-        name = identifier(part["name"], length=NAME_LENGTH)
+        name = part["name"] if NAME.fullmatch(part["name"]) else identifier(part["name"], length=NAME_LENGTH)
         self._names[part["id"]] = name
         return {**_id(part["id"]), "name": name, "args": arguments_object(part["arguments"])}
 

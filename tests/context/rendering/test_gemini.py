@@ -63,6 +63,12 @@ def test_an_id_that_gemini_did_not_give_is_not_sent_to_it() -> None:
     assert answered == [{"function_response": {"name": "search", "response": {"hits": 1}}}]
 
 
+@pytest.mark.parametrize("name", ["weather.now", "maps:route", "n" * 128])
+def test_a_tool_keeps_the_name_that_gemini_lets_it_have(name: str) -> None:
+    [_, (_, called), (_, answered), *_] = contents(user("Find"), assistant(call("c1", name=name)), tool(result("c1")))
+    assert called[0]["function_call"]["name"] == answered[0]["function_response"]["name"] == name
+
+
 def test_the_first_call_of_each_step_is_signed() -> None:
     """Gemini 3 refuses it otherwise, for one that another model made too."""
     mine = call("c3") | {"thoughtSignature": "c2ln"}
