@@ -217,6 +217,29 @@ async def test_a_message_is_reached_by_its_number_without_a_mouse(service: Servi
         await expect(page.locator("#message-7")).to_contain_text("Number 7.")
 
 
+async def test_who_stands_on_a_session_stays_there_when_another_comes(service: Service, browser: Browser) -> None:
+    """The keyboard was on the new one, which stood where theirs had been."""
+    await talked(service, messages=1)
+    async with page_of(browser, service.url) as page:
+        mine = page.get_by_role("link", name="support-1")
+        await mine.focus()
+        await service.append("mail-7", {"role": "user", "content": "Hello"})
+        await expect(page.locator(".sessions a")).to_have_count(2)
+        await expect(page.locator(".sessions a").first).to_contain_text("mail-7")
+        await expect(mine).to_be_focused()
+
+
+async def test_each_session_has_a_title_of_its_own(service: Service, browser: Browser) -> None:
+    """Of several tabs, and in the browser's history."""
+    await talked(service, messages=1)
+    async with page_of(browser, service.url) as page:
+        await expect(page).to_have_title("Daybook")
+        await page.get_by_role("link", name="support-1").click()
+        await expect(page).to_have_title("support-1 · Daybook")
+        await page.go_back()
+        await expect(page).to_have_title("Daybook")
+
+
 async def test_who_has_gone_on_from_a_cited_message_is_not_taken_back_to_it(service: Service, browser: Browser) -> None:
     """Each message that came took the keyboard from whoever had followed a citation before."""
     await talked(service)
@@ -315,6 +338,25 @@ async def test_a_stalled_memory_is_redriven_and_its_failures_are_told(
             before = await failed.count()
             await page.get_by_role("button", name="Redrive").click()
             await expect(failed.nth(before)).to_be_visible()
+
+
+async def test_the_output_of_a_run_that_is_read_stays_when_the_next_run_comes(
+    start_service: StartService, browser: Browser, models: ModelServer
+) -> None:
+    """What was open was the place in the list, so it showed the output of the run that came."""
+    models.always = Fault.REPETITIVE
+    async with start_service(provider="openai", memory=WAITING) as service:
+        await service.append("s", *plain_talk(8))
+        async with page_of(browser, f"{service.url}/#/s/runs") as page:
+            rejected = page.locator("tr.rejected")
+            await expect(rejected.first).to_be_visible()
+            opened = page.locator("tr:has(details[open])")
+            await rejected.last.get_by_text("Output").click()
+            count = await rejected.count()
+            await page.get_by_role("button", name="Redrive").click()
+            await expect(rejected.nth(count)).to_be_visible()
+            await expect(rejected.last.locator("details[open]")).to_be_visible()
+            await expect(opened).to_have_count(1)
 
 
 async def test_the_overview_tells_what_fails_and_leads_to_it(

@@ -41,6 +41,9 @@ function usePlace() {
 
 function App() {
   const at = usePlace();
+  useEffect(() => {
+    document.title = at.name ? `${at.name} · Daybook` : "Daybook";
+  }, [at.name]);
   const [asked, setAsked] = useState(null); // null: not known yet; an object: a key is needed
   const [failed, setFailed] = useState(null);
   const [status, setStatus] = useState(""); // which sessions are listed

@@ -23,7 +23,7 @@ export function LogView({ name, memory, change, again, onCite }) {
   return html`
     <p class="hint">Version ${memory.log.version}, ${count.format(memory.log.tokens)} tokens. A number leads to the messages a line cites.</p>
     ${found.length === 0 && html`<p>Nothing is remembered yet.</p>`}
-    <ol class="log">${found.map((note) => html`<li class=${`note ${note.of.slice(0, -1)}`}>
+    <ol class="log">${found.map((note) => html`<li key=${`${note.of} ${note.id}`} class=${`note ${note.of.slice(0, -1)}`}>
       <div class="line"><b>${note.of.slice(0, -1)} ${note.id}</b>
         ${note.level && html`<span class="tag">level ${note.level}</span>`}
         <span class="right">${span(note, memory)} · ${count.format(note.tokens)} tokens · ${when(note.created_at)}</span></div>

@@ -160,7 +160,7 @@ function Ages({ ages }) {
 function Failing({ causes, onStatus }) {
   if (!causes.length) return null;
   return html`<h2>Why memories fail</h2>
-    <ul class="causes">${causes.map((cause) => html`<li class="note">
+    <ul class="causes">${causes.map((cause) => html`<li key=${`${cause.step} ${cause.kind} ${cause.message}`} class="note">
       <div class="line"><b>${cause.step}: ${cause.kind.replaceAll("_", " ")}</b>
         <span class="tag">${many(cause.memories, "memory", "memories")}</span>
         <span class="right">${many(cause.attempts, "time")} in a row · last ${when(cause.last_at)} · next ${when(cause.next_at)}</span></div>

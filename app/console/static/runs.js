@@ -19,7 +19,7 @@ export function RunsView({ name, change }) {
     <div class="scroll" role="region" aria-label="Table of runs" tabindex="0"><table><caption>Newest first</caption>
       <thead><tr><th>At</th><th>Step</th><th>Messages</th><th>Model</th><th class="number">In</th><th class="number">Cached</th>
         <th class="number">Out</th><th class="number">Cost</th><th class="number">ms</th><th>Outcome</th></tr></thead>
-      <tbody>${found.items.map((run) => html`<tr class=${run.outcome}><td>${when(run.at)}</td><td>${run.kind}</td>
+      <tbody>${found.items.map((run) => html`<tr key=${run.id} class=${run.outcome}><td>${when(run.at)}</td><td>${run.kind}</td>
         <td>${run.session === name ? "" : run.session}${run.from_seq === null ? "" : ` #${run.from_seq}-${run.to_seq}`}</td><td>${run.model}</td>
         <td class="number">${count.format(run.input_tokens)}</td><td class="number">${count.format(run.cached_input_tokens)}</td>
         <td class="number">${count.format(run.output_tokens)}</td>

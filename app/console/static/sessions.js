@@ -29,7 +29,7 @@ export function SessionList({ chosen, status, onStatus }) {
     ${found.error && html`<${Notice} kind="error">${found.error}<//>`}
     ${found.loaded && !found.items.length && !found.error &&
       html`<p class="hint">${found.more ? "None so far." : search || status ? "There is none." : "There is no session yet."}</p>`}
-    <ul class="sessions">${found.items.map((item) => html`<${Item} item=${item} chosen=${item.session === chosen} />`)}</ul>
+    <ul class="sessions">${found.items.map((item) => html`<${Item} key=${item.session} item=${item} chosen=${item.session === chosen} />`)}</ul>
     ${found.more && html`<button onClick=${() => setPages(pages + 1)}>More</button>`}
   `;
 }

@@ -82,7 +82,7 @@ function Notes({ name, memory, notes, oldest, newest, onCite }) {
   ].sort((one, other) => other.to_seq - one.to_seq);
   return html`<ol class="notes" aria-label="Notes of these messages">
     ${shown.length === 0 && html`<li class="hint">No note covers these messages yet.</li>`}
-    ${shown.map((note) => html`<li class=${`note ${note.kind} ${note.status}`}>
+    ${shown.map((note) => html`<li key=${`${note.kind} ${note.id}`} class=${`note ${note.kind} ${note.status}`}>
       <div class="line"><b>${note.kind} ${note.id}</b> <span class="tag">${note.status}</span>
         ${note.level && html`<span class="tag">level ${note.level}</span>`}
         <span class="right">${span(note, memory)} · ${count.format(note.tokens)} tokens</span></div>

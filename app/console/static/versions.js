@@ -44,7 +44,7 @@ function Diff({ diff }) {
     ...diff.entered.map((change) => ({ ...change, how: "entered" })),
   ];
   return html`<h2>What version ${diff.to_version} changed</h2>
-    <ul class="log">${changes.map((change) => html`<li class=${`note change ${change.how}`}>
+    <ul class="log">${changes.map((change) => html`<li key=${`${change.kind} ${change.id} ${change.how}`} class=${`note change ${change.how}`}>
       <div class="line"><b>${change.how === "left" ? "−" : "+"} ${change.kind} ${change.id}</b> <span class="tag">${change.why}</span>
         <span class="right">#${change.from_seq}-${change.to_seq} · ${count.format(change.tokens)} tokens</span></div>
       <details><summary>Text</summary><${Text}>${change.text}<//></details></li>`)}</ul>
