@@ -15,7 +15,7 @@ from tests.conftest import Service, StartService
 from tests.console.conftest import page_of, reading_key
 from tests.journeys.looks import items, until_stalled
 from tests.journeys.talk import plain_talk
-from tests.model_server import Fault, ModelServer
+from tests.model_server import Fault, ModelServer, Said
 
 KEY = "a-key-of-sixteen-or-more"
 SMALL: dict[str, Any] = {
@@ -111,6 +111,29 @@ async def test_a_message_that_comes_is_drawn_without_asking_for_the_others_again
         async with page.expect_request(lambda asked: "/messages?" in asked.url and "limit=500" in asked.url) as drawn:
             await service.append("support-1", {"role": "user", "content": "My new address is Rua Augusta 12."})
         assert "after_seq=4" in (await drawn.value).url
+
+
+async def test_what_is_no_longer_shown_is_forgotten(service: Service, browser: Browser) -> None:
+    """A tab on a busy session took 0.2 MB for each message that came, until the browser ended it."""
+    for begin in (1, 51):
+        numbered = ({"role": "user", "content": f"Number {begin + index}."} for index in range(50))
+        await service.append("support-1", *numbered)
+    async with page_of(browser, f"{service.url}/#/support-1") as page:
+        told = await page.context.new_cdp_session(page)
+
+        async def kept_after(last: int) -> int:
+            for number in range(last - 9, last + 1):
+                await service.append("support-1", {"role": "user", "content": f"Number {number}."})
+                await expect(page.locator(f"#message-{number}")).to_be_visible()
+            lists = await told.send("Runtime.evaluate", {"expression": "Array.prototype"})
+            found = await told.send("Runtime.queryObjects", {"prototypeObjectId": lists["result"]["objectId"]})
+            call = {"functionDeclaration": "function () { return this.length }", "returnByValue": True}
+            counted = await told.send("Runtime.callFunctionOn", call | {"objectId": found["objects"]["objectId"]})
+            await told.send("Runtime.releaseObject", {"objectId": found["objects"]["objectId"]})
+            return int(counted["result"]["value"])
+
+        before = await kept_after(110)
+        assert await kept_after(120) < 1.1 * before
 
 
 async def test_notes_that_have_left_the_log_are_asked_for_once(service: Service, browser: Browser) -> None:
@@ -431,6 +454,48 @@ async def test_a_service_that_is_slow_is_asked_once_at_a_time(service: Service, 
     await context.close()
 
 
+async def test_a_service_that_hangs_is_not_said_to_be_live(service: Service, browser: Browser) -> None:
+    """Its connections stay open, so the page went on to show what was, with a green dot."""
+    await talked(service, messages=1)
+    for place in ("", "#/support-1"):
+        context = await browser.new_context()
+        page = await context.new_page()
+        await page.clock.install()
+        await page.goto(f"{service.url}/{place}")
+        await expect(page.get_by_role("status").get_by_text("live", exact=True)).to_be_visible()
+        await page.route("**/*", lambda route: None)  # answers never
+        await page.clock.run_for(6_000)
+        await page.clock.run_for(45_000)
+        await expect(page.get_by_text("not live")).to_be_visible()
+        await expect(page.get_by_role("alert").first).to_have_text("the service does not answer")
+        await context.close()
+
+
+async def test_a_page_that_was_not_answered_says_so_and_is_asked_for_again(service: Service, browser: Browser) -> None:
+    """Nothing happened, however often one pressed the button."""
+    for begin in range(1, 121, 60):
+        numbered = ({"role": "user", "content": f"Number {begin + index}."} for index in range(60))
+        await service.append("support-1", *numbered)
+    context = await browser.new_context()
+    page = await context.new_page()
+    await page.goto(f"{service.url}/#/support-1")
+    await expect(page.locator("#message-120")).to_be_visible()
+    await page.route("**/messages?*", lambda route: route.fulfill(status=503, json={"detail": "the database is away"}))
+    await page.get_by_role("button", name="Older").click()
+    await expect(page.get_by_role("alert")).to_have_text("the database is away")
+    await page.unroute_all()
+    await page.get_by_role("button", name="Older").click()
+    await expect(page.locator("#message-60")).to_be_visible()
+    await expect(page.get_by_role("alert")).to_have_count(0)
+
+    await page.get_by_role("link", name="Runs").click()
+    await expect(page.get_by_text("No call was made.")).to_be_visible()
+    await page.route("**/runs?*", lambda route: route.fulfill(status=503, json={"detail": "the database is away"}))
+    await page.get_by_label("Outcome").select_option("failed")
+    await expect(page.get_by_role("alert")).to_have_text("the database is away")
+    await context.close()
+
+
 async def test_a_tab_that_is_not_seen_leaves_its_stream_to_others_and_shows_what_it_missed(
     service: Service, browser: Browser
 ) -> None:
@@ -634,6 +699,26 @@ async def test_names_of_the_greatest_length_make_no_view_wider_than_a_phone(serv
         await page.get_by_label("Query").press("Enter")
         await expect(page.locator(".hit").first).to_be_visible()
         assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "hits"
+
+
+async def test_tables_are_no_taller_than_they_need_be(
+    start_service: StartService, browser: Browser, models: ModelServer
+) -> None:
+    """On a phone each run was a screen of its own, one letter wide; hundreds of segments stood before the payload."""
+    models.always = Said(status=400, body={"error": {"message": "no such model here " * 12}})
+    async with start_service(provider="openai", memory=WAITING | {"message_tokens": 10_000}) as service:
+        await service.append("s", *plain_talk(90))
+        await service.client.post("/sessions/s/memory/observe")
+        async with page_of(browser, f"{service.url}/#/s/runs", viewport={"width": 360, "height": 740}) as page:
+            run = await page.locator("tr.failed").first.bounding_box()
+            assert run is not None
+            assert run["height"] < 370
+            await page.get_by_role("link", name="Context", exact=True).click()
+            segments = page.get_by_role("region", name="Segments")
+            await expect(segments.locator("tr").nth(80)).to_be_attached()
+            box = await segments.bounding_box()
+            assert box is not None
+            assert box["height"] < 740
 
 
 async def fit_and_faultless(page: Page, view: str) -> None:

@@ -3,6 +3,10 @@
 const KEY = "daybook-key";
 export const REFUSED = "daybook-key-refused"; // an event of the window: the key is none, or no longer one
 
+const AWAY = { detail: "the service does not answer" };
+const ANSWER_MS = 30_000;
+const SILENT_MS = 45_000; // of a stream: the service says something every 15 s
+
 class Problem extends Error {
   constructor(status, body) {
     super(body?.detail ?? `the service answered ${status}`);
@@ -31,7 +35,7 @@ const url = (path, query = {}) => {
 // The answer to a request that was not refused. Throws a Problem, whose status is 0 where there was no answer.
 async function asked(path, query, options) {
   const answer = await fetch(url(path, query), options).catch((error) => {
-    throw error.name === "AbortError" ? error : new Problem(0, { detail: "the service does not answer" });
+    throw error.name === "AbortError" ? error : new Problem(0, AWAY);
   });
   scope = answer.headers.get("Key-Scope") ?? scope;
   if (answer.ok) return answer;
@@ -49,7 +53,20 @@ export async function call(method, path, { query, body, signal } = {}) {
   return answer.status === 204 ? null : answer.json();
 }
 
-export const get = (path, query, signal) => call("GET", path, { query, signal });
+// Aborts where nothing is heard for `ms`: a service that hangs closes no connection, and would seem to be as it was.
+function patience(ms) {
+  const stop = new AbortController();
+  let timer = null;
+  const end = () => clearTimeout(timer);
+  const heard = () => (end(), (timer = setTimeout(() => stop.abort(new Problem(0, AWAY)), ms)));
+  heard();
+  return { heard, end, within: (signal) => (signal ? AbortSignal.any([signal, stop.signal]) : stop.signal) };
+}
+
+export async function get(path, query, signal) {
+  const patient = patience(ANSWER_MS);
+  return call("GET", path, { query, signal: patient.within(signal) }).finally(patient.end);
+}
 
 // The first pages of a list, and whether it goes on.
 export async function some(path, query, pages, signal) {
@@ -79,25 +96,30 @@ const pause = (ms, signal) =>
 export async function listen(name, { signal, onEvent, onState }) {
   let last = null;
   while (!signal.aborted) {
+    const patient = patience(SILENT_MS);
     try {
-      const answer = await asked(`${session(name)}/memory/events`, {}, { signal, headers: headers(last ? { "Last-Event-ID": last } : {}) });
+      const options = { signal: patient.within(signal), headers: headers(last ? { "Last-Event-ID": last } : {}) };
+      const answer = await asked(`${session(name)}/memory/events`, {}, options);
       onState(true);
-      for await (const event of events(answer.body)) {
+      for await (const event of events(answer.body, patient.heard)) {
         last = event.id ?? last;
         onEvent(event);
       }
     } catch (error) {
       if (signal.aborted || error.status === 404 || error.status === 401) return;
+    } finally {
+      patient.end();
     }
     onState(false);
     await pause(2000, signal);
   }
 }
 
-async function* events(body) {
+async function* events(body, heard) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    heard();
     text += part.value;
     const blocks = text.split("\n\n");
     text = blocks.pop();

@@ -1,7 +1,7 @@
 // The operator's page: a list of sessions, the whole service, and one session in the light of its memory. Which of them
 // is in the URL's hash.
 
-import { html, render, useEffect, useState } from "./vendor/htm-preact.js";
+import { html, render, useEffect, useState } from "./html.js";
 import { REFUSED, get, key, mayChange } from "./api.js";
 import { KeyAsk, Notice } from "./parts.js";
 import { SessionList } from "./sessions.js";

@@ -1,6 +1,6 @@
 // The compiled context in any format, its segments coloured by how long each stays the same.
 
-import { html, useState } from "./vendor/htm-preact.js";
+import { html, useState } from "./html.js";
 import { get, session } from "./api.js";
 import { Notice, count, useLoaded } from "./parts.js";
 
@@ -18,6 +18,7 @@ export function ContextView({ name, memory }) {
     <div class="filters"><label>Format <select onChange=${(event) => setFormat(event.target.value)}>
       ${FORMATS.map((each) => html`<option value=${each} selected=${each === format}>${each}</option>`)}</select></label></div>
     ${error && html`<${Notice} kind="error">${error}<//>`}
+    ${!found && !error && html`<p aria-busy="true">Loading</p>`}
     ${found && html`<${Compiled} found=${found} />`}
   `;
 }
@@ -31,7 +32,7 @@ function Compiled({ found }) {
     <div class="strip" role="img" aria-label="Segments by size">${segments.map(
       (segment) => html`<i class=${`stays-${segment.stability}`} style=${{ width: `${(100 * segment.tokens) / total}%` }}
         title=${`${segment.id}: ${segment.tokens} tokens, ${segment.stability}`}></i>`)}</div>
-    <div class="scroll" role="region" aria-label="Segments" tabindex="0"><table><caption>Segments, in their order</caption>
+    <div class="scroll segments" role="region" aria-label="Segments" tabindex="0"><table><caption>Segments, in their order</caption>
       <thead><tr><th>Segment</th><th>Section</th><th>Role</th><th>Stays the same</th><th class="number">Tokens</th><th>Hash</th><th>Cache</th></tr></thead>
       <tbody>${segments.map((segment) => html`<tr><td>${segment.id}</td><td>${segment.section}</td><td>${segment.role}</td>
         <td><i class=${`dot stays-${segment.stability}`}></i>${segment.stability}</td><td class="number">${count.format(segment.tokens)}</td>

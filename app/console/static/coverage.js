@@ -1,6 +1,6 @@
 // The coverage map as a picture: which part of the notes stands for which messages.
 
-import { html } from "./vendor/htm-preact.js";
+import { html } from "./html.js";
 
 const WORDS = {
   reflection: "reflections",

@@ -1,6 +1,6 @@
 // One fact: since when it holds, whose word it is, what it rests on; corrected, ended and deleted by hand.
 
-import { html, useState } from "./vendor/htm-preact.js";
+import { html, useState } from "./html.js";
 import { call, mayChange } from "./api.js";
 import { SEQS, TimeField, fromField, seqsOf, toField } from "./fields.js";
 import { Ask, Text, when } from "./parts.js";

@@ -1,6 +1,6 @@
 // What is known of the session's resource, by category: what holds, and what held.
 
-import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { html, useEffect, useRef, useState } from "./html.js";
 import { call, mayChange, resource, some } from "./api.js";
 import { CATEGORIES, Fact, FactFields, noted } from "./fact.js";
 import { TimeField, fromField, toField } from "./fields.js";

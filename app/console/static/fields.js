@@ -1,6 +1,6 @@
 // Times and numbers of messages in the fields of a form, and back.
 
-import { html } from "./vendor/htm-preact.js";
+import { html } from "./html.js";
 
 // In the reader's own zone, as far as a field shows it: to the minute.
 export function toField(text) {

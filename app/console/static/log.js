@@ -1,6 +1,6 @@
 // The log as the model sees it, each line linked to the messages it cites; notes can be edited and deleted.
 
-import { html, useState } from "./vendor/htm-preact.js";
+import { html, useState } from "./html.js";
 import { all, call, mayChange, session } from "./api.js";
 import { Ask, Notice, Text, cited, count, span, useLoaded, when } from "./parts.js";
 

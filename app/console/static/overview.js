@@ -1,6 +1,6 @@
 // The whole service: whether it is ready, what waits, works and fails, and what it costs. Looks again every 5 seconds.
 
-import { html, useState } from "./vendor/htm-preact.js";
+import { html, useState } from "./html.js";
 import { get, key } from "./api.js";
 import { Figure, Notice, ago, count, dollars, many, short, useLooks, when } from "./parts.js";
 import { wanting } from "./wanting.js";
@@ -160,7 +160,7 @@ function Ages({ ages }) {
 function Failing({ causes, onStatus }) {
   if (!causes.length) return null;
   return html`<h2>Why memories fail</h2>
-    <ul class="causes">${causes.map((cause) => html`<li key=${`${cause.step} ${cause.kind} ${cause.message}`} class="note">
+    <ul class="causes">${causes.map((cause) => html`<li key=${`${cause.step} ${cause.kind}`} class="note">
       <div class="line"><b>${cause.step}: ${cause.kind.replaceAll("_", " ")}</b>
         <span class="tag">${many(cause.memories, "memory", "memories")}</span>
         <span class="right">${many(cause.attempts, "time")} in a row · last ${when(cause.last_at)} · next ${when(cause.next_at)}</span></div>

@@ -1,6 +1,6 @@
 // Small parts that several views use.
 
-import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { html, useEffect, useRef, useState } from "./html.js";
 
 export const count = new Intl.NumberFormat("en");
 export const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });

@@ -1,6 +1,6 @@
 // Whether something can be found: in a session, or in all sessions of its resource.
 
-import { html, useState } from "./vendor/htm-preact.js";
+import { html, useState } from "./html.js";
 import { call, key, resource, session } from "./api.js";
 import { TimeField, fromField, toField } from "./fields.js";
 import { Notice, Text, many, useLoaded, when } from "./parts.js";

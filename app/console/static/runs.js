@@ -1,34 +1,35 @@
 // Calls of the observer and the reflector: what they cost, how long they took, what became of them.
 
-import { html, useState } from "./vendor/htm-preact.js";
+import { html, useState } from "./html.js";
 import { session, some } from "./api.js";
 import { Notice, Text, count, dollars, useLoaded, when } from "./parts.js";
 
 export function RunsView({ name, change }) {
-  const [outcome, setOutcome] = useState("");
-  const [pages, setPages] = useState(1);
+  const [asked, ask] = useState({ outcome: "", pages: 1 });
+  const { outcome, pages } = asked;
   const [found, error] = useLoaded(
-    (signal) => some(`${session(name)}/memory/runs`, { outcome }, pages, signal),
-    [name, change, outcome, pages],
+    async (signal) => ({ asked, ...(await some(`${session(name)}/memory/runs`, { outcome }, pages, signal)) }),
+    [name, change, asked],
   );
   if (error && !found) return html`<${Notice} kind="error">${error}<//>`;
   if (!found) return html`<p aria-busy="true">Loading</p>`;
   return html`
-    <div class="filters"><label>Outcome <select onChange=${(event) => setOutcome(event.target.value)}>
+    <div class="filters"><label>Outcome <select onChange=${(event) => ask({ outcome: event.target.value, pages: 1 })}>
       <option value="">any</option>${["recorded", "rejected", "failed"].map((each) => html`<option value=${each} selected=${each === outcome}>${each}</option>`)}</select></label></div>
-    <div class="scroll" role="region" aria-label="Table of runs" tabindex="0"><table><caption>Newest first</caption>
-      <thead><tr><th>At</th><th>Step</th><th>Messages</th><th>Model</th><th class="number">In</th><th class="number">Cached</th>
-        <th class="number">Out</th><th class="number">Cost</th><th class="number">ms</th><th>Outcome</th></tr></thead>
+    ${error && found.asked !== asked && html`<${Notice} kind="error">${error}<//>`}
+    <div class="scroll runs" role="region" aria-label="Table of runs" tabindex="0"><table><caption>Newest first</caption>
+      <thead><tr><th>At</th><th>Step</th><th>Outcome</th><th>Messages</th><th>Model</th><th class="number">In</th><th class="number">Cached</th>
+        <th class="number">Out</th><th class="number">Cost</th><th class="number">ms</th></tr></thead>
       <tbody>${found.items.map((run) => html`<tr key=${run.id} class=${run.outcome}><td>${when(run.at)}</td><td>${run.kind}</td>
+        <td>${run.outcome}${run.error && html`<span class="wrong">${run.error}</span>`}
+          ${run.rejected_output && html`<details><summary>Output</summary><${Text}>${run.rejected_output}<//></details>`}</td>
         <td>${run.session === name ? "" : run.session}${run.from_seq === null ? "" : ` #${run.from_seq}-${run.to_seq}`}</td><td>${run.model}</td>
         <td class="number">${count.format(run.input_tokens)}</td><td class="number">${count.format(run.cached_input_tokens)}</td>
         <td class="number">${count.format(run.output_tokens)}</td>
         <td class="number">${run.cost_usd === null ? "unknown" : dollars.format(run.cost_usd)}</td>
-        <td class="number">${count.format(run.latency_ms)}</td>
-        <td>${run.outcome}${run.error && html`<span class="wrong">${run.error}</span>`}
-          ${run.rejected_output && html`<details><summary>Output</summary><${Text}>${run.rejected_output}<//></details>`}</td></tr>`)}</tbody>
+        <td class="number">${count.format(run.latency_ms)}</td></tr>`)}</tbody>
     </table></div>
     ${found.items.length === 0 && html`<p class="hint">No call was made.</p>`}
-    ${found.more && html`<button onClick=${() => setPages(pages + 1)}>More</button>`}
+    ${found.more && html`<button onClick=${() => ask({ outcome, pages: pages + 1 })}>More</button>`}
   `;
 }

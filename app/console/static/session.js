@@ -1,6 +1,6 @@
 // One session: how its memory stands, and its views. Looks again whenever an event tells of something.
 
-import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { html, useEffect, useRef, useState } from "./html.js";
 import { call, get, listen, mayChange, session } from "./api.js";
 import { Ask, Figure, Notice, Status, ago, count, dollars, inTimeline, many, short, useLoaded, useSeen, when } from "./parts.js";
 import { CoverageMap } from "./coverage.js";

@@ -1,6 +1,6 @@
 // The list of sessions, with where the memory of each stands.
 
-import { html, useEffect, useState } from "./vendor/htm-preact.js";
+import { html, useEffect, useState } from "./html.js";
 import { some } from "./api.js";
 import { Notice, Status, ago, short, useLooks } from "./parts.js";
 

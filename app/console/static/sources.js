@@ -1,6 +1,6 @@
 // What something rests on, as links to the messages.
 
-import { html } from "./vendor/htm-preact.js";
+import { html } from "./html.js";
 import { inTimeline, numbers } from "./parts.js";
 
 // Numbers that follow each other are told as one range.

@@ -1,6 +1,6 @@
 // Messages and the notes made of them, side by side, newest first; tokens over time as a chart.
 
-import { html, useEffect, useMemo, useRef, useState } from "./vendor/htm-preact.js";
+import { html, useEffect, useMemo, useRef, useState } from "./html.js";
 import uPlot from "./vendor/uplot.js";
 import { all, get, session, some } from "./api.js";
 import { Message, Notice, Text, cited, count, isShared, short, span, useLoaded } from "./parts.js";
@@ -12,19 +12,20 @@ const VERSIONS_MAX = 5000;
 const NOTES_MAX = 2000; // of each kind, for the chart
 
 export function Timeline({ name, memory, change, cite, onCite }) {
-  const [before, setBefore] = useState(null);
+  const [asked, ask] = useState({ before: null }); // asked again each time, as where it was not answered
   const around = cite && cite.from + 1 + PAGE / 2; // the page with what is cited in its middle
   useEffect(() => {
-    if (cite) setBefore(around);
+    if (cite) ask({ before: around });
   }, [cite]);
   const [found, error] = useLoaded(
     async (signal) => {
       const path = session(name);
-      const query = { order: "desc", limit: PAGE, before_seq: before && before <= memory.cursor.last_seq ? before : null };
+      const before = asked.before && asked.before <= memory.cursor.last_seq ? asked.before : null;
+      const query = { order: "desc", limit: PAGE, before_seq: before };
       const page = await get(`${path}/messages`, query, signal);
-      return { messages: page.items, older: page.next_cursor !== null, before };
+      return { messages: page.items, older: page.next_cursor !== null, asked };
     },
-    [name, change, before],
+    [name, change, asked],
   );
   const [notes] = useLoaded(async (signal) => {
     const lists = ["observations", "reflections"].map((kind) =>
@@ -34,7 +35,7 @@ export function Timeline({ name, memory, change, cite, onCite }) {
   }, [name, change]);
   const led = useRef(null); // to what was cited, once: who has gone on since is not taken back by what comes
   useEffect(() => {
-    if (!cite || cite === led.current || found?.before !== around) return;
+    if (!cite || cite === led.current || found?.asked.before !== around) return;
     led.current = cite;
     document.getElementById(`message-${cite.from}`)?.focus();
   }, [cite, found]);
@@ -47,12 +48,13 @@ export function Timeline({ name, memory, change, cite, onCite }) {
   return html`
     <${Growth} name=${name} memory=${memory} change=${change} />
     <div class="pager">
-      <button disabled=${newest >= memory.cursor.last_seq} onClick=${() => setBefore(null)}>Newest</button>
-      <button disabled=${newest >= memory.cursor.last_seq} onClick=${() => setBefore(newest + PAGE + 1)}>Newer</button>
+      <button disabled=${newest >= memory.cursor.last_seq} onClick=${() => ask({ before: null })}>Newest</button>
+      <button disabled=${newest >= memory.cursor.last_seq} onClick=${() => ask({ before: newest + PAGE + 1 })}>Newer</button>
       <span>#${oldest} to #${newest} of ${count.format(memory.cursor.last_seq)}</span>
-      <button disabled=${!older} onClick=${() => setBefore(oldest)}>Older</button>
+      <button disabled=${!older} onClick=${() => ask({ before: oldest })}>Older</button>
       <${Leap} last=${memory.cursor.last_seq} onCite=${onCite} />
     </div>
+    ${error && found.asked !== asked && html`<${Notice} kind="error">${error}<//>`}
     <div class="sides">
       <ol class="messages" aria-label="Messages">${messages.map(
         (message) => html`<${Message} key=${message.seq} message=${message} marked=${cite && message.seq >= cite.from && message.seq <= cite.to} />`,

@@ -1,6 +1,6 @@
 // The log through time: a slider over its versions, what each changed, and the log as it was.
 
-import { html, useEffect, useState } from "./vendor/htm-preact.js";
+import { html, useEffect, useState } from "./html.js";
 import { all, get, session } from "./api.js";
 import { Notice, Text, cited, count, numbers, useLoaded, when } from "./parts.js";
 
