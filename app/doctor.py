@@ -8,6 +8,7 @@ from enum import StrEnum
 
 import asyncpg
 
+from app.artifacts.objects import NoFolder
 from app.choosing import chosen_models, unused_models
 from app.diagnostics.backlog_store import BacklogStore
 from app.diagnostics.health import readiness
@@ -26,6 +27,7 @@ CLOCK_SECONDS_MAX = 5.0  # between this machine's clock and the database's, whic
 IS_READ_ONLY = "SELECT current_setting('transaction_read_only')::boolean"
 LOG_VERBOSITY = "SELECT current_setting('log_error_verbosity')"
 TROUBLED_MAX = 20  # memories told by name
+MOUNT = "mount it; if it is a new one, the service begins to use it when it starts"
 PROBE = ModelRequest(system="Answer with the word OK.", prompt="Are you there?", max_output_tokens=64)
 
 
@@ -140,6 +142,9 @@ async def _objects(settings: Settings) -> AsyncIterator[Finding]:
     check = "object store"
     try:
         objects = build_objects(settings, begins=False)
+    except NoFolder as error:
+        yield Finding(check=check, verdict=Verdict.WARNING, detail=str(error), advice=MOUNT)
+        return
     except StartError as error:
         yield Finding(check=check, verdict=Verdict.WRONG, detail=str(error), advice="the service does not start so")
         return
@@ -149,8 +154,7 @@ async def _objects(settings: Settings) -> AsyncIterator[Finding]:
     if trouble is None:
         yield Finding(check=check, verdict=Verdict.OK, detail="answers")
     elif objects.is_unmarked():
-        advice = "mount it; if it is a new one, the service begins to use it when it starts"
-        yield Finding(check=check, verdict=Verdict.WARNING, detail=trouble, advice=advice)
+        yield Finding(check=check, verdict=Verdict.WARNING, detail=trouble, advice=MOUNT)
     else:
         advice = "see DAYBOOK_ARTIFACTS__URL and the store's own variables; only artifacts are without it"
         yield Finding(check=check, verdict=Verdict.WRONG, detail=trouble, advice=advice)

@@ -122,7 +122,7 @@ def database_config(settings: Settings, url: str) -> DatabaseConfig:
 def build_objects(settings: Settings, *, begins: bool = True) -> Objects | None:
     """The object store; None where the bytes are in the database. Raises StartError.
 
-    ``begins``: True takes an empty folder for one that is new, False for one that is not mounted.
+    ``begins``: True takes a folder that is empty or missing for a new one, False for one that is not mounted.
     """
     chosen = settings.artifacts
     if chosen.url is None:

@@ -57,6 +57,10 @@ class ObjectCut(Unavailable):
     """An object ends before its artifact does: what is left of it is not the artifact."""
 
 
+class NoFolder(StartError):
+    """The store is a folder that is not there: not mounted, or a new one."""
+
+
 class Objects:
     """One object per version that is put: none is shared, so the deletion of one is never that of another."""
 
@@ -154,8 +158,8 @@ class Objects:
 def open_objects(url: str, *, concurrency: int = CONCURRENCY, begins: bool = True) -> Objects:
     """The object store at a URL (``file:///srv/daybook``, ``s3://bucket/prefix``, ``gs://``, ``az://``).
 
-    A folder that is empty may be one that is not mounted: it is taken for a new one only where this ``begins``. Raises
-    StartError: the library is not there, or this is no URL of a store.
+    A folder that is empty or not there may be one that is not mounted: it is taken for a new one, and made, only where
+    this ``begins``, else NoFolder is raised. Raises StartError: the library is not there, or this is no URL of a store.
     """
     try:
         from obstore.exceptions import BaseError
@@ -165,11 +169,12 @@ def open_objects(url: str, *, concurrency: int = CONCURRENCY, begins: bool = Tru
     if urlsplit(url).scheme not in SCHEMES:  # the library knows others, of which some keep nothing
         raise StartError(f"DAYBOOK_ARTIFACTS__URL: it is no URL of {', '.join(f'{scheme}://' for scheme in SCHEMES)}")
     folder = _folder(url)
-    is_new = begins or (folder is not None and not folder.exists())
+    if folder is not None and not begins and not folder.exists():
+        raise NoFolder("DAYBOOK_ARTIFACTS__URL: its folder is not there")
     options = {"mkdir": True} if url.startswith("file:") else REMOTE
     try:
         store = from_url(url, **options)
-        mark = None if folder is None else _marked(folder, is_new=is_new)
+        mark = None if folder is None else _marked(folder, is_new=begins)
         return Objects(store, concurrency=concurrency, mark=mark)
     except (BaseError, ValueError, OSError) as error:
         raise StartError(f"DAYBOOK_ARTIFACTS__URL: {_told(error, url)}") from error

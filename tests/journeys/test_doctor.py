@@ -42,6 +42,8 @@ def test_a_sound_service_is_found_sound(database_url: str) -> None:
 
 
 def test_the_object_store_is_looked_at(database_url: str, tmp_path: Path) -> None:
+    (tmp_path / "objects").mkdir()
+    (tmp_path / "objects" / ".daybook").touch()
     found = diagnosed(database_url=database_url, artifacts={"url": f"file://{tmp_path}/objects"})
     assert found["object store"] == Finding(check="object store", verdict=Verdict.OK, detail="answers")
 
@@ -58,8 +60,9 @@ def test_a_folder_that_may_be_not_mounted_is_told_and_not_taken_for_a_new_one(
     database_url: str, tmp_path: Path
 ) -> None:
     """Else the running service, for which it is away, would go on beneath the mount point."""
-    found = diagnosed(database_url=database_url, artifacts={"url": f"file://{tmp_path}"})
-    assert found["object store"].verdict is Verdict.WARNING
+    for folder in (tmp_path, tmp_path / "objects"):
+        found = diagnosed(database_url=database_url, artifacts={"url": f"file://{folder}"})
+        assert found["object store"].verdict is Verdict.WARNING
     assert list(tmp_path.iterdir()) == []
 
 
