@@ -412,6 +412,31 @@ async def test_the_overview_tells_what_fails_and_leads_to_it(
             await expect(page.locator("tr.failed").first).to_be_visible()
 
 
+@pytest.mark.usefixtures("models")
+async def test_what_no_price_is_known_for_is_not_said_to_be_free(start_service: StartService, browser: Browser) -> None:
+    """The page said $0.00, and 0% of a cap that such calls never reach."""
+    caps = {"tenant_usd_per_day": 5.0}
+    async with start_service(provider="openai", model="of-our-own", memory=WAITING, caps=caps) as service:
+        await service.append("s", *plain_talk(8), wait_ms=50_000)
+        async with page_of(browser, f"{service.url}/#/s") as page:
+            await expect(figure(page, "Spent")).to_have_text("not known")
+            await page.get_by_role("link", name="Overview", exact=True).click()
+            spent = page.locator(".figures div", has=page.get_by_text("Spent today", exact=True))
+            await expect(spent).to_contain_text("tokens of no known price")
+
+
+async def test_a_session_that_ended_or_is_a_branch_says_so(service: Service, browser: Browser) -> None:
+    await talked(service, messages=4)
+    await service.client.post("/sessions/support-1/branch", json={"key": "try-1", "at_seq": 3})
+    await service.client.post("/sessions/try-1/end")
+    async with page_of(browser, f"{service.url}/#/try-1", timezone_id="Asia/Tokyo") as page:
+        await expect(page.locator(".head .tag", has_text="ended")).to_be_visible()
+        await page.locator(".head").get_by_role("link", name="support-1 #3").click()
+        await expect(page.locator("#message-3.marked")).to_be_focused()
+        await page.get_by_role("link", name="Overview", exact=True).click()
+        await expect(page.locator(".head .right")).to_contain_text("GMT+9")
+
+
 async def test_the_overview_is_looked_at_again_by_itself_and_says_when_it_cannot(
     service: Service, browser: Browser
 ) -> None:
@@ -463,7 +488,7 @@ async def test_a_service_that_hangs_is_not_said_to_be_live(service: Service, bro
         await page.clock.install()
         await page.goto(f"{service.url}/{place}")
         await expect(page.get_by_role("status").get_by_text("live", exact=True)).to_be_visible()
-        await page.route("**/*", lambda route: None)  # answers never
+        await page.route("**/*", lambda _route: None)  # answers never
         await page.clock.run_for(6_000)
         await page.clock.run_for(45_000)
         await expect(page.get_by_text("not live")).to_be_visible()

@@ -2,7 +2,7 @@
 
 import { html, useState } from "./html.js";
 import { get, key } from "./api.js";
-import { Figure, Notice, ago, count, dollars, many, short, useLooks, when } from "./parts.js";
+import { Figure, Notice, ago, count, dollars, many, short, useLooks, when, zone } from "./parts.js";
 import { wanting } from "./wanting.js";
 
 const KEPT_MAX = 120; // looks that the curve shows: ten minutes
@@ -49,7 +49,7 @@ export function OverviewPage({ onStatus }) {
   return html`
     <div class="head"><h1>Overview</h1>
       <span class=${`live ${error ? "" : "on"}`} role="status">${error ? "not live" : "live"}</span>
-      <span class="hint right">${[ready.database, told && when(told.at)].filter(Boolean).join(" · ")}</span></div>
+      <span class="hint right">${[ready.database, told && `${when(told.at)} ${zone(told.at)}`].filter(Boolean).join(" · ")}</span></div>
     ${error && error !== ready.error && html`<${Notice} kind="error">${error}<//>`}
     ${(items.length > 0 || !error) && html`<${Wanting} items=${items} />`}
     ${told && html`<${Queue} told=${told} ready=${ready} onStatus=${onStatus} />
@@ -95,7 +95,7 @@ function Queue({ told, ready, onStatus }) {
 
 function Spending({ spending }) {
   if (!spending) return html`<${Figure} name="Spent today" value="not counted" hint="no cap is set" />`;
-  const { cap, tokens, cost_usd } = spending.tenant;
+  const { cap, tokens, cost_usd, unpriced_tokens } = spending.tenant;
   const inDollars = cap.cost_usd !== null;
   const share = Math.max(cap.tokens ? tokens / cap.tokens : 0, cap.cost_usd ? cost_usd / cap.cost_usd : 0);
   const capped = cap.tokens !== null || inDollars;
@@ -103,6 +103,7 @@ function Spending({ spending }) {
     cap.tokens !== null && `${short.format(tokens)} of ${short.format(cap.tokens)} tokens`,
     inDollars && `${dollars.format(cost_usd)} of ${dollars.format(cap.cost_usd)}`,
     !capped && `${short.format(tokens)} tokens; sessions have caps`,
+    unpriced_tokens > 0 && `${short.format(unpriced_tokens)} tokens of no known price`,
     spending.rung !== "full" && spending.rung.replaceAll("_", " "),
   ].filter(Boolean).join(", ");
   return html`<${Figure} name="Spent today" value=${capped ? `${Math.round(share * 100)}%` : dollars.format(cost_usd)} hint=${hint}>

@@ -7,8 +7,12 @@ export const short = new Intl.NumberFormat("en", { notation: "compact", maximumF
 export const dollars = new Intl.NumberFormat("en", { style: "currency", currency: "USD", maximumFractionDigits: 4 });
 export const many = (number, one, several = `${one}s`) => `${count.format(number)} ${number === 1 ? one : several}`;
 const time = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
+const zoned = new Intl.DateTimeFormat("en", { timeZoneName: "short" });
 
 export const when = (text) => (text ? time.format(new Date(text)) : "");
+
+// Of all times that are shown: the reader's, while logs and caps go by UTC.
+export const zone = (text) => zoned.formatToParts(new Date(text)).find(({ type }) => type === "timeZoneName").value;
 
 export function ago(seconds) {
   if (seconds < 90) return `${Math.round(seconds)} s`;

@@ -53,8 +53,8 @@ function useEvents(name) {
 export function SessionPage({ name, tab, cite }) {
   const events = useEvents(name);
   const [found, error] = useLoaded(async (signal) => {
-    const [memory, { resource_id }] = await Promise.all(["/memory", ""].map((of) => get(session(name) + of, {}, signal)));
-    return { memory, resourceId: resource_id };
+    const [memory, about] = await Promise.all(["/memory", ""].map((of) => get(session(name) + of, {}, signal)));
+    return { memory, about };
   }, [name, events.change]);
   const [, View] = VIEWS[tab] ?? VIEWS.timeline;
   const show = (from, to) => {
@@ -65,11 +65,12 @@ export function SessionPage({ name, tab, cite }) {
   const back = html`<a class="back" href="#/">All sessions</a>`;
   if (error && !found) return html`${back}<h1>${name}</h1><${Notice} kind="error">${error}<//>`;
   if (!found) return html`${back}<p aria-busy="true">Loading</p>`;
-  const { memory, resourceId } = found;
+  const { memory, about } = found;
+  const resourceId = about.resource_id;
   return html`
     ${back}
     ${error && html`<${Notice} kind="error">${error}<//>`}
-    <${Head} name=${name} memory=${memory} resourceId=${resourceId} events=${events} />
+    <${Head} name=${name} memory=${memory} about=${about} events=${events} />
     <${CoverageMap} memory=${memory} onShow=${show} />
     <nav class="tabs" aria-label="Views">
       ${Object.entries(VIEWS).filter(([id]) => id !== "facts" || resourceId).map(
@@ -83,7 +84,7 @@ export function SessionPage({ name, tab, cite }) {
   `;
 }
 
-function Head({ name, memory, resourceId, events }) {
+function Head({ name, memory, about, events }) {
   const [done, setDone] = useState(null);
   const [asking, setAsking] = useState(null);
   const act = async (step) => {
@@ -96,11 +97,14 @@ function Head({ name, memory, resourceId, events }) {
     }
     events.again();
   };
-  const spent = (memory.usage.observer.cost_usd ?? 0) + (memory.usage.reflector.cost_usd ?? 0);
+  const [spent, tokens] = ["cost_usd", "output_tokens"].map((what) => memory.usage.observer[what] + memory.usage.reflector[what]);
+  const isPriced = spent > 0 || !tokens; // a price that nobody knows is counted as nothing
   return html`
     <div class="head">
       <h1>${name}</h1> <${Status} of=${memory.status} />
-      ${resourceId && html`<span class="tag" title="Its resource">${resourceId}</span>`}
+      ${about.resource_id && html`<span class="tag" title="Its resource">${about.resource_id}</span>`}
+      ${about.parent && html`<span class="tag">branch of <a href=${inTimeline(about.parent.key, about.parent.at_seq)}>${about.parent.key} #${about.parent.at_seq}</a></span>`}
+      ${about.ended_at && html`<span class="tag" title=${`Ended ${when(about.ended_at)}`}>ended</span>`}
       <span class=${`live ${events.live ? "on" : ""}`} role="status">${events.live ? "live" : "not live"}</span>
       ${mayChange() && html`<div class="buttons">
         <button onClick=${() => act("observe")}>Observe</button>
@@ -130,7 +134,7 @@ function Head({ name, memory, resourceId, events }) {
         hint=${`${short.format(memory.compression.source_tokens)} tokens told in ${short.format(memory.compression.log_tokens)}`} />
       <${Figure} name="Ahead" value=${count.format(memory.buffered.observations)}
         hint=${`observed ahead, ${short.format(memory.buffered.message_tokens)} message tokens`} />
-      <${Figure} name="Spent" value=${dollars.format(spent)}
+      <${Figure} name="Spent" value=${isPriced ? dollars.format(spent) : "not known"}
         hint=${`${memory.usage.observer.calls} + ${memory.usage.reflector.calls} calls of ${[...new Set([memory.observer, memory.reflector])].join(", ")}`} />
       <${Figure} name="Cache hits" value=${memory.usage.actor.cache_hit_ratio === null ? "not told"
         : `${Math.round(memory.usage.actor.cache_hit_ratio * 100)} %`} hint=${`the agent's, in ${many(memory.usage.actor.turns, "turn")}`} />
