@@ -95,6 +95,31 @@ async def test_an_item_may_be_sent_again_with_its_type_and_without(service: Serv
     assert (await post(service, said_once | again)).json()["replayed"] == 1
 
 
+@pytest.mark.parametrize("mark", ["cache_control", "prompt_cache_breakpoint"])
+async def test_what_is_sent_again_may_be_marked_for_a_provider_s_cache_elsewhere(service: Service, mark: str) -> None:
+    marked, text = {mark: {"type": "ephemeral"}}, {"type": "text", "text": "Here."}
+    result = {"type": "tool_result", "tool_call_id": "c1"}
+    said_once = [
+        {"id": "m1", "role": "user", "content": [text | marked]},
+        {"id": "m2", "role": "assistant", "tool_calls": [TOOL_CALL]},
+        {"id": "m3", "role": "tool", "content": [result | {"output": [text | marked]}]},
+    ]
+    await post(service, *said_once)
+    said_again = [
+        said_once[0] | {"content": [text]},
+        said_once[1],
+        said_once[2] | {"content": [result | marked | {"output": [text]}]},
+        {"id": "m4", "role": "user", "content": [text | marked]},
+    ]
+    assert (await post(service, *said_again)).json()["replayed"] == 3
+
+    [first, *_] = (await service.get(MESSAGES))["items"]
+    assert first["content"] == said_once[0]["content"]
+    marked_in_the_call = {"function": {"name": "search", "arguments": f'{{"{mark}": 1}}'}}
+    other = said_once[1] | {"tool_calls": [TOOL_CALL | marked_in_the_call]}
+    problem(await service.client.post(MESSAGES, json={"messages": [other]}), 409, "message-conflict")
+
+
 async def test_the_tool_that_an_item_calls_is_not_who_says_it(service: Service, database_url: str) -> None:
     item = {"type": "function_call", "call_id": "c1", "id": "fc_1", "name": "search", "arguments": "{}"}
     await post(service, said("Where is it?"), item)

@@ -5,11 +5,12 @@ from hashlib import blake2b
 from typing import Any, assert_never
 
 from app.kit.json import canonical
-from app.sessions.model import Kind, Part, PartType, Role, Trust
+from app.sessions.model import Kind, Part, PartType, Role, Trust, is_part
 from app.sessions.wire.fields import WireError, shown
 
 HASH_BYTES = 16
 BARE, BESIDE = ("reasoning_content", "reasoning"), "thinking_blocks"
+CACHE_MARKS = frozenset({"cache_control", "prompt_cache_breakpoint"})  # up to where a provider is to cache
 SAID_BY = {
     Role.USER: Kind.USER,
     Role.ASSISTANT: Kind.ASSISTANT,
@@ -56,9 +57,17 @@ def content_hash(role: Role, name: str | None, parts: Sequence[Part]) -> bytes:
     """16 bytes that are equal for equal content (api.md: role, name and parts), whatever the order of keys.
 
     Reasoning that former versions left out does not count: what they stored stays the same message when sent again.
+    Nor does where a provider is to cache: an agent that sends all of its messages again has moved that mark.
     """
-    counted = [part for part in parts if not _was_left_out(part)]
+    counted = [_unmarked(part) for part in parts if not _was_left_out(part)]
     return blake2b(canonical([role, name, counted]), digest_size=HASH_BYTES).digest()
+
+
+def _unmarked(part: Part) -> Part:
+    """Without the marks of caching, also of the parts in a tool's output or a file's content."""
+    held = {name: value for name in ("output", "content") if isinstance(value := part.get(name), list)}
+    unmarked = {name: [_unmarked(one) if is_part(one) else one for one in value] for name, value in held.items()}
+    return {name: unmarked.get(name, value) for name, value in part.items() if name not in CACHE_MARKS}
 
 
 def _was_left_out(part: Part) -> bool:
