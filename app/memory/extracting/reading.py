@@ -80,7 +80,10 @@ def unread_chunks(loaded: Loaded, rules: Rules, narrowing: Narrowing) -> Reading
 def unread_messages(
     loaded: Loaded, rules: Rules, narrowing: Narrowing, messages: Sequence[Message], *, more: bool
 ) -> Reading:
-    """The oldest of ``messages``, which nobody has observed. ``more``: others come after them."""
+    """The oldest of ``messages``, which nobody has observed. ``more``: others come after them.
+
+    They were read after the memory was, so some may have come since.
+    """
     first = loaded.facts_seq + 1
     limit = rules.observer_input_tokens
     want = narrowing.want_tokens(messages, otherwise=NEVER)
@@ -88,7 +91,7 @@ def unread_messages(
     if span is None:
         return Reading(from_seq=first, to_seq=messages[-1].seq if more else loaded.last_seq)
     left = more or any(message.observe and message.seq > span.to_seq for message in messages)
-    return Reading(from_seq=first, to_seq=span.to_seq if left else loaded.last_seq, span=span)
+    return Reading(from_seq=first, to_seq=span.to_seq if left else max(span.to_seq, loaded.last_seq), span=span)
 
 
 def new_facts(

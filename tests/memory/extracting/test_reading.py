@@ -1,12 +1,15 @@
 """What the lines of an ended session are as facts."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from app.memory.extracting.reading import Reading, new_facts
+from app.memory.extracting.reading import Reading, new_facts, unread_messages
 from app.memory.model import Cite, Detail, Item
+from app.memory.narrowing import EXTRACTED, Narrowing
+from app.memory.rules import Rules
 from app.memory.spans import safe_span
 from tests.memory.building import EMPTY, NOW, observation
 from tests.memory.test_narrowing import message
@@ -67,3 +70,15 @@ def test_a_line_without_a_citation_is_of_the_note_that_says_it() -> None:
     found = new_facts(lines, reading, EMPTY, timezone=ZoneInfo("UTC"), facts_max=9)
 
     assert [fact.sources[0].cites for fact in found] == [(3, 4), (9,)]
+
+
+@pytest.mark.parametrize(("last_seq", "read_to"), [(1, 2), (2, 2), (3, 3)])
+def test_what_came_while_the_memory_was_read_counts_as_read_with_what_is_shown(last_seq: int, read_to: int) -> None:
+    """Else a fact would not be known to rest on it, and would outlive its erasure. What is not observed counts too."""
+    memory = replace(EMPTY, last_seq=last_seq)
+    messages = [message(1, "I live in Lisbon."), message(2, "My code is 4711.")]
+
+    found = unread_messages(memory, Rules.resolve({}, {}), Narrowing.of(memory, EXTRACTED), messages, more=False)
+
+    assert [one.seq for one in found.messages] == [1, 2]
+    assert (found.from_seq, found.to_seq) == (1, read_to)
