@@ -1,6 +1,7 @@
 """Tools that the provider runs itself: call and result stand in one message of the assistant, and go back as they came.
 
-For any other provider, and where one of the two is missing, they are shown like the agent's own tools.
+For any other provider, and where one of the two is missing, they are shown like the agent's own tools; but Anthropic
+may send the result later (``anthropic_tools.py``).
 """
 
 from collections import Counter
