@@ -26,7 +26,7 @@ from app.kit.tracing import UNTRACED, traced
 from app.memory.calling import Calling
 from app.memory.charging import Charging
 from app.memory.extracting.merging import Merge, Read, merge, said
-from app.memory.extracting.reading import Reading, new_facts, unread_chunks, unread_messages
+from app.memory.extracting.reading import Reading, first_unread, new_facts, unread_chunks, unread_messages
 from app.memory.extractive.roles import ExtractiveExtractor
 from app.memory.gates import Verdict
 from app.memory.judging import judged_facts
@@ -49,6 +49,11 @@ log = structlog.get_logger("daybook.engine")
 
 # What was read meanwhile may be to be read again, as a message was replaced or a session deleted. It is held.
 READ = "/* facts_read */ SELECT facts_seq FROM sessions WHERE id = $1"
+
+# What only the summary tells: messages that left for it before they were observed.
+UNTOLD = """/* untold */
+SELECT m.covers FROM sessions s JOIN messages m ON m.session_id = s.id AND m.seq = s.summary_seq WHERE s.id = $1
+"""
 
 NOTED = f"""/* facts_noted */
 WITH read AS (UPDATE sessions SET facts_seq = $2, waiting = {waiting(facts_seq="$2::bigint")} WHERE id = $1)
@@ -90,9 +95,7 @@ class Noting:
     async def run(self, lease: Lease, loaded: Loaded, rules: Rules) -> Outcome:
         """Read what comes next of the session. Raises StepFailed; what it raised for is recorded by the engine."""
         narrowing = Narrowing.of(loaded, EXTRACTED)
-        # A shared log is not one session's.
-        chunks = None if loaded.is_shared else unread_chunks(loaded, rules, narrowing)
-        reading = chunks or await self._unobserved(loaded, rules, narrowing)
+        reading = await self._reading(loaded, rules, narrowing)
         noted: list[NewFact] = []
         runs: list[Run] = []
         if reading.items or reading.messages:
@@ -108,6 +111,27 @@ class Noting:
             read = await self._read_known(loaded, noted)
             async with self._database.tx() as tx:
                 return await self._record(tx, lease, loaded, reading, noted, runs, read)
+
+    async def _reading(self, loaded: Loaded, rules: Rules, narrowing: Narrowing) -> Reading:
+        """A shared log is not one session's: of that one its messages are read, whatever became of them."""
+        if loaded.is_shared:
+            return await self._unobserved(loaded, rules, narrowing)
+        async with self._database.connection() as connection:
+            covers = await connection.fetchval(UNTOLD, loaded.session_id) or ()
+        untold = first_unread(loaded, covers)
+        if chunks := unread_chunks(loaded, rules, narrowing, before=untold):
+            return chunks
+        if untold is not None:
+            return await self._untold(loaded, rules, narrowing, *untold)
+        return await self._unobserved(loaded, rules, narrowing)
+
+    async def _untold(self, loaded: Loaded, rules: Rules, narrowing: Narrowing, first: int, last: int) -> Reading:
+        """Retention may have removed some of them since."""
+        found = await self._store.pending_messages(loaded.session_id, first - 1)
+        left = [message for message in found if message.seq <= last and message.erased_at is None]
+        if not left:
+            return Reading(from_seq=loaded.facts_seq + 1, to_seq=last)
+        return await asyncio.to_thread(unread_messages, loaded, rules, narrowing, left, more=True)
 
     async def _unobserved(self, loaded: Loaded, rules: Rules, narrowing: Narrowing) -> Reading:
         read = loaded.facts_seq if loaded.is_shared else max(loaded.buffered_seq, loaded.facts_seq)

@@ -1,7 +1,8 @@
 """What of an ended session is read for facts at once, and what its lines are as facts (docs/facts.md). Pure.
 
 It is read in the order of its messages, what there is of the log first: the chunks that are not read yet, as many as
-one call takes, and once there is none, the messages behind them that nobody has observed.
+one call takes, and once there is none, the messages behind them that nobody has observed. Messages between chunks that
+left for a summary before they were observed are read in their place.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -60,13 +61,26 @@ class Reading:
         return not item.cites or any(cite.last >= self.from_seq for cite in item.cites)
 
 
-def unread_chunks(loaded: Loaded, rules: Rules, narrowing: Narrowing) -> Reading | None:
-    """The oldest chunks that are not read yet, live and observed ahead, at least one; None where all are."""
+def first_unread(loaded: Loaded, ranges: Iterable[tuple[int, int]]) -> tuple[int, int] | None:
+    """The first of these ranges of messages, in their order, as far as it is not read yet."""
+    unread = ((max(first, loaded.facts_seq + 1), last) for first, last in ranges)
+    return next(((first, last) for first, last in unread if first <= last), None)
+
+
+def unread_chunks(
+    loaded: Loaded, rules: Rules, narrowing: Narrowing, *, before: tuple[int, int] | None = None
+) -> Reading | None:
+    """The oldest chunks that are not read yet, live and observed ahead, at least one; None where all are.
+
+    Only those that begin ``before`` a range of messages that is not read yet either.
+    """
     taken: list[Chunk] = []
     tokens = 0
     for chunk in (*loaded.chunks, *loaded.buffered):
         if chunk.to_seq <= loaded.facts_seq:
             continue
+        if before is not None and chunk.from_seq > before[0]:
+            break
         tokens += chunk.tokens
         if taken and rules.observer_input_tokens is not None and tokens > rules.observer_input_tokens:
             break

@@ -380,6 +380,31 @@ async def test_a_cap_puts_off_the_reading_until_the_next_day(
     assert (calls, paused["attempts"]) == (1, 0)
 
 
+@pytest.mark.parametrize("summary", [None, "They spoke of a town."])
+@pytest.mark.parametrize("noted", ["nothing", "before", "after"])
+async def test_what_left_for_a_summary_before_it_was_observed_is_read_too(
+    service: Service, summary: str | None, noted: str
+) -> None:
+    """In its place: what is noted of the others comes before it, and after it."""
+
+    async def observed() -> None:
+        await service.client.post("/sessions/s1/memory/observe", params={"wait_ms": WAIT_MS})
+
+    await say(service, "I live in Lisbon.", id="m-1")
+    if noted == "before":
+        await observed()
+    await say(service, "My sister is called Ana.", id="m-2")
+    await say(service, "My dog is called Rex.", id="m-3")
+    compact = {"up_to_seq": 2} if summary is None else {"up_to_seq": 2, "summary": summary}
+    assert (await service.client.post("/sessions/s1/compact", json=compact)).status_code == 200
+    if noted == "after":
+        await observed()
+    await end(service)
+
+    said = ["I live in Lisbon.", "My sister is called Ana.", "My dog is called Rex."]
+    assert [fact.partition(": ")[2] for fact in await texts(service)] == said
+
+
 @pytest.mark.usefixtures("models")
 async def test_a_long_session_is_read_in_pieces_each_once(start_service: StartService) -> None:
     memory = {"observer_input_tokens": 60, "message_tokens": 10_000}
