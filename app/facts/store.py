@@ -198,13 +198,16 @@ class FactStore:
         for fact in left.changed:
             await self.change(tx, tenant, resource_id, fact)
 
-    async def forget_message(self, tx: Tx, session: UUID, seq: int, *, derived_from: int) -> int:
+    async def forget_message(
+        self, tx: Tx, session: UUID, seq: int, *, derived_from: int, noted_until: datetime | None = None
+    ) -> int:
         """Forget, for good, what rests on an erased message, or on what was derived from it (from a seq on).
 
-        What else was read with it is read again when the session is. Answers how many facts were deleted or changed.
-        The caller holds the session's lock, here and below.
+        What was noted after ``noted_until`` does not. What else was read with it is read again when the session is.
+        Answers how many facts were deleted or changed. The caller holds the session's lock, here and below.
         """
-        return await self._reread(tx, session, of_message(session, seq, derived_from=derived_from), changed_seq=seq)
+        is_gone = of_message(session, seq, derived_from=derived_from)
+        return await self._reread(tx, session, is_gone, changed_seq=seq, noted_until=noted_until)
 
     async def forget_from(self, tx: Tx, session: UUID, seq: int) -> None:
         """Forget what was taken from the messages from ``seq`` on, as that one was replaced; they are read again."""
@@ -219,13 +222,14 @@ class FactStore:
         *,
         since: int | None = None,
         changed_seq: int | None = None,
+        noted_until: datetime | None = None,
     ) -> int:
         """Forget facts, and have the session read again for what they rested on, or at least from ``since`` on.
 
         What somebody has corrected holds again then, but for corrections of the message ``changed_seq``, which was
         erased or replaced. Answers how many facts were deleted or changed.
         """
-        dropped = await self._drop(tx, session, is_gone)
+        dropped = await self._drop(tx, session, is_gone, noted_until=noted_until)
         if dropped is None:
             return 0
         if changed_seq is not None:
@@ -237,13 +241,16 @@ class FactStore:
             await tx.execute(READ_AGAIN, session, again - 1)
         return dropped.facts
 
-    async def _drop(self, tx: Tx, session: UUID, is_gone: Callable[[Source], bool]) -> Dropped | None:
+    async def _drop(
+        self, tx: Tx, session: UUID, is_gone: Callable[[Source], bool], *, noted_until: datetime | None = None
+    ) -> Dropped | None:
         """Forget what rests on sources of the session that are gone; None if it is of no resource."""
         owner = await _owner(tx, session)
         if owner is None:
             return None
         tenant, resource_id = owner
-        known = await self.locked(tx, tenant, resource_id)
+        facts = await self.locked(tx, tenant, resource_id)
+        known = [fact for fact in facts if noted_until is None or fact.created_at <= noted_until]
         left = without(known, is_gone)
         await self.leave(tx, tenant, resource_id, left)
         read = [one.from_seq for fact in known for one in fact.sources if one.text is not None and is_gone(one)]

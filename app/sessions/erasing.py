@@ -19,7 +19,8 @@ from app.sessions.store import session_id
 COPIES = f"""/* copies_to_erase */
 {FAMILY}
 SELECT s.id AS session_id, s.key, s.created_at, s.memory_id, s.observed_seq, s.tail_from_seq, m.seq, m.kind, m.tokens,
-       m.observe, m.ingested_at, m.erased_at IS NOT NULL AS erased
+       m.observe, m.ingested_at, m.erased_at IS NOT NULL AS erased,
+       CASE WHEN m.seq <= s.expired_seq THEN m.erased_at END AS removed_at
 FROM messages AS said, family
 JOIN messages m ON m.session_id = family.id AND m.id = $3
 JOIN sessions s ON s.id = family.id
@@ -44,7 +45,7 @@ WHERE session_id = $1 AND seq = $2
 class Copy:
     """A message in one of the sessions that hold it; that session is locked. ``erased``: its content is gone already.
 
-    ``created_at`` is the session's.
+    ``created_at`` is the session's. ``removed_at``: when a retention rule took the content.
     """
 
     session_id: UUID
@@ -57,6 +58,7 @@ class Copy:
     observe: bool
     ingested_at: datetime
     erased: bool
+    removed_at: datetime | None
     observed_seq: int
     tail_from_seq: int
 

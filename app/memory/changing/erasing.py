@@ -108,6 +108,10 @@ class Erasing:
             for copy in copies:
                 if copy.observe or not copy.erased:
                     rebuilding |= await self._erase(tx, copy, rows)
+                elif copy.removed_at is not None:  # no note tells of it, but a fact may that was noted before
+                    rows["facts"] += await self._facts.forget_message(
+                        tx, copy.session_id, copy.seq, derived_from=copy.seq, noted_until=copy.removed_at
+                    )
         self._wake(copies)
         self._metrics.erased("message")
         keys = tuple(copy.key for copy in copies)

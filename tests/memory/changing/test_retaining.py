@@ -325,6 +325,23 @@ async def test_what_was_removed_is_not_observed_again_after_an_erasure(service: 
     assert FACTS[4][2:-1] in await log(service)
 
 
+@pytest.mark.parametrize("observe", [True, False])
+async def test_a_fact_of_what_was_removed_goes_when_that_is_erased(service: Service, observe: bool) -> None:
+    """Also of what no note tells of: the observer was not shown it, or its notes were erased with another message."""
+    said = {"id": "m-0", "role": "user", "content": "My code is 4711.", "observe": observe}
+    await service.client.post("/sessions/s1/messages", json={"messages": [said], "resource_id": "ana"})
+    await noted(service, retention=MONTH)
+    fact = {"text": "The code is 4711.", "sources": [{"session": "s1", "cites": [1]}]}
+    assert (await service.client.post("/resources/ana/facts", json=fact)).status_code == 201
+    await after(service, 31)
+    assert 1 in await removed(service)
+
+    receipts = [(await service.client.delete("/sessions/s1/messages/m-0")).json()["rows"]["facts"] for _ in range(2)]
+
+    assert receipts == [1, 0]
+    assert (await service.get("/resources/ana/facts"))["items"] == []
+
+
 async def test_nothing_is_removed_of_a_session_that_is_to_be_observed_again(service: Service) -> None:
     await noted(service, retention=MONTH)
     database: Database = service.app.state.database
