@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from threading import Lock
 from typing import Any
 from uuid import UUID
 
-from cachetools import LRUCache, cached
-
 from app.kit.db import Row
+from app.kit.keeping import kept
 from app.memory.log import items_from_json
 from app.memory.model import Item, Observation, Ranges, Reflection, Status
 from app.memory.records import Conversation, Fenced, Gap, Loaded, Sizes, Standing
@@ -161,7 +159,7 @@ def _id_of(value: UUID | str) -> UUID:
     return _read_id(value) if isinstance(value, str) else value
 
 
-def _as_stored(kind: str, note_id: int, text: str, _items: Sequence[Mapping[str, Any]]) -> tuple[str, int, str]:
+def _as_stored(kind: str, note_id: int, text: str, _items: Sequence[Mapping[str, Any]], /) -> tuple[str, int, str]:
     """What is edited is a note anew, and of one that is erased the text is gone: so its items need not be compared."""
     return kind, note_id, text
 
@@ -171,8 +169,8 @@ def _lines(items: tuple[Item, ...]) -> int:
     return len(items) + 1
 
 
-@cached(LRUCache[tuple[str, int, str], tuple[Item, ...]](LINES_KEPT, getsizeof=_lines), key=_as_stored, lock=Lock())
-def _read_items(_kind: str, _note_id: int, _text: str, items: Sequence[Mapping[str, Any]]) -> tuple[Item, ...]:
+@kept(LINES_KEPT, weight=_lines, key=_as_stored)
+def _read_items(_kind: str, _note_id: int, _text: str, items: Sequence[Mapping[str, Any]], /) -> tuple[Item, ...]:
     return items_from_json(items)
 
 
