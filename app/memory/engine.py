@@ -136,7 +136,8 @@ class Engine:
             except Exception as error:  # noqa: BLE001 - nothing ends the sweep: a database may yet have to be migrated
                 log.warning("sweep_failed", error=type(error).__name__)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._look.wait(), self._config.sweep_seconds)
+                async with asyncio.timeout(self._config.sweep_seconds):
+                    await self._look.wait()
 
     async def _find(self) -> None:
         found = await self._queue.due(FOUND_MAX, of_tenant=FOUND_OF_TENANT_MAX)

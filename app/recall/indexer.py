@@ -150,7 +150,8 @@ class Indexer:
     async def _pause(self, seconds: float) -> None:
         """For so long, or until a search misses something."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._hurried.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._hurried.wait()
 
     def share(self, *, searched: bool) -> float:
         """The share of the time that indexing may take now."""

@@ -8,16 +8,21 @@ from uuid import uuid4
 
 import asyncpg
 import pytest
+from prometheus_client import CollectorRegistry
 
 from app.kit.db import Database, DatabaseConfig
+from app.kit.tracing import UNTRACED
 from app.memory.engine import FOUND_OF_TENANT_MAX
 from app.memory.queue_store import QueueStore
+from app.settings import Settings
+from app.working import build_base, build_memory
 from tests.conftest import StartService
 from tests.diagnostics.test_routes import script
 from tests.journeys.looks import WAIT_MS, Json, until
 from tests.journeys.talk import plain_talk
 from tests.model_server import Fault, ModelServer, Said
 
+PATIENCE_SECONDS = 20.0
 MANY = 10_000
 SWEEPS = 5  # until it is read whose claim it was, that memory may have had another turn or two
 SPAN_SEQ = 10  # up to which the messages of ``long_span`` are observed
@@ -77,6 +82,27 @@ async def test_a_tenant_with_ten_thousand_due_memories_delays_no_other_by_more_t
     await connection.close()
 
     assert claimed - before < SWEEPS * FOUND_OF_TENANT_MAX
+
+
+@pytest.mark.parametrize("rounds", range(5))
+async def test_an_engine_that_is_woken_while_it_is_told_to_end_ends(database_url: str, rounds: int) -> None:
+    settings = Settings(provider="extractive", engine={"sweep_seconds": 60})
+    base = build_base(settings, database_url, registry=CollectorRegistry(), tracer=UNTRACED)
+    engine = build_memory(base).engine
+
+    async def waits() -> bool:
+        return bool(engine._look._waiters)
+
+    await base.database.open()
+    engine.start()
+    await until(waits, bool)
+
+    engine._look.set()
+    for _ in range(rounds):  # of the event loop, in one of which the wait ends just as it is cancelled
+        await asyncio.sleep(0)
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        await engine.stop()
+    await base.database.close()
 
 
 async def test_a_memory_with_many_steps_to_do_lets_others_come_between(

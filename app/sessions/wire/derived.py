@@ -11,6 +11,8 @@ from app.sessions.wire.fields import WireError, shown
 HASH_BYTES = 16
 BARE, BESIDE = ("reasoning_content", "reasoning"), "thinking_blocks"
 CACHE_MARKS = frozenset({"cache_control", "prompt_cache_breakpoint"})  # up to where a provider is to cache
+HOLDING = ("output", "content")  # parts of their own: a tool's result, a file
+MARKED = CACHE_MARKS.union(HOLDING)
 SAID_BY = {
     Role.USER: Kind.USER,
     Role.ASSISTANT: Kind.ASSISTANT,
@@ -65,7 +67,9 @@ def content_hash(role: Role, name: str | None, parts: Sequence[Part]) -> bytes:
 
 def _unmarked(part: Part) -> Part:
     """Without the marks of caching, also of the parts in a tool's output or a file's content."""
-    held = {name: value for name in ("output", "content") if isinstance(value := part.get(name), list)}
+    if part.keys().isdisjoint(MARKED):
+        return part
+    held = {name: value for name in HOLDING if isinstance(value := part.get(name), list)}
     unmarked = {name: [_unmarked(one) if is_part(one) else one for one in value] for name, value in held.items()}
     return {name: unmarked.get(name, value) for name, value in part.items() if name not in CACHE_MARKS}
 
