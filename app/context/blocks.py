@@ -14,7 +14,7 @@ from app.memory.model import Item, Observation, Reflection
 
 # An entry never changes, and neither does its text before the anchor date moves, but dating and counting it takes
 # milliseconds: so the blocks last shown, of some dozen logs of common size, are kept.
-CHARACTERS_KEPT = 8_388_608  # 2 million tokens
+CHARACTERS_KEPT = 2_097_152  # half a million tokens; with the mark of a line each takes four bytes, here and as a key
 
 
 def text_block(id_: str, section: Section, stability: Stability, text: str) -> Block:

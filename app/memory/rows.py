@@ -13,7 +13,7 @@ from app.memory.records import Conversation, Fenced, Gap, Loaded, Sizes, Standin
 from app.memory.steps import UNFINISHED, LiveReflection, Request
 
 IDS_KEPT = 4_096  # a context reads one for each of its notes
-LINES_KEPT = 32_768  # and the lines of some dozen logs, as reading them takes a quarter of its time: at most 40 MB
+LINES_KEPT = 16_384  # and the lines of some dozen logs, as reading them takes a quarter of its time
 
 # Of a row ``o`` of observations: the key of its session, where others share the memory.
 CONVERSATION = """CASE WHEN o.session_id <> o.memory_id
