@@ -56,8 +56,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """More than there are processors: most of the tests wait, for a lease to end or a process to start."""
-    return (os.cpu_count() or 1) + 3
+    """One more than there are processors: many tests wait, for a lease to end or a process to start."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_configure(config: pytest.Config) -> None:
