@@ -24,7 +24,7 @@ from app.kit.words import terms
 # JSON, or NULL where nothing was known. A tool's or a stranger's word is left out: what stands at the head of every
 # conversation is not for them to write. What has no text is no fact (rereading.py).
 STANDING: Final = """
-SELECT jsonb_agg(to_jsonb(f)) FROM (
+SELECT json_agg(f) FROM (
   SELECT f.id, f.text, f.category, f.author, f.valid_from, ended.valid_to, s.began_at, rank.worth, rank.passed,
     row_number() OVER (
       PARTITION BY f.author ORDER BY rank.passed, rank.worth DESC, f.valid_from DESC, f.id DESC) AS place
