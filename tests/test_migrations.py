@@ -20,6 +20,7 @@ from app.facts.model import Category
 from app.facts.worth import worth
 from app.kit.errors import StartError
 from app.kit.migrate import alembic_config, current_revision, head_revision, upgrade
+from app.recall.tables import PENDING_KILOBYTES
 
 ROOT = Path(__file__).parents[1]
 
@@ -49,6 +50,13 @@ async def test_of_every_table_by_session_or_memory_the_planner_is_told_that_they
     """)
     await connection.close()
     assert untold == []
+
+
+async def test_what_was_indexed_last_is_in_a_list_as_short_as_the_table_declares(database_url: str) -> None:
+    connection = await asyncpg.connect(database_url)
+    options = await connection.fetchval("SELECT reloptions FROM pg_class WHERE relname = 'message_terms_by_term'")
+    await connection.close()
+    assert options == [f"gin_pending_list_limit={PENDING_KILOBYTES}"]
 
 
 def test_the_last_script_is_the_head() -> None:

@@ -8,6 +8,10 @@ from sqlalchemy import REAL, BigInteger, Column, DateTime, Index, Integer, Text,
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB, TSVECTOR
 from sqlmodel import Field, SQLModel
 
+# What was indexed last is in a list that each word of a query reads to its end: of Postgres's own 4 MB, the work of two
+# thousand messages, in milliseconds (docs/benchmarks/profile.md).
+PENDING_KILOBYTES = 512
+
 
 class MessageTermsRow(SQLModel, table=True):
     """What search knows of a message; those of a session have no gap from seq 1 on, and are written in the background.
@@ -18,7 +22,14 @@ class MessageTermsRow(SQLModel, table=True):
     """
 
     __tablename__ = "message_terms"
-    __table_args__ = (Index("message_terms_by_term", "terms", postgresql_using="gin"),)
+    __table_args__ = (
+        Index(
+            "message_terms_by_term",
+            "terms",
+            postgresql_using="gin",
+            postgresql_with={"gin_pending_list_limit": PENDING_KILOBYTES},
+        ),
+    )
 
     session_id: UUID = Field(sa_column=Column(Uuid, primary_key=True))
     seq: int = Field(sa_column=Column(BigInteger, primary_key=True, autoincrement=False))
