@@ -1,4 +1,4 @@
-"""Keep what was indexed last in a short list: each word of a query reads all of it, which took recalls 0.1 s and more."""
+"""Keep what was indexed last in a short list: each word of a query reads all of it, 0.1 s and more in a recall."""
 
 from collections.abc import Sequence
 
