@@ -15,8 +15,6 @@ from app.memory.log import in_time_order, item_line
 from app.memory.model import Item, Parsed
 from app.memory.repetition import is_repetitive
 
-__all__ = ["is_repetitive", "parse"]
-
 OBSERVATIONS: Final = "observations"
 CURRENT_TASK: Final = "current-task"
 SUGGESTED_RESPONSE: Final = "suggested-response"

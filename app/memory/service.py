@@ -42,17 +42,13 @@ class MemoryService:
         self.attempts_max = attempts_max
         self._instruction_characters_max = instruction_characters_max
         self._rules = rules = Rules.resolve(service_rules, {})
-        self._defaults = MemoryDefaults(
+        self.defaults = MemoryDefaults(
             wake_tokens=first_wake_tokens(rules),
             early_tokens=EARLY_TOKENS_MIN,
             cache_ttl=rules.cache_ttl,
             timezone=rules.timezone,
             scope=rules.scope,
         )
-
-    @property
-    def defaults(self) -> MemoryDefaults:
-        return self._defaults
 
     def rules(self, config: dict[str, Any]) -> Rules:
         """The rules of a session with this config."""

@@ -227,8 +227,6 @@ class Blanked:
     since: dict[UUID, int]
 
 
-"""Of notes, by their ids."""
-
 NOTHING = Blanked(rows={}, live=False, since={})
 
 
