@@ -6,7 +6,7 @@ which of them the words came from. Corrections of anything but its words are kep
 is noted again.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
@@ -38,10 +38,9 @@ class Left:
     changed: tuple[Fact, ...]
 
 
-def of_sessions(sessions: Iterable[UUID]) -> Callable[[Source], bool]:
-    """What rests on these sessions."""
-    gone = frozenset(sessions)
-    return lambda source: source.session_id in gone
+def of_session(session: UUID) -> Callable[[Source], bool]:
+    """What rests on a session."""
+    return lambda source: source.session_id == session
 
 
 def of_message(session: UUID, seq: int, *, derived_from: int) -> Callable[[Source], bool]:

@@ -1,6 +1,6 @@
 """Facts: what is known of a resource for longer than a session, as values (api.md, Sessions)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -101,6 +101,11 @@ class Fact:
         if (self.trust in FOREIGN) != (new.trust in FOREIGN):
             return False
         return (self.text, self.category, self.valid_to) == (new.text, new.category, new.valid_to)
+
+    def lacking(self, sources: Iterable[Source]) -> tuple[Source, ...]:
+        """Those of the sources that it does not rest on yet."""
+        known = {(one.session_id, one.cites) for one in self.sources}
+        return tuple(one for one in sources if (one.session_id, one.cites) not in known)
 
     def ended(self, *, by: "Fact") -> Self:
         return replace(self, valid_to=max(self.valid_from, by.valid_from), replaced_by=by.id)

@@ -160,8 +160,7 @@ def _citing(fact: Fact, sources: Sequence[Source]) -> Fact:
 
     Raises Invalid for more than a fact may rest on.
     """
-    known = {(source.session_id, source.cites) for source in fact.sources}
-    others = tuple(source for source in sources if (source.session_id, source.cites) not in known)
+    others = fact.lacking(sources)
     over = max(0, len(fact.sources) + len(others) - SOURCES_MAX) if others else 0
     taken = [source for source in fact.sources if source.text is not None and fact.author is Author.EXTRACTOR]
     if over > len(taken):

@@ -17,7 +17,7 @@ from app.facts.forgetting import (
     corrections,
     derived_since,
     of_message,
-    of_sessions,
+    of_session,
     without,
 )
 from app.facts.model import Author, Category, Fact, NewFact, Source, Validity, source_from_json, source_to_json
@@ -271,7 +271,7 @@ class FactStore:
         of_it = [{"session_id": str(session)}]
         known = [fact_of(row) for row in await tx.fetch(FACTS_OF_SESSION, tenant, resource_id, of_it)]
         told = await rereading.told(tx, tenant, resource_id, session)
-        return replace(told, corrections=(*told.corrections, *corrections(known, of_sessions([session]))))
+        return replace(told, corrections=(*told.corrections, *corrections(known, of_session(session))))
 
     async def bring(self, tx: Tx, session: UUID, key: str, told: Told) -> None:
         """Have ``told`` hold for an imported session of a resource, and have the session read if it has ended."""
@@ -292,7 +292,7 @@ class FactStore:
             return {"facts": await tx.fetchval(FORGET_FACTS, gone.tenant, gone.resource_id)}
         facts = 0
         for session in gone.sessions:
-            dropped = await self._drop(tx, session, of_sessions([session]))
+            dropped = await self._drop(tx, session, of_session(session))
             if dropped is not None:
                 await self._inherit(tx, session, dropped)
                 facts += dropped.facts

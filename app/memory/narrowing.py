@@ -31,7 +31,7 @@ from app.memory.model import (
 from app.memory.records import Standing
 from app.memory.spans import Span
 from app.memory.steps import Buffer, Consolidate, NoteFacts, Observe, Rebuild, Reflect
-from app.sessions.model import Message, Role
+from app.sessions.model import Message, Role, text_part
 
 REFUSED, BAD_REPLY, TOO_LONG = "refused", "bad_reply", "too_long"
 SLOW: Final = "slow"  # counted beside a time-out of one part alone, while the model answered to another
@@ -160,7 +160,7 @@ def known_good(source: Source) -> Source:
 
 
 def _greeting(messages: Sequence[Message]) -> tuple[Message, ...]:
-    parts = ({"type": "text", "text": KNOWN_GOOD},)
+    parts = (text_part(KNOWN_GOOD),)
     return tuple(replace(message, role=Role.USER, name=None, parts=parts) for message in messages[:1])
 
 

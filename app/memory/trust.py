@@ -17,9 +17,9 @@ from app.kit.words import terms
 from app.memory.cited import Cited
 from app.memory.commands import commands
 from app.memory.disguises import readings
-from app.memory.grounding.sources import texts_of
+from app.memory.grounding.sources import all_text
 from app.memory.model import WISHES, Cite, Detail, Item, Origin, Parsed, Priority, Ranges, Tag, seqs_of
-from app.sessions.model import Message, Part, PartType, Trust
+from app.sessions.model import Message, PartType, Trust
 
 WITHHELD: Final = "Text that gives orders to the assistant; it is left out here."
 SAID_SHARE: Final = 0.5  # of a line's words: one foreign text that holds so many may be where it comes from
@@ -87,8 +87,8 @@ def _voices(message: Message) -> Iterator[Voice]:
     """Its own words and, apart from them, what tools gave back. What a call says is nobody's statement."""
     seqs = ((message.seq, message.seq),)
     outside = Origin.EXTERNAL if message.trust is Trust.EXTERNAL else Origin.TOOL
-    own = _joined(part for part in message.parts if part.get("type") in {PartType.TEXT, PartType.IMAGE, PartType.FILE})
-    told = _joined(part for part in message.parts if part.get("type") == PartType.TOOL_RESULT)
+    own = all_text(part for part in message.parts if part.get("type") in {PartType.TEXT, PartType.IMAGE, PartType.FILE})
+    told = all_text(part for part in message.parts if part.get("type") == PartType.TOOL_RESULT)
     if own and not message.is_foreign:
         yield _voice(own, seqs=seqs, origin=None)
     elif own:
@@ -102,10 +102,6 @@ def _passages(text: str) -> Iterator[str]:
     for start in range(0, max(1, len(text) - PASSAGE_CHARACTERS // 2), PASSAGE_CHARACTERS // 2):
         if piece := text[start : start + PASSAGE_CHARACTERS].strip():
             yield piece
-
-
-def _joined(parts: Iterable[Part]) -> str:
-    return "\n".join(text for part in parts for text in texts_of(part))
 
 
 def _of_item(item: Item) -> Iterator[Voice]:

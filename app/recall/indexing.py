@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import Final, TypeAlias
 from uuid import UUID
 
-from app.memory.grounding.sources import texts_of
+from app.memory.grounding.sources import all_text, texts_of
 from app.memory.views import value_text
 from app.recall.tokens import CHARACTERS_READ, terms
 from app.sessions.model import Kind, Message, Part, PartType, Role
@@ -97,9 +97,7 @@ def message_terms(message: Message) -> Counts:
 
 def message_text(message: Message) -> str:
     """What a message says, to be searched: its texts, calls and results, not the model's reasoning."""
-    if message.kind in UNSEARCHED:
-        return ""
-    return "\n".join(text for part in message.parts for text in texts_of(part))
+    return "" if message.kind in UNSEARCHED else all_text(message.parts)
 
 
 def shown_text(message: Message) -> str:

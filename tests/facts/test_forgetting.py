@@ -7,7 +7,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.facts.forgetting import Left, derived_since, of_message, of_sessions, without, without_facts
+from app.facts.forgetting import Left, derived_since, of_message, of_session, without, without_facts
 from app.facts.model import Author, Category, Fact, Source
 from app.sessions.model import Trust
 
@@ -37,19 +37,19 @@ def fact(id_: int = 1, *sources: Source, author: Author = Author.EXTRACTOR, repl
 
 def test_a_fact_of_two_sessions_keeps_what_the_other_said() -> None:
     both = fact(1, source(A, text="First words."), source(B, text="Other words."))
-    left = without([both], of_sessions([A]))
+    left = without([both], of_session(A))
     assert left == Left(deleted=(), changed=(replace(both, text="Other words.", sources=both.sources[1:]),))
 
 
 def test_a_fact_in_a_callers_words_goes_with_any_of_its_sources() -> None:
     corrected = fact(1, source(A), source(B), author=Author.CALLER)
-    assert without([corrected], of_sessions([B])) == Left(deleted=(1,), changed=())
+    assert without([corrected], of_session(B)) == Left(deleted=(1,), changed=())
 
 
 def test_what_a_caller_noted_in_the_memory_s_words_keeps_these_and_no_others() -> None:
     told = fact(1, source(A, text="First words."), source(B, text="Other words."), source(B, cites=(9,), text=None))
     left = replace(told, sources=told.sources[1:])
-    assert without([told], of_sessions([A])).changed == (left,)
+    assert without([told], of_session(A)).changed == (left,)
     assert without([told], of_message(B, 9, derived_from=99)).changed == (replace(told, sources=told.sources[:2]),)
 
 
@@ -69,9 +69,9 @@ def test_what_was_read_anew_takes_only_what_was_derived_of_it() -> None:
 
 def test_what_a_caller_has_reworded_goes_with_what_it_cites_and_with_nothing_that_was_read_beside_it() -> None:
     reworded = fact(1, source(cites=(5,), text=""), author=Author.CALLER)
-    for gone in (of_message(A, 5, derived_from=1), of_sessions([A])):
+    for gone in (of_message(A, 5, derived_from=1), of_session(A)):
         assert without([reworded], gone).deleted == (1,)
-    for beside in (of_message(A, 2, derived_from=1), derived_since(A, 5), of_sessions([B])):
+    for beside in (of_message(A, 2, derived_from=1), derived_since(A, 5), of_session(B)):
         assert without([reworded], beside) == Left(deleted=(), changed=())
     of_all = replace(reworded, sources=(replace(reworded.sources[0], cites=()),))  # its model cited nothing
     assert without([of_all], of_message(A, 2, derived_from=1)).deleted == (1,)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from app.memory.model import Ranges
 from app.memory.spans import merged
 from app.sessions.counting import message_tokens
-from app.sessions.model import Message, Part
+from app.sessions.model import Message, Part, text_part
 
 IN_NOTES = "What is noted of them so far is in the notes above."  # some of it may be observed again after an erasure
 NOTHING_SAID = "They say nothing that needs to be kept."
@@ -39,11 +39,11 @@ def new_summary(
     """
     covers = merged(untold)
     if text is not None:
-        parts: tuple[Part, ...] = (_part(text),)
+        parts: tuple[Part, ...] = (text_part(text),)
     else:
-        noted = [_part(IN_NOTES)] if covers != ((1, up_to_seq),) else []
-        told = [*own_parts(former), *([_part(lines)] if lines else [])]
-        parts = (*noted, *told) or (_part(NOTHING_SAID),)
+        noted = [text_part(IN_NOTES)] if covers != ((1, up_to_seq),) else []
+        told = [*own_parts(former), *([text_part(lines)] if lines else [])]
+        parts = (*noted, *told) or (text_part(NOTHING_SAID),)
     tokens = message_tokens((_heading(up_to_seq), *parts))
     return Summary(parts=parts, tokens=tokens, up_to_seq=up_to_seq, covers=covers, tells=bool(own_parts(parts)))
 
@@ -64,14 +64,10 @@ def without_pointer(shown: Message) -> Message:
     told = [part for part in parts if part.get("text") not in POINTERS]
     if len(told) == len(parts):
         return shown
-    kept = (heading, *(told or [_part(NO_NOTES)]))
+    kept = (heading, *(told or [text_part(NO_NOTES)]))
     return replace(shown, parts=kept, tokens=message_tokens(kept))
 
 
 def _heading(up_to_seq: int) -> Part:
     which = "Message #1 is" if up_to_seq == 1 else f"Messages #1-#{up_to_seq} are"
-    return _part(f"({which} no longer shown. In short:)")
-
-
-def _part(text: str) -> Part:
-    return {"type": "text", "text": text}
+    return text_part(f"({which} no longer shown. In short:)")

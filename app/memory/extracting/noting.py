@@ -304,8 +304,7 @@ def _said_again(fact: Fact, new: NewFact) -> Fact:
     Where there is no more room the oldest that it was taken from makes way, but for the first, which has its words: the
     oldest sessions are deleted first, and it goes on with the newest.
     """
-    known = {(source.session_id, source.cites) for source in fact.sources}
-    others = tuple(source for source in new.sources if (source.session_id, source.cites) not in known)
+    others = fact.lacking(new.sources)
     over = max(0, len(fact.sources) + len(others) - SOURCES_MAX)
     taken = [source for source in fact.sources[1:] if source.text is not None]
     if fact.author is Author.CALLER or over > len(taken):

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 from app.facts.model import FOREIGN, OWN_WORD, Author, Category, NewFact, Source
 from app.kit.days import parse_day
 from app.kit.words import terms
-from app.memory.grounding.sources import texts_of
+from app.memory.grounding.sources import all_text
 from app.memory.model import Cite, Item, Observation, Reflection, Tag
 from app.memory.narrowing import Narrowing
 from app.memory.records import Loaded
@@ -126,11 +126,7 @@ def _cited(items: Sequence[Item], reading: Reading) -> Sequence[Item]:
         return items
     sources = [(item.cites, _words(item)) for item in reading.items if item.cites]
     sources += [
-        (
-            (Cite(message.seq, message.seq),),
-            frozenset(terms("\n".join(text for part in message.parts for text in texts_of(part)))),
-        )
-        for message in reading.messages
+        ((Cite(message.seq, message.seq),), frozenset(terms(all_text(message.parts)))) for message in reading.messages
     ]
     return [item if item.cited else replace(item, cites=_source_of(_words(item), sources)) for item in items]
 

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable
 
 from app.kit.patterns import lazy_pattern
-from app.memory.model import Cite
+from app.memory.model import Cite, seqs_of
+from app.memory.spans import merged
 
 _OPENING = lazy_pattern(
     r"^(?:(?:oh|wow|whoa|woah|yeah|yes|yep|yup|no way|ok|okay|sure|well|so|aw+|ha(?:ha)+|lol|hey|hi|hello"
@@ -45,10 +46,4 @@ def telegraphic(text: str) -> str:
 
 def joined(cites: Iterable[Cite]) -> tuple[Cite, ...]:
     """The same messages in as few citations as there can be: those that overlap or follow one another as one."""
-    found: list[Cite] = []
-    for cite in sorted(cites, key=lambda it: (it.first, it.last)):
-        if found and cite.first <= found[-1].last + 1:
-            found[-1] = Cite(found[-1].first, max(found[-1].last, cite.last))
-        else:
-            found.append(cite)
-    return tuple(found)
+    return tuple(Cite(first, last) for first, last in merged(seqs_of(cites)))

@@ -226,13 +226,11 @@ def _ground(sources: Sequence[Source]) -> Ground:
 
 
 def message_source(message: Message, timezone: ZoneInfo) -> Source:
-    """What a message says: its texts, calls and results, not the model's reasoning."""
     said = message.created_at.astimezone(timezone)
-    told = "\n".join(text for part in message.parts for text in texts_of(part))
     speaker = _FIRST_WORD.match(normal(message.name or "")) if message.role in {Role.USER, Role.ASSISTANT} else None
     return Source(
         seqs=((message.seq, message.seq),),
-        text=normal(f"{message.name or ''}\n{told}"),
+        text=normal(f"{message.name or ''}\n{all_text(message.parts)}"),
         day=said.date(),
         time=f"{said:%H:%M}",
         timezone=timezone,
@@ -255,6 +253,11 @@ def item_source(item: Item) -> Source:
         time=item.time,
         uncertain=item.uncertain,
     )
+
+
+def all_text(parts: Iterable[Part]) -> str:
+    """Every text in what they say: also calls and results, not the model's reasoning."""
+    return "\n".join(text for part in parts for text in texts_of(part))
 
 
 def texts_of(part: Part) -> Iterator[str]:
