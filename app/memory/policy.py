@@ -41,7 +41,7 @@ from app.memory.steps import (
 Rule: TypeAlias = Callable[[State], Step | None]
 
 
-def next_step(state: State) -> Step:
+def next_step(state: State) -> Step | Wait:
     """What this memory does next: the step of the first rule that answers one. Each rule is a function below."""
     if not state.rules.enabled:
         # Not for ever: the service may be restarted with the memory on, which no waiting memory is told.

@@ -124,7 +124,7 @@ def allowance(caps: Caps, accounts: Accounts) -> Allowance:
     return Allowance()
 
 
-def affordable_step(state: State, caps: Caps, allowed: Allowance) -> Step:
+def affordable_step(state: State, caps: Caps, allowed: Allowance) -> Step | Wait:
     """What this memory does next of what it may. A step that has to wait for money is looked for again by itself."""
     step = next_step(state)
     if isinstance(step, Activate | ActivateReflection | Wait):
@@ -143,7 +143,7 @@ def affordable_step(state: State, caps: Caps, allowed: Allowance) -> Step:
     assert_never(allowed.rung)
 
 
-def _postponed(step: Step, state: State, allowed: Allowance) -> Step:
+def _postponed(step: Step | Wait, state: State, allowed: Allowance) -> Step | Wait:
     """A wait ends with the day, and when what was observed ahead, and paid for, may become live."""
     if not isinstance(step, Wait):
         return step

@@ -179,7 +179,7 @@ class Stepping:
             return found
         return partial(self._observing.run, span=found, ahead=isinstance(step, Buffer))
 
-    def _work(self, step: NoteFacts | Rebuild | Activate | ActivateReflection | Reflect | Consolidate | Wait) -> Work:
+    def _work(self, step: NoteFacts | Rebuild | Activate | ActivateReflection | Reflect | Consolidate) -> Work:
         match step:
             case NoteFacts():
                 return self._noting.run
@@ -191,8 +191,6 @@ class Stepping:
                 return self._activating.reflection
             case Reflect() | Consolidate():
                 return partial(self._reflecting.run, step=step)
-            case Wait():
-                raise AssertionError  # a Wait is settled, not executed
             case _:
                 assert_never(step)
 

@@ -156,7 +156,6 @@ class Wait:
     ``paused``: there is something to do, but a cap on cost forbids it.
     """
 
-    name: ClassVar[str] = "wait"
     until: datetime | None = None
     at_tokens: int = NEVER
     paused: bool = False
@@ -169,4 +168,4 @@ class NoteFacts:
     name: ClassVar[str] = "note_facts"
 
 
-Step: TypeAlias = NoteFacts | Rebuild | Activate | Observe | Buffer | ActivateReflection | Reflect | Consolidate | Wait
+Step: TypeAlias = NoteFacts | Rebuild | Activate | Observe | Buffer | ActivateReflection | Reflect | Consolidate

@@ -536,7 +536,7 @@ class SimulatedMemory:
             self.reflections.append(LiveReflection(level=into_level, tokens=result))
 
 
-def steps_of(memory: SimulatedMemory, steps_max: int) -> Iterator[Step]:
+def steps_of(memory: SimulatedMemory, steps_max: int) -> Iterator[Step | Wait]:
     for _ in range(steps_max):
         step = next_step(memory.state)
         yield step
