@@ -10,7 +10,7 @@ from app.kit.offload import aside
 from app.llm.port import CIRCUIT_OPEN, ModelError, Usage
 from app.memory.charging import Charging
 from app.memory.gates import Rejection, Verdict
-from app.memory.model import Draft, ReflectorInput, Source
+from app.memory.model import Call, Draft, ReflectorInput, Source
 from app.memory.narrowing import Narrowing, known_good
 from app.memory.outcomes import StepFailed
 from app.memory.records import Lease, Loaded, Run
@@ -89,7 +89,7 @@ class Calling(Generic[Source]):
             return False
         if draft is None:
             return False
-        runs.append(_run(PROBE, draft, "recorded"))
+        runs.append(_run(PROBE, draft.call, "recorded"))
         return True
 
     async def draft(
@@ -114,8 +114,11 @@ class Calling(Generic[Source]):
             draft = await self.charging.paid(lease, loaded, self.think, self.estimate, source)
         except ModelError as error:
             latency = round((time.perf_counter() - started) * 1000)
+            call = Call(
+                provider=self.provider, model=error.model, prompt_version="", usage=error.usage, latency_ms=latency
+            )
             refused = None if error.reply is None else await _redacted(error.reply.text, redact)
-            failed = _failed(kind, error, provider=self.provider, latency_ms=latency, refused=refused)
+            failed = _failed(kind, call, error, refused=refused)
             failed, shown = replace(failed, from_seq=from_seq, to_seq=to_seq), _shown(source)
             calls = [*runs] if error.kind == CIRCUIT_OPEN else [*runs, failed]
             raise StepFailed(error.kind, str(error), runs=calls, shown=shown, retry_after=error.retry_after) from error
@@ -127,7 +130,7 @@ def _shown(source: Source) -> tuple[Message, ...]:
 
 
 def run_of(kind: str, draft: Draft, verdict: Verdict) -> Run:
-    run = _run(kind, draft, "recorded" if verdict.rejected is None else "rejected")
+    run = _run(kind, draft.call, "recorded" if verdict.rejected is None else "rejected")
     return replace(
         run,
         error=verdict.rejected,
@@ -136,8 +139,7 @@ def run_of(kind: str, draft: Draft, verdict: Verdict) -> Run:
     )
 
 
-def _run(kind: str, draft: Draft, outcome: str) -> Run:
-    call = draft.call
+def _run(kind: str, call: Call, outcome: str) -> Run:
     return Run(
         kind=kind,
         provider=call.provider,
@@ -156,20 +158,10 @@ async def _redacted(text: str, redact: Redact | None) -> str:
     return text if redact is None else await asyncio.to_thread(redact, text)
 
 
-def _failed(kind: str, error: ModelError, *, provider: str, latency_ms: int, refused: str | None) -> Run:
+def _failed(kind: str, call: Call, error: ModelError, *, refused: str | None) -> Run:
     """The record of a call without a draft: of a refusal its tokens and text, of one that timed out its input."""
-    usage = error.usage
-    return Run(
-        kind=kind,
-        provider=provider,
-        model=error.model,
-        prompt_version="",
-        outcome="failed",
-        input_tokens=usage.input_tokens,
-        cached_input_tokens=usage.cached_input_tokens,
-        output_tokens=usage.output_tokens,
-        cost_usd=usage.cost_usd,
-        latency_ms=latency_ms,
+    return replace(
+        _run(kind, call, "failed"),
         error=f"{error.kind}: {error}"[:REJECTED_CHARS_MAX],
         rejected_output=None if refused is None else refused[:REJECTED_CHARS_MAX],
     )

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Generic
 
-from app.llm.port import UNHEARD, Model, ModelError, ModelReply, ModelRequest, Stop, Usage
+from app.llm.port import UNHEARD, Model, ModelError, ModelRequest, Stop, Usage
 from app.llm.prices import estimated, reckoned, unanswered
 from app.memory.model import Call, Draft, Source
 from app.memory.prompts import Prompt
@@ -79,21 +79,14 @@ async def _drafted(model: Model, request: ModelRequest, *, prompt_version: str) 
         reply = replace(reply, usage=await reckoned(model, request, reply.text))
     if reply.stop is Stop.REFUSAL:
         raise ModelError("refused", f"{model.provider} refused to answer", retryable=False, reply=reply)
-    return Draft(
-        text=reply.text,
-        call=_call(model, reply, prompt_version=prompt_version, seconds=time.monotonic() - started),
-        cut_off=reply.stop is Stop.LENGTH,
-    )
-
-
-def _call(model: Model, reply: ModelReply, *, prompt_version: str, seconds: float) -> Call:
-    return Call(
+    call = Call(
         provider=model.provider.value,
         model=reply.model,
         prompt_version=prompt_version,
         usage=reply.usage,
-        latency_ms=round(seconds * 1000),
+        latency_ms=round((time.monotonic() - started) * 1000),
     )
+    return Draft(text=reply.text, call=call, cut_off=reply.stop is Stop.LENGTH)
 
 
 def block(tag: str, text: str) -> str:

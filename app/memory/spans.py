@@ -1,7 +1,7 @@
 """What may be observed together: calls with their results, and the oldest safe span (memory-rules.md section 3)."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf
 from typing import Final
 
@@ -46,23 +46,15 @@ class Span:
     limited: bool = False
 
 
-@dataclass(slots=True)
-class _Pairing:
-    """Calls and results matched: message indexes of each call and its result, and of each call that still waits."""
-
-    pairs: list[tuple[int, int]] = field(default_factory=list)
-    waiting: Waiting[int] = field(default_factory=Waiting)
-
-
 def groups(messages: Sequence[Message], *, force_closed: bool = False) -> list[Group]:
     """The log cut wherever no call is parted from a result that came in time; only the last group can be open.
 
     ``force_closed`` (so many messages wait that they are not waited for) takes open calls for closed without result.
     """
-    pairing = _pair(messages)
+    pairs, waiting = _pair(messages)
     last = len(messages) - 1
-    opened = [] if force_closed else [(start, last) for start in pairing.waiting.held()]
-    found = merged([*((at, at) for at in range(len(messages))), *pairing.pairs, *opened], apart=0)
+    opened = [] if force_closed else [(start, last) for start in waiting]
+    found = merged([*((at, at) for at in range(len(messages))), *pairs, *opened], apart=0)
     return [Group(messages=tuple(messages[start : end + 1]), open=bool(opened) and end == last) for start, end in found]
 
 
@@ -148,15 +140,16 @@ def _span(taken: Sequence[Message], *, limited: bool) -> Span:
     )
 
 
-def _pair(messages: Sequence[Message]) -> _Pairing:
-    """Each result with the call that waits for it; what the user says closes those before."""
-    pairing = _Pairing()
+def _pair(messages: Sequence[Message]) -> tuple[list[tuple[int, int]], Iterable[int]]:
+    """Places of each call with its result, and of the calls that still wait; what the user says closes those before."""
+    pairs: list[tuple[int, int]] = []
+    waiting: Waiting[int] = Waiting()
     for at, message in enumerate(messages):
         if message.kind in CLOSING:
-            pairing.waiting.clear()
+            waiting.clear()
         for part in message.parts:
             if part.get("type") == PartType.TOOL_CALL:
-                pairing.waiting.called(part, at, message=at)
-            elif part.get("type") == PartType.TOOL_RESULT and (call := pairing.waiting.answered(part)) is not None:
-                pairing.pairs.append((call, at))
-    return pairing
+                waiting.called(part, at, message=at)
+            elif part.get("type") == PartType.TOOL_RESULT and (call := waiting.answered(part)) is not None:
+                pairs.append((call, at))
+    return pairs, waiting.held()

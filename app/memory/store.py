@@ -14,9 +14,9 @@ from app.memory.changing.note_store import LIVE_OBSERVATIONS, LIVE_REFLECTIONS
 from app.memory.log import items_to_json
 from app.memory.metrics import MemoryMetrics
 from app.memory.model import Observation, Status
-from app.memory.records import FORGOTTEN, Fenced, Gap, Lease, Loaded, Locked, NewObservation, Run, Standing, Told
+from app.memory.records import FORGOTTEN, Fenced, Lease, Loaded, Locked, NewObservation, Run, Standing, Told
 from app.memory.reflection_store import discard_ahead
-from app.memory.rows import fenced_of, loaded_of, standing_of
+from app.memory.rows import fenced_of, loaded_of, locked_of, standing_of
 from app.memory.steps import UNFINISHED
 from app.memory.version_store import add_version
 from app.sessions.message_store import message_of
@@ -249,20 +249,7 @@ class MemoryStore:
             return None
         memory = await tx.fetchrow(LOCK_MEMORY, session["memory_id"])
         gaps = await tx.fetch(GAPS, session["memory_id"]) if memory and memory["rebuilding"] else ()
-        return Locked(
-            session_id=session["id"],
-            memory_id=session["memory_id"],
-            version=0 if memory is None else memory["log_version"],
-            rebuilding=tuple(Gap(**gap) for gap in gaps),
-            now=session["now"],
-            last_seq=session["last_seq"],
-            observed_seq=session["observed_seq"],
-            buffered_seq=session["buffered_seq"],
-            tail_from_seq=session["tail_from_seq"],
-            newest_seq=session["newest_seq"],
-            newest_created_at=session["newest_created_at"],
-            config=session["config"],
-        )
+        return locked_of(session, memory, gaps)
 
     async def unchanged(
         self, tx: Tx, session_id: UUID, messages: Sequence[Message], *, from_seq: int, to_seq: int

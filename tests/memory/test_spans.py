@@ -199,7 +199,7 @@ def test_groups_partition_the_log_and_only_the_last_can_be_open(messages: list[M
 def test_a_span_parts_no_call_from_a_result_that_came_in_time(messages: list[Message], want: int) -> None:
     span = safe_span(messages, want_tokens=want)
     done = span.to_seq if span else 0
-    pairs = [(messages[call].seq, messages[result].seq) for call, result in _pair(messages).pairs]
+    pairs = [(messages[call].seq, messages[result].seq) for call, result in _pair(messages)[0]]
 
     assert not [pair for pair in pairs if pair[0] <= done < pair[1]]
 

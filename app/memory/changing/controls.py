@@ -140,9 +140,7 @@ def read_items(text: str) -> tuple[Item, ...]:
 
 def new_text(items: tuple[Item, ...], text: str, *, covers: Ranges) -> NewText:
     """The lines as a note of the messages ``covers``. A ``#4211`` outside of these is a name, not a citation."""
-    clipped = clip_citations(items, within=covers, said=text)
-    rendered = render(clipped)
-    return NewText(text=rendered, items=clipped, tokens=text_tokens(rendered))
+    return _as_note(clip_citations(items, within=covers, said=text))
 
 
 def _new_text(
@@ -158,9 +156,12 @@ def _new_text(
     numbering = Numbering.of(old.items, after=BEYOND, last_of=last_of)
     numbered = numbering.numbered_text(text)
     clipped = clip_citations(read_items(numbered), within=((BEYOND + 1, numbering.total),), said=numbered)
-    named = numbering.named_words(clipped)
-    rendered = render(named)
-    return NewText(text=rendered, items=named, tokens=text_tokens(rendered))
+    return _as_note(numbering.named_words(clipped))
+
+
+def _as_note(items: tuple[Item, ...]) -> NewText:
+    text = render(items)
+    return NewText(text=text, items=items, tokens=text_tokens(text))
 
 
 def _refuse_what_is_not_live(notes: Notes[N], note: N) -> None:
