@@ -38,11 +38,11 @@ from app.kit.clock import SystemClock
 from app.kit.rates import RateConfig, Rates
 from app.kit.tracing import Tracing, build_tracing
 from app.locating import Location
+from app.memory.changing import erasing_store
 from app.memory.changing.branching import BranchConfig, Branching
 from app.memory.changing.compacting import Compacting
 from app.memory.changing.controls import Controls
 from app.memory.changing.erasing import Erasing
-from app.memory.changing.erasing_store import ErasingStore
 from app.memory.changing.parting import Parting
 from app.recall.index_store import IndexStore
 from app.routing import route
@@ -162,7 +162,7 @@ def _provide_sessions(state: State, base: Base, memory: MemoryParts, recall: Rec
         database=database,
         store=MessageStore(database),
         memory=memory.service,
-        readers=(IndexStore(database), FactStore(database), ErasingStore()),
+        readers=(IndexStore(database), FactStore(database), erasing_store),
         bytes_max=limits.message_bytes_max,
         redaction=redaction,
     )
@@ -182,7 +182,7 @@ def _provide_ends(state: State, base: Base, memory: MemoryParts) -> None:
         database=database,
         store=SessionStore(database),
         keepers=(
-            Parting(store=memory.store, erasing=ErasingStore()),
+            Parting(memory.store),
             ArtifactStore(database),
             StateStore(database),
             FactStore(database),
@@ -205,7 +205,6 @@ def _provide_memory(state: State, base: Base, memory: MemoryParts) -> None:
     state.erasing = Erasing(
         database=database,
         store=memory.store,
-        erasing=ErasingStore(),
         facts=FactStore(database),
         index=IndexStore(database),
         memory=memory.service,
@@ -214,7 +213,6 @@ def _provide_memory(state: State, base: Base, memory: MemoryParts) -> None:
     state.branching = Branching(
         database=database,
         memory=memory.store,
-        erasing=ErasingStore(),
         state=StateStore(database),
         artifacts=ArtifactBranching(
             ArtifactBranchStore(database), base.objects, bytes_max=limits.branch_artifact_bytes_max

@@ -17,7 +17,6 @@ from app.kit.clock import SystemClock
 from app.kit.db import Database
 from app.locating import build_objects, database_config
 from app.memory.activating import Activating
-from app.memory.changing.erasing_store import ErasingStore
 from app.memory.changing.rebuilding import Rebuilding
 from app.memory.changing.retaining import Retaining, RetainingConfig
 from app.memory.changing.retaining_store import RetainingStore
@@ -124,9 +123,7 @@ def _stepping(
         activating=Activating(database=database, store=store),
         observing=observing,
         reflecting=_reflecting(base, store),
-        rebuilding=Rebuilding(
-            database=database, store=store, erasing=ErasingStore(), observing=observing, tracer=base.tracer
-        ),
+        rebuilding=Rebuilding(database=database, store=store, observing=observing, tracer=base.tracer),
         noting=_noting(base, store),
         charging=base.charging,
         service_rules=base.settings.memory.values(),

@@ -10,7 +10,6 @@ import pytest
 from app.kit.db import Database, DatabaseConfig, Tx
 from app.kit.tokens import text_tokens
 from app.llm.port import Usage
-from app.memory.changing.erasing_store import ErasingStore
 from app.memory.changing.rebuilding import Rebuilding
 from app.memory.charging import Charging
 from app.memory.extractive.roles import ExtractiveObserver
@@ -145,7 +144,7 @@ async def test_what_was_erased_since_it_was_loaded_is_not_observed_again_and_bre
     observing = Observing(
         database=scene.database, store=store, charging=charging, observer=ExtractiveObserver(count=text_tokens)
     )
-    rebuilding = Rebuilding(database=scene.database, store=store, erasing=ErasingStore(), observing=observing)
+    rebuilding = Rebuilding(database=scene.database, store=store, observing=observing)
     standing = await store.look(scene.held)
     assert standing is not None
     memory = await store.load(scene.held, standing)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from app.kit.db import Row, Tx
-from app.memory.changing.apart import begin_anew
+from app.memory.changing.apart_store import begin_anew
 from app.memory.changing.moments import moment
 
 LOOK_AT_BRANCH = """/* look_at_branch */

@@ -1,7 +1,7 @@
 """A branch: a new session whose messages and memory are as another's were at a point (api.md, Sessions).
 
 Rows are copied and no model is called. Nothing is done to the branch by itself: its first append wakes its memory. Of a
-memory that sessions share nothing is copied: the branch's is its own, and made anew (apart.py).
+memory that sessions share nothing is copied: the branch's is its own, and made anew (apart_store.py).
 """
 
 from collections.abc import Mapping
@@ -11,10 +11,9 @@ from uuid import UUID
 from app.artifacts.branching import ArtifactBranching
 from app.kit.db import Database, Row, Tx
 from app.kit.errors import FieldError, Invalid, TooLarge
-from app.memory.changing import branch_store
+from app.memory.changing import branch_store, mending_store
 from app.memory.changing.branch_store import Branch
-from app.memory.changing.erasing import Mending
-from app.memory.changing.erasing_store import ErasingStore
+from app.memory.changing.mending import mend
 from app.memory.store import MemoryStore
 from app.sessions.errors import SessionExists, SessionNotFound
 from app.sessions.store import SessionRecord, session_id, session_of
@@ -59,15 +58,12 @@ class Branching:
         *,
         database: Database,
         memory: MemoryStore,
-        erasing: ErasingStore,
         state: StateStore,
         artifacts: ArtifactBranching,
         config: BranchConfig,
     ) -> None:
         self._database = database
         self._memory = memory
-        self._erasing = erasing
-        self._mending = Mending(store=memory, erasing=erasing)
         self._state = state
         self._artifacts = artifacts
         self._config = config
@@ -119,11 +115,11 @@ class Branching:
 
     async def _mend(self, tx: Tx, session: UUID) -> None:
         """What was erased since, or is not made good yet, is live in no branch: it is observed again there too."""
-        if not await self._erasing.has_blank(tx, session):
+        if not await mending_store.has_blank(tx, session):
             return
         locked = await self._memory.lock(tx, session)
         if locked is not None:
-            await self._mending.mend(tx, locked, since={session: 1})
+            await mend(tx, self._memory, locked, since={session: 1})
 
     def _check(self, key: str, at_seq: int, last_seq: int) -> None:
         if not 0 < at_seq <= last_seq:

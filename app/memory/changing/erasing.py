@@ -5,22 +5,18 @@ has the message in view records nothing. The other messages of the erased notes 
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from uuid import UUID
 
 from app.facts.store import FactStore
 from app.kit.db import Database, Tx
-from app.kit.offload import offloaded
-from app.memory.changing.erasing_store import Blanked, ErasingStore
-from app.memory.changing.erasure import edits_behind, losing, repair
-from app.memory.edits import Edit
-from app.memory.records import FORGOTTEN, Locked, Told
+from app.memory.changing import erasing_store, mending_store
+from app.memory.changing.mending import mend, untold_since
+from app.memory.records import FORGOTTEN
 from app.memory.service import MemoryService
-from app.memory.store import ERASED, MemoryStore
-from app.sessions import erasing as log
-from app.sessions.erasing import Copy
+from app.memory.store import MemoryStore
+from app.sessions import erasing_store as log
+from app.sessions.erasing_store import Copy
 from app.sessions.metrics import SessionMetrics
 from app.sessions.model import Kind, SearchIndex
 from app.sessions.store import session_id
@@ -39,49 +35,12 @@ class Erased:
     rebuilding: bool
 
 
-class Mending:
-    """Makes the log of a memory one without blank notes."""
-
-    def __init__(self, *, store: MemoryStore, erasing: ErasingStore) -> None:
-        self._store = store
-        self._erasing = erasing
-
-    async def mend(
-        self,
-        tx: Tx,
-        locked: Locked,
-        *,
-        since: Mapping[UUID, int],
-        edits: Sequence[Edit] = (),
-        told: Told | None = None,
-        left_tokens: int = 0,
-    ) -> bool:
-        """Make the next version, in which blank notes are none; answers whether something is to be observed again.
-
-        What is remembered may be other than it was of the sessions in ``since``, from a seq of each on. ``edits`` are
-        those of before the notes were emptied. ``left_tokens`` of messages are pending no more, and ``told`` is what
-        the current task is now (None: as it was).
-        """
-        observations, reflections, waiting = await self._erasing.lineage(tx, locked.memory_id)
-        plan = repair(observations, reflections)
-        lines = await self._erasing.lines(tx, locked.memory_id, plan) if edits else ({}, {})
-        work = partial(losing, lines, edits_behind(edits, reflections))
-        changed = await offloaded(work, size=_characters(edits))
-        await self._erasing.mend(tx, locked, plan, changed)
-        rebuilding = await self._erasing.rebuild(tx, locked, since=since)
-        # What waited to become live is pending still: only the count of what is observed ahead goes down.
-        unbuffered = sum(waiting.get(id_, 0) for id_ in plan.leaving_observations)
-        await self._store.record_control(tx, locked, ERASED, told=told, left_tokens=left_tokens - unbuffered)
-        return rebuilding
-
-
 class Erasing:
     def __init__(
         self,
         *,
         database: Database,
         store: MemoryStore,
-        erasing: ErasingStore,
         facts: FactStore,
         index: SearchIndex,
         memory: MemoryService,
@@ -89,10 +48,8 @@ class Erasing:
     ) -> None:
         self._database = database
         self._store = store
-        self._erasing = erasing
         self._facts = facts
         self._index = index
-        self._mending = Mending(store=store, erasing=erasing)
         self._memory = memory
         self._metrics = metrics or SessionMetrics()
 
@@ -122,19 +79,20 @@ class Erasing:
         locked = await self._store.lock(tx, copy.session_id)
         if locked is None:
             raise AssertionError  # its row is locked
-        tainted = await self._erasing.tainted(tx, copy)
-        edits = await self._erasing.edits(tx, copy.memory_id)
+        tainted = await erasing_store.tainted(tx, copy)
+        edits = await mending_store.edits(tx, copy.memory_id)
         await log.entomb(tx, copy)
         await self._index.forget_messages(tx, copy.session_id, from_seq=copy.seq, to_seq=copy.seq)
-        blanked = await self._erasing.blank(tx, copy.memory_id, place=tainted.place)
-        summaries = await self._erasing.blank_summaries(tx, copy)
-        outputs = await self._erasing.forget_outputs(tx, copy.memory_id, since=copy.ingested_at)
+        blanked = await erasing_store.blank(tx, copy.memory_id, place=tainted.place)
+        summaries = await erasing_store.blank_summaries(tx, copy)
+        outputs = await erasing_store.forget_outputs(tx, copy.memory_id, since=copy.ingested_at)
         derived_from = copy.seq if tainted.from_seq is None else tainted.from_seq
         facts = await self._facts.forget_message(tx, copy.session_id, copy.seq, derived_from=derived_from)
         messages = summaries if copy.kind is Kind.SUMMARY else 1 + summaries  # the first of which it is itself
         rows.update(blanked.rows, messages=messages, runs=outputs, facts=facts)
-        return await self._mending.mend(
+        return await mend(
             tx,
+            self._store,
             locked,
             since=untold_since(locked, blanked, {copy.session_id: 1} if summaries else {}),
             edits=edits,
@@ -145,16 +103,3 @@ class Erasing:
     def _wake(self, copies: Sequence[Copy]) -> None:
         for copy in copies:
             self._memory.wake(copy.memory_id)
-
-
-def _characters(edits: Sequence[Edit]) -> int:
-    return sum(len(item.whole_text) for edit in edits for item in (*edit.old, *edit.new))
-
-
-def untold_since(locked: Locked, blanked: Blanked, *others: Mapping[UUID, int]) -> dict[UUID, int]:
-    """The message from which on the notes of a session may have changed."""
-    first: dict[UUID, int] = {}
-    gaps = ({gap.session_id: gap.first} for gap in locked.rebuilding)
-    for session, seq in (found for known in (blanked.since, *gaps, *others) for found in known.items()):
-        first[session] = min(seq, first.get(session, seq))
-    return first

@@ -12,7 +12,7 @@ from opentelemetry.trace import Tracer
 
 from app.kit.db import Database, Tx
 from app.kit.tracing import UNTRACED, traced
-from app.memory.changing.erasing_store import ErasingStore
+from app.memory.changing import mending_store
 from app.memory.model import Ranges
 from app.memory.narrowing import OBSERVED, Narrowing
 from app.memory.observing import Observing, new_observation
@@ -31,13 +31,11 @@ class Rebuilding:
         *,
         database: Database,
         store: MemoryStore,
-        erasing: ErasingStore,
         observing: Observing,
         tracer: Tracer = UNTRACED,
     ) -> None:
         self._database = database
         self._store = store
-        self._erasing = erasing
         self._observing = observing
         self._tracer = tracer
 
@@ -93,7 +91,7 @@ class Rebuilding:
         live = new.to_seq <= fenced.observed_seq
         version = fenced.version + live
         await self._store.add_observation(tx, loaded, new, born_version=version if live else None)
-        await self._erasing.rebuilt(
+        await mending_store.rebuilt(
             tx,
             loaded.memory_id,
             new,

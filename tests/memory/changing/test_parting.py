@@ -6,7 +6,7 @@ import pytest
 from sqlmodel import SQLModel
 
 import app.memory.tables  # noqa: F401 - fills the metadata
-from app.memory.changing.parting import FORGET_MEMORIES
+from app.memory.changing.parting_store import FORGET_MEMORIES
 from app.sessions.sharing import FORGET_LONELY
 from tests.conftest import Service
 from tests.memory.changing.test_erasing import FACTS, SECRET, ask, cover, erase, log, rest, say

@@ -1,0 +1,56 @@
+"""A log is made one without blank notes, and what they told of other messages is noted to be observed again."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from uuid import UUID
+
+from app.kit.db import Tx
+from app.kit.offload import offloaded
+from app.memory.changing import mending_store
+from app.memory.changing.erasing_store import Blanked
+from app.memory.changing.erasure import edits_behind, losing, repair
+from app.memory.edits import Edit
+from app.memory.records import Locked, Told
+from app.memory.store import ERASED, MemoryStore
+
+
+async def mend(
+    tx: Tx,
+    store: MemoryStore,
+    locked: Locked,
+    *,
+    since: Mapping[UUID, int],
+    edits: Sequence[Edit] = (),
+    told: Told | None = None,
+    left_tokens: int = 0,
+) -> bool:
+    """Make the next version, in which blank notes are none; answers whether something is to be observed again.
+
+    What is remembered may be other than it was of the sessions in ``since``, from a seq of each on. ``edits`` are
+    those of before the notes were emptied. ``left_tokens`` of messages are pending no more, and ``told`` is what
+    the current task is now (None: as it was).
+    """
+    observations, reflections, waiting = await mending_store.lineage(tx, locked.memory_id)
+    plan = repair(observations, reflections)
+    lines = await mending_store.lines(tx, locked.memory_id, plan) if edits else ({}, {})
+    work = partial(losing, lines, edits_behind(edits, reflections))
+    changed = await offloaded(work, size=_characters(edits))
+    await mending_store.replace_blank(tx, locked, plan, changed)
+    rebuilding = await mending_store.rebuild(tx, locked, since=since)
+    # What waited to become live is pending still: only the count of what is observed ahead goes down.
+    unbuffered = sum(waiting.get(id_, 0) for id_ in plan.leaving_observations)
+    await store.record_control(tx, locked, ERASED, told=told, left_tokens=left_tokens - unbuffered)
+    return rebuilding
+
+
+def untold_since(locked: Locked, blanked: Blanked, *others: Mapping[UUID, int]) -> dict[UUID, int]:
+    """The message from which on the notes of a session may have changed."""
+    first: dict[UUID, int] = {}
+    gaps = ({gap.session_id: gap.first} for gap in locked.rebuilding)
+    for session, seq in (found for known in (blanked.since, *gaps, *others) for found in known.items()):
+        first[session] = min(seq, first.get(session, seq))
+    return first
+
+
+def _characters(edits: Sequence[Edit]) -> int:
+    return sum(len(item.whole_text) for edit in edits for item in (*edit.old, *edit.new))

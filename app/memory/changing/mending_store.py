@@ -1,0 +1,224 @@
+"""The statements by which a log becomes one without blank notes, and that note what was observed again instead."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from app.kit.db import Row, Tx
+from app.kit.json import dumps
+from app.kit.tokens import text_tokens
+from app.memory.changing.erasure import Lines, Note, Repair
+from app.memory.changing.note_store import RETIRE_OBSERVATIONS, RETIRE_REFLECTIONS
+from app.memory.edits import Edit
+from app.memory.log import items_from_json, items_to_json, render
+from app.memory.model import Status
+from app.memory.records import Gap, Locked, NewObservation
+from app.memory.store import ERASED
+
+OBSERVED = """/* observed_lineage */
+SELECT id, status, erased_at IS NOT NULL AS blank, message_tokens FROM observations WHERE memory_id = $1 ORDER BY id
+"""
+
+CONDENSED = """/* condensed_lineage */
+SELECT id, status, erased_at IS NOT NULL AS blank, sources FROM reflections WHERE memory_id = $1 ORDER BY id
+"""
+
+EDITS = """/* edits */
+SELECT e.id AS reflection, e.items AS old, n.items AS new
+FROM reflections e JOIN reflections n
+  ON n.memory_id = e.memory_id AND n.born_version = e.retired_version AND n.sources = e.sources
+WHERE e.memory_id = $1 AND e.retired_by = 'edited' AND e.erased_at IS NULL ORDER BY e.retired_version
+"""
+
+LINES = """/* lines_of_notes */
+SELECT id, items, true AS observed FROM observations WHERE memory_id = $1 AND id = ANY($2::bigint[])
+UNION ALL
+SELECT id, items, false FROM reflections WHERE memory_id = $1 AND id = ANY($3::bigint[])
+"""
+
+# A copy, as of an edit: in the versions between, the note has not been there. Of some ($5 to $8 and $9 to $12: ids,
+# texts, lines, tokens) not every line returns, as somebody took it out since: then the first text counts as edited, and
+# where no line is left the note as deleted.
+RETURN = """/* return_notes */
+WITH changed_observations AS (
+  SELECT * FROM unnest($5::bigint[], $6::text[], $7::text[], $8::int[]) AS c (id, text, items, tokens)
+), changed_reflections AS (
+  SELECT * FROM unnest($9::bigint[], $10::text[], $11::text[], $12::int[]) AS c (id, text, items, tokens)
+), edited AS (
+  UPDATE observations SET retired_by = 'edited' WHERE memory_id = $1 AND id = ANY($5::bigint[])
+), observed AS (
+  INSERT INTO observations (memory_id, ordinal, status, text, items, tokens, message_tokens, session_id, from_seq,
+                            to_seq, covers, current_task, suggested_response, born_version, retired_version, retired_by)
+  SELECT o.memory_id, o.ordinal, CASE WHEN c.text = '' THEN 'retired' ELSE 'active' END, coalesce(c.text, o.text),
+         coalesce(c.items::jsonb, o.items), coalesce(c.tokens, o.tokens), o.message_tokens, o.session_id, o.from_seq,
+         o.to_seq, o.covers, o.current_task, o.suggested_response, $4::bigint,
+         CASE WHEN c.text = '' THEN $4::bigint END, CASE WHEN c.text = '' THEN 'deleted' END
+  FROM observations o LEFT JOIN changed_observations c USING (id)
+  WHERE o.memory_id = $1 AND o.id = ANY($2::bigint[]) ORDER BY o.id
+)
+INSERT INTO reflections (memory_id, level, generation, status, text, items, tokens, source_tokens, from_seq, to_seq,
+                         covers, sources, born_version, retired_version, retired_by)
+SELECT r.memory_id, r.level, r.generation, CASE WHEN c.text = '' THEN 'retired' ELSE 'active' END,
+       coalesce(c.text, r.text), coalesce(c.items::jsonb, r.items), coalesce(c.tokens, r.tokens), r.source_tokens,
+       r.from_seq, r.to_seq, r.covers, r.sources, $4::bigint,
+       CASE WHEN c.text = '' THEN $4::bigint END, CASE WHEN c.text = '' THEN 'deleted' END
+FROM reflections r LEFT JOIN changed_reflections c USING (id)
+WHERE r.memory_id = $1 AND r.id = ANY($3::bigint[]) ORDER BY r.id
+"""
+
+# What of sessions is behind the cursors, from a seq of each on, can be observed, and is told by no note nor by the
+# summary alone. Such messages between which every one is told or skipped are one range; what is to be observed ahead is
+# a range of its own. What a retention rule has removed from the messages goes for good with the notes of it, which a
+# branch of a moment before they were live may have ahead.
+UNREMEMBERED = """/* unremembered */
+WITH since AS (
+  SELECT s.id, s.observed_seq, s.summary_seq, greatest(s.observed_seq, s.buffered_seq) AS derived_seq, i.seq
+  FROM unnest($2::uuid[], $3::bigint[]) AS i (id, seq) JOIN sessions s USING (id)
+), told AS (
+  SELECT id, range_agg(int8range((pair->>0)::bigint, (pair->>1)::bigint, '[]')) AS seqs FROM (
+    SELECT session_id AS id, jsonb_array_elements(covers) AS pair FROM observations
+    WHERE memory_id = $1 AND (status <> 'retired' OR retired_by = 'deleted')
+    UNION ALL
+    SELECT since.id, jsonb_array_elements(covers->since.id::text) FROM since, reflections
+    WHERE memory_id = $1 AND (status = 'active' OR retired_by = 'deleted')
+    UNION ALL
+    SELECT since.id, jsonb_array_elements(m.covers) FROM since
+    JOIN messages m ON m.session_id = since.id AND m.seq = since.summary_seq
+  ) AS covered GROUP BY id
+), behind AS (
+  SELECT m.session_id, m.seq, m.seq <= since.observed_seq AS passed, m.erased_at IS NOT NULL AS removed,
+         coalesce(NOT told.seqs @> m.seq, true) AS lost
+  FROM since LEFT JOIN told USING (id) CROSS JOIN LATERAL (
+    SELECT session_id, seq, erased_at FROM messages
+    WHERE session_id = since.id AND seq BETWEEN since.seq AND since.derived_seq AND observe OFFSET 0
+  ) AS m
+), gone AS (
+  UPDATE messages m SET observe = false FROM behind b
+  WHERE m.session_id = b.session_id AND m.seq = b.seq AND b.lost AND b.removed
+  RETURNING m.tokens, b.passed
+), counted AS (
+  UPDATE memories SET pending_tokens = pending_tokens - (SELECT sum(tokens) FROM gone WHERE NOT passed)
+  WHERE id = $1 AND EXISTS (SELECT FROM gone WHERE NOT passed)
+), said AS (
+  SELECT *, row_number() OVER (PARTITION BY session_id ORDER BY seq) AS number FROM behind WHERE NOT (lost AND removed)
+)
+SELECT session_id, min(seq) AS first, max(seq) AS last
+FROM (SELECT session_id, seq, passed, number - row_number() OVER (PARTITION BY session_id ORDER BY seq) AS island
+      FROM said WHERE lost) AS lost
+GROUP BY session_id, passed, island ORDER BY session_id, first
+"""
+
+# Or a summary was emptied, which may have told alone of what is behind the cursor.
+HAS_BLANK = """/* has_blank */
+SELECT EXISTS (SELECT FROM observations WHERE memory_id = $1 AND erased_at IS NOT NULL)
+  OR EXISTS (SELECT FROM messages WHERE session_id = $1 AND kind = 'summary' AND covers = '[]')
+  AND EXISTS (SELECT FROM messages WHERE session_id = $1 AND erased_at IS NOT NULL AND NOT observe)
+"""
+
+REBUILD = """/* rebuild */
+UPDATE memories SET rebuilding = $2, last_error = last_error || '{"message": ""}' WHERE id = $1
+"""
+
+# Of what is not live yet (``$3`` its messages) there is no version, and the task is told when it becomes live.
+REBUILT = """/* rebuilt */
+UPDATE memories SET observation_tokens = observation_tokens + $2, buffered_tokens = buffered_tokens + $3,
+  log_version = $4, rebuilding = $5, usage = $6, attempts = 0, last_error = NULL,
+  current_task = CASE WHEN $7 THEN $8 ELSE current_task END,
+  suggested_response = CASE WHEN $7 THEN $9 ELSE suggested_response END
+WHERE id = $1
+"""
+
+
+async def lineage(tx: Tx, memory_id: UUID) -> tuple[list[Note], list[Note], dict[int, int]]:
+    """All observations, all reflections, and the tokens of the messages of those that wait to become live."""
+    observed = await tx.fetch(OBSERVED, memory_id)
+    condensed = await tx.fetch(CONDENSED, memory_id)
+    waiting = {row["id"]: row["message_tokens"] for row in observed if row["status"] == Status.BUFFERED}
+    return [_note(row, {}) for row in observed], [_note(row, row["sources"]) for row in condensed], waiting
+
+
+async def edits(tx: Tx, memory_id: UUID) -> list[Edit]:
+    """What somebody made of reflections, in the order in which they did, as far as its text is not erased."""
+    rows = await tx.fetch(EDITS, memory_id)
+    return [
+        Edit(reflection=row["reflection"], old=items_from_json(row["old"]), new=items_from_json(row["new"]))
+        for row in rows
+    ]
+
+
+async def lines(tx: Tx, memory_id: UUID, repair: Repair) -> tuple[Lines, Lines]:
+    """The lines of what returns to the log, by ids: observations, reflections."""
+    returning = (repair.returning_observations, repair.returning_reflections)
+    rows = [
+        (row["observed"], row["id"], items_from_json(row["items"]))
+        for row in await tx.fetch(LINES, memory_id, *returning)
+    ]
+    observed, condensed = ({id_: items for of, id_, items in rows if of is kind} for kind in (True, False))
+    return observed, condensed
+
+
+async def replace_blank(tx: Tx, locked: Locked, repair: Repair, changed: tuple[Lines, Lines]) -> None:
+    """Let the blank notes leave the log, and what they condensed return to it, in the version to be made.
+
+    Of those ``changed``, observations and reflections, these lines return.
+    """
+    memory_id, version = locked.memory_id, locked.version + 1
+    await tx.execute(RETIRE_OBSERVATIONS, memory_id, repair.leaving_observations, version, ERASED)
+    await tx.execute(RETIRE_REFLECTIONS, memory_id, repair.leaving_reflections, version, ERASED)
+    returning = (repair.returning_observations, repair.returning_reflections)
+    columns = [column for of in changed for column in _columns(of)]
+    await tx.execute(RETURN, memory_id, *returning, version, *columns)
+
+
+async def rebuild(tx: Tx, locked: Locked, *, since: Mapping[UUID, int]) -> bool:
+    """Note what is to be observed again: what of these sessions nobody remembers, from a seq of each on.
+
+    Answers whether there is any.
+    """
+    rows = await tx.fetch(UNREMEMBERED, locked.memory_id, list(since), list(since.values()))
+    await tx.execute(REBUILD, locked.memory_id, [_range(locked.memory_id, **row) for row in rows])
+    return bool(rows)
+
+
+async def has_blank(tx: Tx, memory_id: UUID) -> bool:
+    """Whether a note or a summary of a session's own memory was ever erased."""
+    return bool(await tx.fetchval(HAS_BLANK, memory_id))
+
+
+async def rebuilt(
+    tx: Tx,
+    memory_id: UUID,
+    new: NewObservation,
+    left: Sequence[Gap],
+    *,
+    version: int,
+    live: bool,
+    newest: bool,
+    usage: dict[str, Any],
+) -> None:
+    """Count a chunk that was observed again; ``left`` is still to be."""
+    grown = (new.tokens, 0) if live else (0, new.message_tokens)
+    told = (newest, new.current_task, new.suggested_response)
+    ranges = [_range(memory_id, gap.session_id, gap.first, gap.last) for gap in left]
+    await tx.execute(REBUILT, memory_id, *grown, version, ranges, usage, *told)
+
+
+def _columns(lines: Lines) -> tuple[list[int], list[str], list[str], list[int]]:
+    """Ids, texts, lines as JSON and tokens."""
+    texts = [render(items) for items in lines.values()]
+    stored = [dumps(items_to_json(items)).decode() for items in lines.values()]
+    return [*lines], texts, stored, [text_tokens(text) for text in texts]
+
+
+def _range(memory_id: UUID, session_id: UUID, first: int, last: int) -> tuple[Any, ...]:
+    return (first, last) if session_id == memory_id else (first, last, str(session_id))
+
+
+def _note(row: Row, sources: dict[str, Sequence[int]]) -> Note:
+    return Note(
+        id=row["id"],
+        status=Status(row["status"]),
+        blank=row["blank"],
+        observations=tuple(sources.get("observations", ())),
+        reflections=tuple(sources.get("reflections", ())),
+    )
