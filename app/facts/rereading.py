@@ -1,8 +1,7 @@
-"""What holds when a session is read again for facts (docs/decisions/0055).
+"""What holds when a session is read again for facts (docs/decisions/0055). Pure.
 
 If somebody deleted what was noted from a message, nothing is noted from it again; if they corrected it, the correction
-holds when it is noted again. Both are kept in the table of facts, in rows that are not facts: by the extractor, and
-without a text. Their only source names the session and the messages. Callers hold the lock of the resource's facts.
+holds when it is noted again.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -11,76 +10,12 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
 
-from app.facts.forgetting import Correction
-from app.facts.model import Category, Source, source_from_json, source_to_json
-from app.kit.db import Row, Tx
+from app.facts.forgetting import Correction, key_of
+from app.facts.model import FOREIGN, OWN_WORD, Category, NewFact, Source
 from app.sessions.model import SEQ_MAX, Trust
 
-IS_HIDDEN = "(author = 'extractor' AND text = '')"
 TOLD_COLUMNS: Final = frozenset({"cites", "noted_as", "category", "trust", "valid_from", "valid_to"})  # of an export
 NEVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
-HIDDEN = f"""/* hidden_facts */
-SELECT * FROM facts
-WHERE tenant = $1 AND resource_id = $2 AND {IS_HIDDEN} AND sources->0->>'session_id' = ANY($3::text[]) ORDER BY id
-"""  # noqa: S608 - our own text
-
-# A branch says what the sessions before it said, up to where it left them; also where that has been removed from these
-# alone, by their rule of retention. ``seq`` is the last message that it has of each.
-OF_FORMER = f"""/* unwanted_of_former */
-WITH RECURSIVE line AS (
-  SELECT id, tenant, resource_id, branched_from, branched_at_seq, created_at, NULL::bigint AS seq FROM sessions
-  WHERE id = $1 AND branched_from IS NOT NULL
-  UNION ALL
-  SELECT p.id, p.tenant, p.resource_id, p.branched_from, p.branched_at_seq, p.created_at,
-         least(l.seq, l.branched_at_seq)
-  FROM line l JOIN sessions p ON p.tenant = l.tenant AND p.key = l.branched_from AND p.created_at < l.created_at
-), former AS (
-  SELECT l.id, of.seq::bigint AS seq FROM line l
-  JOIN facts f ON f.tenant = l.tenant AND f.resource_id = l.resource_id AND {IS_HIDDEN}
-    AND f.sources->0->>'session_id' = l.id::text AND f.sources->0->>'category' IS NULL
-  CROSS JOIN LATERAL jsonb_array_elements_text(f.sources->0->'cites') AS of (seq)
-  WHERE of.seq::bigint <= l.seq
-)
-SELECT f.seq FROM former f CROSS JOIN LATERAL (
-  SELECT content_hash, erased_at FROM messages WHERE session_id = f.id AND seq = f.seq LIMIT 1
-) AS said CROSS JOIN LATERAL (
-  SELECT content_hash FROM messages WHERE session_id = $1 AND seq = f.seq LIMIT 1
-) AS copy WHERE said.content_hash = copy.content_hash OR said.erased_at IS NOT NULL
-"""  # noqa: S608 - our own text
-
-HIDE = """/* hide_fact */
-INSERT INTO facts (tenant, resource_id, text, category, trust, author, sources, valid_from, valid_to)
-VALUES ($1, $2, '', $3, $4, 'extractor', $5, $6, $7)
-"""
-
-DONE = f"""/* forget_hidden_fact */
-DELETE FROM facts WHERE tenant = $1 AND resource_id = $2 AND id = ANY($3::bigint[]) AND {IS_HIDDEN}
-"""  # noqa: S608 - our own text
-
-# A message that was replaced says something else, so facts may be noted from it again.
-WANTED_AGAIN = f"""/* wanted_again */
-UPDATE facts f SET sources = jsonb_set(f.sources, '{{0,cites}}', (
-  SELECT coalesce(jsonb_agg(seq), '[]') FROM jsonb_array_elements(f.sources->0->'cites') AS seq
-  WHERE seq <> to_jsonb($2::bigint)))
-FROM sessions s
-WHERE s.id = $1 AND f.tenant = s.tenant AND f.resource_id = s.resource_id AND {IS_HIDDEN}
-  AND f.sources->0->>'session_id' = s.id::text AND f.sources->0->'cites' @> to_jsonb($2::bigint)
-"""  # noqa: S608 - our own text
-
-# Nor does a correction of what an erased or replaced message said hold any longer.
-FORGET_CORRECTED = f"""/* forget_corrected */
-DELETE FROM facts f USING sessions s
-WHERE s.id = $1 AND f.tenant = s.tenant AND f.resource_id = s.resource_id AND {IS_HIDDEN}
-  AND f.sources->0->>'session_id' = s.id::text AND f.sources->0->>'category' IS NOT NULL
-  AND f.sources->0->'cites' @> to_jsonb($2::bigint)
-"""  # noqa: S608 - our own text
-
-FORGET_HIDDEN = f"""/* forget_hidden */
-DELETE FROM facts f USING sessions s
-WHERE s.id = ANY($1::uuid[]) AND f.tenant = s.tenant AND f.resource_id = s.resource_id AND {IS_HIDDEN}
-  AND f.sources->0->>'session_id' = s.id::text
-"""  # noqa: S608 - our own text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,69 +32,41 @@ class Told:
         return Told(unwanted=self.unwanted & set(within), corrections=kept)
 
 
-async def told(tx: Tx, tenant: str, resource_id: str, session: UUID) -> Told:
-    """What holds for a session; for a branch also what was taken back of the sessions that it came from."""
-    rows = await tx.fetch(HIDDEN, tenant, resource_id, [str(session)])
-    found = [_correction_of(row) for row in rows]
-    former = [row["seq"] for row in await tx.fetch(OF_FORMER, session)]
-    return Told(
-        unwanted=frozenset([*former, *(seq for one in found if _is_refusal(one) for seq in one.source.cites)]),
-        corrections=tuple(one for one in found if not _is_refusal(one)),
+def as_told(noted: Iterable[NewFact], told: Told) -> tuple[list[NewFact], list[Correction]]:
+    """The facts that somebody has not taken back, as they were corrected, and the corrections of these."""
+    left, wanted, done = list(told.corrections), [], []
+    for new in noted:
+        if _is_unwanted(new, told.unwanted):
+            continue
+        keys = {key_of(source) for source in new.sources}
+        correction = next((one for one in left if key_of(one.source) in keys), None)
+        if correction is not None:
+            left.remove(correction)
+            done.append(correction)
+        wanted.append(new if correction is None else _corrected(new, correction))
+    return wanted, done
+
+
+def _is_unwanted(new: NewFact, unwanted: frozenset[int]) -> bool:
+    """Whether somebody has deleted or changed what was noted of the same messages before."""
+    cites = {seq for source in new.sources for seq in source.cites}
+    return bool(cites) and cites <= unwanted
+
+
+def _corrected(new: NewFact, correction: Correction) -> NewFact:
+    since, ends = correction.source.valid_from or new.valid_from, correction.valid_to
+    foreign = new.trust in FOREIGN and correction.category in OWN_WORD
+    return replace(
+        new,
+        category=new.category if foreign else correction.category,
+        valid_from=since if ends is None else min(since, ends),
+        valid_to=ends,
     )
-
-
-async def refuse(tx: Tx, tenant: str, resource_id: str, sources: Iterable[Source]) -> None:
-    """Note nothing again from the messages that these facts were taken from, however often they are read."""
-    taken = [source for source in sources if source.text is not None and source.cites]
-    sessions = {source.session_id: source for source in taken}
-    if not sessions:
-        return
-    rows = await tx.fetch(HIDDEN, tenant, resource_id, [str(session) for session in sessions])
-    former = [one for one in map(_correction_of, rows) if _is_refusal(one)]
-    await done(tx, tenant, resource_id, former)
-    for session, source in sessions.items():
-        refused = [*taken, *(one.source for one in former)]
-        cites = sorted({seq for one in refused if one.session_id == session for seq in one.cites})
-        await add(tx, tenant, resource_id, [_refusal(session, source.session, cites)])
-
-
-async def add(tx: Tx, tenant: str, resource_id: str, corrections: Iterable[Correction]) -> None:
-    """Write corrections, to hold when their facts are noted again."""
-    for one in corrections:
-        validity = (one.source.valid_from or NEVER, one.valid_to)
-        columns = (one.category, one.trust, [source_to_json(one.source)])
-        await tx.execute(HIDE, tenant, resource_id, *columns, *validity)
-
-
-async def restore(tx: Tx, tenant: str, resource_id: str, session: UUID, key: str, told: Told) -> None:
-    """Write that all of ``told`` holds for the session."""
-    if told.unwanted:
-        await refuse(tx, tenant, resource_id, [_refusal(session, key, sorted(told.unwanted)).source])
-    await add(tx, tenant, resource_id, told.corrections)
-
-
-async def done(tx: Tx, tenant: str, resource_id: str, corrections: Sequence[Correction]) -> None:
-    """Delete corrections that have done their work: the facts that they are of were noted again."""
-    await tx.execute(DONE, tenant, resource_id, [one.id for one in corrections])
-
-
-async def allow(tx: Tx, session: UUID, seq: int) -> None:
-    """Let facts be noted from a message again: it was replaced."""
-    await tx.execute(WANTED_AGAIN, session, seq)
-
-
-async def forget_corrections(tx: Tx, session: UUID, seq: int) -> None:
-    """Delete what was corrected of facts from a message: it was erased or replaced."""
-    await tx.execute(FORGET_CORRECTED, session, seq)
-
-
-async def forget_sessions(tx: Tx, sessions: Sequence[UUID]) -> None:
-    await tx.execute(FORGET_HIDDEN, sessions)
 
 
 def told_to_json(told: Told, session: UUID, key: str) -> list[dict[str, Any]]:
     """As an export tells it: ``noted_as`` null marks messages from which nothing is noted again."""
-    refused = [_refusal(session, key, sorted(told.unwanted))] if told.unwanted else []
+    refused = [refusal(session, key, sorted(told.unwanted))] if told.unwanted else []
     return [
         {
             "cites": list(one.source.cites),
@@ -167,7 +74,7 @@ def told_to_json(told: Told, session: UUID, key: str) -> list[dict[str, Any]]:
             "category": one.category,
             "trust": one.trust,
             "valid_from": one.source.valid_from,
-            "valid_to": None if _is_refusal(one) else one.valid_to,
+            "valid_to": None if is_refusal(one) else one.valid_to,
         }
         for one in (*refused, *told.corrections)
     ]
@@ -205,19 +112,10 @@ def _source(session: UUID, key: str, cites: Sequence[int]) -> Source:
     return Source(session_id=session, session=key, from_seq=first, to_seq=last, cites=tuple(cites), text="")
 
 
-def _refusal(session: UUID, key: str, cites: Sequence[int]) -> Correction:
+def refusal(session: UUID, key: str, cites: Sequence[int]) -> Correction:
+    """That nothing is noted from these messages again: a correction of no category."""
     return Correction(source=_source(session, key, cites), category=Category.INSIGHT, trust=Trust.TOOL, valid_to=NEVER)
 
 
-def _is_refusal(one: Correction) -> bool:
+def is_refusal(one: Correction) -> bool:
     return one.source.category is None
-
-
-def _correction_of(row: Row) -> Correction:
-    return Correction(
-        id=row["id"],
-        source=source_from_json(row["sources"][0]),
-        category=Category(row["category"]),
-        trust=Trust(row["trust"]),
-        valid_to=row["valid_to"],
-    )

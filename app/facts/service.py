@@ -10,7 +10,7 @@ from uuid import UUID
 from app.facts.errors import FactNotFound, FactTooLarge, TooManyFacts
 from app.facts.forgetting import Left, without_facts
 from app.facts.model import FOREIGN, OWN_WORD, SOURCES_MAX, Author, Category, Fact, FactConfig, NewFact, Source
-from app.facts.rereading import refuse
+from app.facts.rereading_store import refuse
 from app.facts.store import FactFilter, FactStore
 from app.kit.clock import Clock
 from app.kit.db import Database, Tx

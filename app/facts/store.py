@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from app.facts import rereading
+from app.facts import rereading_store
 from app.facts.forgetting import (
     Correction,
     Left,
@@ -21,7 +21,8 @@ from app.facts.forgetting import (
     without,
 )
 from app.facts.model import Author, Category, Fact, NewFact, Source, Validity, source_from_json, source_to_json
-from app.facts.rereading import IS_HIDDEN, Told
+from app.facts.rereading import Told
+from app.facts.rereading_store import IS_HIDDEN
 from app.facts.worth import passes_at, worth
 from app.kit.db import Database, Row, Tx
 from app.sessions.model import Gone, Trust
@@ -212,7 +213,7 @@ class FactStore:
     async def forget_from(self, tx: Tx, session: UUID, seq: int) -> None:
         """Forget what was taken from the messages from ``seq`` on, as that one was replaced; they are read again."""
         await self._reread(tx, session, of_message(session, seq, derived_from=seq), since=seq, changed_seq=seq)
-        await rereading.allow(tx, session, seq)
+        await rereading_store.allow(tx, session, seq)
 
     async def _reread(
         self,
@@ -233,9 +234,9 @@ class FactStore:
         if dropped is None:
             return 0
         if changed_seq is not None:
-            await rereading.forget_corrections(tx, session, changed_seq)
+            await rereading_store.forget_corrections(tx, session, changed_seq)
         kept = [one for one in dropped.corrections if changed_seq not in one.source.cites]
-        await rereading.add(tx, dropped.tenant, dropped.resource_id, kept)
+        await rereading_store.add(tx, dropped.tenant, dropped.resource_id, kept)
         again = min((seq for seq in (dropped.first, since) if seq is not None), default=None)
         if again is not None:
             await tx.execute(READ_AGAIN, session, again - 1)
@@ -270,7 +271,7 @@ class FactStore:
         tenant, resource_id = owner
         of_it = [{"session_id": str(session)}]
         known = [fact_of(row) for row in await tx.fetch(FACTS_OF_SESSION, tenant, resource_id, of_it)]
-        told = await rereading.told(tx, tenant, resource_id, session)
+        told = await rereading_store.told(tx, tenant, resource_id, session)
         return replace(told, corrections=(*told.corrections, *corrections(known, of_session(session))))
 
     async def bring(self, tx: Tx, session: UUID, key: str, told: Told) -> None:
@@ -279,7 +280,7 @@ class FactStore:
         if owner is not None:
             tenant, resource_id = owner
             await _lock(tx, tenant, resource_id)
-            await rereading.restore(tx, tenant, resource_id, session, key, told)
+            await rereading_store.restore(tx, tenant, resource_id, session, key, told)
             await tx.execute(LOOK_AGAIN, session)
 
     async def forget(self, tx: Tx, gone: Gone) -> dict[str, int]:
@@ -296,7 +297,7 @@ class FactStore:
             if dropped is not None:
                 await self._inherit(tx, session, dropped)
                 facts += dropped.facts
-        await rereading.forget_sessions(tx, gone.sessions)
+        await rereading_store.forget_sessions(tx, gone.sessions)
         return {"facts": facts}
 
     async def _inherit(self, tx: Tx, session: UUID, dropped: Dropped) -> None:
@@ -305,7 +306,7 @@ class FactStore:
         if not heirs:
             return
         tenant, resource_id = dropped.tenant, dropped.resource_id
-        unwanted = (await rereading.told(tx, tenant, resource_id, session)).unwanted
+        unwanted = (await rereading_store.told(tx, tenant, resource_id, session)).unwanted
         told = Told(unwanted=unwanted, corrections=dropped.corrections)
         cited = unwanted.union(*(one.source.cites for one in told.corrections))
         for heir in heirs:
@@ -314,7 +315,7 @@ class FactStore:
                 await self._reread(tx, branch, derived_since(branch, since), since=since)
             rows = await tx.fetch(SAID_ALIKE, session, branch, list(cited), heir["last_seq"])
             inherited = told.of(branch, heir["key"], within={row["seq"] for row in rows})
-            await rereading.restore(tx, tenant, resource_id, branch, heir["key"], inherited)
+            await rereading_store.restore(tx, tenant, resource_id, branch, heir["key"], inherited)
             await tx.execute(LOOK_AGAIN, branch)
 
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from app.facts.rereading import IS_HIDDEN
+from app.facts.rereading_store import IS_HIDDEN
 from app.kit.db import Row, Tx
 from app.kit.json import dumps
 from app.transfer.lines import Place

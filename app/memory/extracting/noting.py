@@ -15,16 +15,17 @@ from uuid import UUID
 import structlog
 from opentelemetry.trace import Tracer
 
-from app.facts import rereading
-from app.facts.forgetting import Correction, Left, key_of
-from app.facts.model import FOREIGN, OWN_WORD, SOURCES_MAX, Author, Fact, FactConfig, NewFact
-from app.facts.rereading import Told
+from app.facts import rereading_store
+from app.facts.forgetting import Left
+from app.facts.model import SOURCES_MAX, Author, Fact, FactConfig, NewFact
+from app.facts.rereading import as_told
 from app.facts.store import FactStore
 from app.kit.db import Database, Tx
 from app.kit.tokens import text_tokens
 from app.kit.tracing import UNTRACED, traced
 from app.memory.calling import Calling
 from app.memory.charging import Charging
+from app.memory.extracting import noting_store
 from app.memory.extracting.merging import Merge, Read, merge, said
 from app.memory.extracting.reading import Reading, first_unread, new_facts, unread_chunks, unread_messages
 from app.memory.extractive.roles import ExtractiveExtractor
@@ -39,26 +40,12 @@ from app.memory.rules import Rules
 from app.memory.store import MemoryStore
 from app.redaction.model import OFF, Redaction
 from app.sessions.model import Message
-from app.sessions.sharing import waiting
 
 KIND = "note_facts"
 FACTS_MAX: Final = "DAYBOOK_FACTS__FACTS_MAX"
 BUILT_IN: Final = ExtractiveExtractor(count=text_tokens)
 
 log = structlog.get_logger("daybook.engine")
-
-# What was read meanwhile may be to be read again, as a message was replaced or a session deleted. It is held.
-READ = "/* facts_read */ SELECT facts_seq FROM sessions WHERE id = $1"
-
-# What only the summary tells: messages that left for it before they were observed.
-UNTOLD = """/* untold */
-SELECT m.covers FROM sessions s JOIN messages m ON m.session_id = s.id AND m.seq = s.summary_seq WHERE s.id = $1
-"""
-
-NOTED = f"""/* facts_noted */
-WITH read AS (UPDATE sessions SET facts_seq = $2, waiting = {waiting(facts_seq="$2::bigint")} WHERE id = $1)
-UPDATE memories SET usage = $4, attempts = 0, last_error = NULL WHERE id = $3
-"""  # noqa: S608 - our own statement
 
 
 class Noting:
@@ -117,8 +104,7 @@ class Noting:
         if loaded.is_shared:
             return await self._unobserved(loaded, rules, narrowing)
         async with self._database.connection() as connection:
-            covers = await connection.fetchval(UNTOLD, loaded.session_id) or ()
-        untold = first_unread(loaded, covers)
+            untold = first_unread(loaded, await noting_store.untold(connection, loaded.session_id))
         if chunks := unread_chunks(loaded, rules, narrowing, before=untold):
             return chunks
         if untold is not None:
@@ -173,7 +159,7 @@ class Noting:
             runs[-1] = replace(runs[-1], error=told)
             log.warning("facts_without_room", facts=without_room)
         usage = add_usage(fenced.usage, runs)
-        await tx.execute(NOTED, loaded.session_id, reading.to_seq, loaded.memory_id, usage)
+        await noting_store.record(tx, loaded, read_up_to=reading.to_seq, usage=usage)
         await self._store.add_runs(tx, lease, runs, shown=loaded.conversation_id)
         return Outcome.FULL if without_room else Outcome.RECORDED
 
@@ -182,7 +168,7 @@ class Noting:
 
         Of the log a change would have taken the lease.
         """
-        if await tx.fetchval(READ, session_id) != reading.from_seq - 1:
+        if await noting_store.read_up_to(tx, session_id) != reading.from_seq - 1:
             return False
         return await self._store.still_said(tx, session_id, reading.messages)
 
@@ -200,8 +186,8 @@ class Noting:
             return 0
         tenant, resource, without_room = loaded.tenant, loaded.resource_id, 0
         known = {fact.id: fact for fact in await self._facts.locked(tx, tenant, resource)}
-        wanted, done = _as_told(noted, await rereading.told(tx, tenant, resource, loaded.session_id))
-        await rereading.done(tx, tenant, resource, done)
+        wanted, done = as_told(noted, await rereading_store.told(tx, tenant, resource, loaded.session_id))
+        await rereading_store.done(tx, tenant, resource, done)
         for new in wanted:
             found = await asyncio.to_thread(_merged, list(known.values()), new, read)
             if found.same is not None:
@@ -256,38 +242,6 @@ def _extractor_input(
         instruction=rules.instruction,
         input_tokens=narrowing.input_tokens(rules.observer_input_tokens),
         tools=rules.tools,
-    )
-
-
-def _as_told(noted: Iterable[NewFact], told: Told) -> tuple[list[NewFact], list[Correction]]:
-    """The facts that somebody has not taken back, as they were corrected, and the corrections of these."""
-    left, wanted, done = list(told.corrections), [], []
-    for new in noted:
-        if _is_unwanted(new, told.unwanted):
-            continue
-        keys = {key_of(source) for source in new.sources}
-        correction = next((one for one in left if key_of(one.source) in keys), None)
-        if correction is not None:
-            left.remove(correction)
-            done.append(correction)
-        wanted.append(new if correction is None else _corrected(new, correction))
-    return wanted, done
-
-
-def _is_unwanted(new: NewFact, unwanted: frozenset[int]) -> bool:
-    """Whether somebody has deleted or changed what was noted of the same messages before."""
-    cites = {seq for source in new.sources for seq in source.cites}
-    return bool(cites) and cites <= unwanted
-
-
-def _corrected(new: NewFact, correction: Correction) -> NewFact:
-    since, ends = correction.source.valid_from or new.valid_from, correction.valid_to
-    foreign = new.trust in FOREIGN and correction.category in OWN_WORD
-    return replace(
-        new,
-        category=new.category if foreign else correction.category,
-        valid_from=since if ends is None else min(since, ends),
-        valid_to=ends,
     )
 
 

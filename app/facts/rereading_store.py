@@ -1,0 +1,148 @@
+"""The SQL of what holds when a session is read again (rereading.py).
+
+It is kept in the table of facts, in rows that are not facts: by the extractor, and without a text. Their only source
+names the session and the messages. Callers hold the lock of the resource's facts.
+"""
+
+from collections.abc import Iterable, Sequence
+from uuid import UUID
+
+from app.facts.forgetting import Correction
+from app.facts.model import Category, Source, source_from_json, source_to_json
+from app.facts.rereading import NEVER, Told, is_refusal, refusal
+from app.kit.db import Row, Tx
+from app.sessions.model import Trust
+
+IS_HIDDEN = "(author = 'extractor' AND text = '')"
+
+HIDDEN = f"""/* hidden_facts */
+SELECT * FROM facts
+WHERE tenant = $1 AND resource_id = $2 AND {IS_HIDDEN} AND sources->0->>'session_id' = ANY($3::text[]) ORDER BY id
+"""  # noqa: S608 - our own text
+
+# A branch says what the sessions before it said, up to where it left them; also where that has been removed from these
+# alone, by their rule of retention. ``seq`` is the last message that it has of each.
+OF_FORMER = f"""/* unwanted_of_former */
+WITH RECURSIVE line AS (
+  SELECT id, tenant, resource_id, branched_from, branched_at_seq, created_at, NULL::bigint AS seq FROM sessions
+  WHERE id = $1 AND branched_from IS NOT NULL
+  UNION ALL
+  SELECT p.id, p.tenant, p.resource_id, p.branched_from, p.branched_at_seq, p.created_at,
+         least(l.seq, l.branched_at_seq)
+  FROM line l JOIN sessions p ON p.tenant = l.tenant AND p.key = l.branched_from AND p.created_at < l.created_at
+), former AS (
+  SELECT l.id, of.seq::bigint AS seq FROM line l
+  JOIN facts f ON f.tenant = l.tenant AND f.resource_id = l.resource_id AND {IS_HIDDEN}
+    AND f.sources->0->>'session_id' = l.id::text AND f.sources->0->>'category' IS NULL
+  CROSS JOIN LATERAL jsonb_array_elements_text(f.sources->0->'cites') AS of (seq)
+  WHERE of.seq::bigint <= l.seq
+)
+SELECT f.seq FROM former f CROSS JOIN LATERAL (
+  SELECT content_hash, erased_at FROM messages WHERE session_id = f.id AND seq = f.seq LIMIT 1
+) AS said CROSS JOIN LATERAL (
+  SELECT content_hash FROM messages WHERE session_id = $1 AND seq = f.seq LIMIT 1
+) AS copy WHERE said.content_hash = copy.content_hash OR said.erased_at IS NOT NULL
+"""  # noqa: S608 - our own text
+
+HIDE = """/* hide_fact */
+INSERT INTO facts (tenant, resource_id, text, category, trust, author, sources, valid_from, valid_to)
+VALUES ($1, $2, '', $3, $4, 'extractor', $5, $6, $7)
+"""
+
+DONE = f"""/* forget_hidden_fact */
+DELETE FROM facts WHERE tenant = $1 AND resource_id = $2 AND id = ANY($3::bigint[]) AND {IS_HIDDEN}
+"""  # noqa: S608 - our own text
+
+# A message that was replaced says something else, so facts may be noted from it again.
+WANTED_AGAIN = f"""/* wanted_again */
+UPDATE facts f SET sources = jsonb_set(f.sources, '{{0,cites}}', (
+  SELECT coalesce(jsonb_agg(seq), '[]') FROM jsonb_array_elements(f.sources->0->'cites') AS seq
+  WHERE seq <> to_jsonb($2::bigint)))
+FROM sessions s
+WHERE s.id = $1 AND f.tenant = s.tenant AND f.resource_id = s.resource_id AND {IS_HIDDEN}
+  AND f.sources->0->>'session_id' = s.id::text AND f.sources->0->'cites' @> to_jsonb($2::bigint)
+"""  # noqa: S608 - our own text
+
+# Nor does a correction of what an erased or replaced message said hold any longer.
+FORGET_CORRECTED = f"""/* forget_corrected */
+DELETE FROM facts f USING sessions s
+WHERE s.id = $1 AND f.tenant = s.tenant AND f.resource_id = s.resource_id AND {IS_HIDDEN}
+  AND f.sources->0->>'session_id' = s.id::text AND f.sources->0->>'category' IS NOT NULL
+  AND f.sources->0->'cites' @> to_jsonb($2::bigint)
+"""  # noqa: S608 - our own text
+
+FORGET_HIDDEN = f"""/* forget_hidden */
+DELETE FROM facts f USING sessions s
+WHERE s.id = ANY($1::uuid[]) AND f.tenant = s.tenant AND f.resource_id = s.resource_id AND {IS_HIDDEN}
+  AND f.sources->0->>'session_id' = s.id::text
+"""  # noqa: S608 - our own text
+
+
+async def told(tx: Tx, tenant: str, resource_id: str, session: UUID) -> Told:
+    """What holds for a session; for a branch also what was taken back of the sessions that it came from."""
+    rows = await tx.fetch(HIDDEN, tenant, resource_id, [str(session)])
+    found = [_correction_of(row) for row in rows]
+    former = [row["seq"] for row in await tx.fetch(OF_FORMER, session)]
+    return Told(
+        unwanted=frozenset([*former, *(seq for one in found if is_refusal(one) for seq in one.source.cites)]),
+        corrections=tuple(one for one in found if not is_refusal(one)),
+    )
+
+
+async def refuse(tx: Tx, tenant: str, resource_id: str, sources: Iterable[Source]) -> None:
+    """Note nothing again from the messages that these facts were taken from, however often they are read."""
+    taken = [source for source in sources if source.text is not None and source.cites]
+    sessions = {source.session_id: source for source in taken}
+    if not sessions:
+        return
+    rows = await tx.fetch(HIDDEN, tenant, resource_id, [str(session) for session in sessions])
+    former = [one for one in map(_correction_of, rows) if is_refusal(one)]
+    await done(tx, tenant, resource_id, former)
+    for session, source in sessions.items():
+        refused = [*taken, *(one.source for one in former)]
+        cites = sorted({seq for one in refused if one.session_id == session for seq in one.cites})
+        await add(tx, tenant, resource_id, [refusal(session, source.session, cites)])
+
+
+async def add(tx: Tx, tenant: str, resource_id: str, corrections: Iterable[Correction]) -> None:
+    """Write corrections, to hold when their facts are noted again."""
+    for one in corrections:
+        validity = (one.source.valid_from or NEVER, one.valid_to)
+        columns = (one.category, one.trust, [source_to_json(one.source)])
+        await tx.execute(HIDE, tenant, resource_id, *columns, *validity)
+
+
+async def restore(tx: Tx, tenant: str, resource_id: str, session: UUID, key: str, told: Told) -> None:
+    """Write that all of ``told`` holds for the session."""
+    if told.unwanted:
+        await refuse(tx, tenant, resource_id, [refusal(session, key, sorted(told.unwanted)).source])
+    await add(tx, tenant, resource_id, told.corrections)
+
+
+async def done(tx: Tx, tenant: str, resource_id: str, corrections: Sequence[Correction]) -> None:
+    """Delete corrections that have done their work: the facts that they are of were noted again."""
+    await tx.execute(DONE, tenant, resource_id, [one.id for one in corrections])
+
+
+async def allow(tx: Tx, session: UUID, seq: int) -> None:
+    """Let facts be noted from a message again: it was replaced."""
+    await tx.execute(WANTED_AGAIN, session, seq)
+
+
+async def forget_corrections(tx: Tx, session: UUID, seq: int) -> None:
+    """Delete what was corrected of facts from a message: it was erased or replaced."""
+    await tx.execute(FORGET_CORRECTED, session, seq)
+
+
+async def forget_sessions(tx: Tx, sessions: Sequence[UUID]) -> None:
+    await tx.execute(FORGET_HIDDEN, sessions)
+
+
+def _correction_of(row: Row) -> Correction:
+    return Correction(
+        id=row["id"],
+        source=source_from_json(row["sources"][0]),
+        category=Category(row["category"]),
+        trust=Trust(row["trust"]),
+        valid_to=row["valid_to"],
+    )
