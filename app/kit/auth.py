@@ -15,13 +15,12 @@ from app.kit.direct import Direct
 from app.kit.errors import Forbidden, Unauthorized
 from app.kit.http import PART, WITH_BODY
 from app.kit.parameters import check_parameters, query_parameters
-from app.kit.problems import problem_responses
+from app.kit.problems import READING, problem_responses
 from app.kit.rates import Rates
 
 DEFAULT_TENANT = "default"
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 SCHEME = "bearer"
-READING = frozenset({"GET", "HEAD"})
 SCOPE_HEADER = b"key-scope"  # tells a caller what its key may do, so that a page offers nothing that is refused
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])

@@ -1,4 +1,4 @@
-"""JSON by orjson, one way everywhere."""
+"""JSON by orjson, one way everywhere, and what of its texts can be stored."""
 
 from typing import Any
 
@@ -16,3 +16,8 @@ def canonical(value: Any) -> bytes:
 
 def loads(text: bytes) -> Any:
     return orjson.loads(text)
+
+
+def storable(text: str) -> str:
+    """The text without NUL and lone surrogates, which JSON can hold and Postgres refuses."""
+    return text.replace("\x00", "").encode("utf-8", "ignore").decode("utf-8")

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+from app.kit.json import storable
+
 
 class Provider(StrEnum):
     ANTHROPIC = "anthropic"
@@ -61,11 +63,6 @@ class ModelReply:
     def __post_init__(self) -> None:
         object.__setattr__(self, "text", storable(self.text))
         object.__setattr__(self, "model", storable(self.model))
-
-
-def storable(text: str) -> str:
-    """The text without NUL and lone surrogates, which JSON can hold and Postgres refuses."""
-    return text.replace("\x00", "").encode("utf-8", "ignore").decode("utf-8")
 
 
 TIMEOUT = "timeout"  # the kind of a call that may have been answered, but too late

@@ -8,8 +8,8 @@ from itertools import groupby
 from typing import Final
 
 from app.kit.days import parse_day
+from app.kit.json import storable
 from app.kit.patterns import lazy_pattern
-from app.llm.port import storable
 from app.memory.lines import LINE_CHARACTERS_MAX, Bullet, is_ruled, read_bullet, read_day, read_detail, read_item
 from app.memory.log import in_time_order, item_line
 from app.memory.model import Item, Parsed

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from app.kit.errors import StartError, Unavailable
+from app.kit.json import storable
 from app.redaction.model import Redact
 
 NAME = "DAYBOOK_REDACTION__HOOK"
@@ -41,13 +42,8 @@ def guarded(hook: Any) -> Redact:
             answer = hook(text)
         except Exception as error:  # noqa: BLE001 - the hook is not ours; its failure is a refusal, which is told
             raise RedactionFailed(f"the redaction hook failed with {type(error).__name__}") from None
-        if not isinstance(answer, str) or not _is_storable(answer):
+        if not isinstance(answer, str) or storable(answer) != answer:
             raise RedactionFailed(f"the redaction hook answered with a {type(answer).__name__} that cannot be stored")
         return answer
 
     return redact
-
-
-def _is_storable(text: str) -> bool:
-    """No NUL character and no lone surrogate, which Postgres has no place for."""
-    return "\0" not in text and text.encode(errors="replace").decode() == text
