@@ -46,12 +46,13 @@ from app.memory.changing.erasing import Erasing
 from app.memory.changing.parting import Parting
 from app.recall.index_store import IndexStore
 from app.routing import route
+from app.sessions import resource_store
 from app.sessions.append_store import AppendStore
 from app.sessions.deleting import Deleting
 from app.sessions.ending import Ending
 from app.sessions.message_store import MessageStore
 from app.sessions.replacing import Replacing
-from app.sessions.resources import Resources, ResourceStore
+from app.sessions.resources import Resources
 from app.sessions.service import SessionConfig, SessionService
 from app.sessions.store import SessionStore
 from app.settings import Settings, configured
@@ -187,7 +188,7 @@ def _provide_ends(state: State, base: Base, memory: MemoryParts) -> None:
             StateStore(database),
             FactStore(database),
             IndexStore(database),
-            ResourceStore(),
+            resource_store,
         ),
         memory=memory.service,
         outside=state.artifacts,

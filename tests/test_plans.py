@@ -29,7 +29,7 @@ from app.memory.store import CONVERSATIONS
 from app.memory.version_store import ADD_SHARED_VERSION
 from app.recall.store import OBSERVATIONS as FOUND_NOTES
 from app.recall.store import SESSIONS as RECALLED_SESSIONS
-from app.sessions.sharing import LOCK_SHARING
+from app.sessions.sharing_store import LOCK_SHARING
 from app.sessions.store import LOOKED_AT_ONCE, SESSIONS, session_id
 from benchmarks.speed.filling import OBSERVATIONS, TENANT, VERSIONS, a_note, fill
 from tests.conftest import Service, StartService, running_service

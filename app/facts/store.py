@@ -26,7 +26,7 @@ from app.facts.rereading_store import IS_HIDDEN
 from app.facts.worth import passes_at, worth
 from app.kit.db import Database, Row, Tx
 from app.sessions.model import Gone, Trust
-from app.sessions.sharing import waiting
+from app.sessions.sharing_store import waiting
 from app.sessions.waking import woken
 
 LOCK_FACTS = "/* lock_facts */ SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"

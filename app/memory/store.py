@@ -21,7 +21,7 @@ from app.memory.steps import UNFINISHED
 from app.memory.version_store import add_version
 from app.sessions.message_store import message_of
 from app.sessions.model import Message
-from app.sessions.sharing import waiting
+from app.sessions.sharing_store import waiting
 
 CONVERSATIONS_MAX = 100  # of a shared memory, looked at for one step: those that waited longest
 UNTIL_SETTLED = 0  # wake_tokens: the step that was recorded is not the last of its run

@@ -15,7 +15,7 @@ from app.sessions.errors import SessionNotFound
 from app.sessions.lineage import adopt
 from app.sessions.metrics import SessionMetrics
 from app.sessions.model import Gone, MemoryPort
-from app.sessions.sharing import hold_related
+from app.sessions.sharing_store import hold_related
 from app.sessions.store import SessionStore, session_id
 
 

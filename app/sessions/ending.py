@@ -10,35 +10,14 @@ import structlog
 
 from app.kit.db import AWAY, Database, Row
 from app.kit.repeating import Repeated
+from app.sessions import ending_store
 from app.sessions.errors import SessionNotFound
 from app.sessions.model import MemoryPort
-from app.sessions.store import SILENT_SINCE, SessionRecord, session_id, session_of
-from app.sessions.waking import woken
+from app.sessions.store import SessionRecord, session_id, session_of
 
 FIRST = UUID(int=0)
 
 log = structlog.get_logger("daybook.background")
-
-# One that has ended keeps its time. ``$2``: only if nothing was said for so many seconds.
-END = f"""/* end_session */
-WITH ended AS (
-  UPDATE sessions SET ended_at = coalesce(ended_at, now()), waiting = waiting OR memory_id <> id
-  WHERE id = $1 AND ($2::float8 IS NULL OR {SILENT_SINCE} < now() - make_interval(secs => $2)) RETURNING *
-), look AS (
-  UPDATE memories m SET {woken()}
-  FROM ended WHERE m.id = ended.memory_id AND ended.resource_id IS NOT NULL AND ended.facts_seq < ended.next_seq - 1
-)
-SELECT * FROM ended
-"""  # noqa: S608 - our own text
-
-# In the order of ids, a few at a time: an index on when sessions were last active would be written at every append.
-IDLE = f"""/* idle_sessions */
-SELECT CASE WHEN count(*) = $2 THEN (array_agg(id ORDER BY id DESC))[1] END AS last,
-       array_agg(id) FILTER (WHERE ended_at IS NULL AND next_seq > 1
-                               AND silent_since < now() - make_interval(secs => $3)) AS idle
-FROM (SELECT id, ended_at, next_seq, {SILENT_SINCE} AS silent_since FROM sessions
-      WHERE id > $1 ORDER BY id LIMIT $2) AS looked
-"""  # noqa: S608 - our own text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,10 +57,10 @@ class Ending:
     async def look(self) -> int:
         """End what was idle for too long among the next few sessions. Answers how many those were."""
         async with self._database.connection() as connection:
-            looking = (self._looked, self._config.look_sessions, self._config.ended_after)
-            row = await connection.fetchrow(IDLE, *looking)
-        self._looked = row["last"] or FIRST
-        idle: list[UUID] = row["idle"] or []
+            last, idle = await ending_store.idle(
+                connection, self._looked, self._config.look_sessions, seconds=self._config.ended_after
+            )
+        self._looked = last or FIRST
         for session in idle:
             try:
                 await self._end(session, idle_seconds=self._config.ended_after)
@@ -91,7 +70,7 @@ class Ending:
 
     async def _end(self, session: UUID, *, idle_seconds: float | None = None) -> Row | None:
         async with self._database.connection(of=session) as connection:
-            row = await connection.fetchrow(END, session, idle_seconds)
+            row = await ending_store.end(connection, session, idle_seconds=idle_seconds)
         if row is not None:
             self._memory.wake(row["memory_id"])
         return row

@@ -12,7 +12,7 @@ from app.kit.db import Tx
 from app.sessions.errors import MessageNotFound, SessionNotFound
 from app.sessions.lineage import FAMILY
 from app.sessions.model import Kind
-from app.sessions.sharing import hold_related
+from app.sessions.sharing_store import hold_related
 from app.sessions.store import session_id
 
 # Locked here too: a session may have come since its family was held.

@@ -15,7 +15,8 @@ from app.sessions.deleting import Deleting
 from app.sessions.ending import Ending
 from app.sessions.model import SEQ_MAX, MessageFilter
 from app.sessions.replacing import Replacing
-from app.sessions.resources import Resource, Resources
+from app.sessions.resource_store import Resource
+from app.sessions.resources import Resources
 from app.sessions.schemas import (
     PAGE_DEFAULT,
     SESSION_KEY,

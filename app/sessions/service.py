@@ -31,7 +31,8 @@ from app.sessions.model import ActorUsage, MemoryPort, Message, MessageFilter, N
 from app.sessions.reading import read_messages
 from app.sessions.redacting import is_marked, redacted_parts, says_again
 from app.sessions.schemas import AppendIn
-from app.sessions.sharing import MOVES_MAX, RESOURCE, scoping, shared_memory_id, sharer_of
+from app.sessions.sharing import RESOURCE, shared_memory_id, sharer_of
+from app.sessions.sharing_store import MOVES_MAX, scoping
 from app.sessions.store import (
     LOOKED_AT_ONCE,
     ConfigChange,

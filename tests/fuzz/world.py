@@ -21,7 +21,8 @@ from app.memory.steps import LiveReflection
 from app.memory.store import MemoryStore
 from app.memory.turns import state_of
 from app.sessions.model import Kind
-from app.sessions.sharing import SHARED, shared_memory_id
+from app.sessions.sharing import shared_memory_id
+from app.sessions.sharing_store import SHARED
 from app.sessions.store import session_id
 from app.transfer.exporting import ExportConfig, Exporting
 from app.transfer.importing import Importing

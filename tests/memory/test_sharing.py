@@ -13,7 +13,7 @@ import pytest
 from app.kit.db import Database, DatabaseConfig
 from app.memory.store import CONVERSATIONS_MAX
 from app.sessions.sharing import Sharer, shared_memory_id
-from app.sessions.sharing import share as share_memory
+from app.sessions.sharing_store import share as share_memory
 from app.sessions.store import session_id
 from benchmarks.speed.filling import TENANT, fill
 from tests.conftest import Service, StartService

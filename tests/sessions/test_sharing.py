@@ -14,8 +14,9 @@ import pytest
 
 from app.kit.db import Database, DatabaseConfig
 from app.sessions.errors import SessionMoved, SessionNotFound
-from app.sessions.sharing import LOCK_OWNER, Sharer, hold_related, leave
-from app.sessions.sharing import share as share_memory
+from app.sessions.sharing import Sharer
+from app.sessions.sharing_store import LOCK_OWNER, hold_related, leave
+from app.sessions.sharing_store import share as share_memory
 from app.sessions.store import SESSION, SessionStore, session_id, session_of
 from tests.conftest import Service
 from tests.fuzz import laws

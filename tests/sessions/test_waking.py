@@ -11,7 +11,7 @@ from app.facts.rereading import Told
 from app.facts.store import FactStore
 from app.kit.db import Database, acting_for
 from app.sessions.append_store import AppendStore
-from app.sessions.ending import END
+from app.sessions.ending_store import END
 from app.sessions.message_store import MessageStore
 from app.sessions.model import Kind
 from app.sessions.store import COUNTERS, SESSIONS, session_id

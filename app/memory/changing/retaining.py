@@ -22,7 +22,7 @@ from app.memory.rules import Rules
 from app.sessions.deleting import Deleting
 from app.sessions.metrics import SessionMetrics
 from app.sessions.model import SearchIndex
-from app.sessions.sharing import hold_related
+from app.sessions.sharing_store import hold_related
 
 log = structlog.get_logger("daybook.retention")
 

@@ -7,7 +7,7 @@ from app.kit.db import Tx
 from app.memory.model import Ranges
 from app.memory.records import Loaded
 from app.memory.rows import ranges_of
-from app.sessions.sharing import waiting
+from app.sessions.sharing_store import waiting
 
 # What was read meanwhile may be to be read again, as a message was replaced or a session deleted. It is held.
 READ = "/* facts_read */ SELECT facts_seq FROM sessions WHERE id = $1"

@@ -7,7 +7,7 @@ from sqlmodel import SQLModel
 
 import app.memory.tables  # noqa: F401 - fills the metadata
 from app.memory.changing.parting_store import FORGET_MEMORIES
-from app.sessions.sharing import FORGET_LONELY
+from app.sessions.sharing_store import FORGET_LONELY
 from tests.conftest import Service
 from tests.memory.changing.test_erasing import FACTS, SECRET, ask, cover, erase, log, rest, say
 from tests.memory.test_sharing import SMALL, share

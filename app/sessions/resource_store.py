@@ -1,0 +1,72 @@
+"""The SQL of what is kept of a resource itself. As a module it is a ``Keeper`` of what is deleted with the resource."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from app.kit.db import Row, Tx
+from app.sessions.merging import off_of, set_of, unset_of
+from app.sessions.model import Gone
+
+PUT_RESOURCE = """/* put_resource */
+INSERT INTO resources AS r (tenant, id, config, metadata) VALUES ($1, $2, $3::jsonb || $4, $6)
+ON CONFLICT (tenant, id) DO UPDATE SET
+  config = (r.config || $3) - $5::text[] || $4,
+  metadata = (r.metadata || excluded.metadata) - $7::text[],
+  updated_at = now()
+RETURNING *, (xmax = 0) AS created
+"""
+
+# One that was never put is there since its first session or fact.
+RESOURCE = """/* resource */
+SELECT id, config, metadata, created_at, updated_at FROM resources WHERE tenant = $1 AND id = $2
+UNION ALL
+SELECT $2, '{}', '{}', min(created_at), min(created_at) FROM (
+  SELECT created_at FROM sessions WHERE tenant = $1 AND resource_id = $2
+  UNION ALL SELECT created_at FROM facts WHERE tenant = $1 AND resource_id = $2 AND text <> ''
+) AS known WHERE NOT EXISTS (SELECT FROM resources WHERE tenant = $1 AND id = $2) HAVING count(*) > 0
+"""
+
+# One of which nothing was said was made in this transaction, to be locked.
+FORGET_RESOURCE = """/* forget_resource */
+WITH gone AS (DELETE FROM resources WHERE tenant = $1 AND id = $2 RETURNING created_at)
+SELECT count(*) FILTER (WHERE created_at < now()) AS resources FROM gone
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    id: str
+    config: dict[str, Any]
+    metadata: dict[str, Any]
+    created_at: datetime
+    updated_at: datetime
+
+
+async def resource(tx: Tx, tenant: str, resource_id: str) -> Resource | None:
+    row = await tx.fetchrow(RESOURCE, tenant, resource_id)
+    return None if row is None else _resource_of(row)
+
+
+async def put(
+    tx: Tx, tenant: str, resource_id: str, *, config: dict[str, Any], metadata: dict[str, Any]
+) -> tuple[Resource, bool]:
+    """Create it or merge into it; answers it and whether it is new."""
+    values = (set_of(config), off_of(config), unset_of(config), set_of(metadata), unset_of(metadata))
+    row = await tx.fetchrow(PUT_RESOURCE, tenant, resource_id, *values)
+    return _resource_of(row), row["created"]
+
+
+async def forget(tx: Tx, gone: Gone) -> dict[str, int]:
+    """It goes with the resource alone, not with any of its sessions."""
+    return dict(await tx.fetchrow(FORGET_RESOURCE, gone.tenant, gone.resource_id))
+
+
+def _resource_of(row: Row) -> Resource:
+    return Resource(
+        id=row["id"],
+        config=row["config"],
+        metadata=row["metadata"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )

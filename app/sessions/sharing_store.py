@@ -1,0 +1,247 @@
+"""The SQL of sessions whose memory is their resource's: how one comes to it, and the config that all of them have.
+
+What ``PUT /sessions/{key}`` says of the memory and the config there is said of the resource, and every session has a
+copy of what it became: so what reads a session's config need not know of it, and a past context is ruled as it was
+then. The resource's row is locked first, then sessions in the order of their ids, then the memory.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from app.kit.db import Row, Tx
+from app.sessions.errors import SessionMoved
+from app.sessions.lineage import family, hold
+from app.sessions.merging import off_of, set_of, unset_of
+from app.sessions.sharing import RESOURCE, Sharer, shared_memory_id
+from app.sessions.store import SessionRecord
+from app.sessions.waking import ruled_anew
+
+MOVES_MAX = 20  # of a session by others while it is waited for, one look each; then the answer is 503
+SHARED = {"scope": RESOURCE}
+
+MERGE_RULES = """/* merge_rules */
+INSERT INTO resources AS r (tenant, id, config) VALUES ($1, $2, $3::jsonb || $4)
+ON CONFLICT (tenant, id) DO UPDATE SET config = (r.config || $3) - $5::text[] || $4,
+  updated_at = CASE WHEN (r.config || $3) - $5::text[] || $4 <> r.config THEN now() ELSE r.updated_at END
+RETURNING config, updated_at = now() AS changed
+"""
+
+# Those that are to follow, and the one that comes. Whoever makes another one waits for the resource's row. Where the
+# rules are what they were all follow them, and no memory is named.
+LOCK_SHARING = """/* lock_sharing */
+SELECT id FROM sessions WHERE memory_id = $1 AND config <> $3 OR id = $2 ORDER BY id FOR UPDATE
+"""
+
+# Before its sessions, as by everybody who changes what they share.
+LOCK_OWNER = "/* lock_owner */ SELECT id FROM resources WHERE tenant = $1 AND id = $2 FOR UPDATE"
+
+SHARED_WITH = """/* shared_with */
+SELECT tenant, resource_id, memory_id FROM sessions WHERE id = $1 AND memory_id <> id
+"""
+
+SHARERS = "/* sharers */ SELECT id FROM sessions WHERE memory_id = $1"
+
+# Refused where it has not the memory ``$7`` any more, or messages, and would get another.
+PLACE = """/* place_session */
+INSERT INTO sessions AS s (id, tenant, key, resource_id, memory_id, anchor_date, waiting)
+VALUES ($1, $2, $3, $4, $5, (now() AT TIME ZONE $6)::date, true)
+ON CONFLICT (id) DO UPDATE SET resource_id = excluded.resource_id, memory_id = excluded.memory_id,
+  waiting = s.waiting OR s.next_seq = 1
+WHERE s.memory_id = $7 AND (s.next_seq = 1 OR s.memory_id = excluded.memory_id)
+RETURNING (xmax = 0) AS created
+"""
+
+LOOK = f"""/* look_at_shared */
+INSERT INTO memories AS m (id, tenant, scope, wake_tokens, requested, requested_at, due_at)
+VALUES ($1, $2, 'resource', 0, 'look', now(), now())
+ON CONFLICT (id) DO UPDATE SET {ruled_anew(off="$3::bool")}
+"""  # noqa: S608 - our own text
+
+FOLLOW = """/* follow_rules */
+WITH put AS (
+  UPDATE sessions SET config = $2, config_changes = config_changes + 1 WHERE id = ANY($3::uuid[]) AND config <> $2
+  RETURNING id, next_seq, config, config_changes
+)
+INSERT INTO session_configs (session_id, number, changed_at, from_seq, version, config)
+SELECT put.id, put.config_changes, clock_timestamp(), put.next_seq, m.log_version, put.config
+FROM put, memories m WHERE m.id = $1
+"""
+
+LEAVE = """/* leave_shared */
+WITH gone AS (
+  UPDATE sessions SET memory_id = id, config = '{}', config_changes = 0, waiting = false
+  WHERE id = $1 AND memory_id = $2 AND next_seq = 1 RETURNING id
+), configs AS (
+  DELETE FROM session_configs c USING gone WHERE c.session_id = gone.id
+)
+SELECT id FROM gone
+"""
+
+# One that no session has any more, with what is left of those that were deleted: another may be made by its id.
+FORGET_LONELY = """/* forget_lonely */
+WITH gone AS (
+  DELETE FROM memories m WHERE id = $1 AND NOT EXISTS (SELECT FROM sessions WHERE memory_id = m.id) RETURNING id
+), versions AS (DELETE FROM memory_versions WHERE memory_id IN (SELECT id FROM gone)),
+stood AS (DELETE FROM session_cursors WHERE memory_id IN (SELECT id FROM gone)),
+observed AS (DELETE FROM observations WHERE memory_id IN (SELECT id FROM gone)),
+condensed AS (DELETE FROM reflections WHERE memory_id IN (SELECT id FROM gone)),
+called AS (DELETE FROM runs WHERE memory_id IN (SELECT id FROM gone)),
+spent AS (DELETE FROM spending WHERE memory_id IN (SELECT id FROM gone))
+SELECT count(*) FROM gone
+"""
+
+
+# Whether a session that shares its memory has something to be looked at. A summary behind the cursor is passed with
+# what comes after it.
+_WAITING = """memory_id <> id AND (
+    next_seq - 1 > {observed_seq} + CASE WHEN summary_seq > {observed_seq} THEN 1 ELSE 0 END
+    OR ended_at IS NOT NULL AND next_seq - 1 > {facts_seq})"""
+
+
+def scoping(
+    tenant: str, sharer: Sharer | None, found: SessionRecord | None, config: dict[str, Any], *, timezone: str
+) -> Callable[[Tx], Awaitable[bool]] | None:
+    """What is to be done before a session is put, for its memory to be the one it is to have."""
+    if sharer is None:
+        return partial(leave, tenant=tenant, found=found) if found is not None and found.is_shared else None
+    if found is not None and found.memory_id == sharer.memory and not config:
+        return None
+    return partial(share, sharer=sharer, found=found, config=config, timezone=timezone)
+
+
+async def share(
+    tx: Tx, sharer: Sharer, config: dict[str, Any], *, found: SessionRecord | None = None, timezone: str
+) -> bool:
+    """Place the session in its resource's memory, and merge ``config`` into the resource's.
+
+    ``found`` is the session as it was read: without messages it may leave the memory of another resource, and of one
+    of its own, of which nothing was made, its config comes with it. Answers whether it is new. Raises SessionMoved.
+    """
+    left = found if found is not None and found.memory_id not in {found.id, sharer.memory} else None
+    told = found.config if found is not None and not found.is_shared else {}
+    merged = await _held_and_merged(tx, sharer, told | config, left)
+    rules, changed = merged["config"] | SHARED, merged["changed"]
+    following = await tx.fetch(LOCK_SHARING, sharer.memory if changed else None, sharer.session, rules)
+    if left is not None:
+        await _part(tx, left)
+    columns = (sharer.session, sharer.tenant, sharer.key, sharer.resource_id, sharer.memory)
+    memory = None if found is None else sharer.session if left is not None else found.memory_id
+    created = await tx.fetchval(PLACE, *columns, timezone, memory)
+    if created is None:
+        raise _moved(sharer.key)
+    await tx.execute(FORGET_LONELY, sharer.session)
+    await tx.execute(LOOK, sharer.memory, sharer.tenant, rules.get("enabled") is False)
+    await tx.execute(FOLLOW, sharer.memory, rules, [sharer.session, *(row["id"] for row in following)])
+    return bool(created)
+
+
+async def leave(tx: Tx, tenant: str, found: SessionRecord) -> bool:
+    """Give a session without messages a memory of its own again. Answers that it was there. Raises SessionMoved."""
+    await _hold_owner(tx, tenant, found.resource_id)
+    await _part(tx, found)
+    return False
+
+
+async def _part(tx: Tx, found: SessionRecord) -> None:
+    """The owner of the memory that it leaves is held."""
+    if await tx.fetchval(LEAVE, found.id, found.memory_id) is None:
+        raise _moved(found.key)
+    await tx.execute(FORGET_LONELY, found.memory_id)
+
+
+def _moved(key: str) -> SessionMoved:
+    return SessionMoved(f"session '{key}' is being moved between memories")
+
+
+def waiting(*, observed_seq: str = "observed_seq", facts_seq: str = "facts_seq") -> str:
+    """What the session's column of that name becomes, as SQL, when one of these does."""
+    return _WAITING.format(observed_seq=observed_seq, facts_seq=facts_seq)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A session that is locked with what belongs to it. ``shared``: its memory, if others have it too."""
+
+    shared: UUID | None
+
+
+async def hold_related(tx: Tx, session: UUID) -> Held | None:
+    """Lock the session, all that share its memory, and the branches that descend from it.
+
+    What goes of it may change what was made of them. None where it was never seen: one that comes afterwards is not
+    held, and may have the memory of others. Raises SessionMoved.
+    """
+    for left in reversed(range(MOVES_MAX)):
+        try:
+            async with tx.transaction():  # with its end the resource that it left is let go
+                memory = await _held_memory(tx, session)
+                return await _held_related(tx, session, memory)
+        except SessionMoved:
+            if not left:
+                raise
+    raise AssertionError  # the last look returns or raises
+
+
+async def _held_related(tx: Tx, session: UUID, memory: UUID | None) -> Held | None:
+    """Raises SessionMoved, with none of them held, where the session had not this memory when it was."""
+    sharers = set() if memory is None else {sharer["id"] for sharer in await tx.fetch(SHARERS, memory)}
+
+    async def related() -> set[UUID]:
+        row = await tx.fetchrow(SHARED_WITH, session)
+        if memory != (None if row is None else row["memory_id"]):
+            raise SessionMoved("the session is being moved between memories")
+        return sharers | await family(tx, [session])
+
+    if session not in await hold(tx, related):
+        return None
+    return Held(shared=memory if sharers - {session} else None)
+
+
+async def follow(tx: Tx, tenant: str, resource_id: str, rules: dict[str, Any]) -> bool:
+    """Have the sessions that share the resource's memory follow its config; answers whether there are any."""
+    memory = shared_memory_id(tenant, resource_id)
+    following = await tx.fetch(LOCK_SHARING, memory, None, rules | SHARED)
+    if not following:
+        return False
+    await tx.execute(LOOK, memory, tenant, rules.get("enabled") is False)
+    await tx.execute(FOLLOW, memory, rules | SHARED, [row["id"] for row in following])
+    return True
+
+
+async def _held_memory(tx: Tx, session: UUID) -> UUID | None:
+    """The memory that this session shares, to which nobody comes until the transaction ends; None: it has its own."""
+    row = await tx.fetchrow(SHARED_WITH, session)
+    if row is None:
+        return None
+    await _hold_owner(tx, row["tenant"], row["resource_id"])
+    memory: UUID = row["memory_id"]
+    return memory
+
+
+async def _hold_owner(tx: Tx, tenant: str, resource_id: str | None) -> None:
+    """Lock the resource whose memory a session shares. Raises SessionMoved where it went; it may have come again."""
+    if await tx.fetchval(LOCK_OWNER, tenant, resource_id) is None:
+        raise SessionMoved("the session is being moved between memories")
+
+
+async def _held_and_merged(tx: Tx, sharer: Sharer, config: dict[str, Any], left: SessionRecord | None) -> Row:
+    """The resource's config, changed. Its row is held, and that of the resource whose memory is left, by their ids.
+
+    Raises SessionMoved.
+    """
+    if left is None or left.resource_id is None:
+        return await _merged(tx, sharer.tenant, sharer.resource_id, config)
+    if left.resource_id < sharer.resource_id:
+        await _hold_owner(tx, sharer.tenant, left.resource_id)
+        return await _merged(tx, sharer.tenant, sharer.resource_id, config)
+    merged = await _merged(tx, sharer.tenant, sharer.resource_id, config)
+    await _hold_owner(tx, sharer.tenant, left.resource_id)
+    return merged
+
+
+async def _merged(tx: Tx, tenant: str, resource_id: str, config: dict[str, Any]) -> Row:
+    own = {name: value for name, value in config.items() if name != "scope"}
+    return await tx.fetchrow(MERGE_RULES, tenant, resource_id, set_of(own), off_of(own), unset_of(own))
