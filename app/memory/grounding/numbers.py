@@ -12,17 +12,8 @@ from typing import Final
 
 from app.kit.patterns import lazy_pattern
 from app.kit.words import plain_digits
-from app.memory.grounding.spoken import (
-    EAST_ASIAN,
-    LARGER,
-    PLAIN,
-    REST,
-    SCALE,
-    SCALES,
-    Spoken,
-    composed,
-    spoken,
-)
+from app.memory.grounding.eastern import EAST_ASIAN, LARGER, PLAIN, REST, composed
+from app.memory.grounding.spoken import SCALE, SCALES, Spoken, spoken
 
 _GROUP: Final = r"[ '’\u00a0\u202f]"
 _BY_SPACES: Final = rf"\d{{1,3}}(?:{_GROUP}\d{{3}})+(?:[.,]\d+)?(?!\d)"
