@@ -1,4 +1,4 @@
-"""The facts' table (architecture.md section 3): the schema of record; SQL at run time is in store.py."""
+"""The facts' table (architecture.md section 3): the schema of record; SQL at run time is in the stores."""
 
 from datetime import datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""The memory's tables (architecture.md section 3): the schema of record; SQL at run time is in store.py."""
+"""The memory's tables (architecture.md section 3): the schema of record; SQL at run time is in the stores."""
 
 from datetime import date, datetime
 from typing import Any
@@ -22,8 +22,9 @@ class MemoryRow(SQLModel, table=True):
     ``buffered_tokens`` were observed ahead) at which an append makes it due; ``steps.UNFINISHED`` from when a part of a
     span is observed until the rest is, so that any worker goes on with it. ``requested`` is a look that somebody
     asked for (``steps.Request``). ``paused``: what is to be done waits until ``due_at`` because of a cap on cost.
-    ``last_error`` is ``{at, step, kind, message}`` of the last of ``attempts`` failures in a row; in a shared memory
-    also the key of the ``session`` that the step was about, if of one.
+    ``last_error`` is ``{at, step, kind, message}`` of the last of ``attempts`` failures in a row, with how often which
+    kind of them ``failed`` (narrowing.py); in a shared memory also the key of the ``session`` that the step was about,
+    if of one.
     ``rebuilding`` are the messages whose notes were erased and that are to be observed again, as ranges of seqs, in a
     shared memory with their session behind.
     """
@@ -169,7 +170,7 @@ class ReflectionRow(SQLModel, table=True):
 
 
 class RunRow(SQLModel, table=True):
-    """One call of the observer or reflector, whatever became of it. ``rejected_output`` is kept for inspection.
+    """One call of observer, reflector or extractor, whatever became of it. ``rejected_output`` is kept for inspection.
 
     ``session_id`` is whose messages it was shown, where sessions share the memory and they were of one of them.
     """
