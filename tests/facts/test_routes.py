@@ -11,10 +11,10 @@ import pytest
 
 from app.sessions.store import session_id
 from tests.conftest import Service, StartService
+from tests.facts.noted import FACTS, texts
 from tests.journeys.looks import until
 from tests.test_problems import assert_problem
 
-FACTS = "/resources/ana/facts"
 MARCH, MAY, JULY = (f"2026-{month}-01T00:00:00Z" for month in ("03", "05", "07"))
 
 
@@ -27,10 +27,6 @@ async def note(service: Service, text: str = "User likes tea.", **fields: Any) -
 
 async def post(service: Service, text: str = "User likes tea.", **fields: Any) -> httpx.Response:
     return await service.client.post(FACTS, json={"text": text, "category": "preference"} | fields)
-
-
-async def texts(service: Service, **parameters: Any) -> list[str]:
-    return [fact["text"] for fact in (await service.get(FACTS, **parameters))["items"]]
 
 
 async def say(service: Service, *ids: str, key: str = "s1", resource: str | None = "ana") -> None:

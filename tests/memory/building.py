@@ -1,4 +1,4 @@
-"""A memory as a worker finds it, for the tests of its steps."""
+"""Messages, and a memory as a worker finds it, for the tests of its steps."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -6,9 +6,24 @@ from uuid import UUID
 
 from app.memory.model import Item, Observation, Reflection, Status
 from app.memory.records import Loaded
+from app.sessions.model import Kind, Message, Role, text_part
 
 NOW = datetime(2026, 8, 1, 10, 0, tzinfo=UTC)
 MEMORY_ID = UUID(int=1)
+
+
+def said(seq: int, text: str = "Hello", *, at: datetime = NOW, observe: bool = True) -> Message:
+    """A message of the user."""
+    return Message(
+        seq=seq,
+        id=f"m-{seq}",
+        kind=Kind.USER,
+        role=Role.USER,
+        parts=(text_part(text),),
+        tokens=10,
+        created_at=at,
+        observe=observe,
+    )
 
 
 def observation(number: int, *items: Item, tokens: int = 100) -> Observation:

@@ -1,5 +1,4 @@
 from dataclasses import replace
-from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -8,21 +7,8 @@ from app.kit.tokens import text_tokens
 from app.memory.gates import Rejection, Verdict, clip_citations, judge_observation, judge_reflection, restore
 from app.memory.log import render
 from app.memory.model import Cite, Detail, Item, Parsed, Priority
-from app.sessions.model import Kind, Message, Role
+from tests.memory.building import said
 from tests.steps import steps
-
-
-def said(seq: int, text: str) -> Message:
-    return Message(
-        seq=seq,
-        id=f"m-{seq}",
-        kind=Kind.USER,
-        role=Role.USER,
-        parts=({"type": "text", "text": text},),
-        tokens=10,
-        created_at=datetime(2023, 5, 8, tzinfo=UTC),
-    )
-
 
 SOURCE = (said(11, "I paid 40 euros"), said(12, "and 50 dollars, see issue #77"))
 

@@ -6,21 +6,14 @@ from app.llm.port import Usage
 from app.memory.judging import judged_observation
 from app.memory.model import Call, Draft
 from app.memory.spans import Span
-from app.sessions.model import Kind, Message, Role
+from app.sessions.model import Message
+from tests.memory.building import said
 
 CALL = Call(provider="scripted", model="m", prompt_version="1", usage=Usage(), latency_ms=0)
 
 
-def said(seq: int, day: int, hour: int = 12) -> Message:
-    return Message(
-        seq=seq,
-        id=f"m-{seq}",
-        kind=Kind.USER,
-        role=Role.USER,
-        parts=({"type": "text", "text": "The harbour is closed."},),
-        tokens=10,
-        created_at=datetime(2026, 8, day, hour, tzinfo=UTC),
-    )
+def closed(seq: int, day: int, hour: int = 12) -> Message:
+    return said(seq, "The harbour is closed.", at=datetime(2026, 8, day, hour, tzinfo=UTC))
 
 
 def judged(reply: str, *messages: Message, zone: str = "UTC") -> str:
@@ -37,13 +30,15 @@ def test_lines_under_no_date_get_the_day_on_which_what_they_cite_was_said() -> N
         </observations>
         """
 
-    assert judged(reply, said(1, 1, 23), said(2, 2, 1), said(3, 3)).split("\n") == [
+    assert judged(reply, closed(1, 1, 23), closed(2, 2, 1), closed(3, 3)).split("\n") == [
         "Date: Aug 1, 2026",
         "* (23:00) The harbour is closed. #1",
         "Date: Aug 2, 2026",
         "* (01:00) The harbour is closed still. #2-3",
     ]
-    assert judged(reply, said(1, 1, 23), said(2, 2, 1), said(3, 3), zone="Asia/Seoul").startswith("Date: Aug 2, 2026")
+    assert judged(reply, closed(1, 1, 23), closed(2, 2, 1), closed(3, 3), zone="Asia/Seoul").startswith(
+        "Date: Aug 2, 2026"
+    )
 
 
 def test_a_date_in_figures_is_the_day_of_it_on_which_something_was_said() -> None:
@@ -58,7 +53,7 @@ def test_a_date_in_figures_is_the_day_of_it_on_which_something_was_said() -> Non
         </observations>
         """
 
-    assert judged(reply, said(1, 3), said(2, 5)).split("\n")[::2] == [
+    assert judged(reply, closed(1, 3), closed(2, 5)).split("\n")[::2] == [
         "Date: Aug 3, 2026",
         "Date: Aug 5, 2026",
         "Date: 06/08/2026",
@@ -76,7 +71,7 @@ def test_lines_under_a_date_keep_it_and_those_that_cite_nothing_have_none() -> N
         </observations>
         """
 
-    assert judged(reply, said(1, 1), said(2, 2)).split("\n") == [
+    assert judged(reply, closed(1, 1), closed(2, 2)).split("\n") == [
         "* The harbour is closed.",
         "* The harbour was closed.",
         "Date: Aug 2, 2026",
@@ -99,7 +94,7 @@ def test_lines_under_a_header_that_names_no_date_get_the_day_of_what_they_cite_i
         </observations>
         """
 
-    assert judged(reply, said(1, 1), said(2, 2), said(3, 3)).split("\n") == [
+    assert judged(reply, closed(1, 1), closed(2, 2), closed(3, 3)).split("\n") == [
         "Date: Aug 1, 2026",
         "* The harbour is closed. #1",
         "Date: Aug 2, 2026",

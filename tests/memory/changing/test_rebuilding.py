@@ -1,24 +1,13 @@
 """What is observed again is observed with the memory as it was before it."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import pytest
 
 from app.memory.changing.rebuilding import as_before, left_of
 from app.memory.model import Ranges
 from app.memory.spans import safe_span
-from app.sessions.model import Kind, Message, Role
-from tests.memory.building import loaded, observation, reflection
-
-NOW = datetime(2026, 8, 1, 10, 0, tzinfo=UTC)
-
-
-def message(seq: int, *, observe: bool = True) -> Message:
-    parts = ({"type": "text", "text": "Hello"},)
-    return Message(
-        seq=seq, id=f"m-{seq}", kind=Kind.USER, role=Role.USER, parts=parts, tokens=10, created_at=NOW, observe=observe
-    )
+from tests.memory.building import loaded, observation, reflection, said
 
 
 def test_no_later_note_and_no_later_task_is_in_view() -> None:
@@ -44,7 +33,7 @@ def test_a_task_that_only_a_later_note_told_is_not_in_view() -> None:
     ],
 )
 def test_what_a_span_leaves_is_observed_next(skipped: set[int], limit: int | None, left: Ranges) -> None:
-    messages = [message(seq, observe=seq not in skipped) for seq in range(1, 7)]
+    messages = [said(seq, observe=seq not in skipped) for seq in range(1, 7)]
     span = safe_span(messages, want_tokens=1_000, limit_tokens=limit, force_closed=True)
     assert span is not None
     assert left_of(6, span, messages, messages_max=7) == left
@@ -52,7 +41,7 @@ def test_what_a_span_leaves_is_observed_next(skipped: set[int], limit: int | Non
 
 @pytest.mark.parametrize(("messages_max", "left"), [(6, ((7, 9),)), (7, ())])
 def test_what_one_look_does_not_read_is_observed_next(messages_max: int, left: Ranges) -> None:
-    messages = [message(seq) for seq in range(1, 7)]
+    messages = [said(seq) for seq in range(1, 7)]
     span = safe_span(messages, want_tokens=1_000, force_closed=True)
     assert span is not None
     assert left_of(9, span, messages, messages_max=messages_max) == left
