@@ -263,15 +263,15 @@ def has_stalled(attempts: int, *, attempts_max: int) -> bool:
     return attempts >= attempts_max
 
 
-def backoff(attempts: int, *, attempts_max: int, now: datetime, retry_after: float | None, jitter: float) -> Wait:
-    """Section 3.8: after the ``attempts``-th failure wait 1 s, 2 s, 4 s ... 2 min; stalled, once every 10 min.
+def backoff(attempts: int, *, attempts_max: int, retry_after: float | None, jitter: float) -> float:
+    """Section 3.8: after the ``attempts``-th failure wait 1 s, 2 s, 4 s ... 2 min; stalled, once every 10 min. Seconds.
 
     ``jitter`` in 0..1 spreads the wait over its upper half; Retry-After is honoured where it is longer.
     """
     if has_stalled(attempts, attempts_max=attempts_max):
-        return Wait(until=now + timedelta(seconds=max(STALLED_EVERY, retry_after or 0)))
-    full = min(BACKOFF_MAX, BACKOFF_FIRST * 2 ** (attempts - 1))
-    return Wait(until=now + timedelta(seconds=max(full * (0.5 + jitter / 2), retry_after or 0)))
+        return max(STALLED_EVERY, retry_after or 0)
+    full: float = min(BACKOFF_MAX, BACKOFF_FIRST * 2 ** (attempts - 1))
+    return max(full * (0.5 + jitter / 2), retry_after or 0)
 
 
 def oldest_to_condense(tokens: Sequence[int], keep_tokens: int) -> int:

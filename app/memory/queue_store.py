@@ -146,9 +146,9 @@ class QueueStore:
         async with self._database.connection() as connection:
             await connection.execute(GIVE_BACK, lease.memory_id, lease.epoch)
 
-    async def fail(self, tx: Tx, lease: Lease, *, attempts: int, error: dict[str, Any] | None, wait: Wait) -> None:
+    async def fail(self, tx: Tx, lease: Lease, *, attempts: int, error: dict[str, Any] | None, until: datetime) -> None:
         """``error`` None: the last one is still the one to tell."""
-        await tx.execute(FAIL, lease.memory_id, lease.epoch, attempts, error, wait.until)
+        await tx.execute(FAIL, lease.memory_id, lease.epoch, attempts, error, until)
 
     async def request(self, memory_id: UUID, request: Request) -> bool:
         """Ask for a step whatever the thresholds say; a waiting or stalled memory tries again at once."""

@@ -7,6 +7,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from typing import Any, TypeAlias, assert_never
 from uuid import UUID
@@ -221,15 +222,10 @@ class Stepping:
             await self._store.add_runs(tx, lease, runs, shown=shown)
             error["at"] = fenced.now.isoformat()
             failures = 1 if untried else attempts
-            wait = backoff(
-                failures,
-                attempts_max=self._attempts_max,
-                now=fenced.now,
-                retry_after=failure.retry_after,
-                jitter=jitter,
-            )
+            seconds = backoff(failures, attempts_max=self._attempts_max, retry_after=failure.retry_after, jitter=jitter)
             told = None if untried and standing.attempts else error
-            await self._queue.fail(tx, lease, attempts=attempts, error=told, wait=wait)
+            until = fenced.now + timedelta(seconds=seconds)
+            await self._queue.fail(tx, lease, attempts=attempts, error=told, until=until)
         self._metrics.stepped(step.name, failure.kind)
         log.warning("step_failed", kind=failure.kind, attempts=attempts)
 

@@ -10,7 +10,6 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
 import structlog
@@ -198,12 +197,5 @@ def embedded_text(message: Message, characters_max: int) -> str:
 
 def _pause(error: ModelError, failures: int) -> float:
     """Seconds, as the memory waits after a step that failed."""
-    now = datetime.now(UTC)
-    until = backoff(
-        failures,
-        attempts_max=FAILURES_MAX,
-        now=now,
-        retry_after=error.retry_after,
-        jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
-    ).until
-    return 0.0 if until is None else (until - now).total_seconds()
+    jitter = random.random()  # noqa: S311 - spreads retries, guards nothing
+    return backoff(failures, attempts_max=FAILURES_MAX, retry_after=error.retry_after, jitter=jitter)

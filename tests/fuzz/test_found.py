@@ -1,5 +1,6 @@
 """What the fuzz has found in the service, each told as shortly as it can be."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -167,7 +168,7 @@ async def test_a_renewal_that_crosses_the_end_of_its_lease_changes_nothing(world
             await queue.give_back(lease)
         case _:
             async with world.database.tx() as tx:
-                await queue.fail(tx, lease, attempts=1, error={}, wait=Wait(at_tokens=400))
+                await queue.fail(tx, lease, attempts=1, error={}, until=datetime(2100, 1, 1, tzinfo=UTC))
     ended = await world.facts()
     renewed = await queue.renew(lease, seconds=60)
     facts = await world.facts()

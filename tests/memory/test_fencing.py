@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -88,7 +89,7 @@ async def scene(database_url: str) -> AsyncIterator[Scene]:
 
 
 async def fail(database: Database, tx: Tx, lease: Lease) -> None:
-    await QueueStore(database).fail(tx, lease, attempts=1, error={"kind": "timeout"}, wait=Wait(at_tokens=1))
+    await QueueStore(database).fail(tx, lease, attempts=1, error={"kind": "timeout"}, until=datetime.now(UTC))
 
 
 async def reserve(database: Database, tx: Tx, lease: Lease) -> None:
