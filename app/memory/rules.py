@@ -116,6 +116,7 @@ RESTORED_SHARE = 0.9
 # Section 3.8: back-off of a failing step, seconds.
 BACKOFF_FIRST, BACKOFF_MAX, STALLED_EVERY = 1.0, 120.0, 600.0
 
+FRACTION_BELOW = 10.0  # a share such as 0.2 or 1.2 of a threshold; from here on a number of tokens
 MESSAGE_TOKENS_MAX = 10_000_000
 INSTRUCTION_CHARACTERS_MOST = 100_000  # that a session may be allowed to have
 MACHINE_ZONE = "localtime"  # what some systems list beside IANA's; Postgres, which dates by the zone too, has no such
@@ -335,7 +336,7 @@ class Rules:
         )
 
     @property
-    def tools(self) -> "ToolTokens":
+    def tools(self) -> ToolTokens:
         return ToolTokens(arguments=self.observer_arguments_tokens, result=self.observer_result_tokens)
 
     @property
@@ -346,9 +347,6 @@ class Rules:
 def _retention(value: dict[str, Any] | None) -> Retention | None:
     retention = None if value is None else Retention.model_validate(value)
     return None if retention is None or not retention.days else retention
-
-
-FRACTION_BELOW = 10.0  # a share such as 0.2 or 1.2 of a threshold; from here on a number of tokens
 
 
 def _share(value: float, whole: int) -> int:

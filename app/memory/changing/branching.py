@@ -119,7 +119,7 @@ class Branching:
             return
         locked = await self._memory.lock(tx, session)
         if locked is not None:
-            await mend(tx, self._memory, locked, since={session: 1})
+            await mend(self._memory, tx, locked, since={session: 1})
 
     def _check(self, key: str, at_seq: int, last_seq: int) -> None:
         if not 0 < at_seq <= last_seq:

@@ -91,8 +91,8 @@ class Erasing:
         messages = summaries if copy.kind is Kind.SUMMARY else 1 + summaries  # the first of which it is itself
         rows.update(blanked.rows, messages=messages, runs=outputs, facts=facts)
         return await mend(
-            tx,
             self._store,
+            tx,
             locked,
             since=untold_since(locked, blanked, {copy.session_id: 1} if summaries else {}),
             edits=edits,

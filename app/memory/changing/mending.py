@@ -15,8 +15,8 @@ from app.memory.store import ERASED, MemoryStore
 
 
 async def mend(
-    tx: Tx,
     store: MemoryStore,
+    tx: Tx,
     locked: Locked,
     *,
     since: Mapping[UUID, int],

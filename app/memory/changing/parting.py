@@ -42,6 +42,6 @@ class Parting:
         others = untold_since(locked, blanked)
         others.pop(session, None)
         told = FORGOTTEN if blanked.live else None
-        await mend(tx, self._store, locked, since=others, edits=edits, told=told, left_tokens=own["tokens"])
+        await mend(self._store, tx, locked, since=others, edits=edits, told=told, left_tokens=own["tokens"])
         await parting_store.part(tx, locked.memory_id, session)
         return blanked.rows | {"runs": outputs}

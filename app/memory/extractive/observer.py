@@ -13,7 +13,7 @@ from app.kit.days import day_label
 from app.kit.patterns import lazy_pattern
 from app.memory.extractive import cues
 from app.memory.extractive.dates import resolved
-from app.memory.extractive.selection import LINE_TOKENS, Sentence, candidates, chosen, texts_of
+from app.memory.extractive.selection import LINE_TOKENS, Sentence, candidates, chosen, sentences_of
 from app.memory.extractive.sentences import neutral, shortened
 from app.memory.extractive.tools import Uses, tool_lines
 from app.memory.log import render
@@ -142,7 +142,7 @@ def _fallback(source: ObserverInput, found: Sequence[Sentence]) -> tuple[int, It
     best = max(found, key=lambda it: it.value, default=None)
     if best and best.value >= WEAK_VALUE:
         return best.message.seq, line([best], source.timezone)
-    spoken = ((message, text) for message in source.messages for text in texts_of(message))
+    spoken = ((message, text) for message in source.messages for text in sentences_of(message))
     message, text = (best.message, best.said.text) if best else next(spoken, (source.messages[0], "no text"))
     return message.seq, Item(
         text=f"{speaker(message)}: {shortened(text, TASK_CHARACTERS_MAX)}",
@@ -157,7 +157,7 @@ def current_task(source: ObserverInput) -> str | None:
     last = next((it for it in reversed(source.messages) if it.kind is Kind.USER and not it.is_foreign), None)
     if last is None:
         return source.current_task
-    texts = list(texts_of(last))
+    texts = list(sentences_of(last))
     asked = [*filter(cues.is_request, texts), *filter(cues.is_question, texts)]
     if not asked or _is_answer(source.messages[-1]):
         return None
@@ -168,5 +168,5 @@ def _is_answer(message: Message) -> bool:
     """The assistant ended its turn: it calls no tool and does not ask back."""
     if message.role is not Role.ASSISTANT or any(it.get("type") == PartType.TOOL_CALL for it in message.parts):
         return False
-    texts = list(texts_of(message))
+    texts = list(sentences_of(message))
     return not (texts and cues.is_question(texts[-1]))

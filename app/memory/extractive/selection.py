@@ -50,7 +50,7 @@ def candidates(source: ObserverInput, count: Callable[[str], int]) -> list[Sente
     heard: set[str] = set()
     found: list[Sentence] = []
     for message in source.messages:
-        for index, text in enumerate(texts_of(message)):
+        for index, text in enumerate(sentences_of(message)):
             if text in heard:
                 continue
             heard.add(text)
@@ -80,7 +80,8 @@ def _in_voice(said: Assertion, message: Message) -> Assertion:
     return replace(said, tag=tag, corrects=said.corrects and cues.is_admission(said.text))
 
 
-def texts_of(message: Message) -> Iterator[str]:
+def sentences_of(message: Message) -> Iterator[str]:
+    """Also the name of an image or a file as one."""
     for part in message.parts:
         match part.get("type"):
             case PartType.TEXT:
