@@ -39,7 +39,8 @@ async def list_facts(
 ) -> FactPage:
     """Page through what is known about a resource, oldest note first. If that is nothing, the list is empty."""
     after = read_cursor(query.cursor, int, path=request.url.path) or 0
-    found = await _service(request).page(tenant, resource_id, _wanted(query), after=after, limit=query.limit + 1)
+    wanted = FactFilter(category=query.category, validity=query.validity, at=query.at)
+    found = await _service(request).page(tenant, resource_id, wanted, after=after, limit=query.limit + 1)
     page, cursor = paged(found, query.limit, lambda last: last.id, path=request.url.path)
     return FactPage(items=[fact_out(fact, resource_id) for fact in page], next_cursor=cursor)
 
@@ -96,7 +97,3 @@ def _noted(body: FactIn) -> Noted:
         valid_to=body.valid_to,
         cites=[(source.session, tuple(dict.fromkeys(source.cites))) for source in body.sources],
     )
-
-
-def _wanted(query: FactQuery) -> FactFilter:
-    return FactFilter(category=query.category, validity=query.validity, at=query.at)

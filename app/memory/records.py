@@ -172,7 +172,7 @@ class Fenced:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """One call for the ``runs`` table; ``rejected_output`` only where it was refused."""
+    """One call, its fields columns of the ``runs`` table; ``rejected_output`` only where it was refused."""
 
     kind: str
     provider: str

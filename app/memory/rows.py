@@ -9,7 +9,7 @@ from app.kit.db import Row
 from app.kit.keeping import kept
 from app.memory.log import items_from_json
 from app.memory.model import Item, Observation, Ranges, Reflection, Status
-from app.memory.records import Conversation, Fenced, Gap, Loaded, Locked, Sizes, Standing
+from app.memory.records import Conversation, Fenced, Gap, Loaded, Sizes, Standing
 from app.memory.steps import UNFINISHED, LiveReflection, Request
 
 IDS_KEPT = 4_096  # a context reads one for each of its notes
@@ -85,23 +85,6 @@ def fenced_of(session: Row, memory: Row) -> Fenced:
         buffered_seq=session["buffered_seq"],
         newest_seq=session["newest_seq"],
         newest_created_at=session["newest_created_at"],
-    )
-
-
-def locked_of(session: Row, memory: Row | None, gaps: Sequence[Row]) -> Locked:
-    return Locked(
-        session_id=session["id"],
-        memory_id=session["memory_id"],
-        version=0 if memory is None else memory["log_version"],
-        rebuilding=tuple(Gap(**gap) for gap in gaps),
-        now=session["now"],
-        last_seq=session["last_seq"],
-        observed_seq=session["observed_seq"],
-        buffered_seq=session["buffered_seq"],
-        tail_from_seq=session["tail_from_seq"],
-        newest_seq=session["newest_seq"],
-        newest_created_at=session["newest_created_at"],
-        config=session["config"],
     )
 
 

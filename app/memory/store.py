@@ -5,6 +5,7 @@ taken in the order session, memory, children. Claims and leases are in queue_sto
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from datetime import date
 from typing import Any
 from uuid import UUID
@@ -14,9 +15,9 @@ from app.memory.changing.note_store import LIVE_OBSERVATIONS, LIVE_REFLECTIONS
 from app.memory.log import items_to_json
 from app.memory.metrics import MemoryMetrics
 from app.memory.model import Observation, Status
-from app.memory.records import FORGOTTEN, Fenced, Lease, Loaded, Locked, NewObservation, Run, Standing, Told
+from app.memory.records import FORGOTTEN, Fenced, Gap, Lease, Loaded, Locked, NewObservation, Run, Standing, Told
 from app.memory.reflection_store import discard_ahead
-from app.memory.rows import fenced_of, loaded_of, locked_of, standing_of
+from app.memory.rows import fenced_of, loaded_of, standing_of
 from app.memory.steps import UNFINISHED
 from app.memory.version_store import add_version
 from app.sessions.message_store import message_of
@@ -98,7 +99,7 @@ SELECT * FROM messages WHERE session_id = $1 AND seq BETWEEN $2::bigint - $3 AND
 """
 
 LOCK_SESSION = """/* lock_session */
-SELECT s.id, s.memory_id, s.config, s.next_seq - 1 AS last_seq, s.observed_seq,
+SELECT s.id AS session_id, s.memory_id, s.config, s.next_seq - 1 AS last_seq, s.observed_seq,
        greatest(s.observed_seq, s.buffered_seq) AS buffered_seq, s.tail_from_seq, now() AS now,
        coalesce(m.seq, 0) AS newest_seq, coalesce(m.created_at, now()) AS newest_created_at
 FROM sessions s LEFT JOIN LATERAL (
@@ -174,12 +175,12 @@ WHERE m.id = $1
 
 COUNT_USAGE = "/* count_usage */ UPDATE memories SET usage = $2 WHERE id = $1"
 
-ADD_RUN = """/* add_run */
-INSERT INTO runs (memory_id, kind, provider, model, prompt_version, epoch, session_id, from_seq, to_seq, input_tokens,
-                  cached_input_tokens, output_tokens, cost_usd, latency_ms, outcome, error, grounded_share,
-                  rejected_output)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
-"""
+OF_RUN = [field.name for field in fields(Run)]  # each is a column
+
+ADD_RUN = f"""/* add_run */
+INSERT INTO runs (memory_id, epoch, session_id, {", ".join(OF_RUN)})
+VALUES ($1, $2, $3, {", ".join(f"${at}" for at, _ in enumerate(OF_RUN, start=4))})
+"""  # noqa: S608 - our own names
 
 
 class MemoryStore:
@@ -249,7 +250,8 @@ class MemoryStore:
             return None
         memory = await tx.fetchrow(LOCK_MEMORY, session["memory_id"])
         gaps = await tx.fetch(GAPS, session["memory_id"]) if memory and memory["rebuilding"] else ()
-        return locked_of(session, memory, gaps)
+        version = 0 if memory is None else memory["log_version"]
+        return Locked(**session, version=version, rebuilding=tuple(Gap(**gap) for gap in gaps))
 
     async def unchanged(
         self, tx: Tx, session_id: UUID, messages: Sequence[Message], *, from_seq: int, to_seq: int
@@ -383,28 +385,6 @@ class MemoryStore:
 
     async def add_runs(self, tx: Tx, lease: Lease, runs: Sequence[Run], *, shown: UUID | None = None) -> None:
         """``shown`` is the session whose messages they were about, if others share the memory."""
-        await tx.executemany(ADD_RUN, [_run_columns(lease, run, shown) for run in runs])
+        rows = [(lease.memory_id, lease.epoch, shown, *(getattr(run, name) for name in OF_RUN)) for run in runs]
+        await tx.executemany(ADD_RUN, rows)
         self._metrics.called(runs)
-
-
-def _run_columns(lease: Lease, run: Run, shown: UUID | None) -> tuple[Any, ...]:
-    return (
-        lease.memory_id,
-        run.kind,
-        run.provider,
-        run.model,
-        run.prompt_version,
-        lease.epoch,
-        shown,
-        run.from_seq,
-        run.to_seq,
-        run.input_tokens,
-        run.cached_input_tokens,
-        run.output_tokens,
-        run.cost_usd,
-        run.latency_ms,
-        run.outcome,
-        run.error,
-        run.grounded_share,
-        run.rejected_output,
-    )

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from app.kit.db import Row, Tx
+from app.kit.db import Tx
 from app.sessions.merging import off_of, set_of, unset_of
 from app.sessions.model import Gone
 
@@ -14,7 +14,7 @@ ON CONFLICT (tenant, id) DO UPDATE SET
   config = (r.config || $3) - $5::text[] || $4,
   metadata = (r.metadata || excluded.metadata) - $7::text[],
   updated_at = now()
-RETURNING *, (xmax = 0) AS created
+RETURNING id, config, metadata, created_at, updated_at, (xmax = 0) AS created
 """
 
 # One that was never put is there since its first session or fact.
@@ -45,7 +45,7 @@ class Resource:
 
 async def resource(tx: Tx, tenant: str, resource_id: str) -> Resource | None:
     row = await tx.fetchrow(RESOURCE, tenant, resource_id)
-    return None if row is None else _resource_of(row)
+    return None if row is None else Resource(**row)
 
 
 async def put(
@@ -53,20 +53,11 @@ async def put(
 ) -> tuple[Resource, bool]:
     """Create it or merge into it; answers it and whether it is new."""
     values = (set_of(config), off_of(config), unset_of(config), set_of(metadata), unset_of(metadata))
-    row = await tx.fetchrow(PUT_RESOURCE, tenant, resource_id, *values)
-    return _resource_of(row), row["created"]
+    row = dict(await tx.fetchrow(PUT_RESOURCE, tenant, resource_id, *values))
+    created: bool = row.pop("created")
+    return Resource(**row), created
 
 
 async def forget(tx: Tx, gone: Gone) -> dict[str, int]:
     """It goes with the resource alone, not with any of its sessions."""
     return dict(await tx.fetchrow(FORGET_RESOURCE, gone.tenant, gone.resource_id))
-
-
-def _resource_of(row: Row) -> Resource:
-    return Resource(
-        id=row["id"],
-        config=row["config"],
-        metadata=row["metadata"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-    )
