@@ -1,8 +1,9 @@
 """The SQL of sessions whose memory is their resource's: how one comes to it, and the config that all of them have.
 
-What ``PUT /sessions/{key}`` says of the memory and the config there is said of the resource, and every session has a
-copy of what it became: so what reads a session's config need not know of it, and a past context is ruled as it was
-then. The resource's row is locked first, then sessions in the order of their ids, then the memory.
+What ``PUT /sessions/{key}`` says of the config of one of them is said of the resource, and every session has a copy of
+what it became: so what reads a session's config need not know of it, and a past context is ruled as it was then.
+
+The resource's row is locked first, then sessions in the order of their ids, then the memory.
 """
 
 from collections.abc import Awaitable, Callable
