@@ -42,6 +42,9 @@ CONCURRENCY = 16
 MARK = ".daybook"
 # What a provider says where the bucket is not there, whatever was asked for in it. Google speaks as S3 does.
 NO_BUCKET = lazy_pattern("NoSuchBucket|ContainerNotFound")
+# What a put in a folder writes to before it gives it the name of its key. Of one that was killed it stays, and the
+# library neither lists nor deletes it.
+TORN = lazy_pattern(r"[0-9a-f-]{36}/[0-9a-f]{32}#\d+")
 URL = lazy_pattern(r"[^\s\"]+://[^\s\"]*")  # the library may tell it otherwise than it was given: foo:// for Foo://
 
 
@@ -136,6 +139,14 @@ class Objects:
         while (batch := await self._asked(lambda: next(listing, None))) is not None:
             yield [stored for found in batch if (stored := _stored(found)) is not None]
 
+    async def clear_torn(self, before: datetime) -> int:
+        """Delete what puts that were killed have left in a folder before then. Answers how many. Raises Unavailable."""
+        if self._mark is None:
+            return 0
+        folder = self._mark.parent
+        cleared: int = await self._asked(lambda: _cleared_of_torn(folder, before))
+        return cleared
+
     async def _asked(self, call: Callable[[], Any]) -> Any:
         try:
             async with asyncio.timeout(PLACE_SECONDS):
@@ -216,6 +227,16 @@ def _marked(folder: Path, *, is_new: bool) -> Path:
     if not mark.exists() and (is_new or any(folder.iterdir())):
         mark.touch()
     return mark
+
+
+def _cleared_of_torn(folder: Path, before: datetime) -> int:
+    cleared = 0
+    for path in folder.glob("*/*#*"):
+        with suppress(FileNotFoundError):  # the put has come to its end, or another process was faster
+            if TORN.fullmatch(str(path.relative_to(folder))) and path.stat().st_mtime <= before.timestamp():
+                path.unlink()
+                cleared += 1
+    return cleared
 
 
 def _new_key(session: UUID) -> str:

@@ -50,8 +50,8 @@ class Sweeping:
 
     async def sweep(self) -> int:
         """Delete the orphans; answers how many. Raises Unavailable."""
-        deleted = 0
         oldest = await self._now() - timedelta(seconds=self._config.orphan_seconds)
+        deleted = await self._objects.clear_torn(oldest)
         async for batch in self._objects.batches():
             orphans = await self._orphans(stored for stored in batch if stored.written_at <= oldest)
             if orphans:

@@ -2,7 +2,10 @@
 
 import asyncio
 import contextlib
+import signal
 import socket
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,7 +20,7 @@ from app.artifacts.sweeping import SweepConfig, Sweeping
 from app.kit.errors import StartError, Unavailable
 from app.sessions.store import session_id
 from tests.conftest import Service, StartService
-from tests.journeys.processes import process
+from tests.journeys.processes import PROJECT, process
 
 REPORT = "/sessions/s1/artifacts/report.csv"
 TEXT = b"city,people\nLisbon,545000\n"
@@ -343,6 +346,40 @@ async def test_objects_that_no_artifact_has_are_deleted_once_they_are_old(
         assert await sweeping(service, tmp_path, seconds_later=3_700).sweep() == 1
         assert set(objects_in(tmp_path)) == {kept, foreign}
         assert not (tmp_path / "objects" / orphan).exists()
+
+
+# Killed by the system with half of the bytes written, as by kill -9.
+KILLED = """
+import asyncio, resource, signal, sys
+from uuid import UUID
+from app.artifacts.objects import open_objects
+objects = open_objects(sys.argv[1])
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000))
+asyncio.run(objects.write(UUID(sys.argv[2]), b"secret" * 1_000))
+"""
+
+
+async def test_what_a_put_that_was_killed_had_written_goes_with_the_sweep(
+    start_service: StartService, tmp_path: Path
+) -> None:
+    async with started(start_service, tmp_path) as service:
+        await service.configure("s1")
+        await put(service)
+        [kept] = objects_in(tmp_path)
+        foreign = tmp_path / "objects" / "not-ours" / "a#1"
+        foreign.parent.mkdir()
+        foreign.write_text("somebody else's")
+        arguments = (sys.executable, "-c", KILLED, f"file://{tmp_path}/objects", str(SESSION))
+        died = await asyncio.to_thread(subprocess.run, arguments, cwd=PROJECT, check=False)
+        assert died.returncode == -signal.SIGXFSZ
+        [torn] = set(objects_in(tmp_path)) - {kept, foreign}
+        assert b"secret" in torn.read_bytes()
+        assert await sweeping(service, tmp_path, seconds_later=3_500).sweep() == 0
+        assert torn.exists()
+        assert await sweeping(service, tmp_path, seconds_later=3_700).sweep() == 1
+        assert set(objects_in(tmp_path)) == {kept, foreign}
 
 
 async def test_the_objects_of_an_erased_session_go_with_the_sweep(
