@@ -145,6 +145,21 @@ async def test_what_was_stored_before_is_sent_to_no_model_and_stored_no_more(
     assert again["replayed"] == len(MESSAGES)
 
 
+async def test_what_a_summary_told_before_is_not_stored_anew_with_the_next_one(start_service: StartService) -> None:
+    said = [{"role": "user", "content": f"It is the {number}. day."} for number in range(6)]
+    async with start_service(memory={"enabled": False}) as service:
+        await service.append("s", *said)
+        summary = {"up_to_seq": 2, "summary": SAID}
+        assert (await service.client.post("/sessions/s/compact", json=summary)).status_code == 200
+
+    async with start_service(memory={"enabled": False}, redaction=ON) as service:
+        answer = await service.client.post("/sessions/s/compact", json={"up_to_seq": 4})
+
+    told = [part["text"] for part in answer.json()["summary"]["content"]]
+    assert SAID.replace(KEY, MARK) in told
+    assert KEY not in str(told)
+
+
 ITEMS: list[Json] = [
     {"type": "function_call", "call_id": "c1", "name": "deploy", "arguments": json.dumps({"token": KEY})},
     {"type": "function_call", "call_id": "c2", "name": "deploy", "arguments": f'{{ "token":  "{KEY}" }}'},

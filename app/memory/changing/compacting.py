@@ -9,6 +9,7 @@ and the result is recorded only if the same messages are still to be condensed.
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
 from app.kit.db import Database, Tx
@@ -29,8 +30,11 @@ from app.memory.service import MemoryService
 from app.memory.store import COMPACTED, MemoryStore
 from app.redaction.model import OFF, Redact, Redaction
 from app.sessions.errors import SessionNotFound
-from app.sessions.model import Message
+from app.sessions.model import Kind, Message, Part
 from app.sessions.store import session_id
+
+Condensed: TypeAlias = tuple[tuple[Part, ...], str]
+"""Of what a summary is to tell the parts of the former one, and the lines of messages."""
 
 TRIES = 5  # where a message is replaced while it is condensed, or one more is observed
 
@@ -84,7 +88,7 @@ class Compacting:
         if redact is not None and text is not None:
             text = await asyncio.to_thread(redact, text)
         told: Sequence[Message] = ()
-        lines = ""
+        condensed: Condensed = ((), "")
         for _ in range(TRIES):
             async with self._database.tx(of=session_id(tenant, key)) as tx:
                 locked = await self._store.lock(tx, session_id(tenant, key))
@@ -95,11 +99,11 @@ class Compacting:
                 if former is not None and _stands(former, end, text):
                     return Compacted(version=locked.version, summary=former.message)
                 leaving = await self._leaving(tx, locked, end)
-                untold = () if text is not None else await self._untold(tx, locked, leaving)
-                if untold == told:
-                    stored = await self._record(tx, locked, leaving, _summary(leaving, former, text, lines))
+                wanted = () if text is not None else await self._to_tell(tx, locked, leaving, former)
+                if wanted == told:
+                    stored = await self._record(tx, locked, leaving, _summary(leaving, former, text, condensed))
                     break
-            told, lines = untold, await _lines(untold, self._memory.rules(locked.config).zone, redact)
+            told, condensed = wanted, await _condensed(wanted, self._memory.rules(locked.config).zone, redact)
         else:
             raise Unavailable(f"messages of session '{key}' changed each time they were condensed")
         self._memory.wake(locked.memory_id)
@@ -131,8 +135,13 @@ class Compacting:
     async def _tokens(self, tx: Tx, locked: Locked, first: int, last: int) -> int:
         return await summary_store.observable_tokens(tx, locked.session_id, from_seq=first, to_seq=last)
 
-    async def _untold(self, tx: Tx, locked: Locked, leaving: Leaving) -> tuple[Message, ...]:
-        """What only the summary is to tell. Raises Invalid where it is too much to be condensed without a model."""
+    async def _to_tell(
+        self, tx: Tx, locked: Locked, leaving: Leaving, former: StoredSummary | None
+    ) -> tuple[Message, ...]:
+        """What only the summary is to tell: the former one, and messages that are in no note.
+
+        Raises Invalid where these are too much to be condensed without a model.
+        """
         if leaving.tokens > EXTRACT_TOKENS_MAX:
             detail = (
                 f"{leaving.tokens} tokens of messages are in no note; more than {EXTRACT_TOKENS_MAX} need a summary"
@@ -143,7 +152,7 @@ class Compacting:
             for first, last in leaving.untold
             for message in await summary_store.observable(tx, locked.session_id, from_seq=first, to_seq=last)
         ]
-        return tuple(found)
+        return tuple(found) if former is None else (former.message, *found)
 
     async def _record(self, tx: Tx, locked: Locked, leaving: Leaving, summary: Summary) -> Message:
         rules = self._memory.rules(locked.config)
@@ -161,10 +170,12 @@ class Compacting:
         return stored
 
 
-async def _lines(messages: Sequence[Message], zone: ZoneInfo, redact: Redact | None) -> str:
-    """Condensed without a model."""
-    seen = await asyncio.to_thread(redacted_messages, messages, redact)
-    return await asyncio.to_thread(extracted, seen, zone)
+async def _condensed(told: Sequence[Message], zone: ZoneInfo, redact: Redact | None) -> Condensed:
+    """What a former summary says, and the lines of the messages after it, without a model."""
+    seen = await asyncio.to_thread(redacted_messages, told, redact)
+    former = tuple(part for message in seen if message.kind is Kind.SUMMARY for part in message.parts)
+    messages = [message for message in seen if message.kind is not Kind.SUMMARY]
+    return former, await asyncio.to_thread(extracted, messages, zone) if messages else ""
 
 
 def extracted(messages: Sequence[Message], zone: ZoneInfo) -> str:
@@ -173,12 +184,13 @@ def extracted(messages: Sequence[Message], zone: ZoneInfo) -> str:
     return render(parse(observations(source, count=text_tokens)).items)
 
 
-def _summary(leaving: Leaving, former: StoredSummary | None, text: str | None, lines: str) -> Summary:
+def _summary(leaving: Leaving, former: StoredSummary | None, text: str | None, condensed: Condensed) -> Summary:
+    retold, lines = condensed
     return new_summary(
         text,
         up_to_seq=leaving.end,
         untold=(*(former.untold if former else ()), *leaving.untold),
-        former=former.message.parts if former else (),
+        former=retold,
         lines=lines,
     )
 
