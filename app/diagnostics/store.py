@@ -115,9 +115,9 @@ WITH memory AS (
 ), place AS MATERIALIZED (
   SELECT CASE WHEN anew THEN 0 ELSE coalesce($2, last_seq) END AS seq,
     CASE WHEN anew THEN 0 ELSE coalesce($3, log_version, 0) END AS version,
-    CASE WHEN anew AND $4 > coalesce((SELECT max(id) FROM observations WHERE memory_id = memory.id), 0) THEN 0
+    CASE WHEN anew THEN 0
       ELSE coalesce($4, (SELECT max(id) FROM observations WHERE memory_id = memory.id), 0) END AS observation,
-    CASE WHEN anew AND $5 > coalesce((SELECT max(id) FROM runs WHERE memory_id = memory.id), 0) THEN 0
+    CASE WHEN anew THEN 0
       ELSE coalesce($5, (SELECT max(id) FROM runs WHERE memory_id = memory.id), 0) END AS run,
     CASE WHEN anew THEN 0 ELSE coalesce($7, expired_seq) END AS expired, life
   FROM memory

@@ -26,6 +26,7 @@ from app.transfer.exporting import Exporting
 from app.transfer.importing import Importing, read
 from app.transfer.lines import CORRECTIONS, TABLES
 from tests.conftest import Service, StartService
+from tests.diagnostics.test_events import BEGINNING, listening, until
 from tests.fuzz import laws
 from tests.journeys.processes import PROJECT, surroundings
 from tests.memory.changing.test_retaining import after
@@ -281,6 +282,27 @@ async def test_an_imported_session_keeps_the_laws_and_goes_on(service: Service, 
     laws.check(facts, None)
     assert facts.last_seq == 29
     assert facts.observed_seq > 25
+
+
+async def test_a_listener_hears_all_of_a_session_that_was_imported_in_the_place_of_the_one_it_heard(
+    service: Service, tmp_path: Path
+) -> None:
+    """What was observed and called has the numbers that it had there."""
+    await service.configure("s1", preset="compact", message_tokens=200, buffer_every=0.2, retain_tokens=20)
+    for number in range(12):
+        plan = f"Plan {number}: I bought {number + 3} tickets to Porto for May {number + 1}."
+        await service.append("s1", {"role": "user", "content": plan}, wait_ms=50_000)
+    async with listening(service, BEGINNING) as stream:
+        heard = [(name, id_) for name, id_, _ in await until(stream, "activated")]
+    await export(service, tmp_path / "s1.jsonl")
+    await service.client.delete("/sessions/s1")
+    await bring(service, tmp_path / "s1.jsonl", "s1")
+
+    async with listening(service, heard[-1][1]) as stream:
+        again = [name for name, _, _ in await until(stream, "activated")]
+
+    assert again == [name for name, _ in heard]
+    assert "buffered" in again
 
 
 async def test_an_imported_session_is_read_for_facts_and_brings_back_none_that_was_taken_back(
