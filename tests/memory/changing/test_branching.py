@@ -20,9 +20,9 @@ FACTS = ("I moved to Lisbon.", "I work at a bank in Porto.", "My dog is called R
 WAIT = {"wait_ms": 50_000}
 AHEAD = {"message_tokens": 1_000, "buffer_every": 0.1, "retain_tokens": 0}
 
-# What a branch begins anew: its lease, its errors, its costs, what its agent reported, how far retention is.
+# What a branch begins anew: its lease, its errors, its costs, what its agent reported.
 ANEW = {
-    "sessions": {"cold_at", "actor_model", "created_at", "ended_at", "expired_seq", "waiting"}
+    "sessions": {"cold_at", "actor_model", "created_at", "ended_at", "waiting"}
     | {f"actor_{what}_tokens" for what in ("input", "cached", "written", "output")}
     | {"actor_turns", "actor_cost_usd"},
     "memories": {"due_at", "attempts", "last_error", "requested", "requested_at", "usage", "paused", "rebuilding"}

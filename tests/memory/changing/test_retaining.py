@@ -345,6 +345,26 @@ async def test_a_fact_of_what_was_removed_goes_when_that_is_erased(service: Serv
 @pytest.mark.parametrize("observe", [True, False])
 async def test_a_summary_of_what_was_removed_is_emptied_when_that_is_erased(service: Service, observe: bool) -> None:
     """As above: also of what no note tells of."""
+    await summed_up_and_removed(service, observe=observe)
+
+    receipts = [(await erase(service, message="m-0"))["rows"]["messages"] for _ in range(2)]
+
+    assert receipts == [1 + observe, 0]
+    assert "8152" not in str((await service.get("/sessions/s1/messages"))["items"])
+    assert "8152" not in str((await service.context("s1"))["payload"])
+    assert (await rest(service))["coverage"]["gaps"] == []
+
+
+async def test_a_summary_of_what_was_removed_is_emptied_in_a_branch_too(service: Service) -> None:
+    await summed_up_and_removed(service, observe=False)
+    assert (await service.client.post("/sessions/s1/branch", json={"key": "s2"})).status_code == 201
+    receipt = await erase(service, message="m-0")
+    assert (receipt["sessions"], receipt["rows"]["messages"]) == (["s1", "s2"], 2)
+    assert "8152" not in str((await service.get("/sessions/s2/messages"))["items"])
+
+
+async def summed_up_and_removed(service: Service, *, observe: bool) -> None:
+    """Of ``m-0``, which was removed, a caller's summary tells."""
     await service.append("s1", {"id": "m-0", "role": "user", "content": "My code is 8152.", "observe": observe})
     await noted(service, retention=MONTH)
     summary = {"up_to_seq": 4, "summary": "The code is 8152."}
@@ -354,13 +374,6 @@ async def test_a_summary_of_what_was_removed_is_emptied_when_that_is_erased(serv
     await say(service, FACTS[1])
     await after(service, 31)
     assert 1 in await removed(service)
-
-    receipts = [(await erase(service, message="m-0"))["rows"]["messages"] for _ in range(2)]
-
-    assert receipts == [1 + observe, 0]
-    assert "8152" not in str((await service.get("/sessions/s1/messages"))["items"])
-    assert "8152" not in str((await service.context("s1"))["payload"])
-    assert (await rest(service))["coverage"]["gaps"] == []
 
 
 async def test_nothing_is_removed_of_a_session_that_is_to_be_observed_again(service: Service) -> None:
