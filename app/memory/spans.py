@@ -20,7 +20,7 @@ class Group:
     """
 
     messages: tuple[Message, ...]
-    open: bool = False
+    open: bool
 
     @property
     def observable(self) -> tuple[Message, ...]:
@@ -43,7 +43,7 @@ class Span:
     messages: tuple[Message, ...]
     tokens: int
     covers: Ranges
-    limited: bool = False
+    limited: bool
 
 
 def groups(messages: Sequence[Message], *, force_closed: bool = False) -> list[Group]:

@@ -17,7 +17,8 @@ def closed(seq: int, day: int, hour: int = 12) -> Message:
 
 
 def judged(reply: str, *messages: Message, zone: str = "UTC") -> str:
-    span = Span(to_seq=messages[-1].seq, messages=messages, tokens=100, covers=((messages[0].seq, messages[-1].seq),))
+    covers = ((messages[0].seq, messages[-1].seq),)
+    span = Span(to_seq=messages[-1].seq, messages=messages, tokens=100, covers=covers, limited=False)
     draft = Draft(text=dedent(reply), call=CALL, cut_off=False)
     return judged_observation(draft, span, task=None, timezone=ZoneInfo(zone), output_tokens=1_000).text
 

@@ -145,6 +145,24 @@ def test_a_span_holds_the_least_but_no_more_than_its_limit(
     assert (span and (span.to_seq, span.tokens)) == expected
 
 
+@pytest.mark.parametrize(
+    ("want", "limit", "least", "limited"),
+    [
+        pytest.param(40, 20, 0, True, id="more was wanted"),
+        pytest.param(20, 20, 0, False, id="as much as was wanted"),
+        pytest.param(20, 20, 30, True, id="less than the least"),
+        pytest.param(60, 50, 0, False, id="no more is there"),
+    ],
+)
+def test_a_span_is_limited_where_more_was_wanted_than_one_call_may_be_shown(
+    want: int, limit: int, least: int, limited: bool
+) -> None:
+    span = safe_span(log("u a u a"), want_tokens=want, limit_tokens=limit, least_tokens=least)
+
+    assert span is not None
+    assert span.limited is limited
+
+
 def test_a_span_past_its_patience_takes_open_calls() -> None:
     span = safe_span(log("c1 a"), want_tokens=40, force_closed=True)
 
