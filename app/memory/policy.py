@@ -4,6 +4,7 @@
 answers until it answers ``Wait``; everything about *when* is decided, and tested, here.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -52,7 +53,7 @@ def next_step(state: State) -> Step | Wait:
         step = rule(state)
         if step is not None:
             return step
-    if state.to_note and state.may_observe and not state.rebuilding:
+    if state.to_note and state.may_observe:
         return NoteFacts()  # last of all: from the log as it will stay
     at_tokens = _wake_tokens(state.rules, pending_tokens=state.pending_tokens, buffered_tokens=sum(state.buffered))
     return Wait(until=_look_again_at(state), at_tokens=at_tokens)
@@ -98,15 +99,14 @@ def chunks_to_activate(chunks: Sequence[int], *, pending_tokens: int, rules: Rul
     ends = list(accumulate(chunks))
     target = pending_tokens - rules.retain_tokens
     left_min = min(LEFT_TOKENS_MIN, rules.retain_tokens)
-    over = next((at for at, end in enumerate(ends) if end >= target), None)
-    under = next((at for at in reversed(range(len(ends))) if ends[at] < target), None)
-    if over is not None:
+    under = bisect_left(ends, target)  # so many stay under it
+    if under < len(ends):
         blocked = pending_tokens >= rules.block_tokens
-        near = blocked or ends[over] - target <= OVERSHOOT_SHARE * rules.retain_tokens
-        if near and pending_tokens - ends[over] >= left_min:
-            return over + 1
+        near = blocked or ends[under] - target <= OVERSHOOT_SHARE * rules.retain_tokens
+        if near and pending_tokens - ends[under] >= left_min:
+            return under + 1
     # One under the target leaves more than retain_tokens, so enough; where there is none, the first is the one over.
-    return 1 if under is None else under + 1
+    return max(1, under)
 
 
 def observe(state: State) -> Observe | None:
@@ -186,7 +186,7 @@ def reflect_ahead(state: State) -> Reflect | None:
     least = rules.observation_tokens - rules.reflect_keep
     if rules.buffer_tokens is None or state.ahead or state.unhelped_tokens is not None or not state.observations:
         return None
-    if not 0 < least <= state.condensable_tokens or least == rules.observation_tokens:
+    if not 0 < least <= state.condensable_tokens:
         return None
     keep = state.condensable_tokens - least
     return Reflect(keep_tokens=keep, whole=rules.strategy == "rewrite", ahead=True)

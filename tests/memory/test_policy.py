@@ -92,6 +92,10 @@ def test_a_span_of_which_a_part_is_observed_is_observed_below_the_threshold_too(
     assert next_step(state(pending_tokens=pending, unfinished=True)) == step
 
 
+def test_what_follows_messages_that_are_buffered_is_not_observed_before_them() -> None:
+    assert next_step(state(pending_tokens=999, unfinished=True, buffered=(500,))) == IDLE
+
+
 @pytest.mark.parametrize(("retain", "want"), [(0, 1_000), (999, 1), (1_000, 1), (5_000, 1)])
 def test_at_least_one_token_is_wanted_however_much_is_retained(retain: float, want: int) -> None:
     config = {"retain_tokens": retain}
@@ -209,10 +213,11 @@ def test_what_the_threshold_will_condense_is_condensed_ahead_and_then_activated(
     assert isinstance(found, Wait) if step is None else found == step
 
 
-def test_an_interval_holds_back_the_activation_and_not_the_work_ahead() -> None:
-    config = AHEAD | {"min_interval": 60}
+@pytest.mark.parametrize("keep", [0, 500])
+def test_an_interval_holds_back_the_activation_and_not_the_work_ahead(keep: int) -> None:
+    config = AHEAD | {"min_interval": 60, "reflect_keep": keep}
     found = with_log(2_000, config=config, reflected_at=NOW - timedelta(seconds=20))
-    assert next_step(found) == Reflect(keep_tokens=500, ahead=True)
+    assert next_step(found) == Reflect(keep_tokens=keep, ahead=True)
     for made in (replace(found, ahead=True), replace(found, ahead=True, unhelped_tokens=2_000)):
         waiting = next_step(made)
         assert isinstance(waiting, Wait)
@@ -278,13 +283,18 @@ def test_the_older_half_is_condensed_where_a_context_shows_no_more_of_them(numbe
         ([(1, 1_637)], Consolidate(levels=(1,), into_level=2)),  # shown, with their titles, they have a tenth more
         ([(1, 1_001), (1, 1_000)], Consolidate(levels=(1,), into_level=2)),
         ([(2, 1_001), (1, 1_000)], Consolidate(levels=(1, 2), into_level=2)),
-        ([(5, 700), (3, 701), (2, 600)], Consolidate(levels=(2, 3), into_level=3)),
+        ([(9, 700), (8, 701), (2, 600)], Consolidate(levels=(2, 8), into_level=8)),
     ],
 )
 def test_past_the_memory_budget_the_two_lowest_levels_are_consolidated(
     reflections: list[tuple[int, int]], step: Step
 ) -> None:
     assert next_step(with_log(0, *reflections)) == step
+
+
+@pytest.mark.parametrize(("number", "step"), [(12, IDLE), (13, Consolidate(levels=(1,), into_level=2))])
+def test_each_observation_has_a_title_within_the_memory_budget(number: int, step: Step) -> None:
+    assert next_step(with_log(600, (1, 1_500), observations=number)) == step
 
 
 def test_without_a_memory_budget_only_a_full_level_is_consolidated() -> None:
@@ -298,6 +308,11 @@ def test_condensing_waits_for_the_end_of_min_interval(found: State, ago: float, 
     later = replace(found, rules=rules(min_interval=60), reflected_at=reflected_at)
     expected = Wait(until=reflected_at + timedelta(seconds=60), at_tokens=1_000) if waits else next_step(found)
     assert next_step(later) == expected
+
+
+def test_without_min_interval_nothing_waits_for_a_clock_that_was_set_back() -> None:
+    found = with_log(2_000, reflected_at=NOW + timedelta(seconds=1))
+    assert next_step(found) == Reflect(keep_tokens=500)
 
 
 @pytest.mark.parametrize("ago", [0, 61])
@@ -345,6 +360,10 @@ def test_a_provider_may_ask_for_a_longer_wait_but_not_for_a_shorter(
 @pytest.mark.parametrize(("attempts", "attempts_max", "seconds"), [(2, 3, 2), (3, 3, 600), (8, 100, 120), (1, 1, 600)])
 def test_how_many_tries_are_made_until_it_stalls_is_a_setting(attempts: int, attempts_max: int, seconds: int) -> None:
     assert backoff(attempts, attempts_max=attempts_max, retry_after=None, jitter=1.0) == seconds
+
+
+def test_a_wait_is_half_as_long_at_least() -> None:
+    assert backoff(1, attempts_max=8, now=NOW, retry_after=None, jitter=0.0).until == NOW + timedelta(seconds=0.5)
 
 
 @given(st.integers(1, 7), st.floats(0, 1))

@@ -51,6 +51,8 @@ AT_BOUNDARY = replace(STEP, at_boundary=True)
         (state(26_999, 6_000, 6_000, 6_000, 6_000), Wait(at_tokens=27_000)),
         (state(27_000, 6_000, 6_000, 6_000, 6_000), STEP),
         (state(29_999, 27_000), Wait(at_tokens=30_000)),
+        (state(29_000, 28_000), Wait(at_tokens=30_000)),
+        (state(1, rules=replace(DEFAULT, buffer_tokens=1)), Buffer(want_tokens=1, least_tokens=1)),
         (state(12_000, 6_000, nothing_safe=True), Wait(at_tokens=12_001)),
     ],
 )
