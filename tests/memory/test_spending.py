@@ -82,6 +82,12 @@ def test_without_a_cap_or_a_model_nothing_is_counted(caps: Caps) -> None:
     assert not caps.are_set
 
 
+@pytest.mark.parametrize(("observing", "reflecting"), [(True, False), (False, True)])
+@pytest.mark.parametrize("payer", ["session", "tenant"])
+def test_a_cap_is_counted_where_any_model_is_called(payer: str, observing: bool, reflecting: bool) -> None:
+    assert replace(Caps(observing=observing, reflecting=reflecting), **{payer: Cap(tokens=1)}).are_set
+
+
 @pytest.mark.parametrize("tokens", [700, 850, 1_000])
 def test_what_gives_way_comes_back_when_the_day_is_over(tokens: int) -> None:
     assert allowance(CAPS, accounts(account(tokens), account())).until == MIDNIGHT
@@ -211,6 +217,19 @@ def test_the_built_in_observer_goes_on_while_the_reflector_is_paused() -> None:
     rest = replace(full_log, pending_tokens=10)
     assert isinstance(next_step(rest), Reflect)
     assert affordable_step(rest, caps, PAUSED) == Wait(until=MIDNIGHT, at_tokens=100, paused=True)
+
+
+def test_the_built_in_observer_is_paused_no_longer_than_until_it_has_something_to_do() -> None:
+    full_log = state(650, buffered=(600,), observation_tokens=600, observations=3)
+    step = affordable_step(full_log, replace(CAPS, observing=False), PAUSED)
+    assert step == Wait(until=MIDNIGHT, at_tokens=700, paused=True)
+
+
+def test_larger_batches_are_looked_at_when_min_interval_ends() -> None:
+    rules = replace(RULES, min_interval=60.0)
+    held = state(1_000, observation_tokens=600, observations=3, reflected_at=NOW, rules=rules)
+    assert isinstance(next_step(held), Observe)
+    assert affordable_step(held, CAPS, LARGER) == Wait(until=NOW + timedelta(seconds=60), at_tokens=BLOCK)
 
 
 def test_the_built_in_reflector_goes_on_while_the_observer_is_paused() -> None:
