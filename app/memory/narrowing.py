@@ -78,10 +78,8 @@ class Narrowing:
     def of(cls, standing: Standing, showing: Showing) -> "Narrowing":
         """After the failures in a row of this session that were for what the model was shown, or may have been."""
         failed = _failed(standing, showing)
-        times = max(sum(failed.get(kind, 0) for kind in kinds) - patience for kinds, patience in _PATIENCE)
-        if times <= 0:
-            return cls(showing=showing)
-        times = min(times, PARTS_MAX)
+        beyond = (sum(failed.get(kind, 0) for kind in kinds) - patience for kinds, patience in _PATIENCE)
+        times = min(max(0, *beyond), PARTS_MAX)
         cuts = min(max(0, failed.get(TOO_LONG, 0) - 1) + failed.get(SLOW, 0), PARTS_MAX)
         return cls(showing=showing, divisor=DIVISOR**times, alone=times == PARTS_MAX, cut=DIVISOR**cuts)
 
@@ -108,8 +106,6 @@ class Narrowing:
 
     def oldest(self, chunks: Sequence[Observation | Reflection]) -> Sequence[Observation | Reflection]:
         """The share of them, at least one."""
-        if self.divisor == 1:
-            return chunks
         ends = accumulate(chunk.tokens for chunk in chunks)
         most = self._tokens(sum(chunk.tokens for chunk in chunks))
         return chunks[: max(1, sum(end <= most for end in ends))]
@@ -124,7 +120,7 @@ class Narrowing:
         return otherwise if self.divisor == 1 else self._tokens(sum(message.tokens for message in messages))
 
     def _tokens(self, tokens: int) -> int:
-        return 1 if self.alone else max(1, tokens // self.divisor)
+        return 1 if self.alone else tokens // self.divisor
 
 
 def counted(standing: Standing, step: str, *kinds: str) -> Mapping[str, int]:

@@ -1,11 +1,12 @@
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from app.memory.gates import Rejection
-from app.memory.model import ObserverInput
+from app.memory.model import Cite, ExtractorInput, Item, ObserverInput, ReflectorInput
 from app.memory.narrowing import (
     CONDENSED,
     EXTRACTED,
@@ -23,8 +24,8 @@ from app.memory.parsing import parse
 from app.memory.records import Loaded
 from app.memory.spans import safe_span
 from app.memory.steps import Buffer, Observe
-from app.sessions.model import Message
-from tests.memory.building import EMPTY, observation
+from app.sessions.model import Message, Role
+from tests.memory.building import EMPTY, NOW, observation
 from tests.memory.test_spans import message as plain
 
 OBSERVE = Observe(want_tokens=16_000, force_closed=False)
@@ -151,9 +152,10 @@ def test_less_of_the_log_is_shown_too(attempts: int, budget: int | None, left: i
 
 
 def test_only_for_its_length_a_message_is_cut_and_never_to_nothing() -> None:
-    assert narrowing(failed(5)).input_tokens(24_000) == 24_000
+    assert narrowing(EMPTY).input_tokens(100) == narrowing(failed(5)).input_tokens(100) == 100
     assert narrowing(failed(2, "too_long")).input_tokens(24_000) == 6_000
     assert narrowing(failed(5, "too_long")).input_tokens(24_000) == INPUT_TOKENS_MIN
+    assert narrowing(failed(9, "too_long")).input_tokens(256_000) == 1_000
     assert narrowing(failed(2, "too_long")).input_tokens(None) is None
 
 
@@ -174,7 +176,11 @@ def test_after_a_time_out_of_one_part_alone_the_model_is_asked_about_another(sho
     (step, *_) = showing.steps
     before, alone = (narrowing(failed(attempts, "timeout", step=step), showing) for attempts in (7, 8))
 
-    assert (before.asks("timeout"), alone.asks("timeout"), alone.asks("overloaded")) == (False, True, False)
+    kinds = ("timeout", "refused", "overloaded")
+    assert ([before.asks(kind) for kind in kinds], [alone.asks(kind) for kind in kinds]) == (
+        [False, False, False],
+        [True, True, False],
+    )
 
 
 @pytest.mark.parametrize(("attempts", "shown"), [(0, 8), (1, 8), (2, 2), (3, 1), (5, 1)])
@@ -228,7 +234,26 @@ def test_what_is_passed_over_leaves_a_line_that_cites_it_and_quotes_nothing() ->
     assert verdict.rejected is None
 
 
-def test_the_question_known_to_be_good_has_nothing_of_the_session_s() -> None:
-    source = ObserverInput(messages=(message(1, text="bludgeon"),), current_task="bludgeon", rejected="bludgeon")
+SAID = replace(message(3, text="bludgeon"), role=Role.TOOL, name="bludgeon")
+NOTED = Item(text="bludgeon", day="Aug 1, 2026", cites=(Cite(3, 3), Cite(4, 4)))
+GREETED = Item(text="User said: Hello.", day=NOTED.day, cites=(Cite(3, 3),))
 
-    assert "bludgeon" not in str(known_good(source))
+
+@pytest.mark.parametrize(
+    ("source", "said", "noted"),
+    [
+        (ObserverInput(messages=(SAID, SAID), earlier=(NOTED,), current_task="bludgeon", rejected="bludgeon"), 1, 0),
+        (ExtractorInput(messages=(SAID, SAID), rejected="bludgeon"), 1, 0),
+        (ExtractorInput(items=(NOTED, NOTED), rejected="bludgeon"), 0, 1),
+        (ReflectorInput(items=(NOTED, NOTED), source_tokens=9, target_tokens=5, now=NOW, rejected="bludgeon"), 0, 1),
+    ],
+)
+def test_the_question_known_to_be_good_is_of_one_message_or_note_and_has_nothing_of_the_session_s(
+    source: Any, said: int, noted: int
+) -> None:
+    found = known_good(source)
+
+    assert "bludgeon" not in str(found)
+    messages, items = getattr(found, "messages", ()), getattr(found, "items", ())
+    assert [(one.seq, one.role, one.parts[0]["text"]) for one in messages] == [(3, Role.USER, "Hello.")] * said
+    assert list(items) == [GREETED] * noted
