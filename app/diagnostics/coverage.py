@@ -48,31 +48,30 @@ def coverage(
     skipped messages.
     """
     is_told = not erased and not blanked
-    behind = [] if is_told or not derived_seq else [Covered(first=1, last=derived_seq, by=ERASED, covers=())]
-    intervals = _joined(_pieces([*chunks, *behind]))
-    if last_seq > derived_seq:
-        intervals.append(Interval(first=derived_seq + 1, last=last_seq, by="tail"))
-    intervals = _joined(_cut(intervals, ranges(erased)))
+    behind = [] if is_told else [Covered(first=1, last=derived_seq, by=ERASED, covers=())]
+    pieces = [*_pieces([*chunks, *behind]), Interval(first=derived_seq + 1, last=last_seq, by="tail")]
+    intervals = _joined(_cut(pieces, ranges(erased)))
     return Coverage(intervals=tuple(intervals), gaps=tuple(_gaps(intervals, last_seq)))
 
 
 def _pieces(chunks: Sequence[Covered]) -> Iterator[Interval]:
-    """What is covered, in the order of the log, and as skips what else the chunks span."""
+    """What is covered, in the order of the log, and as skips, of which some are empty, what else the chunks span."""
     claimed = (Interval(first=first, last=last, by=chunk.by) for chunk in chunks for first, last in chunk.covers)
     claims = deque(sorted(claimed, key=lambda claim: claim.first))
     for at, end in merged((chunk.first, chunk.last) for chunk in chunks):
         while claims and claims[0].first <= end:
             claim = claims.popleft()
-            if at < claim.first:
-                yield Interval(first=at, last=claim.first - 1, by=SKIP)
+            yield Interval(first=at, last=claim.first - 1, by=SKIP)
             yield claim
             at = claim.last + 1  # noqa: PLW2901 - the walk through the span
-        if at <= end:
-            yield Interval(first=at, last=end, by=SKIP)
+        yield Interval(first=at, last=end, by=SKIP)
 
 
 def _cut(intervals: Iterable[Interval], erased: Ranges) -> Iterator[Interval]:
-    """The intervals with the erased messages cut out, in one walk along both: there may be thousands of either."""
+    """The intervals with the erased messages cut out, in one walk along both: there may be thousands of either.
+
+    None that is empty is left.
+    """
     holes = deque(erased)
     for interval in intervals:
         at = interval.first

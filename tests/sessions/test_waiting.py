@@ -16,7 +16,7 @@ def waiting(*calls: Part, at_once: bool = False) -> Waiting[int]:
     """Holds of each call its place; each is a message of its own, or they are one message."""
     made: Waiting[int] = Waiting()
     for at, one in enumerate(calls):
-        made.called(one, at, message=0 if at_once else at)
+        made.called(one, at, message=9 if at_once else at)
     return made
 
 
