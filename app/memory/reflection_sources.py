@@ -53,7 +53,7 @@ class Sources:
         if self.of_all:
             return self
         part = self._only(narrowing.oldest(self.chunks))
-        return replace(part, limit_tokens=_largest(part.reflections) if self.kind == "consolidate" else None)
+        return replace(part, limit_tokens=_largest(part.reflections))
 
     def within(self, target_tokens: int | None, *, reflect_to: float) -> Self:
         """The oldest, at least one, of which a result of so many tokens can be made."""

@@ -2,25 +2,35 @@
 
 from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from app.kit.tokens import text_tokens
 from app.llm.port import ModelError, Provider, Usage
 from app.memory.charging import Charging
-from app.memory.gates import Rejection, Verdict
+from app.memory.gates import Rejection, Verdict, tokens_of
 from app.memory.log import render
 from app.memory.model import Call, Cite, Draft, Item, Observation, Priority, Reflection, ReflectorInput
+from app.memory.narrowing import CONDENSED, Narrowing
 from app.memory.outcomes import StepFailed
 from app.memory.records import Lease, Run
 from app.memory.reflecting import Reflecting
-from app.memory.reflection_sources import Sources, consolidate_sources, reflect_sources
-from app.memory.rules import RESTORED_SHARE, Rules
+from app.memory.reflection_sources import (
+    Sources,
+    consolidate_sources,
+    new_reflection,
+    reflect_sources,
+    reflector_input,
+    restored_most,
+    target_tokens,
+)
+from app.memory.rules import RESTORED_SHARE, SHRINK_FROM_TOKENS, Rules
 from app.memory.spending import Caps
 from app.memory.spending_store import SpendingStore
 from app.memory.steps import Consolidate, Reflect
 from app.memory.store import MemoryStore
-from tests.memory.building import loaded, observation, reflection
+from tests.memory.building import MEMORY_ID, loaded, observation, reflection
 
 LOG = loaded(reflection(1, level=2), reflection(2), observation(3), observation(4), observation(5))
 
@@ -59,9 +69,9 @@ def test_reflections_become_one_no_larger_than_the_largest_of_them(
 ) -> None:
     memory = loaded(
         reflection(1, level=2, tokens=400),
-        reflection(2, tokens=100),
         reflection(3, tokens=300),
         reflection(4, tokens=200),
+        reflection(2, tokens=100),
         observation(5),
     )
     sources = consolidate_sources(memory, Consolidate(levels=levels, into_level=into, most=most))
@@ -78,6 +88,75 @@ def test_what_is_condensed_is_read_in_the_order_of_the_log() -> None:
     )
     assert [item.text for item in sources.items] == list("abcde")
     assert sources.tokens == 400
+
+
+def test_of_a_part_of_the_reflections_comes_one_no_larger_than_the_largest_of_it() -> None:
+    memory = loaded(reflection(1, tokens=100), reflection(2, tokens=200), reflection(3, tokens=400))
+    sources = consolidate_sources(memory, Consolidate(levels=(1,), into_level=2))
+    part = sources.part(Narrowing(showing=CONDENSED, divisor=2))
+    assert (ids(part.reflections), part.limit_tokens) == ([1, 2], 200)
+
+
+@pytest.mark.parametrize(("whole", "condensed"), [(False, [3]), (True, [3, 4, 5])])
+def test_a_part_is_condensed_alone_except_of_a_rewrite(whole: bool, condensed: list[int]) -> None:
+    part = reflect_sources(LOG, Reflect(keep_tokens=0, whole=whole)).part(Narrowing(showing=CONDENSED, divisor=3))
+    assert (ids(part.observations), part.limit_tokens) == (condensed, None)
+
+
+def test_how_much_a_model_writes_bounds_no_consolidation() -> None:
+    sources = consolidate_sources(LOG, Consolidate(levels=(1, 2), into_level=2))
+    assert sources.within(1, reflect_to=0.5) is sources
+
+
+def test_a_model_is_shown_plain_numbers_and_asked_for_as_much_less_as_they_take() -> None:
+    items = (Item(text="a", cites=(Cite(4, 4, "one"),)), Item(text="b", cites=(Cite(2, 3, "two"),)))
+    memory = loaded(reflection(1, items[0]), observation(2, items[1]))
+    named = reflect_sources(memory, Reflect(keep_tokens=0, whole=True))
+    sources = named.numbered()
+    assert [item.cites for item in sources.items] == [(Cite(4, 4),), (Cite(6, 7),)]
+    assert sources.shown_tokens == tokens_of(sources.items) < tokens_of(items)
+
+    asked = reflector_input(LOG, Rules.resolve({}, {"reflect_to": 0.5}), replace(named, shown_tokens=50))
+    assert (asked.source_tokens, asked.target_tokens) == (50, 25)
+
+
+def test_where_no_conversation_has_a_name_the_lines_are_shown_as_they_are() -> None:
+    sources = reflect_sources(loaded(observation(1, Item(text="a", cites=(Cite(4, 4),)))), Reflect(keep_tokens=0))
+    assert sources.numbered() is sources
+    asked = reflector_input(LOG, Rules.resolve({}, {"reflect_to": 0.5}), sources)
+    assert (asked.source_tokens, asked.target_tokens) == (100, 50)
+
+
+@pytest.mark.parametrize(("limit", "target"), [(None, 50), (30, 30), (80, 50)])
+def test_the_target_is_within_the_limit(limit: int | None, target: int) -> None:
+    sources = Sources(kind="reflect", observations=(observation(1),), reflections=(), into_level=1, limit_tokens=limit)
+    assert target_tokens(Rules.resolve({}, {"reflect_to": 0.5}), sources) == target
+
+
+@pytest.mark.parametrize(
+    ("tokens", "limit", "most"),
+    [(SHRINK_FROM_TOKENS, None, SHRINK_FROM_TOKENS - 1), (1_000, None, 900), (SHRINK_FROM_TOKENS, 80, 80)],
+)
+def test_a_result_with_what_was_put_back_is_smaller_than_its_sources(tokens: int, limit: int | None, most: int) -> None:
+    chunks = (observation(1, tokens=tokens),)
+    sources = Sources(kind="reflect", observations=chunks, reflections=(), into_level=1, limit_tokens=limit)
+    assert restored_most(sources) == most
+
+
+def test_a_reflection_stands_where_its_sources_did_and_for_all_that_they_stood_for() -> None:
+    other = UUID(int=2)
+    memory = loaded(
+        replace(reflection(1), source_tokens=700),
+        observation(2),
+        replace(observation(4), session_id=other),
+    )
+    items = (Item(text="a", day="May 2, 2026"),)
+    best = Verdict(items=items, text="", rejected=None, grounded_share=1.0, tokens=9)
+    made = new_reflection(reflect_sources(memory, Reflect(keep_tokens=0, whole=True)), best)
+    assert (made.level, made.text, made.items, made.tokens, made.source_tokens) == (1, render(items), items, 9, 2_700)
+    assert (made.from_seq, made.to_seq) == (1, 40)
+    assert made.covers == {MEMORY_ID: ((1, 20),), other: ((31, 40),)}
+    assert (made.observations, made.reflections) == ((2, 4), (1,))
 
 
 # The tries of one reflection.
