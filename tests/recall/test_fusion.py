@@ -1,9 +1,10 @@
 from uuid import UUID
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.recall.fusion import FIRST, Likeness, Near, by_likeness, fused
+from app.recall.fusion import FIRST, VECTORS_MAX, Likeness, Near, by_likeness, fused
 from app.recall.model import Place
 from app.recall.ranking import Ranked
 
@@ -59,6 +60,11 @@ def test_behind_them_what_both_have_stands_before_what_only_one_has() -> None:
     assert order(by_words, [(SESSION, 99)])[FIRST] == by_words[FIRST]
 
 
+def test_the_best_by_vectors_stands_before_what_is_far_behind_by_words() -> None:
+    by_words = [(SESSION, seq) for seq in range(1, 60)]
+    assert order(by_words, [(SESSION, 99)])[-1] == by_words[-1]
+
+
 def test_a_place_by_words_counts_more_than_the_same_by_vectors() -> None:
     assert order([(SESSION, 1)], [(SESSION, 2)]) == [(SESSION, 1), (SESSION, 2)]
 
@@ -71,6 +77,19 @@ def test_a_message_is_as_like_as_its_neighbours_make_it_unless_a_pause_lies_betw
     apart = together | {(SESSION, 2): Likeness(0.5, 2)}
     assert [seq for _, seq in by_likeness(apart).places] == [1, 9, 2, 20]
     assert by_likeness({}) == Near([])
+
+
+@pytest.mark.parametrize(("distance", "order"), [(-3, [9, 50, 1]), (-2, [50, 9, 1]), (2, [50, 9, 1]), (3, [9, 50, 1])])
+def test_two_messages_on_either_side_count_as_neighbours(distance: int, order: list[int]) -> None:
+    cosines = {50 + distance: 0.9, 50: 0.5, 9: 0.55, 1: 0.1}
+    found = by_likeness({(SESSION, seq): Likeness(cosine, 1) for seq, cosine in cosines.items()})
+    assert [seq for _, seq in found.places] == [50 + distance, *order]
+
+
+def test_no_more_places_by_vectors_count_than_change_something() -> None:
+    found = by_likeness({(SESSION, 9 * seq): Likeness(seq / 1_000, 1) for seq in range(VECTORS_MAX + 1)})
+    assert len(found.places) == VECTORS_MAX
+    assert found.places[-1] == (SESSION, 9)
 
 
 def test_a_message_beside_one_that_is_less_like_than_most_is_less_like_than_one_alone() -> None:
