@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import date
+from hashlib import sha256
 from itertools import pairwise
 from typing import Any
 
@@ -83,7 +84,7 @@ def test_the_reason_is_what_changed_first_in_the_order_of_the_prefix(after: Comp
         ({4: "deleted"}, "deletion"),
         ({4: "something new"}, "memory"),
         ({}, "memory"),
-        ({2: "reflected", 3: "edited", 4: "activated", 5: "reflected"}, "activation"),  # the first one since
+        ({5: "reflected", 2: "reflected", 3: "edited", 4: "activated"}, "activation"),  # the first one since
     ],
 )
 def test_a_new_version_s_cause_is_the_reason(causes: dict[int, str], expected: str) -> None:
@@ -144,6 +145,16 @@ def test_shared_tokens_are_those_of_the_pieces_both_begin_with() -> None:
     assert found.shared_with_previous_tokens == sum(before.tokens[section] for section in counted) + guide
     assert found.break_reason == "activation"
     assert (found.epoch, found.prefix_sha256) == (after.cache.epoch, after.cache.prefix_sha256)
+
+
+def test_a_context_shares_the_whole_of_itself() -> None:
+    found = compiled().prefix
+    assert shared_pieces(found, found) == len(found) > 0
+
+
+def test_the_hash_of_a_prefix_is_over_its_units_each_ended_by_a_line_break() -> None:
+    context = compiled()
+    assert context.cache.prefix_sha256 == sha256(b"".join(unit + b"\n" for unit in context.units)).hexdigest()
 
 
 def hashes(context: Compiled, *sections: Section) -> list[str]:

@@ -317,6 +317,14 @@ def test_the_epoch_names_version_anchor_date_and_first_message() -> None:
     assert context.cache.break_reason is None
 
 
+def test_where_no_stored_message_is_shown_the_epoch_names_where_the_tail_begins_or_what_comes_next() -> None:
+    nothing = compile_context(snapshot(last_seq=8, tail_from_seq=7), ask())
+    assert nothing.cache.epoch == "3:2026-11-21:7"
+    log = log_of(user("word " * 100), assistant("word " * 100), user("word " * 200))
+    dropped = compile_context(snapshot(log[:2]), ask(message_budget=300, incoming=log[2:]))
+    assert dropped.cache.epoch == "3:2026-11-21:3"
+
+
 def test_a_growing_group_over_the_budget_is_an_epoch_of_its_own_each_time() -> None:
     said = [assistant(call("c1"), call("c2")), tool(result("c1", "y " * 900)), tool(result("c2", "y " * 900))]
     first, second = (compiled(*said[:count], asked={"message_budget": 200}).cache.epoch for count in (2, 3))

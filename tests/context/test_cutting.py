@@ -65,6 +65,13 @@ def test_small_messages_stay_whole_and_the_others_share_what_is_left() -> None:
     assert all(480 < cut.tokens <= (1_000 - small.tokens) // 2 for cut in rest)
 
 
+def test_a_message_as_large_as_its_share_stays_whole() -> None:
+    small, large = message(1, Role.USER, text("word " * 100)), message(2, Role.USER, text(LONG))
+    first, second = cut_evenly([small, large], key="s1", tokens_max=2 * small.tokens)
+    assert first is small
+    assert second is not large
+
+
 BARE_TOKENS = 40  # of the messages below: their names, their ids, and a bare mark for each of their texts
 
 some_json = st.recursive(

@@ -3,7 +3,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.context.draft import Tail
-from app.context.fitting import TailStarts, effective, fitting_tail, least_budgets, newest_within, tail_cut
+from app.context.fitting import (
+    NoteLimits,
+    Notes,
+    TailStarts,
+    effective,
+    fitting_tail,
+    least_budgets,
+    newest_within,
+    tail_cut,
+)
 from app.sessions.model import Message, Role
 from tests.context.building import assistant, call, log_of, message, result, text, tool, user
 
@@ -44,6 +53,29 @@ def test_the_newest_are_kept_of_what_others_leave_of_a_budget() -> None:
     assert newest_within([300, 500], tokens_max=1_000, count_max=None, beside=600) == []
     assert newest_within([300, 500], tokens_max=1_000, count_max=None, beside=500) == [1]
     assert newest_within([300, 1_001], tokens_max=1_000, count_max=None, beside=600) == [0]
+
+
+NOTES = Notes(reflections={"r1": 10, "r2": 20}, observations={"o1": 5, "o2": 30, "o3": 5})
+
+
+@pytest.mark.parametrize(
+    ("limits", "kept", "budgets"),
+    [
+        (NoteLimits(), "r1 r2 o1 o2 o3", {}),
+        (NoteLimits(tokens=70), "r1 r2 o1 o2 o3", {}),
+        (NoteLimits(reflections=1, observations=2), "r2 o2 o3", {"r1": None, "o1": None}),
+        (NoteLimits(tokens=69), "r1 r2 o2 o3", {"o1": 70}),
+        (NoteLimits(tokens=35), "r1 r2 o3", {"o2": 65, "o1": 70}),
+        (NoteLimits(tokens=35, reflections=1), "r2 o3", {"r1": None, "o2": 55, "o1": 60}),
+        (NoteLimits(tokens=35, reflections=3, observations=2), "r1 r2 o3", {"o2": 65, "o1": None}),
+        (NoteLimits(tokens=25), "r2 o3", {"r1": 30, "o2": 65, "o1": 70}),
+    ],
+)
+def test_observations_have_what_reflections_leave_of_the_budget(
+    limits: NoteLimits, kept: str, budgets: dict[str, int | None]
+) -> None:
+    assert NOTES.within(limits) == {*kept.split()}
+    assert NOTES.budgets(limits) == budgets
 
 
 @given(sizes=SIZES, count_max=st.sampled_from([None, 0, 1, 2, 5]), above=st.integers(0, 80), beside=st.integers(0, 60))
