@@ -14,12 +14,14 @@ from app.context.wording import recalled
 from app.facts.standing import Standing
 from app.kit.offload import OFFLOAD_BYTES
 from app.kit.tokens import text_tokens
+from app.sessions.model import Role
 from tests.context.building import (
     START,
     ask,
     assistant,
     call,
     log_of,
+    message,
     observation,
     reflection,
     result,
@@ -275,6 +277,13 @@ def test_what_is_left_out_is_told_to_the_caller_alone_where_the_assistant_spoke_
     context = compiled(user("word " * 40), assistant("word " * 40), asked={"message_budget": 60})
     assert len(context.notices) == context.omitted.unobserved_messages == 1
     assert [message["role"] for message in context.payload["messages"]] == ["assistant"]
+
+
+def test_the_messages_begin_with_the_summary_of_those_that_are_shown_no_longer() -> None:
+    summary = message(3, Role.USER, text("We looked at flats."))
+    context = compile_context(snapshot(log_of(user("Hi"), assistant("Hello")), summary=summary), ask())
+    shown = [str(said["content"]) for said in context.payload["messages"]]
+    assert ["flats" in said for said in shown] == [True, False, False]
 
 
 @pytest.mark.parametrize("summary_seq", [2, 19])

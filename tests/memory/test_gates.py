@@ -4,7 +4,15 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from app.kit.tokens import text_tokens
-from app.memory.gates import Rejection, Verdict, clip_citations, judge_observation, judge_reflection, restore
+from app.memory.gates import (
+    Rejection,
+    Verdict,
+    clip_citations,
+    judge_facts,
+    judge_observation,
+    judge_reflection,
+    restore,
+)
 from app.memory.log import render
 from app.memory.model import Cite, Detail, Item, Parsed, Priority
 from tests.memory.building import said
@@ -62,6 +70,53 @@ def test_a_bad_observation_is_rejected_for_the_first_gate_it_fails(
     verdict = observed(*[line("User likes tea.")] * lines, cut_off=cut_off, repetitive=repetitive)
 
     assert verdict.rejected is rejected
+
+
+@pytest.mark.parametrize(
+    ("lines", "complete", "cut_off", "rejected"),
+    [
+        (1, True, False, None),
+        (1, False, False, None),
+        (0, True, False, None),
+        (0, False, False, Rejection.EMPTY),
+        (0, True, True, Rejection.CUT_OFF),
+    ],
+)
+def test_there_may_be_no_fact_worth_taking(
+    lines: int, complete: bool, cut_off: bool, rejected: Rejection | None
+) -> None:
+    parsed = Parsed(items=(line("User likes tea.", (11, 11)),) * lines, complete=complete)
+    verdict = judge_facts(parsed, items=(), messages=SOURCE, cut_off=cut_off, timezone=ZoneInfo("UTC"))
+
+    assert verdict.rejected is rejected
+
+
+def test_facts_cite_the_messages_and_what_the_lines_cite_that_they_are_taken_from() -> None:
+    cited = line("User paid.", (3, 4), (11, 11), (20, 20))
+    verdict = judge_facts(
+        Parsed(items=(cited,)),
+        items=(line("User paid.", (4, 5)),),
+        messages=SOURCE,
+        cut_off=False,
+        timezone=ZoneInfo("UTC"),
+    )
+
+    assert verdict.items[0].cites == (Cite(4, 4), Cite(11, 11))
+
+
+def test_every_message_of_the_span_can_be_cited() -> None:
+    source = [said(seq, "I like tea") for seq in (11, 12, 15)]
+    cited = line("User likes tea.", (10, 10), (15, 15))
+    verdict = judge_observation(
+        Parsed(items=(cited,)),
+        source=source,
+        source_tokens=500,
+        output_tokens=500,
+        cut_off=False,
+        timezone=ZoneInfo("UTC"),
+    )
+
+    assert verdict.items[0].cites == (Cite(15, 15),)
 
 
 def test_every_rejection_can_be_told_to_the_next_try() -> None:
