@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from app.kit.days import day_label
 from app.memory.model import Cite, Detail, Item, Origin, Priority, Tag
-from app.memory.protected import coverage, lost, protected, with_lines
+from app.memory.protected import coverage, irreplaceable, lost, protected, with_lines
 from tests.steps import steps
 
 
@@ -286,6 +286,47 @@ def test_a_line_survives_where_what_makes_it_irreplaceable_is_left(
     survives: bool,
 ) -> None:
     assert lost([line], result) == (() if survives else (line,))
+
+
+WAITS = "User waits for {} beside the old harbour every single morning."
+FAILS = "The deploy of the billing service fails whenever somebody changes a column."
+
+
+@pytest.mark.parametrize(
+    ("text", "tag", "left", "left_tag", "survives"),
+    [
+        pytest.param(WAITS.format("Olga Petrova"), None, "Olga Petrova came.", None, True, id="all of two names"),
+        pytest.param(WAITS.format("Olga Petrova"), None, "Olga came.", None, False, id="one of two"),
+        pytest.param(WAITS.format("Olga"), None, "Olga came.", None, False, id="one name alone"),
+        pytest.param(
+            WAITS.format("Olga"), None, "Olga came to the harbour.", None, True, id="and a quarter of the words"
+        ),
+        pytest.param(FAILS, Tag.ISSUE, "Billing hurts.", Tag.NEXT_STEP, True, id="a word of what is open in what is"),
+        pytest.param(FAILS, Tag.ISSUE, "It hurts.", Tag.NEXT_STEP, False, id="no word of it"),
+        pytest.param(FAILS, Tag.ISSUE, "Billing hurts.", None, False, id="in what is not open"),
+        pytest.param(FAILS, None, "Billing hurts.", Tag.NEXT_STEP, False, id="of what is not open"),
+    ],
+)
+def test_in_a_line_that_cites_the_same_less_of_the_wording_is_enough(
+    text: str, tag: Tag | None, left: str, left_tag: Tag | None, survives: bool
+) -> None:
+    item = replace(high(text, cite=1), tag=tag)
+    assert lost([item], [Item(text=left, tag=left_tag, cites=item.cites)]) == (() if survives else (item,))
+
+
+@pytest.mark.parametrize(
+    ("item", "count"),
+    [
+        (high("User likes tea."), 0),
+        (high("User edits main.py."), 1),
+        (high("User pays Olga 1250 euros on May 3."), 3),
+        (high("사용자는 차를 좋아한다."), 1),
+        (Item(text="The build is red.", tag=Tag.ISSUE), 1),
+        (Item(text="Build 7 is red.", tag=Tag.NEXT_STEP), 2),
+    ],
+)
+def test_what_a_line_holds_that_is_irreplaceable_is_counted(item: Item, count: int) -> None:
+    assert irreplaceable(item) == count
 
 
 def test_coverage_is_the_share_that_survived() -> None:
