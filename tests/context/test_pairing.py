@@ -102,6 +102,19 @@ def test_a_call_after_an_erased_result_closes_all_that_are_open() -> None:
     assert paired(*said) == shown(said[0], tool(result("c1", NONE), result("c2", NONE)), said[2])
 
 
+def test_what_a_user_says_is_no_erased_result_where_nothing_is_left_of_it() -> None:
+    assert paired(assistant(call("c1")), user()) == shown(assistant(call("c1")))
+
+
+def test_an_erased_result_without_a_call_closes_none_of_the_next() -> None:
+    assert paired(tool(), assistant(call("c1"))) == shown(assistant(call("c1")))
+
+
+def test_words_among_more_calls_close_the_calls_before() -> None:
+    said = (assistant(call("c1")), assistant("And", call("c2")))
+    assert paired(*said) == shown(said[0], tool(result("c1", NONE)), said[1])
+
+
 def test_an_erased_result_of_another_message_closes_none_of_the_next() -> None:
     said = (assistant(call("c1")), tool(), tool(), assistant(call("c2")))
     assert paired(*said) == shown(said[0], tool(result("c1", NONE)), said[3])

@@ -91,7 +91,7 @@ class Pairing:
     def said(self, turn: Turn) -> Iterator[Said]:
         """The turn as its user, assistant or system says it, and its results apart; nothing for a blank one."""
         self._turn += 1
-        if turn.role is Role.TOOL and not turn.parts and self._open:
+        if turn.role is Role.TOOL and not turn.parts:
             self._erased = self._answered = True
         parts = [part for part in turn.parts if self._visible(part)]
         if turn.role is not Role.ASSISTANT:  # whose results are a provider's own tool's and stand where they came
