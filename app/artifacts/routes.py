@@ -25,7 +25,7 @@ from app.artifacts.service import ArtifactService
 from app.kit.auth import Access, Guarded, Tenant, needs, sharer_of
 from app.kit.conditions import Conditions, Expected
 from app.kit.direct import Sent
-from app.kit.errors import FieldError, Invalid
+from app.kit.errors import Invalid
 from app.kit.http import has_etag
 from app.kit.openapi import BYTES
 from app.kit.paging import NUMBER_MAX, not_of_this_list, paged, read_cursor
@@ -151,8 +151,7 @@ async def delete_artifact(
 
 def _media_type(given: str) -> str:
     if not is_media_type(given):
-        detail = f"not a media type of at most {MEDIA_TYPE_CHARS_MAX} characters"
-        raise Invalid(f"Content-Type: {detail}", errors=[FieldError("Content-Type", detail)])
+        raise Invalid.told_at("Content-Type", f"not a media type of at most {MEDIA_TYPE_CHARS_MAX} characters")
     return given
 
 

@@ -12,8 +12,6 @@ from functools import partial
 from hashlib import sha256
 from uuid import UUID
 
-import structlog
-
 from app.artifacts.errors import ArtifactChanged, ArtifactNotFound, ArtifactNotText, ArtifactsFull, ArtifactTooLarge
 from app.artifacts.grep import Found, NotText, PatternError, check_text, grep
 from app.artifacts.model import Artifact, NewArtifact, PartAt
@@ -23,15 +21,13 @@ from app.artifacts.schemas import GrepIn
 from app.artifacts.store import ArtifactStore, Put
 from app.kit.conditions import UNCONDITIONAL, Conditions
 from app.kit.db import Tx
-from app.kit.errors import FieldError, Invalid, Unavailable
+from app.kit.errors import Invalid, Unavailable
 from app.kit.patterns import lazy_pattern
 from app.kit.queueing import Shared
 from app.redaction.model import OFF, Redact, Redaction
 from app.sessions.errors import SessionNotFound
 from app.sessions.model import Gone
 from app.sessions.store import session_id
-
-log = structlog.get_logger("daybook.artifacts")
 
 BYTES = "latin-1"  # a character for each byte; secrets are ASCII, in which every charset but the wide ones agrees
 TEXTUAL = lazy_pattern(  # types whose bytes are read, all of them text by their definition
@@ -203,7 +199,7 @@ class ArtifactService:
                 content = await self.content(key, artifact, 0, artifact.size)
                 return artifact, await self._searched(content, asked)
         except PatternError as error:
-            raise Invalid(f"/pattern: {error}", errors=[FieldError("/pattern", str(error))]) from error
+            raise Invalid.told_at("/pattern", str(error)) from error
         except NotText as error:
             raise _not_text(name, error) from error
 

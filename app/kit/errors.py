@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 RETRY_SECONDS = 1.0  # where nothing tells when it is over
 OBJECT_EXPECTED = "a JSON object is expected"
 ERRORS_MAX = 100  # of one body that are told; reading more would take time, and nobody would be told
+DETAILED = 3  # of them, that the detail of a problem names
 # What pydantic says of these names classes and types of Python, which a caller knows nothing of.
 _IN_WORDS_OF_JSON = {
     "dict_type": OBJECT_EXPECTED,
@@ -79,14 +80,20 @@ class DomainError(Exception):
         """What is wrong is one field."""
         return cls(detail, errors=[FieldError(pointer, detail)])
 
-
-class Invalid(DomainError):
-    slug, title, category = "invalid", "The request is not valid", Category.INVALID
+    @classmethod
+    def of(cls, errors: Sequence[FieldError]) -> Self:
+        """What is wrong are these fields; the detail names the first of them too, for whoever reads that alone."""
+        told = (f"{error.pointer}: {error.detail}".removeprefix(": ") for error in errors[:DETAILED])
+        return cls("; ".join(told), errors=errors)
 
     @classmethod
     def told_at(cls, pointer: str, detail: str) -> Self:
-        """As ``at``, and the detail names the field too, for whoever reads that alone."""
-        return cls(f"{pointer}: {detail}", errors=[FieldError(pointer, detail)])
+        """As ``of`` one field."""
+        return cls.of([FieldError(pointer, detail)])
+
+
+class Invalid(DomainError):
+    slug, title, category = "invalid", "The request is not valid", Category.INVALID
 
 
 class Unauthorized(DomainError):

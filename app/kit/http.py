@@ -18,12 +18,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.kit.errors import RETRY_SECONDS
+from app.kit.errors import TooLarge, Unavailable
 from app.kit.headers import RawHeaders, secured
 from app.kit.metrics import HttpMetrics, method_of, route_of
 from app.kit.offload import UNKNOWN
 from app.kit.patterns import lazy_pattern
-from app.kit.problems import bug, problem_response
+from app.kit.problems import bug, problem_of, problem_response
 from app.kit.tracing import UNTRACED, tell_answer, traced_request
 
 log = structlog.get_logger("daybook.http")
@@ -140,9 +140,9 @@ class Gate:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
         if (declared_bytes(headers) or 0) > self._config.request_bytes_max:
-            await self._refused(self._too_large())(scope, receive, send)
+            await self._refused(problem_of(TooLarge(self._limit_text())))(scope, receive, send)
         elif self._running > self._config.requests_max and scope["path"] not in _QUIET and PART not in scope:
-            await self._refused(self._too_many())(scope, receive, send)
+            await self._refused(problem_of(self._too_many()))(scope, receive, send)
         elif scope["method"] in WITH_BODY and headers.get("content-encoding", "").lower() not in UNCODED:
             await self._refused(_coded())(scope, receive, send)
         elif scope["method"] == "HEAD":
@@ -167,22 +167,8 @@ class Gate:
     def _refused(self, answer: ASGIApp) -> ASGIApp:
         return CORSMiddleware(answer, **_cross_origin(self._origins)) if self._origins else answer
 
-    def _too_large(self) -> ASGIApp:
-        return problem_response(
-            slug="too-large",
-            title="The request is too large",
-            status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-            detail=self._limit_text(),
-        )
-
-    def _too_many(self) -> ASGIApp:
-        return problem_response(
-            slug="unavailable",
-            title="The service cannot answer now",
-            status=HTTPStatus.SERVICE_UNAVAILABLE,
-            detail=f"it answers {self._config.requests_max} requests at once (DAYBOOK_HTTP__REQUESTS_MAX)",
-            retry_after=RETRY_SECONDS,
-        )
+    def _too_many(self) -> Unavailable:
+        return Unavailable(f"it answers {self._config.requests_max} requests at once (DAYBOOK_HTTP__REQUESTS_MAX)")
 
     def _limit_text(self) -> str:
         return f"a request may have at most {self._config.request_bytes_max} bytes (DAYBOOK_HTTP__REQUEST_BYTES_MAX)"

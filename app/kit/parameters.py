@@ -33,4 +33,4 @@ def check_parameters(query: bytes, known: Collection[str]) -> None:
     if len(errors) > ERRORS_MAX:
         raise Invalid(too_many_errors(len(errors)))
     if errors:
-        raise Invalid("; ".join(f"{error.pointer}: {error.detail}" for error in errors[:3]), errors=errors)
+        raise Invalid.of(errors)

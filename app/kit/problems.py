@@ -14,7 +14,16 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from app.kit.db import AWAY, is_away
-from app.kit.errors import OBJECT_EXPECTED, Category, DomainError, FieldError, invalid_detail, json_pointer
+from app.kit.errors import (
+    OBJECT_EXPECTED,
+    Category,
+    DomainError,
+    FieldError,
+    Invalid,
+    Unavailable,
+    invalid_detail,
+    json_pointer,
+)
 from app.kit.headers import SECURITY
 from app.kit.json import dumps
 
@@ -44,7 +53,6 @@ _PLAIN = {
 # What Python calls otherwise by its version, as RFC 9110 has it.
 _PHRASES = {413: "Content Too Large", 414: "URI Too Long", 416: "Range Not Satisfiable", 422: "Unprocessable Content"}
 
-RETRY_DATABASE_SECONDS = 1.0
 READING = frozenset({"GET", "HEAD"})
 UNSURE = "; whether this was stored is not known: send it again with the same ids"
 
@@ -83,17 +91,27 @@ def problem_response(
     status: int,
     detail: str,
     errors: Sequence[FieldError] = (),
-    retry_after: float | None = None,
     headers: dict[str, str] | None = None,
 ) -> Response:
     told = _writable(detail)
     body: dict[str, Any] = {"type": f"/problems/{slug}", "title": title, "status": int(status), "detail": told}
     if errors:
         body["errors"] = [{"pointer": _writable(one.pointer), "detail": _writable(one.detail)} for one in errors]
-    headers = dict(headers or {})
-    if retry_after is not None:
-        headers["Retry-After"] = str(max(1, math.ceil(retry_after)))
     return Response(dumps(body), status_code=int(status), media_type=MEDIA_TYPE, headers=headers)
+
+
+def problem_of(error: DomainError) -> Response:
+    headers = {"WWW-Authenticate": "Bearer"} if error.category is Category.UNAUTHORIZED else {}
+    if error.retry_after is not None:
+        headers["Retry-After"] = str(max(1, math.ceil(error.retry_after)))
+    return problem_response(
+        slug=error.slug,
+        title=error.title,
+        status=STATUS[error.category],
+        detail=error.detail,
+        errors=error.errors,
+        headers=headers,
+    )
 
 
 def install(app: FastAPI) -> None:
@@ -108,31 +126,13 @@ def install(app: FastAPI) -> None:
 
 async def _domain_error(_request: Request, error: Exception) -> Response:
     assert isinstance(error, DomainError)  # noqa: S101 - narrows the type the framework hands over
-    status = STATUS[error.category]
-    headers = {"WWW-Authenticate": "Bearer"} if status == HTTPStatus.UNAUTHORIZED else None
-    return problem_response(
-        slug=error.slug,
-        title=error.title,
-        status=status,
-        detail=error.detail,
-        errors=error.errors,
-        retry_after=error.retry_after,
-        headers=headers,
-    )
+    return problem_of(error)
 
 
 async def _invalid_request(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - narrows the type the framework hands over
     parameters: Collection[str] = getattr(request.scope.get("route"), "query_parameters", ())
-    fields = [_field_error(found, parameters) for found in error.errors()]
-    detail = "; ".join(f"{field.pointer}: {field.detail}".removeprefix(": ") for field in fields[:3])
-    return problem_response(
-        slug="invalid",
-        title="The request is not valid",
-        status=HTTPStatus.UNPROCESSABLE_ENTITY,
-        detail=detail,
-        errors=fields,
-    )
+    return problem_of(Invalid.of([_field_error(found, parameters) for found in error.errors()]))
 
 
 def _field_error(found: Mapping[str, Any], parameters: Collection[str]) -> FieldError:
@@ -207,13 +207,7 @@ async def _database_away(request: Request, error: Exception) -> Response:
         return await bug(request, error)
     log.warning("database_away", error=type(error).__name__)
     unsure = "" if request.method in READING else UNSURE
-    return problem_response(
-        slug="unavailable",
-        title="The service cannot answer now",
-        status=HTTPStatus.SERVICE_UNAVAILABLE,
-        detail=f"the database cannot be reached{unsure}",
-        retry_after=RETRY_DATABASE_SECONDS,
-    )
+    return problem_of(Unavailable(f"the database cannot be reached{unsure}"))
 
 
 async def bug(request: Request, _error: Exception) -> Response:

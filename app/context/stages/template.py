@@ -40,12 +40,12 @@ def _filled(templates: Sequence[str], values: Mapping[str, Any], limits: Context
             rendered = render(template, values, chars_max=min(most, room))
         except RenderedTooLarge as error:
             told = f"{error} ({TEXT_SETTING})" if room >= most else all_too_large(limits)
-            raise TooLarge(f"{pointer}: {told}", errors=[FieldError(pointer, told)]) from error
+            raise TooLarge.told_at(pointer, told) from error
         texts.append(rendered.text)
         room -= len(rendered.text)
         missing += (FieldError(pointer, f"'{name}' has no value") for name in rendered.missing)
     if len(missing) > ERRORS_MAX:
         raise Invalid.at("/system", too_many_errors(len(missing)))
     if missing:
-        raise Invalid("; ".join(f"{field.pointer}: {field.detail}" for field in missing[:3]), errors=missing)
+        raise Invalid.of(missing)
     return texts
