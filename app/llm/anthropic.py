@@ -1,20 +1,17 @@
 """Anthropic's Messages API. Key and endpoint are the SDK's own variables (ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL)."""
 
-import asyncio
 import json
 import os
-from dataclasses import replace
 
 import anthropic
 from anthropic.types import Message, TextBlockParam
 
 from app.kit.patterns import lazy_pattern
 from app.llm.bounded import BoundedReplies
-from app.llm.calls import ModelSetupError, SdkErrors, answered, tokens, understood
+from app.llm.calls import ModelSetupError, Readers, SdkErrors, completed, tokens
 from app.llm.complaints import Complaint, answer_in, complaint
 from app.llm.endings import stop_of
 from app.llm.port import LlmConfig, ModelReply, ModelRequest, Provider, Usage
-from app.llm.prices import priced
 from app.llm.reaching import building, given_address, given_key
 from app.llm.thinking import without_thinking
 
@@ -47,13 +44,7 @@ class AnthropicModel:
         self.output_tokens_max: int | None = None
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        """The reply is read in a thread, and not by the SDK: 20,000 blocks would hold up every request."""
-        call = self._asked(request)
-        body = await answered(call, provider=self.provider, errors=ERRORS, timeout_seconds=self._timeout_seconds)
-        message = await asyncio.to_thread(understood, body, read_message, provider=self.provider)
-        used = understood(message, read_usage, provider=self.provider)
-        usage = await priced(self.provider, self.name, used)
-        return replace(understood(message, read_reply, provider=self.provider, usage=usage), usage=usage)
+        return await completed(self._asked(request), self, ERRORS, READERS, timeout_seconds=self._timeout_seconds)
 
     async def close(self) -> None:
         await self._client.close()
@@ -166,3 +157,6 @@ def read_usage(message: Message) -> Usage:
         cache_write_tokens=written,
         output_tokens=tokens(usage.output_tokens),
     )
+
+
+READERS = Readers(answer=read_message, usage=read_usage, reply=read_reply)

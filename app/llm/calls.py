@@ -6,14 +6,15 @@ The two SDKs are generated from one template, so their error classes have the sa
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 from app.kit.errors import StartError
 from app.llm.complaints import Complained, Complaint, complaint
-from app.llm.port import TIMEOUT, TOO_LARGE, ModelError, TooLargeError, Usage
+from app.llm.port import TIMEOUT, TOO_LARGE, Model, ModelError, ModelReply, TooLargeError, Usage
+from app.llm.prices import priced
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -66,6 +67,29 @@ class _StatusError(Protocol):
     status_code: int
     body: object
     response: _Response
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readers(Generic[T]):
+    """How a body is read as the SDK's own type, and that as usage and reply; they may raise as ``understood`` tells."""
+
+    answer: Callable[[bytes], T]
+    usage: Callable[[T], Usage]
+    reply: Callable[[T], ModelReply]
+
+
+async def completed(
+    call: Awaitable[bytes], model: Model, errors: SdkErrors, readers: Readers[T], *, timeout_seconds: float
+) -> ModelReply:
+    """The model's reply with its cost, or ModelError.
+
+    The body is read in a thread, and not by the SDK: 20,000 blocks or choices would hold up all requests for a second.
+    """
+    provider = model.provider
+    body = await answered(call, provider=provider, errors=errors, timeout_seconds=timeout_seconds)
+    answer = await asyncio.to_thread(understood, body, readers.answer, provider=provider)
+    usage = await priced(provider, model.name, understood(answer, readers.usage, provider=provider))
+    return replace(understood(answer, readers.reply, provider=provider, usage=usage), usage=usage)
 
 
 async def answered(call: Awaitable[T], *, provider: str, errors: SdkErrors, timeout_seconds: float) -> T:

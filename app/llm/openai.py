@@ -3,7 +3,6 @@
 Key and endpoint are the SDK's own variables (OPENAI_API_KEY, OPENAI_BASE_URL).
 """
 
-import asyncio
 import json
 import os
 import re
@@ -18,11 +17,10 @@ from openai.types.chat.chat_completion import Choice
 
 from app.kit.patterns import lazy_pattern
 from app.llm.bounded import BoundedReplies
-from app.llm.calls import ModelSetupError, SdkErrors, answered, tokens, understood
+from app.llm.calls import ModelSetupError, Readers, SdkErrors, completed, tokens
 from app.llm.complaints import Complained, Complaint, answer_in, complaint
 from app.llm.endings import stop_of
 from app.llm.port import LlmConfig, ModelReply, ModelRequest, Provider, Stop, Usage
-from app.llm.prices import priced
 from app.llm.reaching import building, given_address, given_key
 from app.llm.thinking import without_thinking
 
@@ -111,13 +109,7 @@ class OpenAIModel:
         return self._parameters.tokens_max
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        """The reply is read in a thread, and not by the SDK: 20,000 choices would hold up all requests for a second."""
-        call = self._asked(request)
-        body = await answered(call, provider=self.provider, errors=ERRORS, timeout_seconds=self._timeout_seconds)
-        completion = await asyncio.to_thread(understood, body, read_completion, provider=self.provider)
-        used = understood(completion, read_usage, provider=self.provider)
-        usage = await priced(self.provider, self.name, used)
-        return replace(understood(completion, read_reply, provider=self.provider, usage=usage), usage=usage)
+        return await completed(self._asked(request), self, ERRORS, READERS, timeout_seconds=self._timeout_seconds)
 
     async def close(self) -> None:
         await self._client.close()
@@ -224,3 +216,6 @@ def read_usage(completion: ChatCompletion) -> Usage:
         cache_write_tokens=tokens(details.cache_write_tokens if details else None),
         output_tokens=tokens(usage.completion_tokens),
     )
+
+
+READERS = Readers(answer=read_completion, usage=read_usage, reply=read_reply)
