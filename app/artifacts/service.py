@@ -1,12 +1,9 @@
 """What a caller can do with a session's artifacts: keep, read, list, search and delete them."""
 
 import asyncio
-import re
 import time
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
 from collections.abc import Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -17,32 +14,18 @@ from app.artifacts.grep import Found, NotText, PatternError, check_text, grep
 from app.artifacts.model import Artifact, NewArtifact, PartAt
 from app.artifacts.objects import PLACE_SECONDS, Objects
 from app.artifacts.parts import VERSION, part_at
+from app.artifacts.redacting import redacted_text
 from app.artifacts.schemas import GrepIn
 from app.artifacts.store import ArtifactStore, Put
 from app.kit.conditions import UNCONDITIONAL, Conditions
 from app.kit.db import Tx
 from app.kit.errors import Invalid, Unavailable
-from app.kit.patterns import lazy_pattern
 from app.kit.queueing import Shared
-from app.redaction.model import OFF, Redact, Redaction
+from app.redaction.model import OFF, Redaction
 from app.sessions.errors import SessionNotFound
 from app.sessions.model import Gone
 from app.sessions.store import session_id
 
-BYTES = "latin-1"  # a character for each byte; secrets are ASCII, in which every charset but the wide ones agrees
-TEXTUAL = lazy_pattern(  # types whose bytes are read, all of them text by their definition
-    r"text/|[^;]*;.*\bcharset=|[^/;]+/[^;]*\+(?:json|xml|yaml)\b|application/(?:x-)?(?:"
-    r"ecmascript|graphql|javascript|json|json5|jsonlines|json-seq|jsonl|ld-json|ndjson|perl|php|python|sh|shellscript|sql|"
-    r"tex|toml|typescript|www-form-urlencoded|xml|yaml)\b",
-    re.IGNORECASE,
-)
-BYTE_ORDER_MARKS = {  # those of four bytes first: one of them begins as one of two does
-    BOM_UTF32_LE: "utf-32-le",
-    BOM_UTF32_BE: "utf-32-be",
-    BOM_UTF16_LE: "utf-16-le",
-    BOM_UTF16_BE: "utf-16-be",
-}
-WIDTHS = {"utf-16": 2, "utf-32": 4}  # bytes of a character, by what a charset's name begins with
 FIRST_PART = PartAt(0, -1)  # before every part of a message
 
 
@@ -294,43 +277,6 @@ class ArtifactService:
         return ArtifactsFull(
             f"the session has {limit} versions of artifacts (DAYBOOK_ARTIFACTS__SESSION_MAX); delete one first"
         )
-
-
-def redacted_text(content: bytes, media_type: str, redact: Redact) -> bytes:
-    """A text without its secrets; what is no text, an image or an archive, as it is."""
-    try:
-        return redact(check_text(content)).encode()
-    except NotText:
-        return redacted_encoded(content, media_type, redact)
-
-
-def redacted_encoded(content: bytes, media_type: str, redact: Redact) -> bytes:
-    """What is a text in no UTF-8, as its type or its first bytes tell: byte by byte, or two or four by four.
-
-    One that was cut within a character is read up to that.
-    """
-    for charset in charsets_of(content, media_type):
-        end = len(content) - len(content) % WIDTHS.get(charset[:6], 1)
-        with suppress(UnicodeDecodeError):
-            text = content[:end].decode(charset)
-            redacted = text if "\0" in text else redact(text)
-            if redacted != text:
-                return redacted.encode(charset, errors="replace") + content[end:]
-    return content
-
-
-def charsets_of(content: bytes, media_type: str) -> tuple[str, ...]:
-    """How to read the secrets of a text that is no UTF-8; none where nothing tells that it is a text.
-
-    Its bytes tell more than its type. A text of wide characters has noughts where it has a secret, which is ASCII. If
-    no byte order mark says which it is, it is read in each order, and has a secret in its own alone.
-    """
-    for mark, charset in BYTE_ORDER_MARKS.items():
-        if content.startswith(mark):
-            return (charset,)
-    if not TEXTUAL.match(media_type):
-        return ()
-    return tuple(BYTE_ORDER_MARKS.values()) if 0 in content else (BYTES,)
 
 
 def _refuse_part(name: str) -> None:

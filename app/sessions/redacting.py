@@ -6,7 +6,7 @@ Ids, names and types stay as they are, and so do the bytes of images and files, 
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from app.redaction.model import MARK, Redact, redacted_json, redacted_object
+from app.redaction.model import Redact, redacted_json, redacted_object
 from app.sessions.model import Part, PartType, is_part
 
 KEPT = frozenset(
@@ -42,46 +42,6 @@ def _part(part: Part, redact: Redact) -> Part:
         for name in SIGNATURES:  # ``details``: where compatible servers have it, with others that led to it
             redacted.pop(name, None)
     return redacted
-
-
-def is_marked(parts: Sequence[Part]) -> bool:
-    """Whether something of them was redacted."""
-    return MARK.search(str(parts)) is not None
-
-
-def says_again(stored: Any, sent: Any) -> bool:
-    """Whether it is what was stored but for the marks in it, as of what is redacted by other rules today."""
-    match stored, sent:
-        case str(), str():
-            return stored == sent or (MARK.search(stored) is not None and _fits(MARK.split(stored), sent))
-        case dict(), dict():
-            gone = _signatures_gone(stored) & sent.keys()
-            kept = stored.keys() - gone
-            return kept == sent.keys() - gone and all(says_again(stored[name], sent[name]) for name in kept)
-        case ((list() | tuple()), (list() | tuple())):
-            return len(stored) == len(sent) and all(map(says_again, stored, sent))
-    return type(stored) is type(sent) and bool(stored == sent)  # 1 is no true
-
-
-def _fits(pieces: Sequence[str], text: str) -> bool:
-    """Whether the text is these pieces in their order, with anything between them."""
-    first, *middle, last = pieces
-    if not text.startswith(first) or len(text) < len(first) + len(last) or not text.endswith(last):
-        return False
-    at, end = len(first), len(text) - len(last)
-    for piece in middle:
-        found = text.find(piece, at, end)
-        if found < 0:
-            return False
-        at = found + len(piece)
-    return True
-
-
-def _signatures_gone(part: Part) -> set[str]:
-    """Which of thinking are not there, or were themselves redacted, as by an older Daybook."""
-    if part.get("type") != PartType.REASONING:
-        return set()
-    return {name for name in SIGNATURES if name not in part or MARK.search(str(part[name]))}
 
 
 def _field(key: str, value: Any, redact: Redact) -> Any:

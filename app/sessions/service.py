@@ -1,7 +1,7 @@
 """What a caller can do with a session's log: append to it, read it, configure it."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -12,8 +12,6 @@ from opentelemetry.trace import Tracer
 from app.kit.errors import Invalid
 from app.kit.offload import UNKNOWN, offloaded
 from app.kit.tracing import UNTRACED, traced
-from app.llm.port import Usage
-from app.llm.prices import priced
 from app.redaction.model import OFF, Redact, Redaction
 from app.sessions.append_store import AppendResult, AppendStore
 from app.sessions.errors import (
@@ -27,9 +25,9 @@ from app.sessions.errors import (
 from app.sessions.merging import read_given
 from app.sessions.message_store import MessageStore
 from app.sessions.metrics import SessionMetrics
-from app.sessions.model import ActorUsage, MemoryPort, Message, MessageFilter, NewMessage, Part
+from app.sessions.model import MemoryPort, Message, MessageFilter, NewMessage
 from app.sessions.reading import read_messages
-from app.sessions.redacting import is_marked, redacted_parts, says_again
+from app.sessions.recognising import hashes_said_again
 from app.sessions.schemas import AppendIn
 from app.sessions.sharing import RESOURCE, shared_memory_id, sharer_of
 from app.sessions.sharing_store import MOVES_MAX, scoping
@@ -42,8 +40,7 @@ from app.sessions.store import (
     SessionStore,
     session_id,
 )
-from app.sessions.usage import actor_usage
-from app.sessions.wire import content_hash
+from app.sessions.usage import priced_usage
 
 READ_AT_ONCE = 10  # messages, of which each may have a megabyte
 
@@ -98,7 +95,7 @@ class SessionService:
         """
         redact = self._redaction.of(tenant)
         messages = await self._read(body, idempotency_key, body_bytes, redact)
-        usage = await _usage(body)
+        usage = None if body.usage is None else await priced_usage(body.usage.model_dump(exclude_none=True))
         place = partial(self._place, tenant, key, body.resource_id)
         store = partial(
             self._appends.append,
@@ -135,7 +132,7 @@ class SessionService:
         for at in range(0, len(differing), READ_AT_ONCE):
             some = differing[at : at + READ_AT_ONCE]
             old = await self._messages.by_id(session, [new.id for new in some])
-            hashes |= await asyncio.to_thread(_said_again, some, old, redact)
+            hashes |= await asyncio.to_thread(hashes_said_again, some, old, redact)
         return [replace(new, content_hash=hashes.get(new.id, new.content_hash)) for new in messages]
 
     async def _summary_after(self, result: AppendResult, wait_ms: int) -> dict[str, Any]:
@@ -275,53 +272,6 @@ class SessionService:
         if found.erased_at is not None:
             raise MessageErased(f"message '{message_id}' was erased")
         return found
-
-
-def _said_again(
-    messages: Sequence[NewMessage], stored: Mapping[str, Message], redact: Redact | None
-) -> dict[str, bytes]:
-    """The stored hashes of those that are said again, by their ids."""
-    pairs = ((new, stored[new.id]) for new in messages if new.id in stored)
-    return {new.id: old.content_hash for new, old in pairs if _is_said_again(new, old, redact)}
-
-
-def _is_said_again(new: NewMessage, old: Message, redact: Redact | None) -> bool:
-    """Whether both are stored alike after the old message, too, is redacted by today's rules.
-
-    Or but for what was redacted of the old one, by a hook for instance that takes out less today, or before redaction
-    was switched off.
-
-    A message may come in another shape than the first time: as it is listed, for instance. A call of the Responses API
-    is hashed with the tool's name, which its stored message has only in its parts, and a message of that API has its id
-    in its parts too.
-    """
-    parts = tuple(old.parts) if redact is None else redacted_parts(old.parts, redact)
-    if content_hash(old.role, old.name, parts) == new.content_hash:
-        return True
-    before, now = (_without_id(of, new.id) for of in (parts, new.parts))
-    if content_hash(old.role, old.name, before) == content_hash(new.role, new.name, now):
-        return True
-    return (old.role, old.name) == (new.role, new.name) and is_marked(parts) and says_again(parts, new.parts)
-
-
-def _without_id(parts: Sequence[Part], message_id: str) -> tuple[Part, ...]:
-    return tuple({k: v for k, v in part.items() if (k, v) != ("item_id", message_id)} for part in parts)
-
-
-async def _usage(body: AppendIn) -> ActorUsage | None:
-    """The usage of the agent's own model call, with its price."""
-    if body.usage is None:
-        return None
-    usage = actor_usage(body.usage.model_dump(exclude_none=True))
-    if usage.model is None:
-        return usage
-    call = Usage(
-        input_tokens=usage.input_tokens,
-        cached_input_tokens=usage.cached_input_tokens,
-        cache_write_tokens=usage.cache_write_tokens,
-        output_tokens=usage.output_tokens,
-    )
-    return replace(usage, cost_usd=(await priced(None, usage.model, call)).cost_usd)
 
 
 def _refuse(result: AppendResult, resource_id: str | None) -> None:

@@ -1,0 +1,50 @@
+"""What is the same as a stored message but for what was redacted of it."""
+
+from typing import Any
+
+import pytest
+
+from app.sessions.recognising import says_again
+
+SIGNATURE = "c2ln"
+STEP = {"type": "reasoning.text", "text": "The codename is Ultra.", "signature": SIGNATURE}
+MARK = "[redacted: hook]"
+
+
+@pytest.mark.parametrize(
+    ("stored", "sent", "is_same"),
+    [
+        ("It is Ultra.", "It is Ultra.", True),
+        (f"It is {MARK}.", "It is Ultra.", True),
+        (f"It is {MARK}.", "It was Ultra.", False),
+        (f"{MARK}, then {MARK}", "Ultra, then Enigma", True),
+        (f"{MARK}, then {MARK}", "Ultra and then Enigma", False),
+        (f"a{MARK}a", "a", False),
+        (f"{MARK}x{MARK}x", "ax", False),
+        ({"n": 1, "text": MARK}, {"text": "Ultra", "n": 1}, True),
+        ({"n": 1, "text": MARK}, {"text": "Ultra", "n": 2}, False),
+        ({"text": MARK}, {"text": "Ultra", "n": 1}, False),
+        ({"text": MARK, "n": 1}, {"text": "Ultra", "n": True}, False),
+        ([MARK, "a"], ["Ultra", "a"], True),
+        ([MARK], ["Ultra", "a"], False),
+        ({"type": "reasoning", "text": MARK}, {"type": "reasoning", "text": "Ultra", "signature": SIGNATURE}, True),
+        ({"type": "text", "text": MARK}, {"type": "text", "text": "Ultra", "signature": SIGNATURE}, False),
+        (
+            {"type": "reasoning", "text": "", "details": [STEP | {"text": MARK, "signature": MARK}]},
+            {"type": "reasoning", "text": "", "details": [STEP]},
+            True,
+        ),
+        (
+            {"type": "reasoning", "text": "", "details": [STEP | {"text": MARK}]},
+            {"type": "reasoning", "text": ""},
+            False,
+        ),
+        (
+            {"type": "reasoning", "text": "a", "details": [STEP]},
+            {"type": "reasoning", "text": "a", "details": []},
+            False,
+        ),
+    ],
+)
+def test_what_was_redacted_may_be_anything_and_nothing_else_may(stored: Any, sent: Any, *, is_same: bool) -> None:
+    assert says_again(stored, sent) is is_same
