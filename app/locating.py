@@ -58,8 +58,8 @@ def located(settings: Settings, *, exclusive: bool, begins: bool = False) -> Ite
             "DAYBOOK_ENV is production and DAYBOOK_DATABASE_URL is not set:"
             " set it, or DAYBOOK_ALLOW_EMBEDDED=1 to keep the data in the embedded database"
         )
-    from app.kit.embedded import EmbeddedConfig, EmbeddedPostgres, default_data_dir
-    from app.kit.postgres_folder import newest_cluster
+    from app.kit.embedded import EmbeddedConfig, EmbeddedPostgres
+    from app.kit.postgres_folder import default_data_dir, newest_cluster
 
     folder = settings.data_dir or default_data_dir(Path.cwd())
     if not begins and newest_cluster(folder) is None:

@@ -7,7 +7,8 @@ from typing import Any
 import httpx2 as httpx
 from jsonschema_rs import Draft202012Validator
 
-from app.kit.openapi import BYTES, JSON, operations
+from app.kit.direct import JSON
+from app.kit.openapi import BYTES, operations
 
 PATHS = frozenset({"message_id"})  # parameters that may hold a slash
 

@@ -9,8 +9,9 @@ import pytest
 from jsonschema_rs import ValidationError as SchemaError
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
+from app.kit.direct import JSON
 from app.kit.errors import Invalid
-from app.kit.openapi import JSON, operations
+from app.kit.openapi import operations
 from app.main import create_app
 from app.memory.rules import MemoryConfig
 from app.memory.service import read_config

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Final
 
+from app.kit.days import day_label
 from app.kit.patterns import lazy_pattern
 from app.memory.model import Origin
 from app.sessions.model import Role, Trust
@@ -90,7 +91,7 @@ def other_conversation(key: str, said: Sequence[str]) -> str:
 
 
 def said(*, seq: int, said_at: datetime, by: str, text: str) -> str:
-    return f"#{seq}, {said_at:%b} {said_at.day}, {said_at:%Y %H:%M}, {by}: {text}"
+    return f"#{seq}, {day_label(said_at)} {said_at:%H:%M}, {by}: {text}"
 
 
 def marked(text: str, *, role: str | None, trust: Trust | None) -> str:
@@ -106,17 +107,13 @@ def titled(title: str, text: str) -> str:
 
 def known_before(began_at: datetime) -> str:
     """What the facts of the resource stand under: they are those of the session's first day."""
-    return KNOWN_BEFORE.format(_day(began_at))
+    return KNOWN_BEFORE.format(day_label(began_at))
 
 
 def known_line(*, category: str, text: str, since: datetime, until: datetime | None) -> str:
     """One fact, on one line whatever it is."""
-    time = f"since {_day(since)}" if until is None else f"from {_day(since)} until {_day(until)}"
+    time = f"since {day_label(since)}" if until is None else f"from {day_label(since)} until {day_label(until)}"
     return f"- [{category}] {' '.join(text.split())} ({time})"
-
-
-def _day(day: date) -> str:
-    return f"{day:%b} {day.day}, {day:%Y}"
 
 
 def today(day: date) -> str:
@@ -156,7 +153,7 @@ def preview_text(*, handle: str, media_type: str, size: int, head: str, end: str
 
 def recalled_from(day: date) -> str:
     """Above the messages of a day that the query of the call found; what "last Friday" means depends on the weekday."""
-    return f"Recalled from {day:%A}, {_day(day)}:"
+    return f"Recalled from {day:%A}, {day_label(day)}:"
 
 
 def recalled(*, seq: int, said_at: datetime, by: str, text: str) -> str:

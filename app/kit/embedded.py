@@ -15,12 +15,10 @@ from weakref import WeakSet
 
 from app.kit.postgres_binaries import find_binaries
 from app.kit.postgres_cluster import Cluster, Postmaster, running_server
-from app.kit.postgres_folder import DataFolder, EmbeddedError, cluster_major, default_data_dir
+from app.kit.postgres_folder import DataFolder, EmbeddedError, cluster_major
 
 if sys.platform != "win32":  # the embedded server is for POSIX; the module still imports everywhere
     import fcntl
-
-__all__ = ["EmbeddedConfig", "EmbeddedError", "EmbeddedPostgres", "default_data_dir"]
 
 POLL_SECONDS = 0.02
 

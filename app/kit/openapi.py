@@ -26,7 +26,6 @@ TAGS = {
 }
 # An operation names the scope it needs where OpenAPI 3.1 has the roles of a scheme.
 BEARER = {"type": "http", "scheme": "bearer", "description": "A key; not needed in local mode"}
-JSON = "application/json"
 REF = "#/components/schemas/{model}"
 BYTES = "*/*"  # of a body that is a payload, of whatever type it is
 

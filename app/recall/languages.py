@@ -1,4 +1,4 @@
-"""Which language a text is in, its stop words, and the stems of words: kept libraries behind three functions.
+"""Which language a text is in, its stop words, and the stems of words: two libraries behind four functions.
 
 A language is recognised by its script, and among those in Latin letters by the stop words of the text: a text without
 any counts as English.

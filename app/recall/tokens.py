@@ -76,16 +76,12 @@ def query_terms(text: str) -> list[Alternatives]:
     stopped: dict[Alternatives, None] = {}
     for unspaced, piece in pieces:
         if unspaced:
-            asked |= dict.fromkeys(map(_one, _pairs(piece)))
+            asked |= dict.fromkeys(frozenset([pair]) for pair in _pairs(piece))
             continue
         for part in _readings(piece):
             held = stopped if part in stop_words(language or ENGLISH) else asked
             held[_stems(part, language)] = None
     return [alternatives for alternatives in asked or stopped if alternatives]
-
-
-def _one(term: str) -> Alternatives:
-    return frozenset([term])
 
 
 def _pieces(text: str) -> Iterator[tuple[bool, str]]:

@@ -8,7 +8,7 @@ without a vector are found by their words.
 import asyncio
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
@@ -68,14 +68,12 @@ class Vectorizing:
         config: VectorConfig,
         redaction: Redaction,
         metrics: VectorMetrics,
-        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
         self._embedder = embedder
         self._config = config
         self._redaction = redaction
         self._metrics = metrics
-        self._now = monotonic
         self._asked: dict[UUID, None] = {}
         self._swept = uuid4()
         self._lacking: int | None = None  # in this round so far; None in the first one, which begins anywhere
@@ -137,14 +135,14 @@ class Vectorizing:
         while self._asked:
             session = next(iter(self._asked))
             del self._asked[session]
-            started = self._now()
+            started = time.monotonic()
             try:
                 if await self.embed(session):
                     self.ask(session)
             except (ModelError, *AWAY):
                 self.ask(session)
                 raise
-            await asyncio.sleep((self._now() - started) * (1 / self._config.share - 1))
+            await asyncio.sleep((time.monotonic() - started) * (1 / self._config.share - 1))
         await self.sweep()
 
     async def _vectors(self, found: Unembedded) -> list[Vector | None]:

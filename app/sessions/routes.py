@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 
 from app.kit.auth import Guarded, Tenant, tenant_of
-from app.kit.direct import Sent, body_of, usually
+from app.kit.direct import JSON, Sent, body_of, usually
 from app.kit.http import body_bytes
 from app.kit.json import dumps
 from app.kit.paging import next_cursor, paged, read_cursor
@@ -254,7 +254,7 @@ def _appended(key: str, result: AppendResult, summary: dict[str, Any]) -> Respon
     stored = [{"id": m.id, "seq": m.seq, "kind": m.kind, "tokens": m.tokens} for m in result.messages]
     replayed = sum(message.replayed for message in result.messages)
     answer = {"session": key, "messages": stored, "replayed": replayed, "memory": summary}
-    return Response(dumps(answer), 200 if replayed == len(stored) else 201, media_type="application/json")
+    return Response(dumps(answer), 200 if replayed == len(stored) else 201, media_type=JSON)
 
 
 def _message_filter(query: MessageQuery, path: str) -> MessageFilter:

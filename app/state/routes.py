@@ -6,7 +6,7 @@ from fastapi import APIRouter, Body, Request, Response
 
 from app.kit.auth import Access, Guarded, Tenant, needs
 from app.kit.conditions import Conditions, Expected
-from app.kit.direct import Sent
+from app.kit.direct import JSON, Sent
 from app.kit.errors import Invalid
 from app.kit.http import has_etag
 from app.kit.json import dumps
@@ -111,4 +111,4 @@ def _seen(request: Request, value: Any, etag: str) -> Response:
 
 def _answer(value: Any, etag: str, *, status: int = 200) -> Response:
     """The value as it is stored, key for key."""
-    return Response(dumps(value), status_code=status, media_type="application/json", headers={"ETag": etag})
+    return Response(dumps(value), status_code=status, media_type=JSON, headers={"ETag": etag})

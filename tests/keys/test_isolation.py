@@ -14,7 +14,8 @@ import httpx2 as httpx
 import pytest
 
 from app.kit.auth import Access
-from app.kit.openapi import JSON, operations
+from app.kit.direct import JSON
+from app.kit.openapi import operations
 from tests.conftest import Service, StartService
 from tests.keys.conftest import MakeKey, bearer
 

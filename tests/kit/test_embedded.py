@@ -20,10 +20,18 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from app.kit.embedded import EmbeddedConfig, EmbeddedError, EmbeddedPostgres, default_data_dir
+from app.kit.embedded import EmbeddedConfig, EmbeddedPostgres
 from app.kit.postgres_binaries import candidates
 from app.kit.postgres_cluster import Postmaster, parse_pid_file, running_server
-from app.kit.postgres_folder import SYSTEM_DATA_DIR, Account, DataFolder, blocked_at, server_account
+from app.kit.postgres_folder import (
+    SYSTEM_DATA_DIR,
+    Account,
+    DataFolder,
+    EmbeddedError,
+    blocked_at,
+    default_data_dir,
+    server_account,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the embedded server is for POSIX")
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root has to run the server as another user")

@@ -15,8 +15,8 @@ from structlog.testing import capture_logs
 from app import transferring
 from app.artifacts.objects import Objects, open_objects
 from app.kit.db import Database
+from app.kit.direct import JSON
 from app.kit.errors import Unavailable
-from app.kit.openapi import JSON
 from app.sessions.errors import SessionExists
 from app.sessions.store import session_id
 from app.settings import Settings

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Any
 
 from app.context.rendering.anthropic_shapes import TRANSFORMATIONS
-from app.context.rendering.parts import IMAGE_TYPES, is_shown, media, visible
+from app.context.rendering.parts import IMAGE_TYPES, is_shown, media, own_file_id, visible
 from app.context.rendering.shape import fitting
 from app.context.rendering.thread import Item
 from app.sessions.model import Part, PartType, text_part
@@ -19,7 +19,7 @@ def media_block(part: Part) -> Item | None:
     """An image, a document or a search result as a block; None if Anthropic cannot see it."""
     if part.get("native") == SEARCH_RESULT:
         return _search_result(part)
-    if part.get("native") == UPLOAD and (file_id := _file_id(part)):
+    if part.get("native") == UPLOAD and (file_id := own_file_id(part, FILE_ID)):
         return {"type": UPLOAD, "file_id": file_id}
     is_image = part["type"] == PartType.IMAGE
     source = _source(part, IMAGE_TYPES if is_image else DOCUMENT_TYPES)
@@ -37,7 +37,7 @@ def _source(part: Part, types: Collection[str]) -> Item | None:
         return _said_source(part["content"])
     if url and url.startswith(WEB) and media_type in {"", *types}:
         return {"type": "url", "url": url}
-    file_id = _file_id(part)
+    file_id = own_file_id(part, FILE_ID)
     return {"type": "file", "file_id": file_id} if file_id else None
 
 
@@ -82,9 +82,3 @@ def _citing(part: Part) -> Item:
     citations = part.get("citations")
     enabled = citations.get("enabled") if isinstance(citations, dict) else None
     return {"citations": {"enabled": enabled}} if isinstance(enabled, bool) else {}
-
-
-def _file_id(part: Part) -> str | None:
-    """The id of a file in Anthropic's store; other providers' begin otherwise."""
-    file_id = part.get("file_id")
-    return file_id if isinstance(file_id, str) and file_id.startswith(FILE_ID) else None

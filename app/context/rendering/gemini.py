@@ -39,7 +39,7 @@ from app.context.rendering.shape import Shape, fitting
 from app.context.rendering.thread import Item, Thread
 from app.context.wording import NO_OUTPUT, OPENING, SYSTEM_MESSAGE
 from app.kit.patterns import lazy_pattern
-from app.sessions.model import Part, PartType, Role, text_part
+from app.sessions.model import Part, PartType, Role
 from app.sessions.wire.gemini import ID_PREFIX, MODEL, PROVIDER
 
 BEHIND_PATH = lazy_pattern("[?#]")
@@ -67,7 +67,7 @@ def render(layout: Layout) -> Rendered:
     contents = _Contents()
     for turn in layout.stable:
         contents.add(turn)
-    units = contents.thread.units([text_part(block.text) for block in layout.system])
+    units = contents.thread.units(layout.system)
     for turn in layout.incoming:
         contents.add(turn)
     if layout.volatile:

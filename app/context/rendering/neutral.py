@@ -9,8 +9,7 @@ def render(layout: Layout) -> Rendered:
     thread = Thread()
     for turn in layout.stable:
         _add(thread, turn)
-    system = [text_part(block.text) for block in layout.system]
-    units = thread.units(system)
+    units = thread.units(layout.system)
     for turn in layout.incoming:
         _add(thread, turn)
     if layout.volatile:
@@ -19,6 +18,7 @@ def render(layout: Layout) -> Rendered:
             thread.messages[-1]["content"].append(part)
         else:
             thread.add(Role.USER, [part])
+    system = [text_part(block.text) for block in layout.system]
     return Rendered(payload={"system": system, "messages": thread.messages}, units=units)
 
 

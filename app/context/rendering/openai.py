@@ -45,7 +45,7 @@ def render(layout: Layout, *, key: str) -> Rendered:
     messages = _Messages()
     for turn in layout.stable:
         messages.add(turn)
-    units = messages.thread.units([text_part(block.text) for block in layout.system])
+    units = messages.thread.units(layout.system)
     messages.thread.mark("prompt_cache_breakpoint", EXPLICIT, types=CACHEABLE)
     for turn in layout.incoming:
         messages.add(turn)

@@ -1,6 +1,6 @@
 """What both of OpenAI's APIs can see of images and files; whatever else they refuse with the whole request."""
 
-from app.context.rendering.parts import IMAGE_TYPES, media
+from app.context.rendering.parts import IMAGE_TYPES, media, own_file_id
 from app.context.rendering.thread import Item
 from app.sessions.model import Part
 
@@ -40,6 +40,4 @@ def file_url(part: Part) -> str | None:
 
 
 def file_id(part: Part) -> str | None:
-    """The id of a file in OpenAI's store; other providers' begin otherwise."""
-    found = part.get("file_id")
-    return found if isinstance(found, str) and found.startswith(FILE_ID) else None
+    return own_file_id(part, FILE_ID)

@@ -115,6 +115,12 @@ def media(part: Part) -> Media:
     return Media(MISNAMED.get(named, named), _text(url), standard_base64(_text(data)))
 
 
+def own_file_id(part: Part, begins: str) -> str | None:
+    """The id of a file in a provider's own store, which ``begins`` so; other providers' begin otherwise."""
+    file_id = part.get("file_id")
+    return file_id if isinstance(file_id, str) and file_id.startswith(begins) else None
+
+
 def standard_base64(data: str | None) -> str | None:
     """Base64 as every provider takes it; None for other text, for which Anthropic and OpenAI refuse the whole request.
 

@@ -1,8 +1,11 @@
 """Messages in the making: neighbours of one role become one message, and what was added never moves."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from app.context.model import Block
 from app.kit.json import canonical
+from app.sessions.model import text_part
 
 Item = dict[str, Any]
 
@@ -31,9 +34,9 @@ class Thread:
         """Append parts to the last message, whatever fields it has."""
         self.messages[-1]["content"].extend(content)
 
-    def units(self, system: list[Item]) -> tuple[bytes, ...]:
+    def units(self, system: Sequence[Block]) -> tuple[bytes, ...]:
         """What is there so far as units (see ``Rendered``)."""
-        found = [canonical(["system", block]) for block in system]
+        found = [canonical(["system", text_part(block.text)]) for block in system]
         for index, (head, message) in enumerate(zip(self._heads, self.messages, strict=True)):
             found.append(canonical([index, head]))
             found.extend(canonical([index, part]) for part in message["content"])

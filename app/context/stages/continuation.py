@@ -9,16 +9,16 @@ from app.context.explain import decision
 from app.context.model import Ask, Block, Section, Snapshot, Stability, Turn, Verdict
 from app.context.wording import CONTINUATION, GUIDE, SHARED_GUIDE
 from app.kit.tokens import text_tokens
-from app.sessions.model import Role
+from app.sessions.model import Role, text_part
 
 
 def continuation(draft: Draft, snapshot: Snapshot, ask: Ask) -> Draft:
     """The guide before the notes and the note behind them, only where there are notes."""
     if not draft.has_log:
         return draft
-    pieces = (guide(shared=snapshot.is_shared), note())
-    decisions = (decision("continuation", Verdict.KEPT, piece, "there are notes") for piece in pieces)
-    return noting(replace(draft, guide=(guide(shared=snapshot.is_shared),), continuation=(note(),)), ask, decisions)
+    leading = guide(shared=snapshot.is_shared)
+    decisions = (decision("continuation", Verdict.KEPT, piece, "there are notes") for piece in (leading, note()))
+    return noting(replace(draft, guide=(leading,), continuation=(note(),)), ask, decisions)
 
 
 @cache
@@ -31,7 +31,7 @@ def note() -> Turn:
     return Turn(
         id="continuation",
         role=Role.USER,
-        parts=({"type": "text", "text": CONTINUATION},),
+        parts=(text_part(CONTINUATION),),
         tokens=text_tokens(CONTINUATION),
         section=Section.GUIDE,
         stability=Stability.STATIC,
