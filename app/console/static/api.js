@@ -50,7 +50,7 @@ export async function call(method, path, { query, body, signal } = {}) {
     headers: headers(body === undefined ? {} : { "Content-Type": "application/json" }),
     body: body === undefined ? undefined : JSON.stringify(body),
   });
-  return answer.status === 204 ? null : answer.json();
+  return answer.json();
 }
 
 // Aborts where nothing is heard for `ms`: a service that hangs closes no connection, and would seem to be as it was.

@@ -2,6 +2,7 @@
 
 import { html, useState } from "./html.js";
 import { get, session } from "./api.js";
+import { Options } from "./fields.js";
 import { Notice, count, useLoaded } from "./parts.js";
 
 const FORMATS = ["neutral", "anthropic", "openai", "openai-responses", "gemini", "text"];
@@ -16,7 +17,7 @@ export function ContextView({ name, memory }) {
   );
   return html`
     <div class="filters"><label>Format <select onChange=${(event) => setFormat(event.target.value)}>
-      ${FORMATS.map((each) => html`<option value=${each} selected=${each === format}>${each}</option>`)}</select></label></div>
+      <${Options} of=${FORMATS} chosen=${format} /></select></label></div>
     ${error && html`<${Notice} kind="error">${error}<//>`}
     ${!found && !error && html`<p aria-busy="true">Loading</p>`}
     ${found && html`<${Compiled} found=${found} />`}

@@ -2,7 +2,7 @@
 
 import { html, useState } from "./html.js";
 import { call, mayChange } from "./api.js";
-import { SEQS, TimeField, fromField, seqsOf, toField } from "./fields.js";
+import { Options, SEQS, TimeField, fromField, seqsOf, toField } from "./fields.js";
 import { Ask, Text, when } from "./parts.js";
 import { Source } from "./sources.js";
 
@@ -56,9 +56,8 @@ const interval = ({ valid_from, valid_to }) => (valid_to ? `${when(valid_from)} 
 export const FactFields = ({ fact = {}, session }) => html`
   <label>Fact <textarea name="text" rows="3" required>${fact.text}</textarea></label>
   <div class="filters">
-    <label>Category <select name="category">${Object.keys(CATEGORIES).map(
-      (id) => html`<option value=${id} selected=${id === fact.category}>${id}</option>`)}</select></label>
-    ${session && html`<label>Whose word <select name="trust">${TRUSTS.map((trust) => html`<option value=${trust}>${trust}</option>`)}</select></label>`}
+    <label>Category <select name="category"><${Options} of=${Object.keys(CATEGORIES)} chosen=${fact.category} /></select></label>
+    ${session && html`<label>Whose word <select name="trust"><${Options} of=${TRUSTS} /></select></label>`}
     <${TimeField} label="From" name="valid_from" defaultValue=${toField(fact.valid_from)} />
     <${TimeField} label="To" name="valid_to" defaultValue=${toField(fact.valid_to)} />
   </div>

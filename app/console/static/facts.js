@@ -3,7 +3,7 @@
 import { html, useEffect, useRef, useState } from "./html.js";
 import { call, mayChange, resource, some } from "./api.js";
 import { CATEGORIES, Fact, FactFields, noted } from "./fact.js";
-import { TimeField, fromField, toField } from "./fields.js";
+import { Options, TimeField, fromField, toField } from "./fields.js";
 import { Ask, Notice, useLoaded } from "./parts.js";
 
 const VALIDITIES = { current: "what holds", past: "what held", all: "all" };
@@ -74,8 +74,8 @@ const Filters = ({ wanted, onWant }) => html`<div class="filters" role="search" 
   <label class="words">Contains <input type="search" value=${wanted.words} placeholder="part of a fact"
     onInput=${(event) => onWant("words", event.target.value)} /></label>
   <label>Category <select onChange=${(event) => onWant("category", event.target.value)}><option value="">any</option>
-    ${Object.keys(CATEGORIES).map((id) => html`<option value=${id} selected=${id === wanted.category}>${id}</option>`)}</select></label>
+    <${Options} of=${Object.keys(CATEGORIES)} chosen=${wanted.category} /></select></label>
   <label>Show <select onChange=${(event) => onWant("validity", event.target.value)}>
-    ${Object.entries(VALIDITIES).map(([id, label]) => html`<option value=${id} selected=${id === wanted.validity}>${label}</option>`)}</select></label>
+    <${Options} of=${Object.keys(VALIDITIES)} chosen=${wanted.validity} label=${(id) => VALIDITIES[id]} /></select></label>
   <${TimeField} label="At (empty: now)" value=${toField(wanted.at)} onChange=${(event) => onWant("at", fromField(event.target.value))} />
 </div>`;

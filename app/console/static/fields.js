@@ -1,6 +1,9 @@
-// Times and numbers of messages in the fields of a form, and back.
+// The fields of a form: what can be chosen; times and numbers of messages in them, and back.
 
 import { html } from "./html.js";
+
+export const Options = ({ of, chosen, label = (value) => value }) =>
+  of.map((value) => html`<option value=${value} selected=${value === chosen}>${label(value)}</option>`);
 
 // In the reader's own zone, as far as a field shows it: to the minute.
 export function toField(text) {

@@ -2,7 +2,7 @@
 
 import { html, useState } from "./html.js";
 import { get, key } from "./api.js";
-import { Figure, Notice, ago, count, dollars, many, short, useLooks, when, zone } from "./parts.js";
+import { Figure, Notice, ago, count, dollars, many, short, useLooks, when, worded, zone } from "./parts.js";
 import { wanting } from "./wanting.js";
 
 const KEPT_MAX = 120; // looks that the curve shows: ten minutes
@@ -104,7 +104,7 @@ function Spending({ spending }) {
     inDollars && `${dollars.format(cost_usd)} of ${dollars.format(cap.cost_usd)}`,
     !capped && `${short.format(tokens)} tokens; sessions have caps`,
     unpriced_tokens > 0 && `${short.format(unpriced_tokens)} tokens of no known price`,
-    spending.rung !== "full" && spending.rung.replaceAll("_", " "),
+    spending.rung !== "full" && worded(spending.rung),
   ].filter(Boolean).join(", ");
   return html`<${Figure} name="Spent today" value=${capped ? `${Math.round(share * 100)}%` : dollars.format(cost_usd)} hint=${hint}>
     ${capped && html`<dd><${Bar} label=${`${Math.round(share * 100)}% of the cap`}
@@ -126,12 +126,12 @@ function Bar({ label, parts }) {
 function Standings({ memories, more, onStatus }) {
   const all = sum(memories, (each) => each.memories);
   if (!all) return null;
-  const label = `Memories by status: ${memories.map((each) => `${each.memories} ${each.status.replace("_", " ")}`).join(", ")}`;
+  const label = `Memories by status: ${memories.map((each) => `${each.memories} ${worded(each.status)}`).join(", ")}`;
   return html`<figure class="standings">
     <${Bar} label=${label} parts=${memories.map((each) => ({ kind: each.status, share: each.memories / all }))} />
     <figcaption>${memories.map((each) => html`<button class="plain" title="Show these sessions"
       onClick=${() => onStatus(each.status)}><i class=${`is-${each.status}`}></i>${count.format(each.memories)}${more} ${
-      each.status.replace("_", " ")}</button>`)}</figcaption>
+      worded(each.status)}</button>`)}</figcaption>
   </figure>`;
 }
 
@@ -162,7 +162,7 @@ function Failing({ causes, onStatus }) {
   if (!causes.length) return null;
   return html`<h2>Why memories fail</h2>
     <ul class="causes">${causes.map((cause) => html`<li key=${`${cause.step} ${cause.kind}`} class="note">
-      <div class="line"><b>${cause.step}: ${cause.kind.replaceAll("_", " ")}</b>
+      <div class="line"><b>${cause.step}: ${worded(cause.kind)}</b>
         <span class="tag">${many(cause.memories, "memory", "memories")}</span>
         <span class="right">${many(cause.attempts, "time")} in a row · last ${when(cause.last_at)} · next ${when(cause.next_at)}</span></div>
       <p class="wrong">${cause.message}</p>
@@ -186,6 +186,6 @@ function Process({ process }) {
         <td>${role.circuit === null ? "built in" : html`<span class=${role.circuit === "closed" ? "" : "wrong"}>${CIRCUITS[role.circuit]}${
           role.next_try_seconds ? `, next try in ${ago(role.next_try_seconds)}` : ""}</span>`}</td>
         <td>${role.circuit === null ? "" : past(role.answered_seconds)}</td>
-        <td>${role.last_error && html`${role.last_error.replaceAll("_", " ")}, ${past(role.last_error_seconds)}`}</td></tr>`)}</tbody>
+        <td>${role.last_error && html`${worded(role.last_error)}, ${past(role.last_error_seconds)}`}</td></tr>`)}</tbody>
     </table></div>`;
 }

@@ -6,6 +6,7 @@ export const count = new Intl.NumberFormat("en");
 export const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 export const dollars = new Intl.NumberFormat("en", { style: "currency", currency: "USD", maximumFractionDigits: 4 });
 export const many = (number, one, several = `${one}s`) => `${count.format(number)} ${number === 1 ? one : several}`;
+export const worded = (name) => name.replaceAll("_", " ");
 const time = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
 const zoned = new Intl.DateTimeFormat("en", { timeZoneName: "short" });
 
@@ -20,7 +21,7 @@ export function ago(seconds) {
   return seconds < 129600 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86400)} days`;
 }
 
-export const Status = ({ of }) => html`<span class=${`status ${of}`}>${of.replace("_", " ")}</span>`;
+export const Status = ({ of }) => html`<span class=${`status ${of}`}>${worded(of)}</span>`;
 
 export const Notice = ({ kind = "info", children }) =>
   html`<p class=${`notice ${kind}`} role=${kind === "error" ? "alert" : "status"}>${children}</p>`;
@@ -165,11 +166,11 @@ export const Message = ({ message, marked }) => html`
   <li class=${`message ${message.role} ${marked ? "marked" : ""}`} id=${`message-${message.seq}`} tabindex="-1">
     <div class="line"><b>#${message.seq}</b> <span>${message.role}</span>
       ${message.name && html`<span class="tag" title="The speaker's name">${message.name}</span>`}
-      ${message.kind.includes("tool") && html`<span class="tag">${message.kind.replace("_", " ")}</span>`}
-      ${(message.content ?? []).some((part) => part.is_error) && html`<span class="tag" title="The tool failed">error</span>`}
+      ${message.kind.includes("tool") && html`<span class="tag">${worded(message.kind)}</span>`}
+      ${message.content.some((part) => part.is_error) && html`<span class="tag" title="The tool failed">error</span>`}
       ${message.trust !== "user" && html`<span class="tag">${message.trust}</span>`}
       ${message.erased_at ? html`<span class="tag" title=${`Erased ${when(message.erased_at)}`}>erased</span>`
         : message.sealed && html`<span class="tag" title="An observation covers it">sealed</span>`}
       <span class="right">${count.format(message.tokens)} tokens · ${when(message.created_at)}</span></div>
-    ${(message.content ?? []).map((part) => html`<${Text}>${partText(part)}<//>`)}
+    ${message.content.map((part) => html`<${Text}>${partText(part)}<//>`)}
   </li>`;

@@ -2,7 +2,7 @@
 
 import { html, useState } from "./html.js";
 import { call, key, resource, session } from "./api.js";
-import { TimeField, fromField, toField } from "./fields.js";
+import { Options, TimeField, fromField, toField } from "./fields.js";
 import { Notice, Text, many, useLoaded, when } from "./parts.js";
 import { Source } from "./sources.js";
 
@@ -68,9 +68,9 @@ function Form({ resourceId, search, onSearch }) {
       ${resourceId && html`<label>In <select name="in"><option value="session">this session</option>
         <option value="resource" selected=${search.everywhere}>all sessions of ${resourceId}</option></select></label>`}
       <label>Kind <select name="kind"><option value="">any</option>
-        ${KINDS.map((kind) => html`<option value=${kind} selected=${search.kinds?.length === 1 && search.kinds[0] === kind}>${kind}</option>`)}</select></label>
-      <label>Neighbours <select name="neighbours">${NEIGHBOURS.map(
-        (number) => html`<option value=${number} selected=${number === search.neighbours}>${number || "none"}</option>`)}</select></label>
+        <${Options} of=${KINDS} chosen=${search.kinds?.length === 1 && search.kinds[0]} /></select></label>
+      <label>Neighbours <select name="neighbours"><${Options} of=${NEIGHBOURS} chosen=${search.neighbours}
+        label=${(number) => number || "none"} /></select></label>
       <${TimeField} label="Since" name="since" defaultValue=${toField(search.since)} />
       <${TimeField} label="Until" name="until" defaultValue=${toField(search.until)} />
     </div>

@@ -2,6 +2,7 @@
 
 import { html, useState } from "./html.js";
 import { session, some } from "./api.js";
+import { Options } from "./fields.js";
 import { Notice, Text, count, dollars, useLoaded, when } from "./parts.js";
 
 export function RunsView({ name, change }) {
@@ -15,7 +16,7 @@ export function RunsView({ name, change }) {
   if (!found) return html`<p aria-busy="true">Loading</p>`;
   return html`
     <div class="filters"><label>Outcome <select onChange=${(event) => ask({ outcome: event.target.value, pages: 1 })}>
-      <option value="">any</option>${["recorded", "rejected", "failed"].map((each) => html`<option value=${each} selected=${each === outcome}>${each}</option>`)}</select></label></div>
+      <option value="">any</option><${Options} of=${["recorded", "rejected", "failed"]} chosen=${outcome} /></select></label></div>
     ${error && found.asked !== asked && html`<${Notice} kind="error">${error}<//>`}
     <div class="scroll runs" role="region" aria-label="Table of runs" tabindex="0"><table><caption>Newest first</caption>
       <thead><tr><th>At</th><th>Step</th><th>Outcome</th><th>Messages</th><th>Model</th><th class="number">In</th><th class="number">Cached</th>

@@ -2,7 +2,8 @@
 
 import { html, useEffect, useState } from "./html.js";
 import { some } from "./api.js";
-import { Notice, Status, ago, short, useLooks } from "./parts.js";
+import { Options } from "./fields.js";
+import { Notice, Status, ago, short, useLooks, worded } from "./parts.js";
 
 const STATUSES = ["idle", "due", "buffering", "observing", "reflecting", "backing_off", "stalled", "paused", "disabled"];
 
@@ -23,7 +24,7 @@ export function SessionList({ chosen, status, onStatus }) {
         onInput=${(event) => (setSearch(event.target.value.trim()), setPages(1))} /></label>
       <label>Status <select id="status" value=${status} onChange=${(event) => onStatus(event.target.value)}>
         <option value="">any</option>
-        ${STATUSES.map((name) => html`<option value=${name} selected=${name === status}>${name.replace("_", " ")}</option>`)}
+        <${Options} of=${STATUSES} chosen=${status} label=${worded} />
       </select></label>
     </div>
     ${found.error && html`<${Notice} kind="error">${found.error}<//>`}

@@ -1,6 +1,6 @@
 // What of the overview wants an operator's attention, the worst first, each in one sentence. Pure.
 
-import { ago, many } from "./parts.js";
+import { ago, many, worded } from "./parts.js";
 
 const LATE_SECONDS = 60; // work that is due begins within the sweep's few seconds where workers are free
 const memories = (number) => many(number, "memory", "memories");
@@ -10,7 +10,7 @@ function stopped(roles) {
   const found = new Map();
   for (const { role, provider, circuit, failures, last_error } of roles) {
     if (circuit === null || circuit === "closed") continue;
-    const about = `${provider} are stopped after ${many(failures, "failure")} in a row (the last: ${last_error?.replaceAll("_", " ")})`;
+    const about = `${provider} are stopped after ${many(failures, "failure")} in a row (the last: ${worded(last_error)})`;
     found.set(about, [...(found.get(about) ?? []), role]);
   }
   return found;
@@ -36,7 +36,7 @@ export function wanting({ told, ready }) {
   const paused = of("paused");
   if (paused) note(`${memories(paused.memories)} paused until a cap on cost allows more, at the latest on the next UTC day.`);
   if (told.spending && told.spending.rung !== "full" && !paused)
-    note(`The cap on cost of today is near: ${told.spending.rung.replaceAll("_", " ")}.`);
+    note(`The cap on cost of today is near: ${worded(told.spending.rung)}.`);
   if (!told.queue.complete) note("More wait than were looked at: the numbers with a + are the least there are.");
   return items;
 }
