@@ -27,7 +27,7 @@ from app.kit.connection import ConnectionConfig, connection_options
 from app.locating import Location
 from app.main import create_app
 from app.serving import GARBAGE_EVERY
-from app.settings import Settings, configured
+from app.settings import PREFIX, Settings, configured
 from tests.contract import Contract
 from tests.databases import RUN, Emptying, clone, compile_once, run_folder, run_server
 from tests.model_server import ModelServer
@@ -263,6 +263,14 @@ def start_service(service_url: str) -> StartService:
         return running_service(service_url, **settings)
 
     return start
+
+
+@pytest.fixture
+def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No setting of whoever runs the tests."""
+    for name in os.environ:
+        if name.upper().startswith(PREFIX):
+            monkeypatch.delenv(name)
 
 
 @pytest.fixture

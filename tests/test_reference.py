@@ -1,6 +1,5 @@
 """The settings as documents: they are what the code says, and name every setting."""
 
-import os
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -16,11 +15,7 @@ EXAMPLE = ROOT / ".env.example"
 PAGE = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
 
 
-@pytest.fixture(autouse=True)
-def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in os.environ:
-        if name.upper().startswith(PREFIX):
-            monkeypatch.delenv(name)
+pytestmark = pytest.mark.usefixtures("clean_environment")
 
 
 def test_the_example_of_the_environment_is_what_make_env_writes() -> None:

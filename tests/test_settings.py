@@ -1,6 +1,5 @@
 """Settings from the environment, and what a misspelt or wrong one is told."""
 
-import os
 import re
 
 import pytest
@@ -8,19 +7,13 @@ import pytest
 from app.llm.port import Provider
 from app.memory.rules import Rules
 from app.settings import (
-    PREFIX,
     Settings,
     SettingsError,
     load_settings,
     without_password,
 )
 
-
-@pytest.fixture(autouse=True)
-def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in os.environ:
-        if name.upper().startswith(PREFIX):
-            monkeypatch.delenv(name)
+pytestmark = pytest.mark.usefixtures("clean_environment")
 
 
 @pytest.mark.parametrize(

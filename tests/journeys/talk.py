@@ -148,6 +148,11 @@ def mixed_talk(seed: int, *, scenes: int) -> Requests:
 
 def plain_talk(messages: int) -> list[Message]:
     """Users and assistants in turn, some 30 tokens a message."""
-    talk = Talk(random.Random(1))  # noqa: S311 - a conversation, no secret
-    pairs = [talk._chat() for _ in range(-(-messages // 2))]
+    writer = Talk(random.Random(1))  # noqa: S311 - a conversation, no secret
+    pairs = [writer._chat() for _ in range(-(-messages // 2))]
     return [message for pair in pairs for request in pair for message in request][:messages]
+
+
+def talk(first: int, last: int) -> list[Message]:
+    """Of the same the messages ``first`` to ``last``, from 1."""
+    return plain_talk(last)[first - 1 :]

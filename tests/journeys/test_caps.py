@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import Service, StartService
 from tests.journeys.looks import WAIT_MS, Json, until
-from tests.journeys.talk import plain_talk
+from tests.journeys.talk import talk
 from tests.model_replies import PromptKind, observe
 from tests.model_server import Fault, ModelServer, Said
 from tests.model_wire import Ending, reply
@@ -23,11 +23,7 @@ MEMORY: dict[str, Any] = {
     "buffer_every": None,
     "retain_tokens": 0,
 }
-OBSERVE_AT = 8  # messages of plain_talk: over 400 tokens, below block_after
-
-
-def talk(first: int, last: int) -> list[Json]:
-    return plain_talk(last)[first - 1 :]
+OBSERVE_AT = 8  # messages of talk: over 400 tokens, below block_after
 
 
 async def memory_where(service: Service, status: str, key: str = KEY) -> Json:

@@ -13,7 +13,7 @@ from app.llm.port import UNHEARD
 from tests.conftest import Service, StartService
 from tests.journeys.laws import Limits, check_all
 from tests.journeys.looks import WAIT_MS, Json, items, look, until
-from tests.journeys.talk import plain_talk
+from tests.journeys.talk import talk
 from tests.model_replies import PromptKind
 from tests.model_server import Fault, ModelServer
 
@@ -27,12 +27,8 @@ MEMORY: dict[str, Any] = {
     "buffer_every": None,
 }
 LIMITS = Limits(message_budget=1_000, memory_budget=1_200)
-OBSERVE_AT = 8  # messages of plain_talk: over 400 tokens
+OBSERVE_AT = 8  # messages of talk: over 400 tokens
 PROMPT_SECONDS = 10.0  # on a busy machine; an answer that waited for the model would take its time-out, which is 90
-
-
-def talk(first: int, last: int) -> list[Json]:
-    return plain_talk(last)[first - 1 :]
 
 
 async def memory_where(service: Service, **values: Any) -> Json:

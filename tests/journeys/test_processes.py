@@ -14,7 +14,7 @@ from tests.journeys.laws import COMPACT, check_all
 from tests.journeys.looks import Json, items, look, until
 from tests.journeys.processes import Running, process
 from tests.journeys.talk import plain_talk
-from tests.model_replies import PromptKind, messages
+from tests.model_replies import PromptKind, block, messages
 from tests.model_server import Fault, ModelServer
 
 KEY = "s"
@@ -120,7 +120,8 @@ async def test_two_services_on_one_database_observe_no_message_twice(
 
         assert all('"step":"observe"' in service.log for service in (first, second))
 
-    shown = [said.seq for asked in models.asked(PromptKind.OBSERVER) for said in messages(_span(asked.prompt))]
+    prompts = [asked.prompt for asked in models.asked(PromptKind.OBSERVER)]
+    shown = [said.seq for prompt in prompts for said in messages(block(prompt, "messages") or "")]
     assert len(shown) == sum(observed)
 
 
@@ -178,8 +179,3 @@ async def closed(service: Running) -> bool:
 
 async def told(service: Running) -> str:
     return service.log
-
-
-def _span(prompt: str) -> str:
-    _, _, rest = prompt.partition("<messages>\n")
-    return rest.partition("\n</messages>")[0]

@@ -13,7 +13,7 @@ from tests.journeys.laws import COMPACT, check_all, coverage_is_whole, observed_
 from tests.journeys.looks import items, look, until
 from tests.journeys.processes import process
 from tests.journeys.talk import plain_talk
-from tests.model_replies import PromptKind, messages
+from tests.model_replies import PromptKind, block, messages
 from tests.model_server import ModelServer
 
 KEYS = ("one", "two", "three")
@@ -62,7 +62,8 @@ async def test_three_sessions_of_one_memory_and_three_processes_keep_the_laws(
         observed = sum([(await first.memory(key))["cursor"]["observed_seq"] for key in KEYS])
 
     assert sorted(spans) == sorted((run["from_seq"], run["to_seq"]) for run in runs if run["kind"] == "observe")
-    shown = [said.seq for asked in models.asked(PromptKind.OBSERVER) for said in messages(_span(asked.prompt))]
+    prompts = [asked.prompt for asked in models.asked(PromptKind.OBSERVER)]
+    shown = [said.seq for prompt in prompts for said in messages(block(prompt, "messages") or "")]
     assert len(shown) == observed > 0
 
 
@@ -130,8 +131,3 @@ async def forget(service: Service, chance: random.Random, _number: int) -> None:
 
 
 ACTS = (say, call, ask, rule, edit, forget)
-
-
-def _span(prompt: str) -> str:
-    _, _, rest = prompt.partition("<messages>\n")
-    return rest.partition("\n</messages>")[0]

@@ -1,6 +1,6 @@
 """The observer and the reflector that ask a model, with both adapters over real HTTP."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -23,11 +23,8 @@ NOW = datetime(2026, 8, 5, tzinfo=UTC)
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    with ModelServer() as server:
-        for name, value in server.environment().items():
-            monkeypatch.setenv(name, value)
-        yield server
+def server(models: ModelServer) -> ModelServer:
+    return models
 
 
 @pytest.fixture(params=SMALL_MODELS, ids=str)
