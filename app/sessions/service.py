@@ -12,6 +12,8 @@ from opentelemetry.trace import Tracer
 from app.kit.errors import Invalid
 from app.kit.offload import UNKNOWN, offloaded
 from app.kit.tracing import UNTRACED, traced
+from app.llm.port import Usage
+from app.llm.prices import priced
 from app.redaction.model import OFF, Redact, Redaction
 from app.sessions.append_store import AppendResult, AppendStore
 from app.sessions.errors import (
@@ -25,10 +27,10 @@ from app.sessions.errors import (
 from app.sessions.merging import read_given
 from app.sessions.message_store import MessageStore
 from app.sessions.metrics import SessionMetrics
-from app.sessions.model import MemoryPort, Message, MessageFilter, NewMessage
+from app.sessions.model import ActorUsage, MemoryPort, Message, MessageFilter, NewMessage
 from app.sessions.reading import read_messages
 from app.sessions.recognising import hashes_said_again
-from app.sessions.schemas import AppendIn
+from app.sessions.schemas import AppendIn, UsageIn
 from app.sessions.sharing import RESOURCE, shared_memory_id, sharer_of
 from app.sessions.sharing_store import MOVES_MAX, scoping
 from app.sessions.store import (
@@ -40,7 +42,7 @@ from app.sessions.store import (
     SessionStore,
     session_id,
 )
-from app.sessions.usage import priced_usage
+from app.sessions.usage import actor_usage
 
 READ_AT_ONCE = 10  # messages, of which each may have a megabyte
 
@@ -95,7 +97,7 @@ class SessionService:
         """
         redact = self._redaction.of(tenant)
         messages = await self._read(body, idempotency_key, body_bytes, redact)
-        usage = None if body.usage is None else await priced_usage(body.usage.model_dump(exclude_none=True))
+        usage = None if body.usage is None else await _priced(body.usage)
         place = partial(self._place, tenant, key, body.resource_id)
         store = partial(
             self._appends.append,
@@ -272,6 +274,20 @@ class SessionService:
         if found.erased_at is not None:
             raise MessageErased(f"message '{message_id}' was erased")
         return found
+
+
+async def _priced(told: UsageIn) -> ActorUsage:
+    """The usage of the agent's own model call, with its price."""
+    usage = actor_usage(told.model_dump(exclude_none=True))
+    if usage.model is None:
+        return usage
+    call = Usage(
+        input_tokens=usage.input_tokens,
+        cached_input_tokens=usage.cached_input_tokens,
+        cache_write_tokens=usage.cache_write_tokens,
+        output_tokens=usage.output_tokens,
+    )
+    return replace(usage, cost_usd=(await priced(None, usage.model, call)).cost_usd)
 
 
 def _refuse(result: AppendResult, resource_id: str | None) -> None:

@@ -1,11 +1,8 @@
 """The agent's own model usage, as it names it: our names, or an SDK's object as it is (api.md, Messages)."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
-from app.llm.port import Usage
-from app.llm.prices import priced
 from app.sessions.model import ActorUsage
 
 # The first that is there counts. Gemini's names come as its REST API and as its Python SDK write them.
@@ -47,20 +44,6 @@ def actor_usage(usage: Mapping[str, Any]) -> ActorUsage:
         cache_write_tokens=written,
         output_tokens=_first(usage, *OUTPUT) + _first(usage, *THOUGHTS),
     )
-
-
-async def priced_usage(usage: Mapping[str, Any]) -> ActorUsage:
-    """The same with its price, where that of the model is known."""
-    found = actor_usage(usage)
-    if found.model is None:
-        return found
-    call = Usage(
-        input_tokens=found.input_tokens,
-        cached_input_tokens=found.cached_input_tokens,
-        cache_write_tokens=found.cache_write_tokens,
-        output_tokens=found.output_tokens,
-    )
-    return replace(found, cost_usd=(await priced(None, found.model, call)).cost_usd)
 
 
 def _first(usage: Mapping[str, Any], *names: str) -> int:
