@@ -149,12 +149,12 @@ def _provide_kept(state: State, base: Base) -> None:
 def _provide_sessions(state: State, base: Base, memory: MemoryParts, recall: RecallParts) -> None:
     database, redaction, limits = base.database, base.redaction, configured(SessionConfig, base.settings.sessions)
     state.sessions = SessionService(
-        SessionStore(database),
-        memory.service,
-        limits,
-        base.session_metrics,
+        store=SessionStore(database),
         messages=MessageStore(database),
         appends=AppendStore(database),
+        memory=memory.service,
+        config=limits,
+        metrics=base.session_metrics,
         on_append=recall.indexer.appended,
         redaction=redaction,
         tracer=base.tracer,
@@ -229,7 +229,7 @@ def _provide_context(state: State, base: Base, memory: MemoryParts, recall: Reca
         reader=SnapshotReader(
             store=store,
             memory=memory.service,
-            state=state.values,
+            state=StateStore(base.database),
             artifacts=state.artifacts,
             clock=SystemClock(),
             profile_tokens=settings.facts.profile_tokens,

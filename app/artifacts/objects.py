@@ -67,7 +67,7 @@ class NoFolder(StartError):
 class Objects:
     """One object per version that is put: none is shared, so the deletion of one is never that of another."""
 
-    def __init__(self, store: "ObjectStore", *, concurrency: int = CONCURRENCY, mark: Path | None = None) -> None:
+    def __init__(self, store: "ObjectStore", *, concurrency: int, mark: Path | None) -> None:
         """``concurrency``: calls at once. ``mark`` is there wherever the store is, which in no other place is asked."""
         self._store = store
         self._mark = mark

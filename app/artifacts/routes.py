@@ -126,16 +126,12 @@ async def grep_artifact(key: Key, name: Name, body: Sent[GrepIn], tenant: Tenant
     artifact, found = await _service(request).grep(
         tenant=tenant, key=key, name=name, asked=body, sharer=sharer_of(request)
     )
-    matches = [
-        MatchOut(line=match.line, text=match.text, before=list(match.before), after=list(match.after))
-        for match in found.matches
-    ]
     return GrepOut(
         session=key,
         name=name,
         version=artifact.version,
         handle=handle(key, name, artifact.version),
-        matches=matches,
+        matches=[MatchOut.model_validate(match, from_attributes=True) for match in found.matches],
         truncated=found.truncated,
     )
 

@@ -92,7 +92,7 @@ def _least(sizes: Mapping[str, int], *, count_max: int | None, above: int, besid
     return dict(zip(sizes, found, strict=True))
 
 
-def least_budgets(tokens: Sequence[int], *, count_max: int | None, above: int, beside: int = 0) -> list[int | None]:
+def least_budgets(tokens: Sequence[int], *, count_max: int | None, above: int, beside: int) -> list[int | None]:
     """Of each item the smallest ``tokens_max`` over ``above`` with which ``newest_within`` keeps it; None: none does.
 
     It is kept where those up to it, of items that are not larger than the budget, fit together. A budget too small for

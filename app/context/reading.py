@@ -16,7 +16,7 @@ from app.memory.service import MemoryService
 from app.sessions.errors import MessageNotFound
 from app.sessions.model import Message
 from app.sessions.store import session_id
-from app.state.service import StateService
+from app.state.store import StateStore
 from app.state.templates import STORED, Scope
 
 
@@ -26,7 +26,7 @@ class SnapshotReader:
         *,
         store: ContextStore,
         memory: MemoryService,
-        state: StateService,
+        state: StateStore,
         artifacts: ArtifactService,
         clock: Clock,
         profile_tokens: int,

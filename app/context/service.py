@@ -21,7 +21,7 @@ from app.context.store import PRESENT, ContextStore, Moment, Unchanged
 from app.kit.clock import Clock
 from app.kit.offload import UNKNOWN, offloaded
 from app.kit.repeating import seen
-from app.kit.tracing import UNTRACED, traced
+from app.kit.tracing import traced
 from app.memory.service import MemoryService
 from app.recall.model import HitKind
 from app.recall.service import RecallService, Search
@@ -53,7 +53,7 @@ class ContextService:
         recall: RecallService,
         recall_tokens: int,
         limits: ContextLimits,
-        tracer: Tracer = UNTRACED,
+        tracer: Tracer,
     ) -> None:
         """``recall_tokens``: the part of a context for what ``query=`` finds. ``limits``: what callers may add."""
         self._reader = reader
@@ -82,7 +82,7 @@ class ContextService:
     async def _context(self, tenant: str, key: str, query: ContextQuery, body: ContextIn, body_bytes: int) -> Answer:
         check_counts(body, self._limits)
         check_temp(body.state)
-        session, moment = session_id(tenant, key), _moment(query)
+        session, moment = session_id(tenant, key), Moment(version=query.as_of_version, seq=query.as_of_seq)
         caught_up = await self._wait(session, query)
         question = await offloaded(partial(asked, session, query, body), size=body_bytes) if caught_up else None
         kept = self._kept(question, query, body)
@@ -217,10 +217,6 @@ def _names(body: ContextIn, limits: ContextLimits) -> Names:
 def _now(server: datetime, newest: datetime | None) -> datetime:
     """Messages may come from clocks that are ahead (memory-rules.md section 3, Clocks)."""
     return server if newest is None else max(server, newest)
-
-
-def _moment(query: ContextQuery) -> Moment:
-    return Moment(version=query.as_of_version, seq=query.as_of_seq)
 
 
 def _anchored(snapshot: Snapshot, now: datetime | None) -> Snapshot:

@@ -288,7 +288,7 @@ class ContextStore:
             return bool(await connection.fetchval(statement, session, self._facts_max, *values) == mark)
 
     async def past(
-        self, session: UUID, budgets: Budgets, moment: Moment, *, timezone: str, names: Collection[str] = ()
+        self, session: UUID, budgets: Budgets, moment: Moment, *, timezone: str, names: Collection[str]
     ) -> Read | None:
         """The same at a moment of the past; None: no such moment. ``timezone`` dates a session without messages."""
         arguments = self._arguments(session, budgets, names)

@@ -25,9 +25,7 @@ def method_of(scope: Scope) -> str:
 
 
 class HttpMetrics:
-    """With no registry it counts for nobody."""
-
-    def __init__(self, registry: CollectorRegistry | None = None) -> None:
+    def __init__(self, registry: CollectorRegistry) -> None:
         self._requests = Counter(
             "daybook_http_requests", "Requests, by route", ["route", "method", "status"], registry=registry
         )

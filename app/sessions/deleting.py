@@ -55,11 +55,11 @@ class Deleting:
         store: SessionStore,
         keepers: Sequence[Keeper],
         memory: MemoryPort,
-        outside: Outside | None = None,
-        metrics: SessionMetrics | None = None,
+        outside: Outside,
+        metrics: SessionMetrics,
     ) -> None:
         self._database = database
-        self._metrics = metrics or SessionMetrics()
+        self._metrics = metrics
         self._store = store
         self._memory = memory
         self._keepers = keepers
@@ -89,7 +89,7 @@ class Deleting:
 
     async def forget(self, tx: Tx, gone: Gone) -> Receipt:
         """Delete sessions that are locked in this transaction; once it is committed, ``clear`` is to be called."""
-        outside = () if self._outside is None else await self._outside.named(tx, gone)
+        outside = await self._outside.named(tx, gone)
         rows: dict[str, int] = {}
         for keeper in self._keepers:
             rows |= await keeper.forget(tx, gone)
@@ -99,5 +99,5 @@ class Deleting:
 
     async def clear(self, receipt: Receipt) -> None:
         """Delete what sessions had outside the database, that are deleted."""
-        if self._outside is not None and receipt.outside:
+        if receipt.outside:
             await self._outside.clear(receipt.outside)

@@ -20,7 +20,6 @@ class SessionMetrics:
             ["kind"],
             registry=registry,
         )
-
         self._erasures = Counter(
             "daybook_erasures", "What callers had erased: message, session, resource", ["what"], registry=registry
         )

@@ -17,7 +17,7 @@ ID_BYTES = 16  # of an id that a message is given
 
 
 def read_messages(
-    messages: Sequence[MessageIn], idempotency_key: str | None, *, bytes_max: int, redact: Redact | None = None
+    messages: Sequence[MessageIn], idempotency_key: str | None, *, bytes_max: int, redact: Redact | None
 ) -> list[NewMessage]:
     """The messages of a request, in their order. Raises Invalid and MessageTooLarge, naming the message at fault."""
     read = [

@@ -10,7 +10,7 @@ from functools import partial
 from app.kit.db import Database, Tx
 from app.kit.errors import Invalid
 from app.kit.offload import UNKNOWN, offloaded
-from app.redaction.model import OFF, Redaction
+from app.redaction.model import Redaction
 from app.sessions.errors import MessageErased, MessageNotFound, MessageSealed, SessionNotFound
 from app.sessions.message_store import LockedLog, MessageStore
 from app.sessions.model import Kind, MemoryPort, Message, NewMessage, Reader
@@ -31,7 +31,7 @@ class Replacing:
         memory: MemoryPort,
         readers: Sequence[Reader],
         bytes_max: int,
-        redaction: Redaction = OFF,
+        redaction: Redaction,
     ) -> None:
         self._database = database
         self._store = store

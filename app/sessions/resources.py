@@ -4,7 +4,7 @@ from typing import Any
 
 from app.kit.db import Database
 from app.kit.errors import Invalid
-from app.redaction.model import OFF, Redaction
+from app.redaction.model import Redaction
 from app.sessions import resource_store
 from app.sessions.errors import ResourceNotFound
 from app.sessions.merging import check_metadata, read_given
@@ -18,7 +18,7 @@ SCOPE = "the scope is told of each session, or of all by DAYBOOK_MEMORY__SCOPE; 
 
 class Resources:
     def __init__(
-        self, *, database: Database, memory: MemoryPort, metadata_bytes_max: int, redaction: Redaction = OFF
+        self, *, database: Database, memory: MemoryPort, metadata_bytes_max: int, redaction: Redaction
     ) -> None:
         self._database = database
         self._memory = memory

@@ -11,10 +11,10 @@ from opentelemetry.trace import Tracer
 
 from app.kit.errors import Invalid
 from app.kit.offload import UNKNOWN, offloaded
-from app.kit.tracing import UNTRACED, traced
+from app.kit.tracing import traced
 from app.llm.port import Usage
 from app.llm.prices import priced
-from app.redaction.model import OFF, Redact, Redaction
+from app.redaction.model import Redact, Redaction
 from app.sessions.append_store import AppendResult, AppendStore
 from app.sessions.errors import (
     MessageConflict,
@@ -67,23 +67,23 @@ class SessionService:
 
     def __init__(  # noqa: PLR0913 - every part by its constructor
         self,
-        store: SessionStore,
-        memory: MemoryPort,
-        config: SessionConfig,
-        metrics: SessionMetrics | None = None,
         *,
+        store: SessionStore,
         messages: MessageStore,
         appends: AppendStore,
-        on_append: Callable[[UUID, int], None] = lambda _session, _messages: None,
-        redaction: Redaction = OFF,
-        tracer: Tracer = UNTRACED,
+        memory: MemoryPort,
+        config: SessionConfig,
+        metrics: SessionMetrics,
+        on_append: Callable[[UUID, int], None],
+        redaction: Redaction,
+        tracer: Tracer,
     ) -> None:
         self._store = store
         self._messages = messages
         self._appends = appends
         self._memory = memory
         self._config = config
-        self._metrics = metrics or SessionMetrics()
+        self._metrics = metrics
         self._on_append = on_append
         self._redaction = redaction
         self._tracer = tracer

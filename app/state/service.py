@@ -1,7 +1,7 @@
 """What a caller can do with the state a session sees: read it, change it, and be sure of what is changed."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 from uuid import UUID
@@ -55,10 +55,6 @@ class StateService:
         if name not in state.entries:
             raise StateNotFound(f"session '{key}' has no value '{name}'")
         return state.entries[name]
-
-    async def tenant_values(self, tenant: str, names: Collection[str]) -> dict[str, Any]:
-        """Those of the names that a session not seen yet can see."""
-        return await self._store.tenant_values(tenant, names)
 
     async def lint(self, tenant: str, asked: LintIn) -> Lint:
         """What is to be said of templates, of a session's also by the values that it has for them. Raises TooLarge."""
