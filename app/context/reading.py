@@ -8,7 +8,8 @@ from uuid import UUID
 from app.artifacts.service import ArtifactService
 from app.context.answers import Names
 from app.context.model import Snapshot, count_before
-from app.context.store import PRESENT, UNCHANGED, Budgets, ContextStore, Head, Moment, Read, Unchanged
+from app.context.rows import Head, Read
+from app.context.store import PRESENT, UNCHANGED, Budgets, ContextStore, Moment, Unchanged
 from app.kit.clock import Clock
 from app.memory.errors import VersionNotFound
 from app.memory.rules import PRESETS, Rules
