@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
+from app.kit import paging
 from app.memory.rules import Rules
 from app.sessions import schemas
 from app.settings import Settings
@@ -19,7 +20,7 @@ SET = [
     for pair in zip(re.findall(r"`DAYBOOK_(\w+)`", setting), default.split("; "), strict=False)
 ]
 FIXED = {
-    "page of a list": [schemas.PAGE_DEFAULT, schemas.PAGE_MAX],
+    "page of a list": [paging.PAGE_DEFAULT, paging.PAGE_MAX],
     "`wait_ms`": [schemas.WAIT_MS_MAX],
 }
 

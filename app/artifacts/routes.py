@@ -28,9 +28,9 @@ from app.kit.direct import Sent
 from app.kit.errors import Invalid
 from app.kit.http import has_etag
 from app.kit.openapi import BYTES
-from app.kit.paging import NUMBER_MAX, not_of_this_list, paged, read_cursor
+from app.kit.paging import NUMBER_MAX, PAGE_DEFAULT, Cursor, Limit, not_of_this_list, paged, read_cursor
 from app.kit.problems import problem_responses
-from app.sessions.schemas import PAGE_DEFAULT, Cursor, Key, Limit
+from app.sessions.schemas import Key
 
 DEFAULT_TYPE = "application/octet-stream"
 BINARY: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}

@@ -7,11 +7,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.context.diff import Change, Diff
 from app.context.model import Format
 from app.kit.bodies import Body
+from app.kit.times import Time
 from app.memory.model import Ranges
 from app.memory.rules import MESSAGE_TOKENS_MAX
 from app.recall.schemas import Query
 from app.sessions.model import SEQ_MAX
-from app.sessions.schemas import WAIT_MS_MAX, MessageIn, Time
+from app.sessions.schemas import WAIT_MS_MAX, MessageIn
 from app.state.schemas import Text, Texts
 from app.state.templates import LIST_MOST
 

@@ -30,13 +30,13 @@ from app.diagnostics.schemas import (
 )
 from app.diagnostics.service import DiagnosticsService
 from app.kit.auth import Access, Caller, Guarded, Tenant, is_let_in, needs, sharer_of
-from app.kit.paging import paged, read_cursor
+from app.kit.paging import PAGE_DEFAULT, Cursor, Limit, paged, read_cursor
 from app.kit.problems import problem_responses
 from app.memory.model import Status
 from app.memory.schemas import observation_out, reflection_out
 from app.memory.steps import Request as Asked
 from app.sessions.model import SEQ_MAX
-from app.sessions.schemas import PAGE_DEFAULT, Cursor, Key, Limit, WaitMs
+from app.sessions.schemas import Key, WaitMs
 
 router = APIRouter(route_class=Guarded, tags=["memory"], responses=problem_responses(404, 422, 503))
 metrics_router = APIRouter(route_class=Guarded, tags=["operation"])

@@ -8,9 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.facts.model import SOURCES_MAX, Author, Category, Fact, Validity
 from app.kit.bodies import Body
-from app.kit.paging import NUMBER_MAX
+from app.kit.paging import NUMBER_MAX, PAGE_DEFAULT, Cursor, Limit
+from app.kit.times import Time
 from app.sessions.model import SEQ_MAX, Trust
-from app.sessions.schemas import KEY_PATTERN, PAGE_DEFAULT, PAGE_MAX, Time
+from app.sessions.schemas import KEY_PATTERN
 
 CITES_MAX = 100
 
@@ -59,8 +60,8 @@ class FactQuery(BaseModel):
     category: Category | None = None
     validity: Validity = Field(Validity.CURRENT, description="Valid at that time, not any more, or whatever it is")
     at: Time | None = Field(None, description="The time of `validity`; default: now")
-    limit: int = Field(PAGE_DEFAULT, ge=1, le=PAGE_MAX)
-    cursor: str | None = Field(None, max_length=400, description="`next_cursor` of the page before")
+    limit: Limit = PAGE_DEFAULT
+    cursor: Cursor = None
 
 
 class SourceOut(BaseModel):

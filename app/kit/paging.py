@@ -1,26 +1,32 @@
-"""Cursors of lists: opaque to the caller; to us which list it is, by its path and order, and the last item's key.
+"""Pages of lists: how long they are, and the cursors that go on with them.
 
-A cursor of another list, such as another session's, is refused: it would begin somewhere in this one.
+A cursor is opaque to the caller; to us it tells which list it is of, by its path and order, and the last item's key.
+One of another list, such as another session's, is refused: it would begin somewhere in this one.
 """
 
 import base64
 import binascii
 import zlib
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
-import orjson
+from fastapi import Query
 
 from app.kit.errors import Invalid
+from app.kit.json import dumps, loads
 
 T = TypeVar("T", int, str)
 Item = TypeVar("Item")
 
 NUMBER_MAX = 2**63 - 1  # what a bigint column holds
+PAGE_DEFAULT, PAGE_MAX = 50, 500
+
+Limit = Annotated[int, Query(ge=1, le=PAGE_MAX)]
+Cursor = Annotated[str | None, Query(max_length=400, description="`next_cursor` of the page before")]
 
 
 def next_cursor(last: int | str, *, path: str) -> str:
-    return base64.urlsafe_b64encode(orjson.dumps([_mark(path), last])).decode().rstrip("=")
+    return base64.urlsafe_b64encode(dumps([_mark(path), last])).decode().rstrip("=")
 
 
 def paged(
@@ -36,7 +42,7 @@ def read_cursor(cursor: str | None, kind: type[T], *, path: str) -> T | None:
     if cursor is None:
         return None
     try:
-        value = orjson.loads(base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True))
+        value = loads(base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True))
     except (binascii.Error, ValueError):
         value = None
     match value:

@@ -6,9 +6,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, Field
 
 from app.kit.bodies import Body
+from app.kit.times import Time
 from app.recall.model import Hit, HitKind, Span
 from app.recall.service import Search
-from app.sessions.schemas import KEY_PATTERN, STORABLE_PATTERN, Time
+from app.sessions.schemas import KEY_PATTERN, STORABLE_PATTERN
 
 LIMIT_DEFAULT, LIMIT_MAX = 10, 100
 NEIGHBOURS_MAX = 10

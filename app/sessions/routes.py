@@ -8,7 +8,7 @@ from app.kit.auth import Guarded, Tenant, tenant_of
 from app.kit.direct import JSON, Sent, body_of, usually
 from app.kit.http import body_bytes
 from app.kit.json import dumps
-from app.kit.paging import next_cursor, paged, read_cursor
+from app.kit.paging import PAGE_DEFAULT, Cursor, Limit, next_cursor, paged, read_cursor
 from app.kit.problems import problem_responses
 from app.sessions.append_store import AppendResult
 from app.sessions.deleting import Deleting
@@ -18,19 +18,16 @@ from app.sessions.replacing import Replacing
 from app.sessions.resource_store import Resource
 from app.sessions.resources import Resources
 from app.sessions.schemas import (
-    PAGE_DEFAULT,
     SESSION_KEY,
     UNSCHEDULED,
     AppendIn,
     AppendOut,
     ConfigOut,
     ConfigPage,
-    Cursor,
     DeletedResourceOut,
     DeletedSessionOut,
     IdempotencyKey,
     Key,
-    Limit,
     ListedMemory,
     ListedSessionOut,
     MessageId,

@@ -1,15 +1,17 @@
 """Sessions and messages on the wire (api.md)."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import Header, Path, Query
-from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
 from pydantic_core import PydanticCustomError
 
 from app.kit.bodies import Body
 from app.kit.names import in_a_path, in_a_path_with_more
+from app.kit.paging import PAGE_DEFAULT, Cursor, Limit
 from app.kit.patterns import lazy_pattern
+from app.kit.times import Time
 from app.sessions.model import MESSAGES_MOST, SEQ_MAX, Kind, Message
 from app.sessions.store import SessionRecord
 from app.sessions.usage import TOKENS_MAX
@@ -21,7 +23,6 @@ SESSION_KEY = lazy_pattern(rf"(?!\.{{1,2}}$){KEY_PATTERN}")
 
 STORABLE_PATTERN = r"^[^\x00]*$"  # Postgres has no text with a NUL to compare with
 
-PAGE_DEFAULT, PAGE_MAX = 50, 500
 WAIT_MS_MAX = 60_000
 
 # A session's, a resource's, an artifact's: in a path, or where it is given to be in one.
@@ -41,34 +42,6 @@ IdempotencyKey = Annotated[
     Annotated[str, Field(pattern=IDEMPOTENCY_KEY_PATTERN), AfterValidator(in_a_path_with_more)] | None,
     Header(description="Gives messages without an id the id `K:<index>`"),
 ]
-Limit = Annotated[int, Query(ge=1, le=PAGE_MAX)]
-Cursor = Annotated[str | None, Query(max_length=400, description="`next_cursor` of the page before")]
-# Far enough from the ends of what a date can be that it is one in every time zone, and the days around it are too.
-TIME_MIN, TIME_MAX = datetime(2, 1, 1, tzinfo=UTC), datetime(9998, 12, 31, tzinfo=UTC)
-_DATE = lazy_pattern(r"\d{4}-\d\d-\d\d")
-# In a query a plus that is not written %2B is read as a space: before an offset it can have been nothing else.
-_LOST_PLUS = lazy_pattern(r"(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?) (\d\d(?::?\d\d)?)")
-_HOURS_ALONE = lazy_pattern(r".*[Tt ].*[+-]\d\d")  # an offset as Postgres prints it
-
-
-def _dated(value: Any) -> Any:
-    """Pydantic takes a number for seconds since 1970, which times on the wire are not (api.md: ISO 8601)."""
-    if isinstance(value, datetime):
-        return value
-    if isinstance(value, str) and _DATE.match(value):
-        lost = _LOST_PLUS.fullmatch(value)
-        told = f"{lost[1]}+{lost[2]}" if lost else value
-        return f"{told}:00" if _HOURS_ALONE.fullmatch(told) else told
-    raise PydanticCustomError("time", "a time in ISO 8601 with a zone is expected")
-
-
-def _bounded(value: datetime) -> datetime:
-    if TIME_MIN <= value <= TIME_MAX:
-        return value
-    raise PydanticCustomError("time", "a time between the years 2 and 9998 is expected")
-
-
-Time = Annotated[AwareDatetime, BeforeValidator(_dated), AfterValidator(_bounded)]
 # The words of the memory, a floor above; a test compares them.
 StatusName = Literal[
     "idle", "due", "buffering", "observing", "reflecting", "backing_off", "stalled", "paused", "disabled"
@@ -145,8 +118,8 @@ class MessageQuery(BaseModel):
     kind: Kind | None = None
     tool: str | None = Field(None, max_length=200, pattern=STORABLE_PATTERN, description="Messages that call this tool")
     order: Literal["asc", "desc"] = "asc"
-    limit: int = Field(PAGE_DEFAULT, ge=1, le=PAGE_MAX)
-    cursor: str | None = Field(None, max_length=400, description="`next_cursor` of the page before")
+    limit: Limit = PAGE_DEFAULT
+    cursor: Cursor = None
 
 
 class StoredMessage(BaseModel):
@@ -268,8 +241,8 @@ class SessionQuery(BaseModel):
     search: str | None = Field(
         None, min_length=1, max_length=200, pattern=STORABLE_PATTERN, description="Part of a key, in any case"
     )
-    limit: int = Field(PAGE_DEFAULT, ge=1, le=PAGE_MAX)
-    cursor: str | None = Field(None, max_length=400, description="`next_cursor` of the page before")
+    limit: Limit = PAGE_DEFAULT
+    cursor: Cursor = None
 
 
 class ConfigOut(BaseModel):

@@ -15,12 +15,13 @@ from pydantic_core import PydanticCustomError
 from app.artifacts.parts import part_at
 from app.artifacts.schemas import is_media_type
 from app.kit.errors import DomainError, invalid_detail
+from app.kit.times import TIME_MAX, TIME_MIN, Time
 from app.memory.log import items_from_json
 from app.memory.model import Status
 from app.memory.rules import MemoryConfig
 from app.memory.steps import Request
 from app.sessions.model import Kind, Role, Trust
-from app.sessions.schemas import KEY_PATTERN, MESSAGE_ID_PATTERN, TIME_MAX, TIME_MIN, Time
+from app.sessions.schemas import KEY_PATTERN, MESSAGE_ID_PATTERN
 from app.sessions.wire import WireError, normalise
 from app.state.reading import check_name
 from app.state.templates import Scope, scope_of

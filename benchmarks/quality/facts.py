@@ -14,10 +14,10 @@ from uuid import uuid4
 import httpx2
 
 from app.context.wording import known_line
+from app.kit.paging import PAGE_MAX
 from app.kit.tokens import text_tokens
 from app.kit.words import overlap, terms
 from app.sessions.model import Role
-from app.sessions.schemas import PAGE_MAX
 from benchmarks.quality.baselines import uniform, within
 from benchmarks.quality.coverage import Held, Shown, held, shown, told
 from benchmarks.quality.grounding import is_said

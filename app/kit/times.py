@@ -1,0 +1,36 @@
+"""A time off the wire: ISO 8601 with a zone (api.md)."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator
+from pydantic_core import PydanticCustomError
+
+from app.kit.patterns import lazy_pattern
+
+# Far enough from the ends of what a date can be that it is one in every time zone, and the days around it are too.
+TIME_MIN, TIME_MAX = datetime(2, 1, 1, tzinfo=UTC), datetime(9998, 12, 31, tzinfo=UTC)
+_DATE = lazy_pattern(r"\d{4}-\d\d-\d\d")
+# In a query a plus that is not written %2B is read as a space: before an offset it can have been nothing else.
+_LOST_PLUS = lazy_pattern(r"(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?) (\d\d(?::?\d\d)?)")
+_HOURS_ALONE = lazy_pattern(r".*[Tt ].*[+-]\d\d")  # an offset as Postgres prints it
+
+
+def _dated(value: Any) -> Any:
+    """Pydantic takes a number for seconds since 1970, which times on the wire are not (api.md: ISO 8601)."""
+    if isinstance(value, datetime):
+        return value
+    if isinstance(value, str) and _DATE.match(value):
+        lost = _LOST_PLUS.fullmatch(value)
+        told = f"{lost[1]}+{lost[2]}" if lost else value
+        return f"{told}:00" if _HOURS_ALONE.fullmatch(told) else told
+    raise PydanticCustomError("time", "a time in ISO 8601 with a zone is expected")
+
+
+def _bounded(value: datetime) -> datetime:
+    if TIME_MIN <= value <= TIME_MAX:
+        return value
+    raise PydanticCustomError("time", "a time between the years 2 and 9998 is expected")
+
+
+Time = Annotated[AwareDatetime, BeforeValidator(_dated), AfterValidator(_bounded)]
