@@ -1,6 +1,6 @@
 """Whether the service can do its work: the database answers, and has the schema this code needs, or a newer one."""
 
-from app.diagnostics.schemas import ReadyOut
+from app.diagnostics.operation_schemas import ReadyOut
 from app.kit.db import Database
 from app.kit.errors import Unavailable
 from app.kit.migrate import current_revision, head_revision, is_newer, lacking, tell_newer

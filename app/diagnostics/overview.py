@@ -11,7 +11,7 @@ from typing import Any
 from app.diagnostics.backlog_store import OWN_MAX, Backlog, BacklogStore, Failing
 from app.diagnostics.memory import spending_of
 from app.diagnostics.metrics import AGES
-from app.diagnostics.schemas import OverviewOut
+from app.diagnostics.operation_schemas import OverviewOut
 from app.kit.clock import Clock
 from app.kit.db import EVERY_TENANT, Database, acting_for
 from app.llm.guard import Condition, NamedRole

@@ -12,14 +12,12 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from app.diagnostics.events import Event, read_place
 from app.diagnostics.health import readiness
 from app.diagnostics.metrics import Metrics
+from app.diagnostics.operation_schemas import HealthOut, OverviewOut, ReadyOut
 from app.diagnostics.overview import Overview
 from app.diagnostics.schemas import (
-    HealthOut,
     LogTextOut,
     MemoryOut,
     ObservationPage,
-    OverviewOut,
-    ReadyOut,
     ReflectionPage,
     Requested,
     RunOut,
