@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from app.sessions.store import session_id
 from tests.conftest import Service, StartService
+from tests.sessions.test_routes import problem
 
 REPORT = "/sessions/s1/artifacts/report.csv"
 TEXT = b"city,people\nLisbon,545000\nPorto,231800\n"
@@ -31,12 +32,6 @@ async def put(
 
 async def read(service: Service, path: str = REPORT, **headers: str) -> httpx.Response:
     return await service.client.get(path, headers={name.replace("_", "-"): value for name, value in headers.items()})
-
-
-def problem(answer: httpx.Response, status: int, slug: str) -> dict[str, Any]:
-    assert (answer.status_code, answer.json()["type"]) == (status, f"/problems/{slug}"), answer.text
-    body: dict[str, Any] = answer.json()
-    return body
 
 
 async def names(service: Service, **parameters: Any) -> list[str]:

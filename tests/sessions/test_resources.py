@@ -5,7 +5,7 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
-from tests.conftest import Service, StartService
+from tests.conftest import Service
 from tests.sessions.test_routes import pointers, problem, said
 
 PATH = "/resources/ana"
@@ -48,14 +48,6 @@ async def test_a_resource_is_known_from_a_fact_noted_of_it(service: Service) -> 
     assert (await service.get(PATH))["created_at"] == noted.json()["created_at"]
     await service.client.delete(f"{PATH}/facts")
     problem(await service.client.get(PATH), 404, "resource-not-found")
-
-
-async def test_metadata_of_a_resource_is_bounded_as_a_whole(start_service: StartService) -> None:
-    async with start_service(sessions={"metadata_bytes_max": 1_024}) as service:
-        assert (await put(service, metadata={"a": "x" * 900})).status_code == 201
-        answer = await put(service, metadata={"b": "x" * 200})
-        assert problem(answer, 413, "metadata-too-large")["errors"][0]["pointer"] == "/metadata"
-        assert (await put(service, metadata={"a": None, "b": "x" * 200})).json()["metadata"] == {"b": "x" * 200}
 
 
 @pytest.mark.parametrize(

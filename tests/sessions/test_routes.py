@@ -606,12 +606,14 @@ async def put(service: Service, **body: Any) -> httpx.Response:
     return await service.client.put("/sessions/s1", json=body)
 
 
-async def test_metadata_is_bounded_as_a_whole(start_service: StartService) -> None:
+@pytest.mark.parametrize("path", ["/sessions/s1", "/resources/user-1"])
+async def test_metadata_is_bounded_as_a_whole(start_service: StartService, path: str) -> None:
     async with start_service(sessions={"metadata_bytes_max": 1_024}) as service:
-        assert (await put(service, metadata={"a": "x" * 900})).status_code == 201
-        answer = await put(service, metadata={"b": "x" * 200})
+        put = partial(service.client.put, path)
+        assert (await put(json={"metadata": {"a": "x" * 900}})).status_code == 201
+        answer = await put(json={"metadata": {"b": "x" * 200}})
         assert problem(answer, 413, "metadata-too-large")["errors"][0]["pointer"] == "/metadata"
-        assert (await put(service, metadata={"a": None, "b": "x" * 200})).json()["metadata"] == {"b": "x" * 200}
+        assert (await put(json={"metadata": {"a": None, "b": "x" * 200}})).json()["metadata"] == {"b": "x" * 200}
 
 
 @pytest.mark.parametrize("path", ["/sessions/s1", "/resources/user-1"])
