@@ -70,6 +70,7 @@ CASES = (
     Case(name="append 1, 10,000 sessions", sessions=10_000, messages=APPENDED_BEFORE, asked=_append(1)),
     Case(name="append 1, 100 sessions", sessions=100, messages=APPENDED_BEFORE, asked=_append(1)),
     Case(name="append 1, then context of 50", sessions=100, messages=50, asked=_turn),
+    Case(name="append 1, then context of 1,000", sessions=100, messages=1_000, asked=_turn),  # with notes
     Case(name="append 20, 100 sessions", sessions=100, messages=APPENDED_BEFORE, asked=_append(20)),
     *(
         Case(name=f"context of {length:,}, observer down", sessions=1, messages=length, asked=_context, down=True)
