@@ -89,6 +89,16 @@ async def test_where_there_is_no_session_it_says_so_and_leads_back(
     await context.close()
 
 
+@pytest.mark.parametrize("view", ["nonsense", "constructor"])
+async def test_a_view_that_there_is_not_is_the_first_and_its_tab_says_so(
+    service: Service, browser: Browser, view: str
+) -> None:
+    await talked(service, messages=1)
+    async with page_of(browser, f"{service.url}/#/support-1/{view}") as page:
+        await expect(page.locator("#message-1")).to_be_visible()
+        await expect(page.locator(".tabs [aria-current]")).to_have_text("Timeline")
+
+
 async def test_a_service_that_was_away_is_asked_again(service: Service, browser: Browser) -> None:
     context = await browser.new_context()
     page = await context.new_page()

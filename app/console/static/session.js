@@ -56,7 +56,6 @@ export function SessionPage({ name, tab, cite }) {
     const [memory, about] = await Promise.all(["/memory", ""].map((of) => get(session(name) + of, {}, signal)));
     return { memory, about };
   }, [name, events.change]);
-  const [, View] = VIEWS[tab] ?? VIEWS.timeline;
   const show = (from, to) => {
     const hash = inTimeline(name, from, to);
     if (hash === location.hash) dispatchEvent(new Event("hashchange")); // and has been left by the pager since
@@ -67,6 +66,8 @@ export function SessionPage({ name, tab, cite }) {
   if (!found) return html`${back}<p aria-busy="true">Loading</p>`;
   const { memory, about } = found;
   const resourceId = about.resource_id;
+  const view = Object.hasOwn(VIEWS, tab) ? tab : "timeline";
+  const [label, View] = VIEWS[view];
   return html`
     ${back}
     ${error && html`<${Notice} kind="error">${error}<//>`}
@@ -74,11 +75,11 @@ export function SessionPage({ name, tab, cite }) {
     <${CoverageMap} memory=${memory} onShow=${show} />
     <nav class="tabs" aria-label="Views">
       ${Object.entries(VIEWS).filter(([id]) => id !== "facts" || resourceId).map(
-        ([id, [label]]) => html`<a href=${`#/${encodeURIComponent(name)}/${id}`}
-          aria-current=${id === tab ? "page" : undefined}>${label}</a>`,
+        ([id, [named]]) => html`<a href=${`#/${encodeURIComponent(name)}/${id}`}
+          aria-current=${id === view ? "page" : undefined}>${named}</a>`,
       )}
     </nav>
-    <section aria-label=${(VIEWS[tab] ?? VIEWS.timeline)[0]}>
+    <section aria-label=${label}>
       <${View} name=${name} memory=${memory} resourceId=${resourceId} change=${events.change} again=${events.again} cite=${cite} onCite=${show} />
     </section>
   `;
