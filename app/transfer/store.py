@@ -116,29 +116,38 @@ async def go_on(tx: Tx) -> None:
     await tx.execute(GOES_ON)
 
 
-async def sessions(tx: Tx, tenant: str, resource_id: str) -> AsyncIterator[Row]:
-    async for row in tx.cursor(OF_RESOURCE, tenant, resource_id, prefetch=ROWS_AT_ONCE):
+async def _read(tx: Tx, statement: str, *values: Any, at_once: int = ROWS_AT_ONCE) -> AsyncIterator[Row]:
+    """Row by row through a cursor.
+
+    The statement has no name, as the cursors of the driver's connection give it one that another client may have given
+    on the server's connection that a pooler hands on.
+    """
+    prepared = await tx.prepare(statement, name="")
+    async for row in prepared.cursor(*values, prefetch=at_once):
         yield row
+
+
+def sessions(tx: Tx, tenant: str, resource_id: str) -> AsyncIterator[Row]:
+    return _read(tx, OF_RESOURCE, tenant, resource_id)
 
 
 async def of_resource(tx: Tx, tenant: str, resource_id: str) -> AsyncIterator[bytes]:
     """What is kept of the resource and of no one session: itself, its state, its facts."""
     for statement in (RESOURCE, STATE_OF_RESOURCE, FACTS_OF_RESOURCE):
-        async for row in tx.cursor(statement, tenant, resource_id, prefetch=ROWS_AT_ONCE):
+        async for row in _read(tx, statement, tenant, resource_id):
             yield row[0].encode() + b"\n"
 
 
 async def lines(tx: Tx, place: Place) -> AsyncIterator[bytes]:
     """All that is kept of a session, table by table, but for its artifacts."""
     for table in _ROWS:
-        async for row in tx.cursor(LINES[table], place.id, place.key, place.tenant, prefetch=ROWS_AT_ONCE):
+        async for row in _read(tx, LINES[table], place.id, place.key, place.tenant):
             yield row[0].encode() + b"\n"
 
 
-async def artifacts(tx: Tx, session: UUID) -> AsyncIterator[Row]:
+def artifacts(tx: Tx, session: UUID) -> AsyncIterator[Row]:
     """Every version with its bytes, or with the key that they have in the object store. One row is read at once."""
-    async for row in tx.cursor(ARTIFACTS, session, prefetch=1):
-        yield row
+    return _read(tx, ARTIFACTS, session, at_once=1)
 
 
 async def is_there(tx: Tx, session: UUID, *, name: str, version: int) -> bool:

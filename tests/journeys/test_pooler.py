@@ -4,6 +4,9 @@
 """
 
 import asyncio
+import os
+import sys
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from functools import partial
 
@@ -59,6 +62,19 @@ async def test_events_are_told_while_others_write(behind: Service) -> None:
             heard = [line async for line in _up_to(stream.aiter_lines(), "event: appended")]
 
     assert heard[-1] == "event: appended"
+
+
+async def test_processes_export_one_after_the_other(behind: Service, pooled_url: str) -> None:
+    """Each counts the names of its statements from the same number, and meets the connections of the ones before."""
+    await behind.append("s", *plain_talk(4))
+    environment = os.environ | {"DAYBOOK_DATABASE_URL": pooled_url, "DAYBOOK_POOL__PREPARED_STATEMENTS": "false"}
+    command = [sys.executable, "-m", "app.cli", "export", "s"]
+
+    for _ in range(3):
+        export = await asyncio.create_subprocess_exec(*command, env=environment, stdout=PIPE, stderr=PIPE)
+        lines, told = await export.communicate()
+        assert export.returncode == 0, told.decode()
+        assert lines.count(b'"messages"') == 4
 
 
 async def _up_to(lines: AsyncIterator[str], last: str) -> AsyncIterator[str]:
