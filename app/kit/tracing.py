@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
+from threading import Thread
 
 from opentelemetry import context, propagate, trace
 from opentelemetry.context import Context
@@ -23,12 +24,13 @@ SERVICE = "daybook"
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 HTTP = "http/protobuf"
+CLOSE_SECONDS = 3.0  # for what is unsent at the end; the SDK would wait up to 30 for a collector that is away
 ERRORS_FROM = 500  # a request that the caller got wrong is no error of the service's
 
 
 @dataclass(frozen=True, slots=True)
 class Tracing:
-    """A tracer, and ``close``, which sends what is still unsent and ends it."""
+    """A tracer, and ``close``, which sends what is still unsent, if that is soon done, and ends it."""
 
     tracer: Tracer = UNTRACED
     close: Callable[[], None] = lambda: None
@@ -59,7 +61,13 @@ def _exporting(version: str) -> Tracing:
     own = Resource({SERVICE_NAME: SERVICE, SERVICE_VERSION: version})
     provider = TracerProvider(resource=own.merge(OTELResourceDetector().detect()), shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-    return Tracing(provider.get_tracer(SERVICE, version), provider.shutdown)
+
+    def close() -> None:
+        ending = Thread(target=provider.shutdown, daemon=True)  # who is given up holds up no exit
+        ending.start()
+        ending.join(CLOSE_SECONDS)
+
+    return Tracing(provider.get_tracer(SERVICE, version), close)
 
 
 @contextmanager

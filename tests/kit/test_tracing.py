@@ -1,6 +1,8 @@
 """Traces, as they come to a collector over OTLP/HTTP; nothing of them where no variable asks for any."""
 
+import socket
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
@@ -9,7 +11,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from app.kit.errors import StartError
-from app.kit.tracing import UNTRACED, add_trace, build_tracing, traced
+from app.kit.tracing import CLOSE_SECONDS, UNTRACED, add_trace, build_tracing, traced
 from tests.conftest import StartService
 from tests.journeys.looks import WAIT_MS
 from tests.model_server import Fault, ModelServer
@@ -147,6 +149,19 @@ def test_a_line_of_the_log_tells_its_trace(collector: Collector) -> None:
     (span,) = collector.spans()
     assert line == {"event": "step", "trace_id": span.trace_id.hex(), "span_id": span.span_id.hex()}
     assert add_trace(None, "info", {"event": "step"}) == {"event": "step"}
+
+
+def test_a_collector_that_does_not_answer_holds_up_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", url)
+        tracing = build_tracing({"OTEL_EXPORTER_OTLP_ENDPOINT": url}, version="1")
+        with traced(tracing.tracer, "request"):
+            pass
+        began = time.monotonic()
+        tracing.close()
+
+    assert time.monotonic() - began < CLOSE_SECONDS + 2
 
 
 @pytest.mark.parametrize(
