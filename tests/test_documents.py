@@ -46,6 +46,16 @@ def test_the_map_of_the_code_names_every_module_of_memory_context_and_recall() -
     assert untold == []
 
 
+def test_operators_are_told_what_each_warning_of_the_log_means() -> None:
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "app").rglob("*.py"))
+    page = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    logged = set(re.findall(r"\blog\.(?:warning|error|exception)\(\s*\"(\w+)\"", code))
+    table = page.partition("| `event` |")[2]
+
+    assert len(logged) > 20
+    assert set(re.findall(r"`([a-z]+_[a-z_]+)`", table)) == logged
+
+
 def test_decisions_are_numbered_without_gaps_and_titled_by_their_number() -> None:
     numbers = [path.name[:4] for path in DECISIONS]
 

@@ -12,6 +12,7 @@ import httpx2 as httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from app.memory.outcomes import Outcome
 from tests.conftest import Service, StartService
 from tests.journeys.looks import WAIT_MS, until, until_stalled
 from tests.journeys.talk import plain_talk
@@ -195,6 +196,11 @@ async def test_each_metric_is_documented_and_each_documented_one_is_there(start_
     told = {found.group(1) for found in re.finditer(r"^# TYPE (daybook_\w+)", text, re.MULTILINE)}
     documented = set(re.findall(r"^\| `(daybook_\w+)", (DOCS / "metrics.md").read_text(), re.MULTILINE))
     assert documented == told
+
+
+def test_each_outcome_of_a_step_is_documented() -> None:
+    [row] = [line for line in (DOCS / "metrics.md").read_text().splitlines() if line.startswith("| `daybook_steps_")]
+    assert set(Outcome) <= set(re.findall(r"`(\w+)`", row))
 
 
 async def test_the_dashboard_draws_every_metric_and_none_that_there_is_not(start_service: StartService) -> None:
