@@ -2,10 +2,11 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Protocol
 
+import structlog
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 from prometheus_client import CollectorRegistry, ProcessCollector, disable_created_metrics
@@ -35,6 +36,7 @@ from app.facts.store import FactStore
 from app.keys.auth import Auth
 from app.keys.store import KeyStore
 from app.kit.clock import SystemClock
+from app.kit.errors import StartError
 from app.kit.rates import RateConfig, Rates
 from app.kit.tracing import Tracing, build_tracing
 from app.locating import Location
@@ -70,6 +72,8 @@ from app.working import (
     build_retaining,
     build_sweeping,
 )
+
+log = structlog.get_logger("daybook")
 
 # The framework's own spans contain the query string, which is the caller's text.
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
@@ -302,15 +306,29 @@ def _lifespan(
             ending.push_async_callback(base.database.close)
             ending.push_async_callback(base.roles.close)
             ending.push_async_callback(rates.close)
-            await base.database.open()
-            ending.push_async_callback(auth.stop)
-            await auth.start()
-            for part in background:
-                ending.push_async_callback(part.stop)
-                part.start()
+            with _told():
+                await base.database.open()
+                ending.push_async_callback(auth.stop)
+                await auth.start()
+                for part in background:
+                    ending.push_async_callback(part.stop)
+                    part.start()
             yield
 
     return lifespan
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Say why it does not start: of what the server then logs, the first line is all that is kept."""
+    try:
+        yield
+    except StartError as error:
+        log.error("not_started", error=str(error))  # noqa: TRY400 - what is to be known is in the line
+        raise
+    except Exception:
+        log.exception("not_started")
+        raise
 
 
 def _registry() -> CollectorRegistry:

@@ -16,6 +16,7 @@ from types import FrameType
 import structlog
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.config import STARTUP_FAILURE
 
 from app import VERSION
 from app.choosing import chosen_models, unused_models
@@ -68,9 +69,19 @@ def serve(settings: Settings) -> None:
         _tell(settings, database, keys)
         if settings.workers == 1:
             with held(*ENDINGS):  # until uvicorn's handlers are in place, and what it began can end
-                uvicorn.Server(_served(settings, database)).run()
+                _run(_served(settings, database))
         else:
             _supervise(settings, _served(settings, database))
+
+
+def _run(config: uvicorn.Config) -> None:
+    """Serve by this process."""
+    try:
+        uvicorn.Server(config).run()
+    except SystemExit as ended:
+        if ended.code == STARTUP_FAILURE:
+            raise StartError("the service could not start; its log says why") from ended
+        raise
 
 
 def _tell(settings: Settings, database: Location, keys: Keys) -> None:

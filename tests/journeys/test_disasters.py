@@ -231,7 +231,10 @@ async def test_a_worker_that_dies_while_the_database_is_away_is_replaced_when_it
     await owner.close()
 
 
-async def test_a_service_none_of_whose_workers_can_start_ends(own_url: str, postgres: str) -> None:
+@pytest.mark.parametrize(("workers", "told"), [("1", "the service"), ("2", "a worker process")])
+async def test_a_service_that_cannot_start_ends_and_says_why(
+    own_url: str, postgres: str, workers: str, told: str
+) -> None:
     name = own_url.partition("://")[2].partition("@")[0]
     owner = await asyncpg.connect(postgres)
     await owner.execute(f"ALTER ROLE {name} NOSUPERUSER CONNECTION LIMIT 1")  # a worker wants two
@@ -240,11 +243,12 @@ async def test_a_service_none_of_whose_workers_can_start_ends(own_url: str, post
         "DAYBOOK_DATABASE_URL": own_url,
         "DAYBOOK_MIGRATE": "never",
         "DAYBOOK_BOOTSTRAP_KEY": "a-key-of-sixteen-or-more",
-        "DAYBOOK_WORKERS": "2",
+        "DAYBOOK_WORKERS": workers,
     }
     ended = await asyncio.to_thread(partial(command, "serve", "--port", str(free_port()), environment=environment))
     assert ended.returncode == 2
-    assert ended.stderr.splitlines()[-1] == "daybook: a worker process could not start; its log says why"
+    assert "too many connections for role" in ended.stderr
+    assert ended.stderr.splitlines()[-1] == f"daybook: {told} could not start; its log says why"
 
 
 async def told_names(service: Running, names: set[str]) -> set[str]:
