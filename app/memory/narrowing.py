@@ -29,6 +29,7 @@ from app.memory.model import (
     Source,
 )
 from app.memory.records import Standing
+from app.memory.rules import OBSERVER_INPUT_TOKENS
 from app.memory.spans import Span
 from app.memory.steps import Buffer, Consolidate, NoteFacts, Observe, Rebuild, Reflect
 from app.sessions.model import Message, Role, text_part
@@ -101,8 +102,8 @@ class Narrowing:
         return self.gives_up(kind) or (self.alone and kind == TIMEOUT)
 
     def input_tokens(self, limit: int | None) -> int | None:
-        """How much is shown of the messages."""
-        return limit if limit is None or self.cut == 1 else max(INPUT_TOKENS_MIN, limit // self.cut)
+        """How much is shown of the messages; what is cut has the default limit where there is none."""
+        return limit if self.cut == 1 else max(INPUT_TOKENS_MIN, (limit or OBSERVER_INPUT_TOKENS) // self.cut)
 
     def oldest(self, chunks: Sequence[Observation | Reflection]) -> Sequence[Observation | Reflection]:
         """The share of them, at least one."""

@@ -65,7 +65,7 @@ PRESETS: Mapping[str, dict[str, Any]] = {
     },
 }
 
-OBSERVER_OUTPUT_TOKENS = 4_000
+OBSERVER_INPUT_TOKENS, OBSERVER_OUTPUT_TOKENS = 24_000, 4_000
 # Section 4: what the observer is shown of one call's arguments, and of one result.
 OBSERVER_ARGUMENTS_TOKENS, OBSERVER_RESULT_TOKENS = 2_000, 5_000
 # Rules outside the presets, with the value they have when nobody set them. A fraction is of message_tokens
@@ -78,7 +78,7 @@ COMMON: dict[str, Any] = {
     "block_after": 1.2,
     "cache_ttl": 300.0,
     "reflect_to": 0.5,
-    "observer_input_tokens": 24_000,
+    "observer_input_tokens": OBSERVER_INPUT_TOKENS,
     "observer_output_tokens": OBSERVER_OUTPUT_TOKENS,
     "observer_arguments_tokens": OBSERVER_ARGUMENTS_TOKENS,
     "observer_result_tokens": OBSERVER_RESULT_TOKENS,

@@ -122,6 +122,21 @@ async def test_a_model_of_a_small_context_is_shown_as_much_as_it_takes(
     assert max(len(one.prompt) for one in models.asked(PromptKind.OBSERVER)) > 1_500
 
 
+async def test_a_message_larger_than_the_model_s_context_is_noted_without_a_limit_too(
+    start_service: StartService, models: ModelServer, database_url: str
+) -> None:
+    models.said_to = lambda asked: TOO_LONG if len(asked.prompt) > 6_000 else None
+    long = {"role": "user", "content": " ".join(f"Invoice {number} is paid." for number in range(1_000))}
+    memory = MEMORY | {"observer_input_tokens": 0}
+    async with start_service(provider="openai", memory=memory, llm=PATIENT) as service:
+        await service.append(KEY, *talk(), long, *plain_talk(NUMBER + 2)[NUMBER:])
+        await settled(service, database_url, "idle")
+        now = await look(service, KEY)
+
+    assert now.memory["cursor"]["observed_seq"] > NUMBER
+    assert now.memory["pending"]["tokens"] < MEMORY["message_tokens"]
+
+
 async def test_what_is_observed_again_after_an_erasure_is_passed_over_too(
     start_service: StartService, models: ModelServer, provider: str, database_url: str
 ) -> None:

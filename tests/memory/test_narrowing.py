@@ -156,7 +156,11 @@ def test_only_for_its_length_a_message_is_cut_and_never_to_nothing() -> None:
     assert narrowing(failed(2, "too_long")).input_tokens(24_000) == 6_000
     assert narrowing(failed(5, "too_long")).input_tokens(24_000) == INPUT_TOKENS_MIN
     assert narrowing(failed(9, "too_long")).input_tokens(256_000) == 1_000
-    assert narrowing(failed(2, "too_long")).input_tokens(None) is None
+    assert [narrowing(failed(times, "too_long")).input_tokens(None) for times in (1, 2, 5)] == [
+        None,
+        6_000,
+        INPUT_TOKENS_MIN,
+    ]
 
 
 @pytest.mark.parametrize(("slow", "tokens"), [(0, 24_000), (1, 6_000), (2, 1_500), (3, INPUT_TOKENS_MIN)])
